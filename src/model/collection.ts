@@ -1,0 +1,12 @@
+// A named set of resources with its rules.
+
+export interface Collection {
+  readonly name: string;
+  /** The revision of the last write to any resource in it, or to its definition. */
+  readonly revision: number;
+  /** How many resources are alive: exact. */
+  readonly total: number;
+  readonly createdAt: number;
+  /** When the last write happened. */
+  readonly updatedAt: number;
+}

@@ -1,0 +1,12 @@
+// Names and addresses: what a collection and a resource may be called, and the ids we make.
+
+import { uuidv7 } from "uuidv7";
+
+const collectionName = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+const resourceId = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$/;
+
+export const isCollectionName = (name: string): boolean => collectionName.test(name);
+export const isResourceId = (id: string): boolean => resourceId.test(id);
+
+/** UUIDv7, strictly increasing within a process even inside one millisecond (RFC 9562 §6.2). */
+export const newId = (): string => uuidv7();

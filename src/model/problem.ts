@@ -1,0 +1,133 @@
+// The closed set of expected refusals. A problem is a value that is returned; a bug is thrown.
+
+/** One fault in what the client sent: where it is (JSON Pointer, RFC 6901) and what to do. */
+export interface Fault {
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+/** Every kind of refusal: its constant title (RFC 9457 §3.1.3) and what its page explains. */
+export const problemKinds = {
+  "malformed-request": {
+    title: "The request is malformed",
+    about:
+      "The request line, the Host field, the target or a header field breaks the rules of HTTP, or a field that may appear once was sent twice. The detail names it. Repair the client; sending the same request again will not help.",
+  },
+  unauthenticated: {
+    title: "A valid bearer token is required",
+    about:
+      "Send `Authorization: Bearer <token>`. The token is missing, unknown, expired or revoked. Credentials in the URL are never accepted, because URLs are logged, cached and visible.",
+  },
+  "credential-in-url": {
+    title: "A credential was sent in the URL",
+    about:
+      "A query parameter looks like a credential. Move it to the Authorization header, and treat the value as leaked: URLs end up in logs and histories.",
+  },
+  "insufficient-scope": {
+    title: "The token lacks the scope for this",
+    about:
+      "The token is valid, but its scopes do not cover this verb on this collection. The WWW-Authenticate field names the scope that is needed.",
+  },
+  "not-found": {
+    title: "There is nothing at this address",
+    about:
+      "No such collection, resource or page; or the token may not see it. A POST by an admin token brings a collection into being.",
+  },
+  "method-not-allowed": {
+    title: "The method is not allowed here",
+    about: "The Allow field lists the methods that this address answers.",
+  },
+  "method-not-implemented": {
+    title: "The method is not implemented",
+    about: "This server does not know the method at any address (RFC 9110 §9.1).",
+  },
+  "not-acceptable": {
+    title: "No acceptable representation",
+    about:
+      "The Accept field excludes every media type that this address can answer with; the detail lists them. Leave Accept out, or include `application/json`.",
+  },
+  "expectation-failed": {
+    title: "The expectation cannot be met",
+    about: "The only expectation understood is `Expect: 100-continue` (RFC 9110 §10.1.1).",
+  },
+  "unsupported-media-type": {
+    title: "The media type is not supported",
+    about:
+      "Content-Type is missing or names a format that this address does not take. The Accept-Post or Accept-Patch field lists what it takes. JSON is always UTF-8.",
+  },
+  "content-too-large": {
+    title: "The body is too large",
+    about: "The body is over the limit; the detail says which. Nothing was stored.",
+  },
+  "uri-too-long": {
+    title: "The URL is too long",
+    about: "The request target is over 8,192 bytes.",
+  },
+  "header-too-large": {
+    title: "The header section is too large",
+    about: "The header fields together are over the limit, or there are too many of them.",
+  },
+  "invalid-parameter": {
+    title: "A query parameter is not valid",
+    about:
+      "A parameter is unknown, repeated or out of range. `errors` names each one. Nothing is clamped or guessed, because that would silently change which items a page holds.",
+  },
+  "invalid-body": {
+    title: "The body is not valid",
+    about:
+      "The body cannot be read as what it claims to be, or breaks a rule. `errors` lists every fault at once, each with a JSON Pointer to its place.",
+  },
+  timeout: {
+    title: "The request took too long to arrive",
+    about: "The client did not finish sending the request in time. Nothing was stored.",
+  },
+  conflict: {
+    title: "The request contradicts the current state",
+    about: "The detail says what is in the way.",
+  },
+  "version-not-supported": {
+    title: "The HTTP version is not supported",
+    about: "HTTP/1.1 and HTTP/1.0 are spoken here. Put a proxy in front for HTTP/2 and HTTP/3.",
+  },
+  "coding-not-implemented": {
+    title: "The transfer coding is not implemented",
+    about: "`chunked` is the only transfer coding understood (RFC 9112 §6.1).",
+  },
+  "internal-error": {
+    title: "The server made a mistake",
+    about:
+      "A bug. Nothing was acknowledged. Tell the operator the request id; the log line with that id has the cause.",
+  },
+  unavailable: {
+    title: "The server cannot do this right now",
+    about:
+      "The store is out of reach, overloaded or shutting down. Nothing was acknowledged; wait for Retry-After and send the request again.",
+  },
+  "storage-full": {
+    title: "The storage is full",
+    about:
+      "The disk has no room for this write. Nothing was stored; reads go on. Writes resume by themselves once there is room.",
+  },
+} as const satisfies Record<string, { title: string; about: string }>;
+
+export type ProblemKind = keyof typeof problemKinds;
+
+/** An expected refusal: its kind, words for the client, and what helps to mend the request. */
+export class Problem {
+  readonly kind: ProblemKind;
+  readonly detail: string;
+  readonly errors: readonly Fault[] | undefined;
+  /** Header fields the answer must carry (Allow, WWW-Authenticate…). */
+  readonly headers: Readonly<Record<string, string>> | undefined;
+
+  constructor(
+    kind: ProblemKind,
+    detail: string,
+    more: { errors?: readonly Fault[]; headers?: Readonly<Record<string, string>> } = {},
+  ) {
+    this.kind = kind;
+    this.detail = detail;
+    this.errors = more.errors;
+    this.headers = more.headers;
+  }
+}

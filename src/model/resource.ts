@@ -1,0 +1,27 @@
+// One thing with an address, a version and times.
+
+export interface Resource {
+  readonly id: string;
+  /** The collection's counter when this state was written; only ever goes up. */
+  readonly revision: number;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** The user's fields: the text of a JSON object, compact, without the server's own members. */
+  readonly fields: string;
+}
+
+/** The members that only the server sets. */
+export const serverMembers: ReadonlySet<string> = new Set(["id", "createdAt", "updatedAt"]);
+
+/** What the resource says now: `id`, the user's fields, the times. The user's bytes pass through. */
+export function represent(resource: Resource): string {
+  const { fields } = resource;
+  const inner = fields.length > 2 ? `,${fields.slice(1, -1)}` : "";
+  const createdAt = new Date(resource.createdAt).toISOString();
+  const updatedAt =
+    resource.updatedAt === resource.createdAt
+      ? createdAt
+      : new Date(resource.updatedAt).toISOString();
+  return `{"id":"${resource.id}"${inner},"createdAt":"${createdAt}","updatedAt":"${updatedAt}"}`;
+}

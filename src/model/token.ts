@@ -1,0 +1,71 @@
+// A bearer secret's record, the shape of the secret, and what its scopes allow.
+
+import { hash, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
+
+/** What is kept of a token. The secret itself is shown once and never stored. */
+export interface Token {
+  readonly id: string;
+  /** SHA-256 of the secret, in hex. A 256-bit random secret needs no slow hash. */
+  readonly hash: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly usedAt: number | null;
+  readonly revokedAt: number | null;
+}
+
+export const verbs = ["read", "create", "update", "delete"] as const;
+export type Verb = (typeof verbs)[number];
+
+/** `admin`, or `{collection|*}:{verb|*}`. */
+export type Scope = string;
+
+const scopeShape = /^(?:admin|(?:\*|[a-z0-9][a-z0-9_-]{0,62}):(?:\*|read|create|update|delete))$/;
+
+export const isScope = (text: string): boolean => scopeShape.test(text);
+
+export const isAdmin = (token: Token): boolean => token.scopes.includes("admin");
+
+/** Whether the token's scopes cover the verb on the collection. */
+export function allows(token: Token, collection: string, verb: Verb): boolean {
+  for (const scope of token.scopes) {
+    if (scope === "admin") return true;
+    const colon = scope.indexOf(":");
+    const place = scope.slice(0, colon);
+    const deed = scope.slice(colon + 1);
+    if ((place === "*" || place === collection) && (deed === "*" || deed === verb)) return true;
+  }
+  return false;
+}
+
+export const isAlive = (token: Token, now: number): boolean =>
+  token.revokedAt === null && (token.expiresAt === null || token.expiresAt > now);
+
+/** Published so that secret scanners can find leaks: prefix, 43 base62 characters, 6 of checksum. */
+export const secretPattern = /rst_[0-9A-Za-z]{49}/;
+const secretShape = /^rst_[0-9A-Za-z]{49}$/;
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+function base62(value: bigint, width: number): string {
+  let text = "";
+  for (let rest = value; text.length < width; rest /= 62n)
+    text = alphabet[Number(rest % 62n)] + text;
+  return text;
+}
+
+const checksum = (text: string): string => base62(BigInt(crc32(text)), 6);
+
+/** A new secret: 256 random bits and a checksum, so that a typo is recognised without a look-up. */
+export function newSecret(): string {
+  const body = `rst_${base62(BigInt(`0x${randomBytes(32).toString("hex")}`), 43)}`;
+  return body + checksum(body);
+}
+
+/** Whether the text can be one of our secrets at all. */
+export const isSecret = (text: string): boolean =>
+  secretShape.test(text) && checksum(text.slice(0, -6)) === text.slice(-6);
+
+export const hashSecret = (secret: string): string => hash("sha256", secret);

@@ -1,0 +1,27 @@
+// How bytes arrive: the contract of both runtimes. It knows nothing of resources.
+
+/** Answers one request. `peerAddress` is asked only when somebody needs it. */
+export type Fetch = (request: Request, peerAddress: () => string) => Response | Promise<Response>;
+
+export interface ServeOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly fetch: Fetch;
+  /**
+   * Words for what the parser refuses before there is a Request: 400, 408, 413, 417, 431, 501, 505…
+   * Bun answers these below us, with an empty body (see docs).
+   */
+  readonly refuse: (status: number, detail: string) => Response;
+  /** A header section over this is refused with 431. */
+  readonly maxHeaderBytes: number;
+}
+
+export interface Server {
+  readonly host: string;
+  /** The real port, also when 0 was asked for. */
+  readonly port: number;
+  /** Stops accepting, waits for what is in flight at most this long, then cuts what is left. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export type Serve = (options: ServeOptions) => Promise<Server>;

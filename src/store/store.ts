@@ -1,0 +1,97 @@
+// The contract of every engine. What is expected is a value; what is thrown is an outage or a bug.
+
+import type { Collection } from "../model/collection.ts";
+import type { Order } from "../model/page.ts";
+import type { Resource } from "../model/resource.ts";
+import type { Token } from "../model/token.ts";
+
+/** An embedded engine answers at once, a remote one later; a caller on the hot path may tell. */
+export type Soon<T> = T | Promise<T>;
+
+export interface Store {
+  /** The collection with its revision and total as of now; also what lets a list's 304 read no rows. */
+  collection(name: string): Soon<Collection | undefined>;
+  collections(): Soon<readonly Collection[]>;
+  /** The resource as of now. The same state may come as the same object, so it can key a WeakMap. */
+  find(collection: string, id: string): Soon<Resource | undefined>;
+  /** A slice of the total order, and the collection, both of one moment. O(log n) at any depth. */
+  slice(collection: string, range: Range): Soon<Slice | undefined>;
+  /** The token with this hash, dead or alive. */
+  token(hash: string): Soon<Token | undefined>;
+  tokens(): Soon<readonly Token[]>;
+
+  /**
+   * One transaction for all changes, each judged on its own, in order; outcomes in the same order.
+   * Resolves only when the changes are on disk. Rejects with an Outage when none of them is.
+   */
+  commit(changes: readonly Change[]): Promise<readonly Outcome[]>;
+
+  /** Whether writes can be taken right now; the reason if not. */
+  ready(): Soon<string | undefined>;
+  /** Waits for commits under way, then lets go of everything. */
+  close(): Promise<void>;
+}
+
+export interface Range {
+  readonly offset: number;
+  readonly limit: number;
+  readonly order: Order;
+}
+
+export interface Slice {
+  readonly collection: Collection;
+  readonly resources: readonly Resource[];
+}
+
+/** What must be true of the resource for a change to happen: a number is the revision it must have. */
+export type Expectation = "anything" | "nothing" | number;
+
+export type Change =
+  /** Creates or replaces. `nothing`: only creates. A revision: only replaces exactly that state. */
+  | {
+      readonly kind: "put";
+      readonly collection: string;
+      readonly id: string;
+      /** The text of a JSON object, as in Resource. */
+      readonly fields: string;
+      readonly at: number;
+      readonly expect: Expectation;
+    }
+  | {
+      readonly kind: "remove";
+      readonly collection: string;
+      readonly id: string;
+      readonly at: number;
+      readonly expect: Exclude<Expectation, "nothing">;
+    }
+  /** Brings a collection into being; does nothing when it is there. */
+  | { readonly kind: "found"; readonly collection: string; readonly at: number }
+  | { readonly kind: "keep-token"; readonly token: Token }
+  | { readonly kind: "revoke-token"; readonly id: string; readonly at: number }
+  | { readonly kind: "touch-token"; readonly id: string; readonly at: number };
+
+export type Outcome =
+  | { readonly kind: "created"; readonly resource: Resource }
+  | { readonly kind: "replaced"; readonly resource: Resource }
+  | { readonly kind: "removed"; readonly revision: number }
+  /** Something is there and nothing was expected. */
+  | { readonly kind: "taken" }
+  /** Another state is there than the one expected. */
+  | { readonly kind: "stale" }
+  /** Nothing is there and something was expected; or the collection or token does not exist. */
+  | { readonly kind: "missing" }
+  | { readonly kind: "done" };
+
+/** The store cannot do it now. Nothing of the batch was kept, unless `reason` is `unknown`. */
+export class Outage extends Error {
+  /**
+   * `full`: no room; `busy`: too much is waiting; `unavailable`: cannot be reached or written;
+   * `unknown`: the connection broke during the commit, so it may or may not have happened.
+   */
+  readonly reason: "full" | "busy" | "unavailable" | "unknown";
+
+  constructor(reason: Outage["reason"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
