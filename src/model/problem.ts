@@ -1,8 +1,14 @@
 // The closed set of expected refusals. A problem is a value that is returned; a bug is thrown.
 
-/** One fault in what the client sent: where it is (JSON Pointer, RFC 6901) and what to do. */
+/** One fault in a body: where it is (JSON Pointer, RFC 6901) and what to do. */
 export interface Fault {
   readonly pointer: string;
+  readonly detail: string;
+}
+
+/** One fault in the query string. */
+export interface ParameterFault {
+  readonly parameter: string;
   readonly detail: string;
 }
 
@@ -28,6 +34,11 @@ export const problemKinds = {
     about:
       "The token is valid, but its scopes do not cover this verb on this collection. The WWW-Authenticate field names the scope that is needed.",
   },
+  "tls-required": {
+    title: "This server is reached over TLS only",
+    about:
+      "The request came in clear text. There is no redirect, because that would hide that the token has already travelled in the open: treat it as leaked and use https.",
+  },
   "not-found": {
     title: "There is nothing at this address",
     about:
@@ -37,9 +48,10 @@ export const problemKinds = {
     title: "The method is not allowed here",
     about: "The Allow field lists the methods that this address answers.",
   },
-  "method-not-implemented": {
-    title: "The method is not implemented",
-    about: "This server does not know the method at any address (RFC 9110 §9.1).",
+  "not-implemented": {
+    title: "Not implemented",
+    about:
+      "This server does not know the method at any address (RFC 9110 §9.1), or the transfer coding: `chunked` is the only one understood (RFC 9112 §6.1).",
   },
   "not-acceptable": {
     title: "No acceptable representation",
@@ -89,10 +101,6 @@ export const problemKinds = {
     title: "The HTTP version is not supported",
     about: "HTTP/1.1 and HTTP/1.0 are spoken here. Put a proxy in front for HTTP/2 and HTTP/3.",
   },
-  "coding-not-implemented": {
-    title: "The transfer coding is not implemented",
-    about: "`chunked` is the only transfer coding understood (RFC 9112 §6.1).",
-  },
   "internal-error": {
     title: "The server made a mistake",
     about:
@@ -116,18 +124,18 @@ export type ProblemKind = keyof typeof problemKinds;
 export class Problem {
   readonly kind: ProblemKind;
   readonly detail: string;
-  readonly errors: readonly Fault[] | undefined;
-  /** Header fields the answer must carry (Allow, WWW-Authenticate…). */
-  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly errors: readonly (Fault | ParameterFault)[] | undefined;
+  /** The scope that the caller lacks. */
+  readonly scope: string | undefined;
 
   constructor(
     kind: ProblemKind,
     detail: string,
-    more: { errors?: readonly Fault[]; headers?: Readonly<Record<string, string>> } = {},
+    more: { errors?: readonly (Fault | ParameterFault)[]; scope?: string } = {},
   ) {
     this.kind = kind;
     this.detail = detail;
     this.errors = more.errors;
-    this.headers = more.headers;
+    this.scope = more.scope;
   }
 }

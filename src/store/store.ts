@@ -3,10 +3,8 @@
 import type { Collection } from "../model/collection.ts";
 import type { Order } from "../model/page.ts";
 import type { Resource } from "../model/resource.ts";
+import type { Soon } from "../model/soon.ts";
 import type { Token } from "../model/token.ts";
-
-/** An embedded engine answers at once, a remote one later; a caller on the hot path may tell. */
-export type Soon<T> = T | Promise<T>;
 
 export interface Store {
   /** The collection with its revision and total as of now; also what lets a list's 304 read no rows. */

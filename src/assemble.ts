@@ -1,0 +1,88 @@
+// The only file that knows everybody: a config becomes a running house.
+
+import { readFileSync } from "node:fs";
+import type { Config } from "./config.ts";
+import { Access } from "./domain/access.ts";
+import { Resources } from "./domain/resources.ts";
+import { Tokens } from "./domain/tokens.ts";
+import { corsHeaders } from "./http/cors.ts";
+import { createFetch, type Fetch } from "./http/door.ts";
+import type { Exchange, House } from "./http/exchange.ts";
+import { createRefuse, withoutSecrets } from "./http/problem.ts";
+import { Proxies } from "./http/proxies.ts";
+import type { Log } from "./log.ts";
+import { grouped } from "./store/grouped.ts";
+import { openSqlite } from "./store/sqlite/sqlite.ts";
+import type { Store } from "./store/store.ts";
+
+export interface App {
+  readonly fetch: Fetch;
+  /** Words for what the runtime refuses before there is a request. */
+  readonly refuse: (status: number, detail: string) => Response;
+  /** The secret of the first admin token, only when it was just made: to be shown once. */
+  readonly firstAdminToken: string | undefined;
+  readonly tokens: Tokens;
+  close(): Promise<void>;
+}
+
+export const { version } = JSON.parse(
+  readFileSync(new URL("../package.json", import.meta.url), "utf8"),
+) as { version: string };
+
+export async function openStore(config: Config): Promise<Store> {
+  return grouped(await openSqlite({ path: config.data }));
+}
+
+export async function assemble(config: Config, log: Log): Promise<App> {
+  const store = await openStore(config);
+  const clock = Date.now;
+  const tokens = new Tokens(store, clock);
+  const base = config.baseUrl ?? "";
+  const tlsOnly = base.startsWith("https:");
+  const corsOrigins = config.corsOrigins === "*" ? "*" : new Set(config.corsOrigins);
+  const house: House = {
+    access: new Access(store, clock),
+    resources: new Resources(store, clock),
+    tokens,
+    unready: () => store.ready(),
+    base,
+    commonHeaders: new Headers({
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+      ...(tlsOnly ? { "strict-transport-security": "max-age=31536000" } : {}),
+      ...corsHeaders(corsOrigins),
+    }),
+    corsOrigins,
+    proxies: new Proxies(config.trustProxy),
+    tlsOnly,
+    maxBodyBytes: config.maxBodyBytes,
+    version,
+    ...logging(log),
+  };
+  return {
+    fetch: createFetch(house),
+    refuse: createRefuse(house),
+    firstAdminToken: await tokens.first(config.adminToken),
+    tokens,
+    close: () => store.close(),
+  };
+}
+
+/** A line per request holds the path but never the query, nor a token that strayed into the path. */
+function logging(log: Log): Pick<House, "logRequest" | "logRefusal" | "logFailure"> {
+  const about = ({ request, requestId, path, caller, clientAddress, startedAt }: Exchange) => ({
+    requestId,
+    method: request.method,
+    path: withoutSecrets(path),
+    token: caller?.id,
+    client: clientAddress,
+    ms: Math.round((performance.now() - startedAt) * 1000) / 1000,
+  });
+  return {
+    logRequest: log.isLevelEnabled("info")
+      ? (exchange, status) => log.info({ ...about(exchange), status })
+      : undefined,
+    logRefusal: (requestId, status, detail) => log.info({ requestId, status, detail }, "refused"),
+    logFailure: (exchange, thrown) => log.error({ ...about(exchange), err: thrown }, "failed"),
+  };
+}

@@ -1,0 +1,102 @@
+// Making, listing and revoking tokens.
+
+import { newId } from "../model/id.ts";
+import { type Fault, Problem } from "../model/problem.ts";
+import type { Soon } from "../model/soon.ts";
+import { hashSecret, isScope, newSecret, type Token } from "../model/token.ts";
+import type { Store } from "../store/store.ts";
+
+export interface TokenWish {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  /** Milliseconds since the epoch; null never expires. */
+  readonly expiresAt: number | null;
+}
+
+export interface NewToken {
+  /** Shown once: only its hash is kept. */
+  readonly secret: string;
+  readonly token: Token;
+}
+
+export class Tokens {
+  readonly #store: Store;
+  readonly #clock: () => number;
+
+  constructor(store: Store, clock: () => number) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  list(): Soon<readonly Token[]> {
+    return this.#store.tokens();
+  }
+
+  async find(id: string): Promise<Token | Problem> {
+    const tokens = await this.#store.tokens();
+    return tokens.find((token) => token.id === id) ?? noToken;
+  }
+
+  async create(wish: TokenWish, secret = newSecret()): Promise<NewToken | Problem> {
+    const now = this.#clock();
+    const errors = faults(wish, now);
+    if (errors.length > 0)
+      return new Problem("invalid-body", "The token cannot be made.", { errors });
+    const token: Token = {
+      id: newId(),
+      hash: hashSecret(secret),
+      name: wish.name,
+      scopes: [...new Set(wish.scopes)],
+      createdAt: now,
+      expiresAt: wish.expiresAt,
+      usedAt: null,
+      revokedAt: null,
+    };
+    await this.#store.commit([{ kind: "keep-token", token }]);
+    return { secret, token };
+  }
+
+  /** Takes effect at once, in every process. Revoking twice is not an error of its own. */
+  async revoke(id: string): Promise<Problem | undefined> {
+    const [outcome] = await this.#store.commit([{ kind: "revoke-token", id, at: this.#clock() }]);
+    return outcome?.kind === "missing" ? noToken : undefined;
+  }
+
+  /** On an empty store: the first admin token, with the given secret or a new one. */
+  async first(given: string | undefined): Promise<string | undefined> {
+    if ((await this.#store.tokens()).length > 0) return undefined;
+    const made = await this.create(
+      { name: "first admin", scopes: ["admin"], expiresAt: null },
+      given,
+    );
+    if (made instanceof Problem) throw new Error(made.detail);
+    return given === undefined ? made.secret : undefined;
+  }
+}
+
+const noToken = new Problem("not-found", "There is no token with this id.");
+
+function faults(wish: TokenWish, now: number): readonly Fault[] {
+  const found: Fault[] = [];
+  if (wish.name.trim() === "" || wish.name.length > 200) {
+    found.push({
+      pointer: "/name",
+      detail: "A name of 1 to 200 characters says what the token is for.",
+    });
+  }
+  if (wish.scopes.length === 0 || wish.scopes.length > 100) {
+    found.push({ pointer: "/scopes", detail: "Give 1 to 100 scopes." });
+  }
+  wish.scopes.forEach((scope, index) => {
+    if (!isScope(scope)) {
+      found.push({
+        pointer: `/scopes/${index}`,
+        detail: `A scope is "admin" or "{collection|*}:{read|create|update|delete|*}".`,
+      });
+    }
+  });
+  if (wish.expiresAt !== null && wish.expiresAt <= now) {
+    found.push({ pointer: "/expiresAt", detail: "The expiry must lie in the future." });
+  }
+  return found;
+}

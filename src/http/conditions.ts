@@ -1,0 +1,56 @@
+// Conditional requests (RFC 9110 §13): entity tags, HTTP dates, and when a 304 is the answer.
+
+/** The collection's counter and the time make the tag; the time keeps it apart after a restored backup. */
+export const entityTag = (revision: number, updatedAt: number): string =>
+  `"${revision.toString(36)}-${updatedAt.toString(36)}"`;
+
+/** `etagc` may hold commas, so a list is matched tag by tag, not split (RFC 9110 §8.8.3). */
+const tags = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
+
+/** Weak comparison, as If-None-Match wants (§13.1.2). */
+export function matchesWeakly(field: string, etag: string): boolean {
+  if (field === etag || field.trim() === "*") return true;
+  for (const [, tag] of field.matchAll(tags)) if (tag === etag) return true;
+  return false;
+}
+
+/** Whether the client already has the current state. If-None-Match makes If-Modified-Since moot (§13.1.3). */
+export function isNotModified(headers: Headers, etag: string, updatedAt: number): boolean {
+  const ifNoneMatch = headers.get("if-none-match");
+  if (ifNoneMatch !== null) return matchesWeakly(ifNoneMatch, etag);
+  const ifModifiedSince = headers.get("if-modified-since");
+  if (ifModifiedSince === null) return false;
+  const since = readHttpDate(ifModifiedSince);
+  return since !== undefined && Math.floor(updatedAt / 1000) * 1000 <= since;
+}
+
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const imfFixdate = /^[A-Z][a-z]{2}, (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/;
+const rfc850Date = /^[A-Z][a-z]{5,8}, (\d\d)-([A-Z][a-z]{2})-(\d\d) (\d\d):(\d\d):(\d\d) GMT$/;
+const asctimeDate = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})$/;
+
+/** All three formats a recipient must read (§5.6.7). `new Date()` takes far more, in local time. */
+export function readHttpDate(text: string): number | undefined {
+  const fixed = imfFixdate.exec(text) ?? rfc850Date.exec(text);
+  if (fixed !== null) {
+    const [, day = "", month = "", year = "", h = "", m = "", s = ""] = fixed;
+    return utc(year.length === 2 ? fullYear(Number(year)) : Number(year), month, day, h, m, s);
+  }
+  const old = asctimeDate.exec(text);
+  if (old === null) return undefined;
+  const [, month = "", day = "", h = "", m = "", s = "", year = ""] = old;
+  return utc(Number(year), month, day, h, m, s);
+}
+
+/** A two-digit year that seems over 50 years ahead is one of the past (§5.6.7). */
+function fullYear(twoDigits: number): number {
+  const now = new Date().getUTCFullYear();
+  const year = now - (now % 100) + twoDigits;
+  return year > now + 50 ? year - 100 : year;
+}
+
+function utc(year: number, month: string, day: string, h: string, m: string, s: string) {
+  const index = months.indexOf(month);
+  if (index < 0) return undefined;
+  return Date.UTC(year, index, Number(day), Number(h), Number(m), Number(s));
+}

@@ -1,0 +1,108 @@
+// The way of every request: admit, find the place, guard, act, answer.
+
+import { Problem } from "../model/problem.ts";
+import { type Soon, then } from "../model/soon.ts";
+import { allowOrigin, options } from "./cors.ts";
+import { Exchange, type House, requestIds } from "./exchange.ts";
+import { guard } from "./guard.ts";
+import { problemOf, problemResponse, Refusal } from "./problem.ts";
+import { findPlace, type Place } from "./routes.ts";
+import { isHost, readTarget } from "./target.ts";
+
+export type Fetch = (request: Request, peerAddress: () => string) => Soon<Response>;
+
+export function createFetch(house: House): Fetch {
+  const nextRequestId = requestIds();
+  return (request, peerAddress) => {
+    const exchange = new Exchange(house, request, nextRequestId());
+    try {
+      const answer = admit(exchange, peerAddress) ?? walk(exchange);
+      if (!(answer instanceof Promise)) return finish(exchange, answer);
+      return answer.then(
+        (settled) => finish(exchange, settled),
+        (thrown) => fail(exchange, thrown),
+      );
+    } catch (thrown) {
+      return fail(exchange, thrown);
+    }
+  };
+}
+
+let lastGoodHost = "";
+
+/** Refuses what is wrong with the request itself, whoever sent it and wherever it goes. */
+function admit(exchange: Exchange, peerAddress: () => string): Problem | undefined {
+  const { request, house } = exchange;
+  const target = readTarget(request.url);
+  if (target instanceof Problem) return target;
+  exchange.path = target.path;
+  exchange.query = target.query;
+  const host = request.headers.get("host");
+  if (host !== null && host !== lastGoodHost) {
+    if (!isHost(host)) return new Problem("malformed-request", "Send one valid Host field.");
+    lastGoodHost = host;
+  }
+  return house.proxies.none ? undefined : believeProxy(exchange, peerAddress());
+}
+
+/** What a trusted proxy says of its client; from anyone else the fields mean nothing. */
+function believeProxy(exchange: Exchange, peer: string): Problem | undefined {
+  const { request, house } = exchange;
+  exchange.clientAddress = house.proxies.clientAddress(
+    peer,
+    house.proxies.trusts(peer) ? request.headers.get("x-forwarded-for") : null,
+  );
+  const clearText =
+    house.proxies.trusts(peer) && request.headers.get("x-forwarded-proto") === "http";
+  return house.tlsOnly && clearText
+    ? new Problem("tls-required", "Use https. The token has travelled in clear text; renew it.")
+    : undefined;
+}
+
+const knownMethods = new Set([
+  ..."GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT QUERY".split(" "),
+]);
+
+function walk(exchange: Exchange): Soon<Response | Problem> {
+  const { path, request } = exchange;
+  const { method } = request;
+  if (path.length > 1 && path.endsWith("/") && !path.includes("//")) return redirect(exchange);
+  const match = findPlace(path);
+  if (match instanceof Problem) return match;
+  const { place, params } = match;
+  exchange.params = params;
+  if (method === "OPTIONS") return options(exchange, place.allow);
+  const door = place.doors[method === "HEAD" ? "GET" : method];
+  if (door === undefined) return refuseMethod(method, place);
+  return then(guard(exchange, door.who), (refused) => refused ?? door.run(exchange));
+}
+
+function refuseMethod(method: string, place: Place): Problem {
+  const headers = { allow: place.allow };
+  return knownMethods.has(method)
+    ? new Refusal("method-not-allowed", `This address answers ${place.allow}.`, headers)
+    : new Refusal("not-implemented", "This server does not know the method.", headers);
+}
+
+/** One canonical address; 308 keeps method and body. */
+function redirect(exchange: Exchange): Response {
+  const { house, path, query } = exchange;
+  const headers = new Headers(house.commonHeaders);
+  headers.set("location", `${house.base}${path.slice(0, -1)}${query === "" ? "" : `?${query}`}`);
+  headers.set("cache-control", "no-store");
+  return new Response(null, { status: 308, headers });
+}
+
+/** A HEAD is answered like its GET; the runtime leaves the body out and keeps Content-Length. */
+function finish(exchange: Exchange, answer: Response | Problem): Response {
+  const response = answer instanceof Problem ? problemResponse(exchange, answer) : answer;
+  response.headers.set("x-request-id", exchange.requestId);
+  allowOrigin(exchange, response.headers);
+  exchange.house.logRequest?.(exchange, response.status);
+  return response;
+}
+
+function fail(exchange: Exchange, thrown: unknown): Response {
+  exchange.house.logFailure(exchange, thrown);
+  return finish(exchange, problemOf(thrown));
+}

@@ -1,0 +1,69 @@
+// One request on its way through the house, and what the house lends to every request.
+
+import type { Access } from "../domain/access.ts";
+import type { Resources } from "../domain/resources.ts";
+import type { Tokens } from "../domain/tokens.ts";
+import type { Token } from "../model/token.ts";
+import type { Proxies } from "./proxies.ts";
+
+/** What is the same for all requests, made once. */
+export interface House {
+  readonly access: Access;
+  readonly resources: Resources;
+  readonly tokens: Tokens;
+  /** Why writes cannot be taken right now, if so. */
+  readonly unready: () => string | undefined | Promise<string | undefined>;
+  /** The public base URL without a trailing slash; empty makes links absolute paths. */
+  readonly base: string;
+  /** On every answer; copied, never changed. */
+  readonly commonHeaders: Headers;
+  readonly corsOrigins: "*" | ReadonlySet<string>;
+  readonly proxies: Proxies;
+  readonly tlsOnly: boolean;
+  readonly maxBodyBytes: number;
+  readonly version: string;
+  readonly logRequest: ((exchange: Exchange, status: number) => void) | undefined;
+  readonly logRefusal: (requestId: string, status: number, detail: string) => void;
+  readonly logFailure: (exchange: Exchange, thrown: unknown) => void;
+}
+
+export class Exchange {
+  readonly house: House;
+  readonly request: Request;
+  readonly requestId: string;
+  readonly startedAt: number;
+  /** Empty until the target is read. */
+  path = "";
+  query = "";
+  params: Readonly<Record<string, string>> = noParams;
+  /** The caller; undefined on the doors that are open to everyone. */
+  caller: Token | undefined = undefined;
+  /** The client's address as far as it is known; for the log. */
+  clientAddress: string | undefined = undefined;
+
+  constructor(house: House, request: Request, requestId: string) {
+    this.house = house;
+    this.request = request;
+    this.requestId = requestId;
+    this.startedAt = house.logRequest === undefined ? 0 : performance.now();
+  }
+
+  param(name: string): string {
+    return this.params[name] ?? "";
+  }
+
+  /** The caller, on doors that nobody passes without one. */
+  get token(): Token {
+    if (this.caller === undefined) throw new Error("this door should have asked for a token");
+    return this.caller;
+  }
+}
+
+const noParams: Readonly<Record<string, string>> = Object.freeze({});
+
+/** Unique across restarts by the random start, and cheap by the counter. */
+export function requestIds(): () => string {
+  const start = crypto.randomUUID().slice(0, 8);
+  let count = 0;
+  return () => `${start}-${(++count).toString(36)}`;
+}

@@ -1,0 +1,77 @@
+// Who may pass a door: the bearer token is read, judged and checked before anything else is looked at.
+
+import { mayAdminister, mayDo } from "../domain/access.ts";
+import { Problem } from "../model/problem.ts";
+import { type Soon, then } from "../model/soon.ts";
+import type { Verb } from "../model/token.ts";
+import type { Exchange } from "./exchange.ts";
+import { challenge, Refusal } from "./problem.ts";
+import { credentialIn } from "./query.ts";
+
+/** `anyone` needs no token; a verb needs its scope on the collection in the path. */
+export type Who = "anyone" | "admin" | Verb;
+
+/** Lets the caller in, or says why not. */
+export function guard(exchange: Exchange, who: Who): Soon<Problem | undefined> {
+  const authorization = exchange.request.headers.get("authorization");
+  if (exchange.query !== "") {
+    const problem = refuseCredential(exchange.query, authorization);
+    if (problem !== undefined) return problem;
+  }
+  if (who === "anyone") return undefined;
+  const secret = readBearer(authorization);
+  if (secret instanceof Problem) return secret;
+  return then(exchange.house.access.identify(secret), (token) => {
+    if (token === undefined) return invalidToken;
+    exchange.caller = token;
+    return who === "admin" ? mayAdminister(token) : mayDo(token, exchange.param("collection"), who);
+  });
+}
+
+const missingToken = new Refusal(
+  "unauthenticated",
+  "Send a token: `Authorization: Bearer rst_…`.",
+  { "www-authenticate": challenge() },
+);
+
+/** All failures look alike: a caller learns nothing about which tokens exist. */
+const invalidToken = new Refusal(
+  "unauthenticated",
+  "The token is malformed, unknown, expired or revoked.",
+  { "www-authenticate": challenge(', error="invalid_token"') },
+);
+
+const twoTokens = new Refusal("malformed-request", "Send one Authorization field with one token.", {
+  "www-authenticate": challenge(', error="invalid_request"'),
+});
+
+const anotherScheme = /^(?!bearer(?: |$))[!#$%&'*+.^_`|~0-9A-Za-z-]+(?: |$)/i;
+const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
+
+function readBearer(authorization: string | null): string | Problem {
+  if (authorization === null) return missingToken;
+  const [, secret] = bearer.exec(authorization) ?? [];
+  if (secret !== undefined) return secret;
+  // Two lines arrive joined by a comma, which no single bearer credential can hold.
+  if (authorization.includes(",")) return twoTokens;
+  return anotherScheme.test(authorization) ? missingToken : invalidToken;
+}
+
+/** A credential in the URL never authenticates: it is logged, cached and visible there. */
+function refuseCredential(query: string, authorization: string | null): Problem | undefined {
+  const name = credentialIn(query);
+  if (name === undefined) return undefined;
+  const advice =
+    "URLs are logged, cached and visible; use the Authorization header, and renew the credential.";
+  return authorization === null
+    ? new Refusal(
+        "unauthenticated",
+        `The parameter ${name} is not accepted as a credential. ${advice}`,
+        {
+          "www-authenticate": challenge(),
+        },
+      )
+    : new Refusal("credential-in-url", `The parameter ${name} looks like a credential. ${advice}`, {
+        "www-authenticate": challenge(', error="invalid_request"'),
+      });
+}

@@ -1,0 +1,139 @@
+// The one place where a problem becomes a response (RFC 9457).
+
+import { Problem, type ProblemKind, problemKinds } from "../model/problem.ts";
+import { secretPattern } from "../model/token.ts";
+import { Outage } from "../store/store.ts";
+import { type Exchange, type House, requestIds } from "./exchange.ts";
+
+/** A problem born at the HTTP level, with the header fields that go with its status. */
+export class Refusal extends Problem {
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(kind: ProblemKind, detail: string, headers: Readonly<Record<string, string>>) {
+    super(kind, detail);
+    this.headers = headers;
+  }
+}
+
+/** The compiler keeps it complete. */
+export const problemStatus: Readonly<Record<ProblemKind, number>> = {
+  "malformed-request": 400,
+  "credential-in-url": 400,
+  "invalid-parameter": 400,
+  "invalid-body": 400,
+  unauthenticated: 401,
+  "insufficient-scope": 403,
+  "tls-required": 403,
+  "not-found": 404,
+  "method-not-allowed": 405,
+  "not-acceptable": 406,
+  timeout: 408,
+  conflict: 409,
+  "content-too-large": 413,
+  "uri-too-long": 414,
+  "unsupported-media-type": 415,
+  "expectation-failed": 417,
+  "header-too-large": 431,
+  "internal-error": 500,
+  "not-implemented": 501,
+  unavailable: 503,
+  "version-not-supported": 505,
+  "storage-full": 507,
+};
+
+/** RFC 6750 §3: the challenge always has a realm, and says `error` only when a token was judged. */
+export const challenge = (attributes = ""): string => `Bearer realm="restante"${attributes}`;
+
+/** A token that somebody put into a path must not come back in a body or a log. */
+export const withoutSecrets = (path: string): string => path.replace(secretPattern, "rst_…");
+
+/** The body of a problem; `instance` is the path alone, because a query may hold what must not be shown. */
+export function problemBody(
+  problem: Problem,
+  base: string,
+  instance: string,
+  requestId: string,
+): string {
+  const { kind, detail, errors } = problem;
+  return JSON.stringify({
+    type: `${base}/-/problems/${kind}`,
+    title: problemKinds[kind].title,
+    status: problemStatus[kind],
+    detail,
+    instance: instance === "" ? undefined : withoutSecrets(instance),
+    requestId,
+    errors,
+  });
+}
+
+export function problemResponse(exchange: Exchange, problem: Problem): Response {
+  const { house, requestId, path } = exchange;
+  const body = problemBody(problem, house.base, `${house.base}${path}`, requestId);
+  const headers = problemHeaders(house, problem);
+  return new Response(body, { status: problemStatus[problem.kind], headers });
+}
+
+function problemHeaders(house: House, problem: Problem): Headers {
+  const headers = new Headers(house.commonHeaders);
+  headers.set("content-type", "application/problem+json");
+  headers.set("cache-control", "no-store");
+  if (problem.kind === "insufficient-scope") {
+    headers.set(
+      "www-authenticate",
+      challenge(`, error="insufficient_scope", scope="${problem.scope}"`),
+    );
+  }
+  if (problem.kind === "unavailable") headers.set("retry-after", "1");
+  if (problem instanceof Refusal) {
+    for (const name in problem.headers) headers.set(name, problem.headers[name] ?? "");
+  }
+  return headers;
+}
+
+/** What was thrown: an outage says when to come back, a bug says nothing but its request id. */
+export function problemOf(thrown: unknown): Problem {
+  if (!(thrown instanceof Outage)) {
+    return new Problem("internal-error", "Something went wrong here; nothing was acknowledged.");
+  }
+  switch (thrown.reason) {
+    case "full":
+      return new Problem("storage-full", "There is no room on the disk. Nothing was stored.");
+    case "unknown":
+      return new Problem(
+        "unavailable",
+        "The store was lost during the write, so it may or may not have happened. Read before you retry.",
+      );
+    case "busy":
+      return new Problem("unavailable", "Too much is waiting. Nothing was stored; try again.");
+    case "unavailable":
+      return new Problem("unavailable", "The store cannot be written now. Nothing was stored.");
+  }
+}
+
+/** What a runtime's parser refuses, before there is a request to walk with. */
+const parserKinds: Readonly<Record<number, ProblemKind>> = {
+  408: "timeout",
+  413: "content-too-large",
+  414: "uri-too-long",
+  417: "expectation-failed",
+  431: "header-too-large",
+  500: "internal-error",
+  501: "not-implemented",
+  503: "unavailable",
+  505: "version-not-supported",
+};
+
+export function createRefuse(house: House): (status: number, detail: string) => Response {
+  const nextRequestId = requestIds();
+  return (status, detail) => {
+    const problem = new Problem(parserKinds[status] ?? "malformed-request", detail);
+    const requestId = nextRequestId();
+    house.logRefusal(requestId, problemStatus[problem.kind], detail);
+    const headers = problemHeaders(house, problem);
+    headers.set("x-request-id", requestId);
+    return new Response(problemBody(problem, house.base, "", requestId), {
+      status: problemStatus[problem.kind],
+      headers,
+    });
+  };
+}

@@ -1,0 +1,73 @@
+// The query string: strict, because a typo must not silently change what is returned.
+
+import { type Order, pageLimits, type Window } from "../model/page.ts";
+import { type ParameterFault, Problem } from "../model/problem.ts";
+
+const credentialName =
+  /^(?:access[_-]?token|refresh[_-]?token|id[_-]?token|token|bearer|auth|authorization|jwt|api[_-]?key|apikey|client[_-]?secret|secret|password|passwd|pwd)$/i;
+
+/** The name of a parameter that looks like a credential, which a URL must never carry. */
+export function credentialIn(query: string): string | undefined {
+  if (query === "") return undefined;
+  return pairs(query).find(([name]) => credentialName.test(name))?.[0];
+}
+
+function pairs(query: string): readonly (readonly [string, string])[] {
+  return query === "" ? [] : [...new URLSearchParams(query)];
+}
+
+/** The parameters by name; unknown and repeated ones are faults. */
+export function readParameters<Name extends string>(
+  query: string,
+  known: readonly Name[],
+): Partial<Record<Name, string>> | Problem {
+  const found: Partial<Record<string, string>> = Object.create(null);
+  const errors: ParameterFault[] = [];
+  for (const [name, value] of pairs(query)) {
+    if (!(known as readonly string[]).includes(name)) {
+      const exist = known.length > 0 ? `There are: ${known.join(", ")}.` : "There are none here.";
+      errors.push({ parameter: name, detail: `There is no parameter of this name. ${exist}` });
+    } else if (found[name] !== undefined) {
+      errors.push({ parameter: name, detail: "The parameter is repeated; send it once." });
+    } else {
+      found[name] = value;
+    }
+  }
+  return errors.length > 0 ? invalid(errors) : (found as Partial<Record<Name, string>>);
+}
+
+const orders: Readonly<Record<string, Order>> = { createdAt: "created", "-createdAt": "-created" };
+
+const wholeNumber = /^[1-9]\d{0,14}$/;
+
+/** `page`, `limit` and `sort` of a list; out of range is refused, never clamped. */
+export function readWindow(query: string): Window | Problem {
+  const parameters = readParameters(query, ["page", "limit", "sort"]);
+  if (parameters instanceof Problem) return parameters;
+  const { page = "1", limit = `${pageLimits.defaultLimit}`, sort = "createdAt" } = parameters;
+  const errors: ParameterFault[] = [];
+  if (!wholeNumber.test(page)) {
+    errors.push({ parameter: "page", detail: "page is a whole number from 1." });
+  }
+  if (!wholeNumber.test(limit) || Number(limit) > pageLimits.maxLimit) {
+    errors.push({
+      parameter: "limit",
+      detail: `limit is a whole number from 1 to ${pageLimits.maxLimit}.`,
+    });
+  }
+  const order = Object.hasOwn(orders, sort) ? orders[sort] : undefined;
+  if (order === undefined) {
+    errors.push({
+      parameter: "sort",
+      detail: `sort is one of: ${Object.keys(orders).join(", ")}.`,
+    });
+  }
+  return errors.length > 0 || order === undefined
+    ? invalid(errors)
+    : { page: Number(page), limit: Number(limit), order };
+}
+
+const invalid = (errors: readonly ParameterFault[]): Problem =>
+  new Problem("invalid-parameter", "The query string is not valid; `errors` names each fault.", {
+    errors,
+  });

@@ -1,0 +1,54 @@
+// The request target: path and query of a URL, taken apart once, and what makes it unacceptable.
+
+import { Problem } from "../model/problem.ts";
+
+export const maxTargetBytes = 8192;
+
+export interface Target {
+  /** As sent, percent-encoded. */
+  readonly path: string;
+  /** Without the question mark; empty when there is none. */
+  readonly query: string;
+}
+
+/** `request.url` is `http://host/path?query`; anything else means that the Host was no host. */
+export function readTarget(url: string): Target | Problem {
+  const pathStart = url.startsWith("http") ? url.indexOf("/", 8) : -1;
+  if (pathStart < 0) return malformed("The Host field is not a valid host.");
+  if (url.length - pathStart > maxTargetBytes) {
+    return new Problem("uri-too-long", `The request target is over ${maxTargetBytes} bytes.`);
+  }
+  if (url.includes("#")) return malformed("A request target has no fragment (RFC 9112 §3.2).");
+  const queryStart = url.indexOf("?", pathStart);
+  const path = queryStart < 0 ? url.slice(pathStart) : url.slice(pathStart, queryStart);
+  const query = queryStart < 0 ? "" : url.slice(queryStart + 1);
+  if (path.includes("/.") && dotSegment.test(path)) {
+    return malformed("Dot segments in a path are not accepted; send the path they stand for.");
+  }
+  return { path, query };
+}
+
+const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
+
+/** Decoded exactly once, and only when there is something to decode. */
+export function decodeSegment(segment: string): string | Problem {
+  if (!segment.includes("%")) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return malformed("The path has a percent-encoding that is not valid UTF-8.");
+  }
+}
+
+const hostShape =
+  /^(?:\[[0-9a-fA-F:.]+\]|(?:[A-Za-z0-9\-._~!$&'()*+;=]|%[0-9a-fA-F]{2})+)(?::(\d{0,5}))?$/;
+
+/** One host, and a port that exists (RFC 9112 §3.2). Two Host lines arrive joined by a comma. */
+export function isHost(host: string): boolean {
+  const match = hostShape.exec(host);
+  return match !== null && Number(match[1] ?? 0) <= 65535;
+}
+
+function malformed(detail: string): Problem {
+  return new Problem("malformed-request", detail);
+}

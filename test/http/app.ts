@@ -1,0 +1,80 @@
+// A whole house on a real socket, for tests: temporary data, an admin token, and fetch with its base URL.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { serve } from "#runtime";
+import { assemble } from "../../src/assemble.ts";
+import { type Config, readConfig } from "../../src/config.ts";
+import { createLog } from "../../src/log.ts";
+
+export interface TestApp {
+  readonly port: number;
+  readonly url: string;
+  /** An admin secret. */
+  readonly admin: string;
+  /** `fetch` on a path, with the admin token unless told otherwise (`token: null` sends none). */
+  request(path: string, init?: RequestInit & { token?: string | null }): Promise<Response>;
+  /** POSTs JSON and expects 201. */
+  post(collection: string, fields: unknown): Promise<Record<string, unknown>>;
+  /** A secret of a new token with these scopes. */
+  token(...scopes: string[]): Promise<string>;
+  total(collection: string): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export async function startApp(changes: Partial<Config> = {}): Promise<TestApp> {
+  const data = await mkdtemp(join(tmpdir(), "restante-"));
+  const config = readConfig({ flags: {}, environment: {}, cwd: data });
+  if (Array.isArray(config)) throw new Error("the defaults must be valid");
+  const settled = { ...(config as Config), data, logLevel: "silent" as const, ...changes };
+  const app = await assemble(settled, createLog(settled.logLevel));
+  const server = await serve({
+    host: "127.0.0.1",
+    port: 0,
+    fetch: app.fetch,
+    refuse: app.refuse,
+    maxHeaderBytes: 16_384,
+  });
+  const admin = app.firstAdminToken ?? settled.adminToken ?? "";
+  const url = `http://127.0.0.1:${server.port}`;
+
+  const request: TestApp["request"] = (path, { token = admin, ...init } = {}) => {
+    const headers = new Headers(init.headers);
+    if (token !== null && !headers.has("authorization")) {
+      headers.set("authorization", `Bearer ${token}`);
+    }
+    return fetch(url + path, { redirect: "manual", ...init, headers });
+  };
+
+  return {
+    port: server.port,
+    url,
+    admin,
+    request,
+    async post(collection, fields) {
+      const response = await request(`/${collection}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(fields),
+      });
+      if (response.status !== 201) throw new Error(`${response.status} ${await response.text()}`);
+      return (await response.json()) as Record<string, unknown>;
+    },
+    async token(...scopes) {
+      const made = await app.tokens.create({ name: "test", scopes, expiresAt: null });
+      if (!("secret" in made)) throw new Error(made.detail);
+      return made.secret;
+    },
+    async total(collection) {
+      const response = await request(`/${collection}`);
+      if (response.status === 404) return 0;
+      return ((await response.json()) as { total: number }).total;
+    },
+    async stop() {
+      await server.stop(1000);
+      await app.close();
+      await rm(data, { recursive: true, force: true });
+    },
+  };
+}
