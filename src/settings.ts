@@ -1,0 +1,166 @@
+// Every setting: its names, what it is for, and what it may be.
+
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+import { isSecret } from "./model/token.ts";
+
+export const logLevels = ["info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** Absolute path of the folder. */
+  readonly data: string;
+  /** Scheme, authority and path prefix, without a slash at the end. */
+  readonly baseUrl: string | undefined;
+  /** IP addresses and CIDR ranges. */
+  readonly trustProxy: readonly string[];
+  readonly adminToken: string | undefined;
+  readonly corsOrigins: "*" | readonly string[];
+  readonly logLevel: LogLevel;
+  readonly maxBodyBytes: number;
+}
+
+export interface Setting<Value> {
+  /** None for a secret: command lines are visible to every user of a machine. */
+  readonly flag: `--${string}` | undefined;
+  readonly variable: `RESTANTE_${string}`;
+  /** How the config file writes it; flags and variables separate a list by commas. */
+  readonly type: "string" | "number" | "list";
+  /** What stands for the value in the help. */
+  readonly placeholder: string;
+  readonly about: string;
+  /** What may be set; the end of a sentence that begins with "must be". */
+  readonly allowed: string;
+  readonly fallback: string | undefined;
+  /** The value, or undefined when the text is not allowed. Paths start from the folder. */
+  readonly read: (text: string, folder: string) => Exclude<Value, undefined> | undefined;
+}
+
+export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> } = {
+  host: {
+    flag: "--host",
+    variable: "RESTANTE_HOST",
+    type: "string",
+    placeholder: "host",
+    about:
+      "The address to listen on. localhost is reached from this machine only; 0.0.0.0 or :: from everywhere.",
+    allowed: "a host name or an IP address, without port and brackets",
+    fallback: "localhost",
+    read: (text) => (isIP(text) > 0 || hostName.test(text) ? text : undefined),
+  },
+  port: {
+    flag: "--port",
+    variable: "RESTANTE_PORT",
+    type: "number",
+    placeholder: "number",
+    about: "The TCP port to listen on; 0 takes a free one.",
+    allowed: "a whole number from 0 to 65535",
+    fallback: "8080",
+    read: (text) => wholeNumber(text, 0, 65_535),
+  },
+  data: {
+    flag: "--data",
+    variable: "RESTANTE_DATA",
+    type: "string",
+    placeholder: "folder",
+    about: "The folder of the embedded store; made when it is missing.",
+    allowed: "the path of a folder",
+    fallback: "./data",
+    read: (text, folder) =>
+      text === "" || text.includes("\0") ? undefined : resolve(folder, text),
+  },
+  baseUrl: {
+    flag: "--base-url",
+    variable: "RESTANTE_BASE_URL",
+    type: "string",
+    placeholder: "url",
+    about:
+      "The public URL of this server, with the path prefix it has behind a proxy; Location and Link are built from it. Without it they are absolute paths.",
+    allowed:
+      "an absolute http or https URL without user, query and fragment, such as https://example.org/api",
+    fallback: undefined,
+    read: baseUrl,
+  },
+  trustProxy: {
+    flag: "--trust-proxy",
+    variable: "RESTANTE_TRUST_PROXY",
+    type: "list",
+    placeholder: "addresses",
+    about: "The proxies whose X-Forwarded-* fields are believed. Default: none is.",
+    allowed: "IP addresses or CIDR ranges separated by commas, such as 127.0.0.1,10.0.0.0/8",
+    fallback: "",
+    read: (text) => listOf(text, isAddressRange),
+  },
+  adminToken: {
+    flag: undefined,
+    variable: "RESTANTE_ADMIN_TOKEN",
+    type: "string",
+    placeholder: "token",
+    about:
+      "The first admin token, for unattended installs; taken when the store has no token yet. Never a flag, because command lines are visible to others.",
+    allowed: "a secret as `restante token secret` prints one",
+    fallback: undefined,
+    read: (text) => (isSecret(text) ? text : undefined),
+  },
+  corsOrigins: {
+    flag: "--cors-origins",
+    variable: "RESTANTE_CORS_ORIGINS",
+    type: "list",
+    placeholder: "origins",
+    about: "The origins whose pages may call this server from a browser.",
+    allowed: "*, none, or origins separated by commas, such as https://app.example.org",
+    fallback: "*",
+    read: (text) => (text === "*" ? text : text === "none" ? [] : listOf(text, isOrigin)),
+  },
+  logLevel: {
+    flag: "--log-level",
+    variable: "RESTANTE_LOG_LEVEL",
+    type: "string",
+    placeholder: "level",
+    about: "The least grave thing that is logged; info has a line for each request.",
+    allowed: "info, warn, error or silent",
+    fallback: "info",
+    read: (text) => logLevels.find((level) => level === text),
+  },
+  maxBodyBytes: {
+    flag: "--max-body-bytes",
+    variable: "RESTANTE_MAX_BODY_BYTES",
+    type: "number",
+    placeholder: "bytes",
+    about: "The largest JSON body that is taken; a larger one is answered with 413.",
+    allowed: "a whole number from 1 to 268435456 (256 MiB)",
+    fallback: "1048576",
+    read: (text) => wholeNumber(text, 1, 268_435_456),
+  },
+};
+
+const hostName = /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_-]+)*$/;
+
+function wholeNumber(text: string, least: number, most: number): number | undefined {
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  return number >= least && number <= most ? number : undefined;
+}
+
+function listOf(text: string, isAllowed: (item: string) => boolean): readonly string[] | undefined {
+  const items = text === "" ? [] : text.split(",").map((item) => item.trim());
+  return items.every(isAllowed) ? Object.freeze(items) : undefined;
+}
+
+function isAddressRange(item: string): boolean {
+  const [address = "", bits, ...rest] = item.split("/");
+  const family = address.includes("%") ? 0 : isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return bits === undefined || wholeNumber(bits, 0, family === 4 ? 32 : 128) !== undefined;
+}
+
+function isOrigin(item: string): boolean {
+  const url = URL.parse(item);
+  return url !== null && url.host !== "" && item === `${url.protocol}//${url.host}`;
+}
+
+function baseUrl(text: string): string | undefined {
+  const url = /^https?:\/\/[^\s\\?#@]+$/i.test(text) ? URL.parse(text) : null;
+  return url === null ? undefined : url.origin + url.pathname.replace(/\/+$/, "");
+}

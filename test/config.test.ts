@@ -1,0 +1,258 @@
+// The config: where a value comes from, what is allowed, and that every fault is told at once.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import {
+  type Config,
+  type ConfigFault,
+  type ConfigSources,
+  defaultConfig,
+  readConfig,
+  settings,
+} from "../src/config.ts";
+import { newSecret } from "../src/model/token.ts";
+
+const cwd = mkdtempSync(join(tmpdir(), "restante-config-"));
+after(() => rmSync(cwd, { recursive: true }));
+
+const file = (name: string, values: unknown): string => {
+  const text = typeof values === "string" ? values : JSON.stringify(values);
+  writeFileSync(join(cwd, name), text);
+  return name;
+};
+
+const read = (sources: Partial<ConfigSources> = {}) =>
+  readConfig({ flags: {}, environment: {}, cwd, ...sources });
+
+function config(sources?: Partial<ConfigSources>): Config {
+  const result = read(sources);
+  assert(!Array.isArray(result), JSON.stringify(result));
+  return result as Config;
+}
+
+function faults(sources: Partial<ConfigSources>): readonly ConfigFault[] {
+  const result = read(sources);
+  assert(Array.isArray(result), "no fault was found");
+  return result;
+}
+
+describe("defaults", () => {
+  it("listen on this machine only, keep in ./data and trust nobody", () => {
+    assert.deepEqual(config(), {
+      host: "localhost",
+      port: 8080,
+      data: join(cwd, "data"),
+      baseUrl: undefined,
+      trustProxy: [],
+      adminToken: undefined,
+      corsOrigins: "*",
+      logLevel: "info",
+      maxBodyBytes: 1_048_576,
+    });
+    assert.deepEqual({ ...defaultConfig, data: "" }, { ...config(), data: "" });
+  });
+
+  it("are frozen, lists too", () => {
+    assert(Object.isFrozen(config()));
+    assert(Object.isFrozen(config({ flags: { trustProxy: "::1" } }).trustProxy));
+  });
+});
+
+describe("precedence", () => {
+  const config1 = { port: 1, host: "file.test", logLevel: "error" };
+
+  it("is flag, then variable, then file, then default", () => {
+    const environment = { RESTANTE_PORT: "2", RESTANTE_HOST: "variable.test" };
+    const flags = { config: file("precedence.json", config1), port: "3" };
+    const { port, host, logLevel, maxBodyBytes } = config({ flags, environment });
+    assert.deepEqual(
+      [port, host, logLevel, maxBodyBytes],
+      [3, "variable.test", "error", 1_048_576],
+    );
+  });
+
+  it("takes an empty variable as not set", () => {
+    assert.equal(config({ environment: { RESTANTE_PORT: "", RESTANTE_CONFIG: "" } }).port, 8080);
+  });
+
+  it("does not judge what is overruled", () => {
+    const environment = { RESTANTE_PORT: "tcp://10.0.0.1:80" };
+    assert.equal(config({ flags: { port: "9000" }, environment }).port, 9000);
+  });
+});
+
+describe("the file", () => {
+  it("is named by a variable too", () => {
+    const environment = { RESTANTE_CONFIG: file("variable.json", { port: 7 }) };
+    assert.equal(config({ environment }).port, 7);
+  });
+
+  it("is ./restante.json when nobody names one", () => {
+    file("restante.json", { port: 4 });
+    try {
+      assert.equal(config().port, 4);
+    } finally {
+      rmSync(join(cwd, "restante.json"));
+    }
+  });
+
+  it("writes numbers as numbers, lists as lists, and paths from its own folder", () => {
+    const folder = mkdtempSync(join(cwd, "elsewhere-"));
+    const path = join(folder, "all.json");
+    const adminToken = newSecret();
+    const values = {
+      ...{ host: "::1", port: 0, data: "here", baseUrl: "https://example.org/api/" },
+      ...{ trustProxy: ["10.0.0.0/8", "::1"], adminToken, corsOrigins: ["https://a.test"] },
+      ...{ logLevel: "warn", maxBodyBytes: 10 },
+    };
+    writeFileSync(path, JSON.stringify(values));
+    assert.deepEqual(config({ flags: { config: path } }), {
+      ...values,
+      data: join(folder, "here"),
+      baseUrl: "https://example.org/api",
+    });
+  });
+
+  const refused: [string, unknown, RegExp, RegExp][] = [
+    ["an unknown key", { prot: 1 }, /^f\.json, "prot"$/, /not a setting; there are host, port/],
+    ["a key of Object", '{"__proto__": 1}', /^f\.json, "__proto__"$/, /not a setting/],
+    ["a value of the wrong type", { port: true }, /^f\.json, "port" true$/, /must be a whole/],
+    ["null", { data: null }, /^f\.json, "data" null$/, /must be the path/],
+    ["a list of other things", { trustProxy: [1] }, /^f\.json, "trustProxy" \[1\]$/, /IP addr/],
+    ["no object", [], /^--config "f\.json"$/, /must hold a JSON object/],
+    ["broken JSON", "{", /^--config "f\.json"$/, /cannot be used: .*JSON/],
+  ];
+  for (const [what, values, where, detail] of refused)
+    it(`is refused with ${what}`, () => {
+      const [fault, ...others] = faults({ flags: { config: file("f.json", values) } });
+      assert.match(fault?.where ?? "", where);
+      assert.match(fault?.detail ?? "", detail);
+      assert.deepEqual(others, []);
+    });
+
+  it("must be there when somebody names it", () => {
+    const [fault] = faults({ environment: { RESTANTE_CONFIG: "missing.json" } });
+    assert.equal(fault?.where, 'RESTANTE_CONFIG "missing.json"');
+    assert.match(fault?.detail ?? "", /ENOENT/);
+  });
+});
+
+describe("values", () => {
+  const secret = newSecret();
+  const table: Record<keyof Config, { allowed: [string, unknown][]; refused: string[] }> = {
+    host: {
+      allowed: ["localhost", "0.0.0.0", "::", "api.example.org"].map((host) => [host, host]),
+      refused: ["[::1]", "a b", "http://a", "a:80", "-a", "a".repeat(254)],
+    },
+    port: {
+      allowed: [
+        ["0", 0],
+        ["65535", 65535],
+      ],
+      refused: ["65536", "-1", "1.5", "1e3", "0x10", "80 ", "eighty"],
+    },
+    data: { allowed: [["/x/../y", "/y"]], refused: ["a\0b"] },
+    baseUrl: {
+      allowed: [
+        ["https://example.org", "https://example.org"],
+        ["HTTP://Example.org:80/", "http://example.org"],
+        ["https://example.org/a/b//", "https://example.org/a/b"],
+      ],
+      refused: [
+        ...["example.org", "/api", "ftp://a", "https:a", "https://", "https://a b", "https://a\\b"],
+        ...[
+          "https://u:p@a",
+          "https://@a",
+          "https://a?",
+          "https://a?b=c",
+          "https://a#",
+          "http://a:0x",
+        ],
+      ],
+    },
+    trustProxy: {
+      allowed: [["127.0.0.1, 10.0.0.0/8 ,fd00::/8", ["127.0.0.1", "10.0.0.0/8", "fd00::/8"]]],
+      refused: [
+        "10.0.0.0/33",
+        "::1/129",
+        "10.0.0.0/",
+        "10.0.0/8",
+        "localhost",
+        "::1,",
+        "fe80::1%1",
+        "::/0/0",
+      ],
+    },
+    adminToken: {
+      allowed: [[secret, secret]],
+      refused: ["admin", `${secret}x`, secret.slice(0, -1)],
+    },
+    corsOrigins: {
+      allowed: [
+        ["*", "*"],
+        ["none", []],
+        ["https://a.test,http://localhost:5173", ["https://a.test", "http://localhost:5173"]],
+        ["capacitor://localhost", ["capacitor://localhost"]],
+      ],
+      refused: ["https://a.test/", "https://A.test", "https://a.test:443", "a.test", "null", "*,*"],
+    },
+    logLevel: { allowed: [["silent", "silent"]], refused: ["INFO", "debug"] },
+    maxBodyBytes: { allowed: [["1", 1]], refused: ["0", "268435457", "1MB"] },
+  };
+
+  for (const [name, { allowed, refused }] of Object.entries(table)) {
+    const { variable } = settings[name as keyof Config];
+    for (const [text, value] of allowed)
+      it(`${name} may be ${JSON.stringify(text).slice(0, 60)}`, () => {
+        const result: Record<string, unknown> = {
+          ...config({ environment: { [variable]: text } }),
+        };
+        assert.deepEqual(result[name], value);
+      });
+    for (const text of refused)
+      it(`${name} may not be ${JSON.stringify(text).slice(0, 60)}`, () => {
+        const [fault, ...others] = faults({ environment: { [variable]: text } });
+        assert(fault?.where.startsWith(variable));
+        assert.equal(fault.detail, `must be ${settings[name as keyof Config].allowed}`);
+        assert.deepEqual(others, []);
+      });
+  }
+});
+
+describe("faults", () => {
+  it("are told all at once, each with its own name", () => {
+    const flags = {
+      port: "x",
+      host: true,
+      config: file("g.json", { maxBodyBytes: 0, nope: 1 }),
+    } as const;
+    const environment = { RESTANTE_LOG_LEVEL: "loud", RESTANTE_BASE_URL: "nowhere" };
+    const where = faults({ flags, environment }).map((fault) => fault.where);
+    assert.deepEqual(where, [
+      'g.json, "nope"',
+      "--host",
+      '--port "x"',
+      'RESTANTE_BASE_URL "nowhere"',
+      'RESTANTE_LOG_LEVEL "loud"',
+      'g.json, "maxBodyBytes" 0',
+    ]);
+  });
+
+  it("say that a flag lacks its value", () => {
+    assert.match(faults({ flags: { config: true } })[0]?.detail ?? "", /needs a value/);
+    assert.match(faults({ flags: { port: true } })[0]?.detail ?? "", /needs a value/);
+  });
+
+  it("never repeat a secret", () => {
+    const wrong = `${newSecret()}x`;
+    const told = JSON.stringify(faults({ environment: { RESTANTE_ADMIN_TOKEN: wrong } }));
+    assert(!told.includes(wrong.slice(0, 12)));
+  });
+
+  it("never come from a flag that does not exist", () => {
+    assert.equal(config({ flags: { adminToken: newSecret() } }).adminToken, undefined);
+  });
+});
