@@ -1,0 +1,90 @@
+// Makes a clone ready: installs what the lock file names when it is not there, and sees that it runs.
+// Runs on the oldest Node that npm comes with; `--dev` adds what tests, builds and benchmarks need.
+
+import { spawnSync } from "node:child_process";
+import { readFileSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const isDev = process.argv.includes("--dev");
+const binaries = join(root, "node_modules/.bin");
+
+/** What must answer to `--version`. A missing optional package fails here and nowhere else. */
+const tools = isDev ? ["bun", "node", "tsc", "biome"] : ["bun"];
+
+if (!isInstalled()) {
+  console.error(`Setting up: npm installs ${isDev ? "Restante's tools" : "Restante"}, once…`);
+  install();
+  tools.forEach(verify);
+}
+
+/** Compares what npm wrote down at the end of its last install with the lock file: no process runs. */
+function isInstalled() {
+  const wanted = readPackages("package-lock.json");
+  const present = readPackages("node_modules/.package-lock.json");
+  const isThere = ([path, entry]) =>
+    path === "" ||
+    (!isDev && (entry.dev || entry.devOptional)) ||
+    (present[path] === undefined
+      ? entry.optional || entry.devOptional
+      : present[path].version === entry.version && present[path].integrity === entry.integrity);
+  return Object.entries(wanted).every(isThere) && isProgram("bun") && (!isDev || isProgram("node"));
+}
+
+function readPackages(file) {
+  try {
+    return JSON.parse(readFileSync(join(root, file), "utf8")).packages;
+  } catch {
+    return {};
+  }
+}
+
+/** Without its install script, a runtime's package holds a small placeholder. */
+function isProgram(name) {
+  const size = statSync(join(binaries, name), { throwIfNoEntry: false })?.size ?? 0;
+  return size > 1_000_000;
+}
+
+function install() {
+  // The warnings left out would say that this Node is too old for packages which run on Bun.
+  const flags = ["--loglevel=error", "--no-audit", "--no-fund", "--include=optional"];
+  const { status, error, stdout, stderr } = npm([
+    "ci",
+    isDev ? "--include=dev" : "--omit=dev",
+    ...flags,
+  ]);
+  if (status === 0) return;
+  fail(
+    `npm could not install the packages; it said:\n\n${error?.message ?? stdout + stderr}`,
+    "The npm registry must be in reach the first time. Mend this and run the command again.",
+  );
+}
+
+function npm(args) {
+  const cli = process.env.npm_execpath ?? "";
+  const options = { cwd: root, encoding: "utf8" };
+  if (basename(cli) !== "npm-cli.js")
+    return spawnSync("npm", args, { ...options, shell: process.platform === "win32" });
+  // Not process.execPath: that may be the Node in node_modules, which the install replaces.
+  return spawnSync(process.env.npm_node_execpath ?? process.execPath, [cli, ...args], options);
+}
+
+function verify(tool) {
+  const { status, stdout, stderr, error } = spawnSync(join(binaries, tool), ["--version"], {
+    encoding: "utf8",
+    shell: process.platform === "win32",
+  });
+  if (status !== 0)
+    fail(
+      `${tool} was installed but does not run: ${error?.message ?? stderr.trim()}`,
+      "If npm is set to ignore install scripts, run: npm rebuild bun node --ignore-scripts=false",
+    );
+  if (tool === "node" && Number(/^v(\d+)/.exec(stdout)?.[1]) < 24)
+    fail(`node_modules holds Node ${stdout.trim()}, but 24 or newer is needed.`, "Run: npm ci");
+}
+
+function fail(...lines) {
+  console.error(`\n${lines.join("\n\n")}\n`);
+  process.exit(1);
+}
