@@ -1,10 +1,9 @@
 // The log: one JSON line per event, to standard output, without secrets.
 
 import { destination, type Logger, pino } from "pino";
+import type { LogLevel } from "./settings.ts";
 
 export type Log = Logger;
-export const logLevels = ["info", "warn", "error", "silent"] as const;
-export type LogLevel = (typeof logLevels)[number];
 
 /** Lines are gathered and written together, at the latest after this time. */
 const flushIntervalMs = 200;
