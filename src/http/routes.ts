@@ -22,9 +22,6 @@ const door = (who: Who, run: Door["run"]): Door => ({ who, run });
 export const routes: Readonly<Record<string, Partial<Record<Method, Door>>>> = {
   "/": { GET: door("anyone", home) },
 
-  "/:collection": { GET: door("read", listResources), POST: door("create", createResource) },
-  "/:collection/:id": { GET: door("read", getResource) },
-
   "/-/tokens": { GET: door("admin", listTokens), POST: door("admin", createToken) },
   "/-/tokens/:id": { GET: door("admin", getToken), DELETE: door("admin", revokeToken) },
 
@@ -34,6 +31,10 @@ export const routes: Readonly<Record<string, Partial<Record<Method, Door>>>> = {
   "/-/problems": { GET: door("anyone", problemIndex) },
   "/-/problems/:kind": { GET: door("anyone", problemPage) },
   "/.well-known/api-catalog": { GET: door("anyone", apiCatalog) },
+
+  // Last, because the first route that fits is taken.
+  "/:collection": { GET: door("read", listResources), POST: door("create", createResource) },
+  "/:collection/:id": { GET: door("read", getResource) },
 };
 
 export interface Place {
