@@ -1,15 +1,46 @@
 // Plain answers that several doors give.
 
+import { hash } from "node:crypto";
+import { isNotModified } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** JSON that no cache keeps: what administrators and machines ask for, as of now. */
 export function json(exchange: Exchange, status: number, value: unknown): Response {
-  return text(exchange, status, "application/json", JSON.stringify(value));
+  const headers = negotiated(exchange, "application/json");
+  headers.set("cache-control", "no-store");
+  return new Response(JSON.stringify(value), { status, headers });
 }
 
-export function text(exchange: Exchange, status: number, type: string, body: string): Response {
+export interface Page {
+  readonly type: string;
+  readonly body: string;
+  readonly cacheControl: string;
+  /** Fields of its own. */
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+/** Pages change with the program and its config, so not while it runs. */
+const startedAt = Date.now();
+
+/** A page that stays as it is while the program runs: its hash is its tag. */
+export function answerPage(exchange: Exchange, page: Page): Response {
+  const headers = negotiated(exchange, page.type);
+  const etag = `"${hash("sha256", page.body).slice(0, 32)}"`;
+  headers.set("cache-control", page.cacheControl);
+  headers.set("etag", etag);
+  headers.set("last-modified", new Date(startedAt).toUTCString());
+  for (const name in page.fields) headers.set(name, page.fields[name] ?? "");
+  if (!isNotModified(exchange.request.headers, etag, startedAt)) {
+    return new Response(page.body, { headers });
+  }
+  headers.delete("content-type");
+  return new Response(null, { status: 304, headers });
+}
+
+/** Another Accept might have been refused. */
+function negotiated(exchange: Exchange, type: string): Headers {
   const headers = new Headers(exchange.house.commonHeaders);
   headers.set("content-type", type);
-  headers.set("cache-control", "no-store");
-  return new Response(body, { status, headers });
+  headers.append("vary", "Accept");
+  return headers;
 }

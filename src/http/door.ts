@@ -4,7 +4,7 @@ import { Problem } from "../model/problem.ts";
 import { type Soon, then } from "../model/soon.ts";
 import { allowOrigin, options } from "./cors.ts";
 import { Exchange, type House, requestIds } from "./exchange.ts";
-import { guard } from "./guard.ts";
+import { guard, refuseCredential } from "./guard.ts";
 import { problemOf, problemResponse, Refusal } from "./problem.ts";
 import { findPlace, type Place } from "./routes.ts";
 import { isHost, readTarget } from "./target.ts";
@@ -42,31 +42,27 @@ function admit(exchange: Exchange, peerAddress: () => string): Problem | undefin
     if (!isHost(host)) return new Problem("malformed-request", "Send one valid Host field.");
     lastGoodHost = host;
   }
-  return house.proxies.none ? undefined : believeProxy(exchange, peerAddress());
+  if (!house.proxies.none) lookBehindProxy(exchange, peerAddress());
+  return undefined;
 }
 
-/** What a trusted proxy says of its client; from anyone else the fields mean nothing. */
-function believeProxy(exchange: Exchange, peer: string): Problem | undefined {
-  const { request, house } = exchange;
-  exchange.clientAddress = house.proxies.clientAddress(
-    peer,
-    house.proxies.trusts(peer) ? request.headers.get("x-forwarded-for") : null,
-  );
-  const clearText =
-    house.proxies.trusts(peer) && request.headers.get("x-forwarded-proto") === "http";
-  return house.tlsOnly && clearText
-    ? new Problem("tls-required", "Use https. The token has travelled in clear text; renew it.")
-    : undefined;
+function lookBehindProxy(exchange: Exchange, peer: string): void {
+  const { headers } = exchange.request;
+  const { proxies } = exchange.house;
+  exchange.clientAddress = proxies.clientAddress(peer, headers.get("x-forwarded-for"));
+  exchange.inClearText = proxies.cameInClearText(peer, headers.get("x-forwarded-proto"));
 }
 
-const knownMethods = new Set([
-  ..."GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT QUERY".split(" "),
-]);
+const knownMethods = new Set(
+  "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT QUERY".split(" "),
+);
 
 function walk(exchange: Exchange): Soon<Response | Problem> {
   const { path, request } = exchange;
   const { method } = request;
-  if (path.length > 1 && path.endsWith("/") && !path.includes("//")) return redirect(exchange);
+  if (path.length > 1 && path.endsWith("/") && !path.includes("//")) {
+    return refuseCredential(exchange) ?? redirect(exchange);
+  }
   const match = findPlace(path);
   if (match instanceof Problem) return match;
   const { place, params } = match;
@@ -97,6 +93,8 @@ function redirect(exchange: Exchange): Response {
 function finish(exchange: Exchange, answer: Response | Problem): Response {
   const response = answer instanceof Problem ? problemResponse(exchange, answer) : answer;
   response.headers.set("x-request-id", exchange.requestId);
+  // A client must not learn it from an answer that anyone could have changed (RFC 6797 §7.2).
+  if (exchange.inClearText) response.headers.delete("strict-transport-security");
   allowOrigin(exchange, response.headers);
   exchange.house.logRequest?.(exchange, response.status);
   return response;

@@ -40,6 +40,8 @@ export class Exchange {
   caller: Token | undefined = undefined;
   /** The client's address as far as it is known; for the log. */
   clientAddress: string | undefined = undefined;
+  /** Whether it is known that the request was not encrypted on its way. */
+  inClearText = false;
 
   constructor(house: House, request: Request, requestId: string) {
     this.house = house;

@@ -13,13 +13,10 @@ export type Who = "anyone" | "admin" | Verb;
 
 /** Lets the caller in, or says why not. */
 export function guard(exchange: Exchange, who: Who): Soon<Problem | undefined> {
-  const authorization = exchange.request.headers.get("authorization");
-  if (exchange.query !== "") {
-    const problem = refuseCredential(exchange.query, authorization);
-    if (problem !== undefined) return problem;
-  }
-  if (who === "anyone") return undefined;
-  const secret = readBearer(authorization);
+  const refused = refuseCredential(exchange);
+  if (refused !== undefined || who === "anyone") return refused;
+  if (exchange.inClearText && exchange.house.tlsOnly) return clearText;
+  const secret = readBearer(exchange.request.headers.get("authorization"));
   if (secret instanceof Problem) return secret;
   return then(exchange.house.access.identify(secret), (token) => {
     if (token === undefined) return invalidToken;
@@ -27,6 +24,11 @@ export function guard(exchange: Exchange, who: Who): Soon<Problem | undefined> {
     return who === "admin" ? mayAdminister(token) : mayDo(token, exchange.param("collection"), who);
   });
 }
+
+const clearText = new Problem(
+  "tls-required",
+  "Use https. A token that has travelled in clear text must be renewed.",
+);
 
 const missingToken = new Refusal(
   "unauthenticated",
@@ -58,12 +60,12 @@ function readBearer(authorization: string | null): string | Problem {
 }
 
 /** A credential in the URL never authenticates: it is logged, cached and visible there. */
-function refuseCredential(query: string, authorization: string | null): Problem | undefined {
-  const name = credentialIn(query);
+export function refuseCredential(exchange: Exchange): Problem | undefined {
+  const name = credentialIn(exchange.query);
   if (name === undefined) return undefined;
   const advice =
     "URLs are logged, cached and visible; use the Authorization header, and renew the credential.";
-  return authorization === null
+  return exchange.request.headers.get("authorization") === null
     ? new Refusal(
         "unauthenticated",
         `The parameter ${name} is not accepted as a credential. ${advice}`,

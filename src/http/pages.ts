@@ -3,27 +3,27 @@
 import { Problem, type ProblemKind, problemKinds } from "../model/problem.ts";
 import type { Soon } from "../model/soon.ts";
 import { then } from "../model/soon.ts";
-import { json, text } from "./answer.ts";
+import { answerPage, json } from "./answer.ts";
 import type { Exchange } from "./exchange.ts";
 import { refuseUnacceptable } from "./media.ts";
 import { openapiDocument } from "./openapi.ts";
 import { problemStatus } from "./problem.ts";
 import { refuseParameters } from "./resources.ts";
 
-type Page = (exchange: Exchange) => Soon<Response | Problem>;
+type Answer = (exchange: Exchange) => Soon<Response | Problem>;
 
 /** A page that takes no parameters and answers with one media type. */
-function page(type: string, make: (exchange: Exchange) => Soon<Response | Problem>): Page {
+function page(type: string, answer: Answer): Answer {
   const offered = [type];
   return (exchange) =>
     refuseParameters(exchange) ??
     refuseUnacceptable(exchange.request.headers, offered) ??
-    make(exchange);
+    answer(exchange);
 }
 
 export const home = page("application/json", (exchange) => {
   const { base, version } = exchange.house;
-  const response = json(exchange, 200, {
+  const document = {
     name: "Restante",
     version,
     description: "POST a resource to /{collection}, GET it back at /{collection}/{id}.",
@@ -34,13 +34,13 @@ export const home = page("application/json", (exchange) => {
       ready: `${base}/-/ready`,
       tokens: `${base}/-/tokens`,
     },
-  });
-  response.headers.set(
-    "link",
-    `<${base}/-/openapi.json>; rel="service-desc", <${base}/-/problems>; rel="help", <${base}/.well-known/api-catalog>; rel="api-catalog"`,
-  );
-  return response;
+  };
+  const link = `<${base}/-/openapi.json>; rel="service-desc", <${base}/-/problems>; rel="help", <${base}/.well-known/api-catalog>; rel="api-catalog"`;
+  return answerPage(exchange, { ...asked, body: JSON.stringify(document), fields: { link } });
 });
+
+/** Small, and to be right after an update at once: kept, but asked for again each time. */
+const asked = { type: "application/json", cacheControl: "no-cache" };
 
 /** The process is alive: nothing else is asked. */
 export const health = page("application/json", (exchange) => json(exchange, 200, { status: "ok" }));
@@ -55,7 +55,7 @@ export const ready = page("application/json", (exchange) =>
 );
 
 export const openapi = page("application/json", (exchange) =>
-  json(exchange, 200, openapiDocument(exchange.house)),
+  answerPage(exchange, { ...asked, body: JSON.stringify(openapiDocument(exchange.house)) }),
 );
 
 /** RFC 9727: where a machine starts that knows only the host. */
@@ -68,10 +68,12 @@ export const apiCatalog = page("application/linkset+json", (exchange) => {
       status: [{ href: `${base}/-/health`, type: "application/json" }],
     },
   ];
-  const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
-  const response = text(exchange, 200, type, JSON.stringify({ linkset }));
-  response.headers.set("link", `<${base}/.well-known/api-catalog>; rel="api-catalog"`);
-  return response;
+  return answerPage(exchange, {
+    ...asked,
+    type: 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
+    body: JSON.stringify({ linkset }),
+    fields: { link: `<${base}/.well-known/api-catalog>; rel="api-catalog"` },
+  });
 });
 
 export const problemIndex = page("text/html", (exchange) => {
@@ -101,15 +103,17 @@ export const problemPage = page("text/html", (exchange) => {
 const style =
   "body{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}code{background:#8883;padding:.1em .3em;border-radius:.2em}";
 
-function html(exchange: Exchange, title: string, body: string): Response {
-  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title><style>${style}</style><h1>${escapeHtml(title)}</h1>${body}</html>`;
-  const response = text(exchange, 200, "text/html; charset=utf-8", page);
-  response.headers.set("cache-control", "public, max-age=3600");
-  response.headers.set(
-    "content-security-policy",
-    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
-  );
-  return response;
+const contentSecurityPolicy =
+  "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+
+function html(exchange: Exchange, title: string, content: string): Response {
+  const body = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title><style>${style}</style><h1>${escapeHtml(title)}</h1>${content}</html>`;
+  return answerPage(exchange, {
+    type: "text/html; charset=utf-8",
+    body,
+    cacheControl: "public, max-age=3600",
+    fields: { "content-security-policy": contentSecurityPolicy },
+  });
 }
 
 const escapeHtml = (words: string): string =>

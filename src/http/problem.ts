@@ -44,8 +44,10 @@ export const problemStatus: Readonly<Record<ProblemKind, number>> = {
 /** RFC 6750 §3: the challenge always has a realm, and says `error` only when a token was judged. */
 export const challenge = (attributes = ""): string => `Bearer realm="restante"${attributes}`;
 
-/** A token that somebody put into a path must not come back in a body or a log. */
-export const withoutSecrets = (path: string): string => path.replace(secretPattern, "rst_…");
+const secrets = new RegExp(secretPattern, "g");
+
+/** A token that somebody put where it does not belong must not come back in a body or a log. */
+export const withoutSecrets = (words: string): string => words.replace(secrets, "rst_…");
 
 /** The body of a problem; `instance` is the path alone, because a query may hold what must not be shown. */
 export function problemBody(
@@ -55,15 +57,16 @@ export function problemBody(
   requestId: string,
 ): string {
   const { kind, detail, errors } = problem;
-  return JSON.stringify({
+  const body = {
     type: `${base}/-/problems/${kind}`,
     title: problemKinds[kind].title,
     status: problemStatus[kind],
     detail,
-    instance: instance === "" ? undefined : withoutSecrets(instance),
+    instance: instance === "" ? undefined : instance,
     requestId,
     errors,
-  });
+  };
+  return withoutSecrets(JSON.stringify(body));
 }
 
 export function problemResponse(exchange: Exchange, problem: Problem): Response {

@@ -2,6 +2,12 @@
 
 import { BlockList, isIP } from "node:net";
 
+const familyOf = (address: string) => (isIP(address) === 6 ? "ipv6" : "ipv4");
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
 export class Proxies {
   readonly #trusted = new BlockList();
   /** Nobody is trusted: nothing has to be asked per request. */
@@ -12,16 +18,20 @@ export class Proxies {
     this.none = trusted.length === 0;
     for (const entry of trusted) {
       const [address = "", bits] = entry.split("/");
-      const family = isIP(address) === 6 ? "ipv6" : "ipv4";
-      if (bits === undefined) this.#trusted.addAddress(address, family);
-      else this.#trusted.addSubnet(address, Number(bits), family);
+      if (bits === undefined) this.#trusted.addAddress(address, familyOf(address));
+      else this.#trusted.addSubnet(address, Number(bits), familyOf(address));
     }
   }
 
   trusts(address: string): boolean {
     const plain = address.startsWith("::ffff:") ? address.slice(7) : address;
-    const family = isIP(plain);
-    return family !== 0 && this.#trusted.check(plain, family === 6 ? "ipv6" : "ipv4");
+    return isIP(plain) !== 0 && this.#trusted.check(plain, familyOf(plain));
+  }
+
+  /** Known only of a request that came straight over the network, or of which a trusted proxy says so. */
+  cameInClearText(peer: string, forwardedProto: string | null): boolean {
+    if (!this.trusts(peer)) return isIP(peer) !== 0 && !loopback.check(peer, familyOf(peer));
+    return /(?:^|,)\s*http\s*(?:,|$)/i.test(forwardedProto ?? "");
   }
 
   /** The right-most hop that is not one of ours (RFC 7239 §8.1: the rest can be made up). */

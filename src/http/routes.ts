@@ -1,6 +1,7 @@
 // Every route, and who may pass it.
 
 import { TrieRouter } from "hono/router/trie-router";
+import { isCollectionName } from "../model/id.ts";
 import { Problem } from "../model/problem.ts";
 import type { Soon } from "../model/soon.ts";
 import type { Exchange } from "./exchange.ts";
@@ -54,20 +55,37 @@ for (const [path, doors] of Object.entries(routes)) {
   const methods = Object.keys(doors).flatMap((method) =>
     method === "GET" ? ["GET", "HEAD"] : [method],
   );
-  router.add("ALL", path, { doors, allow: [...methods, "OPTIONS"].join(", ") });
+  router.add("ALL", path, {
+    // Without a prototype, so that a method called `constructor` finds nothing.
+    doors: Object.assign(Object.create(null), doors),
+    allow: [...methods, "OPTIONS"].join(", "),
+  });
 }
 
 /** The place at a path, with its parameters decoded. */
 export function findPlace(path: string): Match | Problem {
   const [[match] = []] = router.match("ALL", path);
-  if (match === undefined) return new Problem("not-found", "There is nothing at this address.");
-  const [place, params] = match as [Place, Record<string, string>];
-  if (!path.includes("%")) return { place, params };
+  if (match === undefined) return nowhere;
+  const [place, sent] = match as [Place, Record<string, string>];
+  const params = path.includes("%") ? decode(sent) : sent;
+  if (params instanceof Problem) return params;
+  // What cannot be a name is no place, whoever asks; so a name can stand in a header field.
+  if (params.collection !== undefined && !isCollectionName(params.collection)) return noName;
+  return { place, params };
+}
+
+function decode(params: Match["params"]): Match["params"] | Problem {
   const decoded: Record<string, string> = {};
   for (const name in params) {
     const value = decodeSegment(params[name] ?? "");
     if (value instanceof Problem) return value;
     decoded[name] = value;
   }
-  return { place, params: decoded };
+  return decoded;
 }
+
+const nowhere = new Problem("not-found", "There is nothing at this address.");
+const noName = new Problem(
+  "not-found",
+  "There is nothing at this address. A collection's name is 1 to 63 of a-z, 0-9, _ and -, and starts with a letter or digit.",
+);

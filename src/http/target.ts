@@ -22,9 +22,11 @@ export function readTarget(url: string): Target | Problem {
   const queryStart = url.indexOf("?", pathStart);
   const path = queryStart < 0 ? url.slice(pathStart) : url.slice(pathStart, queryStart);
   const query = queryStart < 0 ? "" : url.slice(queryStart + 1);
-  if (path.includes("/.") && dotSegment.test(path)) {
+  if ((path.includes("/.") || path.includes("%")) && dotSegment.test(path)) {
     return malformed("Dot segments in a path are not accepted; send the path they stand for.");
   }
+  // Browsers read it as a slash, so `/\evil.example/` would redirect them there.
+  if (path.includes("\\")) return malformed("A path has no backslash (RFC 3986 §3.3).");
   return { path, query };
 }
 

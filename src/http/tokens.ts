@@ -8,8 +8,8 @@ import type { Token } from "../model/token.ts";
 import { json } from "./answer.ts";
 import { hasNoBody, readBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
-import { refuseUnlessJson } from "./media.ts";
-import { acceptPost, emptyBody, invalidBody, refuseParameters } from "./resources.ts";
+import { refuseUnacceptable, refuseUnlessJson } from "./media.ts";
+import { acceptPost, emptyBody, invalidBody, jsonTypes, refuseParameters } from "./resources.ts";
 
 const isoOrNull = (at: number | null): string | null =>
   at === null ? null : new Date(at).toISOString();
@@ -26,14 +26,14 @@ export const tokenView = (token: Token) => ({
 });
 
 export async function listTokens(exchange: Exchange): Promise<Response | Problem> {
-  const refused = refuseParameters(exchange);
+  const refused = refuseQuestion(exchange);
   if (refused !== undefined) return refused;
   const tokens = await exchange.house.tokens.list();
   return json(exchange, 200, { data: tokens.map(tokenView) });
 }
 
 export async function getToken(exchange: Exchange): Promise<Response | Problem> {
-  const refused = refuseParameters(exchange);
+  const refused = refuseQuestion(exchange);
   if (refused !== undefined) return refused;
   const token = await exchange.house.tokens.find(exchange.param("id"));
   return token instanceof Problem ? token : json(exchange, 200, tokenView(token));
@@ -42,7 +42,7 @@ export async function getToken(exchange: Exchange): Promise<Response | Problem> 
 export async function createToken(exchange: Exchange): Promise<Response | Problem> {
   const { request, house } = exchange;
   const refused =
-    refuseParameters(exchange) ??
+    refuseQuestion(exchange) ??
     (hasNoBody(request.headers) ? emptyBody : undefined) ??
     refuseUnlessJson(request.headers, acceptPost);
   if (refused !== undefined) return refused;
@@ -58,6 +58,9 @@ export async function createToken(exchange: Exchange): Promise<Response | Proble
   response.headers.set("location", `${house.base}/-/tokens/${made.token.id}`);
   return response;
 }
+
+const refuseQuestion = (exchange: Exchange): Problem | undefined =>
+  refuseParameters(exchange) ?? refuseUnacceptable(exchange.request.headers, jsonTypes);
 
 export async function revokeToken(exchange: Exchange): Promise<Response | Problem> {
   const refused = refuseParameters(exchange);
