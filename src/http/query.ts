@@ -38,6 +38,9 @@ export function readParameters<Name extends string>(
 
 const orders: Readonly<Record<string, Order>> = { createdAt: "created", "-createdAt": "-created" };
 
+/** What `sort` may be; the first is the default. */
+export const sorts = Object.keys(orders);
+
 const wholeNumber = /^[1-9]\d{0,14}$/;
 
 /** `page`, `limit` and `sort` of a list; out of range is refused, never clamped. */
@@ -59,7 +62,7 @@ export function readWindow(query: string): Window | Problem {
   if (order === undefined) {
     errors.push({
       parameter: "sort",
-      detail: `sort is one of: ${Object.keys(orders).join(", ")}.`,
+      detail: `sort is one of: ${sorts.join(", ")}.`,
     });
   }
   return errors.length > 0 || order === undefined

@@ -2,8 +2,8 @@
 
 import { uuidv7 } from "uuidv7";
 
-const collectionName = /^[a-z0-9][a-z0-9_-]{0,62}$/;
-const resourceId = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$/;
+export const collectionName = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+export const resourceId = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$/;
 
 export const isCollectionName = (name: string): boolean => collectionName.test(name);
 export const isResourceId = (id: string): boolean => resourceId.test(id);

@@ -22,7 +22,8 @@ export type Verb = (typeof verbs)[number];
 /** `admin`, or `{collection|*}:{verb|*}`. */
 export type Scope = string;
 
-const scopeShape = /^(?:admin|(?:\*|[a-z0-9][a-z0-9_-]{0,62}):(?:\*|read|create|update|delete))$/;
+export const scopeShape =
+  /^(?:admin|(?:\*|[a-z0-9][a-z0-9_-]{0,62}):(?:\*|read|create|update|delete))$/;
 
 export const isScope = (text: string): boolean => scopeShape.test(text);
 
