@@ -57,7 +57,14 @@ function base62(value: bigint, width: number): string {
   return text;
 }
 
-const checksum = (text: string): string => base62(BigInt(crc32(text)), 6);
+/** CRC-32 in base62. In numbers, not bigints: it is computed for every request. */
+function checksum(text: string): string {
+  let sum = "";
+  for (let rest = crc32(text); sum.length < 6; rest = Math.floor(rest / 62)) {
+    sum = alphabet[rest % 62] + sum;
+  }
+  return sum;
+}
 
 /** A new secret: 256 random bits and a checksum, so that a typo is recognised without a look-up. */
 export function newSecret(): string {
