@@ -1,5 +1,6 @@
 // Every route, and who may pass it.
 
+import { isCollectionName } from "../model/id.ts";
 import { Problem } from "../model/problem.ts";
 import type { Soon } from "../model/soon.ts";
 import type { Exchange } from "./exchange.ts";
@@ -53,13 +54,20 @@ function placeOf(doors: Place["doors"]): Place {
   const methods = Object.keys(doors).flatMap((method) =>
     method === "GET" ? ["GET", "HEAD"] : [method],
   );
-  return { doors, allow: [...methods, "OPTIONS"].join(", ") };
+  // Without a prototype, so that a method called `constructor` finds nothing.
+  const known = Object.assign(Object.create(null), doors);
+  return { doors: known, allow: [...methods, "OPTIONS"].join(", ") };
 }
 
 /** The place at a path, with its parameters decoded. */
 export function findPlace(path: string): Match | Problem {
-  const match = isOurs(path) ? findOurs(path) : findUsers(path);
-  return match === undefined ? nothingHere : path.includes("%") ? decoded(match) : match;
+  const found = isOurs(path) ? findOurs(path) : findUsers(path);
+  if (found === undefined) return nowhere;
+  const match = path.includes("%") ? decoded(found) : found;
+  if (match instanceof Problem) return match;
+  // What cannot be a name is no place, whoever asks; so a name can stand in a header field.
+  const { collection } = match.params;
+  return collection !== undefined && !isCollectionName(collection) ? noName : match;
 }
 
 /** Everything that is not user data: known words, with at most one parameter at the end. */
@@ -104,4 +112,8 @@ function decoded({ place, params }: Match): Match | Problem {
   return { place, params: plain };
 }
 
-const nothingHere = new Problem("not-found", "There is nothing at this address.");
+const nowhere = new Problem("not-found", "There is nothing at this address.");
+const noName = new Problem(
+  "not-found",
+  "There is nothing at this address. A collection's name is 1 to 63 of a-z, 0-9, _ and -, and starts with a letter or digit.",
+);
