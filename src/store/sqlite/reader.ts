@@ -1,0 +1,146 @@
+// Answers reads at once, on one connection: never stale, and from memory where nothing has moved.
+
+import type { Collection } from "../../model/collection.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { Token } from "../../model/token.ts";
+import type { Range, Slice } from "../store.ts";
+import type { Connection, Query } from "./connection.ts";
+import { HotResources } from "./hot.ts";
+import { type CollectionRow, collectionColumns, Shelf, toCollection } from "./shelf.ts";
+import { TokenReader } from "./token.ts";
+
+const hotBytes = 16 * 1024 * 1024;
+/** Beyond these, what is known is dropped and learnt anew: memory must have an end. */
+const maxShelves = 1_000;
+const maxTokens = 10_000;
+/** So far behind, forgetting a whole collection costs less than asking what moved in it. */
+const maxRevisionsBehind = 1_000;
+
+export class Reader {
+  readonly #connection: Connection;
+  readonly #dataVersion: Query<readonly [version: number]>;
+  readonly #begin: Query<never>;
+  readonly #end: Query<never>;
+  readonly #ledger: Query<readonly [batch: number, tokens: number]>;
+  readonly #collection: Query<CollectionRow>;
+  readonly #collections: Query<CollectionRow>;
+  readonly #moved: Query<CollectionRow>;
+  readonly #tokenReader: TokenReader;
+
+  readonly #hot = new HotResources(hotBytes);
+  readonly #shelves = new Map<string, Shelf>();
+  readonly #tokens = new Map<string, Token>();
+  /** How far the above is up to date. */
+  #seenVersion = 0;
+  #seenBatch = 0;
+  #seenTokens = 0;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#dataVersion = connection.query("PRAGMA data_version");
+    this.#begin = connection.query("BEGIN");
+    this.#end = connection.query("END");
+    this.#ledger = connection.query("SELECT batch, tokens FROM ledger");
+    const select = `SELECT ${collectionColumns} FROM collections`;
+    this.#collection = connection.query(`${select} WHERE name = ?`);
+    this.#collections = connection.query(`${select} ORDER BY name`);
+    this.#moved = connection.query(`${select} WHERE batch > ?`);
+    this.#tokenReader = new TokenReader(connection);
+  }
+
+  collection(name: string): Collection | undefined {
+    this.#catchUp();
+    return this.#shelf(name)?.collection;
+  }
+
+  collections(): readonly Collection[] {
+    return this.#collections.all().map(toCollection);
+  }
+
+  find(collection: string, id: string): Resource | undefined {
+    this.#catchUp();
+    const shelf = this.#shelf(collection);
+    if (!shelf) return undefined;
+    const hot = this.#hot.find(shelf.key, id);
+    if (hot) return hot;
+    const resource = shelf.find(id);
+    if (resource) this.#hot.keep(shelf.key, resource);
+    return resource;
+  }
+
+  slice(collection: string, { offset, limit, order }: Range): Slice | undefined {
+    this.#begin.run();
+    try {
+      this.#catchUp();
+      const shelf = this.#shelf(collection);
+      if (!shelf) return undefined;
+      return { collection: shelf.collection, resources: shelf.slice(offset, limit, order) };
+    } finally {
+      this.#end.run();
+    }
+  }
+
+  token(hash: string): Token | undefined {
+    this.#catchUp();
+    const known = this.#tokens.get(hash);
+    if (known) return known;
+    const token = this.#tokenReader.find(hash);
+    if (token) {
+      if (this.#tokens.size === maxTokens) this.#tokens.clear();
+      this.#tokens.set(hash, token);
+    }
+    return token;
+  }
+
+  tokens(): readonly Token[] {
+    return this.#tokenReader.all();
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  #shelf(name: string): Shelf | undefined {
+    const known = this.#shelves.get(name);
+    if (known) return known;
+    const row = this.#collection.one(name);
+    if (!row) return undefined;
+    if (this.#shelves.size === maxShelves) this.#forgetShelves();
+    const shelf = new Shelf(this.#connection, row);
+    this.#shelves.set(name, shelf);
+    return shelf;
+  }
+
+  /** The resources go too: without its shelf, nobody follows what moves in a collection. */
+  #forgetShelves(): void {
+    this.#shelves.clear();
+    this.#hot.forgetAll();
+  }
+
+  /**
+   * SQLite's data version moves when any other connection, in this process or another, has
+   * committed. What is read after it may be newer still: then the version has moved again by the
+   * next call, and the same revisions are looked at once more.
+   */
+  #catchUp(): void {
+    const version = this.#dataVersion.one()?.[0] ?? 0;
+    if (version === this.#seenVersion) return;
+    const [batch, tokens] = this.#ledger.one() ?? [0, 0];
+    if (tokens !== this.#seenTokens) this.#tokens.clear();
+    for (const row of this.#moved.all(this.#seenBatch)) this.#follow(row);
+    this.#seenVersion = version;
+    this.#seenBatch = batch;
+    this.#seenTokens = tokens;
+  }
+
+  #follow(row: CollectionRow): void {
+    const [name, revision] = row;
+    const shelf = this.#shelves.get(name);
+    if (!shelf) return;
+    const { key, collection } = shelf;
+    if (revision - collection.revision > maxRevisionsBehind) this.#hot.forgetAllOf(key);
+    else if (this.#hot.holdsAnyOf(key))
+      for (const id of shelf.changedSince(collection.revision)) this.#hot.forget(key, id);
+    shelf.update(row);
+  }
+}

@@ -1,0 +1,107 @@
+// The tables, and the steps that bring a database of any age to them.
+
+import { Outage } from "../store.ts";
+import type { Connection } from "./connection.ts";
+
+/** Runs inside its own transaction, together with the bump of the version. */
+export type Step = (connection: Connection) => void;
+
+/** Marks the file as ours ("rest" in ASCII), for `file` and for us. */
+const applicationId = 0x72657374;
+
+/**
+ * `ledger.batch` counts the transactions; `collections.batch` is the last one that touched that
+ * collection and `ledger.tokens` the last one that touched a token. So a reader asks for what
+ * happened since it last looked and gets only that.
+ */
+const first: Step = (connection) =>
+  connection.run(`
+    PRAGMA application_id = ${applicationId};
+    CREATE TABLE ledger (
+      one INTEGER PRIMARY KEY CHECK (one = 1),
+      batch INTEGER NOT NULL,
+      tokens INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO ledger VALUES (1, 0, 0);
+    CREATE TABLE collections (
+      key INTEGER PRIMARY KEY,
+      name TEXT NOT NULL UNIQUE,
+      revision INTEGER NOT NULL,
+      seq INTEGER NOT NULL,
+      total INTEGER NOT NULL,
+      created INTEGER NOT NULL,
+      updated INTEGER NOT NULL,
+      batch INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX collections_by_batch ON collections (batch);
+    CREATE TABLE tokens (
+      id TEXT PRIMARY KEY,
+      hash TEXT NOT NULL UNIQUE,
+      name TEXT NOT NULL,
+      scopes TEXT NOT NULL,
+      created INTEGER NOT NULL,
+      expires INTEGER,
+      used INTEGER,
+      revoked INTEGER
+    ) STRICT;
+  `);
+
+export const steps: readonly Step[] = [first];
+
+/** The tables of one collection; `removed` remembers what was there, `holes` where (see holes.ts). */
+export function createCollectionTables(connection: Connection, key: number): void {
+  connection.run(`
+    CREATE TABLE resources_${key} (
+      seq INTEGER PRIMARY KEY,
+      id TEXT NOT NULL UNIQUE,
+      revision INTEGER NOT NULL UNIQUE,
+      created INTEGER NOT NULL,
+      updated INTEGER NOT NULL,
+      fields TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE removed_${key} (
+      revision INTEGER PRIMARY KEY,
+      id TEXT NOT NULL,
+      at INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE holes_${key} (
+      place INTEGER PRIMARY KEY,
+      children BLOB NOT NULL
+    ) STRICT;
+  `);
+}
+
+/** Brings the database to the newest form. Killed at any moment, it is in one version or the next. */
+export function migrate(connection: Connection, path: readonly Step[] = steps): void {
+  while (step(connection, path));
+}
+
+/** Takes one step; says whether there was one to take. */
+function step(connection: Connection, path: readonly Step[]): boolean {
+  // The lock comes first, so that of two processes that start at once only one takes the step.
+  connection.run("BEGIN IMMEDIATE");
+  try {
+    const version = currentVersion(connection, path.length);
+    const next = path[version];
+    next?.(connection);
+    if (next) connection.run(`PRAGMA user_version = ${version + 1}`);
+    connection.run("COMMIT");
+    return next !== undefined;
+  } catch (error) {
+    connection.rollback();
+    throw error;
+  }
+}
+
+function currentVersion(connection: Connection, newest: number): number {
+  const version = Number(connection.query("PRAGMA user_version").one()?.[0]);
+  if (version > newest)
+    throw new Outage(
+      "unavailable",
+      `the database was written by a newer Restante (its form is ${version}, this one knows up to ${newest}): update Restante, or restore an older backup`,
+    );
+  const isForeign = version === 0 && connection.query("SELECT 1 FROM sqlite_schema").one();
+  if (isForeign)
+    throw new Outage("unavailable", "the file is a database of another program: move it away");
+  return version;
+}

@@ -1,0 +1,98 @@
+// A collection as a reader knows it: its row as last seen, and the statements on its tables.
+
+import type { Collection } from "../../model/collection.ts";
+import type { Order } from "../../model/page.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { Connection, Query } from "./connection.ts";
+import { locate, type ReadCounts, storedCounts } from "./holes.ts";
+
+export type CollectionRow = readonly [
+  name: string,
+  revision: number,
+  total: number,
+  createdAt: number,
+  updatedAt: number,
+  key: number,
+  seq: number,
+];
+export const collectionColumns = "name, revision, total, created, updated, key, seq";
+
+export function toCollection([
+  name,
+  revision,
+  total,
+  createdAt,
+  updatedAt,
+]: CollectionRow): Collection {
+  return { name, revision, total, createdAt, updatedAt };
+}
+
+type ResourceRow = readonly [
+  id: string,
+  revision: number,
+  createdAt: number,
+  updatedAt: number,
+  fields: string,
+];
+const resourceColumns = "id, revision, created, updated, fields";
+
+function toResource([id, revision, createdAt, updatedAt, fields]: ResourceRow): Resource {
+  return { id, revision, createdAt, updatedAt, fields };
+}
+
+export class Shelf {
+  readonly key: number;
+  #collection: Collection;
+  /** The last seq given out. */
+  #seq: number;
+  readonly #find: Query<ResourceRow>;
+  readonly #slices: Readonly<Record<Order, Query<ResourceRow>>>;
+  readonly #changed: Query<readonly [id: string]>;
+  readonly #counts: ReadCounts;
+
+  constructor(connection: Connection, row: CollectionRow) {
+    const key = row[5];
+    const resources = `resources_${key}`;
+    const select = `SELECT ${resourceColumns} FROM ${resources}`;
+    this.key = key;
+    this.#collection = toCollection(row);
+    this.#seq = row[6];
+    this.#find = connection.query(`${select} WHERE id = ?`);
+    this.#slices = {
+      created: connection.query(`${select} WHERE seq >= ? ORDER BY seq LIMIT ?`),
+      "-created": connection.query(`${select} WHERE seq <= ? ORDER BY seq DESC LIMIT ?`),
+    };
+    this.#changed = connection.query(
+      `SELECT id FROM ${resources} WHERE revision > ?1
+       UNION ALL SELECT id FROM removed_${key} WHERE revision > ?1`,
+    );
+    this.#counts = storedCounts(connection, key);
+  }
+
+  get collection(): Collection {
+    return this.#collection;
+  }
+
+  update(row: CollectionRow): void {
+    this.#collection = toCollection(row);
+    this.#seq = row[6];
+  }
+
+  find(id: string): Resource | undefined {
+    const row = this.#find.one(id);
+    return row && toResource(row);
+  }
+
+  slice(offset: number, limit: number, order: Order): readonly Resource[] {
+    const { total } = this.#collection;
+    if (offset >= total) return [];
+    const index = order === "created" ? offset : total - 1 - offset;
+    const seq = locate(this.#counts, index, this.#seq) + 1;
+    return this.#slices[order].all(seq, limit).map(toResource);
+  }
+
+  /** The ids of all that was written or removed since the collection was at this revision. */
+  changedSince(revision: number): readonly string[] {
+    return this.#changed.all(revision).map(([id]) => id);
+  }
+}

@@ -1,0 +1,111 @@
+// The embedded engine: one file, a writer in its own thread, reads answered at once.
+
+import { extname } from "node:path";
+import type { Collection } from "../../model/collection.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { Soon } from "../../model/soon.ts";
+import type { Token } from "../../model/token.ts";
+import { type Change, Outage, type Outcome, type Range, type Slice, type Store } from "../store.ts";
+import { Connection, storageTrouble } from "./connection.ts";
+import { Courier } from "./courier.ts";
+import { prepareFile } from "./file.ts";
+import { Reader } from "./reader.ts";
+
+export interface SqliteOptions {
+  /** The directory of the data; made when it is not there. */
+  readonly path: string;
+}
+
+/** The writer's program lies beside this one, as source or as built. */
+const writerScript = new URL(`./writer${extname(import.meta.url)}`, import.meta.url);
+
+/** Opens or makes the database. Rejects with words for a person when it cannot be used. */
+export async function openSqlite(options: SqliteOptions): Promise<Store> {
+  const file = prepareFile(options.path);
+  const courier = new Courier(file, writerScript);
+  try {
+    // The writer makes the tables, and shows that writing works, before anyone reads.
+    await courier.commit([]);
+    return new SqliteStore(courier, new Reader(new Connection(file.path, "read")));
+  } catch (error) {
+    await courier.close();
+    const words = error instanceof Error ? error.message : String(error);
+    throw new Error(`Cannot open ${file.path}: ${words}`, { cause: error });
+  }
+}
+
+class SqliteStore implements Store {
+  readonly #courier: Courier;
+  readonly #reader: Reader;
+  #probe: Promise<string | undefined> | undefined;
+  #isClosed = false;
+
+  constructor(courier: Courier, reader: Reader) {
+    this.#courier = courier;
+    this.#reader = reader;
+  }
+
+  collection(name: string): Collection | undefined {
+    return this.#read((reader) => reader.collection(name));
+  }
+
+  collections(): readonly Collection[] {
+    return this.#read((reader) => reader.collections());
+  }
+
+  find(collection: string, id: string): Resource | undefined {
+    return this.#read((reader) => reader.find(collection, id));
+  }
+
+  slice(collection: string, range: Range): Slice | undefined {
+    return this.#read((reader) => reader.slice(collection, range));
+  }
+
+  token(hash: string): Token | undefined {
+    return this.#read((reader) => reader.token(hash));
+  }
+
+  tokens(): readonly Token[] {
+    return this.#read((reader) => reader.tokens());
+  }
+
+  async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
+    if (this.#isClosed) throw closed();
+    return changes.length === 0 ? [] : this.#courier.commit(changes);
+  }
+
+  /** In trouble it tries again, so that a server which is sent no writes comes back by itself. */
+  ready(): Soon<string | undefined> {
+    if (this.#isClosed) return closed().message;
+    if (this.#courier.trouble === undefined) return undefined;
+    this.#probe ??= this.#tryToWrite().finally(() => {
+      this.#probe = undefined;
+    });
+    return this.#probe;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#courier.settled();
+    // The writer goes last: the last one out folds the log into the file, and readers cannot.
+    this.#reader.close();
+    await this.#courier.close();
+  }
+
+  async #tryToWrite(): Promise<string | undefined> {
+    await Promise.allSettled([this.#courier.commit([])]);
+    return this.#courier.trouble;
+  }
+
+  #read<T>(read: (reader: Reader) => T): T {
+    if (this.#isClosed) throw closed();
+    try {
+      return read(this.#reader);
+    } catch (error) {
+      throw storageTrouble(error) ?? error;
+    }
+  }
+}
+
+const closed = (): Outage => new Outage("unavailable", "the store is closed");
