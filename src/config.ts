@@ -49,7 +49,7 @@ export const defaultConfig: Config = judge(
 );
 
 /** The config, or every fault of it at once. */
-export function readConfig(sources: ConfigSources): Config | readonly ConfigFault[] {
+export function readConfig(sources: ConfigSources): Config | ConfigFault[] {
   const faults: ConfigFault[] = [];
   const file = readFile(sources, faults);
   const config = judge(sources, file, faults);

@@ -1,0 +1,19 @@
+// Builds dist/ for the package: the same modules as src/, as JavaScript with their types.
+
+import { spawnSync } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const dist = join(root, "dist");
+
+rmSync(dist, { recursive: true, force: true });
+const tsc = join(root, "node_modules/.bin/tsc");
+const { status } = spawnSync(tsc, ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
+if (status !== 0) process.exit(1);
+
+// Nearer than the package's own file, so that what is built finds the built runtime.
+const runtime = { bun: "./runtime/bun.js", default: "./runtime/node.js" };
+const scope = { type: "module", imports: { "#runtime": runtime } };
+writeFileSync(join(dist, "package.json"), `${JSON.stringify(scope, null, 2)}\n`);
