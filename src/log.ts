@@ -13,7 +13,7 @@ export function createLog(level: LogLevel): Log {
   const output = destination({
     fd: 1,
     sync: false,
-    minLength: 16_384,
+    minLength: 8_192,
     periodicFlush: flushIntervalMs,
   });
   return pino(
