@@ -86,6 +86,8 @@ function redirect(exchange: Exchange): Response {
   const headers = new Headers(house.commonHeaders);
   headers.set("location", `${house.base}${path.slice(0, -1)}${query === "" ? "" : `?${query}`}`);
   headers.set("cache-control", "no-store");
+  // Otherwise Node would send the nothing in chunks.
+  headers.set("content-length", "0");
   return new Response(null, { status: 308, headers });
 }
 

@@ -32,7 +32,6 @@ export const routes: Readonly<Record<string, Partial<Record<Method, Door>>>> = {
   "/-/problems/:kind": { GET: door("anyone", problemPage) },
   "/.well-known/api-catalog": { GET: door("anyone", apiCatalog) },
 
-  // Last, because the first route that fits is taken.
   "/:collection": { GET: door("read", listResources), POST: door("create", createResource) },
   "/:collection/:id": { GET: door("read", getResource) },
 };

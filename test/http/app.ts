@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { serve } from "#runtime";
 import { assemble } from "../../src/assemble.ts";
 import { type Config, readConfig } from "../../src/config.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog, type Log } from "../../src/log.ts";
 
 export interface TestApp {
   readonly port: number;
@@ -15,6 +15,8 @@ export interface TestApp {
   readonly admin: string;
   /** `fetch` on a path, with the admin token unless told otherwise (`token: null` sends none). */
   request(path: string, init?: RequestInit & { token?: string | null }): Promise<Response>;
+  /** The same without a socket: for methods and peers that a client here cannot have. */
+  direct(request: Request, peerAddress?: string): Promise<Response>;
   /** POSTs JSON and expects 201. */
   post(collection: string, fields: unknown): Promise<Record<string, unknown>>;
   /** A secret of a new token with these scopes. */
@@ -23,12 +25,13 @@ export interface TestApp {
   stop(): Promise<void>;
 }
 
-export async function startApp(changes: Partial<Config> = {}): Promise<TestApp> {
+/** The log is silent unless one is given. */
+export async function startApp(changes: Partial<Config> = {}, log?: Log): Promise<TestApp> {
   const data = await mkdtemp(join(tmpdir(), "restante-"));
   const config = readConfig({ flags: {}, environment: {}, cwd: data });
   if (Array.isArray(config)) throw new Error("the defaults must be valid");
   const settled = { ...(config as Config), data, logLevel: "silent" as const, ...changes };
-  const app = await assemble(settled, createLog(settled.logLevel));
+  const app = await assemble(settled, log ?? createLog(settled.logLevel));
   const server = await serve({
     host: "127.0.0.1",
     port: 0,
@@ -52,6 +55,7 @@ export async function startApp(changes: Partial<Config> = {}): Promise<TestApp> 
     url,
     admin,
     request,
+    direct: async (request, peerAddress = "") => app.fetch(request, () => peerAddress),
     async post(collection, fields) {
       const response = await request(`/${collection}`, {
         method: "POST",

@@ -1,0 +1,332 @@
+// The way in: targets, limits, methods, OPTIONS and HEAD, before anyone looks at what is asked for.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { routes } from "../../src/http/routes.ts";
+import { send, type WireResponse } from "../runtime/wire.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { answerOf, assertProblem, expectProblem } from "./expect.ts";
+
+/** What Bun answers below the application is asserted as it is, so that a change of it is noticed. */
+const onBun = process.versions.bun !== undefined;
+
+let app: TestApp;
+let id: string;
+before(async () => {
+  app = await startApp();
+  ({ id } = (await app.post("people", { name: "Ada" })) as { id: string });
+});
+after(() => app.stop());
+
+/** The answer to a request line sent as it is; undefined when the connection closes without one. */
+async function ask(line: string, ...fields: string[]): Promise<WireResponse | undefined> {
+  const head = [`${line} HTTP/1.1`, "Host: localhost", ...fields, "Connection: close"];
+  const { responses } = await send(app.port, `${head.join("\r\n")}\r\n\r\n`, {
+    head: line.startsWith("HEAD "),
+  });
+  return responses[0];
+}
+
+const authorized = () => `Authorization: Bearer ${app.admin}`;
+
+async function askAs(line: string, ...fields: string[]): Promise<WireResponse> {
+  const answer = await ask(line, authorized(), ...fields);
+  assert.ok(answer !== undefined, `no answer to ${line}`);
+  return answer;
+}
+
+const problemOf = (answer: WireResponse, kind: Parameters<typeof assertProblem>[1]) =>
+  assertProblem({ ...answer, headers: new Headers(answer.headers) }, kind);
+
+/** Every route as a path that can be asked for. */
+const paths = Object.keys(routes).map((route) => ({
+  route,
+  path: route
+    .replace(":collection", "people")
+    .replace("/-/tokens/:id", "/-/tokens/019a8448-5a3c-7c31-9d41-6f2f3f0c9a11")
+    .replace(":kind", "not-found")
+    .replace(":id", "ada"),
+  methods: Object.keys(routes[route] ?? {}),
+}));
+
+describe("the request target", () => {
+  const targetOf = (bytes: number) => `/people/${"a".repeat(bytes - "/people/".length)}`;
+
+  it("(38, 39) is read up to 8,192 bytes and refused with 414 beyond", async () => {
+    for (const bytes of [7990, 8192]) {
+      const target = targetOf(bytes);
+      assert.equal(problemOf(await askAs(`GET ${target}`), "not-found").instance, target);
+      assert.equal((await ask(`OPTIONS ${target}`))?.status, 204);
+    }
+    problemOf(await askAs(`GET ${targetOf(8193)}`), "uri-too-long");
+    problemOf(await askAs(`GET /people?${"a".repeat(8193)}`), "uri-too-long");
+  });
+
+  it("(38) is refused with 414 even when it is longer than a whole header section may be", async () => {
+    const answer = await askAs(`GET ${targetOf(20_000)}`);
+    if (onBun) assert.deepEqual([answer.status, answer.body], [431, ""]);
+    else problemOf(answer, "uri-too-long");
+  });
+
+  it("(40) a header field over the limit is refused with 431 and named", async () => {
+    const answer = await askAs("GET /people", `X-Large: ${"a".repeat(20_000)}`);
+    if (onBun) assert.deepEqual([answer.status, answer.body], [431, ""]);
+    else assert.match(problemOf(answer, "header-too-large").detail, /X-Large/);
+  });
+
+  it("(41) more than 1,000 header lines are refused, not dropped", async () => {
+    const lines = Array.from({ length: 1001 }, (_, n) => `a${n}: 1`);
+    const answer = await askAs("GET /people", ...lines);
+    if (onBun) assert.deepEqual([answer.status, answer.body], [431, ""]);
+    else problemOf(answer, "header-too-large");
+  });
+
+  it("(42) with a broken percent-encoding is malformed, whoever asks", async () => {
+    for (const segment of ["%zz", "%ff", "%", "%c3%28", "a%2", "%ed%a0%80"]) {
+      problemOf(await askAs(`GET /people/${segment}`), "malformed-request");
+      problemOf(await askAs(`GET /${segment}`), "malformed-request");
+    }
+  });
+
+  it("(43, 241) with control characters or an encoded slash finds nothing", async () => {
+    const scoped = await app.token("people:read");
+    for (const name of ["%00", "%0d%0aX-Evil:%201", "%7f", "%22", "%c3%a9", `a%2F${id}`, "%2F"]) {
+      problemOf(await askAs(`GET /people/${name}`), "not-found");
+      for (const path of [`/${name}`, `/${name}/${id}`, `/people${name}/${id}`]) {
+        const answer = await ask(`GET ${path}`, `Authorization: Bearer ${scoped}`);
+        assert.ok(answer !== undefined);
+        problemOf(answer, "not-found");
+        assert.equal(answer.headers["x-evil"], undefined);
+      }
+    }
+    problemOf(await askAs(`GET /people%2F${id}`), "not-found");
+    problemOf(await askAs("GET /%2D/tokens"), "not-found");
+  });
+
+  it("(44) with dot segments never climbs: they are refused, or what they stand for is asked for", async () => {
+    const climbs = [
+      [`/people/../people/${id}`, `/people/${id}`],
+      [`/people/./${id}`, `/people/${id}`],
+      [`/people/%2e%2e/people/${id}`, `/people/${id}`],
+      [`/people/.%2E/-/tokens`, "/-/tokens"],
+      ["/../../etc/passwd", "/etc/passwd"],
+      ["/people/..", "/"],
+    ];
+    for (const [sent = "", meant = ""] of climbs) {
+      const answer = await askAs(`GET ${sent}`);
+      if (answer.status === 400) problemOf(answer, "malformed-request");
+      else assert.equal(answer.status, (await askAs(`GET ${meant}`)).status, sent);
+    }
+    assert.equal((await askAs(`GET /people/..${id}`)).status, 404);
+    assert.equal((await askAs("GET /people/%2e%2e%2f%2e%2e%2fetc")).status, 404);
+  });
+
+  it("(45) is case-sensitive", async () => {
+    for (const path of [`/People/${id}`, "/PEOPLE", `/people/${id.toUpperCase()}`, "/-/Health"]) {
+      problemOf(await askAs(`GET ${path}`), "not-found");
+    }
+  });
+
+  it("(47) is not * except for OPTIONS", async () => {
+    const answer = await askAs("GET *");
+    assert.equal(answer.status, 400);
+    if (!onBun) problemOf(answer, "malformed-request");
+  });
+
+  it("(48) with an empty segment finds nothing", async () => {
+    for (const path of [`/people//${id}`, "/people//", "//people", "//", "/-//tokens"]) {
+      problemOf(await askAs(`GET ${path}`), "not-found");
+    }
+  });
+});
+
+describe("a slash at the end", () => {
+  const location = async (line: string) => (await askAs(line)).headers.location;
+
+  it("(46) is answered with 308 to the address without, for any method", async () => {
+    for (const line of ["GET /people/", "POST /people/", "HEAD /people/", "DELETE /people/"]) {
+      const answer = await ask(line);
+      assert.equal(answer?.status, 308, line);
+      assert.equal(answer?.headers.location, "/people");
+      assert.equal(answer?.headers["cache-control"], "no-store");
+    }
+    assert.equal(await location(`GET /people/${id}/`), `/people/${id}`);
+    assert.equal(await location("GET /people/?page=2&limit=5"), "/people?page=2&limit=5");
+  });
+
+  it("(46) never sends anyone to another host", async () => {
+    const targets = [
+      "//evil.example/",
+      "///evil.example/",
+      "/\\evil.example/",
+      "/%2Fevil.example/",
+      "/%5Cevil.example/",
+      "/.//evil.example/",
+      "/people/..//evil.example/",
+      "/%2e//evil.example/",
+      "http://evil.example/people/",
+    ];
+    for (const target of targets) {
+      const answer = await askAs(`GET ${target}`);
+      const next = answer.headers.location;
+      if (next === undefined) continue;
+      assert.equal(new URL(next, "http://localhost/").host, "localhost", `${target} → ${next}`);
+    }
+  });
+
+  it("(78) does not repeat a credential of the query in Location", async () => {
+    const answer = await ask("GET /people/?access_token=hunter2");
+    assert.ok(answer !== undefined);
+    problemOf(answer, "unauthenticated");
+    assert.ok(!JSON.stringify(answer).includes("hunter2"));
+  });
+
+  it("(84) leads below the path prefix of the base URL", async () => {
+    const prefixed = await startApp({ baseUrl: "https://api.example.org/v1" });
+    try {
+      const { headers } = await prefixed.request("/people/?page=2");
+      assert.equal(headers.get("location"), "https://api.example.org/v1/people?page=2");
+    } finally {
+      await prefixed.stop();
+    }
+  });
+});
+
+describe("methods", () => {
+  it("(50) that a place does not have are refused with 405 and Allow, also without a token", async () => {
+    for (const { path, methods } of paths) {
+      const allow = [...methods.flatMap((m) => (m === "GET" ? ["GET", "HEAD"] : [m])), "OPTIONS"];
+      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
+        if (methods.includes(method)) continue;
+        const answer = await answerOf(app.request(path, { method, token: null }));
+        assertProblem(answer, "method-not-allowed");
+        assert.equal(answer.headers.get("allow"), allow.join(", "), `${method} ${path}`);
+      }
+    }
+  });
+
+  it("(49) that nobody knows are answered with 501", async () => {
+    const answer = await ask("FOO /people");
+    if (onBun) assert.equal(answer, undefined);
+    else problemOf(answer ?? assert.fail(), "not-implemented");
+  });
+
+  it("(49) that nobody knows are answered with 501 where the runtime lets them through", async () => {
+    for (const method of ["FOO", "constructor", "__proto__"]) {
+      const request = new Request("http://localhost/people", { method });
+      // Bun makes a GET of a method that it does not know, before we can see it.
+      if (onBun) assert.equal(request.method, "GET");
+      else await expectProblem(app.direct(request), "not-implemented");
+    }
+  });
+
+  it("(51) are case-sensitive", async () => {
+    const answer = await ask("get /-/health");
+    if (onBun) assert.equal(answer, undefined);
+    else problemOf(answer ?? assert.fail(), "not-implemented");
+  });
+
+  it("(52) TRACE is refused and reflects nothing", async () => {
+    const answer = await askAs("TRACE /people", "X-Secret: mirror");
+    assert.ok([405, 501].includes(answer.status), `${answer.status}`);
+    assert.ok(!JSON.stringify(answer).includes("mirror"));
+  });
+
+  it("(53) CONNECT is refused with an answer", async () => {
+    const answer = await ask("CONNECT example.org:443");
+    assert.ok([400, 405, 501].includes(answer?.status ?? 0), `${answer?.status}`);
+  });
+
+  it("(60) that are safe change nothing, whatever a header field says", async () => {
+    for (const field of ["X-HTTP-Method-Override", "X-Method-Override", "X-HTTP-Method"]) {
+      assert.equal((await askAs(`GET /people/${id}`, `${field}: DELETE`)).status, 200);
+    }
+    problemOf(await askAs(`GET /people/${id}?action=delete`), "invalid-parameter");
+    problemOf(await askAs(`GET /people/${id}?_method=DELETE`), "invalid-parameter");
+    assert.equal((await askAs(`GET /people/${id}`)).status, 200);
+  });
+});
+
+describe("OPTIONS", () => {
+  it("(57, 58) says without a token what may be done and what a POST takes", async () => {
+    for (const { path, methods } of paths) {
+      const { status, headers, body } = await answerOf(
+        app.request(path, { method: "OPTIONS", token: null }),
+      );
+      assert.equal(status, 204, path);
+      assert.equal(body, "");
+      const takes = methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+      assert.equal(headers.get("allow"), [...takes, "OPTIONS"].join(", "), path);
+      assert.equal(
+        headers.get("accept-post"),
+        methods.includes("POST") ? "application/json" : null,
+        path,
+      );
+    }
+    const { headers } = await app.request("/people", { method: "OPTIONS", token: null });
+    assert.equal(headers.get("allow"), "GET, HEAD, POST, OPTIONS");
+  });
+
+  it("(59) * asks the whole server", async () => {
+    const answer = await ask("OPTIONS *");
+    assert.equal(answer?.status, onBun ? 400 : 204);
+  });
+
+  it("(172) ignores conditions, credentials and the query", async () => {
+    const answer = await ask(
+      "OPTIONS /people?token=x&nonsense",
+      "If-Match: *",
+      "If-None-Match: *",
+      "Authorization: Bearer wrong",
+    );
+    assert.equal(answer?.status, 204);
+  });
+});
+
+describe("HEAD", () => {
+  /** These differ between any two answers. */
+  const varying = new Set(["date", "x-request-id", "connection", "keep-alive"]);
+  const fieldsOf = (answer: WireResponse) =>
+    Object.entries(answer.headers)
+      .filter(([name]) => !varying.has(name))
+      .sort(([a], [b]) => a.localeCompare(b));
+
+  it("(54, 55, 56) answers like GET, length included, without a single byte of body", async () => {
+    const readable = paths.filter(({ methods }) => methods.includes("GET"));
+    const targets = [
+      ...readable.map(({ path }) => path),
+      `/people/${id}`,
+      "/people?page=2&limit=1",
+      "/people?limit=0",
+      "/nowhere/at/all",
+      "/people/",
+    ];
+    for (const target of targets) {
+      for (const fields of [[authorized()], []]) {
+        const get = await ask(`GET ${target}`, ...fields);
+        const head = await ask(`HEAD ${target}`, ...fields);
+        assert.ok(get !== undefined && head !== undefined);
+        assert.equal(head.status, get.status, target);
+        assert.equal(head.bytes.length, 0);
+        const lengths = [get, head].map(({ headers }) => Number(headers["content-length"]));
+        const [ofGet = Number.NaN, ofHead = Number.NaN] = lengths;
+        // A problem holds the id of its own request, which may have one digit more.
+        assert.ok(Math.abs(ofHead - ofGet) <= (get.status < 400 ? 0 : 1), `${target}: ${lengths}`);
+        const same = ([name]: readonly [string, string]) => name !== "content-length";
+        assert.deepEqual(fieldsOf(head).filter(same), fieldsOf(get).filter(same), target);
+      }
+    }
+  });
+
+  it("(54) leaves the connection ready for the next request", async () => {
+    const line = `/people/${id} HTTP/1.1\r\nHost: localhost\r\n${authorized()}\r\n\r\n`;
+    const { responses } = await send(app.port, `HEAD ${line}HEAD ${line}`, {
+      head: true,
+      answers: 2,
+    });
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      [200, 200],
+    );
+  });
+});
