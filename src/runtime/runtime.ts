@@ -8,11 +8,12 @@ export interface ServeOptions {
   readonly port: number;
   readonly fetch: Fetch;
   /**
-   * Words for what the parser refuses before there is a Request: 400, 408, 413, 417, 431, 501, 505…
-   * Bun answers these below us, with an empty body (see docs).
+   * Words for what is refused before there is a Request: 400, 408, 413, 414, 417, 431, 501, 505; and
+   * 500, with its cause, when `fetch` threw. Bun answers all but the 500 below us, with an empty body
+   * (docs/runtimes.md).
    */
-  readonly refuse: (status: number, detail: string) => Response;
-  /** A header section over this is refused with 431. */
+  readonly refuse: (status: number, detail: string, cause?: unknown) => Response;
+  /** A header section over this is refused with 431. On Bun it is a flag of the process. */
   readonly maxHeaderBytes: number;
 }
 

@@ -1,0 +1,65 @@
+// Bytes through Bun.serve: as little as possible between its parser and the application.
+
+import { withoutStream } from "./head.ts";
+import type { Serve } from "./runtime.ts";
+
+/** Who has not sent a whole header section by then is cut off, and so is an idle connection. */
+const idleTimeoutSeconds = 10;
+
+/**
+ * Only about 16 KB/s winds Bun's idle clock up again: slower uploads are cut off without a word
+ * although bytes keep arriving. Bodies that may take a while therefore get a longer clock. It stays
+ * on the connection until the next request there.
+ */
+const uploadTimeoutSeconds = 120;
+
+/** A body up to this size is in the same few packets as its header section, or nearly so. */
+const smallBodyBytes = 16_384;
+
+/**
+ * The limit of the header section is no option of Bun.serve but a flag of the process
+ * (`--max-http-header-size`, 16 KiB by default), so `maxHeaderBytes` is not read here.
+ */
+export const serve: Serve = async ({ host, port, fetch, refuse }) => {
+  const server = Bun.serve({
+    hostname: host,
+    port,
+    idleTimeout: idleTimeoutSeconds,
+    development: false,
+    // The application answers 413, with words; Bun's own answer would have none.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+
+    // The hot path: a GET costs one comparison and one closure, and stays synchronous if it was.
+    fetch(request, server) {
+      const peerAddress = () => server.requestIP(request)?.address ?? "";
+      const method = request.method;
+      if (method === "GET") return fetch(request, peerAddress);
+      if (method === "HEAD") return answerHead(fetch(request, peerAddress));
+      if (mayTakeAWhile(request.headers)) server.timeout(request, uploadTimeoutSeconds);
+      return fetch(request, peerAddress);
+    },
+    error: (cause) => refuse(500, "The server failed while answering this request.", cause),
+  });
+
+  return {
+    host,
+    port: server.port ?? port,
+    async stop(graceMs) {
+      const force = setTimeout(() => void server.stop(true), graceMs);
+      await server.stop();
+      clearTimeout(force);
+    },
+  };
+};
+
+function mayTakeAWhile(headers: Headers): boolean {
+  const length = headers.get("content-length");
+  return length === null ? headers.has("transfer-encoding") : Number(length) > smallBodyBytes;
+}
+
+/** Bun leaves Date out when it strips a body, and RFC 9110 §6.6.1 wants it on every 2xx to 4xx. */
+async function answerHead(answer: Response | Promise<Response>): Promise<Response> {
+  const response = await withoutStream(answer);
+  response.headers.set("Date", new Date().toUTCString());
+  return response;
+}

@@ -1,0 +1,225 @@
+// HTTP/1.1 spoken by hand over a raw socket, for what no client library would send.
+
+import { once } from "node:events";
+import { connect as open, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface WireResponse {
+  readonly status: number;
+  readonly reason: string;
+  /** Every field line in order, names as sent. */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  /** The same by lower-case name; repeated lines joined with ", ". */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Buffer;
+  /** `bytes` as UTF-8. */
+  readonly body: string;
+}
+
+export interface WireOptions {
+  /** Send FIN after the last byte. */
+  readonly halfClose?: boolean;
+  /** How long to go on listening once the expected answers are here (for a close, or one too many). */
+  readonly waitMs?: number;
+  /** How many final answers to wait for; 1xx are listed but not counted. */
+  readonly answers?: number;
+  /** The requests are HEAD: the answers have no body whatever their fields say. */
+  readonly head?: boolean;
+}
+
+export interface WireResult {
+  /** In order, 1xx included. */
+  readonly responses: readonly WireResponse[];
+  /** Whether the server closed the connection. */
+  readonly closed: boolean;
+}
+
+/** A server that says nothing at all must not hang a test. */
+const patienceMs = 15_000;
+
+/** Sends the segments one by one, each in a packet of its own, and gathers what comes back. */
+export async function send(
+  port: number,
+  segments: string | Uint8Array | readonly (string | Uint8Array)[],
+  options: WireOptions = {},
+): Promise<WireResult> {
+  const wire = await dial(port, { head: options.head ?? false });
+  const list =
+    typeof segments === "string" || segments instanceof Uint8Array ? [segments] : segments;
+  for (const [index, segment] of list.entries()) {
+    if (index > 0) await sleep(15);
+    wire.write(segment);
+  }
+  if (options.halfClose) wire.halfClose();
+
+  const responses: WireResponse[] = [];
+  for (let wanted = options.answers ?? 1; wanted > 0; ) {
+    const response = await wire.response();
+    if (response === undefined) break;
+    responses.push(response);
+    if (response.status >= 200) wanted--;
+  }
+  await wire.quiet(options.waitMs ?? 60);
+  responses.push(...wire.rest());
+  wire.hangUp();
+  return { responses, closed: wire.closed };
+}
+
+/** An open connection, for conversations where what is sent next depends on the answer. */
+export interface Wire {
+  write(bytes: string | Uint8Array): void;
+  halfClose(): void;
+  /** The next response, 1xx included; undefined when the server closes or stays silent instead. */
+  response(): Promise<WireResponse | undefined>;
+  /** Responses that are complete and were not asked for. */
+  rest(): readonly WireResponse[];
+  /** Resolves when the server closes, at the latest after this long. */
+  quiet(waitMs: number): Promise<void>;
+  /** Whether the server has closed the connection. */
+  readonly closed: boolean;
+  hangUp(): void;
+}
+
+export async function dial(port: number, options: { head?: boolean } = {}): Promise<Wire> {
+  const socket = open({ port, host: "127.0.0.1", noDelay: true, allowHalfOpen: true });
+  await once(socket, "connect");
+  return converse(socket, options.head ?? false);
+}
+
+function converse(socket: Socket, head: boolean): Wire {
+  let received: Buffer = Buffer.alloc(0);
+  let closed = false;
+  let notify = () => {};
+  const wake = () => notify();
+
+  socket.on("data", (chunk: string | Buffer) => {
+    received = Buffer.concat([received, Buffer.from(chunk as Buffer)]);
+    wake();
+  });
+  const close = () => {
+    closed = true;
+    wake();
+  };
+  socket.on("end", close);
+  socket.on("close", close);
+  // A reset is a close too; what was received before it still counts.
+  socket.on("error", close);
+
+  const take = (): WireResponse | undefined => {
+    const parsed = parse(received, head, closed);
+    if (parsed === undefined) return undefined;
+    received = received.subarray(parsed.length);
+    return parsed.response;
+  };
+  /** Until something arrives, the server closes, or the deadline passes. */
+  const news = async (deadline: number): Promise<void> => {
+    const cancel = new AbortController();
+    const arrival = new Promise<void>((resolve) => {
+      notify = resolve;
+    });
+    const timer = sleep(Math.max(0, deadline - Date.now()), undefined, { signal: cancel.signal });
+    await Promise.race([arrival, timer.catch(() => {})]);
+    cancel.abort();
+  };
+
+  return {
+    write: (bytes) => {
+      socket.write(bytes);
+    },
+    halfClose: () => {
+      socket.end();
+    },
+    async response() {
+      const deadline = Date.now() + patienceMs;
+      let response = take();
+      while (response === undefined && !closed && Date.now() < deadline) {
+        await news(deadline);
+        response = take();
+      }
+      return response;
+    },
+    rest() {
+      const responses: WireResponse[] = [];
+      for (let next = take(); next !== undefined; next = take()) responses.push(next);
+      return responses;
+    },
+    async quiet(waitMs) {
+      const deadline = Date.now() + waitMs;
+      while (!closed && Date.now() < deadline) await news(deadline);
+    },
+    get closed() {
+      return closed;
+    },
+    hangUp: () => {
+      socket.destroy();
+    },
+  };
+}
+
+/** The first complete response in the bytes and how many bytes it takes; undefined if there is none. */
+function parse(
+  bytes: Buffer,
+  head: boolean,
+  closed: boolean,
+): { response: WireResponse; length: number } | undefined {
+  const headEnd = bytes.indexOf("\r\n\r\n");
+  if (headEnd < 0) return undefined;
+  const [statusLine = "", ...lines] = bytes.toString("latin1", 0, headEnd).split("\r\n");
+  const status = /^HTTP\/1\.1 (\d{3}) ?(.*)$/.exec(statusLine);
+  if (status === null) throw new Error(`not a status line: ${JSON.stringify(statusLine)}`);
+
+  const fields = lines.map((line): [string, string] => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon), line.slice(colon + 1).trim()];
+  });
+  const headers: Record<string, string> = {};
+  for (const [name, value] of fields) {
+    const key = name.toLowerCase();
+    headers[key] = key in headers ? `${headers[key]}, ${value}` : value;
+  }
+
+  const code = Number(status[1]);
+  const start = headEnd + 4;
+  const bodiless = head || code < 200 || code === 204 || code === 304;
+  const content = bodiless
+    ? { bytes: Buffer.alloc(0), length: 0 }
+    : readContent(bytes.subarray(start), headers, closed);
+  if (content === undefined) return undefined;
+  return {
+    response: {
+      status: code,
+      reason: status[2] ?? "",
+      fields,
+      headers,
+      bytes: content.bytes,
+      body: content.bytes.toString("utf8"),
+    },
+    length: start + content.length,
+  };
+}
+
+function readContent(
+  bytes: Buffer,
+  headers: Readonly<Record<string, string>>,
+  closed: boolean,
+): { bytes: Buffer; length: number } | undefined {
+  if (headers["transfer-encoding"] === "chunked") return readChunks(bytes);
+  const declared = headers["content-length"];
+  if (declared === undefined) return closed ? { bytes, length: bytes.length } : undefined;
+  const length = Number(declared);
+  return bytes.length < length ? undefined : { bytes: bytes.subarray(0, length), length };
+}
+
+function readChunks(bytes: Buffer): { bytes: Buffer; length: number } | undefined {
+  const chunks: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const lineEnd = bytes.indexOf("\r\n", at);
+    if (lineEnd < 0) return undefined;
+    const size = Number.parseInt(bytes.toString("latin1", at, lineEnd), 16);
+    const start = lineEnd + 2;
+    if (bytes.length < start + size + 2) return undefined;
+    chunks.push(bytes.subarray(start, start + size));
+    at = start + size + 2;
+    if (size === 0) return { bytes: Buffer.concat(chunks), length: at };
+  }
+}
