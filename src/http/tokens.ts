@@ -77,7 +77,8 @@ function readWish(bytes: Uint8Array): TokenWish | readonly Fault[] {
   const draft = readDraft(bytes);
   if (!("fields" in draft)) return draft;
   const { name, scopes, expiresAt = null, ...rest } = JSON.parse(draft.fields);
-  const faults: Fault[] = Object.keys(rest).map((key) => ({
+  const strangers = [...(draft.id === undefined ? [] : ["id"]), ...Object.keys(rest)];
+  const faults: Fault[] = strangers.map((key) => ({
     pointer: `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`,
     detail: "There is no such member; there are: name, scopes, expiresAt.",
   }));
@@ -103,5 +104,7 @@ const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d
 function readTime(value: unknown): number | undefined {
   if (typeof value !== "string" || !isoTime.test(value)) return undefined;
   const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : at;
+  const day = value.slice(0, "2030-01-31".length);
+  // 30 February would pass for 2 March.
+  return Number.isNaN(at) || new Date(day).getUTCDate() !== Number(day.slice(-2)) ? undefined : at;
 }

@@ -1,0 +1,454 @@
+// Bearer tokens (RFC 6750): who is let in, what the others are told, and what nobody is ever told.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { hashSecret, newSecret } from "../../src/model/token.ts";
+import { send } from "../runtime/wire.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { type Answer, answerOf, assertProblem, expectProblem } from "./expect.ts";
+
+const json = { "content-type": "application/json" };
+const missing = 'Bearer realm="restante"';
+const invalid = `${missing}, error="invalid_token"`;
+
+let app: TestApp;
+let id: string;
+before(async () => {
+  app = await startApp();
+  ({ id } = (await app.post("people", { name: "Ada" })) as { id: string });
+});
+after(() => app.stop());
+
+/** Every door that asks for a token. */
+const doors = [
+  ["GET", "/people"],
+  ["HEAD", "/people"],
+  ["POST", "/people"],
+  ["GET", "/people/ada"],
+  ["GET", "/-/tokens"],
+  ["POST", "/-/tokens"],
+  ["GET", "/-/tokens/ada"],
+  ["DELETE", "/-/tokens/ada"],
+] as const;
+
+const withAuthorization = (authorization: string, path = "/people") =>
+  answerOf(app.request(path, { headers: { authorization } }));
+
+/** A refusal for want of a token. HEAD has the fields of it and no body. */
+function assertChallenge(answer: Answer, expected: string): void {
+  assert.equal(answer.status, 401, answer.body);
+  assert.equal(answer.headers.get("www-authenticate"), expected);
+  assert.equal(answer.headers.get("cache-control"), "no-store");
+  assert.equal(answer.headers.get("content-type"), "application/problem+json");
+}
+
+describe("a request without a valid token", () => {
+  it("(62, 63) is challenged with a realm and without an error", async () => {
+    for (const [method, path] of doors) {
+      const answer = await answerOf(app.request(path, { method, token: null }));
+      assertChallenge(answer, missing);
+      if (method !== "HEAD") assertProblem(answer, "unauthenticated");
+    }
+  });
+
+  it("(64, 75) gets the same words whether its token is unknown, mistyped, revoked or expired", async () => {
+    const revoked = await makeToken({ name: "old", scopes: ["admin"] });
+    await app.request(`/-/tokens/${revoked.id}`, { method: "DELETE" });
+    const typo = app.admin.replace(/.$/, (last) => (last === "0" ? "1" : "0"));
+    const expired = await expiredToken();
+
+    const told = new Set<string>();
+    for (const secret of [newSecret(), typo, revoked.token, expired, "x", "rst_"]) {
+      const answer = await withAuthorization(`Bearer ${secret}`);
+      assertChallenge(answer, invalid);
+      const { requestId, ...words } = assertProblem(answer, "unauthenticated");
+      assert.ok(requestId);
+      told.add(JSON.stringify(words));
+      assert.ok(!JSON.stringify([answer.body, ...answer.headers]).includes(`${secret}"`));
+    }
+    assert.equal(told.size, 1);
+  });
+
+  it("(65) is told that the token is invalid when it has no such form", async () => {
+    const faulty = [
+      "Bearer",
+      "Bearer a b",
+      "Bearer ä",
+      'Bearer "a"',
+      "Bearer a=b",
+      "Bearer =",
+      "Bearer\ta",
+    ];
+    for (const value of faulty) assertChallenge(await withAuthorization(value), invalid);
+  });
+
+  it("(67) is challenged without an error when it uses another scheme", async () => {
+    for (const value of ["Basic YWRtaW46YWRtaW4=", "Negotiate", "Bearerx abc", "Token abc"]) {
+      assertChallenge(await withAuthorization(value), missing);
+    }
+    assertChallenge(await withAuthorization(`Basic ${app.admin}`), missing);
+    assertChallenge(await withAuthorization(app.admin), missing);
+  });
+
+  it("(71) is not let in by a form field", async () => {
+    const body = new URLSearchParams({ access_token: app.admin });
+    const answer = await answerOf(app.request("/people", { method: "POST", token: null, body }));
+    assertChallenge(answer, missing);
+  });
+
+  it("(74) learns nothing else: 401 comes before any other look at the request", async () => {
+    const total = await app.total("people");
+    const requests: [string, RequestInit][] = [
+      ["/people", { method: "POST", headers: json, body: "{not json" }],
+      ["/people", { method: "POST", headers: { "content-type": "text/csv" }, body: "a" }],
+      ["/people", { method: "POST", headers: json, body: `"${"a".repeat(2 ** 20)}"` }],
+      ["/no-such-collection", { method: "POST", headers: json, body: "{}" }],
+      ["/no-such-collection", {}],
+      ["/people?page=0&nonsense=1", {}],
+      ["/people", { headers: { accept: "image/png" } }],
+      [`/people/${id}`, { headers: { "if-none-match": "*" } }],
+      ["/people/no-such-id", {}],
+      ["/-/tokens/no-such-id", { method: "DELETE" }],
+    ];
+    for (const [path, init] of requests) {
+      for (const authorization of [undefined, "Bearer wrong"]) {
+        const headers = new Headers(init.headers);
+        if (authorization !== undefined) headers.set("authorization", authorization);
+        const answer = await answerOf(app.request(path, { ...init, headers, token: null }));
+        assertChallenge(answer, authorization === undefined ? missing : invalid);
+      }
+    }
+    assert.equal(await app.total("people"), total);
+  });
+});
+
+describe("the Authorization field", () => {
+  it("(66) names its scheme in any case, followed by any number of spaces", async () => {
+    for (const scheme of ["bearer ", "BEARER  ", "Bearer    ", "bEARER "]) {
+      assert.equal((await withAuthorization(scheme + app.admin)).status, 200, scheme);
+    }
+  });
+
+  it("(68) may be sent once, with one credential", async () => {
+    const line = (value: string) => `Authorization: ${value}\r\n`;
+    const bearer = `Bearer ${app.admin}`;
+    const doubles = [
+      line(bearer) + line(bearer),
+      line(bearer) + line("Basic YWRtaW46YWRtaW4="),
+      line("Bearer wrong") + line(bearer),
+      line(`${bearer}, ${bearer}`),
+      line(`${bearer},`),
+    ];
+    for (const lines of doubles) {
+      const { responses } = await send(
+        app.port,
+        `GET /people HTTP/1.1\r\nHost: localhost\r\n${lines}\r\n`,
+      );
+      const [answer] = responses;
+      assert.ok(answer !== undefined);
+      assertProblem({ ...answer, headers: new Headers(answer.headers) }, "malformed-request");
+      assert.equal(answer.headers["www-authenticate"], `${missing}, error="invalid_request"`);
+      assert.ok(!JSON.stringify(answer).includes(app.admin));
+    }
+  });
+});
+
+describe("a credential in the URL", () => {
+  const names = [
+    "access_token",
+    "token",
+    "api_key",
+    "apikey",
+    "API-Key",
+    "password",
+    "pwd",
+    "secret",
+  ];
+  const others = ["client_secret", "auth", "jwt", "refresh_token", "access%5Ftoken", "%74oken"];
+
+  it("(69, 79) never authenticates, and the refusal names it", async () => {
+    for (const name of [...names, ...others]) {
+      const answer = await answerOf(app.request(`/people?${name}=${app.admin}`, { token: null }));
+      assertChallenge(answer, missing);
+      const { detail } = assertProblem(answer, "unauthenticated");
+      assert.ok(detail.includes(decodeURIComponent(name)), detail);
+      assert.ok(!JSON.stringify([answer.body, ...answer.headers]).includes(app.admin));
+    }
+  });
+
+  it("(70, 79) beside the header is refused with 400, and the refusal names it", async () => {
+    for (const name of [...names, ...others]) {
+      const answer = await answerOf(app.request(`/people?page=1&${name}=hunter2`));
+      const { detail } = assertProblem(answer, "credential-in-url");
+      assert.ok(detail.includes(decodeURIComponent(name)), detail);
+      const challenge = `${missing}, error="invalid_request"`;
+      assert.equal(answer.headers.get("www-authenticate"), challenge);
+      assert.ok(!JSON.stringify([answer.body, ...answer.headers]).includes("hunter2"));
+    }
+  });
+
+  it("(69) is refused on open pages too, where nobody asked for it", async () => {
+    for (const path of ["/", "/-/health", "/-/openapi.json", "/-/problems"]) {
+      await expectProblem(app.request(`${path}?token=hunter2`, { token: null }), "unauthenticated");
+    }
+  });
+
+  it("(78) as a path or as a parameter's name does not come back either", async () => {
+    const { admin } = app;
+    for (const target of [`/people/${admin}`, `/${admin}/${admin}`, `/people?${admin}=1`]) {
+      const answer = await answerOf(app.request(target));
+      assert.ok(answer.status >= 400, target);
+      assert.ok(!JSON.stringify([answer.body, ...answer.headers]).includes(admin), target);
+    }
+  });
+});
+
+describe("scopes", () => {
+  const tried = [
+    { scopes: ["people:read"], may: ["GET /people"] },
+    { scopes: ["people:create"], may: ["POST /people"] },
+    { scopes: ["people:read", "people:create"], may: ["GET /people", "POST /people"] },
+    { scopes: ["*:read"], may: ["GET /people", "GET /places"] },
+    { scopes: ["people:*"], may: ["GET /people", "POST /people"] },
+    { scopes: ["peop:read", "people2:read", "people:update", "people:delete"], may: [] },
+    { scopes: ["*:*"], may: ["GET /people", "POST /people", "GET /places", "POST /places"] },
+    {
+      scopes: ["admin"],
+      may: ["GET /people", "POST /people", "GET /places", "POST /places", "GET /-/tokens"],
+    },
+  ];
+  const needs: Record<string, string> = {
+    "GET /people": "people:read",
+    "POST /people": "people:create",
+    "GET /places": "places:read",
+    "POST /places": "places:create",
+    "GET /-/tokens": "admin",
+  };
+
+  before(() => app.post("places", { name: "Turin" }));
+
+  for (const { scopes, may } of tried) {
+    it(`(72) ${scopes.join(" ")} opens ${may.join(", ") || "nothing here"}`, async () => {
+      const token = await app.token(...scopes);
+      for (const [deed, scope] of Object.entries(needs)) {
+        const [method = "", path = ""] = deed.split(" ");
+        const init = method === "POST" ? { method, headers: json, body: "{}", token } : { token };
+        const answer = await answerOf(app.request(path, init));
+        if (may.includes(deed)) {
+          assert.ok(answer.status < 300, `${deed}: ${answer.body}`);
+          continue;
+        }
+        assert.ok(assertProblem(answer, "insufficient-scope").detail.includes(scope));
+        const challenge = `${missing}, error="insufficient_scope", scope="${scope}"`;
+        assert.equal(answer.headers.get("www-authenticate"), challenge);
+      }
+    });
+  }
+
+  it("(72) that do not cover a collection say the same whether it exists or not", async () => {
+    const token = await app.token("places:read");
+    const told = new Set<string>();
+    for (const path of ["/people", `/people/${id}`, "/people/no-such-id"]) {
+      const { requestId, instance, ...words } = await expectProblem(
+        app.request(path, { token }),
+        "insufficient-scope",
+      );
+      assert.ok(requestId && instance);
+      told.add(JSON.stringify(words));
+    }
+    const unknown = await expectProblem(
+      app.request("/no-such-collection", { token }),
+      "insufficient-scope",
+    );
+    told.add(JSON.stringify(unknown).replaceAll("no-such-collection", "people"));
+    assert.equal(told.size, 2);
+  });
+
+  it("without admin do not bring a collection into being", async () => {
+    const token = await app.token("*:*");
+    const init = { method: "POST", headers: json, body: "{}", token };
+    await expectProblem(app.request("/new-collection", init), "not-found");
+    await expectProblem(app.request("/new-collection"), "not-found");
+  });
+});
+
+interface TokenBody {
+  readonly id: string;
+  readonly token: string;
+  readonly [member: string]: unknown;
+}
+
+const postToken = (wish: unknown) =>
+  answerOf(app.request("/-/tokens", { method: "POST", headers: json, body: JSON.stringify(wish) }));
+
+async function makeToken(wish: unknown): Promise<TokenBody> {
+  const { status, body } = await postToken(wish);
+  assert.equal(status, 201, body);
+  return JSON.parse(body) as TokenBody;
+}
+
+/** A secret that was good, until its time was over. */
+async function expiredToken(): Promise<string> {
+  const expiresAt = new Date(Date.now() + 500).toISOString();
+  const { token } = await makeToken({ name: "short", scopes: ["admin"], expiresAt });
+  while ((await app.request("/people", { token })).status === 200);
+  assert.ok(Date.now() >= Date.parse(expiresAt));
+  return token;
+}
+
+describe("tokens over HTTP", () => {
+  it("are made with their secret, which is shown this once", async () => {
+    const answer = await postToken({ name: "backup", scopes: ["people:read", "people:read"] });
+    assert.equal(answer.status, 201);
+    const made = JSON.parse(answer.body) as TokenBody;
+    assert.equal(answer.headers.get("location"), `/-/tokens/${made.id}`);
+    assert.equal(answer.headers.get("cache-control"), "no-store");
+    assert.match(made.token, /^rst_[0-9A-Za-z]{49}$/);
+    const { token, createdAt, ...rest } = made;
+    assert.deepEqual(rest, {
+      id: made.id,
+      name: "backup",
+      scopes: ["people:read"],
+      expiresAt: null,
+      usedAt: null,
+      revokedAt: null,
+    });
+    assert.ok(Math.abs(Date.now() - Date.parse(createdAt as string)) < 60_000);
+    assert.equal((await app.request("/people", { token })).status, 200);
+  });
+
+  it("(197) are listed and read without secret or hash, and kept by no cache", async () => {
+    const { token, ...made } = await makeToken({ name: "shown", scopes: ["admin"] });
+    const one = await answerOf(app.request(`/-/tokens/${made.id}`));
+    assert.deepEqual(JSON.parse(one.body), made);
+    const all = await answerOf(app.request("/-/tokens"));
+    const { data } = JSON.parse(all.body) as { data: TokenBody[] };
+    assert.deepEqual(
+      data.find(({ id }) => id === made.id),
+      made,
+    );
+    for (const { status, headers, body } of [one, all]) {
+      assert.equal(status, 200);
+      assert.equal(headers.get("cache-control"), "no-store");
+      for (const secret of [token, app.admin]) {
+        assert.ok(!body.includes(secret) && !body.includes(hashSecret(secret)));
+      }
+      assert.ok(!/hash|secret/i.test(body));
+    }
+  });
+
+  it("are dead from the moment they are revoked, and stay in the list", async () => {
+    const { id, token } = await makeToken({ name: "gone", scopes: ["*:read"] });
+    assert.equal((await app.request("/people", { token })).status, 200);
+    const revoked = await answerOf(app.request(`/-/tokens/${id}`, { method: "DELETE" }));
+    assert.deepEqual([revoked.status, revoked.body], [204, ""]);
+    assertChallenge(await answerOf(app.request("/people", { token })), invalid);
+
+    const read = async () => (await (await app.request(`/-/tokens/${id}`)).json()) as TokenBody;
+    const { revokedAt } = await read();
+    assert.ok(typeof revokedAt === "string");
+    const again = await app.request(`/-/tokens/${id}`, { method: "DELETE" });
+    assert.equal(again.status, 204);
+    assert.equal((await read()).revokedAt, revokedAt);
+  });
+
+  it("can revoke themselves", async () => {
+    const { id, token } = await makeToken({ name: "last act", scopes: ["admin"] });
+    const revoked = await app.request(`/-/tokens/${id}`, { method: "DELETE", token });
+    assert.equal(revoked.status, 204);
+    assertChallenge(await answerOf(app.request("/-/tokens", { token })), invalid);
+  });
+
+  it("remember when they were used", async () => {
+    const { id, token } = await makeToken({ name: "used", scopes: ["*:read"] });
+    await app.request("/people", { token });
+    let usedAt: unknown = null;
+    // The note is written behind the answer's back.
+    for (let tries = 0; tries < 200 && usedAt === null; tries++) {
+      ({ usedAt } = (await (await app.request(`/-/tokens/${id}`)).json()) as TokenBody);
+    }
+    assert.ok(typeof usedAt === "string" && Math.abs(Date.now() - Date.parse(usedAt)) < 60_000);
+  });
+
+  it("take an expiry, which is shown in UTC", async () => {
+    const made = await makeToken({
+      name: "until",
+      scopes: ["*:read"],
+      expiresAt: "2999-12-31T23:00:00+02:00",
+    });
+    assert.equal(made.expiresAt, "2999-12-31T21:00:00.000Z");
+  });
+
+  it("(94) are refused with every fault at once", async () => {
+    const pointers = async (wish: unknown) => {
+      const { errors = [] } = assertProblem(await postToken(wish), "invalid-body");
+      return errors.map(({ pointer }) => pointer);
+    };
+    const before = await (await app.request("/-/tokens")).text();
+    const everything = { name: 1, scopes: "admin", expiresAt: "soon", "a/b~": 1 };
+    assert.deepEqual((await pointers(everything)).sort(), [
+      "/a~1b~0",
+      "/expiresAt",
+      "/name",
+      "/scopes",
+    ]);
+    const rules = {
+      name: " ",
+      scopes: ["admin", "people", "A:read"],
+      expiresAt: "2000-01-01T00:00Z",
+    };
+    assert.deepEqual(await pointers(rules), ["/name", "/scopes/1", "/scopes/2", "/expiresAt"]);
+    assert.deepEqual(await pointers({}), ["/name", "/scopes"]);
+    assert.deepEqual(await pointers({ name: "n", scopes: [] }), ["/scopes"]);
+    assert.deepEqual(await pointers({ name: "n", scopes: ["admin"], id: "mine" }), ["/id"]);
+    assert.deepEqual(await pointers([]), [""]);
+    for (const expiresAt of [1, "2030-01-01", "2030-13-01T00:00:00Z", "2030-02-30T00:00:00Z"]) {
+      assert.deepEqual(await pointers({ name: "n", scopes: ["admin"], expiresAt }), ["/expiresAt"]);
+    }
+    assert.equal(await (await app.request("/-/tokens")).text(), before);
+  });
+
+  it("(87, 88) are made of JSON only", async () => {
+    const body = '{"name":"n","scopes":["admin"]}';
+    for (const headers of [{}, { "content-type": "text/plain" }]) {
+      const init = { method: "POST", headers, body: new TextEncoder().encode(body) };
+      const answer = await answerOf(app.request("/-/tokens", init));
+      assertProblem(answer, "unsupported-media-type");
+      assert.equal(answer.headers.get("accept-post"), "application/json");
+    }
+    await expectProblem(app.request("/-/tokens", { method: "POST" }), "invalid-body");
+  });
+
+  it("that do not exist are not found", async () => {
+    for (const method of ["GET", "DELETE"]) {
+      for (const name of ["no-such-id", "019a8448-5a3c-7c31-9d41-6f2f3f0c9a11", "%00"]) {
+        await expectProblem(app.request(`/-/tokens/${name}`, { method }), "not-found");
+      }
+    }
+  });
+
+  it("(140) take no parameters", async () => {
+    await expectProblem(app.request("/-/tokens?limit=5"), "invalid-parameter");
+    await expectProblem(app.request("/-/tokens/x?a", { method: "DELETE" }), "invalid-parameter");
+  });
+});
+
+describe("every challenge", () => {
+  it("(63, 76) is made of well-formed attributes, each of them once", async () => {
+    const scoped = await app.token("people:read");
+    const answers = [
+      await app.request("/people", { token: null }),
+      await app.request("/people", { token: "wrong" }),
+      await app.request("/people?token=x"),
+      await app.request("/-/tokens", { token: scoped }),
+      await app.request("/a_b-c9", { token: scoped }),
+    ];
+    for (const { headers } of answers) {
+      const challenge = headers.get("www-authenticate") ?? "";
+      assert.match(challenge, /^Bearer (?:[a-z_]+="[\x20\x21\x23-\x5b\x5d-\x7e]+"(?:, (?=.)|$))+$/);
+      const attributes = [...challenge.matchAll(/([a-z_]+)="/g)].map(([, name]) => name);
+      assert.equal(attributes[0], "realm");
+      assert.equal(new Set(attributes).size, attributes.length);
+    }
+  });
+});
