@@ -37,6 +37,15 @@ export class Resources {
     );
   }
 
+  /** Why nothing can be made there by this caller, whatever it is; so that its body need not be read. */
+  refuseCreate(caller: Token, collection: string): Soon<Problem | undefined> {
+    if (!isCollectionName(collection)) return noCollection(collection);
+    if (isAdmin(caller)) return undefined;
+    return then(this.#store.collection(collection), (found) =>
+      found === undefined ? noCollection(collection) : undefined,
+    );
+  }
+
   /** Resolves when the resource is on disk. An admin's first POST brings the collection into being. */
   async create(caller: Token, collection: string, draft: Draft): Promise<Resource | Problem> {
     if (!isCollectionName(collection)) return noCollection(collection);

@@ -3,15 +3,25 @@
 import { Problem } from "../model/problem.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** The whole body; refused by its Content-Length before reading, and by counting while reading. */
+/** Refuses by Content-Length, before a byte of the body is read. */
+export function refuseTooLarge({ request, house }: Exchange): Problem | undefined {
+  const declared = request.headers.get("content-length");
+  return Number(declared) > house.maxBodyBytes ? tooLarge(house.maxBodyBytes) : undefined;
+}
+
+/** The whole body; what has no declared length is counted while it is read. */
 export async function readBody(exchange: Exchange): Promise<Uint8Array | Problem> {
   const { request, house } = exchange;
-  const declared = request.headers.get("content-length");
-  if (declared !== null) {
-    if (Number(declared) > house.maxBodyBytes) return tooLarge(house.maxBodyBytes);
-    return new Uint8Array(await request.arrayBuffer());
+  const refused = refuseTooLarge(exchange);
+  if (refused !== undefined) return refused;
+  try {
+    if (request.headers.has("content-length")) return new Uint8Array(await request.arrayBuffer());
+    if (request.body === null) return new Uint8Array();
+    return await readStream(request.body, house.maxBodyBytes);
+  } catch (thrown) {
+    if (request.signal.aborted) return cutOff;
+    throw thrown;
   }
-  return request.body === null ? new Uint8Array() : readStream(request.body, house.maxBodyBytes);
 }
 
 async function readStream(
@@ -36,3 +46,6 @@ export function hasNoBody(headers: Headers): boolean {
 
 const tooLarge = (limitBytes: number): Problem =>
   new Problem("content-too-large", `The body is over ${limitBytes} bytes. Nothing was stored.`);
+
+/** Seldom seen by anyone but the log: who stops sending has mostly stopped listening. */
+const cutOff = new Problem("malformed-request", "The body broke off. Nothing was stored.");

@@ -49,8 +49,11 @@ function fullYear(twoDigits: number): number {
   return year > now + 50 ? year - 100 : year;
 }
 
+/** Undefined for what no clock or calendar shows, such as 31 February; a minute may have a leap second. */
 function utc(year: number, month: string, day: string, h: string, m: string, s: string) {
   const index = months.indexOf(month);
-  if (index < 0) return undefined;
-  return Date.UTC(year, index, Number(day), Number(h), Number(m), Number(s));
+  if (index < 0 || Number(h) > 23 || Number(m) > 59 || Number(s) > 60) return undefined;
+  const time = Date.UTC(year, index, Number(day), Number(h), Number(m));
+  if (new Date(time).getUTCDate() !== Number(day)) return undefined;
+  return time + Number(s) * 1000;
 }

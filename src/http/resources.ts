@@ -7,7 +7,7 @@ import { Problem } from "../model/problem.ts";
 import { type Resource, represent } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
 import type { Slice } from "../store/store.ts";
-import { hasNoBody, readBody } from "./body.ts";
+import { hasNoBody, readBody, refuseTooLarge } from "./body.ts";
 import { entityTag, isNotModified } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
 import { refuseUnacceptable, refuseUnlessJson } from "./media.ts";
@@ -21,16 +21,19 @@ const cacheControl = "private, no-cache";
 
 export function getResource(exchange: Exchange): Soon<Response | Problem> {
   const { request, house } = exchange;
-  const refused = refuseUnacceptable(request.headers, jsonTypes) ?? refuseParameters(exchange);
+  const refused = refuseParameters(exchange);
   if (refused !== undefined) return refused;
   return then(
     house.resources.find(exchange.param("collection"), exchange.param("id")),
     (resource) => {
       if (resource instanceof Problem) return resource;
+      const unacceptable = refuseUnacceptable(request.headers, jsonTypes);
+      if (unacceptable !== undefined) return unacceptable;
       const { body, headers } = prepare(exchange, resource);
-      return isNotModified(request.headers, headers.get("etag") ?? "", resource.updatedAt)
+      const response = isNotModified(request.headers, headers.get("etag") ?? "", resource.updatedAt)
         ? notModified(headers)
         : new Response(body, { headers });
+      return dated(response, resource.updatedAt);
     },
   );
 }
@@ -39,43 +42,43 @@ export function listResources(exchange: Exchange): Soon<Response | Problem> {
   const { request, house } = exchange;
   const window = readWindow(exchange.query);
   if (window instanceof Problem) return window;
-  const refused = refuseUnacceptable(request.headers, jsonTypes);
-  if (refused !== undefined) return refused;
   const name = exchange.param("collection");
   return then(house.resources.collection(name), (collection) => {
     if (collection instanceof Problem) return collection;
+    const refused = refuseUnacceptable(request.headers, jsonTypes);
+    if (refused !== undefined) return refused;
     // The revision alone decides, so a 304 reads no rows.
     const etag = entityTag(collection.revision, collection.updatedAt);
     if (isNotModified(request.headers, etag, collection.updatedAt)) {
-      return notModified(listHeaders(exchange, collection, window));
+      const headers = listHeaders(exchange, collection, window);
+      return dated(notModified(headers), collection.updatedAt);
     }
-    return then(house.resources.list(name, window), (slice) =>
-      slice instanceof Problem
-        ? slice
-        : new Response(listBody(slice, window), {
-            headers: listHeaders(exchange, slice.collection, window),
-          }),
-    );
+    return then(house.resources.list(name, window), (slice) => {
+      if (slice instanceof Problem) return slice;
+      const headers = listHeaders(exchange, slice.collection, window);
+      return dated(new Response(listBody(slice, window), { headers }), slice.collection.updatedAt);
+    });
   });
 }
 
 export async function createResource(exchange: Exchange): Promise<Response | Problem> {
   const { request, house } = exchange;
+  const name = exchange.param("collection");
   const refused =
     refuseParameters(exchange) ??
+    (await house.resources.refuseCreate(exchange.token, name)) ??
     (hasNoBody(request.headers) ? emptyBody : undefined) ??
-    refuseUnlessJson(request.headers, acceptPost);
+    refuseUnlessJson(request.headers, acceptPost) ??
+    refuseTooLarge(exchange) ??
+    refuseUnacceptable(request.headers, jsonTypes);
   if (refused !== undefined) return refused;
   const bytes = await readBody(exchange);
   if (bytes instanceof Problem) return bytes;
-  const unacceptable = refuseUnacceptable(request.headers, jsonTypes);
-  if (unacceptable !== undefined) return unacceptable;
   const draft = bytes.byteLength === 0 ? emptyBody : readDraft(bytes);
   if (draft instanceof Problem) return draft;
   if (!("fields" in draft)) return invalidBody(draft);
   if (draft.id !== undefined) return idInPost;
 
-  const name = exchange.param("collection");
   const resource = await house.resources.create(exchange.token, name, draft);
   if (resource instanceof Problem) return resource;
 
@@ -86,7 +89,7 @@ export async function createResource(exchange: Exchange): Promise<Response | Pro
   headers.set("content-location", location);
   // A POST's answer given freshness would become a cached GET (RFC 9110 §9.3.3).
   headers.set("cache-control", "no-store");
-  return new Response(body, { status: 201, headers });
+  return dated(new Response(body, { status: 201, headers }), resource.updatedAt);
 }
 
 interface Prepared {
@@ -109,6 +112,13 @@ function prepare(exchange: Exchange, resource: Resource): Prepared {
   const made = { body: represent(resource), headers };
   prepared.set(resource, made);
   return made;
+}
+
+/** Bun's own Date ticks up to a second late, and Last-Modified may not be later (RFC 9110 §8.8.2.1). */
+function dated(response: Response, updatedAt: number): Response {
+  const now = Date.now();
+  if (now - updatedAt < 2000) response.headers.set("date", new Date(now).toUTCString());
+  return response;
 }
 
 function notModified(asRead: Headers): Response {

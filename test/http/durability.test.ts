@@ -1,0 +1,227 @@
+// A 201 means on disk: kept through kill -9, never given while the disk cannot take it.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { appendFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { type Daemon, launch } from "./daemon.ts";
+import { answerOf, assertProblem, readLinks } from "./expect.ts";
+
+const run = promisify(execFile);
+const works = (command: string, ...args: string[]): Promise<boolean> =>
+  run(command, args).then(
+    () => true,
+    () => false,
+  );
+
+/** What the client was promised: the bytes at each Location. */
+type Journal = Map<string, string>;
+
+interface Item {
+  readonly id: string;
+  readonly n: number;
+  readonly text: string;
+}
+
+/** Says itself whether it is whole. */
+const fieldsOf = (n: number) => ({ n, text: `${n},`.repeat(1 + (n % 20) * 40) });
+
+let posted = 0;
+
+/** One client that POSTs until the server is gone, and writes down what was acknowledged. */
+async function pour(daemon: Daemon, journal: Journal): Promise<void> {
+  for (;;) {
+    const answer = await answerOf(daemon.post("people", fieldsOf(++posted))).catch(() => undefined);
+    if (answer === undefined) return;
+    if (answer.status === 201) journal.set(answer.headers.get("location") ?? "", answer.body);
+  }
+}
+
+/** Every resource by its address, found by following `next` from the first page. */
+async function walk(daemon: Daemon): Promise<ReadonlyMap<string, Item>> {
+  const items = new Map<string, Item>();
+  let walked = 0;
+  let total = 0;
+  for (let next: string | undefined = "/people?limit=500"; next !== undefined; ) {
+    const response: Response = await daemon.request(next);
+    const page = (await response.json()) as { data: Item[]; total: number };
+    for (const item of page.data) items.set(`/people/${item.id}`, item);
+    walked += page.data.length;
+    total = page.total;
+    next = readLinks(response.headers.get("link")).next;
+  }
+  assert.equal(walked, total);
+  assert.equal(items.size, total);
+  return items;
+}
+
+/** All that was promised is there, byte for byte, and all is whole; returns how much more there is. */
+async function verify(daemon: Daemon, journal: Journal): Promise<number> {
+  const items = await walk(daemon);
+  for (const { n, text } of items.values()) assert.deepEqual({ n, text }, fieldsOf(n));
+  for (const [location, body] of journal) assert.equal(JSON.stringify(items.get(location)), body);
+  const some = [...journal].filter((_, index) => index % 10 === 0);
+  const reads = some.map(async ([location, body]) =>
+    assert.equal((await answerOf(daemon.request(location))).body, body),
+  );
+  await Promise.all(reads);
+  return items.size - journal.size;
+}
+
+/** Processes start and end in these tests, on machines that may be busy. */
+const patience = { timeout: 60_000 };
+
+let folder: string;
+let daemon: Daemon | undefined;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "restante-"));
+});
+afterEach(async () => {
+  await daemon?.end("SIGKILL");
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe("a server that ends under load", () => {
+  const clients = 16;
+  const acknowledged = 150;
+
+  /** Starts, checks everything promised so far, and lets the clients pour until enough is promised. */
+  async function round(journal: Journal): Promise<{ server: Daemon; poured: Promise<unknown> }> {
+    const server = await launch(folder);
+    daemon = server;
+    if (journal.size > 0) await verify(server, journal);
+    const enough = journal.size + acknowledged;
+    const poured = Promise.all(Array.from({ length: clients }, () => pour(server, journal)));
+    while (journal.size < enough) await sleep(5);
+    return { server, poured };
+  }
+
+  it("keeps every acknowledged resource through kill -9, again and again", patience, async () => {
+    const journal: Journal = new Map();
+    const kills = 4;
+    for (let kill = 0; kill < kills; kill++) {
+      const { server, poured } = await round(journal);
+      await server.end("SIGKILL");
+      await poured;
+    }
+    daemon = await launch(folder);
+    const unpromised = await verify(daemon, journal);
+    assert.ok(unpromised <= clients * kills, `${unpromised} more than were under way`);
+    const last = [...journal.keys()].sort().at(-1) ?? "";
+    const made = await daemon.post("people", fieldsOf(++posted));
+    assert.ok((made.headers.get("location") ?? "") > last, "ids go on increasing");
+  });
+
+  it("answers what it has begun on SIGTERM, and ends in order", patience, async () => {
+    const journal: Journal = new Map();
+    const { server, poured } = await round(journal);
+    assert.equal(await server.end("SIGTERM"), 0);
+    await poured;
+    daemon = await launch(folder);
+    assert.equal(await verify(daemon, journal), 0);
+  });
+});
+
+interface Starvation {
+  readonly possible: boolean;
+  prepare(): Promise<void>;
+  starve(daemon: Daemon): Promise<void>;
+  feed(daemon: Daemon): Promise<void>;
+  cleanUp(): Promise<void>;
+}
+
+const ballast = () => join(folder, "ballast");
+const limitFiles = (pid: number, bytes: string) =>
+  run("prlimit", ["--pid", `${pid}`, `--fsize=${bytes}:`]);
+
+/** Both work for root too, whom file permissions do not stop. */
+const starvations: Readonly<Record<string, Starvation>> = {
+  "a disk without room": {
+    possible: await works("sh", "-c", 'd=$(mktemp -d) && mount -t tmpfs none "$d" && umount "$d"'),
+    prepare: async () => {
+      await run("mount", ["-t", "tmpfs", "-o", "size=8m", "none", folder]);
+    },
+    starve: async () => {
+      await writeFile(ballast(), "");
+      for (const bytes of [65_536, 4096])
+        for (let room = true; room; )
+          room = await appendFile(ballast(), Buffer.alloc(bytes)).then(
+            () => true,
+            () => false,
+          );
+    },
+    feed: () => rm(ballast()),
+    cleanUp: async () => {
+      await run("umount", ["--lazy", folder]);
+    },
+  },
+  "a disk that refuses writes": {
+    possible: await works("prlimit", "--pid", `${process.pid}`, "--fsize"),
+    prepare: async () => {},
+    starve: async ({ pid }) => {
+      await limitFiles(pid, "0");
+    },
+    feed: async ({ pid }) => {
+      await limitFiles(pid, "unlimited");
+    },
+    cleanUp: async () => {},
+  },
+};
+
+for (const [title, { possible, prepare, starve, feed, cleanUp }] of Object.entries(starvations)) {
+  describe(title, { skip: possible ? false : "this machine does not let us make one" }, () => {
+    beforeEach(prepare);
+    afterEach(async () => {
+      await daemon?.end("SIGKILL");
+      await cleanUp();
+    });
+
+    it(
+      "(97) refuses writes in words, goes on reading, and recovers by itself",
+      patience,
+      async () => {
+        const journal: Journal = new Map();
+        const server = await launch(folder);
+        daemon = server;
+        const create = async () => {
+          const answer = await answerOf(server.post("people", fieldsOf(++posted)));
+          if (answer.status === 201) journal.set(answer.headers.get("location") ?? "", answer.body);
+          return answer;
+        };
+        for (let count = 0; count < 20; count++) assert.equal((await create()).status, 201);
+
+        await starve(server);
+        let refused = await create();
+        // What the log has already taken from the disk may be used up before there is no room.
+        while (refused.status === 201) refused = await create();
+        const answers = [refused, ...(await Promise.all([create(), create(), create()]))];
+        for (const answer of answers) {
+          const kind = answer.status === 507 ? "storage-full" : "unavailable";
+          const { detail } = assertProblem(answer, kind);
+          assert.ok(!detail.includes(folder), detail);
+          if (kind === "unavailable")
+            assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/);
+        }
+        assert.equal(await verify(server, journal), 0);
+
+        await feed(server);
+        const deadline = Date.now() + 10_000;
+        let made = await create();
+        while (made.status !== 201 && Date.now() < deadline) {
+          await sleep(50);
+          made = await create();
+        }
+        assert.equal(made.status, 201, made.body);
+        assert.equal(await verify(server, journal), 0);
+
+        await server.end("SIGKILL");
+        daemon = await launch(folder);
+        assert.equal(await verify(daemon, journal), 0);
+      },
+    );
+  });
+}

@@ -1,0 +1,489 @@
+// POST /{collection} with JSON: what makes a resource, what does not, and that a refusal leaves nothing behind.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { dial, send, type WireResponse } from "../runtime/wire.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { type Answer, answerOf, assertProblem, expectProblem } from "./expect.ts";
+
+const limitBytes = 4096;
+const json = { "content-type": "application/json" };
+
+let app: TestApp;
+before(async () => {
+  app = await startApp({ maxBodyBytes: limitBytes });
+});
+after(() => app.stop());
+
+type Body = string | Uint8Array<ArrayBuffer>;
+
+const post = (path: string, body: Body, headers: Record<string, string> = json): Promise<Answer> =>
+  answerOf(app.request(path, { method: "POST", headers, body }));
+
+/** The head of a POST, for bodies that no client library would send. */
+const postHead = (path: string, ...fields: string[]): string =>
+  [`POST ${path} HTTP/1.1`, "Host: localhost", `Authorization: Bearer ${app.admin}`, ...fields]
+    .join("\r\n")
+    .concat("\r\n\r\n");
+
+/** The answer to bytes that are sent as they are. */
+async function speak(...segments: string[]): Promise<WireResponse> {
+  const { responses } = await send(app.port, segments);
+  const [answer] = responses;
+  assert.ok(answer !== undefined, "there is no answer");
+  return answer;
+}
+
+describe("POST /{collection}", () => {
+  it("(80, 81) answers 201 with where the resource is, its validators and the resource itself", async () => {
+    const { status, headers, body } = await post("/people", '{"name":"Ada","born":1815}');
+    assert.equal(status, 201);
+    const made = JSON.parse(body) as Record<string, string>;
+    assert.deepEqual(Object.keys(made), ["id", "name", "born", "createdAt", "updatedAt"]);
+    assert.equal(headers.get("location"), `/people/${made.id}`);
+    assert.equal(headers.get("content-location"), headers.get("location"));
+    assert.match(headers.get("etag") ?? "", /^"[!#-~]+"$/);
+    assert.match(made.createdAt ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    assert.equal(made.updatedAt, made.createdAt);
+    const modified = new Date(headers.get("last-modified") ?? "").getTime();
+    assert.equal(modified, Math.floor(Date.parse(made.updatedAt ?? "") / 1000) * 1000);
+  });
+
+  it("(114, 196, 237) sends JSON without a charset, which no cache keeps", async () => {
+    const { headers, body } = await post("/people", "{}");
+    assert.equal(headers.get("content-type"), "application/json");
+    assert.equal(headers.get("content-length"), `${Buffer.byteLength(body)}`);
+    assert.equal(headers.get("cache-control"), "no-store");
+    assert.equal(headers.get("x-content-type-options"), "nosniff");
+  });
+
+  it("(82) gives the same bytes and validators to a later GET of Location", async () => {
+    const made = await post("/people", '{"name":"Ada","ü":"ß\\u00df"}');
+    const read = await answerOf(app.request(made.headers.get("location") ?? ""));
+    assert.equal(read.status, 200);
+    assert.equal(read.body, made.body);
+    for (const name of ["etag", "last-modified", "content-type", "vary"])
+      assert.equal(read.headers.get(name), made.headers.get(name), name);
+  });
+
+  it("(83) never builds Location from what the client calls us", async () => {
+    const body = '{"a":1}';
+    const head = [
+      "POST /people HTTP/1.1",
+      "Host: evil.example",
+      "X-Forwarded-Host: evil.example",
+      "X-Forwarded-Proto: https",
+      'Forwarded: host="evil.example"',
+      `Authorization: Bearer ${app.admin}`,
+      "Content-Type: application/json",
+      `Content-Length: ${body.length}`,
+    ].join("\r\n");
+    const answer = await speak(`${head}\r\n\r\n${body}`);
+    assert.equal(answer.status, 201);
+    assert.match(answer.headers.location ?? "", /^\/people\/[0-9a-f-]{36}$/);
+    assert.ok(!JSON.stringify(answer).includes("evil"));
+  });
+
+  it("(84) puts the base URL and its path prefix before Location and the problem type", async () => {
+    const base = "https://api.example.org/v1";
+    const prefixed = await startApp({ baseUrl: base });
+    try {
+      const init = { method: "POST", headers: json };
+      const made = await prefixed.request("/people", { ...init, body: "{}" });
+      const { id } = (await made.json()) as { id: string };
+      assert.equal(made.headers.get("location"), `${base}/people/${id}`);
+      assert.equal(made.headers.get("content-location"), `${base}/people/${id}`);
+      const refused = prefixed.request("/people", { ...init, body: "[]" });
+      const problem = await expectProblem(refused, "invalid-body", base);
+      assert.equal(problem.instance, `${base}/people`);
+    } finally {
+      await prefixed.stop();
+    }
+  });
+
+  it("makes two resources of two identical POSTs", async () => {
+    const [first, second] = [await post("/twins", '{"a":1}'), await post("/twins", '{"a":1}')];
+    assert.notEqual(first.headers.get("location"), second.headers.get("location"));
+    assert.notEqual(first.headers.get("etag"), second.headers.get("etag"));
+    assert.equal(await app.total("twins"), 2);
+  });
+
+  it("keeps every one of many POSTs that arrive at once, also when they found the collection", async () => {
+    const numbers = Array.from({ length: 100 }, (_, index) => index);
+    const made = await Promise.all(numbers.map((n) => app.post("crowd", { n })));
+    assert.equal(new Set(made.map(({ id }) => id)).size, numbers.length);
+    const listed = await app.request(`/crowd?limit=${numbers.length + 1}`);
+    const { data, total } = (await listed.json()) as { data: { n: number }[]; total: number };
+    assert.equal(total, numbers.length);
+    assert.deepEqual(
+      data.map(({ n }) => n).sort((a, b) => a - b),
+      numbers,
+    );
+  });
+
+  it("(101) makes ids that are UUIDv7 and strictly increase", async () => {
+    let last = "";
+    for (let count = 0; count < 50; count++) {
+      const { id } = (await app.post("ordered", {})) as { id: string };
+      assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+      assert.ok(id > last, `${id} after ${last}`);
+      last = id;
+    }
+  });
+
+  it("(60) ignores X-HTTP-Method-Override", async () => {
+    const headers = { ...json, "x-http-method-override": "DELETE" };
+    assert.equal((await post("/override", "{}", headers)).status, 201);
+    assert.equal(await app.total("override"), 1);
+  });
+});
+
+describe("what is kept", () => {
+  const kept: readonly (readonly [title: string, sent: string, fields: string])[] = [
+    ["no fields at all", "{}", ""],
+    ["number literals", '{"a":1.0,"b":1e2,"c":-0,"d":1E+2,"e":0.10,"f":-1.5e-7}', ""],
+    ["the largest safe integers", '{"a":9007199254740991,"b":-9007199254740991}', ""],
+    ["escapes", String.raw`{"a":"\u0041\/\"\\\b\f\n\r\t","\u0062":"é\u00e9"}`, ""],
+    ["(111) NUL", String.raw`{"a":"x\u0000y"}`, ""],
+    ["surrogate pairs, escaped and plain", String.raw`{"a":"😀\ud83d\ude00"}`, ""],
+    ["the order of members, integer-like ones too", '{"b":1,"2":2,"a":3,"1":4,"":5}', ""],
+    ["(110) constructor and prototype as plain data", '{"constructor":{"prototype":1}}', ""],
+    ["nesting and empty containers", '{"a":[{},[],[[null,true,false]]],"b":{"c":{}}}', ""],
+    [
+      "no whitespace between tokens, all of it inside strings",
+      '\r\n\t{ "a b" : [ 1 , 2 ] ,\n "c" : " d " } ',
+      '"a b":[1,2],"c":" d "',
+    ],
+    [
+      "(95) not the client's createdAt and updatedAt",
+      '{"createdAt":"1999","a":1,"updatedAt":null}',
+      '"a":1',
+    ],
+    ["(106) what follows a byte order mark", '\ufeff{"a":1}', '"a":1'],
+  ];
+  for (const [title, sent, fields] of kept) {
+    it(`comes back byte for byte: ${title}`, async () => {
+      const { status, body } = await post("/kept", sent);
+      assert.equal(status, 201, body);
+      const made = JSON.parse(body) as { id: string; createdAt: string };
+      const inner = fields || sent.slice(1, -1);
+      const own = inner === "" ? "" : `${inner},`;
+      const times = `"createdAt":"${made.createdAt}","updatedAt":"${made.createdAt}"`;
+      assert.equal(body, `{"id":"${made.id}",${own}${times}}`);
+      assert.equal(await (await app.request(`/kept/${made.id}`)).text(), body);
+    });
+  }
+});
+
+describe("a faulty body is 400 and leaves nothing", () => {
+  const refused = async (body: Body) => {
+    const problem = assertProblem(await post("/faulty", body), "invalid-body");
+    assert.equal(await app.total("faulty"), 0);
+    return problem.errors ?? [];
+  };
+
+  const malformed: readonly (readonly [text: string, line: number, column: number])[] = [
+    ['{"a":1,}', 1, 8],
+    ['{"a":1\n"b":2}', 2, 1],
+    ['{\n  "a": 1,\n  "b": nul\n}', 3, 8],
+    ['{\r\n"a":\r\n x}', 3, 2],
+    ["{'a':1}", 1, 2],
+    ["{a:1}", 1, 2],
+    ['{"a":NaN}', 1, 6],
+    ['{"a":-Infinity}', 1, 7],
+    ['{"a":01}', 1, 7],
+    ['{"a":.5}', 1, 6],
+    ['{"a":1.}', 1, 8],
+    ['{"a":+1}', 1, 6],
+    ['{"a":1} x', 1, 9],
+    ['{"a":1}{"b":2}', 1, 8],
+    ['{"a":1', 1, 7],
+    ['{"a":[1 2]}', 1, 9],
+    ['{"a" 1}', 1, 6],
+    ["// why\n{}", 1, 1],
+    ['{"a":"\u0001"}', 1, 7],
+    ['{"a":"x', 1, 8],
+    [" \n ", 2, 2],
+  ];
+  for (const [text, line, column] of malformed) {
+    it(`(102, 103) malformed JSON, with line and column: ${JSON.stringify(text)}`, async () => {
+      const errors = await refused(text);
+      assert.equal(errors.length, 1);
+      assert.match(errors[0]?.detail ?? "", new RegExp(`line ${line}\\b.*column ${column}\\b`));
+    });
+  }
+
+  const deep = (levels: number) => `${'{"a":'.repeat(levels - 1)}{}${"}".repeat(levels - 1)}`;
+  const rules: readonly (readonly [title: string, body: Body, ...pointers: string[]])[] = [
+    ["(104) a duplicate member", '{"a":1,"b":2,"a":1}', "/a"],
+    ["(104) a duplicate behind an escape", String.raw`{"a":1,"\u0061":2}`, "/a"],
+    ["(104) a duplicate deep inside", '{"a":[0,{"b":1,"b":2}]}', "/a/1/b"],
+    ["(104) names that a pointer escapes", '{"a/b~c":1,"a/b~c":2}', "/a~1b~0c"],
+    ["(108) an integer that loses digits", '{"a":12345678901234567890}', "/a"],
+    ["(108) a fraction that loses digits", '{"a":0.1234567890123456789}', "/a"],
+    ["(108) a number that overflows", '{"a":1e400}', "/a"],
+    ["(108) a number that becomes zero", '{"a":1e-400}', "/a"],
+    ["(107) a lone surrogate in a value", String.raw`{"a":["\ud800"]}`, "/a/0"],
+    ["(107) surrogates in the wrong order", String.raw`{"a":"\ude00\ud83d"}`, "/a"],
+    ["(110) __proto__", '{"a":{"__proto__":{"admin":true}}}', "/a/__proto__"],
+    ["(110) __proto__ behind an escape", String.raw`{"\u005f_proto__":1}`, "/__proto__"],
+    ["(95) an id", '{"id":"mine","a":1}', "/id"],
+    ["(113) an array", "[]", ""],
+    ["(113) a string", '"text"', ""],
+    ["(113) a number", "1", ""],
+    ["(113) null", "null", ""],
+    ["(85) an empty body", "", ""],
+    ["(105) invalid UTF-8", Buffer.from('{"a":"\xff"}', "latin1"), ""],
+    ["(105) truncated UTF-8", Buffer.from('{"a":"\xc3"}', "latin1"), ""],
+    ["(105) overlong UTF-8", Buffer.from('{"a":"\xc0\xaf"}', "latin1"), ""],
+    ["(105) a surrogate in UTF-8", Buffer.from('{"a":"\xed\xa0\x80"}', "latin1"), ""],
+    ["UTF-16", Buffer.from('\ufeff{"a":1}', "utf16le"), ""],
+    [
+      "(94) several faults at once",
+      String.raw`{"a":1e400,"b":{"c":1,"c":2},"d":"\udfff","e":[12345678901234567890]}`,
+      "/a",
+      "/b/c",
+      "/d",
+      "/e/0",
+    ],
+    ["(94, 95) an id beside another fault", '{"id":"mine","a":1e400}', "/a", "/id"],
+  ];
+  for (const [title, body, ...pointers] of rules) {
+    it(title, async () => {
+      const errors = await refused(body);
+      assert.deepEqual(errors.map(({ pointer }) => pointer).sort(), pointers);
+      for (const { detail } of errors) assert.ok(detail.length > 5, detail);
+    });
+  }
+
+  it("(95) tells who sends an id to use PUT", async () => {
+    const [fault] = await refused('{"id":"mine"}');
+    assert.match(fault?.detail ?? "", /PUT/);
+  });
+
+  it("(109) nesting deeper than 64 levels, however deep, while 64 are taken", async () => {
+    assert.match((await refused(deep(65)))[0]?.detail ?? "", /64/);
+    assert.match((await refused(`{"a":${"[".repeat(4000)}`))[0]?.detail ?? "", /64/);
+    assert.equal((await post("/deep", deep(64))).status, 201);
+  });
+
+  it("(85) no body at all is answered at once, without waiting for one", async () => {
+    const answer = await speak(postHead("/faulty", "Content-Type: application/json"));
+    assert.equal(answer.status, 400);
+    assert.equal(JSON.parse(answer.body).type, "/-/problems/invalid-body");
+    assert.equal(await app.total("faulty"), 0);
+  });
+
+  it("(85) an empty chunked body", async () => {
+    const head = postHead(
+      "/faulty",
+      "Content-Type: application/json",
+      "Transfer-Encoding: chunked",
+    );
+    const answer = await speak(`${head}0\r\n\r\n`);
+    assert.equal(answer.status, 400);
+    assert.equal(await app.total("faulty"), 0);
+  });
+});
+
+describe("media types", () => {
+  const taken = [
+    "application/json",
+    'APPLICATION/JSON ; charset="UTF-8"',
+    "application/json;charset=utf-8",
+    'application/json; profile="a, b"',
+    "application/ld+json",
+    "application/vnd.example.person+json; version=1",
+    "model/gltf+json",
+  ];
+  for (const type of taken) {
+    it(`(89) takes ${type}`, async () => {
+      const { status, body } = await post("/typed", '{"a":1}', { "content-type": type });
+      assert.equal(status, 201, body);
+    });
+  }
+
+  const unsupported = [
+    "text/plain",
+    "text/json",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/jsonx",
+    "application/json+xml",
+    "application/json x",
+    "application/a b+json",
+    "json",
+    "*/*",
+    "application/json; charset=latin1",
+    "application/json; charset=utf-16",
+  ];
+  for (const type of unsupported) {
+    it(`(88, 112) refuses ${type} with 415, says what is taken, and leaves nothing`, async () => {
+      const answer = await post("/untyped", '{"a":1}', { "content-type": type });
+      assertProblem(answer, "unsupported-media-type");
+      assert.equal(answer.headers.get("accept-post"), "application/json");
+      assert.equal(answer.headers.get("accept-encoding"), null);
+      assert.equal(await app.total("untyped"), 0);
+    });
+  }
+
+  it("(87) refuses a body without a type", async () => {
+    const answer = await post("/untyped", Buffer.from('{"a":1}'), {});
+    assertProblem(answer, "unsupported-media-type");
+    assert.equal(answer.headers.get("accept-post"), "application/json");
+    assert.equal(await app.total("untyped"), 0);
+  });
+
+  it("(90) refuses two Content-Type lines", async () => {
+    const type = "Content-Type: application/json";
+    const head = postHead("/untyped", type, type, "Content-Length: 2");
+    const answer = await speak(`${head}{}`);
+    assert.equal(answer.status, 400);
+    assert.equal(await app.total("untyped"), 0);
+  });
+
+  it("(91) refuses a content coding instead of storing what it did not decode", async () => {
+    for (const coding of ["gzip", "br", "identity, gzip"]) {
+      const answer = await post("/untyped", '{"a":1}', { ...json, "content-encoding": coding });
+      assertProblem(answer, "unsupported-media-type");
+      assert.equal(answer.headers.get("accept-encoding"), "identity");
+    }
+    assert.equal(await app.total("untyped"), 0);
+    const headers = { ...json, "content-encoding": "identity" };
+    assert.equal((await post("/typed", "{}", headers)).status, 201);
+  });
+});
+
+describe("the size of a body", () => {
+  const type = "Content-Type: application/json";
+  const sized = (bytes: number) => `{"a":"${"x".repeat(bytes - 8)}"}`;
+  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+  const half = "x".repeat(limitBytes / 2);
+
+  it("(93) takes exactly the limit, and one byte more is 413", async () => {
+    assert.equal((await post("/sized", sized(limitBytes))).status, 201);
+    assertProblem(await post("/huge", sized(limitBytes + 1)), "content-too-large");
+    assert.equal(await app.total("huge"), 0);
+  });
+
+  it("(93) refuses by Content-Length before a byte of the body is sent", async () => {
+    const head = postHead("/huge", type, `Content-Length: ${limitBytes + 1}`);
+    const answer = await speak(head);
+    assert.equal(answer.status, 413);
+    assert.equal(JSON.parse(answer.body).type, "/-/problems/content-too-large");
+    assert.equal(await app.total("huge"), 0);
+  });
+
+  it("(93) refuses a chunked body as soon as it is too large, before it ends", async () => {
+    const head = postHead("/huge", type, "Transfer-Encoding: chunked");
+    const answer = await speak(head, chunk(`{"a":"${half}`), chunk(half));
+    assert.equal(answer.status, 413);
+    assert.equal(JSON.parse(answer.body).type, "/-/problems/content-too-large");
+    assert.equal(await app.total("huge"), 0);
+  });
+
+  it("(15, 86) takes a chunked body without a length, extensions and all", async () => {
+    const head = postHead("/chunked", type, "Transfer-Encoding: chunked");
+    const chunks = ['6;ext="a;b"\r\n{"a":"\r\n', chunk(half), '2\r\n"}\r\n', "0\r\n\r\n"];
+    const answer = await speak(head, ...chunks);
+    assert.equal(answer.status, 201, answer.body);
+    assert.equal((JSON.parse(answer.body) as { a: string }).a, half);
+    assert.equal(await app.total("chunked"), 1);
+  });
+
+  const cut: readonly (readonly [title: string, fields: string, part: string])[] = [
+    ["short of its Content-Length", "Content-Length: 9", '{"a":1}'],
+    ["before its first byte", "Content-Length: 7", ""],
+    ["before the last chunk", "Transfer-Encoding: chunked", chunk('{"a":1}')],
+    ["inside a chunk", "Transfer-Encoding: chunked", '9\r\n{"a":1}'],
+  ];
+  for (const [title, fields, part] of cut) {
+    for (const way of ["hangUp", "halfClose"] as const) {
+      it(`(18) creates nothing from a body that ends ${title} (${way})`, async () => {
+        const wire = await dial(app.port);
+        wire.write(postHead("/cut", type, fields) + part);
+        // The server has to be reading the body when the end comes.
+        await wire.quiet(30);
+        wire[way]();
+        await wire.quiet(100);
+        const [answer] = wire.rest();
+        assert.ok(answer === undefined || answer.status >= 400, `${answer?.status}`);
+        wire.hangUp();
+        assert.equal(await app.total("cut"), 0);
+      });
+    }
+  }
+});
+
+describe("who may POST, and where", () => {
+  it("refuses what has no valid token before it looks at the body (74)", async () => {
+    const init = { method: "POST", headers: json, body: "nonsense" };
+    await expectProblem(app.request("/closed", { ...init, token: null }), "unauthenticated");
+    await expectProblem(app.request("/closed", { ...init, token: "wrong" }), "unauthenticated");
+    assert.equal(await app.total("closed"), 0);
+  });
+
+  it("founds a collection for an admin only; anyone else gets 404, whatever the body", async () => {
+    const token = await app.token("*:create", "*:read");
+    for (const body of ["{}", "nonsense"]) {
+      const init = { method: "POST", headers: json, body, token };
+      const problem = await expectProblem(app.request("/unfounded", init), "not-found");
+      assert.match(problem.detail, /unfounded/);
+    }
+    await expectProblem(app.request("/unfounded"), "not-found");
+    await app.post("unfounded", {});
+    const made = await app.request("/unfounded", {
+      method: "POST",
+      headers: json,
+      body: "{}",
+      token,
+    });
+    assert.equal(made.status, 201);
+    assert.equal(await app.total("unfounded"), 2);
+  });
+
+  const nowhere = ["People", "-x", "_x", "a.b", "ü", "a%20b", "x".repeat(64), "-"];
+  for (const name of nowhere) {
+    it(`has no collection called ${name}`, async () => {
+      assertProblem(await post(`/${name}`, "{}"), "not-found");
+      await expectProblem(app.request(`/${name}`), "not-found");
+    });
+  }
+
+  it("has collections called anything that the rule allows", async () => {
+    for (const name of ["0", "a-b_c", "x".repeat(63)]) {
+      assert.equal((await post(`/${name}`, "{}")).status, 201);
+    }
+  });
+
+  it("(140) takes no query parameters", async () => {
+    const problem = assertProblem(await post("/asked?page=1&x=2", "{}"), "invalid-parameter");
+    assert.deepEqual(
+      problem.errors?.map(({ parameter }) => parameter),
+      ["page", "x"],
+    );
+    assert.equal(await app.total("asked"), 0);
+  });
+
+  it("(176) stores nothing for a client that cannot take JSON", async () => {
+    const answer = await post("/unreadable", "{}", { ...json, accept: "text/html" });
+    assertProblem(answer, "not-acceptable");
+    assert.equal(await app.total("unreadable"), 0);
+  });
+
+  it("refuses by the fields alone, without waiting for the body: 415 before 413 before 406", async () => {
+    const fields = [
+      "Content-Type: text/plain",
+      `Content-Length: ${limitBytes + 1}`,
+      "Accept: text/html",
+    ];
+    const expected = [415, 413, 406];
+    const repaired = ["Content-Type: application/json", "Content-Length: 2"];
+    for (const [index, status] of expected.entries()) {
+      const head = postHead("/ranked", ...repaired.slice(0, index), ...fields.slice(index));
+      const answer = await speak(head);
+      assert.equal(answer.status, status, answer.body);
+    }
+    assert.equal(await app.total("ranked"), 0);
+  });
+});
