@@ -8,7 +8,7 @@ const exposed =
 
 /** `*` does not cover Authorization, so it is named. */
 const allowedHeaders =
-  "Authorization, Content-Type, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Idempotency-Key, Prefer, X-Request-Id";
+  "Authorization, Content-Type, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Idempotency-Key, Prefer, Content-Digest, X-Request-Id";
 
 const preflightMaxAgeS = "7200";
 

@@ -1,0 +1,182 @@
+// What caches may keep (RFC 9111), and what clients may refuse to take (RFC 9110 §12).
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { send } from "../runtime/wire.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { answerOf, assertProblem, expectProblem } from "./expect.ts";
+import { type Stop, walk } from "./round.ts";
+
+let app: TestApp;
+let stops: readonly Stop[];
+before(async () => {
+  app = await startApp();
+  stops = await walk(app);
+});
+after(() => app.stop());
+
+const isError = ({ status }: Stop) => status >= 400;
+const at = (start: string) => {
+  const found = stops.filter(({ asked }) => asked.startsWith(start));
+  assert.ok(found.length > 0, start);
+  return found;
+};
+
+describe("caching", () => {
+  it("(185, 193) every answer says in so many words who may keep it", () => {
+    const directive = /^(?:no-store|no-cache|private|public|max-age=\d+)$/;
+    for (const { asked, headers } of stops) {
+      const directives = (headers.get("cache-control") ?? "").split(", ");
+      for (const word of directives) assert.match(word, directive, asked);
+      assert.equal(headers.get("pragma"), null);
+      assert.equal(headers.get("warning"), null);
+    }
+  });
+
+  it("(185, 195) nobody keeps a refusal", () => {
+    const refusals = stops.filter(isError);
+    assert.ok(refusals.length >= 12);
+    for (const { asked, headers } of refusals) {
+      assert.equal(headers.get("cache-control"), "no-store", asked);
+    }
+  });
+
+  it("(187, 188) what a token sees is for its own cache only, to be asked for again", () => {
+    for (const { asked, status, headers } of at("GET /people")) {
+      if (status === 200 || status === 304) {
+        assert.equal(headers.get("cache-control"), "private, no-cache", asked);
+      }
+    }
+    for (const { asked, headers } of stops) {
+      assert.ok(!/s-maxage|must-revalidate/.test(headers.get("cache-control") ?? ""), asked);
+    }
+  });
+
+  it("(188, 197) nobody keeps anything about tokens, nor is it ever public", () => {
+    for (const method of ["GET", "POST", "DELETE"]) {
+      for (const { asked, headers } of at(`${method} /-/tokens`)) {
+        assert.equal(headers.get("cache-control"), "no-store", asked);
+      }
+    }
+  });
+
+  it("(196) the answer to a POST is not fresh", () => {
+    for (const { asked, headers } of at("POST ")) {
+      assert.equal(headers.get("cache-control"), "no-store", asked);
+    }
+  });
+
+  it("(186) only what says the same to everyone is public", () => {
+    const open = stops.filter(({ headers }) => /public/.test(headers.get("cache-control") ?? ""));
+    assert.deepEqual(
+      open.map(({ asked }) => asked),
+      ["GET /-/problems → 200", "GET /-/problems/not-found → 200"],
+    );
+  });
+
+  it("(198) every answer has a date and none has an age", () => {
+    for (const { asked, headers } of stops) {
+      assert.ok(!Number.isNaN(Date.parse(headers.get("date") ?? "")), asked);
+      assert.equal(headers.get("age"), null, asked);
+    }
+  });
+
+  it("(177) what depends on Accept says so, 304 included", () => {
+    const negotiated = stops.filter(
+      ({ status, headers }) => status === 304 || (status < 300 && headers.has("content-type")),
+    );
+    assert.ok(negotiated.length > 10);
+    for (const { asked, headers } of negotiated) {
+      assert.ok((headers.get("vary") ?? "").split(", ").includes("Accept"), asked);
+    }
+  });
+});
+
+describe("Accept", () => {
+  const ask = (path: string, accept: string, init: RequestInit = {}) =>
+    answerOf(app.request(path, { ...init, headers: { ...init.headers, accept } }));
+
+  const jsonAddresses = ["/", "/people", "/-/tokens", "/-/health", "/-/ready", "/-/openapi.json"];
+
+  it("(175) that includes JSON in any way gets JSON", async () => {
+    const takers = [
+      "*/*",
+      "application/json",
+      "application/*",
+      "text/html, application/json;q=0.1",
+      "text/html;q=0.9, */*;q=0.01",
+      "APPLICATION/JSON",
+      "application/json;q=0.5, application/*;q=0",
+      "*/*;q=0, application/json",
+    ];
+    for (const path of jsonAddresses) {
+      for (const accept of takers) {
+        const { status, headers } = await ask(path, accept);
+        assert.equal(status, 200, `${path}, Accept: ${accept}`);
+        assert.equal(headers.get("content-type"), "application/json");
+      }
+    }
+  });
+
+  it("(175) that is absent gets JSON", async () => {
+    const head = `GET /people HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.admin}\r\n\r\n`;
+    const { responses } = await send(app.port, head);
+    assert.equal(responses[0]?.status, 200);
+    assert.equal(responses[0]?.headers["content-type"], "application/json");
+  });
+
+  it("(175, 176) that excludes JSON is refused with what there is, in JSON all the same", async () => {
+    const refusers = [
+      "text/html",
+      "image/*",
+      "application/xml, text/plain;q=0.5",
+      "application/*;q=0.5, application/json;q=0",
+      "application/json;q=0",
+      "*/*;q=0",
+    ];
+    for (const path of jsonAddresses) {
+      for (const accept of refusers) {
+        const { detail } = assertProblem(await ask(path, accept), "not-acceptable");
+        assert.ok(detail.includes("application/json"), `${path}, Accept: ${accept}`);
+      }
+    }
+  });
+
+  it("(176) is looked at before anything is made", async () => {
+    const json = { "content-type": "application/json" };
+    const total = await app.total("people");
+    const tokens = await (await app.request("/-/tokens")).text();
+    const post = (path: string, body: string) =>
+      ask(path, "text/csv", { method: "POST", headers: json, body });
+    assertProblem(await post("/people", '{"name":"Ada"}'), "not-acceptable");
+    assertProblem(await post("/-/tokens", '{"name":"n","scopes":["admin"]}'), "not-acceptable");
+    assert.equal(await app.total("people"), total);
+    assert.equal(await (await app.request("/-/tokens")).text(), tokens);
+  });
+
+  it("(176) of a page for people is HTML, of the catalogue a linkset", async () => {
+    assert.equal((await ask("/-/problems", "text/html,application/xhtml+xml")).status, 200);
+    assertProblem(await ask("/-/problems", "application/json"), "not-acceptable");
+    assert.equal((await ask("/.well-known/api-catalog", "application/linkset+json")).status, 200);
+    await expectProblem(
+      app.request("/.well-known/api-catalog", { headers: { accept: "application/json" } }),
+      "not-acceptable",
+    );
+  });
+
+  it("(176) of a refusal is not asked for", async () => {
+    assertProblem(await ask("/people/no-such-id", "application/json"), "not-found");
+    const answer = await ask("/people?limit=0", "text/html");
+    assertProblem(answer, "invalid-parameter");
+  });
+
+  it("(178) of codings is not used yet: every answer is as it is", async () => {
+    for (const coding of ["gzip, br", "identity", "*"]) {
+      const { status, headers } = await app.request("/people", {
+        headers: { "accept-encoding": coding },
+      });
+      assert.equal(status, 200);
+      assert.equal(headers.get("content-encoding"), null);
+    }
+  });
+});

@@ -1,0 +1,176 @@
+// Pages of other origins (Fetch standard): what a browser lets them ask, see and keep.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { routes } from "../../src/http/routes.ts";
+import { send } from "../runtime/wire.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { walk } from "./round.ts";
+
+const onBun = process.versions.bun !== undefined;
+const origin = "https://app.example";
+
+const paths = Object.keys(routes).map((route) => route.replaceAll(/:\w+/g, "people"));
+
+const preflight = (app: TestApp, path: string, from: string, method = "POST") =>
+  app.request(path, {
+    method: "OPTIONS",
+    token: null,
+    headers: {
+      origin: from,
+      "access-control-request-method": method,
+      "access-control-request-headers": "authorization, content-type",
+    },
+  });
+
+const listOf = (field: string | null) => (field ?? "").split(",").map((item) => item.trim());
+
+describe("by default, for pages of any origin", () => {
+  let app: TestApp;
+  before(async () => {
+    app = await startApp();
+  });
+  after(() => app.stop());
+
+  it("(229, 230, 232) a preflight needs no token, on every route", async () => {
+    for (const path of paths) {
+      const { status, headers } = await preflight(app, path, origin);
+      assert.equal(status, 204, path);
+      assert.equal(headers.get("access-control-allow-origin"), "*");
+      assert.equal(headers.get("access-control-allow-methods"), headers.get("allow"));
+      assert.ok(Number(headers.get("access-control-max-age")) >= 600);
+    }
+    const { headers } = await preflight(app, "/people", origin);
+    assert.deepEqual(listOf(headers.get("access-control-allow-methods")), [
+      "GET",
+      "HEAD",
+      "POST",
+      "OPTIONS",
+    ]);
+  });
+
+  it("(231) a preflight names the header fields, Authorization among them", async () => {
+    const { headers } = await preflight(app, "/people", origin);
+    const allowed = listOf(headers.get("access-control-allow-headers"));
+    for (const name of [
+      "Authorization",
+      "Content-Type",
+      "If-Match",
+      "If-None-Match",
+      "Idempotency-Key",
+      "Prefer",
+      "Content-Digest",
+    ]) {
+      assert.ok(allowed.includes(name), name);
+    }
+    assert.ok(!allowed.includes("*"));
+  });
+
+  it("an OPTIONS that is no preflight has no words for one", async () => {
+    const { headers } = await app.request("/people", { method: "OPTIONS", token: null });
+    assert.equal(headers.get("access-control-allow-methods"), null);
+    assert.equal(headers.get("access-control-max-age"), null);
+  });
+
+  it("(233, 236) every answer may be read, refusals and 304 included, and none with cookies", async () => {
+    for (const from of [{}, { origin }, { origin: "null" }]) {
+      for (const { asked, headers } of await walk(app, from)) {
+        assert.equal(headers.get("access-control-allow-origin"), "*", asked);
+        assert.equal(headers.get("access-control-allow-credentials"), null, asked);
+        assert.ok(!/origin/i.test(headers.get("vary") ?? ""), asked);
+      }
+    }
+  });
+
+  it("(234) every header field that a client needs is exposed, wherever it is sent", async () => {
+    /** The Fetch standard lets pages see these, or only browsers have a use for them. */
+    const unexposed = new Set([
+      ..."cache-control content-language content-length content-type expires last-modified pragma".split(
+        " ",
+      ),
+      ..."connection date keep-alive referrer-policy transfer-encoding vary".split(" "),
+      ..."content-security-policy x-content-type-options".split(" "),
+    ]);
+    const sent = new Set<string>();
+    for (const { asked, headers } of await walk(app)) {
+      const exposed = listOf(headers.get("access-control-expose-headers")).map((name) =>
+        name.toLowerCase(),
+      );
+      for (const [name] of headers) {
+        if (unexposed.has(name) || name.startsWith("access-control-")) continue;
+        assert.ok(exposed.includes(name), `${asked}: ${name} is not exposed`);
+        sent.add(name);
+      }
+    }
+    const seen = [...sent].sort().join(" ");
+    assert.equal(
+      seen,
+      "accept-post allow content-location etag link location www-authenticate x-request-id x-total-count",
+    );
+  });
+});
+
+describe("with a list of origins", () => {
+  let app: TestApp;
+  before(async () => {
+    app = await startApp({ corsOrigins: [origin, "https://other.example:8443"] });
+  });
+  after(() => app.stop());
+
+  it("(235) an origin on the list is answered, and every answer says that it varies", async () => {
+    for (const { asked, headers } of await walk(app, { origin })) {
+      assert.equal(headers.get("access-control-allow-origin"), origin, asked);
+      assert.ok(listOf(headers.get("vary")).includes("Origin"), asked);
+      assert.equal(headers.get("access-control-allow-credentials"), null, asked);
+    }
+    const other = await preflight(app, "/people", "https://other.example:8443");
+    assert.equal(other.headers.get("access-control-allow-origin"), "https://other.example:8443");
+  });
+
+  it("(235, 236) any other origin, or none, gets no permission, and the answers vary all the same", async () => {
+    for (const from of [{}, { origin: "https://evil.example" }]) {
+      for (const { asked, headers } of await walk(app, from as Record<string, string>)) {
+        assert.equal(headers.get("access-control-allow-origin"), null, asked);
+        assert.ok(listOf(headers.get("vary")).includes("Origin"), asked);
+      }
+    }
+  });
+
+  it("(236) origins are compared exactly", async () => {
+    const strangers = [
+      "null",
+      "https://app.example/",
+      "https://app.example.evil.example",
+      "https://evilapp.example",
+      "https://APP.example",
+      "http://app.example",
+      "https://app.example:8443",
+      "https://app.example, https://evil.example",
+    ];
+    for (const stranger of strangers) {
+      const { status, headers } = await preflight(app, "/people", stranger);
+      assert.equal(status, 204);
+      assert.equal(headers.get("access-control-allow-origin"), null, stranger);
+    }
+  });
+
+  it("(216, 235) what the parser refuses varies too", async () => {
+    const { responses } = await send(app.port, "GET /people HTTP/1.1\r\nHost : x\r\n\r\n");
+    // Bun answers this below the application, with a bare status line.
+    if (onBun) assert.equal(responses[0]?.headers.vary, undefined);
+    else assert.equal(responses[0]?.headers.vary, "Origin");
+  });
+});
+
+describe("with no origin allowed", () => {
+  it("(236) no page of another origin gets permission", async () => {
+    const app = await startApp({ corsOrigins: [] });
+    try {
+      const { status, headers } = await preflight(app, "/people", origin);
+      assert.equal(status, 204);
+      assert.equal(headers.get("access-control-allow-origin"), null);
+    } finally {
+      await app.stop();
+    }
+  });
+});

@@ -1,0 +1,78 @@
+// A walk round the house: one answer of every sort, for rules that hold for all of them.
+
+import type { TestApp } from "./app.ts";
+import { type Answer, answerOf } from "./expect.ts";
+
+export interface Stop extends Answer {
+  /** What was asked, for the message of a failed assertion. */
+  readonly asked: string;
+}
+
+const json = { "content-type": "application/json" };
+
+/** Asks for everything, each time with the same extra header fields. */
+export async function walk(
+  app: TestApp,
+  extra: Readonly<Record<string, string>> = {},
+): Promise<readonly Stop[]> {
+  const { id } = await app.post("people", { name: "Ada" });
+  const scoped = await app.token("people:read");
+  const made = await app.request("/-/tokens", {
+    method: "POST",
+    headers: json,
+    body: '{"name":"walker","scopes":["people:read"]}',
+  });
+  const token = ((await made.json()) as { id: string }).id;
+  const { headers } = await app.request(`/people/${id}`);
+  const known = { "if-none-match": headers.get("etag") ?? "" };
+
+  const questions: [string, (RequestInit & { token?: string | null })?][] = [
+    ["GET /"],
+    ["GET /", { token: null }],
+    ["GET /people"],
+    ["GET /people?page=1&limit=1&sort=-createdAt"],
+    ["GET /people", { headers: { "if-none-match": "*" } }],
+    [`GET /people/${id}`],
+    [`HEAD /people/${id}`],
+    [`GET /people/${id}`, { headers: known }],
+    ["POST /people", { headers: json, body: "{}" }],
+    ["GET /-/tokens"],
+    ["POST /-/tokens", { headers: json, body: '{"name":"n","scopes":["*:read"]}' }],
+    [`GET /-/tokens/${token}`],
+    [`DELETE /-/tokens/${token}`],
+    ["GET /-/health", { token: null }],
+    ["GET /-/ready", { token: null }],
+    ["GET /-/openapi.json", { token: null }],
+    ["GET /-/openapi.json", { token: null, headers: { "if-none-match": "*" } }],
+    ["GET /-/problems", { token: null }],
+    ["GET /-/problems/not-found", { token: null }],
+    ["GET /.well-known/api-catalog", { token: null }],
+    ["OPTIONS /people", { token: null }],
+    ["OPTIONS /people/x", { token: null, headers: { "access-control-request-method": "GET" } }],
+    ["GET /people/", { token: null }],
+    ["GET /people/%ff"],
+    ["GET /people?limit=0"],
+    ["GET /people?api_key=1"],
+    ["GET /people?api_key=1", { token: null }],
+    ["POST /people", { headers: json, body: "{" }],
+    ["GET /people", { token: null }],
+    ["GET /people", { token: "wrong" }],
+    ["POST /people", { token: scoped, headers: json, body: "{}" }],
+    ["GET /-/tokens", { token: scoped }],
+    ["GET /people/no-such-id"],
+    ["GET /no/such/address", { token: null }],
+    ["DELETE /people", { token: null }],
+    ["GET /people", { headers: { accept: "image/png" } }],
+    ["POST /people", { headers: json, body: `"${"a".repeat(1_100_000)}"` }],
+    [`GET /people/${"a".repeat(8200)}`],
+    ["POST /people", { headers: { "content-type": "text/csv" }, body: "a" }],
+  ];
+  const stops: Stop[] = [];
+  for (const [asked, init = {}] of questions) {
+    const [method = "", path = ""] = asked.split(" ");
+    const fields = { ...Object.fromEntries(new Headers(init.headers)), ...extra };
+    const answer = await answerOf(app.request(path, { ...init, method, headers: fields }));
+    stops.push({ ...answer, asked: `${asked.slice(0, 60)} → ${answer.status}` });
+  }
+  return stops;
+}
