@@ -148,6 +148,7 @@ describe("HEAD", () => {
       assert.equal(head.status, get.status);
       assert.deepEqual(head.fields, get.fields);
       assert.equal(head.bytes, 0);
+      assert.deepEqual([head.dates, get.dates], [1, 1]);
       assert.ok(get.bytes > 0);
       assert.ok(get.fields.includes(`content-length: ${get.bytes}`), get.fields.join("\n"));
     });
@@ -162,7 +163,8 @@ describe("HEAD", () => {
       .map((line) => line.replace(/^[^:]*/, (name) => name.toLowerCase()))
       .filter((line) => !/^(?:date|x-request-id):/.test(line))
       .sort();
-    return { status, fields, bytes: answer.length - end - 4 };
+    const dates = lines.filter((line) => /^date:/i.test(line)).length;
+    return { status, fields, dates, bytes: answer.length - end - 4 };
   }
 });
 
@@ -204,6 +206,12 @@ describe("Accept", () => {
       });
     }
   }
+
+  it("matters only where there is something to represent", async () => {
+    const headers = { accept: "text/html" };
+    for (const path of ["/people/none", "/none"])
+      await expectProblem(app.request(path, { headers }), "not-found");
+  });
 
   it("(177) is named in Vary beside Origin when that decides too", async () => {
     const picky = await startApp({ corsOrigins: ["https://app.example"] });

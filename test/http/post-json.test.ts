@@ -425,8 +425,14 @@ describe("who may POST, and where", () => {
 
   it("founds a collection for an admin only; anyone else gets 404, whatever the body", async () => {
     const token = await app.token("*:create", "*:read");
-    for (const body of ["{}", "nonsense"]) {
-      const init = { method: "POST", headers: json, body, token };
+    const sent = [
+      { headers: json, body: "{}" },
+      { headers: json, body: "nonsense" },
+      { headers: { ...json, accept: "text/html" }, body: "{}" },
+      { headers: { "content-type": "text/plain" }, body: "x".repeat(limitBytes + 1) },
+    ];
+    for (const { headers, body } of sent) {
+      const init = { method: "POST", headers, body, token };
       const problem = await expectProblem(app.request("/unfounded", init), "not-found");
       assert.match(problem.detail, /unfounded/);
     }
