@@ -8,7 +8,7 @@ import { Tokens } from "./domain/tokens.ts";
 import { corsHeaders } from "./http/cors.ts";
 import { createFetch, type Fetch } from "./http/door.ts";
 import type { Exchange, House } from "./http/exchange.ts";
-import { createRefuse, withoutSecrets } from "./http/problem.ts";
+import { createRefuse, type Refuse, withoutSecrets } from "./http/problem.ts";
 import { Proxies } from "./http/proxies.ts";
 import type { Log } from "./log.ts";
 import { grouped } from "./store/grouped.ts";
@@ -18,7 +18,7 @@ import type { Store } from "./store/store.ts";
 export interface App {
   readonly fetch: Fetch;
   /** Words for what the runtime refuses before there is a request. */
-  readonly refuse: (status: number, detail: string) => Response;
+  readonly refuse: Refuse;
   /** The secret of the first admin token, only when it was just made: to be shown once. */
   readonly firstAdminToken: string | undefined;
   readonly tokens: Tokens;
@@ -82,7 +82,10 @@ function logging(log: Log): Pick<House, "logRequest" | "logRefusal" | "logFailur
     logRequest: log.isLevelEnabled("info")
       ? (exchange, status) => log.info({ ...about(exchange), status })
       : undefined,
-    logRefusal: (requestId, status, detail) => log.info({ requestId, status, detail }, "refused"),
+    logRefusal: (requestId, status, detail, cause) =>
+      cause === undefined
+        ? log.info({ requestId, status, detail }, "refused")
+        : log.error({ requestId, status, detail, err: cause }, "failed"),
     logFailure: (exchange, thrown) => log.error({ ...about(exchange), err: thrown }, "failed"),
   };
 }

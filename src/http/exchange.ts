@@ -23,7 +23,7 @@ export interface House {
   readonly maxBodyBytes: number;
   readonly version: string;
   readonly logRequest: ((exchange: Exchange, status: number) => void) | undefined;
-  readonly logRefusal: (requestId: string, status: number, detail: string) => void;
+  readonly logRefusal: (requestId: string, status: number, detail: string, cause?: unknown) => void;
   readonly logFailure: (exchange: Exchange, thrown: unknown) => void;
 }
 

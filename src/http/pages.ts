@@ -47,11 +47,12 @@ export const health = page("application/json", (exchange) => json(exchange, 200,
 
 /** Requests can be served, writes included: what a load balancer asks. */
 export const ready = page("application/json", (exchange) =>
-  then(exchange.house.unready(), (reason) =>
-    reason === undefined
-      ? json(exchange, 200, { status: "ready" })
-      : new Problem("unavailable", reason),
-  ),
+  then(exchange.house.unready(), (reason) => {
+    if (reason === undefined) return json(exchange, 200, { status: "ready" });
+    // It may name files, and anyone may ask.
+    exchange.house.logRefusal(exchange.requestId, problemStatus.unavailable, reason);
+    return new Problem("unavailable", "Writes cannot be taken now; the log says why.");
+  }),
 );
 
 export const openapi = page("application/json", (exchange) =>

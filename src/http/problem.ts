@@ -126,12 +126,14 @@ const parserKinds: Readonly<Record<number, ProblemKind>> = {
   505: "version-not-supported",
 };
 
-export function createRefuse(house: House): (status: number, detail: string) => Response {
+export type Refuse = (status: number, detail: string, cause?: unknown) => Response;
+
+export function createRefuse(house: House): Refuse {
   const nextRequestId = requestIds();
-  return (status, detail) => {
+  return (status, detail, cause) => {
     const problem = new Problem(parserKinds[status] ?? "malformed-request", detail);
     const requestId = nextRequestId();
-    house.logRefusal(requestId, problemStatus[problem.kind], detail);
+    house.logRefusal(requestId, problemStatus[problem.kind], detail, cause);
     const headers = problemHeaders(house, problem);
     headers.set("x-request-id", requestId);
     return new Response(problemBody(problem, house.base, "", requestId), {
