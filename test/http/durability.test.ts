@@ -102,7 +102,7 @@ describe("a server that ends under load", () => {
 
   it("keeps every acknowledged resource through kill -9, again and again", patience, async () => {
     const journal: Journal = new Map();
-    const kills = 4;
+    const kills = 3;
     for (let kill = 0; kill < kills; kill++) {
       const { server, poured } = await round(journal);
       await server.end("SIGKILL");
