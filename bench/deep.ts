@@ -1,0 +1,87 @@
+// Pages at any depth: the first, the last and any page of a large collection, also after removals.
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Load, Loader } from "./load.ts";
+import { interleave, type Pace, type Run } from "./measure.ts";
+import { bigSets } from "./prepare.ts";
+import type { Memory } from "./processes.ts";
+import { pageLimit, pages, probe, restanteDialect } from "./scenarios.ts";
+import { type Absent, type Contestant, startPeer, startRestante } from "./servers.ts";
+
+export interface Depth {
+  readonly count: number;
+  readonly lines: readonly DepthLine[];
+  readonly absent: readonly Absent[];
+  readonly memory: Memory | undefined;
+}
+
+/** The loads of one server on one set, a load for each round. */
+export interface DepthLine {
+  readonly server: Contestant["name"];
+  readonly set: string;
+  readonly lastPage: number;
+  readonly first: readonly Load[];
+  readonly last: readonly Load[];
+  /** Pages at random, which no cache of recent answers can serve. */
+  readonly any: readonly Load[];
+}
+
+interface Reader extends Contestant {
+  readonly set: string;
+  readonly total: number;
+}
+
+export async function depth(
+  count: number,
+  secret: string,
+  folder: string,
+  withPeer: boolean,
+  loader: Loader,
+  pace: Pace,
+): Promise<Depth> {
+  const sets = await bigSets(count, folder);
+  const ours = [
+    await startReader("as filled", sets.full, secret),
+    await startReader("a tenth removed", sets.thinned, secret),
+  ];
+  const peer = withPeer ? await peerReader(join(folder, "deep-peer"), count) : undefined;
+  const readers = peer === undefined || "reason" in peer ? ours : [...ours, peer];
+  try {
+    const runs = (await Promise.all(readers.map((reader) => runsOf(reader, loader)))).flat();
+    const columns = await interleave("pages at any depth", runs, pace);
+    const lines = readers.map((reader, index) => {
+      const [first = [], last = [], any = []] = columns.slice(index * 3);
+      return { server: reader.name, set: reader.set, lastPage: lastPage(reader), first, last, any };
+    });
+    const absent = peer !== undefined && "reason" in peer ? [peer] : [];
+    return { count, lines, absent, memory: ours[0]?.running.memory() };
+  } finally {
+    await Promise.all(readers.map(({ running }) => running.stop()));
+  }
+}
+
+const lastPage = ({ total }: Reader): number => Math.ceil(total / pageLimit);
+
+async function startReader(set: string, folder: string, secret: string): Promise<Reader> {
+  const running = await startRestante(folder, secret);
+  const dialect = restanteDialect(secret, []);
+  const { body } = await probe(running.origin, pages(dialect, 1));
+  const { total } = JSON.parse(body) as { total: number };
+  return { name: "restante", set, total, dialect, running };
+}
+
+async function peerReader(folder: string, count: number): Promise<Reader | Absent> {
+  await mkdir(folder, { recursive: true });
+  const peer = await startPeer("platformatic", folder, count);
+  return "reason" in peer ? peer : { ...peer, set: "as filled", total: count };
+}
+
+async function runsOf(reader: Reader, loader: Loader): Promise<readonly Run[]> {
+  const { dialect, running } = reader;
+  const last = lastPage(reader);
+  const atRandom = Array.from({ length: 10_000 }, () => 1 + Math.floor(Math.random() * last));
+  const asks = [pages(dialect, 1), pages(dialect, last), pages(dialect, ...atRandom)];
+  for (const ask of asks) await probe(running.origin, ask);
+  return asks.map((ask) => (seconds: number) => loader.load(running.origin, ask, seconds));
+}

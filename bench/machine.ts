@@ -1,0 +1,86 @@
+// What the figures were measured on.
+
+import { closeSync, fdatasyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { availableParallelism, cpus, loadavg, release, totalmem, type } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { titleOf } from "./install.ts";
+import { node, root, run } from "./processes.ts";
+import { peerNames } from "./servers.ts";
+
+export interface Machine {
+  readonly processor: string;
+  readonly cores: number;
+  readonly memoryGb: number;
+  readonly kernel: string;
+  readonly fsyncMedianMs: number;
+  readonly fsync99Ms: number;
+  /** Of the last minute before the run: over 0.5 somebody else was working too. */
+  readonly loadAverage: number;
+  readonly date: string;
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+export async function describeMachine(folder: string, loader: string): Promise<Machine> {
+  const loadAverage = loadavg()[0] ?? 0;
+  const [fsyncMedianMs, fsync99Ms] = fsyncLatency(folder);
+  return {
+    processor: await processorName(),
+    cores: availableParallelism(),
+    memoryGb: totalmem() / 1e9,
+    kernel: `${type()} ${release()} ${process.arch}`,
+    fsyncMedianMs,
+    fsync99Ms,
+    loadAverage,
+    date: new Date().toISOString().slice(0, 10),
+    versions: await versions(loader),
+  };
+}
+
+/** Appends a page and waits for the disk, as a commit does. */
+function fsyncLatency(folder: string): readonly [number, number] {
+  const path = join(folder, "fsync");
+  const file = openSync(path, "w");
+  const page = Buffer.alloc(4096, 1);
+  const timesMs = Array.from({ length: 300 }, () => {
+    const startedAt = performance.now();
+    writeSync(file, page);
+    fdatasyncSync(file);
+    return performance.now() - startedAt;
+  }).sort((a, b) => a - b);
+  closeSync(file);
+  rmSync(path);
+  return [timesMs[150] ?? Number.NaN, timesMs[297] ?? Number.NaN];
+}
+
+/** Node knows no name for ARM processors; lscpu does. */
+async function processorName(): Promise<string> {
+  const known = cpus()[0]?.model.trim();
+  if (known && known !== "unknown") return known;
+  const said = await run({ command: "lscpu", args: [] }, 5).catch(() => "");
+  return said.match(/Model name:\s*(.+)/)?.[1] ?? "unknown";
+}
+
+async function versions(loader: string): Promise<Record<string, string>> {
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    version: string;
+  };
+  const commit = await run({ command: "git", args: ["rev-parse", "--short", "HEAD"] }, 5).catch(
+    () => "",
+  );
+  return {
+    Restante: `${version} ${commit.trim()}`.trim(),
+    Bun: Bun.version,
+    "Node (for the peers)": (await run({ command: node, args: ["--version"] }, 5)).trim().slice(1),
+    SQLite: sqliteVersion(),
+    peers: peerNames.map(titleOf).join(", "),
+    loader,
+  };
+}
+
+function sqliteVersion(): string {
+  const database = new DatabaseSync(":memory:");
+  const row = database.prepare("SELECT sqlite_version() AS version").get();
+  database.close();
+  return String(row?.version);
+}

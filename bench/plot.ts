@@ -1,0 +1,145 @@
+// The results as a picture: bars in SVG that read well on a light and on a dark page.
+
+import type { DepthFigures, Measured, Results } from "./results.ts";
+import { type Scenario, scenarios } from "./scenarios.ts";
+import { type ServerName, servers } from "./servers.ts";
+
+const width = 860;
+const barLeft = 190;
+const barMax = 400;
+const barHeight = 18;
+const barStep = 25;
+const panelGap = 26;
+
+const style = `
+  text { font: 13px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #1f2328; }
+  .paper { fill: #ffffff; } .title { font-size: 19px; font-weight: 650; }
+  .head { font-weight: 650; font-size: 14px; } .quiet { fill: #59636e; }
+  .ours { font-weight: 650; }
+  .track { fill: #eef1f4; } .bare { fill: #8c959f; } .restante { fill: #0969da; }
+  .json-server { fill: #bc4c00; } .platformatic { fill: #bc4c00; }
+  .goal { stroke: #1a7f37; stroke-width: 2.5; }
+  .goal-word { fill: #1a7f37; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3; } .paper { fill: #0d1117; } .quiet { fill: #9198a1; }
+    .track { fill: #1b222b; } .bare { fill: #6e7681; } .restante { fill: #4493f8; }
+    .json-server { fill: #db6d28; } .platformatic { fill: #db6d28; }
+    .goal { stroke: #3fb950; } .goal-word { fill: #3fb950; }
+  }`;
+
+/** What Restante is asked to reach of the bare server. */
+const goals: Partial<Record<Scenario, number>> = { get: 0.5, post: 0.25, list: 0.2 };
+
+interface Bar {
+  readonly server: ServerName;
+  readonly label: string;
+  readonly value: number;
+  readonly note: string;
+  readonly goal?: number;
+}
+
+interface Panel {
+  readonly title: string;
+  readonly about: string;
+  readonly bars: readonly Bar[];
+}
+
+export function plot(results: Results): string {
+  const panels = [
+    ...results.contests.map(({ scenario, figures }) =>
+      scenarioPanel(
+        scenario,
+        figures.filter((figure): figure is Measured => "faults" in figure),
+      ),
+    ),
+    ...(results.depth === undefined ? [] : [depthPanel(results.depth)]),
+  ];
+  const drawn: string[] = [];
+  let top = 74;
+  for (const panel of panels) {
+    drawn.push(drawPanel(panel, top));
+    top += 22 + panel.bars.length * barStep + panelGap;
+  }
+  const { processor, cores, date } = results.machine;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${top}" role="img" aria-label="Requests per second of Restante, a bare server and its peers">
+<style>${style}
+</style>
+<rect class="paper" width="${width}" height="${top}" rx="8"/>
+${write(24, 34, "Requests per second", "title")}
+${write(24, 55, `64 connections, one server process; ${processor}, ${cores} cores, ${date}. Green: what Restante is asked to reach.`, "quiet")}
+${drawn.join("\n")}
+</svg>
+`;
+}
+
+function scenarioPanel(scenario: Scenario, figures: readonly Measured[]): Panel {
+  const limit = figures.find(({ server }) => server === "bare")?.requestsPerSecond ?? 0;
+  const goal = goals[scenario];
+  return {
+    ...scenarios[scenario],
+    bars: figures.map(({ server, requestsPerSecond, ratioToBare, faults }) => ({
+      server,
+      label: servers[server],
+      value: requestsPerSecond,
+      note:
+        faults.length > 0
+          ? "invalid: it made mistakes"
+          : rateNote(server, requestsPerSecond, ratioToBare),
+      ...(server === "restante" && goal !== undefined ? { goal: goal * limit } : {}),
+    })),
+  };
+}
+
+function rateNote(server: ServerName, rate: number, ratioToBare: number): string {
+  const share = `${ratioToBare.toFixed(ratioToBare < 0.1 ? 3 : 2)} of bare`;
+  return server === "bare" ? whole(rate) : `${whole(rate)}, ${share}`;
+}
+
+function depthPanel({ count, lines }: DepthFigures): Panel {
+  return {
+    title: `Page 1 and the last page of ${whole(count)}`,
+    about: "pages of 20 with the exact total",
+    bars: lines.flatMap(({ server, set, lastPage, firstPerSecond, lastPerSecond }) => {
+      const name = set === "as filled" ? servers[server] : `${servers[server]}, ${set}`;
+      const bar = (label: string, value: number): Bar => ({
+        server,
+        label,
+        value,
+        note: whole(value),
+      });
+      return [bar(`${name}: 1`, firstPerSecond), bar(`page ${whole(lastPage)}`, lastPerSecond)];
+    }),
+  };
+}
+
+function drawPanel({ title, about, bars }: Panel, top: number): string {
+  const largest = Math.max(...bars.map(({ value }) => value));
+  const head = `<text x="24" y="${top + 8}"><tspan class="head">${asText(title)}</tspan><tspan class="quiet" dx="8">${asText(about)}</tspan></text>`;
+  const rows = bars.map((bar, index) => drawBar(bar, top + 20 + index * barStep, largest));
+  return [head, ...rows].join("\n");
+}
+
+function drawBar({ server, label, value, note, goal }: Bar, top: number, largest: number): string {
+  const length = (amount: number) => ((amount / largest) * barMax).toFixed(1);
+  const baseline = top + barHeight - 5;
+  const parts = [
+    write(barLeft - 10, baseline, label, server === "restante" ? "ours" : "", "end"),
+    `<rect class="track" x="${barLeft}" y="${top}" width="${barMax}" height="${barHeight}" rx="3"/>`,
+    `<rect class="${server}" x="${barLeft}" y="${top}" width="${Math.max(1.5, Number(length(value)))}" height="${barHeight}" rx="3"/>`,
+    write(barLeft + barMax + 12, baseline, note, server === "restante" ? "ours" : ""),
+  ];
+  if (goal !== undefined) {
+    const x = barLeft + Number(length(goal));
+    parts.push(
+      `<line class="goal" x1="${x}" x2="${x}" y1="${top - 3}" y2="${top + barHeight + 3}"/>`,
+    );
+  }
+  return parts.join("\n");
+}
+
+const write = (x: number, y: number, text: string, className: string, anchor = "start"): string =>
+  `<text x="${x}" y="${y}" class="${className}" text-anchor="${anchor}">${asText(text)}</text>`;
+
+const whole = (value: number): string => Math.round(value).toLocaleString("en");
+const asText = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

@@ -1,0 +1,170 @@
+// The results in words: a page of Markdown.
+
+import { connections } from "./load.ts";
+import { root } from "./processes.ts";
+import type { ContestFigures, DepthFigures, Figure, Results, Verdict } from "./results.ts";
+import { scenarios } from "./scenarios.ts";
+import { servers } from "./servers.ts";
+
+export function report(results: Results): string {
+  return `${[
+    "# Benchmark",
+    "Written by `npm run bench`, in one run on one machine; no figure is edited by hand.",
+    "![Requests per second of each server in each scenario](results.svg)",
+    "## Asked for and reached",
+    verdictTable(results.verdicts),
+    "## Requests per second",
+    ...results.contests.map(contestTable),
+    ...(results.depth === undefined ? [] : depthSection(results.depth)),
+    "## Resident memory",
+    memoryTable(results),
+    "## The machine",
+    machineTable(results),
+    "## How it is measured",
+    method(results),
+  ].join("\n\n")}\n`;
+}
+
+/** The same figures for a terminal, without the words around them. */
+export const summary = (results: Results): string =>
+  [
+    ...results.contests.map(contestTable),
+    ...(results.depth === undefined ? [] : depthSection(results.depth)),
+    memoryTable(results),
+    verdictTable(results.verdicts),
+  ].join("\n\n");
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const rule = head.map((_, column) => (column === 0 ? "---" : "---:"));
+  return [head, rule, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+const verdictTable = (verdicts: readonly Verdict[]): string =>
+  table(
+    ["", "asked for", "measured", "reached"],
+    verdicts.map(({ what, asked, measured, unit, reached }) => [
+      what,
+      asked,
+      measured === undefined ? "not measured" : measure(measured, unit),
+      measured === undefined ? "–" : reached ? "yes" : "**no**",
+    ]),
+  );
+
+const measure = (value: number, unit: Verdict["unit"]): string =>
+  unit === "×" ? `${ratio(value)} ×` : `${whole(value)}${unit}`;
+
+const contestTable = ({ scenario, figures }: ContestFigures): string => {
+  const { title, about } = scenarios[scenario];
+  const head = ["", "req/s", "lowest – highest", "of bare", "p50 ms", "p99 ms"];
+  return `**${title}**: ${about}.\n\n${table(head, figures.map(figureRow))}${footnotes(figures)}`;
+};
+
+function figureRow(figure: Figure): readonly string[] {
+  const name = servers[figure.server];
+  if ("absence" in figure) return [name, "–", "–", "–", "–", "–"];
+  const isInvalid = figure.faults.length > 0;
+  return [
+    name,
+    isInvalid ? `invalid (${whole(figure.requestsPerSecond)})` : whole(figure.requestsPerSecond),
+    `${whole(figure.lowest)} – ${whole(figure.highest)}`,
+    isInvalid ? "invalid" : ratio(figure.ratioToBare),
+    milliseconds(figure.p50Ms),
+    milliseconds(figure.p99Ms),
+  ];
+}
+
+/** Why a figure is missing or does not count. */
+function footnotes(figures: readonly Figure[]): string {
+  const notes = figures.flatMap((figure) => {
+    const name = servers[figure.server];
+    if ("absence" in figure) return [`- ${name}: ${oneLine(figure.absence)}`];
+    return figure.faults.length > 0
+      ? [`- ${name}: invalid, ${figure.faults.map(oneLine).join("; ")}`]
+      : [];
+  });
+  return notes.length > 0 ? `\n\n${notes.join("\n")}` : "";
+}
+
+const depthSection = (depth: DepthFigures): readonly string[] => [
+  "## Pages at any depth",
+  `Pages of 20 with the exact total, out of ${whole(depth.count)} resources.`,
+  depthTable(depth),
+];
+
+function depthTable(depth: DepthFigures): string {
+  const rows = depth.lines.map((line) => [
+    `${servers[line.server]}, ${line.set}`,
+    `${whole(line.firstPerSecond)}`,
+    `${whole(line.lastPerSecond)} (page ${whole(line.lastPage)})`,
+    whole(line.anyPerSecond),
+    line.faults.length > 0
+      ? `invalid: ${oneLine(line.faults.join("; "))}`
+      : `${ratio(line.lastToFirst)} ×`,
+    `${ratio(line.lastToFirstLowest)} – ${ratio(line.lastToFirstHighest)}`,
+  ]);
+  const head = [
+    "",
+    "page 1, req/s",
+    "last page, req/s",
+    "any page, req/s",
+    "time of last to first",
+    "lowest – highest",
+  ];
+  const notes = depth.absences.map((absence) => `\n\n- @platformatic/db: ${oneLine(absence)}`);
+  return table(head, rows) + notes.join("");
+}
+
+function memoryTable({ memory, depth }: Pick<Results, "memory" | "depth">): string {
+  const rows = [
+    ["Restante, after every scenario above", memory],
+    [`Restante, reading pages of ${whole(depth?.count ?? 0)}`, depth?.memory],
+  ] as const;
+  return table(
+    ["", "now, MB", "peak, MB"],
+    rows.flatMap(([name, found]) =>
+      found === undefined ? [] : [[name, whole(found.residentMb), whole(found.peakMb)]],
+    ),
+  );
+}
+
+function machineTable({ machine }: Results): string {
+  const busy = machine.loadAverage > 0.5 ? ": **others were working on the machine**" : "";
+  return table(
+    ["", ""],
+    [
+      ["processor", `${machine.processor}, ${machine.cores} cores`],
+      ["memory", `${whole(machine.memoryGb)} GB`],
+      ["kernel", machine.kernel],
+      [
+        "4 KiB write and fdatasync",
+        `median ${milliseconds(machine.fsyncMedianMs)} ms, p99 ${milliseconds(machine.fsync99Ms)} ms`,
+      ],
+      ["load average before", `${machine.loadAverage.toFixed(2)}${busy}`],
+      ["date", machine.date],
+      ...Object.entries(machine.versions),
+    ],
+  );
+}
+
+const method = ({ pace }: Results): string =>
+  [
+    `- ${connections} keep-alive connections from one loader thread on the same machine. Each figure is the median of ${pace.rounds} rounds of ${pace.seconds} s; in a round every server is loaded in turn, the bare one first and last. Ratios to it are taken within the round.`,
+    "- The bare server is `Bun.serve` with a handler that returns a constant: it reads neither URL, header nor body. It gets Restante's requests and sends bodies of the same size.",
+    "- Restante is one process with default settings: every request carries a bearer token that is checked, every request is logged (to /dev/null), a 201 is sent after the disk has confirmed the write.",
+    "- The peers check no token and write no log. json-server keeps all in memory and rewrites its file without waiting for the disk. @platformatic/db has its SQLite as it comes: a rollback journal with full durability. Its answers carry no ETag and no times.",
+    "- All servers hold the same 10,000 resources; POSTs go to a second collection, which is empty at first. After each load of POSTs the number kept is compared with the number acknowledged.",
+    "- One answer with another status than expected, one broken connection or one timeout makes a figure invalid, and the table says so.",
+  ].join("\n");
+
+const whole = (value: number): string => Math.round(value).toLocaleString("en");
+const ratio = (value: number): string => (value >= 10 ? value.toFixed(1) : value.toFixed(2));
+const milliseconds = (value: number): string => (value >= 10 ? value.toFixed(0) : value.toFixed(2));
+
+/** Reasons come from programs; where on this machine they happened is nobody's business. */
+const oneLine = (text: string): string =>
+  text
+    .replaceAll(`${root}/`, "")
+    .replaceAll(/https?:\/\/[^\s/]+/g, "…")
+    .replaceAll(/\s+/g, " ")
+    .replaceAll("|", "/")
+    .slice(0, 300);

@@ -1,0 +1,205 @@
+// From loads to figures: medians, spreads, ratios, and whether what was asked for is reached.
+
+import type { Depth } from "./deep.ts";
+import type { Load } from "./load.ts";
+import type { Machine } from "./machine.ts";
+import type { Contest, Pace } from "./measure.ts";
+import type { Memory } from "./processes.ts";
+import type { Scenario } from "./scenarios.ts";
+import { peerNames, type ServerName } from "./servers.ts";
+
+export interface Results {
+  readonly machine: Machine;
+  readonly pace: Pace;
+  readonly contests: readonly ContestFigures[];
+  readonly depth: DepthFigures | undefined;
+  /** Of the one server process that took every scenario. */
+  readonly memory: Memory | undefined;
+  readonly verdicts: readonly Verdict[];
+}
+
+export interface ContestFigures {
+  readonly scenario: Scenario;
+  readonly figures: readonly Figure[];
+}
+
+export type Figure = Measured | { readonly server: ServerName; readonly absence: string };
+
+export interface Measured {
+  readonly server: ServerName;
+  readonly requestsPerSecond: number;
+  readonly lowest: number;
+  readonly highest: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** To the mean of the bare server before and after it, round by round. */
+  readonly ratioToBare: number;
+  readonly faults: readonly string[];
+}
+
+export interface DepthFigures {
+  readonly count: number;
+  readonly lines: readonly DepthFigure[];
+  readonly absences: readonly string[];
+  readonly memory: Memory | undefined;
+}
+
+export interface DepthFigure {
+  readonly server: ServerName;
+  readonly set: string;
+  readonly lastPage: number;
+  readonly firstPerSecond: number;
+  readonly lastPerSecond: number;
+  readonly anyPerSecond: number;
+  /** Time of the last page to the time of the first, round by round. */
+  readonly lastToFirst: number;
+  readonly lastToFirstLowest: number;
+  readonly lastToFirstHighest: number;
+  readonly faults: readonly string[];
+}
+
+export interface Verdict {
+  readonly what: string;
+  readonly asked: string;
+  /** Undefined when it was not measured, or when faults make the figure invalid. */
+  readonly measured: number | undefined;
+  readonly unit: "×" | " MB";
+  readonly reached: boolean;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const [low, high] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
+  return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2;
+}
+
+const perSecond = (load: Load): number => load.requestsPerSecond;
+const faultsOf = (loads: readonly Load[]): readonly string[] =>
+  loads.map((load) => load.fault).filter((fault) => fault !== undefined);
+
+export function contestFigures(contest: Contest): ContestFigures {
+  const { scenario, bareBefore, bareAfter, loads, absent } = contest;
+  const limits = bareBefore.map((load, round) =>
+    median([perSecond(load), ...bareAfter.slice(round, round + 1).map(perSecond)]),
+  );
+  const bare = measured("bare", [...bareBefore, ...bareAfter], [...limits, ...limits]);
+  const others = Object.entries(loads).map(([server, series]) =>
+    measured(server as ServerName, series, limits),
+  );
+  const absences = absent.map(({ name, reason }) => ({ server: name, absence: reason }));
+  return { scenario, figures: [bare, ...others, ...absences] };
+}
+
+function measured(server: ServerName, loads: readonly Load[], limits: readonly number[]): Measured {
+  const rates = loads.map(perSecond);
+  return {
+    server,
+    requestsPerSecond: median(rates),
+    lowest: Math.min(...rates),
+    highest: Math.max(...rates),
+    p50Ms: median(loads.map((load) => load.p50Ms)),
+    p99Ms: median(loads.map((load) => load.p99Ms)),
+    ratioToBare: median(rates.map((rate, round) => rate / (limits[round] ?? Number.NaN))),
+    faults: faultsOf(loads),
+  };
+}
+
+export function depthFigures({ count, lines, absent, memory }: Depth): DepthFigures {
+  return {
+    count,
+    memory,
+    absences: absent.map(({ reason }) => reason),
+    lines: lines.map(({ server, set, lastPage, first, last, any }) => {
+      const ratios = first.map(
+        (load, round) => perSecond(load) / (last[round]?.requestsPerSecond ?? 0),
+      );
+      return {
+        server,
+        set,
+        lastPage,
+        firstPerSecond: median(first.map(perSecond)),
+        lastPerSecond: median(last.map(perSecond)),
+        anyPerSecond: median(any.map(perSecond)),
+        lastToFirst: median(ratios),
+        lastToFirstLowest: Math.min(...ratios),
+        lastToFirstHighest: Math.max(...ratios),
+        faults: faultsOf([...first, ...last, ...any]),
+      };
+    }),
+  };
+}
+
+export function judge(
+  contests: readonly ContestFigures[],
+  depth: DepthFigures | undefined,
+  memory: Memory | undefined,
+): readonly Verdict[] {
+  const ofBare = (scenario: Scenario) => {
+    const ours = figureOf(contests, scenario, "restante");
+    return ours !== undefined && isValid(ours) ? ours.ratioToBare : undefined;
+  };
+  const ofPeers = (scenario: Scenario) => toBestPeer(contests, scenario);
+  const ofFirst = (set: string) =>
+    depth?.lines.find((line) => line.server === "restante" && line.set === set && isValid(line))
+      ?.lastToFirst;
+  const peaks = [memory?.peakMb, depth?.memory?.peakMb].filter((peak) => peak !== undefined);
+  const million = (depth?.count ?? 1_000_000).toLocaleString("en");
+  return [
+    atLeast("GET one, to the bare server", 0.5, ofBare("get")),
+    atLeast("POST, to the bare server", 0.25, ofBare("post")),
+    atLeast("List of 20 with exact total, to the bare server", 0.2, ofBare("list")),
+    atMost(`Last page of ${million}, to the first`, 1.5, "×", ofFirst("as filled")),
+    atMost("The same after a tenth was removed", 1.5, "×", ofFirst("a tenth removed")),
+    atLeast("GET one, to the best peer", 5, ofPeers("get")),
+    atLeast("POST, to the best peer", 15, ofPeers("post")),
+    atMost(
+      "Resident memory under load, peak",
+      200,
+      " MB",
+      peaks.length > 0 ? Math.max(...peaks) : undefined,
+    ),
+  ];
+}
+
+const atLeast = (what: string, least: number, measured: number | undefined): Verdict => ({
+  what,
+  asked: `≥ ${least} ×`,
+  measured,
+  unit: "×",
+  reached: measured !== undefined && measured >= least,
+});
+
+const atMost = (
+  what: string,
+  most: number,
+  unit: Verdict["unit"],
+  measured: number | undefined,
+): Verdict => ({
+  what,
+  asked: `≤ ${most}${unit === "×" ? " ×" : unit}`,
+  measured,
+  unit,
+  reached: measured !== undefined && measured <= most,
+});
+
+const isValid = ({ faults }: { readonly faults: readonly string[] }): boolean =>
+  faults.length === 0;
+
+function figureOf(
+  contests: readonly ContestFigures[],
+  scenario: Scenario,
+  server: ServerName,
+): Measured | undefined {
+  const figures = contests.find((contest) => contest.scenario === scenario)?.figures ?? [];
+  return figures.find((one): one is Measured => one.server === server && "faults" in one);
+}
+
+/** Faults only flatter a peer's rate, so it counts; a missing peer might have been the best one. */
+function toBestPeer(contests: readonly ContestFigures[], scenario: Scenario): number | undefined {
+  const ours = figureOf(contests, scenario, "restante");
+  const peers = peerNames.map((name) => figureOf(contests, scenario, name));
+  const rates = peers.map((peer) => peer?.requestsPerSecond).filter((rate) => rate !== undefined);
+  if (ours === undefined || !isValid(ours) || rates.length < peers.length) return undefined;
+  return ours.requestsPerSecond / Math.max(...rates);
+}

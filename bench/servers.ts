@@ -1,0 +1,91 @@
+// Starts what is measured: each a process of its own on loopback, with data of its own.
+
+import { join } from "node:path";
+import { type Installable, install } from "./install.ts";
+import { fillJsonServer, fillPlatformatic } from "./prepare.ts";
+import { bun, freePort, node, type Running, root, serve } from "./processes.ts";
+import { type Dialect, jsonServerDialect, platformaticDialect } from "./scenarios.ts";
+
+export const servers = {
+  bare: "bare Bun.serve",
+  restante: "Restante",
+  "json-server": "json-server",
+  platformatic: "@platformatic/db",
+} as const;
+
+export type ServerName = keyof typeof servers;
+export const peerNames = ["json-server", "platformatic"] as const satisfies readonly Installable[];
+export type PeerName = (typeof peerNames)[number];
+
+/** A server that can be asked; or the reason why it is not there. */
+export interface Contestant {
+  readonly name: ServerName;
+  readonly dialect: Dialect;
+  readonly running: Running;
+}
+
+export interface Absent {
+  readonly name: ServerName;
+  readonly reason: string;
+}
+
+export async function startBare(status: number, body: string): Promise<Running> {
+  const port = await freePort();
+  const args = [join(root, "bench", "bare.ts"), `${port}`, `${status}`, body];
+  return serve({ command: bun, args }, port, "/");
+}
+
+/** Default settings but for the address; the token is taken on the first start of a store. */
+export async function startRestante(
+  folder: string,
+  secret: string,
+  runtimeFlags: readonly string[] = [],
+): Promise<Running> {
+  const port = await freePort();
+  const main = join(root, "src", "main.ts");
+  const flags = ["--host", "127.0.0.1", "--port", `${port}`, "--data", folder];
+  return serve(
+    {
+      command: bun,
+      args: [...runtimeFlags, main, "serve", ...flags],
+      environment: { RESTANTE_ADMIN_TOKEN: secret },
+      folder,
+    },
+    port,
+    "/-/health",
+  );
+}
+
+/** A peer filled with `count` people. It never throws: a peer that fails is shown as failed. */
+export async function startPeer(
+  name: PeerName,
+  folder: string,
+  count: number,
+): Promise<Contestant | Absent> {
+  try {
+    const home = await install(name);
+    const port = await freePort();
+    return name === "json-server"
+      ? { name, dialect: jsonServerDialect, running: await jsonServer(home, folder, port, count) }
+      : {
+          name,
+          dialect: platformaticDialect,
+          running: await platformatic(home, folder, port, count),
+        };
+  } catch (error) {
+    return { name, reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function jsonServer(home: string, folder: string, port: number, count: number) {
+  await fillJsonServer(join(folder, "db.json"), count);
+  const program = join(home, "node_modules", ".bin", "json-server");
+  const flags = ["--host", "127.0.0.1", "--port", `${port}`, "--quiet"];
+  return serve({ command: node, args: [program, ...flags, "db.json"], folder }, port, "/letters");
+}
+
+async function platformatic(home: string, folder: string, port: number, count: number) {
+  fillPlatformatic(join(folder, "peer.sqlite"), count);
+  const args = [join(root, "bench", "platformatic.js"), home, folder, `${port}`];
+  return serve({ command: node, args, folder }, port, "/letters/");
+}
