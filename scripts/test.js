@@ -97,6 +97,8 @@ async function run({ name, args, count }) {
   const startedAt = Date.now();
   const child = spawn(join(root, "node_modules/.bin", name), args, {
     cwd: root,
+    // Stripping types is most of a process's start on Node, and a hundred processes start here.
+    env: { ...process.env, NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node") },
     stdio: "inherit",
     timeout: stepTimeoutMs,
   });

@@ -30,37 +30,42 @@ export function greeting(welcome: Welcome): string {
   const sections = [
     bold(`Restante ${version}`),
     facts.map(([name = "", value]) => `${faint(name.padEnd(13))}${value}`).join("\n"),
-    ...curlCommands(welcome).map(({ title, command }) => `${faint(title)}\n\n${command}`),
+    ...curlCommands(welcome).map(
+      ({ title, command }) => `${faint(title)}\n\n${command.join(" \\\n  ")}`,
+    ),
   ];
   return `\n${indent(sections.join("\n\n"))}\n\n`;
 }
 
 /**
  * For sh, bash and zsh as they stand, so without comments, which zsh refuses at the prompt. The
- * first command shows the whole answer and remembers where the new person is for the second.
+ * first command shows the whole answer and keeps it, for the second to find its Location.
  */
 function curlCommands({ localUrl, baseUrl, firstAdminToken = "$TOKEN" }: Welcome) {
   const url = baseUrl ?? localUrl;
   const authorization = `-H "Authorization: Bearer ${firstAdminToken}"`;
+  const location = `$(echo "$ANSWER" | awk -F'[ \\r]' '/^[Ll]ocation:/ {print $2}')`;
   return [
     {
       title: "POST a person:",
       command: [
-        `LOCATION=$(curl -si ${url}/people`,
+        `ANSWER=$(curl -si "${url}/people"`,
         authorization,
         `-H "Content-Type: application/json"`,
-        `-d '{"name":"Ada Lovelace","email":"ada@example.org"}' -w '\\n'`,
-        `| tee /dev/stderr | tr -d '\\r' | sed -n 's/^[Ll]ocation: //p')`,
-      ].join(" \\\n  "),
+        `-d '{"name":"Ada Lovelace","email":"ada@example.org"}'); echo "$ANSWER"`,
+      ],
     },
     {
       title: "GET her back:",
       // Location is an absolute path, unless there is a base URL.
-      command: `curl -si "${baseUrl === undefined ? url : ""}$LOCATION" \\\n  ${authorization} -w '\\n'`,
+      command: [
+        `curl -si "${baseUrl === undefined ? localUrl : ""}${location}"`,
+        `${authorization} -w '\\n'`,
+      ],
     },
     {
       title: "List everyone:",
-      command: `curl -s "${url}/people?page=1&limit=20" \\\n  ${authorization} -w '\\n'`,
+      command: [`curl -s "${url}/people?page=1&limit=20"`, `${authorization} -w '\\n'`],
     },
   ];
 }

@@ -2,6 +2,7 @@
 
 import { isIPv6 } from "node:net";
 import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import { serve as listen } from "#runtime";
 import { type App, assemble, version } from "./assemble.ts";
 import type { Config } from "./config.ts";
@@ -9,9 +10,6 @@ import { Exit, messageOf } from "./exit.ts";
 import { greeting } from "./greeting.ts";
 import { createLog, type Log } from "./log.ts";
 import type { Server } from "./runtime/runtime.ts";
-
-/** How this program is called from where it is: a checkout, or an installed package. */
-const invocation = import.meta.url.endsWith(".ts") ? "node bin/restante.js" : "npx restante";
 
 const maxHeaderBytes = 16_384;
 
@@ -70,7 +68,7 @@ function announce(config: Config, app: App, server: Server, log: Log): void {
   const { baseUrl } = config;
   const { firstAdminToken } = app;
   const data = shortPath(config.data);
-  const tokenCommand = `${invocation} token create --data ${data} --name me --scope admin`;
+  const tokenCommand = `${invocation()} token create --data ${quoted(data)} --name me --scope admin`;
   const welcome = { version, localUrl, baseUrl, data, firstAdminToken, tokenCommand };
   process.stdout.write(greeting(welcome));
 }
@@ -107,6 +105,15 @@ function urlHost(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "localhost";
   return isIPv6(host) ? `[${host}]` : host;
 }
+
+/** What to type to call this program: from a checkout, or from a package installed by npm. */
+function invocation(): string {
+  const program = fileURLToPath(new URL("../bin/restante.js", import.meta.url));
+  return program.includes("node_modules") ? "npx restante" : `node ${quoted(shortPath(program))}`;
+}
+
+const quoted = (text: string): string =>
+  /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 function shortPath(path: string): string {
   const fromHere = relative(process.cwd(), path);

@@ -1,5 +1,6 @@
 // Tokens at the command line: made, listed and revoked in the store itself, also while a server runs.
 
+import { existsSync } from "node:fs";
 import type { App } from "./assemble.ts";
 import type { Config } from "./config.ts";
 import { Exit, misuse } from "./exit.ts";
@@ -41,6 +42,12 @@ export const revokeToken = (config: Config, id: string): Promise<void> =>
   });
 
 async function withStore(config: Config, act: (app: App) => Promise<void>): Promise<void> {
+  // Opening would make one, and a typo in the path would look like an empty store.
+  if (!existsSync(config.data))
+    throw new Exit(
+      1,
+      `There is no store in ${config.data}: start the server once, or mend --data.`,
+    );
   // Silent, because standard output belongs to what was asked for.
   const app = await openApp(config, createLog("silent"));
   try {

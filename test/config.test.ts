@@ -216,7 +216,7 @@ describe("values", () => {
       it(`${name} may not be ${JSON.stringify(text).slice(0, 60)}`, () => {
         const [fault, ...others] = faults({ environment: { [variable]: text } });
         assert(fault?.where.startsWith(variable));
-        assert.equal(fault.detail, `must be ${settings[name as keyof Config].allowed}`);
+        assert.equal(fault?.detail, `must be ${settings[name as keyof Config].allowed}`);
         assert.deepEqual(others, []);
       });
   }

@@ -1,0 +1,337 @@
+// The program as people run it: real processes, real signals, real exit codes.
+
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { stripVTControlCharacters } from "node:util";
+import { settings } from "../src/config.ts";
+import { isSecret, newSecret, secretPattern } from "../src/model/token.ts";
+import { commandLine, type Running, run, start } from "./process.ts";
+
+let cwd: string;
+before(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "restante-main-"));
+  await mkdir(join(cwd, "empty"));
+});
+after(() => rm(cwd, { recursive: true }));
+
+const people = (url: string, token: string, init: RequestInit = {}, path = "/people") =>
+  fetch(url + path, {
+    ...init,
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+  });
+
+const ada = { method: "POST", body: '{"name":"Ada","email":"ada@example.org"}' };
+
+const firstToken = (running: Running): string =>
+  secretPattern.exec(running.stderr())?.[0] ?? assert.fail("no token on standard error");
+
+async function stop(running: Running): Promise<void> {
+  running.signal("SIGTERM");
+  assert.equal((await running.ended).code, 0);
+}
+
+describe("help and version", () => {
+  const commands = [
+    "",
+    "serve",
+    "token",
+    "token create",
+    "token list",
+    "token revoke",
+    "token secret",
+  ];
+  for (const command of commands)
+    it(`restante ${command} --help`, async () => {
+      const words = command.split(" ").filter((word) => word !== "");
+      const { code, stdout, stderr } = await run([...words, "--help"], { cwd });
+      assert.deepEqual([code, stderr], [0, ""]);
+      assert(stdout.startsWith(["Usage: restante", ...words].join(" ")));
+    });
+
+  it("the help of serve names every setting", async () => {
+    const { stdout } = await run(["serve", "--help"], { cwd });
+    for (const { flag, variable, placeholder } of Object.values(settings)) {
+      assert(stdout.includes(variable), variable);
+      if (flag !== undefined) assert(stdout.includes(`${flag} <${placeholder}>`), flag);
+    }
+  });
+
+  it("the version is the package's", async () => {
+    const { version } = JSON.parse(
+      readFileSync(new URL("../package.json", import.meta.url), "utf8"),
+    );
+    const { code, stdout } = await run(["--version"], { cwd });
+    assert.deepEqual([code, stdout], [0, `${version}\n`]);
+  });
+});
+
+describe("what is wrong is told at once, with exit code 2", () => {
+  const cases: readonly [args: string, environment: Record<string, string>, told: RegExp[]][] = [
+    ["", {}, [/Usage: restante/]],
+    ["srve", {}, [/unknown command 'srve'/, /Did you mean serve/]],
+    ["token", {}, [/Usage: restante token/]],
+    ["token revoke", {}, [/missing required argument 'id'/]],
+    ["token list --dta x", {}, [/unknown option '--dta'/]],
+    ["serve stray", {}, [/^stray: is unknown to restante serve$/m]],
+    [
+      "serve --prot 9 --port x --host --speed=2 --config nope.json",
+      { RESTANTE_LOG_LEVEL: "loud", RESTANTE_ADMIN_TOKEN: "rst_wrong" },
+      [
+        /^--prot: is unknown/m,
+        /^--speed=2: is unknown/m,
+        /^--port "x": must be a whole number/m,
+        /^--host: needs a value/m,
+        /^--config "nope.json": cannot be used: ENOENT/m,
+        /^RESTANTE_LOG_LEVEL "loud": must be info, warn/m,
+        /^RESTANTE_ADMIN_TOKEN: must be a secret/m,
+      ],
+    ],
+    [
+      "token create --scope people:fly --expires 2001-01-01 --data empty",
+      {},
+      [/^--name: /m, /^--scope: /m, /^--expires: .*future/m],
+    ],
+    [
+      "token create --name x --scope admin --expires soon --data empty",
+      {},
+      [/^--expires "soon": must be/m],
+    ],
+  ];
+  for (const [args, environment, told] of cases)
+    it(`restante ${args}`, async () => {
+      const words = args.split(" ").filter((word) => word !== "");
+      const { code, stdout, stderr } = await run(words, { cwd, environment });
+      for (const pattern of told) assert.match(stderr, pattern);
+      assert.deepEqual([code, stdout], [2, ""]);
+      assert.doesNotMatch(stderr, /^\s+at |rst_wrong/m);
+    });
+
+  it("leaves nothing behind when it did not start", () => {
+    assert(!existsSync(join(cwd, "data")));
+  });
+});
+
+describe("what is in the way is told in one line, with exit code 1", () => {
+  it("a port in use; yet the first admin token is not lost", async () => {
+    const holder = createServer().listen(0, "127.0.0.1");
+    await once(holder, "listening");
+    const address = holder.address();
+    const port = String(typeof address === "object" ? address?.port : address);
+    const args = ["serve", "--host", "127.0.0.1", "--port", port, "--data", "taken"];
+    const { code, stderr } = await run(args, { cwd });
+    holder.close();
+    const [token = "", line, ...rest] = stderr.trimEnd().split("\n");
+    assert(isSecret(secretPattern.exec(token)?.[0] ?? ""));
+    assert.match(line ?? "", new RegExp(`^Port ${port} on 127.0.0.1 is in use`));
+    assert.deepEqual([code, rest], [1, []]);
+  });
+
+  it("a data folder that cannot be one", async () => {
+    writeFileSync(join(cwd, "file"), "");
+    const { code, stderr } = await run(["serve", "--data", "file"], { cwd });
+    assert.match(stderr, /^The store in \S+file cannot be opened: .+\n$/);
+    assert.equal(code, 1);
+  });
+
+  it("a store that is not there, which is not made by asking for its tokens", async () => {
+    const { code, stderr } = await run(["token", "list", "--data", "missing"], { cwd });
+    assert.match(stderr, /^There is no store in \S+missing: .+\n$/);
+    assert.equal(code, 1);
+    assert(!existsSync(join(cwd, "missing")));
+  });
+
+  it("a token that is not there", async () => {
+    const { code, stderr } = await run(["token", "revoke", "nobody", "--data", "taken"], { cwd });
+    assert.match(stderr, /^There is no token .*nobody.*\n$/);
+    assert.equal(code, 1);
+  });
+});
+
+describe("serve", () => {
+  it("shows the first admin token once, outside the log; starting again loses nothing", async () => {
+    const first = await start(["--data", "kept"], { cwd });
+    const token = firstToken(first);
+    const created = await people(first.url, token, ada);
+    const location = created.headers.get("location") ?? "";
+    const text = await created.text();
+    assert.equal(created.status, 201);
+    await stop(first);
+    assert.doesNotMatch(first.stdout(), secretPattern);
+
+    const second = await start(["--data", "kept"], { cwd });
+    const found = await people(second.url, token, {}, location);
+    assert.deepEqual([found.status, await found.text()], [200, text]);
+    assert.equal(second.stderr(), "");
+    await stop(second);
+  });
+
+  it("takes RESTANTE_ADMIN_TOKEN as the first token and never shows it", async () => {
+    const secret = newSecret();
+    const environment = { RESTANTE_ADMIN_TOKEN: secret, RESTANTE_DATA: "given" };
+    const running = await start([], { cwd, environment });
+    assert.equal((await people(running.url, secret, ada)).status, 201);
+    await stop(running);
+    assert(!(running.stdout() + running.stderr()).includes(secret));
+  });
+
+  it("logs one JSON line for each thing, and nothing else, on standard output", async () => {
+    const running = await start(["--data", "kept"], { cwd });
+    await stop(running);
+    const messages = running
+      .stdout()
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line).msg);
+    assert.deepEqual(messages, ["listening", "draining", "stopped"]);
+  });
+});
+
+describe("on a terminal", () => {
+  const has = (program: string, ...args: string[]) => spawnSync(program, args).status === 0;
+  // A pseudo-terminal comes from util-linux's script; elsewhere script takes other arguments.
+  const isAble = has("script", "--version") && has("curl", "--version");
+  const skip = isAble ? false : "curl and util-linux's script are needed";
+  const shells = ["sh", "bash", "zsh"].filter((shell) => has(shell, "-c", "true"));
+
+  /** What the greeting shows, in the end without colours; the process ends with the test. */
+  async function greeted(act: (text: string) => void): Promise<void> {
+    const command = `exec ${commandLine.join(" ")} serve --port 0 --data "greeted here"`;
+    const env = { PATH: process.env.PATH, TERM: "xterm" };
+    const child = spawn("script", ["-qec", command, "/dev/null"], { cwd, env, stdio: "pipe" });
+    let text = "";
+    for await (const chunk of child.stdout) {
+      text += stripVTControlCharacters(String(chunk)).replaceAll("\r", "");
+      if (/List everyone:[\s\S]*-w '\\n'\n/.test(text)) break;
+    }
+    try {
+      act(text);
+    } finally {
+      const ended = once(child, "close");
+      child.kill();
+      await ended;
+    }
+  }
+
+  const paste = (shell: string, commands: readonly string[]) =>
+    spawnSync(shell, ["-c", commands.join("\n")], { cwd, encoding: "utf8" });
+
+  const commandsIn = (text: string): readonly string[] =>
+    text.split(/\n\s*\n/).filter((section) => section.includes("curl "));
+
+  it("serve greets with three commands that work as they stand", { skip }, () =>
+    greeted((text) => {
+      assert.match(text, /keeps in +\.\/greeted here\n/);
+      assert.match(text, /admin token +rst_\w+\n +shown only this once/);
+      assert.equal(commandsIn(text).length, 3);
+      shells.forEach((shell, index) => {
+        const { stdout, stderr } = paste(shell, commandsIn(text));
+        const [posted = "", got = "", listed = ""] = stdout.split(/\n(?=HTTP|\{"data")/);
+        assert.match(posted, /^HTTP\/1.1 201 [\s\S]*"email":"ada@example.org"/, shell);
+        assert.match(got, /^HTTP\/1.1 200 [\s\S]*"email":"ada@example.org"/, shell);
+        assert.match(listed, new RegExp(`"total":${index + 1},`), shell);
+        assert.equal(stderr, "");
+      });
+    }),
+  );
+
+  it("a later start tells how to make a token, and the commands use it", { skip }, () =>
+    greeted((text) => {
+      assert.doesNotMatch(text, secretPattern);
+      const making = /TOKEN=\$\(.*\)$/m.exec(text)?.[0] ?? assert.fail(text);
+      const { stdout } = paste("sh", [making, ...commandsIn(text)]);
+      assert.match(stdout, /^HTTP\/1.1 201 /);
+      assert.match(stdout, new RegExp(`"total":${shells.length + 1},`));
+    }),
+  );
+});
+
+describe("tokens at the command line", () => {
+  let running: Running;
+  const token = (...args: string[]) => run(["token", ...args, "--data", "desk"], { cwd });
+  before(async () => {
+    running = await start(["--data", "desk"], { cwd });
+    assert.equal((await people(running.url, firstToken(running), ada)).status, 201);
+  });
+  after(() => stop(running));
+
+  it("are taken by a running server at once, and refused at once when revoked", async () => {
+    const made = await token("create", "--name", "ci", "--scope", "people:read", "--expires", "1h");
+    const secret = made.stdout.trimEnd();
+    assert.equal(made.code, 0);
+    assert(isSecret(secret));
+    assert.equal((await people(running.url, secret)).status, 200);
+    assert.equal((await people(running.url, secret, ada)).status, 403);
+
+    const listed = await token("list");
+    const row = listed.stdout.split("\n").find((line) => line.includes("  ci  ")) ?? "";
+    assert.match(row, /people:read .* never +alive$|people:read .* alive$/);
+    assert.doesNotMatch(listed.stdout, secretPattern);
+
+    const [id = ""] = row.split(" ");
+    assert.equal((await token("revoke", id)).code, 0);
+    assert.equal((await people(running.url, secret)).status, 401);
+    assert.match((await token("list")).stdout, new RegExp(`^${id} .* revoked$`, "m"));
+  });
+
+  it("take several scopes", async () => {
+    const made = await token("create", "--name", "two", "--scope", "people:read", "people:create");
+    const secret = made.stdout.trimEnd();
+    assert.equal((await people(running.url, secret, ada)).status, 201);
+  });
+
+  it("secret prints one and stores nothing", async () => {
+    const before = (await token("list")).stdout;
+    const { stdout } = await run(["token", "secret"], { cwd });
+    assert(isSecret(stdout.trimEnd()));
+    assert.equal((await token("list")).stdout, before);
+  });
+});
+
+describe("signals", () => {
+  /** A POST whose body is not whole yet. */
+  async function halfPosted(running: Running, token: string) {
+    const socket = connect(running.port, new URL(running.url).hostname);
+    await once(socket, "connect");
+    const head = ["POST /people HTTP/1.1", "Host: localhost", `Authorization: Bearer ${token}`];
+    const type = ["Content-Type: application/json", "Content-Length: 14", "", '{"name":'];
+    socket.setEncoding("utf8").write([...head, ...type].join("\r\n"));
+    // Until the server has read it: only then is the request in flight.
+    await people(running.url, token);
+    return socket;
+  }
+
+  for (const signal of ["SIGTERM", "SIGINT"] as const)
+    it(`${signal} lets a request in flight finish, and takes no new one`, async () => {
+      const running = await start(["--data", `drained-${signal}`], { cwd });
+      const token = firstToken(running);
+      const socket = await halfPosted(running, token);
+      running.signal(signal);
+      while (!running.stdout().includes('"draining"')) await sleep(10);
+      await assert.rejects(people(running.url, token));
+      socket.write('"Bob"}');
+      const [answer] = await once(socket, "data");
+      assert.match(answer, /^HTTP\/1.1 201 /);
+      assert.equal((await running.ended).code, 0);
+    });
+
+  it("one press that arrives twice is one; a second press stops at once", async () => {
+    const running = await start(["--data", "pressed"], { cwd });
+    await halfPosted(running, firstToken(running));
+    running.signal("SIGINT");
+    running.signal("SIGINT");
+    await sleep(700);
+    assert.match(running.stdout(), /"draining"/);
+    assert.doesNotMatch(running.stdout(), /"stopped"/);
+    running.signal("SIGTERM");
+    assert.equal((await running.ended).code, 143);
+    assert.doesNotMatch(running.stdout(), /"stopped"/);
+  });
+});

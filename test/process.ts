@@ -1,0 +1,68 @@
+// Restante as a real process on the runtime under test: run to its end, or started and stopped.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+const flags = "bun" in process.versions ? [] : ["--disable-warning=ExperimentalWarning"];
+
+/** What to type to call Restante on this runtime. */
+export const commandLine: readonly [string, ...string[]] = [process.execPath, ...flags, main];
+
+export interface Surroundings {
+  readonly cwd: string;
+  /** All that matters: of the tests' own environment only what finds and speeds up programs. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly url: string;
+  readonly port: number;
+  /** What it has printed until now. */
+  stdout(): string;
+  stderr(): string;
+  signal(name: NodeJS.Signals): void;
+  /** When it has ended, by itself or by a signal. */
+  readonly ended: Promise<Ended>;
+}
+
+/** Runs a command to its end. */
+export const run = (args: readonly string[], surroundings: Surroundings): Promise<Ended> =>
+  watch(launch(args, surroundings)).ended;
+
+/** Starts `serve` on a free port and waits until it listens; throws what it printed if it ends. */
+export async function start(args: readonly string[], surroundings: Surroundings): Promise<Running> {
+  const child = launch(["serve", "--port", "0", ...args], surroundings);
+  const watched = watch(child);
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout?.on("data", () => {
+      const line = /^\{.*"url":"(?<url>[^"]+)".*"msg":"listening"\}$/m.exec(watched.stdout());
+      if (line?.groups?.url !== undefined) resolve(line.groups.url);
+    });
+    void watched.ended.then((ended) => reject(new Error(`it ended: ${JSON.stringify(ended)}`)));
+  });
+  return { ...watched, url, port: Number(new URL(url).port), signal: (name) => child.kill(name) };
+}
+
+function launch(args: readonly string[], { cwd, environment }: Surroundings): ChildProcess {
+  const [program, ...before] = commandLine;
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, ...environment };
+  return spawn(program, [...before, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+function watch(child: ChildProcess) {
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.setEncoding("utf8").on("data", (text) => (stdout += text));
+  child.stderr?.setEncoding("utf8").on("data", (text) => (stderr += text));
+  const ended = once(child, "close").then(([code]): Ended => ({ code, stdout, stderr }));
+  return { stdout: () => stdout, stderr: () => stderr, ended };
+}
