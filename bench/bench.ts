@@ -32,7 +32,7 @@ type Part = (typeof parts)[number];
 const usage = `npm run bench -- [options]
 
   (none)             everything; writes bench/RESULTS.md, results.svg and results.json
-  --quick            about 30 seconds, without the peers, a tenth of the data; writes nothing
+  --quick            about 40 seconds, without the peers, a tenth of the data; writes nothing
   --only get,post    some of ${parts.join(", ")}; writes nothing
   --peers            the peers also with --quick
   --loader name      wrk or autocannon; default: wrk where it is installed
@@ -135,4 +135,9 @@ async function main(): Promise<void> {
   if (!options.quick && options.only === undefined) await write(results);
 }
 
-await main();
+try {
+  await main();
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+}

@@ -1,12 +1,12 @@
 // The results as a picture: bars in SVG that read well on a light and on a dark page.
 
-import type { DepthFigures, Measured, Results } from "./results.ts";
+import type { ContestFigures, DepthFigures, Figure, Results } from "./results.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
 import { type ServerName, servers } from "./servers.ts";
 
 const width = 860;
-const barLeft = 190;
-const barMax = 400;
+const barLeft = 250;
+const barMax = 366;
 const barHeight = 18;
 const barStep = 25;
 const panelGap = 26;
@@ -18,13 +18,12 @@ const style = `
   .ours { font-weight: 650; }
   .track { fill: #eef1f4; } .bare { fill: #8c959f; } .restante { fill: #0969da; }
   .json-server { fill: #bc4c00; } .platformatic { fill: #bc4c00; }
-  .goal { stroke: #1a7f37; stroke-width: 2.5; }
-  .goal-word { fill: #1a7f37; }
+  .goal { stroke: #1f2328; stroke-width: 2.5; }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3; } .paper { fill: #0d1117; } .quiet { fill: #9198a1; }
     .track { fill: #1b222b; } .bare { fill: #6e7681; } .restante { fill: #4493f8; }
     .json-server { fill: #db6d28; } .platformatic { fill: #db6d28; }
-    .goal { stroke: #3fb950; } .goal-word { fill: #3fb950; }
+    .goal { stroke: #f0f6fc; }
   }`;
 
 /** What Restante is asked to reach of the bare server. */
@@ -46,12 +45,7 @@ interface Panel {
 
 export function plot(results: Results): string {
   const panels = [
-    ...results.contests.map(({ scenario, figures }) =>
-      scenarioPanel(
-        scenario,
-        figures.filter((figure): figure is Measured => "faults" in figure),
-      ),
-    ),
+    ...results.contests.map(scenarioPanel),
     ...(results.depth === undefined ? [] : [depthPanel(results.depth)]),
   ];
   const drawn: string[] = [];
@@ -66,27 +60,31 @@ export function plot(results: Results): string {
 </style>
 <rect class="paper" width="${width}" height="${top}" rx="8"/>
 ${write(24, 34, "Requests per second", "title")}
-${write(24, 55, `64 connections, one server process; ${processor}, ${cores} cores, ${date}. Green: what Restante is asked to reach.`, "quiet")}
+${write(24, 55, `64 connections, one server process; ${processor}, ${cores} cores, ${date}. The upright line: what Restante is asked to reach.`, "quiet")}
 ${drawn.join("\n")}
 </svg>
 `;
 }
 
-function scenarioPanel(scenario: Scenario, figures: readonly Measured[]): Panel {
-  const limit = figures.find(({ server }) => server === "bare")?.requestsPerSecond ?? 0;
-  const goal = goals[scenario];
+function scenarioPanel({ scenario, figures }: ContestFigures): Panel {
+  return { ...scenarios[scenario], bars: figures.map((figure) => figureBar(scenario, figure)) };
+}
+
+function figureBar(scenario: Scenario, figure: Figure): Bar {
+  const { server } = figure;
+  const label = servers[server];
+  if ("absence" in figure) return { server, label, value: 0, note: figure.absence.slice(0, 24) };
+  const { requestsPerSecond: value, ratioToBare, faults } = figure;
+  const share = goals[scenario];
   return {
-    ...scenarios[scenario],
-    bars: figures.map(({ server, requestsPerSecond, ratioToBare, faults }) => ({
-      server,
-      label: servers[server],
-      value: requestsPerSecond,
-      note:
-        faults.length > 0
-          ? "invalid: it made mistakes"
-          : rateNote(server, requestsPerSecond, ratioToBare),
-      ...(server === "restante" && goal !== undefined ? { goal: goal * limit } : {}),
-    })),
+    server,
+    label,
+    value,
+    note: faults.length > 0 ? "invalid: it made mistakes" : rateNote(server, value, ratioToBare),
+    // The limit that the ratio was taken of, so that line and figure agree.
+    ...(server === "restante" && share !== undefined
+      ? { goal: (share * value) / ratioToBare }
+      : {}),
   };
 }
 
@@ -100,14 +98,11 @@ function depthPanel({ count, lines }: DepthFigures): Panel {
     title: `Page 1 and the last page of ${whole(count)}`,
     about: "pages of 20 with the exact total",
     bars: lines.flatMap(({ server, set, lastPage, firstPerSecond, lastPerSecond }) => {
-      const name = set === "as filled" ? servers[server] : `${servers[server]}, ${set}`;
-      const bar = (label: string, value: number): Bar => ({
-        server,
-        label,
-        value,
-        note: whole(value),
-      });
-      return [bar(`${name}: 1`, firstPerSecond), bar(`page ${whole(lastPage)}`, lastPerSecond)];
+      const name = set === "as filled" ? servers[server] : set;
+      const bar = (page: number, value: number): Bar => {
+        return { server, label: `${name}, page ${whole(page)}`, value, note: whole(value) };
+      };
+      return [bar(1, firstPerSecond), bar(lastPage, lastPerSecond)];
     }),
   };
 }
@@ -125,7 +120,7 @@ function drawBar({ server, label, value, note, goal }: Bar, top: number, largest
   const parts = [
     write(barLeft - 10, baseline, label, server === "restante" ? "ours" : "", "end"),
     `<rect class="track" x="${barLeft}" y="${top}" width="${barMax}" height="${barHeight}" rx="3"/>`,
-    `<rect class="${server}" x="${barLeft}" y="${top}" width="${Math.max(1.5, Number(length(value)))}" height="${barHeight}" rx="3"/>`,
+    `<rect class="${server}" x="${barLeft}" y="${top}" width="${value > 0 ? Math.max(1.5, Number(length(value))) : 0}" height="${barHeight}" rx="3"/>`,
     write(barLeft + barMax + 12, baseline, note, server === "restante" ? "ours" : ""),
   ];
   if (goal !== undefined) {

@@ -1,6 +1,7 @@
 // The results in words: a page of Markdown.
 
 import { connections } from "./load.ts";
+import type { Machine } from "./machine.ts";
 import { root } from "./processes.ts";
 import type { ContestFigures, DepthFigures, Figure, Results, Verdict } from "./results.ts";
 import { scenarios } from "./scenarios.ts";
@@ -17,9 +18,10 @@ export function report(results: Results): string {
     ...results.contests.map(contestTable),
     ...(results.depth === undefined ? [] : depthSection(results.depth)),
     "## Resident memory",
+    "While loaded as above; Linux's VmRSS at the end and VmHWM.",
     memoryTable(results),
     "## The machine",
-    machineTable(results),
+    machineList(results),
     "## How it is measured",
     method(results),
   ].join("\n\n")}\n`;
@@ -127,24 +129,22 @@ function memoryTable({ memory, depth }: Pick<Results, "memory" | "depth">): stri
   );
 }
 
-function machineTable({ machine }: Results): string {
+function machineList({ machine }: Results): string {
   const busy = machine.loadAverage > 0.5 ? ": **others were working on the machine**" : "";
-  return table(
-    ["", ""],
-    [
-      ["processor", `${machine.processor}, ${machine.cores} cores`],
-      ["memory", `${whole(machine.memoryGb)} GB`],
-      ["kernel", machine.kernel],
-      [
-        "4 KiB write and fdatasync",
-        `median ${milliseconds(machine.fsyncMedianMs)} ms, p99 ${milliseconds(machine.fsync99Ms)} ms`,
-      ],
-      ["load average before", `${machine.loadAverage.toFixed(2)}${busy}`],
-      ["date", machine.date],
-      ...Object.entries(machine.versions),
-    ],
-  );
+  const lines = [
+    ["processor", `${machine.processor}, ${machine.cores} cores`],
+    ["memory", `${whole(machine.memoryGb)} GB`],
+    ["kernel", machine.kernel],
+    ["4 KiB write and fdatasync", fsyncWords(machine)],
+    ["load average before", `${machine.loadAverage.toFixed(2)}${busy}`],
+    ["date", machine.date],
+    ...Object.entries(machine.versions),
+  ];
+  return lines.map(([name, value]) => `- ${name}: ${value}`).join("\n");
 }
+
+const fsyncWords = ({ fsyncMedianMs, fsync99Ms }: Machine): string =>
+  `median ${milliseconds(fsyncMedianMs)} ms, p99 ${milliseconds(fsync99Ms)} ms`;
 
 const method = ({ pace }: Results): string =>
   [
@@ -157,7 +157,7 @@ const method = ({ pace }: Results): string =>
   ].join("\n");
 
 const whole = (value: number): string => Math.round(value).toLocaleString("en");
-const ratio = (value: number): string => (value >= 10 ? value.toFixed(1) : value.toFixed(2));
+const ratio = (value: number): string => value.toFixed(value >= 10 ? 1 : value >= 0.1 ? 2 : 3);
 const milliseconds = (value: number): string => (value >= 10 ? value.toFixed(0) : value.toFixed(2));
 
 /** Reasons come from programs; where on this machine they happened is nobody's business. */
