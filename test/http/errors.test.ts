@@ -1,0 +1,235 @@
+// Problems (RFC 9457): every kind of refusal, provoked, in one format; and what never stands in one.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { after, before, describe, it } from "node:test";
+import { problemStatus } from "../../src/http/problem.ts";
+import { restante } from "../../src/index.ts";
+import { type ProblemKind, problemKinds } from "../../src/model/problem.ts";
+import { send } from "../runtime/wire.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { type Answer, answerOf, assertProblem } from "./expect.ts";
+import { captureLog } from "./log.ts";
+import { walk } from "./round.ts";
+
+const onBun = process.versions.bun !== undefined;
+const json = { "content-type": "application/json" };
+
+let app: TestApp;
+let broken: TestApp;
+let data: string;
+const log = captureLog();
+before(async () => {
+  app = await startApp();
+  await app.post("people", { name: "Ada" });
+  data = await mkdtemp(join(tmpdir(), "restante-broken-"));
+  broken = await startApp(
+    { data, baseUrl: "https://api.example.org/v1", trustProxy: ["127.0.0.1"] },
+    log.log,
+  );
+  await broken.post("people", { name: "Ada" });
+  breakStore(data);
+});
+after(async () => {
+  await app.stop();
+  await broken.stop();
+  await rm(data, { recursive: true });
+});
+
+/** A mistake that no code of ours expects: somebody else takes a table away. */
+function breakStore(folder: string): void {
+  const database = new DatabaseSync(join(folder, "restante.db"));
+  database.exec("PRAGMA busy_timeout = 5000; ALTER TABLE resources_1 RENAME TO elsewhere");
+  database.close();
+}
+
+async function raw(port: number, head: string): Promise<Answer> {
+  const { responses } = await send(port, head);
+  const [answer] = responses;
+  assert.ok(answer !== undefined, `no answer to ${head}`);
+  return { ...answer, headers: new Headers(answer.headers) };
+}
+
+const request = (path: string, init: Parameters<TestApp["request"]>[1] = {}) =>
+  answerOf(app.request(path, init));
+
+/** Where only the parser can be provoked, and Bun answers below the application with a bare status line. */
+const parser = (head: string) => (onBun ? undefined : () => raw(app.port, head));
+
+/** How to provoke each kind; undefined is for the tests of another room, or for nobody on Bun. */
+const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
+  "malformed-request": () => request("/people/%ff"),
+  unauthenticated: () => request("/people", { token: null }),
+  "credential-in-url": () => request("/people?api_key=1"),
+  "insufficient-scope": async () => request("/people", { token: await app.token("places:read") }),
+  "tls-required": () =>
+    answerOf(broken.request("/people", { headers: { "x-forwarded-proto": "http" } })),
+  "not-found": () => request("/people/no-such-id"),
+  "method-not-allowed": () => request("/people", { method: "PUT", headers: json, body: "{}" }),
+  "not-implemented": parser("FOO / HTTP/1.1\r\nHost: x\r\n\r\n"),
+  "not-acceptable": () => request("/people", { headers: { accept: "image/png" } }),
+  "expectation-failed": parser("GET / HTTP/1.1\r\nHost: x\r\nExpect: a miracle\r\n\r\n"),
+  "unsupported-media-type": () => request("/people", { method: "POST", body: "a" }),
+  "content-too-large": () =>
+    request("/people", { method: "POST", headers: json, body: `"${"a".repeat(2 ** 20)}"` }),
+  "uri-too-long": () => request(`/people/${"a".repeat(8192)}`),
+  "header-too-large": parser(`GET / HTTP/1.1\r\nHost: x\r\nA: ${"a".repeat(17_000)}\r\n\r\n`),
+  "invalid-parameter": () => request("/people?limit=0"),
+  "invalid-body": () => request("/people", { method: "POST", headers: json, body: "{" }),
+  "version-not-supported": parser("GET / HTTP/2.0\r\nHost: x\r\n\r\n"),
+  "internal-error": () => answerOf(broken.request("/people")),
+  unavailable: closedStore,
+  // Tests of the runtime wait for it.
+  timeout: undefined,
+  // Tests of the store fill a disk.
+  "storage-full": undefined,
+  // Nothing can be changed yet.
+  conflict: undefined,
+};
+
+async function closedStore(): Promise<Answer> {
+  const folder = await mkdtemp(join(tmpdir(), "restante-closed-"));
+  const embedded = await restante({ data: folder });
+  const authorization = `Bearer ${embedded.firstAdminToken}`;
+  await embedded.close();
+  await rm(folder, { recursive: true });
+  return answerOf(
+    embedded.fetch(new Request("http://localhost/people", { headers: { authorization } })),
+  );
+}
+
+describe("a problem", () => {
+  for (const [kind, provoke] of Object.entries(provocations) as [
+    ProblemKind,
+    () => Promise<Answer>,
+  ][]) {
+    if (provoke === undefined) continue;
+    it(`(212, 213, 214) is what a client gets: ${kind}`, async () => {
+      const answer = await provoke();
+      const base =
+        kind === "tls-required" || kind === "internal-error" ? "https://api.example.org/v1" : "";
+      const problem = assertProblem(answer, kind, base);
+      assert.match(problem.requestId, /^[0-9a-f]{8}-[0-9a-z]+$/);
+      assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+      const members = ["type", "title", "status", "detail", "instance", "requestId", "errors"];
+      for (const member of Object.keys(problem)) assert.ok(members.includes(member), member);
+    });
+  }
+
+  it("(212) says where it happened, by path alone", async () => {
+    const { instance } = assertProblem(await request("/people?limit=0"), "invalid-parameter");
+    assert.equal(instance, "/people");
+    const elsewhere = await answerOf(broken.request("/people/no/such"));
+    const problem = assertProblem(elsewhere, "not-found", "https://api.example.org/v1");
+    assert.equal(problem.instance, "https://api.example.org/v1/people/no/such");
+  });
+
+  it("(94, 135) names each fault of a query by parameter, all at once", async () => {
+    const answer = await request("/people?limit=0&page=-1&sort=name");
+    const { errors = [] } = assertProblem(answer, "invalid-parameter");
+    assert.deepEqual(
+      errors.map(({ parameter }) => parameter),
+      ["page", "limit", "sort"],
+    );
+    const strangers = await request("/people?limt=5&page=1&page=2");
+    assert.deepEqual(
+      assertProblem(strangers, "invalid-parameter").errors?.map(({ parameter }) => parameter),
+      ["limt", "page"],
+    );
+  });
+
+  it("(215) has a type that leads to a page about it", async () => {
+    const types = new Set<string>();
+    for (const { status, headers, body } of await walk(app)) {
+      if (status >= 400 && headers.get("content-type") && body) types.add(JSON.parse(body).type);
+    }
+    assert.ok(types.size >= 10);
+    for (const type of types) {
+      const page = await answerOf(app.request(type, { token: null }));
+      assert.equal(page.status, 200, type);
+      assert.equal(page.headers.get("content-type"), "text/html; charset=utf-8");
+    }
+  });
+
+  it("(215) of every kind has a page, with its title and status, and the index has them all", async () => {
+    const index = await (await app.request("/-/problems", { token: null })).text();
+    for (const kind of Object.keys(problemKinds) as ProblemKind[]) {
+      const { status, body } = await request(`/-/problems/${kind}`, { token: null });
+      assert.equal(status, 200, kind);
+      assert.ok(body.includes(`<h1>${problemKinds[kind].title}</h1>`), kind);
+      assert.ok(body.includes(`Status ${problemStatus[kind]}`), kind);
+      assert.ok(index.includes(`href="/-/problems/${kind}"`), kind);
+    }
+  });
+
+  it("(216) is also what the parser answers, where it lets us", async () => {
+    const heads = [
+      "GET / HTTP/1.1\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost : x\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n",
+      "nonsense\r\n\r\n",
+    ];
+    for (const head of heads) {
+      const answer = await raw(app.port, head);
+      assert.equal(answer.status, 400, head);
+      if (onBun) assert.equal(answer.body, "");
+      else assertProblem(answer, "malformed-request");
+    }
+  });
+});
+
+describe("a mistake of ours", () => {
+  it("(97, 214) is a 500 without stack, SQL or path, and its cause is in the log", async () => {
+    const answer = await answerOf(broken.request("/people"));
+    const { requestId } = assertProblem(answer, "internal-error", "https://api.example.org/v1");
+    const told = JSON.stringify([answer.body, ...answer.headers]);
+    for (const secret of [
+      data,
+      "resources_1",
+      "no such table",
+      "SQL",
+      "Error",
+      "src/",
+      ".ts",
+      "at ",
+    ]) {
+      assert.ok(!told.includes(secret), `${secret} in ${told}`);
+    }
+    const lines = log.lines().filter((line) => line.requestId === requestId);
+    const failure = lines.find(({ msg }) => msg === "failed") as { err?: { message?: string } };
+    assert.match(failure?.err?.message ?? "", /no such table/);
+    assert.ok(lines.some(({ status }) => status === 500));
+  });
+
+  it("(97) in a write is a 500 too, acknowledges nothing, and leaves the server alive", async () => {
+    const post = await answerOf(
+      broken.request("/people", { method: "POST", headers: json, body: "{}" }),
+    );
+    assertProblem(post, "internal-error", "https://api.example.org/v1");
+    assert.equal(post.headers.get("location"), null);
+    assert.equal((await broken.request("/-/health")).status, 200);
+    assert.equal((await broken.post("places", { name: "Turin" })).name, "Turin");
+  });
+});
+
+describe("an outage", () => {
+  it("(97, 220) says when to come back", async () => {
+    const { headers } = await closedStore();
+    assert.match(headers.get("retry-after") ?? "", /^\d+$/);
+  });
+
+  it("(214) is explained to the log and not to anyone who asks whether the server is ready", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "restante-closed-"));
+    const embedded = await restante({ data: folder });
+    await embedded.close();
+    const answer = await answerOf(embedded.fetch(new Request("http://localhost/-/ready")));
+    const { detail } = assertProblem(answer, "unavailable");
+    assert.ok(!detail.includes("closed"));
+    const health = await embedded.fetch(new Request("http://localhost/-/health"));
+    assert.equal(health.status, 200);
+    await rm(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,96 @@
+// The log: one line per request, with what helps an operator and nothing that helps a thief.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { newSecret } from "../../src/model/token.ts";
+import { send } from "../runtime/wire.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { answerOf } from "./expect.ts";
+import { captureLog } from "./log.ts";
+import { walk } from "./round.ts";
+
+const onBun = process.versions.bun !== undefined;
+
+const captured = captureLog();
+let app: TestApp;
+before(async () => {
+  app = await startApp({}, captured.log);
+});
+after(() => app.stop());
+
+const lineOf = (requestId: string | null | undefined) =>
+  captured.lines().find((line) => line.requestId === requestId);
+
+describe("the log", () => {
+  it("has a line for each request, found by the id in its answer", async () => {
+    const { headers } = await app.request("/people/ada?page=1");
+    const { level, time, requestId, method, path, token, ms, status, ...rest } =
+      lineOf(headers.get("x-request-id")) ?? {};
+    assert.deepEqual([method, path, status], ["GET", "/people/ada", 400]);
+    assert.ok(typeof token === "string" && typeof ms === "number" && ms >= 0);
+    assert.ok(level && time && requestId);
+    assert.deepEqual(rest, {});
+  });
+
+  it("has a line for what the parser refuses, where it lets us", async () => {
+    const { responses } = await send(app.port, "GET / HTTP/1.1\r\nHost : x\r\n\r\n");
+    const line = lineOf(responses[0]?.headers["x-request-id"]);
+    if (onBun) assert.equal(line, undefined);
+    else assert.equal(line?.status, 400);
+  });
+
+  it("(78) never has a token, a query or a body", async () => {
+    const strange = newSecret();
+    const made = await app.request("/-/tokens", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"name":"made","scopes":["admin"]}',
+    });
+    const { token } = (await made.json()) as { token: string };
+    const secrets = [app.admin, strange, token];
+    for (const secret of secrets) {
+      const targets = [
+        `/people?access_token=${secret}`,
+        `/people/?token=${secret}`,
+        `/people?${secret}`,
+        `/people/${secret}`,
+        `/${secret}/${secret}`,
+        `/-/tokens/${secret}`,
+        `/nowhere/at/all/${secret}`,
+      ];
+      for (const target of targets) {
+        for (const method of ["GET", "OPTIONS", "DELETE"]) {
+          await app.request(target, { method });
+          await app.request(target, { method, token: null });
+          await app.request(target, { method, token: strange });
+        }
+      }
+      const lines = [
+        `GET /people HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nAuthorization: Bearer ${secret}\r\n\r\n`,
+        `GET /people/%ff${secret} HTTP/1.1\r\nHost: x\r\n\r\n`,
+        `GET http://${secret}@localhost/people HTTP/1.1\r\nHost: ${secret}@x\r\n\r\n`,
+        `GET /people?q=hunter2 HTTP/1.1\r\nHost: x\r\nAuthorization : ${secret}\r\n\r\n`,
+      ];
+      for (const line of lines) await send(app.port, line);
+    }
+    await app.request("/people?password=hunter2");
+    await app.request("/people?q=hunter2&limit=hunter2");
+    await app.post("people", { card: "hunter2" });
+    await walk(app);
+    const text = captured.text();
+    assert.ok(captured.lines().length > 100);
+    for (const secret of [...secrets, "hunter2"]) assert.ok(!text.includes(secret), secret);
+  });
+
+  it("names every answer by an id of its own, whatever the client calls it", async () => {
+    const ids = new Set<string>();
+    const questions = Array.from({ length: 300 }, () =>
+      answerOf(app.request("/-/health", { headers: { "x-request-id": "mine" } })),
+    );
+    for (const { headers } of await Promise.all(questions))
+      ids.add(headers.get("x-request-id") ?? "");
+    for (const { headers } of await walk(app)) ids.add(headers.get("x-request-id") ?? "");
+    assert.ok(ids.size > 330, `${ids.size}`);
+    assert.ok(!ids.has("mine") && !ids.has(""));
+  });
+});

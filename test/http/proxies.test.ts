@@ -1,0 +1,137 @@
+// Behind a proxy: whose word is taken for who is calling, and over what.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { Proxies } from "../../src/http/proxies.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { answerOf, assertProblem, expectProblem } from "./expect.ts";
+import { captureLog } from "./log.ts";
+
+const base = "https://api.example.org/v1";
+const ours = ["127.0.0.1", "10.0.0.0/8", "2001:db8::/32"];
+const ofEvil = {
+  "x-forwarded-for": "203.0.113.9",
+  "x-forwarded-proto": "https",
+  "x-forwarded-host": "evil.example",
+  forwarded: "for=203.0.113.9;proto=https;host=evil.example",
+};
+
+describe("the client's address", () => {
+  const proxies = new Proxies(ours);
+  const hops = [
+    ["an untrusted peer is the client, whatever it says", "192.0.2.1", "203.0.113.9", "192.0.2.1"],
+    ["a trusted peer names it", "10.0.0.1", "203.0.113.9", "203.0.113.9"],
+    [
+      "the right-most hop that is not ours",
+      "10.0.0.1",
+      "6.6.6.6, 203.0.113.9, 10.9.9.9",
+      "203.0.113.9",
+    ],
+    ["what is left of it may be made up", "10.0.0.1", "10.0.0.3, 203.0.113.9", "203.0.113.9"],
+    ["all hops are ours: the first of them", "10.0.0.1", "10.0.0.3,10.0.0.2", "10.0.0.3"],
+    ["no hop", "10.0.0.1", null, "10.0.0.1"],
+    ["no address", "10.0.0.1", "unknown", "10.0.0.1"],
+    ["a break in the chain", "10.0.0.1", "203.0.113.9, _hidden, 10.0.0.2", "10.0.0.2"],
+    ["IPv6", "2001:db8::1", "2001:db9::7, 2001:db8::2", "2001:db9::7"],
+    ["IPv4 in IPv6", "::ffff:10.0.0.1", "203.0.113.9", "203.0.113.9"],
+    ["nonsense", "10.0.0.1", ",,;\u0000%%%", "10.0.0.1"],
+  ] as const;
+  for (const [what, peer, forwardedFor, client] of hops) {
+    it(`(240) ${what}`, () => assert.equal(proxies.clientAddress(peer, forwardedFor), client));
+  }
+});
+
+describe("with trusted proxies", () => {
+  const captured = captureLog();
+  let app: TestApp;
+  before(async () => {
+    app = await startApp({ baseUrl: base, trustProxy: ours }, captured.log);
+    await app.post("people", { name: "Ada" });
+  });
+  after(() => app.stop());
+
+  const clientOf = (requestId: string | null) =>
+    captured.lines().find((line) => line.requestId === requestId)?.client;
+
+  const directly = (peer: string, headers: Record<string, string> = {}, path = "/people") =>
+    app.direct(
+      new Request(`http://localhost${path}`, {
+        headers: { authorization: `Bearer ${app.admin}`, ...headers },
+      }),
+      peer,
+    );
+
+  it("(240) the log names the client that a trusted peer speaks for", async () => {
+    const { headers } = await app.request("/people", {
+      headers: { "x-forwarded-for": "1.1.1.1, 203.0.113.9" },
+    });
+    assert.equal(clientOf(headers.get("x-request-id")), "203.0.113.9");
+  });
+
+  it("(240) the log names an untrusted peer itself", async () => {
+    const { headers } = await directly("192.0.2.1", { "x-forwarded-for": "203.0.113.9" });
+    assert.equal(clientOf(headers.get("x-request-id")), "192.0.2.1");
+  });
+
+  it("(77) a request that reached the proxy in clear text is refused, whatever its token", async () => {
+    for (const proto of ["http", "HTTP", "http, https", "https,http"]) {
+      for (const token of [app.admin, "wrong", null]) {
+        const headers = { "x-forwarded-proto": proto };
+        const answer = await answerOf(app.request("/people", { token, headers }));
+        assertProblem(answer, "tls-required", base);
+        assert.equal(answer.headers.get("location"), null);
+        assert.equal(answer.headers.get("www-authenticate"), null);
+        assert.equal(answer.headers.get("strict-transport-security"), null);
+      }
+    }
+  });
+
+  it("(77) a request that came straight over the network is refused, whatever it says", async () => {
+    await expectProblem(directly("192.0.2.1"), "tls-required", base);
+    await expectProblem(directly("192.0.2.1", ofEvil), "tls-required", base);
+    await expectProblem(directly("2001:db9::1"), "tls-required", base);
+  });
+
+  it("(77, 238) a request over TLS, from this machine or from inside the program is served", async () => {
+    for (const headers of [{ "x-forwarded-proto": "https" }, {}] as Record<string, string>[]) {
+      const answer = await app.request("/people", { headers });
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers.get("strict-transport-security"), "max-age=31536000");
+    }
+    for (const peer of ["127.0.0.2", "::1", ""]) assert.equal((await directly(peer)).status, 200);
+  });
+
+  it("(77) what is open to everyone stays so: a load balancer asks in clear text", async () => {
+    assert.equal((await directly("192.0.2.1", {}, "/-/ready")).status, 200);
+  });
+
+  it("(83, 240) nobody's word changes the addresses in an answer", async () => {
+    for (const headers of [ofEvil, { ...ofEvil, host: "evil.example" }]) {
+      const answer = await answerOf(app.request("/people", { headers }));
+      assert.ok(answer.headers.get("link")?.includes(`<${base}/people?`));
+      assert.ok(!JSON.stringify([answer.body, ...answer.headers]).includes("evil"));
+    }
+  });
+
+  it("(240) malformed fields are ignored", async () => {
+    for (const value of ["", ";;;=", '"', "for=;proto=", "ä", "http:", "ftp"]) {
+      const headers = { forwarded: value, "x-forwarded-for": value, "x-forwarded-proto": value };
+      assert.equal((await directly("10.0.0.1", headers)).status, 200, value);
+    }
+  });
+});
+
+describe("without trusted proxies", () => {
+  it("(240) nobody is believed, and nobody is refused for it", async () => {
+    const captured = captureLog();
+    const app = await startApp({ baseUrl: base }, captured.log);
+    try {
+      const headers = { ...ofEvil, "x-forwarded-proto": "http" };
+      const answer = await answerOf(app.request("/-/tokens", { headers }));
+      assert.equal(answer.status, 200);
+      assert.ok(!captured.text().includes("203.0.113.9"));
+    } finally {
+      await app.stop();
+    }
+  });
+});
