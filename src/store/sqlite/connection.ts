@@ -88,7 +88,11 @@ export class Connection {
   }
 
   close(): void {
-    this.#database.close();
+    try {
+      this.rollback();
+    } finally {
+      this.#database.close();
+    }
   }
 
   #settle(access: keyof typeof pragmas): void {

@@ -26,13 +26,13 @@ export class Courier {
   /** No changes at all: shows whether writing works. */
   async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
     const reply = await this.#send(packChanges(changes));
-    if (reply.kind === "committed") {
+    if (reply.kind === "done") {
       this.#trouble = undefined;
       return unpackOutcomes(changes, reply.verdicts);
     }
-    const error = toError(reply);
-    this.#trouble = error.message;
-    throw error;
+    if (reply.kind !== "outage") throw new Error(`the writer failed: ${reply.message}`);
+    this.#trouble = reply.message;
+    throw new Outage(reply.reason, reply.message);
   }
 
   /** When all that was sent is answered. */
@@ -73,9 +73,4 @@ export class Courier {
     const outage = new Outage("unknown", this.#trouble);
     for (const errand of this.#errands.splice(0)) errand.reject(outage);
   }
-}
-
-function toError(reply: Exclude<Reply, { kind: "committed" }>): Error {
-  if (reply.kind === "outage") return new Outage(reply.reason, reply.message);
-  return new Error(`the writer failed: ${reply.kind === "bug" ? reply.message : reply.kind}`);
 }

@@ -24,13 +24,21 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const file = prepareFile(options.path);
   const courier = new Courier(file, writerScript);
   try {
-    // The writer makes the tables, and shows that writing works, before anyone reads.
-    await courier.commit([]);
+    await prove(courier);
     return new SqliteStore(courier, new Reader(new Connection(file.path, "read")));
   } catch (error) {
     await courier.close();
     const words = error instanceof Error ? error.message : String(error);
     throw new Error(`Cannot open ${file.path}: ${words}`, { cause: error });
+  }
+}
+
+/** Has the writer make the tables and show that it can write. On a full disk reading still works. */
+async function prove(courier: Courier): Promise<void> {
+  try {
+    await courier.commit([]);
+  } catch (error) {
+    if (!(error instanceof Outage && error.reason === "full")) throw error;
   }
 }
 

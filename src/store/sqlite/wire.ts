@@ -13,10 +13,9 @@ type Cells = readonly (string | number)[];
 export type Message = Cells | "close";
 
 export type Reply =
-  | { readonly kind: "committed"; readonly verdicts: Cells }
+  | { readonly kind: "done"; readonly verdicts: Cells }
   | { readonly kind: "outage"; readonly reason: Outage["reason"]; readonly message: string }
-  | { readonly kind: "bug"; readonly message: string }
-  | { readonly kind: "closed" };
+  | { readonly kind: "bug"; readonly message: string };
 
 /** An outcome less what the caller knows already. */
 export type Verdict = readonly [kind: Outcome["kind"], revision: number, createdAt: number];

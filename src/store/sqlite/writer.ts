@@ -6,7 +6,7 @@ import { BatchWriter } from "./batch.ts";
 import { Connection, storageTrouble } from "./connection.ts";
 import { type DatabaseFile, isStillThere } from "./file.ts";
 import { migrate } from "./schema.ts";
-import { type Message, packVerdicts, type Reply, unpackChanges } from "./wire.ts";
+import { type Message, packVerdicts, type Reply, unpackChanges, type Verdict } from "./wire.ts";
 
 const file = workerData as DatabaseFile;
 let connection: Connection | undefined;
@@ -16,17 +16,18 @@ parentPort?.on("message", (message: Message) => parentPort?.postMessage(answer(m
 
 function answer(message: Message): Reply {
   try {
-    if (message === "close") {
-      letGo();
-      return { kind: "closed" };
-    }
-    const verdicts = openBatches().commit(unpackChanges(message));
-    return { kind: "committed", verdicts: packVerdicts(verdicts) };
+    return { kind: "done", verdicts: packVerdicts(obey(message)) };
   } catch (error) {
     // After a failed write nothing that the connection holds in memory can be trusted.
     letGo();
     return explain(error);
   }
+}
+
+function obey(message: Message): readonly Verdict[] {
+  if (message !== "close") return openBatches().commit(unpackChanges(message));
+  letGo();
+  return [];
 }
 
 function openBatches(): BatchWriter {
@@ -45,11 +46,10 @@ function letGo(): void {
   connection = undefined;
   batches = undefined;
   try {
-    last?.rollback();
+    last?.close();
   } catch {
-    // Closing undoes it too; the error that led here is the one to tell.
+    // It is of no use any more; the error that led here is the one to tell.
   }
-  last?.close();
 }
 
 function explain(error: unknown): Reply {

@@ -1,0 +1,26 @@
+// Writes without end; says each id once it is acknowledged.
+
+import { writeSync } from "node:fs";
+import { grouped } from "../../../../src/store/grouped.ts";
+import { openSqlite } from "../../../../src/store/sqlite/sqlite.ts";
+
+const [path = "", prefix = "", limit = "Infinity"] = process.argv.slice(2);
+const store = grouped(await openSqlite({ path }));
+await store.commit([{ kind: "found", collection: "things", at: 1 }]);
+let count = 0;
+
+async function writeOn(): Promise<void> {
+  while (count < Number(limit)) {
+    const id = `${prefix}-${count++}`;
+    const fields = `{"of":"${id}"}`;
+    await store.commit([
+      { kind: "put", collection: "things", id, fields, at: count, expect: "nothing" },
+      { kind: "put", collection: "things", id: `gone-${id}`, fields, at: count, expect: "nothing" },
+      { kind: "remove", collection: "things", id: `gone-${id}`, at: count, expect: "anything" },
+    ]);
+    writeSync(1, `${id}\n`);
+  }
+}
+
+await Promise.all(Array.from({ length: 16 }, writeOn));
+await store.close();

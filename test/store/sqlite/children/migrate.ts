@@ -1,0 +1,18 @@
+// Takes the given number of migration steps; each makes a table and fills it in several strokes.
+
+import { Connection } from "../../../../src/store/sqlite/connection.ts";
+import { migrate, type Step } from "../../../../src/store/sqlite/schema.ts";
+
+const [file = "", count = "0"] = process.argv.slice(2);
+
+const makeTable =
+  (number: number): Step =>
+  (connection) => {
+    connection.run(`CREATE TABLE step_${number} (row INTEGER)`);
+    for (let row = 0; row < 20; row++) connection.run(`INSERT INTO step_${number} VALUES (${row})`);
+  };
+
+migrate(
+  new Connection(file, "write"),
+  Array.from({ length: Number(count) }, (_, index) => makeTable(index + 1)),
+);

@@ -1,0 +1,50 @@
+// Directories for the tests of the SQLite engine, and children that work on the same data.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+/** A directory of its own for the test, removed afterwards. */
+export async function inDirectory(test: (path: string) => Promise<void>): Promise<void> {
+  const path = await mkdtemp(join(tmpdir(), "restante-"));
+  try {
+    await test(path);
+  } finally {
+    await rm(path, { recursive: true });
+  }
+}
+
+export interface Child {
+  /** The lines it wrote so far, whole ones only. */
+  readonly lines: readonly string[];
+  onLine(listener: (line: string) => void): void;
+  kill(): void;
+  /** When it is gone and all it wrote has arrived; its exit code, or none when killed. */
+  readonly gone: Promise<number | null>;
+}
+
+/** Runs a script of `children/` in a process of its own, on the same runtime. */
+export function startChild(script: string, ...options: readonly string[]): Child {
+  const file = new URL(`./children/${script}.ts`, import.meta.url).pathname;
+  const child = spawn(process.execPath, [file, ...options], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, NODE_NO_WARNINGS: "1" },
+  });
+  const lines: string[] = [];
+  const reader = createInterface({ input: child.stdout });
+  reader.on("line", (line) => lines.push(line));
+  const closed = once(reader, "close");
+  const gone = once(child, "exit").then(async ([code]) => {
+    await closed;
+    return code as number | null;
+  });
+  return {
+    lines,
+    onLine: (listener) => reader.on("line", listener),
+    kill: () => child.kill("SIGKILL"),
+    gone,
+  };
+}

@@ -1,0 +1,124 @@
+// Opening: what is made, with which rights and settings, and words for a person when it fails.
+
+import assert from "node:assert/strict";
+import { chmod, mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, it } from "node:test";
+import { Connection } from "../../../src/store/sqlite/connection.ts";
+import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
+import { inDirectory, startChild } from "./house.ts";
+
+const rights = async (path: string): Promise<string> =>
+  ((await stat(path)).mode & 0o777).toString(8);
+
+describe("opening a database", () => {
+  it("makes the directory and the file for the owner only, whatever the path is called", () =>
+    inDirectory(async (path) => {
+      const data = join(path, "a b", "c?d#e%20f é");
+      const store = await openSqlite({ path: data });
+      await store.commit([{ kind: "found", collection: "things", at: 1 }]);
+      assert.equal(await rights(join(path, "a b")), "700");
+      assert.equal(await rights(data), "700");
+      for (const name of await readdir(data)) assert.equal(await rights(join(data, name)), "600");
+      await store.close();
+      // The log is folded into the file, so that a copy of it is whole.
+      assert.deepEqual(await readdir(data), ["restante.db"]);
+    }));
+
+  it("sets what durability rests on", () =>
+    inDirectory(async (path) => {
+      await (await openSqlite({ path })).close();
+      const settings = (access: "read" | "write", names: readonly string[]) => {
+        const connection = new Connection(join(path, "restante.db"), access);
+        const values = names.map((name) => connection.query(`PRAGMA ${name}`).one()?.[0]);
+        connection.close();
+        return values;
+      };
+      const names = ["journal_mode", "synchronous", "busy_timeout", "wal_autocheckpoint"];
+      assert.deepEqual(settings("write", names), ["wal", 2, 5_000, 4_096]);
+      assert.deepEqual(settings("read", [...names, "query_only"]), ["wal", 2, 5_000, 0, 1]);
+    }));
+
+  it("a reader cannot write", () =>
+    inDirectory(async (path) => {
+      await (await openSqlite({ path })).close();
+      const reader = new Connection(join(path, "restante.db"), "read");
+      assert.throws(() => reader.run("DELETE FROM tokens"), /readonly/);
+      reader.close();
+    }));
+
+  it("may be done by several processes at once, also the first time", () =>
+    inDirectory(async (path) => {
+      const children = ["a", "b", "c", "d"].map((name) => startChild("load", path, name, "10"));
+      assert.deepEqual(await Promise.all(children.map(({ gone }) => gone)), [0, 0, 0, 0]);
+      const store = await openSqlite({ path });
+      assert.equal((await store.collection("things"))?.total, 40);
+      await store.close();
+    }));
+
+  it("a directory that may not be written is named", () =>
+    inDirectory(async (path) => {
+      await chmod(path, 0o555);
+      const child = startChild("open-as-nobody", join(path, "data"));
+      await child.gone;
+      assert.match(child.lines.join(), /Cannot make .*data.*: permission denied/);
+      await chmod(path, 0o755);
+      assert.deepEqual(await readdir(path), []);
+    }));
+
+  it("a file that may not be written is named", () =>
+    inDirectory(async (path) => {
+      await (await openSqlite({ path })).close();
+      await chmod(path, 0o777);
+      await chmod(join(path, "restante.db"), 0o444);
+      const child = startChild("open-as-nobody", path);
+      await child.gone;
+      assert.match(child.lines.join(), /Cannot open .*restante\.db: the database is read-only/);
+    }));
+
+  it("a path through a file is named", () =>
+    inDirectory(async (path) => {
+      await writeFile(join(path, "file"), "");
+      await assert.rejects(openSqlite({ path: join(path, "file", "data") }), /not a directory/);
+      await assert.rejects(openSqlite({ path: join(path, "file") }), /a file stands/);
+    }));
+
+  it("a file that is no database is named, and left as it is", () =>
+    inDirectory(async (path) => {
+      await writeFile(join(path, "restante.db"), "no database ".repeat(1_000));
+      await assert.rejects(openSqlite({ path }), /Cannot open .*not a SQLite database/);
+      assert.equal((await stat(join(path, "restante.db"))).size, 12_000);
+    }));
+
+  it("a damaged database is named", () =>
+    inDirectory(async (path) => {
+      await (await openSqlite({ path })).close();
+      const file = join(path, "restante.db");
+      const { size } = await stat(file);
+      const header = new Uint8Array(size).fill(0xff);
+      const database = new DatabaseSync(file);
+      const page = Number(database.prepare("PRAGMA page_size").get()?.page_size);
+      database.close();
+      const { readFile } = await import("node:fs/promises");
+      header.set((await readFile(file)).subarray(0, 100));
+      await writeFile(file, header);
+      assert.ok(size > page);
+      await assert.rejects(openSqlite({ path }), /Cannot open .*damaged/);
+    }));
+
+  it("a database of a newer version is named", () =>
+    inDirectory(async (path) => {
+      await (await openSqlite({ path })).close();
+      const database = new DatabaseSync(join(path, "restante.db"));
+      database.exec("PRAGMA user_version = 99");
+      database.close();
+      await assert.rejects(openSqlite({ path }), /Cannot open .*newer Restante/);
+    }));
+
+  it("a directory where the file should be is named", () =>
+    inDirectory(async (path) => {
+      await mkdir(join(path, "restante.db"));
+      await assert.rejects(openSqlite({ path }), /Cannot open .*restante\.db/);
+    }));
+});
