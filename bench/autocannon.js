@@ -1,20 +1,22 @@
-// Loads with autocannon where there is no wrk. Arguments: the folder it is installed in, the job as JSON.
+// Loads with autocannon where there is no wrk. Arguments: the folder it is installed in, a job's file.
 
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-const [home, text] = process.argv.slice(2);
+const [home, file] = process.argv.slice(2);
 const autocannon = createRequire(join(home, "package.json"))("autocannon");
 const { origin, connections, seconds, timeoutSeconds, method, headers, body, paths, status } =
-  JSON.parse(text);
+  JSON.parse(readFileSync(file, "utf8"));
 
-const requests = paths.map((path) => ({ method, path, headers, ...(body ? { body } : {}) }));
+const request = { method, headers, path: paths[0], ...(body === "" ? {} : { body }) };
+const atRandom = (one) => ({ ...one, path: paths[Math.floor(Math.random() * paths.length)] });
 const result = await autocannon({
   url: origin,
   connections,
   duration: seconds,
   timeout: timeoutSeconds,
-  requests,
+  requests: [paths.length === 1 ? request : { ...request, setupRequest: atRandom }],
 });
 
 const completed = result.requests.total;

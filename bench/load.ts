@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { install, titleOf } from "./install.ts";
-import { node, root, run } from "./processes.ts";
+import { type Command, node, root, run } from "./processes.ts";
 
 export const connections = 64;
 /** Slow peers must be able to finish: a cut request would be a fault, not a figure. */
@@ -30,6 +30,7 @@ export interface Load {
 }
 
 export interface Loader {
+  /** With its version. */
   readonly name: string;
   load(origin: string, ask: Ask, seconds: number): Promise<Load>;
 }
@@ -44,29 +45,33 @@ export async function chooseLoader(wished: string | undefined): Promise<Loader> 
 }
 
 /** One thread for the loader, so that a server on two cores has one to itself. */
-async function loadWithWrk(wrk: string, origin: string, ask: Ask, seconds: number): Promise<Load> {
+function loadWithWrk(wrk: string, origin: string, ask: Ask, seconds: number): Promise<Load> {
+  return withFile(`${ask.paths.join("\n")}\n`, (paths) => {
+    const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", `${timeoutSeconds}s`];
+    for (const [name, value] of Object.entries(ask.headers)) args.push("-H", `${name}: ${value}`);
+    args.push("-s", join(root, "bench", "wrk.lua"), origin, "--", ask.method, ask.body, paths);
+    return tallied({ command: wrk, args }, seconds);
+  });
+}
+
+function loadWithAutocannon(home: string, origin: string, ask: Ask, seconds: number) {
+  const job = { origin, connections, seconds, timeoutSeconds, ...ask };
+  return withFile(JSON.stringify(job), (file) => {
+    const args = [join(root, "bench", "autocannon.js"), home, file];
+    return tallied({ command: node, args }, seconds);
+  });
+}
+
+/** Ten thousand paths are too long for a command line. */
+async function withFile<T>(content: string, work: (path: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "restante-bench-"));
-  const paths = join(folder, "paths");
-  await writeFile(paths, `${ask.paths.join("\n")}\n`);
-  const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", `${timeoutSeconds}s`];
-  for (const [name, value] of Object.entries(ask.headers)) args.push("-H", `${name}: ${value}`);
-  args.push("-s", join(root, "bench", "wrk.lua"), origin, "--", ask.method, ask.body, paths);
   try {
-    return readTally(await run({ command: wrk, args }, seconds + timeoutSeconds + 10));
+    const path = join(folder, "job");
+    await writeFile(path, content);
+    return await work(path);
   } finally {
     await rm(folder, { recursive: true });
   }
-}
-
-async function loadWithAutocannon(
-  home: string,
-  origin: string,
-  ask: Ask,
-  seconds: number,
-): Promise<Load> {
-  const job = JSON.stringify({ origin, connections, seconds, timeoutSeconds, ...ask });
-  const args = [join(root, "bench", "autocannon.js"), home, job];
-  return readTally(await run({ command: node, args }, seconds + timeoutSeconds + 10));
 }
 
 interface Tally {
@@ -80,10 +85,12 @@ interface Tally {
 }
 
 /** Both loaders end with one line of JSON. */
-function readTally(output: string): Load {
+async function tallied(command: Command, seconds: number): Promise<Load> {
+  const output = await run(command, seconds + timeoutSeconds + 10);
   const tally = JSON.parse(output.trim().split("\n").at(-1) ?? "") as Tally;
-  const { completed, seconds, p50Ms, p99Ms } = tally;
-  return { completed, requestsPerSecond: completed / seconds, p50Ms, p99Ms, fault: faultOf(tally) };
+  const { completed, p50Ms, p99Ms } = tally;
+  const requestsPerSecond = completed / tally.seconds;
+  return { completed, requestsPerSecond, p50Ms, p99Ms, fault: faultOf(tally) };
 }
 
 function faultOf(tally: Tally): string | undefined {

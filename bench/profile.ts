@@ -23,6 +23,7 @@ interface ProfileNode {
     readonly url: string;
     readonly lineNumber: number;
   };
+  readonly children?: readonly number[];
 }
 
 const shown = 30;
@@ -57,7 +58,7 @@ export async function profile(
 
 /** The functions in which the samples fell, most first. */
 function topSelfTimes({ nodes, samples, timeDeltas }: CpuProfile): string {
-  const names = new Map(nodes.map((node) => [node.id, nameOf(node)]));
+  const names = namesOf(nodes);
   const selfTimes = new Map<string, number>();
   let total = 0;
   samples.forEach((id, index) => {
@@ -73,8 +74,20 @@ function topSelfTimes({ nodes, samples, timeDeltas }: CpuProfile): string {
     .join("");
 }
 
+/** A built-in function has no place of its own and common names, so it is named with its caller. */
+function namesOf(nodes: readonly ProfileNode[]): ReadonlyMap<number, string> {
+  const callers = new Map<number, ProfileNode>();
+  for (const node of nodes) for (const child of node.children ?? []) callers.set(child, node);
+  return new Map(
+    nodes.map((node) => {
+      const caller = callers.get(node.id);
+      const isBuiltIn = node.callFrame.url === "" && caller !== undefined;
+      return [node.id, isBuiltIn ? `${nameOf(node)} ← ${nameOf(caller)}` : nameOf(node)];
+    }),
+  );
+}
+
 function nameOf({ callFrame: { functionName, url, lineNumber } }: ProfileNode): string {
-  const place =
-    url === "" ? "" : `  ${url.replace("file://", "").replace(`${root}/`, "")}:${lineNumber + 1}`;
-  return `${functionName || "(anonymous)"}${place}`;
+  const file = url.replace("file://", "").replace(`${root}/`, "");
+  return `${functionName || "(anonymous)"}${file === "" ? "" : ` ${file}:${lineNumber + 1}`}`;
 }

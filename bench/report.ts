@@ -146,8 +146,12 @@ function machineList({ machine }: Results): string {
 const fsyncWords = ({ fsyncMedianMs, fsync99Ms }: Machine): string =>
   `median ${milliseconds(fsyncMedianMs)} ms, p99 ${milliseconds(fsync99Ms)} ms`;
 
-const method = ({ pace }: Results): string =>
+const slowLoader =
+  "- **autocannon is slower than the fast servers here**, so their figures are its own and the ratios come out too small or too even. Install wrk for figures that count.";
+
+const method = ({ pace, machine }: Results): string =>
   [
+    ...(machine.versions.loader?.startsWith("autocannon") ? [slowLoader] : []),
     `- ${connections} keep-alive connections from one loader thread on the same machine. Each figure is the median of ${pace.rounds} rounds of ${pace.seconds} s; in a round every server is loaded in turn, the bare one first and last. Ratios to it are taken within the round.`,
     "- The bare server is `Bun.serve` with a handler that returns a constant: it reads neither URL, header nor body. It gets Restante's requests and sends bodies of the same size.",
     "- Restante is one process with default settings: every request carries a bearer token that is checked, every request is logged (to /dev/null), a 201 is sent after the disk has confirmed the write.",
