@@ -1,0 +1,118 @@
+// The reference pages: nothing that exists is missing from them, and nothing in them does not exist.
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { configFile, type Setting, settings } from "../src/config.ts";
+import { problemStatus } from "../src/http/problem.ts";
+import { routes } from "../src/http/routes.ts";
+import { pageLimits } from "../src/model/page.ts";
+import { type ProblemKind, problemKinds } from "../src/model/problem.ts";
+
+const folder = new URL("../docs/reference/", import.meta.url);
+const read = (name: string) => readFile(new URL(name, folder), "utf8");
+
+/** The cells of every row of the page's tables, without the marks of code. */
+const rowsOf = (page: string) =>
+  page
+    .split("\n")
+    .filter((line) => line.startsWith("| "))
+    .map((line) => line.slice(1, -1).split("|"))
+    .map((cells) => cells.map((cell) => cell.trim().replaceAll("`", "")));
+
+describe("docs/reference/configuration.md", async () => {
+  const rows = rowsOf(await read("configuration.md"));
+  const documented = new Map(rows.map(([, variable = "", ...rest]) => [variable, rest]));
+
+  for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
+    it(`documents ${name}: flag, variable, file key and default`, () => {
+      const row = rows.find(([, variable]) => variable === setting.variable);
+      assert.ok(row !== undefined, `${setting.variable} is not documented`);
+      const [flag, , key, fallback, meaning = ""] = row;
+      assert.equal(flag, setting.flag ?? "none");
+      assert.equal(key, name);
+      assert.equal(fallback, setting.fallback || "none");
+      assert.ok(meaning.length > 10);
+    });
+  }
+
+  it("documents no setting that does not exist", () => {
+    const existing = Object.values<Setting<unknown>>(settings).map(({ variable }) => variable);
+    const known = new Set<string>([...existing, configFile.variable]);
+    for (const variable of documented.keys()) {
+      assert.ok(!variable.startsWith("RESTANTE_") || known.has(variable), variable);
+    }
+    assert.ok(documented.has(configFile.variable));
+  });
+});
+
+describe("docs/reference/problems.md", async () => {
+  const sections = (await read("problems.md")).split("\n## ").slice(1);
+  const documented = new Map(
+    sections.map((section) => [section.split("\n", 1)[0] ?? "", section.split("\n")]),
+  );
+
+  it("has a section for each kind of problem, and for no other", () => {
+    assert.deepEqual([...documented.keys()].sort(), Object.keys(problemKinds).sort());
+  });
+
+  for (const kind of Object.keys(problemKinds) as ProblemKind[]) {
+    it(`says of ${kind} what its page says`, () => {
+      const lines = documented.get(kind) ?? [];
+      assert.equal(lines[2], `**${problemStatus[kind]}** ${problemKinds[kind].title}`);
+      assert.equal(lines[4], problemKinds[kind].about);
+    });
+  }
+});
+
+describe("docs/reference/http.md", async () => {
+  const page = await read("http.md");
+  const rows = rowsOf(page);
+
+  it("documents each route and method, and who may pass it; and no other", () => {
+    const existing = Object.entries(routes).flatMap(([route, doors]) =>
+      Object.entries(doors).map(([method, { who }]) => {
+        const needed = who === "anyone" || who === "admin" ? who : `scope ${who}`;
+        return `${method} ${route} ${needed}`;
+      }),
+    );
+    const documented = rows
+      .filter(([address = ""]) => address.startsWith("/"))
+      .map(([address, method, who]) => `${method} ${address} ${who}`);
+    assert.deepEqual(documented.sort(), existing.sort());
+  });
+
+  it("has the real bounds of a page", () => {
+    const limit = rows.find(([name]) => name === "limit");
+    assert.deepEqual(limit, [
+      "limit",
+      `a whole number from 1 to ${pageLimits.maxLimit}`,
+      `${pageLimits.defaultLimit}`,
+    ]);
+  });
+});
+
+describe("links between the reference pages", async () => {
+  /** As forges make an anchor of a heading. */
+  const anchorOf = (heading: string) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, "")
+      .replaceAll(" ", "-");
+
+  for (const name of await readdir(folder)) {
+    it(`of ${name} lead to a page and a heading that exist`, async () => {
+      const page = await read(name);
+      for (const [, file = "", anchor] of page.matchAll(/\]\(([\w./-]*)(?:#([\w-]+))?\)/g)) {
+        const target = new URL(file === "" ? name : file, folder);
+        assert.ok(existsSync(fileURLToPath(target)), `${name} → ${file}`);
+        if (anchor === undefined) continue;
+        const headings = [...(await readFile(target, "utf8")).matchAll(/^#+ (.*)$/gm)];
+        const anchors = headings.map(([, heading = ""]) => anchorOf(heading));
+        assert.ok(anchors.includes(anchor), `${name} → ${file}#${anchor}`);
+      }
+    });
+  }
+});
