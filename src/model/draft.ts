@@ -1,0 +1,51 @@
+// An incoming representation, not yet accepted.
+
+import { type Member, type ScannedObject, scanObject } from "./json.ts";
+import type { Fault } from "./problem.ts";
+import { serverMembers } from "./resource.ts";
+import { decodeUtf8 } from "./utf8.ts";
+
+export interface Draft {
+  /** The client's own text, compact, without the members that only the server sets. */
+  readonly fields: string;
+  /** The client's `id`: null when it is not a string, undefined when none was sent. */
+  readonly id: string | null | undefined;
+}
+
+/** A draft, or every fault of the body at once. */
+export function readDraft(bytes: Uint8Array): Draft | readonly Fault[] {
+  const text = decodeUtf8(bytes);
+  if (typeof text !== "string") return [text];
+  const scanned = scanObject(text);
+  return "members" in scanned ? { fields: fieldsOf(scanned), id: idOf(scanned) } : scanned;
+}
+
+function fieldsOf(scanned: ScannedObject): string {
+  const { text, members, gaps } = scanned;
+  const kept = members.filter(({ name }) => !serverMembers.has(name));
+  const isReady = gaps.length === 0 && kept.length === members.length;
+  return isReady ? text : `{${compact(scanned, kept).join(",")}}`;
+}
+
+/** The text of each member without the insignificant whitespace. */
+function compact({ text, gaps }: ScannedObject, members: readonly Member[]): readonly string[] {
+  const boundary = (index: number): number => gaps[index] ?? text.length;
+  let gap = 0;
+  return members.map(({ start, end }) => {
+    while (boundary(gap) < start) gap += 2;
+    let piece = "";
+    let from = start;
+    for (; boundary(gap) < end; gap += 2) {
+      piece += text.slice(from, boundary(gap));
+      from = boundary(gap + 1);
+    }
+    return piece + text.slice(from, end);
+  });
+}
+
+function idOf({ text, members }: ScannedObject): Draft["id"] {
+  const member = members.find(({ name }) => name === "id");
+  if (member === undefined) return undefined;
+  const value: unknown = JSON.parse(text.slice(member.valueStart, member.end));
+  return typeof value === "string" ? value : null;
+}

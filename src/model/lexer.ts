@@ -1,0 +1,123 @@
+// The smallest parts of a JSON text (RFC 8259): where each one ends, and what to know of it.
+
+import {
+  code,
+  codeAt,
+  hexAt,
+  isDigit,
+  isPair,
+  isSpace,
+  isSurrogate,
+  lowerCase,
+} from "./character.ts";
+
+/** Where something ends that is not what it should be. */
+export const stop = -1;
+
+/** Every reader takes where its part starts and returns where it ends, or `stop`. */
+export class Lexer {
+  readonly text: string;
+  /** Where each run of whitespace starts and ends, in turn. */
+  readonly gaps: number[] = [];
+  /** Where the text stops being JSON, and why. */
+  broken: { readonly at: number; readonly expected: string } | undefined;
+  /** Whether the string read last holds an escape. */
+  hasEscape = false;
+  /** Whether the string read last holds half of a surrogate pair, raw or escaped. */
+  hasLoneSurrogate = false;
+  /** Whether the number read last has an exponent. */
+  hasExponent = false;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  break(at: number, expected: string): typeof stop {
+    this.broken = { at, expected };
+    return stop;
+  }
+
+  gap(start: number): number {
+    const { text } = this;
+    if (codeAt(text, start) > code.space) return start;
+    let end = start;
+    while (isSpace(codeAt(text, end))) end++;
+    if (end > start) this.gaps.push(start, end);
+    return end;
+  }
+
+  word(start: number, word: "true" | "false" | "null"): number {
+    const isThere = this.text.startsWith(word, start);
+    return isThere ? start + word.length : this.break(start, "expected a value");
+  }
+
+  string(start: number): number {
+    const { text } = this;
+    this.hasEscape = false;
+    this.hasLoneSurrogate = false;
+    let at = start + 1;
+    while (at < text.length) {
+      const unit = text.charCodeAt(at);
+      if (unit === code.quote) return at + 1;
+      if (unit === code.backslash) {
+        at = this.escape(at);
+        if (at === stop) return stop;
+      } else if (unit < code.space) {
+        return this.break(at, "a control character in a string must be escaped");
+      } else if (isSurrogate(unit)) {
+        at += this.pair(unit, codeAt(text, at + 1)) ? 2 : 1;
+      } else {
+        at++;
+      }
+    }
+    return this.break(at, "expected a closing quote");
+  }
+
+  private escape(start: number): number {
+    const { text } = this;
+    this.hasEscape = true;
+    const letter = text.charAt(start + 1);
+    if (letter !== "u") {
+      const isKnown = letter !== "" && '"\\/bfnrt'.includes(letter);
+      return isKnown ? start + 2 : this.break(start, "there is no such escape");
+    }
+    const unit = hexAt(text, start + 2);
+    if (unit < 0) return this.break(start, "expected four hexadecimal digits after \\u");
+    if (!isSurrogate(unit)) return start + 6;
+    const next = text.startsWith("\\u", start + 6) ? hexAt(text, start + 8) : -1;
+    return start + (this.pair(unit, next) ? 12 : 6);
+  }
+
+  /** A raw half beside an escaped one makes no pair: its bytes alone are not UTF-8. */
+  private pair(first: number, second: number): boolean {
+    if (isPair(first, second)) return true;
+    this.hasLoneSurrogate = true;
+    return false;
+  }
+
+  number(start: number): number {
+    const { text } = this;
+    this.hasExponent = false;
+    const whole = codeAt(text, start) === code.minus ? start + 1 : start;
+    if (whole === start && !isDigit(codeAt(text, start)))
+      return this.break(start, "expected a value");
+    let end = this.digits(whole);
+    if (codeAt(text, whole) === code.zero && end > whole + 1)
+      return this.break(whole, "a number must not have a leading zero");
+    if (end !== stop && codeAt(text, end) === code.point) end = this.digits(end + 1);
+    if (end !== stop && lowerCase(codeAt(text, end)) === code.e) end = this.exponent(end + 1);
+    return end;
+  }
+
+  private exponent(start: number): number {
+    this.hasExponent = true;
+    const sign = codeAt(this.text, start);
+    return this.digits(sign === code.plus || sign === code.minus ? start + 1 : start);
+  }
+
+  private digits(start: number): number {
+    let end = start;
+    while (isDigit(codeAt(this.text, end))) end++;
+    return end > start ? end : this.break(start, "expected a digit");
+  }
+}
