@@ -6,7 +6,7 @@ import { dial, send, type WireResponse } from "../runtime/wire.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { type Answer, answerOf, assertProblem, expectProblem } from "./expect.ts";
 
-const limitBytes = 4096;
+const limitBytes = 16_384;
 const json = { "content-type": "application/json" };
 
 let app: TestApp;
@@ -145,7 +145,7 @@ describe("what is kept", () => {
     ["the largest safe integers", '{"a":9007199254740991,"b":-9007199254740991}', ""],
     ["escapes", String.raw`{"a":"\u0041\/\"\\\b\f\n\r\t","\u0062":"é\u00e9"}`, ""],
     ["(111) NUL", String.raw`{"a":"x\u0000y"}`, ""],
-    ["surrogate pairs, escaped and plain", String.raw`{"a":"😀\ud83d\ude00"}`, ""],
+    ["surrogate pairs, escaped and plain", '{"a":"😀\\ud83d\\ude00"}', ""],
     ["the order of members, integer-like ones too", '{"b":1,"2":2,"a":3,"1":4,"":5}', ""],
     ["(110) constructor and prototype as plain data", '{"constructor":{"prototype":1}}', ""],
     ["nesting and empty containers", '{"a":[{},[],[[null,true,false]]],"b":{"c":{}}}', ""],
@@ -191,7 +191,7 @@ describe("a faulty body is 400 and leaves nothing", () => {
     ["{a:1}", 1, 2],
     ['{"a":NaN}', 1, 6],
     ['{"a":-Infinity}', 1, 7],
-    ['{"a":01}', 1, 7],
+    ['{"a":01}', 1, 6],
     ['{"a":.5}', 1, 6],
     ['{"a":1.}', 1, 8],
     ['{"a":+1}', 1, 6],
@@ -214,6 +214,8 @@ describe("a faulty body is 400 and leaves nothing", () => {
   }
 
   const deep = (levels: number) => `${'{"a":'.repeat(levels - 1)}{}${"}".repeat(levels - 1)}`;
+  const members = (count: number) =>
+    Array.from({ length: count }, (_, index) => `"${index}":0`).join(",");
   const rules: readonly (readonly [title: string, body: Body, ...pointers: string[]])[] = [
     ["(104) a duplicate member", '{"a":1,"b":2,"a":1}', "/a"],
     ["(104) a duplicate behind an escape", String.raw`{"a":1,"\u0061":2}`, "/a"],
@@ -228,6 +230,8 @@ describe("a faulty body is 400 and leaves nothing", () => {
     ["(110) __proto__", '{"a":{"__proto__":{"admin":true}}}', "/a/__proto__"],
     ["(110) __proto__ behind an escape", String.raw`{"\u005f_proto__":1}`, "/__proto__"],
     ["(95) an id", '{"id":"mine","a":1}', "/id"],
+    ["(95) an id that is none", '{"id":null}', "/id"],
+    ["more members than anyone needs", `{${members(1001)}}`, ""],
     ["(113) an array", "[]", ""],
     ["(113) a string", '"text"', ""],
     ["(113) a number", "1", ""],
@@ -246,7 +250,6 @@ describe("a faulty body is 400 and leaves nothing", () => {
       "/d",
       "/e/0",
     ],
-    ["(94, 95) an id beside another fault", '{"id":"mine","a":1e400}', "/a", "/id"],
   ];
   for (const [title, body, ...pointers] of rules) {
     it(title, async () => {
