@@ -78,6 +78,8 @@ export interface Wire {
   /** Whether the server has closed the connection. */
   readonly closed: boolean;
   hangUp(): void;
+  /** Hangs up with RST instead of FIN. */
+  reset(): void;
 }
 
 export async function dial(port: number, options: { head?: boolean } = {}): Promise<Wire> {
@@ -152,6 +154,9 @@ function converse(socket: Socket, head: boolean): Wire {
     },
     hangUp: () => {
       socket.destroy();
+    },
+    reset: () => {
+      socket.resetAndDestroy();
     },
   };
 }

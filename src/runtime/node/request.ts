@@ -1,7 +1,8 @@
-// Why a request is refused before the application sees it: what node:http's parser lets through or says badly.
+// What the parser of node:http lets pass and HTTP does not: version, codings, sizes, target and Host.
 
 import type { IncomingMessage } from "node:http";
 
+/** Why a request is refused before the application sees it. */
 export interface Refusal {
   readonly status: number;
   readonly detail: string;
@@ -30,7 +31,7 @@ function findVersionFault({ httpVersionMajor }: IncomingMessage): Refusal | unde
   return httpVersionMajor === 1 ? undefined : versionNotSupported;
 }
 
-const versionNotSupported: Refusal = {
+export const versionNotSupported: Refusal = {
   status: 505,
   detail: "Only HTTP/1.1 and HTTP/1.0 are spoken here.",
 };
@@ -40,10 +41,12 @@ function findCodingFault(incoming: IncomingMessage): Refusal | undefined {
   if (coding === undefined) return undefined;
   if (incoming.httpVersionMinor === 0)
     return { status: 400, detail: "HTTP/1.0 has no Transfer-Encoding (RFC 9112 §6.1)." };
-  if (/^chunked$/i.test(coding)) return undefined;
-  return /^(?!.*\bchunked\b.*,).*,\s*chunked$/i.test(coding)
-    ? { status: 501, detail: "The only transfer coding understood is `chunked`." }
-    : { status: 400, detail: "The last transfer coding must be `chunked`, once (RFC 9112 §6.1)." };
+  const codings = coding.split(",").map((name) => name.trim().toLowerCase());
+  if (codings.indexOf("chunked") !== codings.length - 1)
+    return { status: 400, detail: "`chunked` must be the last transfer coding (RFC 9112 §6.3)." };
+  return codings.length === 1
+    ? undefined
+    : { status: 501, detail: "The only transfer coding understood is `chunked`." };
 }
 
 function findSizeFault(
@@ -69,7 +72,7 @@ function findSizeFault(
     : undefined;
 }
 
-const targetTooLong: Refusal = { status: 414, detail: "The request target is too long." };
+export const targetTooLong: Refusal = { status: 414, detail: "The request target is too long." };
 
 function findTargetFault(incoming: IncomingMessage): Refusal | undefined {
   const { url: target = "", method } = incoming;
@@ -126,65 +129,4 @@ function isHost(name: string | undefined): boolean {
 function isAuthority(text: string): boolean {
   const match = authorityForm.exec(text);
   return match !== null && Number(match[1] ?? 0) <= 65_535;
-}
-
-/** What node:http hands to `clientError`: an error of its parser (llhttp), of its clocks or of the socket. */
-export interface ParserError extends Error {
-  readonly code?: string;
-  readonly reason?: string;
-  readonly bytesParsed?: number;
-  readonly rawPacket?: Buffer;
-}
-
-/** What to say to a parser error; undefined when the socket itself broke and nobody is listening. */
-export function explain(error: ParserError): Refusal | undefined {
-  switch (error.code) {
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return { status: 408, detail: "The request did not arrive in time." };
-    case "HPE_HEADER_OVERFLOW":
-      return overranRequestLine(error)
-        ? targetTooLong
-        : { status: 431, detail: "The header section is too large." };
-    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
-      return { status: 413, detail: "The chunk extensions are too large." };
-    case "HPE_INVALID_METHOD":
-      return /^[!#$%&'*+.^_`|~\w-]+ \S+ HTTP\/\d/.test(failedLine(error))
-        ? { status: 501, detail: "This server does not know the method at any address." }
-        : { status: 400, detail: "This is not an HTTP request." };
-    case "HPE_INVALID_VERSION":
-      return / HTTP\/1\.[01]\b/.test(failedLine(error)) ? syntaxFault(error) : versionNotSupported;
-    case "HPE_PAUSED_H2_UPGRADE":
-      return versionNotSupported;
-    case "HPE_INVALID_HEADER_TOKEN":
-      return /^[ \t]/.test(failedLine(error)) ? foldedField : syntaxFault(error);
-    case "HPE_INVALID_EOF_STATE":
-      return { status: 400, detail: "The connection ended before the request did." };
-    default:
-      return error.code?.startsWith("HPE_") ? syntaxFault(error) : undefined;
-  }
-}
-
-const foldedField: Refusal = {
-  status: 400,
-  detail: "A header field goes on over a second line; folding is not accepted (RFC 9112 §5.2).",
-};
-
-function syntaxFault({ reason }: ParserError): Refusal {
-  return { status: 400, detail: `The request breaks the syntax of HTTP/1.1: ${reason}.` };
-}
-
-/**
- * Whether it was the request line that grew too long, judged by the last packet alone, for that is
- * all there is: did its first line not end before the limit, and does it look like a target?
- */
-function overranRequestLine({ rawPacket, bytesParsed = 0 }: ParserError): boolean {
-  const [line = ""] = rawPacket?.toString("latin1").split("\r\n", 1) ?? [];
-  return line.length >= bytesParsed && /^(?:[A-Z]+ )?[!-~]*(?: HTTP\/1\.\d)?$/.test(line);
-}
-
-/** The line in which the parser stopped. */
-function failedLine({ rawPacket, bytesParsed = 0 }: ParserError): string {
-  const text = rawPacket?.toString("latin1") ?? "";
-  const start = text.lastIndexOf("\n", bytesParsed - 1) + 1;
-  return text.slice(start).split("\r\n", 1)[0] ?? "";
 }

@@ -1,0 +1,433 @@
+// What is refused before the application: with words on Node, and what Bun does instead, which is below us.
+
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, it } from "node:test";
+import { type Fixture, isBun, maxHeaderBytes, start } from "./fixture.ts";
+import { send } from "./wire.ts";
+
+/**
+ * Below us on Bun. A status: that answer, empty, and a close. `silence`: a close without an answer.
+ * An `arrives`: the request reaches the application with this URL, and refusing it is its matter.
+ */
+type OnBun = number | "silence" | { readonly arrives: string };
+
+interface Case {
+  /** The number in the list of HTTP behaviour that the project keeps. */
+  readonly point: number;
+  readonly title: string;
+  readonly bytes: string | Uint8Array | readonly string[];
+  readonly halfClose?: true;
+  /** On Node; with a part of its detail where the words matter. */
+  readonly status: number;
+  readonly words?: RegExp;
+  readonly bun: OnBun;
+}
+
+const get = (target: string, ...fields: string[]) =>
+  [`GET ${target} HTTP/1.1`, ...fields, "", ""].join("\r\n");
+const post = (...fields: string[]) =>
+  ["POST /a HTTP/1.1", "Host: a", ...fields, "", ""].join("\r\n");
+const chunked = (body: string) => `${post("Transfer-Encoding: chunked")}${body}`;
+const host = "Host: a";
+
+const hosts: readonly Case[] = [
+  { point: 1, title: "no Host", bytes: get("/a"), status: 400, bun: 400 },
+  {
+    point: 2,
+    title: "two equal Hosts",
+    bytes: get("/a", host, host),
+    status: 400,
+    bun: { arrives: "http://a/a" },
+  },
+  {
+    point: 3,
+    title: "Host: a b",
+    bytes: get("/a", "Host: a b"),
+    status: 400,
+    bun: { arrives: "/a" },
+  },
+  {
+    point: 3,
+    title: "Host: a/b",
+    bytes: get("/a", "Host: a/b"),
+    status: 400,
+    bun: { arrives: "/a" },
+  },
+  {
+    point: 3,
+    title: "Host: u@h",
+    bytes: get("/a", "Host: u@h"),
+    status: 400,
+    bun: { arrives: "/a" },
+  },
+  {
+    point: 3,
+    title: "Host: h:99999",
+    bytes: get("/a", "Host: h:99999"),
+    status: 400,
+    bun: { arrives: "http://h:99999/a" },
+  },
+  {
+    point: 4,
+    title: "Host is empty",
+    bytes: get("/a", "Host:"),
+    status: 400,
+    bun: { arrives: "/a" },
+  },
+  {
+    point: 7,
+    title: "user information in an absolute target",
+    bytes: get("http://u:p@h/", host),
+    status: 400,
+    bun: { arrives: "http://a/" },
+  },
+];
+
+const framing: readonly Case[] = [
+  {
+    point: 8,
+    title: "Content-Length and Transfer-Encoding",
+    bytes: `${post("Content-Length: 5", "Transfer-Encoding: chunked")}0\r\n\r\n`,
+    status: 400,
+    bun: 400,
+  },
+  ...["+5", "0x5", "-1", "5 6", "abc", ""].map(
+    (length): Case => ({
+      point: 9,
+      title: `Content-Length: ${length}`,
+      bytes: `${post(`Content-Length: ${length}`)}hello`,
+      status: 400,
+      bun: 400,
+    }),
+  ),
+  {
+    point: 9,
+    title: "two different Content-Lengths",
+    bytes: `${post("Content-Length: 5", "Content-Length: 6")}hello`,
+    status: 400,
+    bun: 400,
+  },
+  {
+    point: 10,
+    title: "two equal Content-Lengths",
+    bytes: `${post("Content-Length: 5", "Content-Length: 5")}hello`,
+    status: 400,
+    bun: { arrives: "http://a/a" },
+  },
+  {
+    point: 10,
+    title: "Content-Length: 5, 5",
+    bytes: `${post("Content-Length: 5, 5")}hello`,
+    status: 400,
+    bun: 400,
+  },
+  {
+    point: 11,
+    title: "a Content-Length over 64 bits",
+    bytes: `${post("Content-Length: 18446744073709551621")}hello`,
+    status: 400,
+    bun: 400,
+  },
+  ...["gzip", "chunked, identity", "xchunked", "chunked, chunked"].map(
+    (coding): Case => ({
+      point: 12,
+      title: `Transfer-Encoding: ${coding}`,
+      bytes: `${post(`Transfer-Encoding: ${coding}`)}0\r\n\r\n`,
+      status: 400,
+      bun: 400,
+    }),
+  ),
+  {
+    point: 13,
+    title: "Transfer-Encoding: gzip, chunked",
+    bytes: `${post("Transfer-Encoding: gzip, chunked")}0\r\n\r\n`,
+    status: 501,
+    bun: 400,
+  },
+  {
+    point: 13,
+    title: "the same on two lines",
+    bytes: `${post("Transfer-Encoding: gzip", "Transfer-Encoding: chunked")}0\r\n\r\n`,
+    status: 501,
+    bun: 400,
+  },
+  {
+    point: 14,
+    title: "Transfer-Encoding in HTTP/1.0",
+    bytes: "POST /a HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    status: 400,
+    bun: 400,
+  },
+  {
+    point: 16,
+    title: "20,000 bytes of chunk extensions",
+    bytes: chunked(`5;${"x".repeat(20_000)}\r\nhello\r\n0\r\n\r\n`),
+    status: 413,
+    bun: 413,
+  },
+  ...["fffffffffffffffff\r\nhello\r\n", "xyz\r\nhello\r\n", "5\nhello\n"].map(
+    (chunk): Case => ({
+      point: 17,
+      title: `the chunk ${JSON.stringify(chunk)}`,
+      bytes: chunked(`${chunk}0\r\n\r\n`),
+      status: 400,
+      bun: 400,
+    }),
+  ),
+  {
+    point: 17,
+    title: "a broken chunk after a good one",
+    bytes: [chunked("5\r\nhello\r\n"), "zz\r\n"],
+    status: 400,
+    bun: 400,
+  },
+  {
+    point: 18,
+    title: "a connection that ends before Content-Length does",
+    bytes: `${post("Content-Length: 50")}hello`,
+    halfClose: true,
+    status: 400,
+    bun: "silence",
+  },
+  {
+    point: 18,
+    title: "a connection that ends before the last chunk",
+    bytes: chunked("5\r\nhello\r\n"),
+    halfClose: true,
+    status: 400,
+    bun: "silence",
+  },
+  {
+    point: 18,
+    title: "a connection that ends within the last chunk",
+    bytes: chunked("5\r\nhello\r\n0\r\n"),
+    halfClose: true,
+    status: 400,
+    bun: { arrives: "http://a/a" },
+  },
+];
+
+const fields: readonly Case[] = [
+  {
+    point: 19,
+    title: "a folded field",
+    bytes: get("/a", host, "X: a", " b"),
+    status: 400,
+    words: /folding is not accepted/,
+    bun: 400,
+  },
+  {
+    point: 20,
+    title: "a space before the colon",
+    bytes: get("/a", host, "X : a"),
+    status: 400,
+    bun: 400,
+  },
+  {
+    point: 21,
+    title: "a space after the request line",
+    bytes: get("/a", " X: a", host),
+    status: 400,
+    bun: 400,
+  },
+  { point: 22, title: "NUL in a value", bytes: get("/a", host, "X: a\0b"), status: 400, bun: 400 },
+  {
+    point: 22,
+    title: "bare CR in a value",
+    bytes: get("/a", host, "X: a\rb"),
+    status: 400,
+    bun: 400,
+  },
+  {
+    point: 22,
+    title: "a control character in a value",
+    bytes: get("/a", host, "X: a\x01b"),
+    status: 400,
+    bun: 400,
+  },
+  {
+    point: 22,
+    title: "bare LF after the request line",
+    bytes: "GET /a HTTP/1.1\nHost: a\n\n",
+    status: 400,
+    bun: 505,
+  },
+  {
+    point: 22,
+    title: "bare LF after a field",
+    bytes: "GET /a HTTP/1.1\r\nHost: a\nX: b\r\n\r\n",
+    status: 400,
+    bun: 400,
+  },
+  {
+    point: 32,
+    title: "an unknown expectation",
+    bytes: post("Expect: something-else"),
+    status: 417,
+    bun: { arrives: "http://a/a" },
+  },
+  {
+    point: 40,
+    title: "one field over the limit",
+    bytes: get("/a", host, `X-Long: ${"x".repeat(maxHeaderBytes)}`),
+    status: 431,
+    words: /X-Long/,
+    bun: 431,
+  },
+  {
+    point: 40,
+    title: "fields over the limit together",
+    bytes: get("/a", host, ...Array.from({ length: 150 }, () => `X: ${"x".repeat(120)}`)),
+    status: 431,
+    bun: 431,
+  },
+  {
+    point: 40,
+    title: "one field far over the limit",
+    bytes: get("/a", host, `X-Long: ${"x".repeat(200_000)}`),
+    status: 431,
+    bun: 431,
+  },
+  {
+    point: 41,
+    title: "1,001 header lines, Authorization last",
+    bytes: get("/a", host, ...Array.from({ length: 999 }, () => "X:y"), "Authorization: Bearer t"),
+    status: 431,
+    bun: 431,
+  },
+];
+
+const targets: readonly Case[] = [
+  { point: 24, title: "a space in the target", bytes: get("/a b", host), status: 400, bun: 505 },
+  {
+    point: 24,
+    title: "raw UTF-8 in the target",
+    bytes: Buffer.from(get("/ä", host)),
+    status: 400,
+    bun: { arrives: "http://a/%C3%A4" },
+  },
+  {
+    point: 25,
+    title: "a fragment in the target",
+    bytes: get("/a#b", host),
+    status: 400,
+    bun: { arrives: "http://a/a#b" },
+  },
+  {
+    point: 38,
+    title: "a target of 20,000 bytes",
+    bytes: get(`/${"x".repeat(19_999)}`, host),
+    status: 414,
+    bun: 431,
+  },
+  {
+    point: 38,
+    title: "a target of 200,000 bytes",
+    bytes: get(`/${"x".repeat(199_999)}`, host),
+    status: 414,
+    bun: 431,
+  },
+  {
+    point: 38,
+    title: "a long target in several packets",
+    bytes: [`GET /${"x".repeat(20_000)}`, "x".repeat(20_000), ` HTTP/1.1\r\n${host}\r\n\r\n`],
+    status: 414,
+    bun: 431,
+  },
+  { point: 47, title: "GET *", bytes: get("*", host), status: 400, bun: 400 },
+];
+
+const methodsAndVersions: readonly Case[] = [
+  ...["GET /a HTTP/2.0", "GET /a HTTP/3.7", "GET /a HTTP/1.2", "GET /a HTTP/0.9", "GET /a"].map(
+    (line): Case => ({
+      point: 33,
+      title: line,
+      bytes: `${line}\r\n${line.endsWith("/a") ? "" : "Host: a\r\n"}\r\n`,
+      status: 505,
+      words: /HTTP\/1\.1 and HTTP\/1\.0/,
+      bun: 505,
+    }),
+  ),
+  {
+    point: 33,
+    title: "the preface of HTTP/2",
+    bytes: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    status: 505,
+    bun: 400,
+  },
+  {
+    point: 37,
+    title: "TLS on a plain port",
+    bytes: Buffer.from("16030100a5010000a10303", "hex"),
+    status: 400,
+    bun: 400,
+  },
+  {
+    point: 49,
+    title: "FOO /a",
+    bytes: "FOO /a HTTP/1.1\r\nHost: a\r\n\r\n",
+    status: 501,
+    bun: "silence",
+  },
+  {
+    point: 51,
+    title: "get /a",
+    bytes: "get /a HTTP/1.1\r\nHost: a\r\n\r\n",
+    status: 501,
+    bun: "silence",
+  },
+  {
+    point: 53,
+    title: "CONNECT h:443",
+    bytes: "CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\r\n",
+    status: 501,
+    bun: { arrives: "h:443" },
+  },
+];
+
+describe(isBun ? "below us on Bun" : "refused with words", () => {
+  let server: Fixture;
+  before(async () => {
+    server = await start();
+  });
+  after(() => server.stop(0));
+  beforeEach(() => {
+    server.reached.length = 0;
+  });
+
+  for (const refused of [...hosts, ...framing, ...fields, ...targets, ...methodsAndVersions]) {
+    const { point, title, bytes, halfClose = false, bun } = refused;
+    it(`${point}: ${title} → ${isBun ? describeOnBun(bun) : refused.status}`, async () => {
+      const { responses, closed } = await send(server.port, bytes, { halfClose });
+      if (isBun && typeof bun === "object") {
+        assert.deepEqual(server.reached.length, 1);
+        assert.equal(server.reached[0]?.split(" ")[1], bun.arrives);
+        return;
+      }
+      assert.equal(closed, true);
+      if (isBun) {
+        const expected = bun === "silence" ? [] : [{ status: bun, body: "" }];
+        assert.deepEqual(
+          responses.map(({ status, body }) => ({ status, body })),
+          expected,
+        );
+        return;
+      }
+      assert.equal(responses.length, 1);
+      const [response] = responses;
+      assert.equal(response?.status, refused.status);
+      const problem = JSON.parse(response.body);
+      assert.equal(problem.status, refused.status);
+      assert.match(problem.detail, refused.words ?? /./);
+      assert.equal(response.headers["content-type"], "application/problem+json");
+      assert.equal(response.headers["content-length"], String(response.bytes.length));
+      assert.equal(response.headers.connection, "close");
+      assert.ok(Date.parse(response.headers.date ?? "") > 0);
+    });
+  }
+});
+
+function describeOnBun(bun: OnBun): string {
+  if (typeof bun === "number") return `${bun}, empty`;
+  return bun === "silence" ? "closed without an answer" : `arrives as ${bun.arrives}`;
+}

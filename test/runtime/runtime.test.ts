@@ -1,0 +1,460 @@
+// What both runtimes owe the application and its clients, driven over raw sockets.
+
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { after, before, beforeEach, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Fixture, isBun, type Seen, start } from "./fixture.ts";
+import { dial, send, type Wire, type WireResponse } from "./wire.ts";
+
+const get = (target: string, ...fields: string[]) =>
+  [`GET ${target} HTTP/1.1`, "Host: a", ...fields, "", ""].join("\r\n");
+const post = (target: string, ...fields: string[]) =>
+  [`POST ${target} HTTP/1.1`, "Host: a", ...fields, "", ""].join("\r\n");
+
+/** What the application saw, as it tells in its answer. */
+function seen(response: WireResponse | undefined): Seen {
+  assert.equal(response?.status, 200);
+  return JSON.parse(response.body);
+}
+
+describe("requests that reach the application", () => {
+  let server: Fixture;
+  before(async () => {
+    server = await start();
+  });
+  after(() => server.stop(0));
+  beforeEach(() => {
+    server.reached.length = 0;
+    server.bodyErrors.length = 0;
+  });
+
+  it("5: an absolute target is served like a path; its authority counts (on Bun: Host does)", async () => {
+    const bytes = "GET HTTP://api.example/people/1?x=1 HTTP/1.1\r\nHost: other\r\n\r\n";
+    const { responses } = await send(server.port, bytes);
+    const { url, headers } = seen(responses[0]);
+    const authority = isBun ? "other" : "api.example";
+    assert.equal(url, `http://${authority}/people/1?x=1`);
+    assert.equal(headers.host, authority);
+  });
+
+  it("an absolute target may lack the path, and HTTP/1.0 the Host", async () => {
+    const bytes = "GET http://api.example?x=1 HTTP/1.0\r\n\r\n";
+    const { responses } = await send(server.port, bytes);
+    // Below us on Bun: without Host the URL is relative.
+    assert.equal(seen(responses[0]).url, isBun ? "/?x=1" : "http://api.example/?x=1");
+  });
+
+  it("HTTP/1.0 without Host is served and closed (on Bun: with a relative URL)", async () => {
+    const { responses, closed } = await send(server.port, "GET /a HTTP/1.0\r\n\r\n");
+    assert.equal(seen(responses[0]).url, isBun ? "/a" : "http://localhost/a");
+    assert.equal(closed, true);
+  });
+
+  it("15: chunk extensions are ignored", async () => {
+    const chunks = '5;a=b;c="d"\r\nhello\r\n0\r\n\r\n';
+    const bytes = `${post("/a", "Transfer-Encoding: chunked")}${chunks}`;
+    const { responses, closed } = await send(server.port, bytes);
+    assert.equal(seen(responses[0]).body, "hello");
+    assert.equal(closed, false);
+  });
+
+  it("18: the application's reading fails when the body ends early", async () => {
+    await send(server.port, `${post("/a", "Content-Length: 50")}hello`, { halfClose: true });
+    assert.deepEqual(server.reached, ["POST http://a/a"]);
+    assert.equal(server.bodyErrors.length, 1);
+  });
+
+  it("23: an empty line before the request line is ignored (on Bun: 400)", async () => {
+    const { responses } = await send(server.port, `\r\n${get("/a")}`);
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      [isBun ? 400 : 200],
+    );
+  });
+
+  it("26: pipelined requests are answered in order", async () => {
+    const { responses } = await send(server.port, get("/1") + get("/2") + get("/3"), {
+      answers: 3,
+    });
+    assert.deepEqual(
+      responses.map((response) => seen(response).url),
+      ["http://a/1", "http://a/2", "http://a/3"],
+    );
+  });
+
+  it("28: nothing after `Connection: close` is processed, and the answer before it arrives", async () => {
+    const bytes = get("/1", "Connection: close") + get("/2");
+    const { responses, closed } = await send(server.port, bytes, { answers: 2 });
+    assert.equal(seen(responses[0]).url, "http://a/1");
+    assert.equal(responses.length, 1);
+    assert.equal(closed, true);
+    assert.deepEqual(server.reached, ["GET http://a/1"]);
+    // Below us on Bun: it closes without saying so.
+    assert.equal(responses[0]?.headers.connection, isBun ? undefined : "close");
+  });
+
+  it("an answer that is due comes before the refusal of what follows it", async () => {
+    const { responses, closed } = await send(server.port, `${get("/1")}\x01garbage\r\n\r\n`, {
+      answers: 2,
+    });
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      [200, 400],
+    );
+    assert.equal(closed, true);
+  });
+
+  it("35: trailers are not merged into the header fields (on Bun: then 400 and a close)", async () => {
+    const chunks = "5\r\nhello\r\n0\r\nAuthorization: Bearer t\r\n\r\n";
+    const bytes = `${post("/a", "Transfer-Encoding: chunked")}${chunks}`;
+    const { responses } = await send(server.port, [bytes, get("/b")], { answers: 2 });
+    assert.equal(seen(responses[0]).headers.authorization, undefined);
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      [200, isBun ? 400 : 200],
+    );
+  });
+
+  it("36: the body of a GET is skipped and the next request parses", async () => {
+    const bytes = `${get("/a", "Content-Length: 5")}hello${get("/b")}`;
+    const { responses } = await send(server.port, bytes, { answers: 2 });
+    assert.deepEqual(
+      responses.map((response) => seen(response).url),
+      ["http://a/a", "http://a/b"],
+    );
+  });
+
+  it("39: a target of 7,990 bytes is served", async () => {
+    const target = `/${"x".repeat(7_989)}`;
+    const { responses } = await send(server.port, get(target));
+    assert.equal(seen(responses[0]).url, `http://a${target}`);
+  });
+
+  it("68, 90: two lines of a field that may come once arrive as one joined value", async () => {
+    const bytes = post(
+      "/a",
+      "Content-Type: a/b",
+      "Content-Type: c/d",
+      "Authorization: Bearer a",
+      "Authorization: Bearer b",
+      "Content-Length: 0",
+    );
+    const { headers } = seen((await send(server.port, bytes)).responses[0]);
+    assert.equal(headers["content-type"], "a/b, c/d");
+    assert.equal(headers.authorization, "Bearer a, Bearer b");
+  });
+
+  it("59: OPTIONS * is answered for the whole server (on Bun: 400)", async () => {
+    const { responses } = await send(server.port, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      [isBun ? 400 : 204],
+    );
+    assert.deepEqual(server.reached, []);
+  });
+
+  it("52: TRACE and every other known method are the application's matter", async () => {
+    for (const method of ["TRACE", "QUERY", "PROPFIND", "OPTIONS", "DELETE"]) {
+      const { responses } = await send(server.port, `${method} /a HTTP/1.1\r\nHost: a\r\n\r\n`);
+      assert.equal(seen(responses[0]).method, method);
+    }
+  });
+
+  it("tells the address of the peer", async () => {
+    const { responses } = await send(server.port, get("/a"));
+    assert.equal(seen(responses[0]).peerAddress, "127.0.0.1");
+  });
+
+  it("a large body that is read keeps the connection", async () => {
+    const body = "x".repeat(300_000);
+    const bytes = [post("/a", `Content-Length: ${body.length}`) + body, get("/b")];
+    const { responses, closed } = await send(server.port, bytes, { answers: 2 });
+    assert.equal(seen(responses[0]).body.length, body.length);
+    assert.equal(seen(responses[1]).url, "http://a/b");
+    assert.equal(closed, false);
+  });
+});
+
+describe("Expect: 100-continue", () => {
+  let server: Fixture;
+  before(async () => {
+    server = await start(async (request) =>
+      request.url.endsWith("/no")
+        ? new Response("no", { status: 413 })
+        : new Response(await request.text()),
+    );
+  });
+  after(() => server.stop(0));
+  const expecting = (target: string, version = "1.1") =>
+    `POST ${target} HTTP/${version}\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`;
+
+  it("29: 100 comes before the body is needed", async () => {
+    const wire = await dial(server.port);
+    wire.write(expecting("/yes"));
+    assert.equal((await wire.response())?.status, 100);
+    wire.write("hello");
+    assert.equal((await wire.response())?.body, "hello");
+    wire.write(get("/yes"));
+    assert.equal((await wire.response())?.status, 200);
+    wire.hangUp();
+  });
+
+  it("30: an answer without the body comes at once, without 100, and closes (on Bun: after a 100)", async () => {
+    const { responses, closed } = await send(server.port, expecting("/no"));
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      isBun ? [100, 413] : [413],
+    );
+    assert.equal(closed, !isBun);
+  });
+
+  it("31: HTTP/1.0 gets no 100 (on Bun: it does)", async () => {
+    const { responses } = await send(server.port, [expecting("/yes", "1.0"), "hello"]);
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      isBun ? [100, 200] : [200],
+    );
+  });
+});
+
+describe("27: an answer before the body was read", () => {
+  let server: Fixture;
+  before(async () => {
+    server = await start(async (request) => {
+      if (request.url.endsWith("/partly")) {
+        const reader = request.body?.getReader();
+        await reader?.read();
+        await reader?.cancel();
+      }
+      return new Response("too large", { status: 413 });
+    });
+  });
+  after(() => server.stop(0));
+  beforeEach(() => {
+    server.reached.length = 0;
+  });
+
+  it("a small rest is skipped and never parsed as the next request", async () => {
+    const body = get("/smuggled");
+    const bytes = [post("/early", `Content-Length: ${body.length}`), body + get("/next")];
+    const { responses } = await send(server.port, bytes, { answers: 2 });
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      [413, 413],
+    );
+    assert.deepEqual(server.reached, ["POST http://a/early", "GET http://a/next"]);
+  });
+
+  const sizeBytes = 8_000_000;
+  for (const target of ["/early", "/partly"]) {
+    for (const framing of [`Content-Length: ${sizeBytes}`, "Transfer-Encoding: chunked"]) {
+      it(`${target}, ${framing}: a client that reads last still gets the answer`, async () => {
+        const isChunked = framing.includes("chunked");
+        const body = Buffer.alloc(sizeBytes, get("/smuggled"));
+        const wire = await dial(server.port);
+        wire.write(post(target, framing));
+        if (isChunked) wire.write(`${sizeBytes.toString(16)}\r\n`);
+        wire.write(body);
+        if (isChunked) wire.write("\r\n0\r\n\r\n");
+        wire.write(get("/next"));
+        const answer = await wire.response();
+        assert.equal(answer?.status, 413);
+        // Node announces the close and stops listening; Bun reads the rest and goes on.
+        if (isBun) assert.equal((await wire.response())?.status, 413);
+        else assert.equal(answer.headers.connection, "close");
+        const next = isBun ? ["GET http://a/next"] : [];
+        assert.deepEqual(server.reached, [`POST http://a${target}`, ...next]);
+        wire.hangUp();
+      });
+    }
+  }
+});
+
+describe("answers", () => {
+  const text = (
+    body: ConstructorParameters<typeof Response>[0],
+    headers: Record<string, string> = {},
+    status = 200,
+  ) => new Response(body, { status, headers: { "content-type": "text/plain", ...headers } });
+  const stream = () => new Blob(["hello"]).stream();
+  const answers: Record<string, () => Response | Promise<Response>> = {
+    "/text": () => text("hello"),
+    "/later": async () => text("hello"),
+    "/bytes": () => text(new TextEncoder().encode("hello")),
+    "/stream": () => text(stream(), { "content-length": "5" }),
+    "/missing": () => text("gone", {}, 404),
+    "/unchanged": () => new Response(null, { status: 304, headers: { etag: '"1"' } }),
+    "/nothing": () => new Response(null, { status: 204 }),
+    "/throws": () => {
+      throw new Error("a bug");
+    },
+    "/rejects": async () => {
+      throw new Error("a bug");
+    },
+    "/breaks": () =>
+      text(
+        new ReadableStream({
+          pull(controller) {
+            controller.error(new Error("a bug"));
+          },
+        }),
+      ),
+    "/unwritable": () => text("hello", { "x-control": "a\x01b" }),
+  };
+  let server: Fixture;
+  before(async () => {
+    server = await start((request) => {
+      const answer = answers[new URL(request.url).pathname];
+      return answer === undefined ? text("no such test", {}, 404) : answer();
+    });
+  });
+  after(() => server.stop(0));
+  beforeEach(() => {
+    server.refusals.length = 0;
+  });
+
+  for (const path of [
+    "/text",
+    "/later",
+    "/bytes",
+    "/stream",
+    "/missing",
+    "/unchanged",
+    "/nothing",
+  ]) {
+    it(`54, 55, 198: HEAD ${path} has the fields of GET and no body`, async () => {
+      const [got] = (await send(server.port, get(path))).responses;
+      const head = get(path).replace("GET", "HEAD");
+      // The second request shows that not one byte too many came with the first.
+      const { responses } = await send(server.port, head + head, { head: true, answers: 2 });
+      assert.equal(responses.length, 2);
+      for (const response of responses) {
+        assert.equal(response.status, got?.status);
+        for (const name of ["content-length", "content-type", "etag"])
+          assert.equal(response.headers[name], got?.headers[name], name);
+        assert.ok(Date.parse(response.headers.date ?? "") > 0);
+        assert.equal(response.headers["transfer-encoding"], undefined);
+      }
+    });
+  }
+
+  for (const path of ["/throws", "/rejects"]) {
+    it(`${path}: 500 in the application's words, with the cause for its log`, async () => {
+      const { responses } = await send(server.port, get(path));
+      assert.equal(responses[0]?.status, 500);
+      assert.equal(JSON.parse(responses[0].body).status, 500);
+      assert.ok(!responses[0].body.includes("a bug"));
+      assert.match(String(server.refusals[0]?.cause), /a bug/);
+    });
+  }
+
+  it("a body that breaks off is never made to look whole", async () => {
+    const { responses, closed } = await send(server.port, get("/breaks"));
+    assert.deepEqual(responses, []);
+    assert.equal(closed, true);
+  });
+
+  it("a field that cannot be written is a 500, not the end (Bun writes it)", async () => {
+    const { responses } = await send(server.port, get("/unwritable"));
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      [isBun ? 200 : 500],
+    );
+    assert.equal((await send(server.port, get("/text"))).responses[0]?.status, 200);
+  });
+});
+
+it("a client that leaves after CONNECT takes nothing down with it", async () => {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const server = await start(async () => {
+    await released;
+    return new Response("late");
+  });
+  const wire = await dial(server.port);
+  wire.write(get("/1"));
+  while (server.reached.length === 0) await sleep(5);
+  wire.write("CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\r\n");
+  wire.reset();
+  await sleep(50);
+  release();
+  await sleep(50);
+  assert.equal((await send(server.port, get("/2"))).responses[0]?.status, 200);
+  await server.stop(0);
+});
+
+describe("stop", () => {
+  it("finishes what is in flight and takes nothing new", async () => {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const server = await start(async () => {
+      await released;
+      return new Response("finished");
+    });
+    const busy = await dial(server.port);
+    busy.write(get("/a"));
+    while (server.reached.length === 0) await sleep(5);
+
+    const stopped = server.stop(10_000);
+    await assert.rejects(knock(server.port));
+    release();
+    assert.equal((await busy.response())?.body, "finished");
+    busy.hangUp();
+    await stopped;
+  });
+
+  it("closes idle connections at once", { timeout: 20_000 }, async () => {
+    const server = await start();
+    const idle = await dial(server.port);
+    idle.write(get("/a"));
+    assert.equal((await idle.response())?.status, 200);
+    await server.stop(60_000);
+    await idle.quiet(5_000);
+    assert.equal(idle.closed, true);
+  });
+
+  it("cuts what is left when the grace is over", async () => {
+    const server = await start(() => new Promise<Response>(() => {}));
+    const [hung, halfSent]: Wire[] = [await dial(server.port), await dial(server.port)];
+    hung?.write(get("/a"));
+    halfSent?.write("GET /a HTT");
+    while (server.reached.length === 0) await sleep(5);
+    await server.stop(50);
+    for (const wire of [hung, halfSent]) {
+      await wire?.quiet(5_000);
+      assert.equal(wire?.closed, true);
+    }
+  });
+});
+
+describe("clocks", () => {
+  it("34: half a header section is 408 in time (on Bun: a close)", {
+    timeout: 30_000,
+  }, async () => {
+    const server = await start();
+    const { responses, closed } = await send(server.port, "GET /a HTTP/1.1\r\nHo");
+    assert.equal(closed, true);
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      isBun ? [] : [408],
+    );
+    assert.equal(responses[0]?.headers.connection, isBun ? undefined : "close");
+    await server.stop(0);
+  });
+});
+
+/** Resolves when the port takes a connection. */
+function knock(port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      socket.destroy();
+      resolve();
+    });
+    socket.on("error", reject);
+  });
+}
