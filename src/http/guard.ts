@@ -48,14 +48,16 @@ const twoTokens = new Refusal("malformed-request", "Send one Authorization field
 });
 
 const anotherScheme = /^(?!bearer(?: |$))[!#$%&'*+.^_`|~0-9A-Za-z-]+(?: |$)/i;
+/** Two lines arrive joined by a comma. Other schemes have commas of their own, between `name=value`. */
+const twoCredentials = /^bearer .*,|, *[!#$%&'*+.^_`|~0-9A-Za-z-]+ +[^ =,]/i;
+const quoted = /"[^"]*"/g;
 const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
 function readBearer(authorization: string | null): string | Problem {
   if (authorization === null) return missingToken;
   const [, secret] = bearer.exec(authorization) ?? [];
   if (secret !== undefined) return secret;
-  // Two lines arrive joined by a comma, which no single bearer credential can hold.
-  if (authorization.includes(",")) return twoTokens;
+  if (twoCredentials.test(authorization.replace(quoted, ""))) return twoTokens;
   return anotherScheme.test(authorization) ? missingToken : invalidToken;
 }
 

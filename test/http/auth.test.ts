@@ -83,7 +83,14 @@ describe("a request without a valid token", () => {
   });
 
   it("(67) is challenged without an error when it uses another scheme", async () => {
-    for (const value of ["Basic YWRtaW46YWRtaW4=", "Negotiate", "Bearerx abc", "Token abc"]) {
+    const digest = 'Digest username="a, b c", realm="d", qop=auth, nc=00000001';
+    for (const value of [
+      "Basic YWRtaW46YWRtaW4=",
+      "Negotiate",
+      "Bearerx abc",
+      "Token abc",
+      digest,
+    ]) {
       assertChallenge(await withAuthorization(value), missing);
     }
     assertChallenge(await withAuthorization(`Basic ${app.admin}`), missing);
@@ -136,6 +143,8 @@ describe("the Authorization field", () => {
       line(bearer) + line(bearer),
       line(bearer) + line("Basic YWRtaW46YWRtaW4="),
       line("Bearer wrong") + line(bearer),
+      line("Basic YWRtaW46YWRtaW4=") + line("Basic YWRtaW46YWRtaW4="),
+      line("Basic YWRtaW46YWRtaW4=") + line(bearer),
       line(`${bearer}, ${bearer}`),
       line(`${bearer},`),
     ];
