@@ -52,7 +52,7 @@ const { values: options } = parseArgs({
 
 const pace: Pace = options.quick
   ? { rounds: 1, seconds: 1, warmUpSeconds: 1 }
-  : { rounds: 5, seconds: 4, warmUpSeconds: 2 };
+  : { rounds: 5, seconds: 3, warmUpSeconds: 2 };
 const bigCount = options.quick ? 100_000 : 1_000_000;
 const withPeers = !options.quick || options.peers;
 

@@ -2,7 +2,7 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Load, Loader } from "./load.ts";
+import { defaultConnections, type Load, type Loader } from "./load.ts";
 import { interleave, type Pace, type Run } from "./measure.ts";
 import { bigSets } from "./prepare.ts";
 import type { Memory } from "./processes.ts";
@@ -77,11 +77,17 @@ async function peerReader(folder: string, count: number): Promise<Reader | Absen
   return "reason" in peer ? peer : { ...peer, set: "as filled", total: count };
 }
 
+/** With more, a page of the peer's would take longer than a load lasts. */
+export const peerConnections = 4;
+
 async function runsOf(reader: Reader, loader: Loader): Promise<readonly Run[]> {
   const { dialect, running } = reader;
   const last = lastPage(reader);
   const atRandom = Array.from({ length: 10_000 }, () => 1 + Math.floor(Math.random() * last));
   const asks = [pages(dialect, 1), pages(dialect, last), pages(dialect, ...atRandom)];
   for (const ask of asks) await probe(running.origin, ask);
-  return asks.map((ask) => (seconds: number) => loader.load(running.origin, ask, seconds));
+  const connections = reader.name === "restante" ? defaultConnections : peerConnections;
+  return asks.map(
+    (ask) => (seconds: number) => loader.load(running.origin, ask, seconds, connections),
+  );
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { install, titleOf } from "./install.ts";
 import { type Command, node, root, run } from "./processes.ts";
 
-export const connections = 64;
+export const defaultConnections = 64;
 /** Slow peers must be able to finish: a cut request would be a fault, not a figure. */
 const timeoutSeconds = 30;
 
@@ -32,7 +32,7 @@ export interface Load {
 export interface Loader {
   /** With its version. */
   readonly name: string;
-  load(origin: string, ask: Ask, seconds: number): Promise<Load>;
+  load(origin: string, ask: Ask, seconds: number, connections?: number): Promise<Load>;
 }
 
 export async function chooseLoader(wished: string | undefined): Promise<Loader> {
@@ -45,7 +45,13 @@ export async function chooseLoader(wished: string | undefined): Promise<Loader> 
 }
 
 /** One thread for the loader, so that a server on two cores has one to itself. */
-function loadWithWrk(wrk: string, origin: string, ask: Ask, seconds: number): Promise<Load> {
+function loadWithWrk(
+  wrk: string,
+  origin: string,
+  ask: Ask,
+  seconds: number,
+  connections = defaultConnections,
+): Promise<Load> {
   return withFile(`${ask.paths.join("\n")}\n`, (paths) => {
     const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", `${timeoutSeconds}s`];
     for (const [name, value] of Object.entries(ask.headers)) args.push("-H", `${name}: ${value}`);
@@ -54,7 +60,13 @@ function loadWithWrk(wrk: string, origin: string, ask: Ask, seconds: number): Pr
   });
 }
 
-function loadWithAutocannon(home: string, origin: string, ask: Ask, seconds: number) {
+function loadWithAutocannon(
+  home: string,
+  origin: string,
+  ask: Ask,
+  seconds: number,
+  connections = defaultConnections,
+): Promise<Load> {
   const job = { origin, connections, seconds, timeoutSeconds, ...ask };
   return withFile(JSON.stringify(job), (file) => {
     const args = [join(root, "bench", "autocannon.js"), home, file];

@@ -1,6 +1,6 @@
 // Interleaved rounds: every server in turn, the bare one first and last, because machines are noisy.
 
-import { type Ask, connections, type Load, type Loader } from "./load.ts";
+import { type Ask, defaultConnections, type Load, type Loader } from "./load.ts";
 import { bar } from "./progress.ts";
 import { countPosts, phrase, probe, type Scenario, scenarios } from "./scenarios.ts";
 import { type Absent, type Contestant, type ServerName, startBare } from "./servers.ts";
@@ -84,7 +84,7 @@ const countingRun =
     const load = await run(seconds);
     const kept = (await countPosts(running.origin, dialect)) - before;
     // When the time is up, each connection may have one request whose answer nobody waits for.
-    const isTrue = kept >= load.completed && kept <= load.completed + connections;
+    const isTrue = kept >= load.completed && kept <= load.completed + defaultConnections;
     return isTrue ? load : { ...load, fault: `${load.completed} acknowledged but ${kept} kept` };
   };
 

@@ -1,6 +1,7 @@
 // The results in words: a page of Markdown.
 
-import { connections } from "./load.ts";
+import { peerConnections } from "./deep.ts";
+import { defaultConnections } from "./load.ts";
 import type { Machine } from "./machine.ts";
 import { root } from "./processes.ts";
 import type { ContestFigures, DepthFigures, Figure, Results, Verdict } from "./results.ts";
@@ -89,7 +90,7 @@ function footnotes(figures: readonly Figure[]): string {
 
 const depthSection = (depth: DepthFigures): readonly string[] => [
   "## Pages at any depth",
-  `Pages of 20 with the exact total, out of ${whole(depth.count)} resources.`,
+  `Pages of 20 with the exact total, out of ${whole(depth.count)} resources. @platformatic/db has ${peerConnections} connections here: with more, one of its pages takes longer than a load lasts. json-server would hold all of it in memory and write all of it at each change, so it is left out.`,
   depthTable(depth),
 ];
 
@@ -152,7 +153,7 @@ const slowLoader =
 const method = ({ pace, machine }: Results): string =>
   [
     ...(machine.versions.loader?.startsWith("autocannon") ? [slowLoader] : []),
-    `- ${connections} keep-alive connections from one loader thread on the same machine. Each figure is the median of ${pace.rounds} rounds of ${pace.seconds} s; in a round every server is loaded in turn, the bare one first and last. Ratios to it are taken within the round.`,
+    `- ${defaultConnections} keep-alive connections from one loader thread on the same machine. Each figure is the median of ${pace.rounds} rounds of ${pace.seconds} s; in a round every server is loaded in turn, the bare one first and last. Ratios to it are taken within the round.`,
     "- The bare server is `Bun.serve` with a handler that returns a constant: it reads neither URL, header nor body. It gets Restante's requests and sends bodies of the same size.",
     "- Restante is one process with default settings: every request carries a bearer token that is checked, every request is logged (to /dev/null), a 201 is sent after the disk has confirmed the write.",
     "- The peers check no token and write no log. json-server keeps all in memory and rewrites its file without waiting for the disk. @platformatic/db has its SQLite as it comes: a rollback journal with full durability. Its answers carry no ETag and no times.",
