@@ -13,8 +13,8 @@ const idleTimeoutSeconds = 10;
  */
 const uploadTimeoutSeconds = 120;
 
-/** A body up to this size is in the same few packets as its header section, or nearly so. */
-const smallBodyBytes = 16_384;
+/** A body up to this size comes with its header section, or right after it. */
+const smallBodyBytes = 4_096;
 
 /**
  * The limit of the header section is no option of Bun.serve but a flag of the process
