@@ -19,6 +19,16 @@ const child = spawn(program, [...flags, main, ...process.argv.slice(2)], { stdio
 // Whoever stops this process means the server; it ends when the server has.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 
+// npx puts a shell in between that dies of a signal without passing it on; it leaves us an orphan.
+if (process.env.npm_command === "exec") {
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    child.kill("SIGTERM");
+  }, 200);
+}
+
 child.on("error", (error) => fail(`${program} does not run: ${error.message}`));
 child.on("exit", (code, signal) => {
   if (signal === null) process.exit(code);

@@ -16,8 +16,16 @@ export async function restante(options: Partial<Config> = {}): Promise<Restante>
   const config: Config = { ...defaultConfig, logLevel: "silent", ...options };
   const app = await assemble(config, createLog(config.logLevel));
   return {
-    fetch: (request) => app.fetch(request, () => ""),
+    fetch: (request) => app.fetch(framed(request), () => ""),
     firstAdminToken: app.firstAdminToken,
     close: () => app.close(),
   };
+}
+
+/** On the wire a body is always announced; in a Request made by hand it is not. */
+function framed(request: Request): Request {
+  const { headers, body } = request;
+  if (body === null || headers.has("content-length") || headers.has("transfer-encoding"))
+    return request;
+  return new Request(request, { headers: [...headers, ["transfer-encoding", "chunked"]] });
 }

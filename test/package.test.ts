@@ -1,0 +1,156 @@
+// The package as users get it: packed, installed into an empty project, started and embedded.
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const tools = join(root, "node_modules/.bin");
+const project = mkdtempSync(join(tmpdir(), "restante-package-"));
+after(() => rmSync(project, { recursive: true }));
+
+const skip = "bun" in process.versions ? "once is enough: it runs under Node" : install();
+
+/** Packs and installs; the reason why the rest cannot be tested, if there is one. */
+function install(): string | false {
+  const quiet = ["--loglevel=error", "--no-audit", "--no-fund"];
+  const packed = npm(root, ["pack", "--pack-destination", project, ...quiet]);
+  assert.equal(packed.status, 0, packed.stdout + packed.stderr);
+  writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }');
+  const installed = npm(project, ["install", `./restante-${version}.tgz`, ...quiet]);
+  if (/ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|ENOTCACHED/.test(installed.stderr))
+    return "THE NPM REGISTRY IS OUT OF REACH: the package was not tested";
+  assert.equal(installed.status, 0, installed.stderr);
+  return false;
+}
+
+function npm(cwd: string, args: readonly string[]) {
+  const cli = process.env.npm_execpath;
+  return cli === undefined
+    ? spawnSync("npm", args, { cwd, encoding: "utf8" })
+    : spawnSync(process.execPath, [cli, ...args], { cwd, encoding: "utf8" });
+}
+
+const bin = "node_modules/restante/bin/restante.js";
+
+/** Starts a server and gives the URL from its log line. */
+async function start(
+  program: string,
+  args: readonly string[],
+  env = {},
+): Promise<[ChildProcess, string]> {
+  const all = [...args, "serve", "--port", "0", "--host", "127.0.0.1"];
+  const child = spawn(program, all, { cwd: project, env: { ...process.env, ...env } });
+  let text = "";
+  for await (const chunk of child.stdout) {
+    text += chunk;
+    const url = /"url":"(?<url>[^"]+)"/.exec(text)?.groups?.url;
+    if (url !== undefined) return [child, url];
+  }
+  throw new Error(`it ended: ${text}`);
+}
+
+async function isDown(url: string): Promise<boolean> {
+  for (let tries = 0; tries < 100; tries++) {
+    const isUp = await fetch(`${url}/-/health`).then(
+      () => true,
+      () => false,
+    );
+    if (!isUp) return true;
+    await sleep(50);
+  }
+  return false;
+}
+
+describe("the packed package", { skip }, () => {
+  it("holds what runs and what explains it, and nothing else", () => {
+    const files = readdirSync(join(project, "node_modules/restante")).sort();
+    const allowed = ["CHANGELOG.md", "LICENSE", "README.md", "bin", "dist", "package.json"];
+    assert.deepEqual(
+      files.filter((file) => !allowed.includes(file)),
+      [],
+    );
+  });
+
+  it("npx restante --version", () => {
+    const { stdout, status } = npm(project, ["exec", "--", "restante", "--version"]);
+    assert.deepEqual([status, stdout], [0, `${version}\n`]);
+  });
+
+  it("passes exit codes on", () => {
+    const { status, stderr } = spawnSync(process.execPath, [bin, "serve", "--port", "x"], {
+      cwd: project,
+      encoding: "utf8",
+    });
+    assert.match(stderr, /^--port "x": must be/);
+    assert.equal(status, 2);
+  });
+
+  it("npx restante serve answers, and ends in good order with npx", async () => {
+    const [child, url] = await start("npx", ["restante"]);
+    const health = await fetch(`${url}/-/health`);
+    assert.equal(health.status, 200);
+    const ended = once(child, "close");
+    child.kill("SIGTERM");
+    await ended;
+    assert(await isDown(url));
+  });
+
+  for (const runtime of ["bun", "node"]) {
+    it(`on ${runtime}, a signal drains the server and its exit code comes through`, async () => {
+      const [child, url] = await start(process.execPath, [bin], { RESTANTE_RUNTIME: runtime });
+      assert.equal((await fetch(`${url}/-/health`)).status, 200);
+      child.kill("SIGTERM");
+      assert.deepEqual(await once(child, "close"), [0, null]);
+      assert(await isDown(url));
+    });
+
+    it(`is embedded on ${runtime}`, () => {
+      writeFileSync(
+        join(project, "embed.js"),
+        `import { restante } from "restante";
+        const { fetch, firstAdminToken, close } = await restante({ data: "./embedded-${runtime}" });
+        const headers = { authorization: "Bearer " + firstAdminToken, "content-type": "application/json" };
+        const body = '{"name":"Ada"}';
+        const made = await fetch(new Request("http://x/people", { method: "POST", headers, body }));
+        const found = await fetch(new Request("http://x" + made.headers.get("location"), { headers }));
+        console.log(made.status, found.status, (await found.json()).name);
+        await close();`,
+      );
+      const { stdout, stderr } = spawnSync(join(tools, runtime), ["embed.js"], {
+        cwd: project,
+        encoding: "utf8",
+      });
+      assert.equal(stdout, "201 200 Ada\n", stderr);
+    });
+  }
+
+  it("does not outlive its parent on Bun, even one that was killed", async () => {
+    const [child, url] = await start(process.execPath, [bin]);
+    child.kill("SIGKILL");
+    assert(await isDown(url));
+  });
+
+  it("has types that strict users can check", () => {
+    const use = `import { restante, type Restante } from "restante";
+      const app: Restante = await restante({ port: 0 });
+      const status: number = (await app.fetch(new Request("http://x/"))).status;
+      // @ts-expect-error: a port is a number
+      await restante({ port: "x" }).then(() => status);`;
+    writeFileSync(join(project, "use.ts"), use);
+    const flags = ["--noEmit", "--strict", "--module", "nodenext", "--target", "esnext"];
+    const types = ["--typeRoots", join(root, "node_modules/@types"), "--types", "node"];
+    const { status, stdout } = spawnSync(join(tools, "tsc"), [...flags, ...types, "use.ts"], {
+      cwd: project,
+      encoding: "utf8",
+    });
+    assert.deepEqual([status, stdout], [0, ""]);
+  });
+});
