@@ -7,10 +7,11 @@ import { Resources } from "./domain/resources.ts";
 import { Tokens } from "./domain/tokens.ts";
 import { corsHeaders } from "./http/cors.ts";
 import { createFetch, type Fetch } from "./http/door.ts";
-import type { Exchange, House } from "./http/exchange.ts";
+import type { House } from "./http/exchange.ts";
+import { requestLine } from "./http/line.ts";
 import { createRefuse, type Refuse, withoutSecrets } from "./http/problem.ts";
 import { Proxies } from "./http/proxies.ts";
-import type { Log } from "./log.ts";
+import { type Log, lineWriter } from "./log.ts";
 import { grouped } from "./store/grouped.ts";
 import { openSqlite } from "./store/sqlite/sqlite.ts";
 import type { Store } from "./store/store.ts";
@@ -68,24 +69,20 @@ export async function assemble(config: Config, log: Log): Promise<App> {
   };
 }
 
-/** A line per request holds the path but never the query, nor a token that strayed into the path. */
 function logging(log: Log): Pick<House, "logRequest" | "logRefusal" | "logFailure"> {
-  const about = ({ request, requestId, path, caller, clientAddress, startedAt }: Exchange) => ({
-    requestId,
-    method: request.method,
-    path: withoutSecrets(path),
-    token: caller?.id,
-    client: clientAddress,
-    ms: Math.round((performance.now() - startedAt) * 1000) / 1000,
-  });
+  const writeLine = lineWriter(log);
   return {
     logRequest: log.isLevelEnabled("info")
-      ? (exchange, status) => log.info({ ...about(exchange), status })
+      ? (exchange, status) => writeLine(requestLine(exchange, status))
       : undefined,
     logRefusal: (requestId, status, detail, cause) =>
       cause === undefined
         ? log.info({ requestId, status, detail }, "refused")
         : log.error({ requestId, status, detail, err: cause }, "failed"),
-    logFailure: (exchange, thrown) => log.error({ ...about(exchange), err: thrown }, "failed"),
+    logFailure: ({ requestId, request, path }, thrown) =>
+      log.error(
+        { requestId, method: request.method, path: withoutSecrets(path), err: thrown },
+        "failed",
+      ),
   };
 }

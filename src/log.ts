@@ -1,6 +1,6 @@
 // The log: one JSON line per event, to standard output, without secrets.
 
-import { destination, type Logger, pino } from "pino";
+import { type DestinationStream, destination, type Logger, pino } from "pino";
 import type { LogLevel } from "./settings.ts";
 
 export type Log = Logger;
@@ -20,4 +20,10 @@ export function createLog(level: LogLevel): Log {
     { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` },
     output,
   );
+}
+
+/** Writes finished lines between the log's own, in the same order and buffer. */
+export function lineWriter(log: Log): (line: string) => void {
+  const output = (log as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym];
+  return (line) => output?.write(line);
 }

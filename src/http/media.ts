@@ -5,6 +5,8 @@ import Negotiator from "negotiator";
 import { Problem } from "../model/problem.ts";
 import { Refusal } from "./problem.ts";
 
+export const jsonTypes = ["application/json"] as const;
+
 /** Refuses a client whose Accept excludes every type on offer (RFC 9110 §12.5.1). */
 export function refuseUnacceptable(
   headers: Headers,

@@ -8,7 +8,7 @@ import type { Exchange } from "./exchange.ts";
 import { refuseUnacceptable } from "./media.ts";
 import { openapiDocument } from "./openapi.ts";
 import { problemStatus } from "./problem.ts";
-import { refuseParameters } from "./resources.ts";
+import { refuseParameters } from "./query.ts";
 
 type Answer = (exchange: Exchange) => Soon<Response | Problem>;
 

@@ -74,3 +74,10 @@ const invalid = (errors: readonly ParameterFault[]): Problem =>
   new Problem("invalid-parameter", "The query string is not valid; `errors` names each fault.", {
     errors,
   });
+
+/** Most addresses take no parameters; an unknown one is a mistake that must not pass silently. */
+export function refuseParameters({ query }: { readonly query: string }): Problem | undefined {
+  if (query === "") return undefined;
+  const parameters = readParameters(query, []);
+  return parameters instanceof Problem ? parameters : undefined;
+}

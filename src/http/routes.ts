@@ -5,8 +5,9 @@ import { Problem } from "../model/problem.ts";
 import type { Soon } from "../model/soon.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Who } from "./guard.ts";
+import { listResources } from "./list.ts";
 import { apiCatalog, health, home, openapi, problemIndex, problemPage, ready } from "./pages.ts";
-import { createResource, getResource, listResources } from "./resources.ts";
+import { createResource, getResource } from "./resources.ts";
 import { decodeSegment } from "./target.ts";
 import { createToken, getToken, listTokens, revokeToken } from "./tokens.ts";
 

@@ -8,8 +8,9 @@ import type { Token } from "../model/token.ts";
 import { json } from "./answer.ts";
 import { hasNoBody, readBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
-import { refuseUnacceptable, refuseUnlessJson } from "./media.ts";
-import { acceptPost, emptyBody, invalidBody, jsonTypes, refuseParameters } from "./resources.ts";
+import { jsonTypes, refuseUnacceptable, refuseUnlessJson } from "./media.ts";
+import { refuseParameters } from "./query.ts";
+import { acceptPost, emptyBody, invalidBody } from "./resources.ts";
 
 const isoOrNull = (at: number | null): string | null =>
   at === null ? null : new Date(at).toISOString();
