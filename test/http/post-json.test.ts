@@ -270,12 +270,14 @@ describe("a faulty body is 400 and leaves nothing", () => {
     assert.equal((await post("/deep", deep(64))).status, 201);
   });
 
-  it("(85) no body at all is answered at once, without waiting for one", async () => {
-    const answer = await speak(postHead("/faulty", "Content-Type: application/json"));
-    assert.equal(answer.status, 400);
-    assert.equal(JSON.parse(answer.body).type, "/-/problems/invalid-body");
-    assert.equal(await app.total("faulty"), 0);
-  });
+  for (const fields of [[], ["Content-Type: application/json"], ["Content-Length: 0"]]) {
+    it(`(85) no body at all is answered at once, without waiting for one [${fields}]`, async () => {
+      const answer = await speak(postHead("/faulty", ...fields));
+      assert.equal(answer.status, 400);
+      assert.equal(JSON.parse(answer.body).type, "/-/problems/invalid-body");
+      assert.equal(await app.total("faulty"), 0);
+    });
+  }
 
   it("(85) an empty chunked body", async () => {
     const head = postHead(
