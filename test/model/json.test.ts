@@ -1,0 +1,344 @@
+// Strict JSON: what is accepted, what is refused, where, and in which words.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { jsonLimits, scanObject } from "../../src/model/json.ts";
+import type { Fault } from "../../src/model/problem.ts";
+import { reportLimits } from "../../src/model/report.ts";
+import { anyObject, anySpacing, type FaultKind, faultsOf, write } from "./documents.ts";
+
+function faultsIn(text: string): readonly Fault[] {
+  const scanned = scanObject(text);
+  return "members" in scanned ? [] : scanned;
+}
+
+const kinds: Readonly<Record<FaultKind, RegExp>> = {
+  surrogate: /surrogate/,
+  prototype: /__proto__ is not accepted/,
+  repeated: /more than once/,
+  inexact: /would be read as/,
+};
+
+const kindOf = ({ detail }: Fault): string =>
+  Object.entries(kinds).find(([, words]) => words.test(detail))?.[0] ?? detail;
+
+const isMalformed = (text: string): boolean =>
+  faultsIn(text).some(({ detail }) => detail.startsWith("malformed JSON"));
+
+describe("what is accepted", () => {
+  const accepted: readonly [what: string, text: string][] = [
+    ["nothing in it", "{}"],
+    ["every kind of value", '{"a":null,"b":true,"c":false,"d":"","e":0,"f":[],"g":{}}'],
+    ["whitespace wherever it may be", ' \t\r\n{ "a" : [ 1 , 2 ] , "b" : { } }\n'],
+    ["every escape", String.raw`{"a":"\"\\\/\b\f\n\r\t\u0000\u00e4\uABCD"}`],
+    ["the highest control character and the separators of lines", '{"a":"\u007f\u2028\u2029"}'],
+    ["a surrogate pair, raw and escaped", '{"a":"😀\\ud83d\\ude00","😀":1}'],
+    ["numbers that keep their value in another spelling", '{"a":[-0,1.0,1e2,1E+2,0.50,-1.5e-7]}'],
+    ["the largest and the smallest double", '{"a":[1.7976931348623157e308,5e-324]}'],
+    ["zero, however it is written", '{"a":[0e999,-0.0e-999,0.00000000000000000000000]}'],
+    [
+      "names that are ordinary words",
+      '{"constructor":1,"prototype":2,"toString":3,"hasOwnProperty":4}',
+    ],
+    ["the same name in different objects", '{"a":{"a":{"a":1}},"b":[{"a":1},{"a":1}]}'],
+    ["names that differ in case or in form", '{"a":1,"A":2,"\u00e4":3,"a\u0308":4}'],
+    ["an empty name", '{"":1}'],
+  ];
+  for (const [what, text] of accepted) it(what, () => assert.deepEqual(faultsIn(text), []));
+
+  it("gives the outermost members, decoded, and where they stand", () => {
+    const text = String.raw`{ "a":1, "\u0062" : {"c":[2]} }`;
+    const scanned = scanObject(text);
+    assert.ok("members" in scanned);
+    const seen = scanned.members.map(({ name, start, valueStart, end }) => [
+      name,
+      text.slice(start, end),
+      text.slice(valueStart, end),
+    ]);
+    assert.deepEqual(seen, [
+      ["a", '"a":1', "1"],
+      ["b", String.raw`"\u0062" : {"c":[2]}`, '{"c":[2]}'],
+    ]);
+  });
+
+  it("gives every run of whitespace outside strings", () => {
+    const scanned = scanObject('{ "a b":[1,\n\t2] }\r\n');
+    assert.ok("members" in scanned);
+    assert.deepEqual(scanned.gaps, [1, 2, 11, 13, 15, 16, 17, 19]);
+  });
+});
+
+describe("what is malformed", () => {
+  const malformed: readonly [text: string, line: number, column: number, words: string][] = [
+    ["", 1, 1, "expected a value, but the text ends here"],
+    [" \n", 2, 1, "expected a value, but the text ends here"],
+    ["\ufeff{}", 1, 1, "expected a value"],
+    ["{", 1, 2, "expected a member name in double quotes, but the text ends here"],
+    ['{"a":1', 1, 7, 'expected a comma or "}", but the text ends here'],
+    ['{"a":[1', 1, 8, 'expected a comma or "]", but the text ends here'],
+    ['{\n  "a": 1\n  "b": 2\n}', 3, 3, 'expected a comma or "}"'],
+    ['{"a":1,}', 1, 8, "expected a member name in double quotes"],
+    ['{"a":[1,]}', 1, 9, "expected a value"],
+    ['{"a":[1 2]}', 1, 9, 'expected a comma or "]"'],
+    ["{'a':1}", 1, 2, "expected a member name in double quotes"],
+    ["{a:1}", 1, 2, "expected a member name in double quotes"],
+    ['{"a" 1}', 1, 6, "expected a colon"],
+    ['{"a":}', 1, 6, "expected a value"],
+    ['{"a":1} {}', 1, 9, "expected nothing more"],
+    ['{"a":1}\0', 1, 8, "expected nothing more"],
+    ['{"a":1} // a', 1, 9, "expected nothing more"],
+    ['{"a":nul}', 1, 6, "expected a value"],
+    ['{"a":True}', 1, 6, "expected a value"],
+    ['{"a":truefalse}', 1, 10, 'expected a comma or "}"'],
+    ['{"a":NaN}', 1, 6, "expected a value"],
+    ['{"a":Infinity}', 1, 6, "expected a value"],
+    ['{"a":-Infinity}', 1, 7, "expected a digit"],
+    ['{"a":+1}', 1, 6, "expected a value"],
+    ['{"a":.5}', 1, 6, "expected a value"],
+    ['{"a":1.}', 1, 8, "expected a digit"],
+    ['{"a":-}', 1, 7, "expected a digit"],
+    ['{"a":1e}', 1, 8, "expected a digit"],
+    ['{"a":1e+}', 1, 9, "expected a digit"],
+    ['{"a":01}', 1, 6, "a number must not have a leading zero"],
+    ['{"a":-00}', 1, 7, "a number must not have a leading zero"],
+    ['{"a":0x1}', 1, 7, 'expected a comma or "}"'],
+    ['{"a":"b', 1, 8, "expected a closing quote, but the text ends here"],
+    ['{"a":"\t"}', 1, 7, "a control character in a string must be escaped"],
+    ['{"a":"\n"}', 1, 7, "a control character in a string must be escaped"],
+    ['{"a":"\\x"}', 1, 7, "there is no such escape"],
+    ['{"a":"\\', 1, 7, "there is no such escape"],
+    ['{"a":"\\u12g4"}', 1, 7, "expected four hexadecimal digits after \\u"],
+    ['{"a":"\\ud83d\\u"}', 1, 13, "expected four hexadecimal digits after \\u"],
+    ['{"a":\u00a01}', 1, 6, "expected a value"],
+    ['{"a":1\u000b}', 1, 7, 'expected a comma or "}"'],
+  ];
+  for (const [text, line, column, words] of malformed) {
+    it(JSON.stringify(text), () => {
+      assert.throws(() => JSON.parse(text));
+      const detail = `malformed JSON at line ${line}, column ${column}: ${words}`;
+      assert.deepEqual(faultsIn(text), [{ pointer: "", detail }]);
+    });
+  }
+
+  it("keeps the faults that came before", () => {
+    assert.deepEqual(
+      faultsIn('{"a":1,"a":1e400,"b":{').map(({ pointer }) => pointer),
+      ["/a", "/a", ""],
+    );
+  });
+
+  it("agrees with JSON.parse on every text with something changed in it", () => {
+    const change = fc.record({
+      at: fc.nat(),
+      removed: fc.nat({ max: 2 }),
+      added: fc.oneof(
+        fc.string({
+          unit: fc.constantFrom(...'{}[]:,"\\u0123456789abcdeE+-. \n\ttrfnls'),
+          maxLength: 2,
+        }),
+        fc.string({ unit: "binary", maxLength: 1 }),
+      ),
+    });
+    const changes = fc.array(change, { minLength: 1, maxLength: 3 });
+    fc.assert(
+      fc.property(anyObject, anySpacing, changes, (object, spacing, edits) => {
+        const text = edits.reduce(
+          (before, { at, removed, added }) => {
+            const start = at % (before.length + 1);
+            return before.slice(0, start) + added + before.slice(start + removed);
+          },
+          write(object, spacing),
+        );
+        assert.equal(isMalformed(text), !parses(text), text);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe("what is refused", () => {
+  const refused: readonly [text: string, ...faults: (readonly [pointer: string, FaultKind])[]][] = [
+    ['{"a":1,"a":1}', ["/a", "repeated"]],
+    [String.raw`{"a":1,"\u0061":2}`, ["/a", "repeated"]],
+    ['{"a":1,"a":2,"a":3}', ["/a", "repeated"]],
+    ['{"a":1,"b":2,"a":3,"b":4}', ["/a", "repeated"], ["/b", "repeated"]],
+    ['{"x":[0,{"a":{"b":1,"b":2}}]}', ["/x/1/a/b", "repeated"]],
+    ['{"":{"":1,"":2}}', ["//", "repeated"]],
+    ['{"a/b":{"m~n":1,"m~n":2}}', ["/a~1b/m~0n", "repeated"]],
+    ['{"~1":1e400}', ["/~01", "inexact"]],
+    ['{"a":12345678901234567890}', ["/a", "inexact"]],
+    ['{"a":[1,1e400,-1e400]}', ["/a/1", "inexact"], ["/a/2", "inexact"]],
+    ['{"a":{"b":0.1000000000000000055}}', ["/a/b", "inexact"]],
+    [String.raw`{"a":"\ud800"}`, ["/a", "surrogate"]],
+    [String.raw`{"a":"\udc00\ud800"}`, ["/a", "surrogate"]],
+    [String.raw`{"a":"\ud83d\n\ude00"}`, ["/a", "surrogate"]],
+    [String.raw`{"a":"\ud83d\ud83d\ude00"}`, ["/a", "surrogate"]],
+    ['{"a":"\ud800"}', ["/a", "surrogate"]],
+    ['{"a":"\ude00"}', ["/a", "surrogate"]],
+    ['{"a":"\ud83d\\ude00"}', ["/a", "surrogate"]],
+    ['{"a":"\\ud83d\ude00"}', ["/a", "surrogate"]],
+    [String.raw`{"\ud800":1}`, ["/\ufffd", "surrogate"]],
+    ['{"__proto__":{"admin":true}}', ["/__proto__", "prototype"]],
+    [String.raw`{"a":[{"\u005f_proto__":1}]}`, ["/a/0/__proto__", "prototype"]],
+  ];
+  for (const [text, ...faults] of refused) {
+    it(JSON.stringify(text), () => {
+      const found = faultsIn(text).map((fault) => [fault.pointer, kindOf(fault)]);
+      assert.deepEqual(found, faults);
+    });
+  }
+
+  it("says what a number would be read as", () => {
+    assert.deepEqual(faultsIn('{"a":12345678901234567890}'), [
+      {
+        pointer: "/a",
+        detail:
+          "this number would be read as 12345678901234567000; send it as a string to keep it as it is",
+      },
+    ]);
+  });
+
+  it("finds all of it, in any document however it is written, and nothing else", () => {
+    fc.assert(
+      fc.property(anyObject, anySpacing, (object, spacing) => {
+        const found = faultsIn(write(object, spacing));
+        const names = new Set(found.map((fault) => `${kindOf(fault)} ${fault.pointer}`));
+        const expected = faultsOf(object);
+        if (found.length < reportLimits.maxFaults) assert.deepEqual(names, expected);
+        else assert.ok(names.isSubsetOf(expected));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("accepts what JSON.stringify writes, unless a name is refused", () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string(), fc.jsonValue()),
+        fc.nat({ max: 4 }),
+        (value, indent) => {
+          const text = JSON.stringify(value, null, indent);
+          assert.equal(faultsIn(text).length > 0, text.includes('"__proto__":'), text);
+        },
+      ),
+    );
+  });
+});
+
+describe("what is no object", () => {
+  const others: readonly [text: string, found: string][] = [
+    ["[]", "an array"],
+    ['[{"a":1e400}]', "an array"],
+    [' "a"', "a string"],
+    ["-1", "a number"],
+    ["0", "a number"],
+    ["true", "true"],
+    ["false", "false"],
+    ["null", "null"],
+  ];
+  for (const [text, found] of others) {
+    it(text, () => {
+      const detail = `a JSON object is needed, but this is ${found}`;
+      assert.deepEqual(faultsIn(text), [{ pointer: "", detail }]);
+    });
+  }
+});
+
+describe("limits", () => {
+  const members = (count: number): string =>
+    Array.from({ length: count }, (_, index) => `"m${index}":0`).join(",");
+  const nest = (depth: number): string => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
+
+  it("nests as deep as it may, and no deeper", () => {
+    assert.deepEqual(faultsIn(nest(jsonLimits.maxDepth)), []);
+    const pointer = `/a${"/0".repeat(jsonLimits.maxDepth - 1)}`;
+    const deep = [{ pointer, detail: "nested deeper than 64 levels" }];
+    assert.deepEqual(faultsIn(nest(jsonLimits.maxDepth + 1)), deep);
+    assert.deepEqual(faultsIn(`{"a":${"[".repeat(1_000_000)}`), deep);
+    assert.equal(faultsIn("[".repeat(1_000_000))[0]?.detail, deep[0]?.detail);
+  });
+
+  it("counts depth, not how often something is nested", () => {
+    const level = '{"a":[{"b":[]},{"c":{}}]}';
+    assert.deepEqual(faultsIn(`{"a":[${Array(100).fill(level).join(",")}]}`), []);
+  });
+
+  it("has as many members in one object as it may, and no more", () => {
+    const most = members(jsonLimits.maxMembers);
+    assert.deepEqual(faultsIn(`{"a":{${most}},"b":{${most}}}`), []);
+    assert.deepEqual(faultsIn(`{"a":{${most},"x":0,"y":0}}`), [
+      { pointer: "/a", detail: "more than 1000 members in one object" },
+    ]);
+    assert.deepEqual(
+      faultsIn(`{${most},"x":0}`).map(({ pointer }) => pointer),
+      [""],
+    );
+  });
+
+  it("finds a repeated name among few and among many", () => {
+    for (const count of [2, 15, 16, 17, 18, 500, 998]) {
+      for (const repeated of [0, Math.floor(count / 2), count - 1]) {
+        const text = `{${members(count)},"m${repeated}":1,"new":2}`;
+        assert.deepEqual(
+          faultsIn(text).map(({ pointer }) => pointer),
+          [`/m${repeated}`],
+          text,
+        );
+      }
+    }
+  });
+
+  it("reports so many faults and no more", () => {
+    const { maxFaults } = reportLimits;
+    assert.equal(faultsIn(`{"a":[${Array(maxFaults).fill("1e400").join(",")}]}`).length, maxFaults);
+    assert.equal(faultsIn(`{"a":[${"1e400,".repeat(5000)}0]}`).length, maxFaults);
+    assert.equal(faultsIn(`{"a":[${"1e400,".repeat(5000)}`).length, maxFaults);
+  });
+
+  it("does not echo a long name for every fault below it", () => {
+    const name = "x".repeat(reportLimits.maxPointerChars);
+    const faults = faultsIn(`{"${name}":[1e400,1e400,1e400]}`);
+    assert.deepEqual(
+      faults.map(({ pointer }) => pointer),
+      [`/${name}/0`],
+    );
+  });
+});
+
+/** A quadratic step in any of these would take minutes. */
+describe("the worst documents of a megabyte are judged", () => {
+  const size = 1_000_000;
+  const fill = (part: string): string => part.repeat(size / part.length);
+  const worst: readonly [what: string, text: string, faults: number][] = [
+    ["one repeated name", `{${fill('"a":1,')}"a":1}`, 2],
+    ["repeated names in many objects", `{"a":[${fill('{"a":1,"a":1},')}0]}`, 100],
+    ["escaped halves of surrogate pairs", `{"a":"${fill("\\ud800")}"}`, 1],
+    ["strings with such a half", `{"a":[${fill('"\\ud800",')}0]}`, 100],
+    ["a number", `{"a":${fill("9")}}`, 1],
+    ["a number with zeros inside", `{"a":1${fill("0")}1}`, 1],
+    ["a fraction with zeros inside", `{"a":0.${fill("0")}1}`, 1],
+    ["an exponent", `{"a":1e${fill("9")}}`, 1],
+    ["whitespace", `{"a":${fill(" ")}1}`, 0],
+    ["whitespace around everything", `{"a":[${fill(" 1 ,")}0]}`, 0],
+    ["lines, then an end", fill("\n"), 1],
+    ["a name above many faults", `{"${"x".repeat(size / 2)}":[${fill("1e400,")}0]}`, 1],
+    ["escaped names", `{"a":[${fill('{"\\n":0},')}0]}`, 0],
+    ["objects of many long names", `{"a":[${fill(`{${longNames()}},`)}0]}`, 0],
+  ];
+  for (const [what, text, faults] of worst)
+    it(what, () => assert.equal(faultsIn(text).length, faults));
+
+  function longNames(): string {
+    return Array.from({ length: 15 }, (_, index) => `"${"x".repeat(1000)}${index}":0`).join(",");
+  }
+});

@@ -1,0 +1,67 @@
+// Resources: what they say, from what is kept of them.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { readDraft } from "../../src/model/draft.ts";
+import { type Resource, represent, serverMembers } from "../../src/model/resource.ts";
+import { anyObject, anySpacing, faultsOf, write } from "./documents.ts";
+
+const resource = (parts: Partial<Resource> = {}): Resource => ({
+  id: "ada",
+  revision: 7,
+  createdAt: Date.UTC(2026, 10, 15, 12, 30, 45, 6),
+  updatedAt: Date.UTC(2026, 10, 15, 12, 30, 45, 6),
+  fields: '{"name":"Ada"}',
+  ...parts,
+});
+
+describe("a representation", () => {
+  it("is the id, the user's fields, and the times", () => {
+    assert.equal(
+      represent(resource()),
+      '{"id":"ada","name":"Ada","createdAt":"2026-11-15T12:30:45.006Z","updatedAt":"2026-11-15T12:30:45.006Z"}',
+    );
+  });
+
+  it("has no stray comma when there are no fields", () => {
+    assert.equal(
+      represent(resource({ fields: "{}" })),
+      '{"id":"ada","createdAt":"2026-11-15T12:30:45.006Z","updatedAt":"2026-11-15T12:30:45.006Z"}',
+    );
+  });
+
+  it("tells the times apart", () => {
+    const { createdAt, updatedAt } = JSON.parse(
+      represent(resource({ createdAt: 0, updatedAt: 1 })),
+    );
+    assert.equal(createdAt, "1970-01-01T00:00:00.000Z");
+    assert.equal(updatedAt, "1970-01-01T00:00:00.001Z");
+  });
+
+  it("passes the user's bytes through", () => {
+    const fields = '{"10":1.0,"9":[-0,1E2],"a":"\\u00e4\\/😀"}';
+    assert.ok(represent(resource({ fields })).includes(fields.slice(1, -1)));
+  });
+
+  it("adds just the server's members", () => {
+    assert.deepEqual(Object.keys(JSON.parse(represent(resource({ fields: "{}" })))), [
+      ...serverMembers,
+    ]);
+  });
+
+  it("sent back as a draft, is the same fields and id", () => {
+    fc.assert(
+      fc.property(anyObject, anySpacing, (object, spacing) => {
+        fc.pre(faultsOf(object).size === 0);
+        const draft = readDraft(new TextEncoder().encode(write(object, spacing)));
+        assert.ok("fields" in draft);
+        const sentBack = readDraft(
+          new TextEncoder().encode(represent(resource({ fields: draft.fields }))),
+        );
+        assert.deepEqual(sentBack, { fields: draft.fields, id: "ada" });
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
