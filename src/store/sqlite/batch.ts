@@ -1,6 +1,7 @@
 // One transaction for a batch of changes: each is judged on its own, and all are kept or none.
 
 import { type Change, Outage } from "../store.ts";
+import type { BellRope } from "./bell.ts";
 import { CollectionTables, OpenCollection, verdict } from "./collection.ts";
 import { type Connection, type Query, storageTrouble } from "./connection.ts";
 import { createCollectionTables } from "./schema.ts";
@@ -20,6 +21,7 @@ const maxPreparedCollections = 1_000;
 
 export class BatchWriter {
   readonly #connection: Connection;
+  readonly #bell: BellRope;
   readonly #begin: Query<never>;
   readonly #commit: Query<never>;
   readonly #ledger: Query<readonly [batch: number, tokens: number]>;
@@ -33,8 +35,9 @@ export class BatchWriter {
   readonly #open = new Map<string, OpenCollection>();
   #isTokenTouched = false;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, bell: BellRope) {
     this.#connection = connection;
+    this.#bell = bell;
     // The lock is taken at once: a transaction that starts as a reader may find it cannot write.
     this.#begin = connection.query("BEGIN IMMEDIATE");
     this.#commit = connection.query("COMMIT");
@@ -61,12 +64,14 @@ export class BatchWriter {
     const verdicts = changes.map((change) => this.#judge(change));
     const touched = [...this.#open.values()].filter((collection) => collection.isTouched);
     const isProbe = changes.length === 0;
-    if (touched.length > 0 || this.#isTokenTouched || isProbe) this.#settle(touched);
+    const isMoved = touched.length > 0 || this.#isTokenTouched || isProbe;
+    const batch = isMoved ? this.#settle(touched) : undefined;
     try {
       this.#commit.run();
     } catch (error) {
       throw commitTrouble(error);
     }
+    if (batch !== undefined) this.#bell.ring(batch);
     return verdicts;
   }
 
@@ -119,7 +124,7 @@ export class BatchWriter {
   }
 
   /** Writes down once what the whole batch has moved, under the next batch number. */
-  #settle(touched: readonly OpenCollection[]): void {
+  #settle(touched: readonly OpenCollection[]): number {
     const [batch, tokens] = this.#ledger.one() ?? [0, 0];
     const next = batch + 1;
     for (const collection of touched) {
@@ -128,6 +133,7 @@ export class BatchWriter {
       this.#saveCollection.run(revision, seq, total, updated, next, collection.key);
     }
     this.#saveLedger.run(next, this.#isTokenTouched ? next : tokens);
+    return next;
   }
 }
 

@@ -2,23 +2,28 @@
 
 import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { hangBell } from "./bell.ts";
 
 export interface DatabaseFile {
   readonly path: string;
   /** Device and inode: the file itself, whatever is called by its name later. */
   readonly identity: string;
+  /** The small file that writers ring (see bell.ts). */
+  readonly bell: string;
 }
 
 /** Finds or makes the file. Throws an error with words for a person when that cannot be. */
 export function prepareFile(directory: string): DatabaseFile {
   const path = join(resolve(directory), "restante.db");
+  const bell = join(resolve(directory), "restante.bell");
   try {
     makeDirectory(dirname(path));
     makeFile(path);
+    hangBell(bell);
   } catch (error) {
     throw new Error(`Cannot make ${path}: ${why(error)}`, { cause: error });
   }
-  return { path, identity: identify(path) ?? "" };
+  return { path, identity: identify(path) ?? "", bell };
 }
 
 /** A database that was moved, replaced or deleted under a running server must not take writes. */

@@ -4,20 +4,22 @@ import type { Collection } from "../../model/collection.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import type { Range, Slice } from "../store.ts";
+import type { Bell } from "./bell.ts";
 import type { Connection, Query } from "./connection.ts";
 import { HotResources } from "./hot.ts";
 import { type CollectionRow, collectionColumns, Shelf, toCollection } from "./shelf.ts";
 import { TokenReader } from "./token.ts";
 
-const hotBytes = 16 * 1024 * 1024;
 /** Beyond these, what is known is dropped and learnt anew: memory must have an end. */
-const maxShelves = 1_000;
-const maxTokens = 10_000;
+const readerLimits = { hotBytes: 16 * 1024 * 1024, shelves: 1_000, tokens: 10_000 };
 /** So far behind, forgetting a whole collection costs less than asking what moved in it. */
 const maxRevisionsBehind = 1_000;
+/** A hand in the file that is not ours rings no bell: so often SQLite is asked all the same. */
+const unrungMs = 1_000;
 
 export class Reader {
   readonly #connection: Connection;
+  readonly #bell: Bell | undefined;
   readonly #dataVersion: Query<readonly [version: number]>;
   readonly #begin: Query<never>;
   readonly #end: Query<never>;
@@ -27,16 +29,22 @@ export class Reader {
   readonly #moved: Query<CollectionRow>;
   readonly #tokenReader: TokenReader;
 
-  readonly #hot = new HotResources(hotBytes);
+  readonly #limits: typeof readerLimits;
+  readonly #hot: HotResources;
   readonly #shelves = new Map<string, Shelf>();
   readonly #tokens = new Map<string, Token>();
   /** How far the above is up to date. */
   #seenVersion = 0;
   #seenBatch = 0;
   #seenTokens = 0;
+  #heard: number | undefined;
+  #lookedAt = 0;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, bell: Bell | undefined, limits = readerLimits) {
     this.#connection = connection;
+    this.#bell = bell;
+    this.#limits = limits;
+    this.#hot = new HotResources(limits.hotBytes);
     this.#dataVersion = connection.query("PRAGMA data_version");
     this.#begin = connection.query("BEGIN");
     this.#end = connection.query("END");
@@ -49,7 +57,7 @@ export class Reader {
   }
 
   collection(name: string): Collection | undefined {
-    this.#catchUp();
+    this.#listen();
     return this.#shelf(name)?.collection;
   }
 
@@ -58,7 +66,7 @@ export class Reader {
   }
 
   find(collection: string, id: string): Resource | undefined {
-    this.#catchUp();
+    this.#listen();
     const shelf = this.#shelf(collection);
     if (!shelf) return undefined;
     const hot = this.#hot.find(shelf.key, id);
@@ -81,12 +89,12 @@ export class Reader {
   }
 
   token(hash: string): Token | undefined {
-    this.#catchUp();
+    this.#listen();
     const known = this.#tokens.get(hash);
     if (known) return known;
     const token = this.#tokenReader.find(hash);
     if (token) {
-      if (this.#tokens.size === maxTokens) this.#tokens.clear();
+      if (this.#tokens.size === this.#limits.tokens) this.#tokens.clear();
       this.#tokens.set(hash, token);
     }
     return token;
@@ -105,7 +113,7 @@ export class Reader {
     if (known) return known;
     const row = this.#collection.one(name);
     if (!row) return undefined;
-    if (this.#shelves.size === maxShelves) this.#forgetShelves();
+    if (this.#shelves.size === this.#limits.shelves) this.#forgetShelves();
     const shelf = new Shelf(this.#connection, row);
     this.#shelves.set(name, shelf);
     return shelf;
@@ -115,6 +123,17 @@ export class Reader {
   #forgetShelves(): void {
     this.#shelves.clear();
     this.#hot.forgetAll();
+  }
+
+  /** Catches up when the bell was rung; what rings none is found within a second. */
+  #listen(): void {
+    const number = this.#bell?.number;
+    const now = performance.now();
+    const isQuiet = number !== undefined && number === this.#heard;
+    if (isQuiet && now - this.#lookedAt < unrungMs) return;
+    this.#catchUp();
+    this.#heard = number;
+    this.#lookedAt = now;
   }
 
   /**

@@ -6,6 +6,7 @@ import type { Resource } from "../../model/resource.ts";
 import type { Soon } from "../../model/soon.ts";
 import type { Token } from "../../model/token.ts";
 import { type Change, Outage, type Outcome, type Range, type Slice, type Store } from "../store.ts";
+import { Bell, type MapFile } from "./bell.ts";
 import { Connection, storageTrouble } from "./connection.ts";
 import { Courier } from "./courier.ts";
 import { prepareFile } from "./file.ts";
@@ -14,6 +15,8 @@ import { Reader } from "./reader.ts";
 export interface SqliteOptions {
   /** The directory of the data; made when it is not there. */
   readonly path: string;
+  /** Lets readers hear of commits without asking SQLite; without it they ask before each read. */
+  readonly mapFile?: MapFile | undefined;
 }
 
 /** The writer's program lies beside this one, as source or as built. */
@@ -25,7 +28,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const courier = new Courier(file, writerScript);
   try {
     await prove(courier);
-    return new SqliteStore(courier, new Reader(new Connection(file.path, "read")));
+    const bell = options.mapFile && new Bell(file.bell, options.mapFile);
+    return new SqliteStore(courier, new Reader(new Connection(file.path, "read"), bell));
   } catch (error) {
     await courier.close();
     const words = error instanceof Error ? error.message : String(error);

@@ -3,6 +3,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { Outage } from "../store.ts";
 import { BatchWriter } from "./batch.ts";
+import { BellRope } from "./bell.ts";
 import { Connection, storageTrouble } from "./connection.ts";
 import { type DatabaseFile, isStillThere } from "./file.ts";
 import { migrate } from "./schema.ts";
@@ -10,6 +11,7 @@ import { type Message, packVerdicts, type Reply, unpackChanges, type Verdict } f
 
 const file = workerData as DatabaseFile;
 let connection: Connection | undefined;
+let rope: BellRope | undefined;
 let batches: BatchWriter | undefined;
 
 parentPort?.on("message", (message: Message) => parentPort?.postMessage(answer(message)));
@@ -36,17 +38,19 @@ function openBatches(): BatchWriter {
   if (!batches) {
     connection = new Connection(file.path, "write");
     migrate(connection);
-    batches = new BatchWriter(connection);
+    rope = new BellRope(file.bell);
+    batches = new BatchWriter(connection, rope);
   }
   return batches;
 }
 
 function letGo(): void {
-  const last = connection;
+  const last = [connection, rope];
   connection = undefined;
+  rope = undefined;
   batches = undefined;
   try {
-    last?.close();
+    for (const each of last) each?.close();
   } catch {
     // It is of no use any more; the error that led here is the one to tell.
   }

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 
 /** A directory of its own for the test, removed afterwards. */
 export async function inDirectory(test: (path: string) => Promise<void>): Promise<void> {
@@ -28,8 +29,18 @@ export interface Child {
 
 /** Runs a script of `children/` in a process of its own, on the same runtime. */
 export function startChild(script: string, ...options: readonly string[]): Child {
-  const file = new URL(`./children/${script}.ts`, import.meta.url).pathname;
-  const child = spawn(process.execPath, [file, ...options], {
+  return startChildUnder([], script, ...options);
+}
+
+/** Runs it under another program, which takes the command as its last arguments. */
+export function startChildUnder(
+  wrapper: readonly string[],
+  script: string,
+  ...options: readonly string[]
+): Child {
+  const file = fileURLToPath(new URL(`./children/${script}.ts`, import.meta.url));
+  const [program = process.execPath, ...words] = [...wrapper, process.execPath, file, ...options];
+  const child = spawn(program, words, {
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, NODE_NO_WARNINGS: "1" },
   });

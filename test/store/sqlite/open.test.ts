@@ -1,7 +1,7 @@
 // Opening: what is made, with which rights and settings, and words for a person when it fails.
 
 import assert from "node:assert/strict";
-import { chmod, mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
@@ -11,6 +11,13 @@ import { inDirectory, startChild } from "./house.ts";
 
 const rights = async (path: string): Promise<string> =>
   ((await stat(path)).mode & 0o777).toString(8);
+
+/** What opening says to somebody who is not root; nothing when nobody else can run the code. */
+async function openAsNobody(path: string): Promise<string> {
+  const child = startChild("open-as-nobody", path);
+  await child.gone;
+  return child.lines.join("\n");
+}
 
 describe("opening a database", () => {
   it("makes the directory and the file for the owner only, whatever the path is called", () =>
@@ -23,7 +30,7 @@ describe("opening a database", () => {
       for (const name of await readdir(data)) assert.equal(await rights(join(data, name)), "600");
       await store.close();
       // The log is folded into the file, so that a copy of it is whole.
-      assert.deepEqual(await readdir(data), ["restante.db"]);
+      assert.deepEqual((await readdir(data)).sort(), ["restante.bell", "restante.db"]);
     }));
 
   it("sets what durability rests on", () =>
@@ -48,33 +55,34 @@ describe("opening a database", () => {
       reader.close();
     }));
 
-  it("may be done by several processes at once, also the first time", () =>
+  it("may be done by several processes at once, also the first time", { timeout: 60_000 }, () =>
     inDirectory(async (path) => {
       const children = ["a", "b", "c", "d"].map((name) => startChild("load", path, name, "10"));
       assert.deepEqual(await Promise.all(children.map(({ gone }) => gone)), [0, 0, 0, 0]);
       const store = await openSqlite({ path });
       assert.equal((await store.collection("things"))?.total, 40);
       await store.close();
-    }));
+    }),
+  );
 
-  it("a directory that may not be written is named", () =>
+  it("a directory that may not be written is named", (context) =>
     inDirectory(async (path) => {
       await chmod(path, 0o555);
-      const child = startChild("open-as-nobody", join(path, "data"));
-      await child.gone;
-      assert.match(child.lines.join(), /Cannot make .*data.*: permission denied/);
-      await chmod(path, 0o755);
+      const words = await openAsNobody(join(path, "data"));
+      if (!words) return context.skip("the code cannot be read without root's rights");
+      assert.match(words, /Cannot make .*data.*: permission denied/);
       assert.deepEqual(await readdir(path), []);
     }));
 
-  it("a file that may not be written is named", () =>
+  it("a file that may not be written is named", (context) =>
     inDirectory(async (path) => {
       await (await openSqlite({ path })).close();
       await chmod(path, 0o777);
+      await chmod(join(path, "restante.bell"), 0o666);
       await chmod(join(path, "restante.db"), 0o444);
-      const child = startChild("open-as-nobody", path);
-      await child.gone;
-      assert.match(child.lines.join(), /Cannot open .*restante\.db: the database is read-only/);
+      const words = await openAsNobody(path);
+      if (!words) return context.skip("the code cannot be read without root's rights");
+      assert.match(words, /Cannot open .*restante\.db: the database is read-only/);
     }));
 
   it("a path through a file is named", () =>
@@ -95,15 +103,9 @@ describe("opening a database", () => {
     inDirectory(async (path) => {
       await (await openSqlite({ path })).close();
       const file = join(path, "restante.db");
-      const { size } = await stat(file);
-      const header = new Uint8Array(size).fill(0xff);
-      const database = new DatabaseSync(file);
-      const page = Number(database.prepare("PRAGMA page_size").get()?.page_size);
-      database.close();
-      const { readFile } = await import("node:fs/promises");
-      header.set((await readFile(file)).subarray(0, 100));
-      await writeFile(file, header);
-      assert.ok(size > page);
+      const bytes = await readFile(file);
+      // The header stays, so that it still looks like a database.
+      await writeFile(file, bytes.fill(0xff, 100));
       await assert.rejects(openSqlite({ path }), /Cannot open .*damaged/);
     }));
 

@@ -1,0 +1,48 @@
+// What is left after closing, and how closing goes.
+
+import assert from "node:assert/strict";
+import { Outage, type Store } from "../../../src/store/store.ts";
+import type { Question } from "./candidate.ts";
+import { found, idsFrom, kinds, put, remove, token, totalOf } from "./words.ts";
+
+export function closing(question: Question): void {
+  question("all is there after opening again", async (candidate) => {
+    await candidate.store.commit([
+      found(),
+      ...idsFrom(300).map((id) => put(id)),
+      ...idsFrom(280).map((id) => remove(id)),
+      { kind: "keep-token", token: token("t") },
+    ]);
+    const look = async (store: Store) => ({
+      collections: await store.collections(),
+      slice: await store.slice("things", { offset: 3, limit: 10, order: "-created" }),
+      one: await store.find("things", "id-299"),
+      none: await store.find("things", "id-0"),
+      tokens: await store.tokens(),
+    });
+    const before = await look(candidate.store);
+    assert.equal(before.slice?.resources.length, 10);
+    assert.deepEqual(await look(await candidate.reopen()), before);
+  });
+
+  question("it is ready, and closing waits for what is under way", async (candidate) => {
+    const { store } = candidate;
+    assert.equal(await store.ready(), undefined);
+    await store.commit([found()]);
+    const underWay = idsFrom(30).map((id) => store.commit([put(id)]));
+    await store.close();
+    const outcomes = (await Promise.all(underWay)).flat();
+    assert.deepEqual(new Set(kinds(outcomes)), new Set(["created"]));
+    assert.equal(await totalOf(await candidate.second()), 30);
+  });
+
+  question("a closed store takes nothing more, and may be closed again", async ({ store }) => {
+    await store.close();
+    await assert.rejects(
+      store.commit([found()]),
+      (error) => error instanceof Outage && error.reason === "unavailable",
+    );
+    assert.notEqual(await store.ready(), undefined);
+    await store.close();
+  });
+}

@@ -1,0 +1,57 @@
+// Reads that are never old, whoever wrote.
+
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { Question } from "./candidate.ts";
+import { found, idsOf, put, remove, token, written } from "./words.ts";
+
+export function freshness(question: Question): void {
+  question("a resource that was handed out never changes under the reader", async ({ store }) => {
+    await store.commit([found(), put("a", { fields: '{"n":1}' })]);
+    const first = await store.find("things", "a");
+    const copy = { ...first };
+    await store.commit([put("a", { fields: '{"n":2}' })]);
+    const second = await store.find("things", "a");
+    assert.notEqual(second, first);
+    assert.equal(second?.fields, '{"n":2}');
+    assert.deepEqual(first, copy);
+    await store.commit([remove("a")]);
+    assert.equal(await store.find("things", "a"), undefined);
+    await store.commit([put("a", { fields: '{"n":2}' })]);
+    assert.ok(((await store.find("things", "a"))?.revision ?? 0) > (second?.revision ?? 0));
+  });
+
+  question("what one store commits the other sees at once", async (candidate) => {
+    const { store: one } = candidate;
+    const other = await candidate.second();
+    await one.commit([found(), { kind: "keep-token", token: token("t") }]);
+    assert.ok(await other.collection("things"));
+    assert.deepEqual(await other.token("hash of t"), token("t"));
+    let round = 0;
+    const write = fc.record({
+      through: fc.constantFrom(one, other),
+      id: fc.constantFrom("a", "b", "c"),
+      isPut: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(write, async ({ through, id, isPut }) => {
+        round++;
+        const change = isPut ? put(id, { fields: `{"round":${round}}` }) : remove(id);
+        const [outcome] = await through.commit([
+          change,
+          { kind: "touch-token", id: "t", at: round },
+        ]);
+        const expected = isPut ? written(outcome) : undefined;
+        for (const store of [one, other]) {
+          assert.deepEqual(await store.find("things", id), expected);
+          assert.equal((await store.token("hash of t"))?.usedAt, round);
+        }
+        assert.deepEqual(await one.collection("things"), await other.collection("things"));
+        assert.deepEqual(await idsOf(one), await idsOf(other));
+      }),
+      { numRuns: 40 },
+    );
+    await one.commit([{ kind: "revoke-token", id: "t", at: 9 }]);
+    assert.equal((await other.token("hash of t"))?.revokedAt, 9);
+  });
+}

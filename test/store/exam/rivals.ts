@@ -1,0 +1,82 @@
+// Many writers at once, through two stores on the same data.
+
+import assert from "node:assert/strict";
+import type { Question } from "./candidate.ts";
+import { found, idsFrom, idsOf, put, remove, totalOf, written } from "./words.ts";
+
+export function rivals(question: Question): void {
+  question("two stores never give a revision or a place twice", async (candidate) => {
+    const stores = [candidate.store, await candidate.second()];
+    await candidate.store.commit([found()]);
+    const writes = stores.flatMap((store, writer) =>
+      idsFrom(60, `by-${writer}`).map(async (id) => {
+        const [created, replaced] = await store.commit([put(id), put(id)]);
+        return [written(created), written(replaced)] as const;
+      }),
+    );
+    const pairs = await Promise.all(writes);
+    const revisions = pairs.flat().map(({ revision }) => revision);
+    assert.equal(new Set(revisions).size, 240);
+    // In the order of creation: by the revision at which each came into being.
+    const inOrder = pairs
+      .toSorted(([one], [other]) => one.revision - other.revision)
+      .map(([{ id }]) => id);
+    for (const store of stores) {
+      assert.equal(await totalOf(store), 120);
+      assert.deepEqual(await idsOf(store), inOrder);
+    }
+  });
+
+  question("of many who expect the same state, one wins", async (candidate) => {
+    const stores = [candidate.store, await candidate.second()];
+    const [, first] = await candidate.store.commit([found(), put("a")]);
+    const { revision } = written(first);
+    const rivals = idsFrom(40).map(async (_, index) => {
+      const fields = `{"by":${index}}`;
+      const [outcome] = (await stores[index % 2]?.commit([
+        put("a", { expect: revision, fields }),
+      ])) ?? [undefined];
+      return { outcome, fields };
+    });
+    const results = await Promise.all(rivals);
+    const [winner, ...more] = results.filter(({ outcome }) => outcome?.kind === "replaced");
+    assert.deepEqual(more, []);
+    assert.equal(results.filter(({ outcome }) => outcome?.kind === "stale").length, 39);
+    assert.equal((await candidate.store.find("things", "a"))?.fields, winner?.fields);
+  });
+
+  question("of many who create the same, one does", async (candidate) => {
+    const stores = [candidate.store, await candidate.second()];
+    const rivals = idsFrom(40).map((_, index) =>
+      stores[index % 2]?.commit([found(), put("a", { expect: "nothing" })]),
+    );
+    const outcomes = (await Promise.all(rivals)).map((batch) => batch?.[1]?.kind);
+    assert.equal(outcomes.filter((kind) => kind === "created").length, 1);
+    assert.equal(outcomes.filter((kind) => kind === "taken").length, 39);
+    assert.equal((await candidate.store.collections()).length, 1);
+  });
+
+  question("reads between writes are of one moment", async (candidate) => {
+    const { store } = candidate;
+    const reader = await candidate.second();
+    await store.commit([found()]);
+    let isWriting = true;
+    const writing = (async () => {
+      for (let round = 0; round < 40; round++)
+        await store.commit([put(`a-${round}`), put(`b-${round}`), remove(`a-${round - 1}`)]);
+      isWriting = false;
+    })();
+    let looks = 0;
+    while (isWriting) {
+      const slice = await reader.slice("things", { offset: 0, limit: 100, order: "created" });
+      assert.equal(slice?.resources.length, slice?.collection.total);
+      const newest = Math.max(0, ...(slice?.resources.map(({ revision }) => revision) ?? []));
+      assert.ok(newest <= (slice?.collection.revision ?? 0));
+      looks++;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await writing;
+    assert.ok(looks > 0);
+    assert.equal(await totalOf(reader), 41);
+  });
+}

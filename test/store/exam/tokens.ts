@@ -1,0 +1,50 @@
+// Tokens: kept, found, revoked and touched.
+
+import assert from "node:assert/strict";
+import type { Question } from "./candidate.ts";
+import { kinds, token } from "./words.ts";
+
+export function tokens(question: Question): void {
+  question("are kept, found by their hash and listed in order", async ({ store }) => {
+    const late = token("a", { createdAt: 9, expiresAt: 12, usedAt: 13, revokedAt: 14 });
+    const early = token("b", { scopes: [] });
+    assert.deepEqual(
+      kinds(
+        await store.commit([
+          { kind: "keep-token", token: late },
+          { kind: "keep-token", token: early },
+        ]),
+      ),
+      ["done", "done"],
+    );
+    assert.deepEqual(await store.token("hash of a"), late);
+    assert.deepEqual(await store.token("hash of b"), early);
+    assert.equal(await store.token("hash of c"), undefined);
+    assert.deepEqual(await store.tokens(), [early, late]);
+  });
+
+  question("neither an id nor a hash is given twice", async ({ store }) => {
+    const outcomes = await store.commit([
+      { kind: "keep-token", token: token("a") },
+      { kind: "keep-token", token: token("a", { hash: "another" }) },
+      { kind: "keep-token", token: token("b", { hash: "hash of a" }) },
+    ]);
+    assert.deepEqual(kinds(outcomes), ["done", "taken", "taken"]);
+    assert.deepEqual(await store.tokens(), [token("a")]);
+  });
+
+  question("are revoked once and touched at the latest time", async ({ store }) => {
+    await store.commit([{ kind: "keep-token", token: token("a") }]);
+    assert.equal((await store.token("hash of a"))?.revokedAt, null);
+    const outcomes = await store.commit([
+      { kind: "touch-token", id: "a", at: 30 },
+      { kind: "touch-token", id: "a", at: 20 },
+      { kind: "revoke-token", id: "a", at: 40 },
+      { kind: "revoke-token", id: "a", at: 50 },
+      { kind: "revoke-token", id: "nobody", at: 50 },
+      { kind: "touch-token", id: "nobody", at: 50 },
+    ]);
+    assert.deepEqual(kinds(outcomes), ["done", "done", "done", "done", "missing", "missing"]);
+    assert.deepEqual(await store.token("hash of a"), token("a", { usedAt: 30, revokedAt: 40 }));
+  });
+}

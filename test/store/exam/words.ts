@@ -1,0 +1,69 @@
+// Short words for the changes that the exam makes and the answers that it gets.
+
+import assert from "node:assert/strict";
+import type { Order } from "../../../src/model/page.ts";
+import type { Resource } from "../../../src/model/resource.ts";
+import type { Token } from "../../../src/model/token.ts";
+import type { Change, Expectation, Outcome, Store } from "../../../src/store/store.ts";
+
+export const found = (collection = "things", at = 1): Change => ({ kind: "found", collection, at });
+
+export const put = (
+  id: string,
+  {
+    expect = "anything",
+    fields = `{"of":"${id}"}`,
+    at = 10,
+    collection = "things",
+  }: PutOptions = {},
+): Change => ({ kind: "put", collection, id, fields, at, expect });
+
+interface PutOptions {
+  readonly expect?: Expectation;
+  readonly fields?: string;
+  readonly at?: number;
+  readonly collection?: string;
+}
+
+export const remove = (
+  id: string,
+  expect: Exclude<Expectation, "nothing"> = "anything",
+  collection = "things",
+): Change => ({ kind: "remove", collection, id, at: 20, expect });
+
+export const kinds = (outcomes: readonly Outcome[]): readonly string[] =>
+  outcomes.map(({ kind }) => kind);
+
+/** The resource that the outcome tells of. */
+export function written(outcome: Outcome | undefined): Resource {
+  assert.ok(outcome?.kind === "created" || outcome?.kind === "replaced", `not ${outcome?.kind}`);
+  return outcome.resource;
+}
+
+export function revisionOf(outcome: Outcome | undefined): number {
+  return outcome?.kind === "removed" ? outcome.revision : written(outcome).revision;
+}
+
+export const idsFrom = (count: number, prefix = "id"): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+
+export async function idsOf(store: Store, offset = 0, limit = 100_000, order: Order = "created") {
+  const slice = await store.slice("things", { offset, limit, order });
+  return slice?.resources.map(({ id }) => id);
+}
+
+export async function totalOf(store: Store): Promise<number | undefined> {
+  return (await store.collection("things"))?.total;
+}
+
+export const token = (id: string, more: Partial<Token> = {}): Token => ({
+  id,
+  hash: `hash of ${id}`,
+  name: `name of ${id}`,
+  scopes: ["admin", "things:read"],
+  createdAt: 5,
+  expiresAt: null,
+  usedAt: null,
+  revokedAt: null,
+  ...more,
+});

@@ -1,0 +1,101 @@
+// What the reader keeps in memory: the same object while nothing moved, never an old one.
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import type { Token } from "../../../src/model/token.ts";
+import { Connection } from "../../../src/store/sqlite/connection.ts";
+import { Reader } from "../../../src/store/sqlite/reader.ts";
+import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
+import type { Change, Store } from "../../../src/store/store.ts";
+import { inDirectory } from "./house.ts";
+
+const put = (collection: string, id: string, number = 0): Change => ({
+  kind: "put",
+  collection,
+  id,
+  fields: `{"number":${number}}`,
+  at: 10,
+  expect: "anything",
+});
+
+const found = (collection: string): Change => ({ kind: "found", collection, at: 1 });
+
+const token = (id: string): Token => ({
+  id,
+  hash: `hash of ${id}`,
+  name: "",
+  scopes: ["admin"],
+  createdAt: 1,
+  expiresAt: null,
+  usedAt: null,
+  revokedAt: null,
+});
+
+async function withTwo(test: (reader: Store, writer: Store) => Promise<void>): Promise<void> {
+  await inDirectory(async (path) => {
+    const reader = await openSqlite({ path });
+    const writer = await openSqlite({ path });
+    await test(reader, writer);
+    await reader.close();
+    await writer.close();
+  });
+}
+
+describe("the reader's memory", () => {
+  it("gives the same object until that very resource is written", () =>
+    withTwo(async (reader, writer) => {
+      await writer.commit([found("things"), put("things", "a"), put("things", "b")]);
+      const a = await reader.find("things", "a");
+      const b = await reader.find("things", "b");
+      await writer.commit([put("things", "b", 1), put("things", "c")]);
+      assert.equal(await reader.find("things", "a"), a);
+      assert.notEqual(await reader.find("things", "b"), b);
+      assert.equal((await reader.find("things", "b"))?.fields, '{"number":1}');
+    }));
+
+  it("is not old after it fell far behind", () =>
+    withTwo(async (reader, writer) => {
+      await writer.commit([found("things"), put("things", "a"), put("things", "b")]);
+      assert.ok(await reader.find("things", "a"));
+      assert.ok(await reader.find("things", "b"));
+      const many = Array.from({ length: 3_000 }, (_, number) => put("things", "other", number));
+      await writer.commit([
+        put("things", "a", 7),
+        ...many,
+        { kind: "remove", collection: "things", id: "b", at: 20, expect: "anything" },
+      ]);
+      assert.equal((await reader.find("things", "a"))?.fields, '{"number":7}');
+      assert.equal(await reader.find("things", "b"), undefined);
+    }));
+
+  it("is not old when there is more than it may keep", () =>
+    inDirectory(async (path) => {
+      const writer = await openSqlite({ path });
+      const names = ["one", "two", "three"];
+      await writer.commit(names.flatMap((name) => [found(name), put(name, "a")]));
+      await writer.commit(names.map((name) => ({ kind: "keep-token", token: token(name) })));
+      const connection = new Connection(join(path, "restante.db"), "read");
+      const limits = { hotBytes: 1_000_000, shelves: 2, tokens: 2 };
+      const reader = new Reader(connection, undefined, limits);
+      for (let round = 1; round < 4; round++) {
+        await writer.commit(names.map((name) => put(name, "a", round)));
+        await writer.commit(names.map((id) => ({ kind: "touch-token", id, at: round })));
+        for (const name of [...names, ...names]) {
+          assert.equal(reader.find(name, "a")?.fields, `{"number":${round}}`);
+          assert.equal(reader.token(`hash of ${name}`)?.usedAt, round);
+        }
+      }
+      reader.close();
+      await writer.close();
+    }));
+
+  it("does not know tokens that do not exist", () =>
+    withTwo(async (reader, writer) => {
+      assert.equal(await reader.token("hash of t"), undefined);
+      await writer.commit([{ kind: "keep-token", token: token("t") }]);
+      const known = await reader.token("hash of t");
+      assert.deepEqual(known, token("t"));
+      assert.equal(await reader.token("hash of t"), known);
+    }));
+});
