@@ -66,7 +66,7 @@ function nodeStep() {
 function bunStep() {
   const path = join(reports, "bun.xml");
   const args = [
-    ...["test", `--timeout=${testTimeoutMs}`, "--isolate"],
+    ...["test", `--timeout=${testTimeoutMs}`, "--parallel=2"],
     ...["--reporter=junit", `--reporter-outfile=${path}`],
   ];
   return { name: "bun", args: [...args, ...files], count: () => countJunit(path) };

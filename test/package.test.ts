@@ -69,8 +69,10 @@ async function isDown(url: string): Promise<boolean> {
   return false;
 }
 
-describe("the packed package", { skip }, () => {
-  it("holds what runs and what explains it, and nothing else", () => {
+const check = (name: string, act: () => void | Promise<void>) => it(name, { skip }, act);
+
+describe("the packed package", () => {
+  check("holds what runs and what explains it, and nothing else", () => {
     const files = readdirSync(join(project, "node_modules/restante")).sort();
     const allowed = ["CHANGELOG.md", "LICENSE", "README.md", "bin", "dist", "package.json"];
     assert.deepEqual(
@@ -79,12 +81,12 @@ describe("the packed package", { skip }, () => {
     );
   });
 
-  it("npx restante --version", () => {
+  check("npx restante --version", () => {
     const { stdout, status } = npm(project, ["exec", "--", "restante", "--version"]);
     assert.deepEqual([status, stdout], [0, `${version}\n`]);
   });
 
-  it("passes exit codes on", () => {
+  check("passes exit codes on", () => {
     const { status, stderr } = spawnSync(process.execPath, [bin, "serve", "--port", "x"], {
       cwd: project,
       encoding: "utf8",
@@ -93,7 +95,7 @@ describe("the packed package", { skip }, () => {
     assert.equal(status, 2);
   });
 
-  it("npx restante serve answers, and ends in good order with npx", async () => {
+  check("npx restante serve answers, and ends in good order with npx", async () => {
     const [child, url] = await start("npx", ["restante"]);
     const health = await fetch(`${url}/-/health`);
     assert.equal(health.status, 200);
@@ -104,7 +106,7 @@ describe("the packed package", { skip }, () => {
   });
 
   for (const runtime of ["bun", "node"]) {
-    it(`on ${runtime}, a signal drains the server and its exit code comes through`, async () => {
+    check(`on ${runtime}, a signal drains the server and its exit code comes through`, async () => {
       const [child, url] = await start(process.execPath, [bin], { RESTANTE_RUNTIME: runtime });
       assert.equal((await fetch(`${url}/-/health`)).status, 200);
       child.kill("SIGTERM");
@@ -112,7 +114,7 @@ describe("the packed package", { skip }, () => {
       assert(await isDown(url));
     });
 
-    it(`is embedded on ${runtime}`, () => {
+    check(`is embedded on ${runtime}`, () => {
       writeFileSync(
         join(project, "embed.js"),
         `import { restante } from "restante";
@@ -132,13 +134,13 @@ describe("the packed package", { skip }, () => {
     });
   }
 
-  it("does not outlive its parent on Bun, even one that was killed", async () => {
+  check("does not outlive its parent on Bun, even one that was killed", async () => {
     const [child, url] = await start(process.execPath, [bin]);
     child.kill("SIGKILL");
     assert(await isDown(url));
   });
 
-  it("has types that strict users can check", () => {
+  check("has types that strict users can check", () => {
     const use = `import { restante, type Restante } from "restante";
       const app: Restante = await restante({ port: 0 });
       const status: number = (await app.fetch(new Request("http://x/"))).status;
