@@ -10,7 +10,7 @@ import { chooseLoader, type Loader } from "./load.ts";
 import { describeMachine } from "./machine.ts";
 import { contest, type Pace } from "./measure.ts";
 import { plot } from "./plot.ts";
-import { dataFolder, fillRestante } from "./prepare.ts";
+import { bigSets, dataFolder, fillRestante } from "./prepare.ts";
 import { type Memory, root } from "./processes.ts";
 import { profile } from "./profile.ts";
 import { say } from "./progress.ts";
@@ -18,7 +18,6 @@ import { report, summary } from "./report.ts";
 import {
   type ContestFigures,
   contestFigures,
-  type DepthFigures,
   depthFigures,
   judge,
   type Results,
@@ -39,16 +38,40 @@ const usage = `npm run bench -- [options]
   --profile name     one of ${scenarioNames.join(", ")}: where the server's time goes
 `;
 
-const { values: options } = parseArgs({
-  options: {
-    quick: { type: "boolean", default: false },
-    only: { type: "string" },
-    peers: { type: "boolean", default: false },
-    loader: { type: "string" },
-    profile: { type: "string" },
-    help: { type: "boolean", default: false },
-  },
-});
+function refuse(reason: string): never {
+  say(`${reason}\n\n${usage}`);
+  process.exit(2);
+}
+
+function readOptions() {
+  try {
+    return parseArgs({
+      options: {
+        quick: { type: "boolean", default: false },
+        only: { type: "string", default: parts.join(",") },
+        peers: { type: "boolean", default: false },
+        loader: { type: "string" },
+        profile: { type: "string" },
+        help: { type: "boolean", default: false },
+      },
+    }).values;
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function choose<Name extends string>(names: readonly Name[], wish: string): readonly Name[] {
+  const wishes = wish.split(",");
+  const unknown = wishes.filter((one) => !names.some((name) => name === one));
+  if (unknown.length > 0) refuse(`There is no ${unknown.join(", ")}.`);
+  return names.filter((name) => wishes.includes(name));
+}
+
+const options = readOptions();
+const wished = choose<Part>(parts, options.only);
+const profiled = options.profile === undefined ? [] : choose(scenarioNames, options.profile);
+if (options.loader !== undefined) choose(["wrk", "autocannon"], options.loader);
+const isWhole = !options.quick && wished.length === parts.length;
 
 const pace: Pace = options.quick
   ? { rounds: 1, seconds: 1, warmUpSeconds: 1 }
@@ -59,15 +82,6 @@ const withPeers = !options.quick || options.peers;
 /** On the repository's disk, gone with the process however it ends. */
 const workFolder = join(dataFolder, `run-${process.pid}`);
 process.on("exit", () => rmSync(workFolder, { recursive: true, force: true }));
-
-function wishedParts(text: string | undefined): readonly Part[] {
-  if (text === undefined) return parts;
-  const names = text.split(",");
-  const wrong = names.filter((name) => !parts.some((part) => part === name));
-  if (wrong.length === 0) return parts.filter((part) => names.includes(part));
-  say(`There is no part ${wrong.join(", ")}.\n\n${usage}`);
-  process.exit(2);
-}
 
 async function measureScenarios(
   names: readonly Scenario[],
@@ -104,14 +118,15 @@ async function startAll(secret: string) {
   return [ours, ...peers];
 }
 
-async function measure(wished: readonly Part[], loader: Loader): Promise<Results> {
+async function measure(loader: Loader): Promise<Results> {
   const machine = await describeMachine(workFolder, loader.name);
   const secret = newSecret();
+  // What takes long and may fail comes before what takes longer.
+  const sets = wished.includes("deep") ? await bigSets(bigCount, workFolder) : undefined;
   const names = scenarioNames.filter((name) => wished.includes(name));
   const { contests, memory } = await measureScenarios(names, secret, loader);
-  let deep: DepthFigures | undefined;
-  if (wished.includes("deep"))
-    deep = depthFigures(await depth(bigCount, secret, workFolder, withPeers, loader, pace));
+  const peerFolder = withPeers ? join(workFolder, "deep-peer") : undefined;
+  const deep = sets && depthFigures(await depth(sets, secret, peerFolder, loader, pace));
   return { machine, pace, contests, depth: deep, memory, verdicts: judge(contests, deep, memory) };
 }
 
@@ -125,19 +140,18 @@ async function write(results: Results): Promise<void> {
 
 async function main(): Promise<void> {
   if (options.help) return void process.stdout.write(usage);
-  const wished = wishedParts(options.only);
   await mkdir(workFolder, { recursive: true });
   const loader = await chooseLoader(options.loader);
-  const profiled = scenarioNames.find((name) => name === options.profile);
-  if (profiled !== undefined) return profile(profiled, workFolder, loader, 8);
-  const results = await measure(wished, loader);
+  for (const name of profiled) await profile(name, join(workFolder, name), loader);
+  if (profiled.length > 0) return;
+  const results = await measure(loader);
   process.stdout.write(`${summary(results)}\n`);
-  if (!options.quick && options.only === undefined) await write(results);
+  if (isWhole) await write(results);
 }
 
 try {
   await main();
 } catch (error) {
   say(error instanceof Error ? error.message : String(error));
-  process.exitCode = 1;
+  process.exit(1);
 }

@@ -1,10 +1,9 @@
 // Pages at any depth: the first, the last and any page of a large collection, also after removals.
 
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import { defaultConnections, type Load, type Loader } from "./load.ts";
 import { interleave, type Pace, type Run } from "./measure.ts";
-import { bigSets } from "./prepare.ts";
+import type { BigSets } from "./prepare.ts";
 import type { Memory } from "./processes.ts";
 import { pageLimit, pages, probe, restanteDialect } from "./scenarios.ts";
 import { type Absent, type Contestant, startPeer, startRestante } from "./servers.ts";
@@ -32,20 +31,20 @@ interface Reader extends Contestant {
   readonly total: number;
 }
 
+/** The peer's data go into the folder; without one it is left out. */
 export async function depth(
-  count: number,
+  sets: BigSets,
   secret: string,
-  folder: string,
-  withPeer: boolean,
+  peerFolder: string | undefined,
   loader: Loader,
   pace: Pace,
 ): Promise<Depth> {
-  const sets = await bigSets(count, folder);
+  const { count } = sets;
   const ours = [
     await startReader("as filled", sets.full, secret),
     await startReader("a tenth removed", sets.thinned, secret),
   ];
-  const peer = withPeer ? await peerReader(join(folder, "deep-peer"), count) : undefined;
+  const peer = peerFolder === undefined ? undefined : await peerReader(peerFolder, count);
   const readers = peer === undefined || "reason" in peer ? ours : [...ours, peer];
   try {
     const runs = (await Promise.all(readers.map((reader) => runsOf(reader, loader)))).flat();

@@ -88,6 +88,7 @@ async function withStore(folder: string, work: (store: Store) => Promise<void>):
 }
 
 export interface BigSets {
+  readonly count: number;
   /** Folders that a server may change: copies of what is kept. */
   readonly full: string;
   readonly thinned: string;
@@ -101,7 +102,7 @@ export async function bigSets(count: number, workFolder: string): Promise<BigSet
     await cp(full, folder, { recursive: true });
     await thin(folder, 0.1);
   });
-  return { full: await copy(full, workFolder), thinned: await copy(thinned, workFolder) };
+  return { count, full: await copy(full, workFolder), thinned: await copy(thinned, workFolder) };
 }
 
 async function kept(name: string, make: (folder: string) => Promise<unknown>): Promise<string> {

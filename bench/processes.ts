@@ -29,6 +29,11 @@ export interface Command {
   readonly folder?: string;
 }
 
+/** Default settings are measured, whatever this shell has set. */
+const inherited = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !name.startsWith("RESTANTE_")),
+);
+
 const children = new Set<ChildProcess>();
 process.on("exit", () => {
   for (const child of children) child.kill("SIGKILL");
@@ -41,7 +46,7 @@ function start(
 ): ChildProcess {
   const child = spawn(command, [...args], {
     cwd: folder ?? root,
-    env: { ...process.env, NODE_ENV: "production", ...environment },
+    env: { ...inherited, NODE_ENV: "production", ...environment },
     stdio: ["ignore", output, "pipe"],
   });
   children.add(child);

@@ -26,14 +26,10 @@ interface ProfileNode {
   readonly children?: readonly number[];
 }
 
+const seconds = 8;
 const shown = 30;
 
-export async function profile(
-  scenario: Scenario,
-  folder: string,
-  loader: Loader,
-  seconds: number,
-): Promise<void> {
+export async function profile(scenario: Scenario, folder: string, loader: Loader): Promise<void> {
   const secret = newSecret();
   const data = join(folder, "data");
   const output = join(folder, "profile");

@@ -31,6 +31,7 @@ export function report(results: Results): string {
 /** The same figures for a terminal, without the words around them. */
 export const summary = (results: Results): string =>
   [
+    `Load average before: ${loadWords(results.machine)}`,
     ...results.contests.map(contestTable),
     ...(results.depth === undefined ? [] : depthSection(results.depth)),
     memoryTable(results),
@@ -131,18 +132,20 @@ function memoryTable({ memory, depth }: Pick<Results, "memory" | "depth">): stri
 }
 
 function machineList({ machine }: Results): string {
-  const busy = machine.loadAverage > 0.5 ? ": **others were working on the machine**" : "";
   const lines = [
     ["processor", `${machine.processor}, ${machine.cores} cores`],
     ["memory", `${whole(machine.memoryGb)} GB`],
     ["kernel", machine.kernel],
     ["4 KiB write and fdatasync", fsyncWords(machine)],
-    ["load average before", `${machine.loadAverage.toFixed(2)}${busy}`],
+    ["load average before", loadWords(machine)],
     ["date", machine.date],
     ...Object.entries(machine.versions),
   ];
   return lines.map(([name, value]) => `- ${name}: ${value}`).join("\n");
 }
+
+const loadWords = ({ loadAverage }: Machine): string =>
+  `${loadAverage.toFixed(2)}${loadAverage > 0.5 ? ", **so the machine had other work to do**" : ""}`;
 
 const fsyncWords = ({ fsyncMedianMs, fsync99Ms }: Machine): string =>
   `median ${milliseconds(fsyncMedianMs)} ms, p99 ${milliseconds(fsync99Ms)} ms`;
@@ -158,7 +161,7 @@ const method = ({ pace, machine }: Results): string =>
     "- Restante is one process with default settings: every request carries a bearer token that is checked, every request is logged (to /dev/null), a 201 is sent after the disk has confirmed the write.",
     "- The peers check no token and write no log. json-server keeps all in memory and rewrites its file without waiting for the disk. @platformatic/db has its SQLite as it comes: a rollback journal with full durability. Its answers carry no ETag and no times.",
     "- All servers hold the same 10,000 resources; POSTs go to a second collection, which is empty at first. After each load of POSTs the number kept is compared with the number acknowledged.",
-    "- One answer with another status than expected, one broken connection or one timeout makes a figure invalid, and the table says so.",
+    "- One error status, broken connection or timeout, or a wrong answer before or after the load, makes a figure invalid, and the table says so.",
   ].join("\n");
 
 const whole = (value: number): string => Math.round(value).toLocaleString("en");
