@@ -1,6 +1,7 @@
 // The only file that knows everybody: a config becomes a running house.
 
 import { readFileSync } from "node:fs";
+import { mapFile } from "#runtime";
 import type { Config } from "./config.ts";
 import { Access } from "./domain/access.ts";
 import { Resources } from "./domain/resources.ts";
@@ -31,7 +32,7 @@ export const { version } = JSON.parse(
 ) as { version: string };
 
 export async function openStore(config: Config): Promise<Store> {
-  return grouped(await openSqlite({ path: config.data }));
+  return grouped(await openSqlite({ path: config.data, mapFile }));
 }
 
 export async function assemble(config: Config, log: Log): Promise<App> {

@@ -35,7 +35,7 @@ const doors: readonly [what: RegExp, importers: RegExp][] = [
   [/^src\/settings\.ts$/, /^src\/(config|log)\.ts$/],
   [/^src\/store\/sqlite\//, /^src\/(assemble\.ts$|store\/sqlite\/)/],
   [/^src\/runtime\/(?!runtime\.ts$)/, /^src\/runtime\//],
-  [/^#runtime$/, /^src\/serve\.ts$/],
+  [/^#runtime$/, /^src\/(serve|assemble)\.ts$/],
 ];
 
 /** Outside things have one address each. What is not listed is not used. */
@@ -43,7 +43,6 @@ const packages: Readonly<Record<string, RegExp>> = {
   "@hono/node-server": /^src\/runtime\/node/,
   commander: /^src\/main\.ts$/,
   "content-type": /^src\/http\//,
-  hono: /^src\/http\//,
   negotiator: /^src\/http\//,
   pino: /^src\/log\.ts$/,
   postgres: /^src\/store\/postgres\//,

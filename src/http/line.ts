@@ -16,11 +16,18 @@ function timeNow(): string {
   return lastTime;
 }
 
+/** A path is ASCII without control characters; what JSON would have to escape in it is rare. */
+function plain(path: string): string {
+  const shown = path.includes("rst_") ? withoutSecrets(path) : path;
+  const isPlain = !shown.includes('"') && !shown.includes("\\");
+  return isPlain ? shown : JSON.stringify(shown).slice(1, -1);
+}
+
 /** Holds the path but never the query, nor a token that strayed into the path. */
 export function requestLine(exchange: Exchange, status: number): string {
   const { request, requestId, path, caller, clientAddress, startedAt } = exchange;
   const ms = Math.round((performance.now() - startedAt) * 1000) / 1000;
   const token = caller === undefined ? "" : `,"token":"${caller.id}"`;
   const client = clientAddress === undefined ? "" : `,"client":"${clientAddress}"`;
-  return `{"level":30,"time":"${timeNow()}","requestId":"${requestId}","method":"${request.method}","path":${JSON.stringify(withoutSecrets(path))},"status":${status},"ms":${ms}${token}${client}}\n`;
+  return `{"level":30,"time":"${timeNow()}","requestId":"${requestId}","method":"${request.method}","path":"${plain(path)}","status":${status},"ms":${ms}${token}${client}}\n`;
 }

@@ -1,7 +1,7 @@
 // Bytes through Bun.serve: as little as possible between its parser and the application.
 
 import { withoutStream } from "./head.ts";
-import type { Serve } from "./runtime.ts";
+import type { MapFile, Serve } from "./runtime.ts";
 
 /** Who has not sent a whole header section by then is cut off, and so is an idle connection. */
 const idleTimeoutSeconds = 10;
@@ -63,3 +63,5 @@ async function answerHead(answer: Response | Promise<Response>): Promise<Respons
   response.headers.set("Date", new Date().toUTCString());
   return response;
 }
+
+export const mapFile: MapFile = (path) => Bun.mmap(path, { shared: true });

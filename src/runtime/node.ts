@@ -8,7 +8,7 @@ import { withoutStream } from "./head.ts";
 import { Connection } from "./node/connection.ts";
 import { explain, type ParserError } from "./node/parser.ts";
 import { findFault, type Refusal } from "./node/request.ts";
-import type { Serve, ServeOptions } from "./runtime.ts";
+import type { MapFile, Serve, ServeOptions } from "./runtime.ts";
 
 const headersTimeoutMs = 5_000;
 const keepAliveTimeoutMs = 5_000;
@@ -161,3 +161,6 @@ function closeUnlessRead(incoming: IncomingMessage, outgoing: ServerResponse): v
     outgoing.shouldKeepAlive = shouldKeepAlive;
   });
 }
+
+/** node has no memory-mapped files. */
+export const mapFile: MapFile = undefined;

@@ -26,3 +26,6 @@ export interface Server {
 }
 
 export type Serve = (options: ServeOptions) => Promise<Server>;
+
+/** A file's bytes as memory that every process sees; undefined where the runtime cannot. */
+export type MapFile = ((path: string) => Uint8Array) | undefined;

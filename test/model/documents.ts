@@ -14,7 +14,7 @@ export interface WrittenMember {
   readonly value: Written;
 }
 
-/** A string and whether all its characters are written as `\uXXXX`. */
+/** A string and whether all its characters are written as `\u0041`. */
 export interface WrittenString {
   readonly value: string;
   readonly isEscaped: boolean;
