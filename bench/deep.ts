@@ -1,4 +1,4 @@
-// Pages at any depth: the first, the last and any page of a large collection, also after removals.
+// Pages at any depth: the first and the last of a large collection, also after removals.
 
 import { mkdir } from "node:fs/promises";
 import { defaultConnections, type Load, type Loader } from "./load.ts";
@@ -22,8 +22,9 @@ export interface DepthLine {
   readonly lastPage: number;
   readonly first: readonly Load[];
   readonly last: readonly Load[];
-  /** Pages at random, which no cache of recent answers can serve. */
-  readonly any: readonly Load[];
+  /** Pages at random of the first and of the last tenth: too many for a cache of recent answers. */
+  readonly early: readonly Load[];
+  readonly late: readonly Load[];
 }
 
 interface Reader extends Contestant {
@@ -50,8 +51,9 @@ export async function depth(
     const runs = (await Promise.all(readers.map((reader) => runsOf(reader, loader)))).flat();
     const columns = await interleave("pages at any depth", runs, pace);
     const lines = readers.map((reader, index) => {
-      const [first = [], last = [], any = []] = columns.slice(index * 3);
-      return { server: reader.name, set: reader.set, lastPage: lastPage(reader), first, last, any };
+      const [first = [], last = [], early = [], late = []] = columns.slice(index * 4);
+      const { name: server, set } = reader;
+      return { server, set, lastPage: lastPage(reader), first, last, early, late };
     });
     const absent = peer !== undefined && "reason" in peer ? [peer] : [];
     return { count, lines, absent, memory: ours[0]?.running.memory() };
@@ -82,8 +84,13 @@ export const peerConnections = 4;
 async function runsOf(reader: Reader, loader: Loader): Promise<readonly Run[]> {
   const { dialect, running } = reader;
   const last = lastPage(reader);
-  const atRandom = Array.from({ length: 10_000 }, () => 1 + Math.floor(Math.random() * last));
-  const asks = [pages(dialect, 1), pages(dialect, last), pages(dialect, ...atRandom)];
+  const tenth = Array.from({ length: Math.floor(last / 10) }, (_, index) => index);
+  const asks = [
+    pages(dialect, 1),
+    pages(dialect, last),
+    pages(dialect, ...tenth.map((index) => 1 + index)),
+    pages(dialect, ...tenth.map((index) => last - index)),
+  ];
   for (const ask of asks) await probe(running.origin, ask);
   const connections = reader.name === "restante" ? defaultConnections : peerConnections;
   return asks.map(

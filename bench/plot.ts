@@ -97,12 +97,12 @@ function depthPanel({ count, lines }: DepthFigures): Panel {
   return {
     title: `Page 1 and the last page of ${whole(count)}`,
     about: "pages of 20 with the exact total",
-    bars: lines.flatMap(({ server, set, lastPage, firstPerSecond, lastPerSecond }) => {
+    bars: lines.flatMap(({ server, set, lastPage, same }) => {
       const name = set === "as filled" ? servers[server] : set;
       const bar = (page: number, value: number): Bar => {
         return { server, label: `${name}, page ${whole(page)}`, value, note: whole(value) };
       };
-      return [bar(1, firstPerSecond), bar(lastPage, lastPerSecond)];
+      return [bar(1, same.firstPerSecond), bar(lastPage, same.lastPerSecond)];
     }),
   };
 }

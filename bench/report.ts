@@ -4,7 +4,14 @@ import { peerConnections } from "./deep.ts";
 import { defaultConnections } from "./load.ts";
 import type { Machine } from "./machine.ts";
 import { root } from "./processes.ts";
-import type { ContestFigures, DepthFigures, Figure, Results, Verdict } from "./results.ts";
+import type {
+  Comparison,
+  ContestFigures,
+  DepthFigures,
+  Figure,
+  Results,
+  Verdict,
+} from "./results.ts";
 import { scenarios } from "./scenarios.ts";
 import { servers } from "./servers.ts";
 
@@ -96,26 +103,29 @@ const depthSection = (depth: DepthFigures): readonly string[] => [
 ];
 
 function depthTable(depth: DepthFigures): string {
-  const rows = depth.lines.map((line) => [
-    `${servers[line.server]}, ${line.set}`,
-    `${whole(line.firstPerSecond)}`,
-    `${whole(line.lastPerSecond)} (page ${whole(line.lastPage)})`,
-    whole(line.anyPerSecond),
-    line.faults.length > 0
-      ? `invalid: ${oneLine(line.faults.join("; "))}`
-      : `${ratio(line.lastToFirst)} ×`,
-    `${ratio(line.lastToFirstLowest)} – ${ratio(line.lastToFirstHighest)}`,
-  ]);
-  const head = [
-    "",
-    "page 1, req/s",
-    "last page, req/s",
-    "any page, req/s",
-    "time of last to first",
-    "lowest – highest",
+  const head = ["", "first, req/s", "last, req/s", "time of last to first", "lowest – highest"];
+  const rows = depth.lines.flatMap((line) => {
+    const name = `${servers[line.server]}, ${line.set}`;
+    const isInvalid = line.faults.length > 0;
+    const row = (label: string, { firstPerSecond, lastPerSecond, ...ratios }: Comparison) => [
+      label,
+      whole(firstPerSecond),
+      whole(lastPerSecond),
+      isInvalid ? "invalid" : `${ratio(ratios.lastToFirst)} ×`,
+      `${ratio(ratios.lowest)} – ${ratio(ratios.highest)}`,
+    ];
+    return [
+      row(`${name}: page 1 and page ${whole(line.lastPage)}`, line.same),
+      row(`${name}: any page of the first and of the last tenth`, line.random),
+    ];
+  });
+  const notes = [
+    ...depth.absences.map((absence) => `- @platformatic/db: ${oneLine(absence)}`),
+    ...depth.lines.flatMap(({ server, faults }) =>
+      faults.map((fault) => `- ${servers[server]}: invalid, ${oneLine(fault)}`),
+    ),
   ];
-  const notes = depth.absences.map((absence) => `\n\n- @platformatic/db: ${oneLine(absence)}`);
-  return table(head, rows) + notes.join("");
+  return [table(head, rows), ...(notes.length > 0 ? [notes.join("\n")] : [])].join("\n\n");
 }
 
 function memoryTable({ memory, depth }: Pick<Results, "memory" | "depth">): string {

@@ -48,14 +48,20 @@ export interface DepthFigure {
   readonly server: ServerName;
   readonly set: string;
   readonly lastPage: number;
+  /** The same page again and again. */
+  readonly same: Comparison;
+  /** Pages at random of the first and of the last tenth. */
+  readonly random: Comparison;
+  readonly faults: readonly string[];
+}
+
+export interface Comparison {
   readonly firstPerSecond: number;
   readonly lastPerSecond: number;
-  readonly anyPerSecond: number;
-  /** Time of the last page to the time of the first, round by round. */
+  /** Time of the last to the time of the first, round by round. */
   readonly lastToFirst: number;
-  readonly lastToFirstLowest: number;
-  readonly lastToFirstHighest: number;
-  readonly faults: readonly string[];
+  readonly lowest: number;
+  readonly highest: number;
 }
 
 export interface Verdict {
@@ -110,23 +116,27 @@ export function depthFigures({ count, lines, absent, memory }: Depth): DepthFigu
     count,
     memory,
     absences: absent.map(({ reason }) => reason),
-    lines: lines.map(({ server, set, lastPage, first, last, any }) => {
-      const ratios = first.map(
-        (load, round) => perSecond(load) / (last[round]?.requestsPerSecond ?? 0),
-      );
-      return {
-        server,
-        set,
-        lastPage,
-        firstPerSecond: median(first.map(perSecond)),
-        lastPerSecond: median(last.map(perSecond)),
-        anyPerSecond: median(any.map(perSecond)),
-        lastToFirst: median(ratios),
-        lastToFirstLowest: Math.min(...ratios),
-        lastToFirstHighest: Math.max(...ratios),
-        faults: faultsOf([...first, ...last, ...any]),
-      };
-    }),
+    lines: lines.map(({ server, set, lastPage, first, last, early, late }) => ({
+      server,
+      set,
+      lastPage,
+      same: compare(first, last),
+      random: compare(early, late),
+      faults: faultsOf([...first, ...last, ...early, ...late]),
+    })),
+  };
+}
+
+function compare(first: readonly Load[], last: readonly Load[]): Comparison {
+  const ratios = first.map(
+    (load, round) => perSecond(load) / (last[round]?.requestsPerSecond ?? 0),
+  );
+  return {
+    firstPerSecond: median(first.map(perSecond)),
+    lastPerSecond: median(last.map(perSecond)),
+    lastToFirst: median(ratios),
+    lowest: Math.min(...ratios),
+    highest: Math.max(...ratios),
   };
 }
 
@@ -140,9 +150,12 @@ export function judge(
     return ours !== undefined && isValid(ours) ? ours.ratioToBare : undefined;
   };
   const ofPeers = (scenario: Scenario) => toBestPeer(contests, scenario);
-  const ofFirst = (set: string) =>
-    depth?.lines.find((line) => line.server === "restante" && line.set === set && isValid(line))
-      ?.lastToFirst;
+  // The worse of the two: an answer that is still at hand says nothing about depth.
+  const ofFirst = (set: string) => {
+    const line = depth?.lines.find((one) => one.server === "restante" && one.set === set);
+    if (line === undefined || !isValid(line)) return undefined;
+    return Math.max(line.same.lastToFirst, line.random.lastToFirst);
+  };
   const peaks = [memory?.peakMb, depth?.memory?.peakMb].filter((peak) => peak !== undefined);
   const million = (depth?.count ?? 1_000_000).toLocaleString("en");
   return [
