@@ -123,7 +123,7 @@ describe("POST /{collection}", () => {
 
   it("(101) makes ids that are UUIDv7 and strictly increase", async () => {
     let last = "";
-    for (let count = 0; count < 50; count++) {
+    for (let count = 0; count < 20; count++) {
       const { id } = (await app.post("ordered", {})) as { id: string };
       assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
       assert.ok(id > last, `${id} after ${last}`);
