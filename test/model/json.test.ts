@@ -65,6 +65,8 @@ describe("what is accepted", () => {
   it("gives every run of whitespace outside strings", () => {
     const scanned = scanObject('{ "a b":[1,\n\t2] }\r\n');
     assert.ok("members" in scanned);
+    const compact = scanObject('{"a":[1]}');
+    assert.deepEqual("gaps" in compact && compact.gaps, []);
     assert.deepEqual(scanned.gaps, [1, 2, 11, 13, 15, 16, 17, 19]);
   });
 });
@@ -128,6 +130,24 @@ describe("what is malformed", () => {
     );
   });
 
+  const frames: readonly [where: string, before: string, after: string][] = [
+    ["as a value", '{"a":', "}"],
+    ["in a string", '{"a":"', '"}'],
+    ["in an escape", '{"a":"\\', '"}'],
+    ["in a code of an escape", '{"a":"\\u00a', '"}'],
+    ["in a number", '{"a":1', "1}"],
+    ["between members", '{"a":1', '"b":1}'],
+    ["behind the end", "{}", ""],
+  ];
+  for (const [where, before, after] of frames) {
+    it(`agrees with JSON.parse on every character ${where}`, () => {
+      for (let unit = 0; unit < 0x3000; unit++) {
+        const text = before + String.fromCharCode(unit) + after;
+        assert.equal(isMalformed(text), !parses(text), JSON.stringify(text));
+      }
+    });
+  }
+
   it("agrees with JSON.parse on every text with something changed in it", () => {
     const change = fc.record({
       at: fc.nat(),
@@ -181,6 +201,10 @@ describe("what is refused", () => {
     ['{"a":{"b":0.1000000000000000055}}', ["/a/b", "inexact"]],
     [String.raw`{"a":"\ud800"}`, ["/a", "surrogate"]],
     [String.raw`{"a":"\udc00\ud800"}`, ["/a", "surrogate"]],
+    [String.raw`{"a":"\udc00\udc00"}`, ["/a", "surrogate"]],
+    [String.raw`{"a":"\ud800\ue000"}`, ["/a", "surrogate"]],
+    ['{"a":"\udc00\udc00"}', ["/a", "surrogate"]],
+    ['{"a":"\ud800\ue000"}', ["/a", "surrogate"]],
     [String.raw`{"a":"\ud83d\n\ude00"}`, ["/a", "surrogate"]],
     [String.raw`{"a":"\ud83d\ud83d\ude00"}`, ["/a", "surrogate"]],
     ['{"a":"\ud800"}', ["/a", "surrogate"]],
@@ -288,7 +312,7 @@ describe("limits", () => {
   it("finds a repeated name among few and among many", () => {
     for (const count of [2, 15, 16, 17, 18, 500, 998]) {
       for (const repeated of [0, Math.floor(count / 2), count - 1]) {
-        const text = `{${members(count)},"m${repeated}":1,"new":2}`;
+        const text = `{${members(count)},"new":1,"m${repeated}":2}`;
         assert.deepEqual(
           faultsIn(text).map(({ pointer }) => pointer),
           [`/m${repeated}`],

@@ -83,6 +83,12 @@ describe("a secret", () => {
     assert.ok(!isSecret(secret.replace("rst_", "RST_")));
   });
 
+  it("needs its shape even when the checksum is right", () => {
+    assert.ok(!isSecret("rst_a1v1ao5"));
+    assert.ok(!isSecret(`rst_${"!".repeat(43)}1vd9TC`));
+    assert.ok(!isSecret(`abc_${"0".repeat(43)}1ZtkQJ`));
+  });
+
   it("is kept as its SHA-256", () => {
     const known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     assert.equal(hashSecret("abc"), known);
