@@ -57,6 +57,11 @@ token
   .description(`Print a fresh secret, for ${settings.adminToken.variable}; nothing is stored.`)
   .action(() => console.log(newSecret()));
 
+// `restante serve --help | head` closes our output early, and that is nobody's fault.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+});
+
 try {
   await program.parseAsync();
 } catch (thrown) {

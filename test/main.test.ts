@@ -64,6 +64,11 @@ describe("help and version", () => {
     }
   });
 
+  it("whoever stops reading it early is not told of an error", () => {
+    const command = `${commandLine.join(" ")} serve --help | true`;
+    assert.equal(spawnSync("sh", ["-c", command], { encoding: "utf8" }).stderr, "");
+  });
+
   it("the version is the package's", async () => {
     const { version } = JSON.parse(
       readFileSync(new URL("../package.json", import.meta.url), "utf8"),
