@@ -22,7 +22,7 @@ export function readDraft(bytes: Uint8Array): Draft | readonly Fault[] {
 
 function fieldsOf(scanned: ScannedObject): string {
   const { text, members, gaps } = scanned;
-  const kept = members.filter(({ name }) => !serverMembers.has(name));
+  const kept = members.filter(({ name }) => !serverMembers.includes(name));
   const isReady = gaps.length === 0 && kept.length === members.length;
   return isReady ? text : `{${compact(scanned, kept).join(",")}}`;
 }

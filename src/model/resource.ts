@@ -11,8 +11,8 @@ export interface Resource {
   readonly fields: string;
 }
 
-/** The members that only the server sets. */
-export const serverMembers: ReadonlySet<string> = new Set(["id", "createdAt", "updatedAt"]);
+/** The members that only the server sets. So few are found sooner in a row than in a Set. */
+export const serverMembers: readonly string[] = ["id", "createdAt", "updatedAt"];
 
 /** What the resource says now: `id`, the user's fields, the times. The user's bytes pass through. */
 export function represent(resource: Resource): string {

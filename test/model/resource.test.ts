@@ -45,9 +45,7 @@ describe("a representation", () => {
   });
 
   it("adds just the server's members", () => {
-    assert.deepEqual(Object.keys(JSON.parse(represent(resource({ fields: "{}" })))), [
-      ...serverMembers,
-    ]);
+    assert.deepEqual(Object.keys(JSON.parse(represent(resource({ fields: "{}" })))), serverMembers);
   });
 
   it("sent back as a draft, is the same fields and id", () => {
