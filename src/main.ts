@@ -71,9 +71,12 @@ try {
 /** A flag for each setting. Its value is optional to the parser, so that we can name all that lack one. */
 function withSettings(command: Command, names: readonly string[]): Command {
   const chosen = Object.entries(settings).filter(([name]) => names.includes(name));
-  for (const [, { flag, placeholder, about, variable, fallback }] of chosen) {
+  for (const [, { flag, placeholder, about, variable, fallback, type }] of chosen) {
+    if (flag === undefined) continue;
     const origin = fallback ? `${variable}, default: ${fallback}` : variable;
-    if (flag !== undefined) command.option(`${flag} [${placeholder}]`, `${about} (${origin})`);
+    const join = (text: string, before?: string) =>
+      before === undefined || type !== "list" ? text : `${before},${text}`;
+    command.option(`${flag} [${placeholder}]`, `${about} (${origin})`, join);
   }
   const { flag, placeholder, about, variable, fallback } = configFile;
   const origin = `${variable}, default: ./${fallback} if it is there`;

@@ -85,6 +85,7 @@ describe("what is wrong is told at once, with exit code 2", () => {
     ["token", {}, [/Usage: restante token/]],
     ["token revoke", {}, [/missing required argument 'id'/]],
     ["token list --dta x", {}, [/unknown option '--dta'/]],
+    ["serve --trust-proxy ::1 --trust-proxy x", {}, [/^--trust-proxy "::1,x": must be IP/m]],
     ["serve stray", {}, [/^stray: is unknown to restante serve$/m]],
     [
       "serve --prot 9 --port x --host --speed=2 --config nope.json",
