@@ -42,18 +42,23 @@ export async function assemble(config: Config, log: Log): Promise<App> {
   const base = config.baseUrl ?? "";
   const tlsOnly = base.startsWith("https:");
   const corsOrigins = config.corsOrigins === "*" ? "*" : new Set(config.corsOrigins);
+  const commonHeaders = new Headers({
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    ...(tlsOnly ? { "strict-transport-security": "max-age=31536000" } : {}),
+    ...corsHeaders(corsOrigins),
+  });
+  const jsonHeaders = new Headers(commonHeaders);
+  jsonHeaders.set("content-type", "application/json");
+  jsonHeaders.append("vary", "Accept");
   const house: House = {
     access: new Access(store, clock),
     resources: new Resources(store, clock),
     tokens,
     unready: () => store.ready(),
     base,
-    commonHeaders: new Headers({
-      "x-content-type-options": "nosniff",
-      "referrer-policy": "no-referrer",
-      ...(tlsOnly ? { "strict-transport-security": "max-age=31536000" } : {}),
-      ...corsHeaders(corsOrigins),
-    }),
+    commonHeaders,
+    jsonHeaders,
     corsOrigins,
     proxies: new Proxies(config.trustProxy),
     tlsOnly,

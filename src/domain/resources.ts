@@ -2,7 +2,7 @@
 
 import type { Collection } from "../model/collection.ts";
 import type { Draft } from "../model/draft.ts";
-import { isCollectionName, isResourceId, newId } from "../model/id.ts";
+import { isCollectionName, newId } from "../model/id.ts";
 import { type Window, windowOffset } from "../model/page.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
@@ -20,12 +20,10 @@ export class Resources {
   }
 
   find(collection: string, id: string): Soon<Resource | Problem> {
-    if (!isCollectionName(collection) || !isResourceId(id)) return noResource;
     return then(this.#store.find(collection, id), (resource) => resource ?? noResource);
   }
 
   collection(name: string): Soon<Collection | Problem> {
-    if (!isCollectionName(name)) return noCollection(name);
     return then(this.#store.collection(name), (collection) => collection ?? noCollection(name));
   }
 

@@ -4,6 +4,19 @@
 export const entityTag = (revision: number, updatedAt: number): string =>
   `"${revision.toString(36)}-${updatedAt.toString(36)}"`;
 
+let lastSecond = 0;
+let lastDate = "";
+
+/** IMF-fixdate (§5.6.7). What is written now is dated now, so the last answer is often the next one. */
+export function httpDate(ms: number): string {
+  const second = Math.floor(ms / 1000);
+  if (second !== lastSecond) {
+    lastSecond = second;
+    lastDate = new Date(ms).toUTCString();
+  }
+  return lastDate;
+}
+
 /** `etagc` may hold commas, so a list is matched tag by tag, not split (RFC 9110 §8.8.3). */
 const tags = /"[\x21\x23-\x7e\x80-\xff]*"/g;
 

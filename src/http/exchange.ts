@@ -17,6 +17,8 @@ export interface House {
   readonly base: string;
   /** On every answer; copied, never changed. */
   readonly commonHeaders: Headers;
+  /** The same, for JSON that another Accept might have been refused. */
+  readonly jsonHeaders: Headers;
   readonly corsOrigins: "*" | ReadonlySet<string>;
   readonly proxies: Proxies;
   readonly tlsOnly: boolean;

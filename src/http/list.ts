@@ -13,8 +13,10 @@ import {
   answerIfModified,
   isUnmodified,
   notModified,
+  ownCache,
   type Prepared,
-  validators,
+  type State,
+  stateOf,
 } from "./representation.ts";
 
 export function listResources(exchange: Exchange): Soon<Response | Problem> {
@@ -63,8 +65,8 @@ function listBody({ collection, resources }: Slice, { page, limit }: Window): st
   return `{"data":[${data}],"page":${page},"limit":${limit},"total":${total},"pages":${pageCount(total, limit)}}`;
 }
 
-function listState(exchange: Exchange, collection: Collection, window: Window) {
-  const state = validators(exchange, collection.revision, collection.updatedAt);
+function listState(exchange: Exchange, collection: Collection, window: Window): State {
+  const state = stateOf(exchange, collection, ownCache);
   state.headers.set("link", links(exchange, collection.total, window));
   state.headers.set("x-total-count", `${collection.total}`);
   return state;

@@ -2,12 +2,13 @@
 
 import { readDraft } from "../model/draft.ts";
 import { Problem } from "../model/problem.ts";
+import { represent } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
 import { hasNoBody, readBody, refuseTooLarge } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import { jsonTypes, refuseUnacceptable, refuseUnlessJson } from "./media.ts";
 import { refuseParameters } from "./query.ts";
-import { answerIfModified, dated, prepare } from "./representation.ts";
+import { answerIfModified, dated, noCache, prepare, stateOf } from "./representation.ts";
 
 export const acceptPost = "application/json";
 
@@ -47,14 +48,11 @@ export async function createResource(exchange: Exchange): Promise<Response | Pro
   const resource = await house.resources.create(exchange.token, name, draft);
   if (resource instanceof Problem) return resource;
 
-  const { body, headers: asRead } = prepare(exchange, resource);
-  const headers = new Headers(asRead);
+  const { headers } = stateOf(exchange, resource, noCache);
   const location = `${house.base}/${name}/${resource.id}`;
   headers.set("location", location);
   headers.set("content-location", location);
-  // A POST's answer given freshness would become a cached GET (RFC 9110 §9.3.3).
-  headers.set("cache-control", "no-store");
-  return dated(new Response(body, { status: 201, headers }), resource.updatedAt);
+  return dated(new Response(represent(resource), { status: 201, headers }), resource.updatedAt);
 }
 
 export const emptyBody = new Problem("invalid-body", "The body is empty; send a JSON object.", {
