@@ -9,7 +9,7 @@ import { Tokens } from "./domain/tokens.ts";
 import { corsHeaders } from "./http/cors.ts";
 import { createFetch, type Fetch } from "./http/door.ts";
 import type { House } from "./http/exchange.ts";
-import { requestLine } from "./http/line.ts";
+import { RequestLog } from "./http/line.ts";
 import { createRefuse, type Refuse, withoutSecrets } from "./http/problem.ts";
 import { Proxies } from "./http/proxies.ts";
 import { type Log, lineWriter } from "./log.ts";
@@ -51,6 +51,7 @@ export async function assemble(config: Config, log: Log): Promise<App> {
   const jsonHeaders = new Headers(commonHeaders);
   jsonHeaders.set("content-type", "application/json");
   jsonHeaders.append("vary", "Accept");
+  const requests = new RequestLog(lineWriter(log));
   const house: House = {
     access: new Access(store, clock),
     resources: new Resources(store, clock),
@@ -64,22 +65,27 @@ export async function assemble(config: Config, log: Log): Promise<App> {
     tlsOnly,
     maxBodyBytes: config.maxBodyBytes,
     version,
-    ...logging(log),
+    ...logging(log, requests),
   };
   return {
     fetch: createFetch(house),
     refuse: createRefuse(house),
     firstAdminToken: await tokens.first(config.adminToken),
     tokens,
-    close: () => store.close(),
+    close() {
+      requests.flush();
+      return store.close();
+    },
   };
 }
 
-function logging(log: Log): Pick<House, "logRequest" | "logRefusal" | "logFailure"> {
-  const writeLine = lineWriter(log);
+function logging(
+  log: Log,
+  requests: RequestLog,
+): Pick<House, "logRequest" | "logRefusal" | "logFailure"> {
   return {
     logRequest: log.isLevelEnabled("info")
-      ? (exchange, status) => writeLine(requestLine(exchange, status))
+      ? (exchange, status) => requests.note(exchange, status)
       : undefined,
     logRefusal: (requestId, status, detail, cause) =>
       cause === undefined

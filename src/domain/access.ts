@@ -16,9 +16,13 @@ import type { Store } from "../store/store.ts";
 /** `usedAt` is for people who clean up old tokens; a minute's grain spares a write per request. */
 const touchIntervalMs = 60_000;
 
+/** Checksum and hash are a tenth of a GET's work, and the same few tokens come again and again. */
+const maxHashes = 1_000;
+
 export class Access {
   readonly #store: Store;
   readonly #clock: () => number;
+  readonly #hashes = new Map<string, string>();
   readonly #touchedAt = new Map<string, number>();
 
   constructor(store: Store, clock: () => number) {
@@ -28,13 +32,22 @@ export class Access {
 
   /** The living token behind a secret. Look-up is by hash, so comparing leaks no timing. */
   identify(secret: string): Soon<Token | undefined> {
-    if (!isSecret(secret)) return undefined;
-    return then(this.#store.token(hashSecret(secret)), (token) => {
+    const known = this.#hashes.get(secret);
+    if (known === undefined && !isSecret(secret)) return undefined;
+    const hash = known ?? hashSecret(secret);
+    return then(this.#store.token(hash), (token) => {
       const now = this.#clock();
       if (token === undefined || !isAlive(token, now)) return undefined;
+      if (known === undefined) this.#remember(secret, hash);
       this.#touch(token, now);
       return token;
     });
+  }
+
+  /** Only of tokens that live, so that guessing fills nothing. */
+  #remember(secret: string, hash: string): void {
+    if (this.#hashes.size === maxHashes) this.#hashes.clear();
+    this.#hashes.set(secret, hash);
   }
 
   #touch(token: Token, now: number): void {
