@@ -198,6 +198,7 @@ describe("a mistake of ours", () => {
     ]) {
       assert.ok(!told.includes(secret), `${secret} in ${told}`);
     }
+    await log.settled();
     const lines = log.lines().filter((line) => line.requestId === requestId);
     const failure = lines.find(({ msg }) => msg === "failed") as { err?: { message?: string } };
     assert.match(failure?.err?.message ?? "", /no such table/);

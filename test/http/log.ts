@@ -1,10 +1,14 @@
 // A log that is kept in memory, for tests that read what would have been written.
 
+import { setTimeout } from "node:timers/promises";
 import { pino } from "pino";
+import { longestWaitMs } from "../../src/http/line.ts";
 import type { Log } from "../../src/log.ts";
 
 export interface Captured {
   readonly log: Log;
+  /** Resolves when what has happened is written: lines of requests are written many at a time. */
+  settled(): Promise<void>;
   /** Everything written so far. */
   text(): string;
   lines(): readonly Readonly<Record<string, unknown>>[];
@@ -15,7 +19,13 @@ export function captureLog(): Captured {
   const log = pino({ level: "info", base: null }, { write: (line) => void written.push(line) });
   return {
     log,
+    settled: () => setTimeout(longestWaitMs * 2),
     text: () => written.join(""),
-    lines: () => written.map((line) => JSON.parse(line)),
+    lines: () =>
+      written
+        .join("")
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
   };
 }
