@@ -6,6 +6,8 @@ export interface Collection {
   readonly revision: number;
   /** How many resources are alive: exact. */
   readonly total: number;
+  /** Its rules: the text of a JSON object, `{}` for an open collection. */
+  readonly definition: string;
   readonly createdAt: number;
   /** When the last write happened. */
   readonly updatedAt: number;

@@ -15,7 +15,10 @@ export interface Draft {
 /** A draft, or every fault of the body at once. */
 export function readDraft(bytes: Uint8Array): Draft | readonly Fault[] {
   const text = decodeUtf8(bytes);
-  if (typeof text !== "string") return [text];
+  return typeof text === "string" ? draftOf(text) : [text];
+}
+
+export function draftOf(text: string): Draft | readonly Fault[] {
   const scanned = scanObject(text);
   return "members" in scanned ? { fields: fieldsOf(scanned), id: idOf(scanned) } : scanned;
 }

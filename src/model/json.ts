@@ -42,6 +42,13 @@ export function scanObject(text: string): ScannedObject | readonly Fault[] {
   return report.faults.length > 0 ? report.faults : { text, members, gaps: lexer.gaps };
 }
 
+/** Every fault of a text that may be any JSON value. */
+export function scanJson(text: string): readonly Fault[] {
+  const scanner = new Scanner(text);
+  scanner.document();
+  return scanner.report.faults;
+}
+
 const kinds: Readonly<Record<string, string>> = {
   "[": "an array",
   '"': "a string",

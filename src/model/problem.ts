@@ -80,7 +80,7 @@ export const problemKinds = {
     about: "The header fields together are over the limit, or there are too many of them.",
   },
   "invalid-parameter": {
-    title: "A query parameter is not valid",
+    title: "A parameter is not valid",
     about:
       "A parameter is unknown, repeated or out of range. `errors` names each one. Nothing is clamped or guessed, because that would silently change which items a page holds.",
   },
@@ -96,6 +96,26 @@ export const problemKinds = {
   conflict: {
     title: "The request contradicts the current state",
     about: "The detail says what is in the way.",
+  },
+  "precondition-failed": {
+    title: "The resource is not in the state you named",
+    about:
+      "If-Match, If-None-Match or If-Unmodified-Since does not hold: somebody else was faster, or the resource is already there. Nothing was changed. GET it again, and decide anew.",
+  },
+  "precondition-required": {
+    title: "This collection takes conditional changes only",
+    about:
+      "Its definition requires preconditions, so that no change overwrites another unseen. GET the resource and send its ETag as If-Match; to create, send `If-None-Match: *`.",
+  },
+  "key-required": {
+    title: "This collection takes POST with an Idempotency-Key only",
+    about:
+      'Its definition requires keys, so that every POST can be retried. Send `Idempotency-Key: "<a new UUID>"`, and the same key again only to retry.',
+  },
+  "key-reused": {
+    title: "The Idempotency-Key belongs to another request",
+    about:
+      "The same key came before with another method, target or body. Nothing was done. Take a new key for each new request; repeat one only to retry.",
   },
   "version-not-supported": {
     title: "The HTTP version is not supported",

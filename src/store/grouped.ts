@@ -22,6 +22,7 @@ export function grouped(store: Store, limits: Partial<GroupLimits> = {}): Store 
     collections: () => store.collections(),
     find: (collection, id) => store.find(collection, id),
     slice: (collection, range) => store.slice(collection, range),
+    since: (collection, revision, limit) => store.since(collection, revision, limit),
     token: (hash) => store.token(hash),
     tokens: () => store.tokens(),
     commit: (changes) => group.commit(changes),
@@ -32,6 +33,8 @@ export function grouped(store: Store, limits: Partial<GroupLimits> = {}): Store 
 
 interface Call {
   readonly changes: readonly Change[];
+  /** Those within units counted one by one. */
+  readonly count: number;
   readonly bytes: number;
   readonly resolve: (outcomes: readonly Outcome[]) => void;
   readonly reject: (reason: unknown) => void;
@@ -54,12 +57,13 @@ class Group {
   async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
     if (this.#isClosed) throw new Outage("unavailable", "the store is closed");
     if (changes.length === 0) return [];
+    const count = countOf(changes);
     const bytes = sizeOf(changes);
-    if (!this.#hasRoom(changes.length, bytes)) throw new Outage("busy", "too much is waiting");
+    if (!this.#hasRoom(count, bytes)) throw new Outage("busy", "too much is waiting");
     const outcomes = new Promise<readonly Outcome[]>((resolve, reject) => {
-      this.#calls.push({ changes, bytes, resolve, reject });
+      this.#calls.push({ changes, count, bytes, resolve, reject });
     });
-    this.#waiting += changes.length;
+    this.#waiting += count;
     this.#waitingBytes += bytes;
     this.#run ??= this.#commitAll();
     return outcomes;
@@ -72,10 +76,10 @@ class Group {
   }
 
   /** One call that is larger than the limit by itself may pass when nothing else waits. */
-  #hasRoom(changes: number, bytes: number): boolean {
+  #hasRoom(count: number, bytes: number): boolean {
     if (this.#waiting === 0) return true;
     const { maxWaiting, maxWaitingBytes } = this.#limits;
-    return this.#waiting + changes <= maxWaiting && this.#waitingBytes + bytes <= maxWaitingBytes;
+    return this.#waiting + count <= maxWaiting && this.#waitingBytes + bytes <= maxWaitingBytes;
   }
 
   async #commitAll(): Promise<void> {
@@ -98,25 +102,35 @@ class Group {
 
   /** As many whole calls as fit into a batch; always at least one. */
   #takeBatch(): readonly Call[] {
+    let calls = 0;
     let count = 0;
-    let changes = 0;
     let bytes = 0;
     for (const call of this.#calls) {
-      const fits =
-        changes + call.changes.length <= maxBatchChanges && bytes + call.bytes <= maxBatchBytes;
-      if (count > 0 && !fits) break;
-      count++;
-      changes += call.changes.length;
+      const fits = count + call.count <= maxBatchChanges && bytes + call.bytes <= maxBatchBytes;
+      if (calls > 0 && !fits) break;
+      calls++;
+      count += call.count;
       bytes += call.bytes;
     }
-    this.#waiting -= changes;
+    this.#waiting -= count;
     this.#waitingBytes -= bytes;
-    return this.#calls.splice(0, count);
+    return this.#calls.splice(0, calls);
   }
+}
+
+/** A unit counts as what is in it, and as one when it is empty. */
+function countOf(changes: readonly Change[]): number {
+  let count = 0;
+  for (const change of changes)
+    count += change.kind === "all" ? Math.max(1, change.changes.length) : 1;
+  return count;
 }
 
 function sizeOf(changes: readonly Change[]): number {
   let bytes = 0;
-  for (const change of changes) if (change.kind === "put") bytes += change.fields.length;
+  for (const change of changes)
+    if (change.kind === "put") bytes += change.fields.length;
+    else if (change.kind === "all") bytes += sizeOf(change.changes);
+    else if (change.kind === "define") bytes += change.definition.length;
   return bytes;
 }

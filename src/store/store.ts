@@ -14,6 +14,8 @@ export interface Store {
   find(collection: string, id: string): Soon<Resource | undefined>;
   /** A slice of the total order, and the collection, both of one moment. O(log n) at any depth. */
   slice(collection: string, range: Range): Soon<Slice | undefined>;
+  /** What was written or removed after a revision, in order of revision, at most `limit` entries. */
+  since(collection: string, revision: number, limit: number): Soon<Feed | undefined>;
   /** The token with this hash, dead or alive. */
   token(hash: string): Soon<Token | undefined>;
   tokens(): Soon<readonly Token[]>;
@@ -41,29 +43,71 @@ export interface Slice {
   readonly resources: readonly Resource[];
 }
 
+/** What is left of a removed resource. */
+export interface Removal {
+  readonly kind: "removal";
+  readonly id: string;
+  readonly revision: number;
+  readonly removedAt: number;
+}
+
+/** Each resource is there once, in its newest state; the collection is of the same moment. */
+export interface Feed {
+  readonly collection: Collection;
+  readonly entries: readonly (Resource | Removal)[];
+}
+
 /** What must be true of the resource for a change to happen: a number is the revision it must have. */
 export type Expectation = "anything" | "nothing" | number;
 
+/** Creates or replaces. `nothing`: only creates. A revision: only replaces exactly that state. */
+export interface Put {
+  readonly kind: "put";
+  readonly collection: string;
+  readonly id: string;
+  /** The text of a JSON object, as in Resource. */
+  readonly fields: string;
+  readonly at: number;
+  readonly expect: Expectation;
+}
+
+export interface Remove {
+  readonly kind: "remove";
+  readonly collection: string;
+  readonly id: string;
+  readonly at: number;
+  readonly expect: Exclude<Expectation, "nothing">;
+}
+
+/** A caller's word that a repetition means the same request and must not be done again. */
+export interface Once {
+  /** Keys of one owner never meet those of another. */
+  readonly owner: string;
+  readonly key: string;
+  /** Tells a repetition from another request under the same key. */
+  readonly fingerprint: string;
+  readonly at: number;
+  /** Until then the outcomes are kept; afterwards the key is as good as new. */
+  readonly keptUntil: number;
+}
+
 export type Change =
-  /** Creates or replaces. `nothing`: only creates. A revision: only replaces exactly that state. */
-  | {
-      readonly kind: "put";
-      readonly collection: string;
-      readonly id: string;
-      /** The text of a JSON object, as in Resource. */
-      readonly fields: string;
-      readonly at: number;
-      readonly expect: Expectation;
-    }
-  | {
-      readonly kind: "remove";
-      readonly collection: string;
-      readonly id: string;
-      readonly at: number;
-      readonly expect: Exclude<Expectation, "nothing">;
-    }
+  | Put
+  | Remove
+  /**
+   * All of these or none, each judged after the ones before it. With `once`, the key and what was
+   * done are kept in the same transaction, so that a repetition gets the same outcomes again.
+   */
+  | { readonly kind: "all"; readonly changes: readonly (Put | Remove)[]; readonly once?: Once }
   /** Brings a collection into being; does nothing when it is there. */
   | { readonly kind: "found"; readonly collection: string; readonly at: number }
+  /** Gives a collection its rules (the text of a JSON object), and brings it into being if need be. */
+  | {
+      readonly kind: "define";
+      readonly collection: string;
+      readonly definition: string;
+      readonly at: number;
+    }
   | { readonly kind: "keep-token"; readonly token: Token }
   | { readonly kind: "revoke-token"; readonly id: string; readonly at: number }
   | { readonly kind: "touch-token"; readonly id: string; readonly at: number };
@@ -78,6 +122,12 @@ export type Outcome =
   | { readonly kind: "stale" }
   /** Nothing is there and something was expected; or the collection or token does not exist. */
   | { readonly kind: "missing" }
+  /** Every one was done, now or (`isReplay`) when the same request came first. */
+  | { readonly kind: "all"; readonly outcomes: readonly Outcome[]; readonly isReplay: boolean }
+  /** None was done, because this one could not be. Nothing is kept of the key. */
+  | { readonly kind: "none"; readonly index: number; readonly outcome: Outcome }
+  /** The key belongs to another request. */
+  | { readonly kind: "reused" }
   | { readonly kind: "done" };
 
 /** The store cannot do it now. Nothing of the batch was kept, unless `reason` is `unknown`. */

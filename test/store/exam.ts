@@ -5,10 +5,14 @@ import type { Candidate, Question } from "./exam/candidate.ts";
 import { changes } from "./exam/changes.ts";
 import { closing } from "./exam/closing.ts";
 import { collections } from "./exam/collections.ts";
+import { feeds } from "./exam/feeds.ts";
 import { freshness } from "./exam/freshness.ts";
+import { onces } from "./exam/once.ts";
 import { rivals } from "./exam/rivals.ts";
+import { sequences } from "./exam/sequences.ts";
 import { slices } from "./exam/slices.ts";
 import { tokens } from "./exam/tokens.ts";
+import { units } from "./exam/units.ts";
 
 export type { Candidate } from "./exam/candidate.ts";
 
@@ -25,9 +29,13 @@ export function exam(name: string, open: () => Promise<Candidate>): void {
   };
   describe(`${name}: collections`, () => collections(question));
   describe(`${name}: changes`, () => changes(question));
+  describe(`${name}: units`, () => units(question));
+  describe(`${name}: once`, () => onces(question));
   describe(`${name}: slices`, () => slices(question));
+  describe(`${name}: feeds`, () => feeds(question));
   describe(`${name}: tokens`, () => tokens(question));
   describe(`${name}: what is read is never old`, () => freshness(question));
   describe(`${name}: many at once`, () => rivals(question));
+  describe(`${name}: any sequence`, () => sequences(question));
   describe(`${name}: opening and closing`, () => closing(question));
 }

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { grouped } from "../../src/store/grouped.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
-import { type Change, Outage, type Store } from "../../src/store/store.ts";
+import { type Change, Outage, type Put, type Store } from "../../src/store/store.ts";
 import { inDirectory } from "./sqlite/house.ts";
 
-const put = (id: string, fields = "{}"): Change => ({
+const put = (id: string, fields = "{}"): Put => ({
   kind: "put",
   collection: "things",
   id,
@@ -16,8 +16,10 @@ const put = (id: string, fields = "{}"): Change => ({
   expect: "nothing",
 });
 
-const puts = (prefix: string, count: number): readonly Change[] =>
+const puts = (prefix: string, count: number): readonly Put[] =>
   Array.from({ length: count }, (_, index) => put(`${prefix}-${index}`));
+
+const unit = (changes: readonly Put[]): Change => ({ kind: "all", changes });
 
 /** Tells what arrives at the store, and lets a commit through only when asked to. */
 class Gate {
@@ -31,6 +33,7 @@ class Gate {
       collections: () => store.collections(),
       find: (collection, id) => store.find(collection, id),
       slice: (collection, range) => store.slice(collection, range),
+      since: (collection, revision, limit) => store.since(collection, revision, limit),
       token: (hash) => store.token(hash),
       tokens: () => store.tokens(),
       ready: () => store.ready(),
@@ -129,6 +132,32 @@ describe("group commit", () => {
       assert.deepEqual(gate.sizes, [1, 600, 1_001, 1, 1_500]);
       await Promise.all(calls);
     }));
+
+  it("counts a unit as what is in it", () =>
+    atGate(
+      async (store, gate) => {
+        const large = `{"x":"${"x".repeat(900)}"}`;
+        const first = store.commit([put("first")]);
+        const second = store.commit([unit(puts("a", 600))]);
+        const third = store.commit([unit(puts("b", 600)), unit([])]);
+        await assert.rejects(store.commit([unit(puts("c", 800))]), isOutage("busy"));
+        await assert.rejects(store.commit([unit([put("d", large)])]), isOutage("busy"));
+        const defined = { kind: "define", collection: "things", definition: large, at: 1 } as const;
+        await assert.rejects(store.commit([defined]), isOutage("busy"));
+        gate.open();
+        await first;
+        gate.open();
+        assert.equal((await second)[0]?.kind, "all");
+        gate.open();
+        assert.deepEqual(
+          (await third).map(({ kind }) => kind),
+          ["all", "all"],
+        );
+        assert.deepEqual(gate.sizes, [1, 1, 2]);
+        assert.equal((await store.collection("things"))?.total, 1_201);
+      },
+      { maxWaiting: 2_000, maxWaitingBytes: 3_000 },
+    ));
 
   it("turns away what is too much to wait, and takes more when there is room", () =>
     atGate(

@@ -2,70 +2,42 @@
 
 import { type Change, Outage } from "../store.ts";
 import type { BellRope } from "./bell.ts";
-import { CollectionTables, OpenCollection, verdict } from "./collection.ts";
+import { verdict } from "./collection.ts";
+import { OpenCollections } from "./collections.ts";
 import { type Connection, type Query, storageTrouble } from "./connection.ts";
-import { createCollectionTables } from "./schema.ts";
 import { type TokenChange, TokenWriter } from "./token.ts";
-import type { Verdict } from "./wire.ts";
-
-type CollectionRow = readonly [
-  key: number,
-  revision: number,
-  seq: number,
-  total: number,
-  updated: number,
-];
-
-/** Statements are kept prepared for this many collections: memory must have an end. */
-const maxPreparedCollections = 1_000;
+import { UnitWriter } from "./unit.ts";
+import type { Unit, UnitVerdict, Verdict } from "./wire.ts";
 
 export class BatchWriter {
-  readonly #connection: Connection;
   readonly #bell: BellRope;
   readonly #begin: Query<never>;
   readonly #commit: Query<never>;
   readonly #ledger: Query<readonly [batch: number, tokens: number]>;
   readonly #saveLedger: Query<never>;
-  readonly #collection: Query<CollectionRow>;
-  readonly #insertCollection: Query<readonly [key: number]>;
-  readonly #saveCollection: Query<never>;
+  readonly #collections: OpenCollections;
+  readonly #units: UnitWriter;
   readonly #tokens: TokenWriter;
-  readonly #tables = new Map<number, CollectionTables>();
-  /** The collections of the batch under way. */
-  readonly #open = new Map<string, OpenCollection>();
   #isTokenTouched = false;
 
   constructor(connection: Connection, bell: BellRope) {
-    this.#connection = connection;
     this.#bell = bell;
     // The lock is taken at once: a transaction that starts as a reader may find it cannot write.
     this.#begin = connection.query("BEGIN IMMEDIATE");
     this.#commit = connection.query("COMMIT");
     this.#ledger = connection.query("SELECT batch, tokens FROM ledger");
     this.#saveLedger = connection.query("UPDATE ledger SET batch = ?, tokens = ?");
-    this.#collection = connection.query(
-      "SELECT key, revision, seq, total, updated FROM collections WHERE name = ?",
-    );
-    this.#insertCollection = connection.query(
-      `INSERT INTO collections (name, revision, seq, total, created, updated, batch)
-       VALUES (?, 0, 0, 0, ?, ?, 0) RETURNING key`,
-    );
-    this.#saveCollection = connection.query(
-      `UPDATE collections SET revision = ?, seq = ?, total = ?, updated = ?, batch = ?
-       WHERE key = ?`,
-    );
+    this.#collections = new OpenCollections(connection);
+    this.#units = new UnitWriter(connection, this.#collections);
     this.#tokens = new TokenWriter(connection);
   }
 
-  commit(changes: readonly Change[]): readonly Verdict[] {
+  commit(changes: readonly Change[]): readonly (Verdict | UnitVerdict)[] {
     this.#begin.run();
-    this.#open.clear();
+    this.#collections.forget();
     this.#isTokenTouched = false;
-    const verdicts = changes.map((change) => this.#judge(change));
-    const touched = [...this.#open.values()].filter((collection) => collection.isTouched);
-    const isProbe = changes.length === 0;
-    const isMoved = touched.length > 0 || this.#isTokenTouched || isProbe;
-    const batch = isMoved ? this.#settle(touched) : undefined;
+    const verdicts = this.#judgeAll(changes);
+    const batch = this.#settle(changes.length === 0);
     try {
       this.#commit.run();
     } catch (error) {
@@ -75,14 +47,24 @@ export class BatchWriter {
     return verdicts;
   }
 
-  #judge(change: Change): Verdict {
+  #judgeAll(changes: readonly Change[]): readonly (Verdict | UnitVerdict)[] {
+    const verdicts: (Verdict | UnitVerdict)[] = [];
+    for (const change of changes)
+      if (change.kind !== "all") verdicts.push(this.#judge(change));
+      else for (const each of this.#units.judge(change)) verdicts.push(each);
+    return verdicts;
+  }
+
+  #judge(change: Exclude<Change, Unit>): Verdict {
     switch (change.kind) {
       case "put":
-        return this.#opened(change.collection)?.put(change) ?? verdict("missing");
       case "remove":
-        return this.#opened(change.collection)?.remove(change) ?? verdict("missing");
+        return this.#collections.judge(change);
       case "found":
-        if (!this.#opened(change.collection)) this.#found(change.collection, change.at);
+        this.#collections.found(change.collection, change.at);
+        return verdict("done");
+      case "define":
+        this.#collections.define(change.collection, change.definition, change.at);
         return verdict("done");
       default:
         return this.#judgeToken(change);
@@ -95,43 +77,14 @@ export class BatchWriter {
     return verdict(kind);
   }
 
-  #opened(name: string): OpenCollection | undefined {
-    const opened = this.#open.get(name);
-    if (opened) return opened;
-    const row = this.#collection.one(name);
-    if (!row) return undefined;
-    const [key, revision, seq, total, updated] = row;
-    const counters = { revision, seq, total, updated };
-    const collection = new OpenCollection(key, counters, this.#tablesOf(key));
-    this.#open.set(name, collection);
-    return collection;
-  }
-
-  #found(name: string, at: number): void {
-    const row = this.#insertCollection.one(name, at, at);
-    if (!row) throw new Error(`collection ${name} was not inserted`);
-    createCollectionTables(this.#connection, row[0]);
-    this.#opened(name)?.touch(at);
-  }
-
-  #tablesOf(key: number): CollectionTables {
-    const known = this.#tables.get(key);
-    if (known) return known;
-    if (this.#tables.size === maxPreparedCollections) this.#tables.clear();
-    const tables = new CollectionTables(this.#connection, key);
-    this.#tables.set(key, tables);
-    return tables;
-  }
-
-  /** Writes down once what the whole batch has moved, under the next batch number. */
-  #settle(touched: readonly OpenCollection[]): number {
+  /** Writes down once what the batch has moved, under the next number. A probe only counts. */
+  #settle(isProbe: boolean): number | undefined {
+    this.#units.settle();
+    const isMoved = this.#collections.areTouched || this.#isTokenTouched || isProbe;
+    if (!isMoved) return undefined;
     const [batch, tokens] = this.#ledger.one() ?? [0, 0];
     const next = batch + 1;
-    for (const collection of touched) {
-      collection.settle();
-      const { revision, seq, total, updated } = collection.counters;
-      this.#saveCollection.run(revision, seq, total, updated, next, collection.key);
-    }
+    this.#collections.settle(next);
     this.#saveLedger.run(next, this.#isTokenTouched ? next : tokens);
     return next;
   }

@@ -1,12 +1,10 @@
 // A collection while a batch writes to it: each change judged, the counters written back at the end.
 
-import type { Change, Outcome } from "../store.ts";
+import type { Put, Remove } from "../store.ts";
 import type { Connection, Query } from "./connection.ts";
 import { dig, type Holes, storedHoles } from "./holes.ts";
 import type { Verdict } from "./wire.ts";
 
-type Put = Extract<Change, { kind: "put" }>;
-type Remove = Extract<Change, { kind: "remove" }>;
 type StateRow = readonly [seq: number, revision: number, created: number];
 
 /** The statements on the tables of one collection. */
@@ -16,10 +14,13 @@ export class CollectionTables {
   readonly update: Query<never>;
   readonly remove: Query<never>;
   readonly remember: Query<never>;
+  readonly forget: Query<never>;
+  readonly lastRemoved: Query<readonly [id: string]>;
   readonly holes: Holes;
 
   constructor(connection: Connection, key: number) {
     const resources = `resources_${key}`;
+    const removed = `removed_${key}`;
     this.state = connection.query(`SELECT seq, revision, created FROM ${resources} WHERE id = ?`);
     this.insert = connection.query(
       `INSERT INTO ${resources} (seq, id, revision, created, updated, fields)
@@ -29,9 +30,9 @@ export class CollectionTables {
       `UPDATE ${resources} SET revision = ?, updated = ?, fields = ? WHERE seq = ?`,
     );
     this.remove = connection.query(`DELETE FROM ${resources} WHERE seq = ?`);
-    this.remember = connection.query(
-      `INSERT INTO removed_${key} (revision, id, at) VALUES (?, ?, ?)`,
-    );
+    this.remember = connection.query(`INSERT INTO ${removed} (revision, id, at) VALUES (?, ?, ?)`);
+    this.forget = connection.query(`DELETE FROM ${removed} WHERE id = ?`);
+    this.lastRemoved = connection.query(`SELECT id FROM ${removed} ORDER BY id DESC LIMIT 1`);
     this.holes = storedHoles(connection, key);
   }
 }
@@ -50,6 +51,8 @@ export class OpenCollection {
   readonly #tables: CollectionTables;
   readonly #holes: number[] = [];
   #isTouched = false;
+  #lastRemoved: string | undefined;
+  #definition: string | undefined;
 
   constructor(key: number, counters: Counters, tables: CollectionTables) {
     this.key = key;
@@ -59,6 +62,15 @@ export class OpenCollection {
 
   get isTouched(): boolean {
     return this.#isTouched;
+  }
+
+  /** The rules that the batch has given it, if it has. */
+  get definition(): string | undefined {
+    return this.#definition;
+  }
+
+  define(definition: string): void {
+    this.#definition = definition;
   }
 
   /** Takes the next revision. */
@@ -86,6 +98,7 @@ export class OpenCollection {
     this.#holes.push(seq - 1);
     this.#tables.remove.run(seq);
     this.#tables.remember.run(next, id, at);
+    if (!this.#mayBeRemoved(id)) this.#lastRemoved = id;
     return ["removed", next, 0];
   }
 
@@ -96,7 +109,14 @@ export class OpenCollection {
     if (this.#tables.insert.run(seq, id, next, at, at, fields) === 0) return verdict("taken");
     this.counters.seq = seq;
     this.counters.total++;
+    if (this.#mayBeRemoved(id)) this.#tables.forget.run(id);
     return ["created", this.touch(at), at];
+  }
+
+  /** The ids we make (ASCII, as all are) only go up: a new one is past all that was removed. */
+  #mayBeRemoved(id: string): boolean {
+    this.#lastRemoved ??= this.#tables.lastRemoved.one()?.[0] ?? "";
+    return id <= this.#lastRemoved;
   }
 
   #replace({ at, fields, expect }: Put, [seq, revision, created]: StateRow): Verdict {
@@ -106,10 +126,22 @@ export class OpenCollection {
     return ["replaced", next, created];
   }
 
+  /** How to put back, in memory, what happens from here on: SQLite puts back the rows. */
+  checkpoint(): () => void {
+    const counters = { ...this.counters };
+    const holeCount = this.#holes.length;
+    const isTouched = this.#isTouched;
+    return () => {
+      Object.assign(this.counters, counters);
+      this.#holes.length = holeCount;
+      this.#isTouched = isTouched;
+    };
+  }
+
   /** Writes down what was gathered for the whole batch. */
   settle(): void {
     dig(this.#tables.holes, this.#holes);
   }
 }
 
-export const verdict = (kind: Outcome["kind"]): Verdict => [kind, 0, 0];
+export const verdict = (kind: Verdict[0]): Verdict => [kind, 0, 0];

@@ -32,6 +32,8 @@ const pragmas = {
     wal_autocheckpoint: checkpointPages,
     journal_size_limit: largestIdleWalBytes,
     cache_size: -cacheKibibytes,
+    // What a unit may have to undo is kept in memory: a file for it could find the disk full.
+    temp_store: 2,
   },
 } as const;
 

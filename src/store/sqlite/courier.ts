@@ -1,11 +1,12 @@
 // Carries batches to the writer's thread and outcomes back; takes on a new writer when one dies.
 
 import { Worker } from "node:worker_threads";
+import type { Committer } from "../handed.ts";
 import { type Change, Outage, type Outcome } from "../store.ts";
 import type { DatabaseFile } from "./file.ts";
 import { type Message, packChanges, type Reply, unpackOutcomes } from "./wire.ts";
 
-export class Courier {
+export class Courier implements Committer {
   readonly #file: DatabaseFile;
   readonly #script: URL;
   /** Sent and not yet answered: the writer answers in order. */

@@ -3,7 +3,7 @@
 import type { Collection } from "../../model/collection.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
-import type { Range, Slice } from "../store.ts";
+import type { Feed, Range, Slice } from "../store.ts";
 import type { Bell } from "./bell.ts";
 import type { Connection, Query } from "./connection.ts";
 import { HotResources } from "./hot.ts";
@@ -49,10 +49,10 @@ export class Reader {
     this.#begin = connection.query("BEGIN");
     this.#end = connection.query("END");
     this.#ledger = connection.query("SELECT batch, tokens FROM ledger");
-    const select = `SELECT ${collectionColumns} FROM collections`;
-    this.#collection = connection.query(`${select} WHERE name = ?`);
-    this.#collections = connection.query(`${select} ORDER BY name`);
-    this.#moved = connection.query(`${select} WHERE batch > ?`);
+    const select = (batch: string) => `SELECT ${collectionColumns(batch)} FROM collections`;
+    this.#collection = connection.query(`${select("0")} WHERE name = ?`);
+    this.#collections = connection.query(`${select("0")} ORDER BY name`);
+    this.#moved = connection.query(`${select("?1")} WHERE batch > ?1`);
     this.#tokenReader = new TokenReader(connection);
   }
 
@@ -62,7 +62,7 @@ export class Reader {
   }
 
   collections(): readonly Collection[] {
-    return this.#collections.all().map(toCollection);
+    return this.#collections.all().map((row) => toCollection(row));
   }
 
   find(collection: string, id: string): Resource | undefined {
@@ -77,15 +77,17 @@ export class Reader {
   }
 
   slice(collection: string, { offset, limit, order }: Range): Slice | undefined {
-    this.#begin.run();
-    try {
-      this.#catchUp();
-      const shelf = this.#shelf(collection);
-      if (!shelf) return undefined;
-      return { collection: shelf.collection, resources: shelf.slice(offset, limit, order) };
-    } finally {
-      this.#end.run();
-    }
+    return this.#inOneMoment(collection, (shelf) => ({
+      collection: shelf.collection,
+      resources: shelf.slice(offset, limit, order),
+    }));
+  }
+
+  since(collection: string, revision: number, limit: number): Feed | undefined {
+    return this.#inOneMoment(collection, (shelf) => ({
+      collection: shelf.collection,
+      entries: shelf.since(revision, limit),
+    }));
   }
 
   token(hash: string): Token | undefined {
@@ -106,6 +108,17 @@ export class Reader {
 
   close(): void {
     this.#connection.close();
+  }
+
+  #inOneMoment<T>(collection: string, read: (shelf: Shelf) => T): T | undefined {
+    this.#begin.run();
+    try {
+      this.#catchUp();
+      const shelf = this.#shelf(collection);
+      return shelf && read(shelf);
+    } finally {
+      this.#end.run();
+    }
   }
 
   #shelf(name: string): Shelf | undefined {

@@ -46,7 +46,41 @@ const first: Step = (connection) =>
     ) STRICT;
   `);
 
-export const steps: readonly Step[] = [first];
+/**
+ * A definition may be large, and its collection's row is written with every batch: so it stands
+ * apart, with the batch that brought it. `once` keeps what was done under a key (see once.ts).
+ */
+const second: Step = (connection) => {
+  connection.run(`
+    CREATE TABLE definitions (
+      collection INTEGER PRIMARY KEY,
+      batch INTEGER NOT NULL,
+      definition TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE once (
+      owner TEXT NOT NULL,
+      key TEXT NOT NULL,
+      fingerprint TEXT NOT NULL,
+      until INTEGER NOT NULL,
+      outcomes TEXT NOT NULL,
+      PRIMARY KEY (owner, key)
+    ) STRICT;
+    CREATE INDEX once_by_until ON once (until);
+  `);
+  for (const [key] of connection.query<readonly [key: number]>("SELECT key FROM collections").all())
+    connection.run(`
+      DELETE FROM removed_${key}
+      WHERE id IN (SELECT id FROM resources_${key})
+        OR revision NOT IN (SELECT max(revision) FROM removed_${key} GROUP BY id);
+      ${indexRemoved(key)};
+    `);
+};
+
+export const steps: readonly Step[] = [first, second];
+
+/** What is there now is not removed, and what is removed is so once: a feed tells of each once. */
+const indexRemoved = (key: number): string =>
+  `CREATE UNIQUE INDEX removed_${key}_by_id ON removed_${key} (id)`;
 
 /** The tables of one collection; `removed` remembers what was there, `holes` where (see holes.ts). */
 export function createCollectionTables(connection: Connection, key: number): void {
@@ -64,6 +98,7 @@ export function createCollectionTables(connection: Connection, key: number): voi
       id TEXT NOT NULL,
       at INTEGER NOT NULL
     ) STRICT;
+    ${indexRemoved(key)};
     CREATE TABLE holes_${key} (
       place INTEGER PRIMARY KEY,
       children BLOB NOT NULL

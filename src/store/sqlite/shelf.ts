@@ -3,6 +3,7 @@
 import type { Collection } from "../../model/collection.ts";
 import type { Order } from "../../model/page.ts";
 import type { Resource } from "../../model/resource.ts";
+import type { Feed, Removal } from "../store.ts";
 import type { Connection, Query } from "./connection.ts";
 import { locate, type ReadCounts, storedCounts } from "./holes.ts";
 
@@ -14,17 +15,19 @@ export type CollectionRow = readonly [
   updatedAt: number,
   key: number,
   seq: number,
+  /** Nothing when it was never defined, or not since the batch that was asked for. */
+  definition: string | null,
 ];
-export const collectionColumns = "name, revision, total, created, updated, key, seq";
 
-export function toCollection([
-  name,
-  revision,
-  total,
-  createdAt,
-  updatedAt,
-]: CollectionRow): Collection {
-  return { name, revision, total, createdAt, updatedAt };
+/** The columns of a collection's row, and its definition if that came after the given batch. */
+export const collectionColumns = (batch: string): string =>
+  `name, revision, total, created, updated, key, seq,
+   (SELECT definition FROM definitions WHERE collection = key AND definitions.batch > ${batch})`;
+
+export function toCollection(row: CollectionRow, lastDefinition = "{}"): Collection {
+  const [name, revision, total, createdAt, updatedAt, , , newDefinition] = row;
+  const definition = newDefinition ?? lastDefinition;
+  return { name, revision, total, definition, createdAt, updatedAt };
 }
 
 type ResourceRow = readonly [
@@ -40,6 +43,18 @@ function toResource([id, revision, createdAt, updatedAt, fields]: ResourceRow): 
   return { id, revision, createdAt, updatedAt, fields };
 }
 
+type RemovalRow = readonly [id: string, revision: number, at: number, null, null];
+
+const toRemoval = ([id, revision, removedAt]: RemovalRow): Removal => ({
+  kind: "removal",
+  id,
+  revision,
+  removedAt,
+});
+
+type EntryRow = ResourceRow | RemovalRow;
+const isResourceRow = (row: EntryRow): row is ResourceRow => row[4] !== null;
+
 export class Shelf {
   readonly key: number;
   #collection: Collection;
@@ -47,12 +62,14 @@ export class Shelf {
   #seq: number;
   readonly #find: Query<ResourceRow>;
   readonly #slices: Readonly<Record<Order, Query<ResourceRow>>>;
+  readonly #since: Query<EntryRow>;
   readonly #changed: Query<readonly [id: string]>;
   readonly #counts: ReadCounts;
 
   constructor(connection: Connection, row: CollectionRow) {
     const key = row[5];
     const resources = `resources_${key}`;
+    const removed = `removed_${key}`;
     const select = `SELECT ${resourceColumns} FROM ${resources}`;
     this.key = key;
     this.#collection = toCollection(row);
@@ -62,9 +79,15 @@ export class Shelf {
       created: connection.query(`${select} WHERE seq >= ? ORDER BY seq LIMIT ?`),
       "-created": connection.query(`${select} WHERE seq <= ? ORDER BY seq DESC LIMIT ?`),
     };
+    // Both sides come in order from their indexes and are merged until there are enough.
+    this.#since = connection.query(
+      `${select} WHERE revision > ?1
+       UNION ALL SELECT id, revision, at, NULL, NULL FROM ${removed} WHERE revision > ?1
+       ORDER BY revision LIMIT ?2`,
+    );
     this.#changed = connection.query(
       `SELECT id FROM ${resources} WHERE revision > ?1
-       UNION ALL SELECT id FROM removed_${key} WHERE revision > ?1`,
+       UNION ALL SELECT id FROM ${removed} WHERE revision > ?1`,
     );
     this.#counts = storedCounts(connection, key);
   }
@@ -74,7 +97,7 @@ export class Shelf {
   }
 
   update(row: CollectionRow): void {
-    this.#collection = toCollection(row);
+    this.#collection = toCollection(row, this.#collection.definition);
     this.#seq = row[6];
   }
 
@@ -89,6 +112,11 @@ export class Shelf {
     const index = order === "created" ? offset : total - 1 - offset;
     const seq = locate(this.#counts, index, this.#seq) + 1;
     return this.#slices[order].all(seq, limit).map(toResource);
+  }
+
+  since(revision: number, limit: number): Feed["entries"] {
+    const rows = this.#since.all(revision, limit);
+    return rows.map((row) => (isResourceRow(row) ? toResource(row) : toRemoval(row)));
   }
 
   /** The ids of all that was written or removed since the collection was at this revision. */

@@ -5,7 +5,16 @@ import type { Collection } from "../../model/collection.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Soon } from "../../model/soon.ts";
 import type { Token } from "../../model/token.ts";
-import { type Change, Outage, type Outcome, type Range, type Slice, type Store } from "../store.ts";
+import type { Committer } from "../handed.ts";
+import {
+  type Change,
+  type Feed,
+  Outage,
+  type Outcome,
+  type Range,
+  type Slice,
+  type Store,
+} from "../store.ts";
 import { Bell, type MapFile } from "./bell.ts";
 import { Connection, storageTrouble } from "./connection.ts";
 import { Courier } from "./courier.ts";
@@ -17,6 +26,8 @@ export interface SqliteOptions {
   readonly path: string;
   /** Lets readers hear of commits without asking SQLite; without it they ask before each read. */
   readonly mapFile?: MapFile | undefined;
+  /** Who writes, when another process does; then this one only reads the file. */
+  readonly committer?: Committer | undefined;
 }
 
 /** The writer's program lies beside this one, as source or as built. */
@@ -25,9 +36,10 @@ const writerScript = new URL(`./writer${extname(import.meta.url)}`, import.meta.
 /** Opens or makes the database. Rejects with words for a person when it cannot be used. */
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const file = prepareFile(options.path);
-  const courier = new Courier(file, writerScript);
+  const courier = options.committer ?? new Courier(file, writerScript);
   try {
-    await prove(courier);
+    // Another process has shown it already; and with a full disk, this one can still read.
+    if (!options.committer) await prove(courier);
     const bell = options.mapFile && new Bell(file.bell, options.mapFile);
     return new SqliteStore(courier, new Reader(new Connection(file.path, "read"), bell));
   } catch (error) {
@@ -38,7 +50,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
 }
 
 /** Has the writer make the tables and show that it can write. On a full disk reading still works. */
-async function prove(courier: Courier): Promise<void> {
+async function prove(courier: Committer): Promise<void> {
   try {
     await courier.commit([]);
   } catch (error) {
@@ -47,13 +59,13 @@ async function prove(courier: Courier): Promise<void> {
 }
 
 class SqliteStore implements Store {
-  readonly #courier: Courier;
+  readonly #committer: Committer;
   readonly #reader: Reader;
   #probe: Promise<string | undefined> | undefined;
   #isClosed = false;
 
-  constructor(courier: Courier, reader: Reader) {
-    this.#courier = courier;
+  constructor(committer: Committer, reader: Reader) {
+    this.#committer = committer;
     this.#reader = reader;
   }
 
@@ -73,6 +85,10 @@ class SqliteStore implements Store {
     return this.#read((reader) => reader.slice(collection, range));
   }
 
+  since(collection: string, revision: number, limit: number): Feed | undefined {
+    return this.#read((reader) => reader.since(collection, revision, limit));
+  }
+
   token(hash: string): Token | undefined {
     return this.#read((reader) => reader.token(hash));
   }
@@ -83,13 +99,13 @@ class SqliteStore implements Store {
 
   async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
     if (this.#isClosed) throw closed();
-    return changes.length === 0 ? [] : this.#courier.commit(changes);
+    return changes.length === 0 ? [] : this.#committer.commit(changes);
   }
 
   /** In trouble it tries again, so that a server which is sent no writes comes back by itself. */
   ready(): Soon<string | undefined> {
     if (this.#isClosed) return closed().message;
-    if (this.#courier.trouble === undefined) return undefined;
+    if (this.#committer.trouble === undefined) return undefined;
     this.#probe ??= this.#tryToWrite().finally(() => {
       this.#probe = undefined;
     });
@@ -99,15 +115,15 @@ class SqliteStore implements Store {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await this.#courier.settled();
+    await this.#committer.settled();
     // The writer goes last: the last one out folds the log into the file, and readers cannot.
     this.#reader.close();
-    await this.#courier.close();
+    await this.#committer.close();
   }
 
   async #tryToWrite(): Promise<string | undefined> {
-    await Promise.allSettled([this.#courier.commit([])]);
-    return this.#courier.trouble;
+    await Promise.allSettled([this.#committer.commit([])]);
+    return this.#committer.trouble;
   }
 
   #read<T>(read: (reader: Reader) => T): T {

@@ -1,7 +1,7 @@
 // Tokens in SQL.
 
 import type { Token } from "../../model/token.ts";
-import type { Change, Outcome } from "../store.ts";
+import type { Change } from "../store.ts";
 import type { Connection, Query } from "./connection.ts";
 
 type TokenRow = readonly [
@@ -59,7 +59,7 @@ export class TokenWriter {
     );
   }
 
-  judge(change: TokenChange): Outcome["kind"] {
+  judge(change: TokenChange): "done" | "taken" | "missing" {
     switch (change.kind) {
       case "keep-token":
         return this.#keep(change.token) ? "done" : "taken";

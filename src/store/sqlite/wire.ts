@@ -1,7 +1,7 @@
 // What passes between the threads: changes down, verdicts back, both as flat arrays.
 
 import type { Token } from "../../model/token.ts";
-import type { Change, Expectation, Outage, Outcome } from "../store.ts";
+import type { Change, Expectation, Once, Outage, Outcome, Put, Remove } from "../store.ts";
 
 /**
  * A flat array of strings and numbers is the cheapest message to clone: for 64 small changes half
@@ -17,47 +17,123 @@ export type Reply =
   | { readonly kind: "outage"; readonly reason: Outage["reason"]; readonly message: string }
   | { readonly kind: "bug"; readonly message: string };
 
+export type Unit = Extract<Change, { kind: "all" }>;
+
 /** An outcome less what the caller knows already. */
-export type Verdict = readonly [kind: Outcome["kind"], revision: number, createdAt: number];
+export type Verdict = readonly [
+  kind: Exclude<Outcome["kind"], UnitOutcome["kind"]>,
+  revision: number,
+  createdAt: number,
+];
+
+type UnitOutcome = Extract<Outcome, { kind: "all" | "none" | "reused" }>;
+
+/** What became of a unit. The verdicts on its changes follow, or that on the one that failed. */
+export type UnitVerdict =
+  | readonly [kind: "all", number, number]
+  | readonly [kind: "none", index: number, number]
+  | readonly [kind: "replay", number, outcomes: string]
+  | readonly [kind: "reused", number, number];
 
 type ChangeCells = readonly [
-  kind: Change["kind"],
+  kind: Exclude<Change["kind"], "all">,
   collection: string,
   id: string,
   at: number,
   expect: Expectation,
   content: string,
 ];
+/** Stands before the changes of a unit; before it, the unit's key if it has one. */
+type UnitCells = readonly [kind: "all", "", "", 0, length: number, ""];
+type OnceCells = readonly [
+  kind: "once",
+  owner: string,
+  key: string,
+  at: number,
+  keptUntil: number,
+  fingerprint: string,
+];
+type Row = ChangeCells | UnitCells | OnceCells;
+
+/** Takes rows of one width off the cells, one after another. */
+class Rows<R> {
+  readonly #cells: Cells;
+  readonly #width: number;
+  #start = 0;
+
+  constructor(cells: Cells, width: number) {
+    this.#cells = cells;
+    this.#width = width;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#start === this.#cells.length;
+  }
+
+  take(): R {
+    const start = this.#start;
+    this.#start += this.#width;
+    return this.#cells.slice(start, this.#start) as unknown as R;
+  }
+}
 
 export function packChanges(changes: readonly Change[]): Cells {
   const cells: (string | number)[] = [];
-  for (const change of changes)
-    switch (change.kind) {
-      case "put":
-        cells.push("put", change.collection, change.id, change.at, change.expect, change.fields);
-        break;
-      case "remove":
-        cells.push("remove", change.collection, change.id, change.at, change.expect, "");
-        break;
-      case "found":
-        cells.push("found", change.collection, "", change.at, 0, "");
-        break;
-      case "keep-token":
-        cells.push("keep-token", "", change.token.id, 0, 0, JSON.stringify(change.token));
-        break;
-      case "revoke-token":
-      case "touch-token":
-        cells.push(change.kind, "", change.id, change.at, 0, "");
-        break;
-    }
+  for (const change of changes) pack(cells, change);
   return cells;
 }
 
+function pack(cells: (string | number)[], change: Change): void {
+  switch (change.kind) {
+    case "put":
+      cells.push("put", change.collection, change.id, change.at, change.expect, change.fields);
+      break;
+    case "remove":
+      cells.push("remove", change.collection, change.id, change.at, change.expect, "");
+      break;
+    case "all":
+      if (change.once) packOnce(cells, change.once);
+      cells.push("all", "", "", 0, change.changes.length, "");
+      for (const each of change.changes) pack(cells, each);
+      break;
+    case "found":
+      cells.push("found", change.collection, "", change.at, 0, "");
+      break;
+    case "define":
+      cells.push("define", change.collection, "", change.at, 0, change.definition);
+      break;
+    case "keep-token":
+      cells.push("keep-token", "", change.token.id, 0, 0, JSON.stringify(change.token));
+      break;
+    case "revoke-token":
+    case "touch-token":
+      cells.push(change.kind, "", change.id, change.at, 0, "");
+      break;
+  }
+}
+
+function packOnce(cells: (string | number)[], once: Once): void {
+  cells.push("once", once.owner, once.key, once.at, once.keptUntil, once.fingerprint);
+}
+
 export function unpackChanges(cells: Cells): readonly Change[] {
+  const rows = new Rows<Row>(cells, 6);
   const changes: Change[] = [];
-  for (let start = 0; start < cells.length; start += 6)
-    changes.push(unpackChange(cells.slice(start, start + 6) as unknown as ChangeCells));
+  while (!rows.isAtEnd) changes.push(unpack(rows.take(), rows));
   return changes;
+}
+
+function unpack(row: Row, rows: Rows<Row>): Change {
+  if (row[0] === "all") return unpackUnit(row, rows);
+  if (row[0] !== "once") return unpackChange(row);
+  const [, owner, key, at, keptUntil, fingerprint] = row;
+  const once = { owner, key, at, keptUntil, fingerprint };
+  return { ...unpackUnit(rows.take() as UnitCells, rows), once };
+}
+
+function unpackUnit([kind, , , , length]: UnitCells, rows: Rows<Row>): Unit {
+  const unpackNext = () => unpackChange(rows.take() as ChangeCells) as Put | Remove;
+  return { kind, changes: Array.from({ length }, unpackNext) };
 }
 
 function unpackChange([kind, collection, id, at, expect, content]: ChangeCells): Change {
@@ -65,9 +141,11 @@ function unpackChange([kind, collection, id, at, expect, content]: ChangeCells):
     case "put":
       return { kind, collection, id, at, expect, fields: content };
     case "remove":
-      return { kind, collection, id, at, expect: expect as Exclude<Expectation, "nothing"> };
+      return { kind, collection, id, at, expect: expect as Remove["expect"] };
     case "found":
       return { kind, collection, at };
+    case "define":
+      return { kind, collection, at, definition: content };
     case "keep-token":
       return { kind, token: JSON.parse(content) as Token };
     case "revoke-token":
@@ -76,22 +154,43 @@ function unpackChange([kind, collection, id, at, expect, content]: ChangeCells):
   }
 }
 
-export const packVerdicts = (verdicts: readonly Verdict[]): Cells => verdicts.flat();
+export const packVerdicts = (verdicts: readonly (Verdict | UnitVerdict)[]): Cells =>
+  verdicts.flat();
 
 export function unpackOutcomes(changes: readonly Change[], cells: Cells): readonly Outcome[] {
-  const outcomes: Outcome[] = [];
-  for (const change of changes) {
-    const start = outcomes.length * 3;
-    outcomes.push(outcome(change, cells.slice(start, start + 3) as unknown as Verdict));
-  }
-  return outcomes;
+  const rows = new Rows<Verdict | UnitVerdict>(cells, 3);
+  return changes.map((change) =>
+    change.kind === "all" ? takeUnit(change, rows) : takeOutcome(change, rows),
+  );
 }
 
+function takeUnit({ changes }: Unit, rows: Rows<Verdict | UnitVerdict>): UnitOutcome {
+  const verdict = rows.take() as UnitVerdict;
+  switch (verdict[0]) {
+    case "all": {
+      const outcomes = changes.map((change) => takeOutcome(change, rows));
+      return { kind: "all", outcomes, isReplay: false };
+    }
+    case "none": {
+      const [kind, index] = verdict;
+      return { kind, index, outcome: takeOutcome(changes[index], rows) };
+    }
+    case "replay":
+      return { kind: "all", outcomes: JSON.parse(verdict[2]), isReplay: true };
+    case "reused":
+      return { kind: "reused" };
+  }
+}
+
+const takeOutcome = (change: Change | undefined, rows: Rows<Verdict | UnitVerdict>): Outcome =>
+  outcomeOf(change, rows.take() as Verdict);
+
 /** The caller sent the state that was written, so it is not sent back. */
-function outcome(change: Change, [kind, revision, createdAt]: Verdict): Outcome {
+export function outcomeOf(change: Change | undefined, verdict: Verdict): Outcome {
+  const [kind, revision, createdAt] = verdict;
   if (kind === "removed") return { kind, revision };
   if (kind !== "created" && kind !== "replaced") return { kind };
-  if (change.kind !== "put") throw new TypeError(`a ${change.kind} cannot have been ${kind}`);
+  if (change?.kind !== "put") throw new TypeError(`a ${change?.kind} cannot have been ${kind}`);
   const { id, fields, at } = change;
   return { kind, resource: { id, revision, createdAt, updatedAt: at, fields } };
 }

@@ -7,7 +7,7 @@ import { BellRope } from "./bell.ts";
 import { Connection, storageTrouble } from "./connection.ts";
 import { type DatabaseFile, isStillThere } from "./file.ts";
 import { migrate } from "./schema.ts";
-import { type Message, packVerdicts, type Reply, unpackChanges, type Verdict } from "./wire.ts";
+import { type Message, packVerdicts, type Reply, unpackChanges } from "./wire.ts";
 
 const file = workerData as DatabaseFile;
 let connection: Connection | undefined;
@@ -26,7 +26,7 @@ function answer(message: Message): Reply {
   }
 }
 
-function obey(message: Message): readonly Verdict[] {
+function obey(message: Message): ReturnType<BatchWriter["commit"]> {
   if (message !== "close") return openBatches().commit(unpackChanges(message));
   letGo();
   return [];

@@ -125,6 +125,15 @@ export function changes(question: Question): void {
     assert.equal(await store.find("things", "a%"), undefined);
   });
 
+  question("what no id can be is nowhere", async ({ store }) => {
+    await store.commit([found(), put("a")]);
+    for (const id of ["", "a\0", "\0", "\uffff", "a\n", "é", "a".repeat(5_000)]) {
+      assert.equal(await store.find("things", id), undefined);
+      const gone = await store.commit([remove(id), { kind: "revoke-token", id, at: 1 }]);
+      assert.deepEqual(kinds(gone), ["missing", "missing"]);
+    }
+  });
+
   question("revisions only go up and are never used again", async (candidate) => {
     const { store } = candidate;
     const outcomes = await store.commit([

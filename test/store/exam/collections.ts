@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Question } from "./candidate.ts";
-import { found, kinds, put, remove, revisionOf } from "./words.ts";
+import { all, define, found, kinds, put, remove, revisionOf, totalOf } from "./words.ts";
 
 export function collections(question: Question): void {
   question(
@@ -15,12 +15,16 @@ export function collections(question: Question): void {
         remove("a"),
       ]);
       assert.deepEqual(kinds(outcomes), ["missing", "missing", "missing", "missing"]);
+      assert.deepEqual(await store.commit([all([put("a")])]), [
+        { kind: "none", index: 0, outcome: { kind: "missing" } },
+      ]);
       assert.equal(await store.collection("things"), undefined);
       assert.equal(await store.find("things", "a"), undefined);
       assert.equal(
         await store.slice("things", { offset: 0, limit: 1, order: "created" }),
         undefined,
       );
+      assert.equal(await store.since("things", 0, 1), undefined);
       assert.deepEqual(await store.collections(), []);
     },
   );
@@ -31,7 +35,7 @@ export function collections(question: Question): void {
     assert.ok(before);
     assert.deepEqual(
       { ...before, revision: 0 },
-      { name: "things", revision: 0, total: 0, createdAt: 7, updatedAt: 7 },
+      { name: "things", revision: 0, total: 0, definition: "{}", createdAt: 7, updatedAt: 7 },
     );
     assert.deepEqual(kinds(await store.commit([found("things", 9)])), ["done"]);
     assert.deepEqual(await store.collection("things"), before);
@@ -71,5 +75,71 @@ export function collections(question: Question): void {
     await store.commit([found(), put("a", { at: 100 }), put("b", { at: 50 })]);
     assert.equal((await store.collection("things"))?.updatedAt, 100);
     assert.equal((await store.find("things", "b"))?.updatedAt, 50);
+  });
+
+  question(
+    "a definition brings a collection into being, or takes another's place",
+    async (them) => {
+      const { store } = them;
+      const other = await them.second();
+      assert.equal(await other.collection("things"), undefined);
+      assert.deepEqual(kinds(await store.commit([define('{"a":1}', "things", 7)])), ["done"]);
+      const first = await store.collection("things");
+      assert.ok(first);
+      assert.deepEqual(
+        { ...first, revision: 0 },
+        {
+          name: "things",
+          revision: 0,
+          total: 0,
+          definition: '{"a":1}',
+          createdAt: 7,
+          updatedAt: 7,
+        },
+      );
+      await store.commit([found("things", 8), put("a", { at: 9 })]);
+      const [defined] = await store.commit([define('{"a":2}', "things", 11)]);
+      assert.equal(defined?.kind, "done");
+      const second = await store.collection("things");
+      assert.ok(second);
+      assert.equal(second.revision, first.revision + 2);
+      assert.deepEqual(
+        [second.definition, second.total, second.createdAt, second.updatedAt],
+        ['{"a":2}', 1, 7, 11],
+      );
+      for (const each of [store, other]) {
+        assert.deepEqual(await each.collection("things"), second);
+        assert.deepEqual(await each.collections(), [second]);
+        const slice = await each.slice("things", { offset: 0, limit: 1, order: "created" });
+        assert.deepEqual(slice?.collection, second);
+      }
+      assert.deepEqual(await (await them.reopen()).collection("things"), second);
+    },
+  );
+
+  question("a definition is kept as it was sent, whatever its size", async (candidate) => {
+    const { store } = candidate;
+    const other = await candidate.second();
+    const texts = ['{"é":"\\u0000 ☃ 𝄞 \'"}', `{"long":"${"x".repeat(300_000)}"}`, "{}"];
+    for (const text of texts) {
+      await other.commit([define(text), put("a")]);
+      assert.equal((await store.collection("things"))?.definition, text);
+      // Another write leaves it as it is, for those who know it and for those who do not.
+      await other.commit([put("b")]);
+      assert.equal((await store.collection("things"))?.definition, text);
+      assert.equal((await (await candidate.second()).collection("things"))?.definition, text);
+    }
+  });
+
+  question("the last definition of a batch holds, each with a revision", async ({ store }) => {
+    await store.commit([found()]);
+    const before = await store.collection("things");
+    await store.commit([define('{"n":1}'), put("a"), define('{"n":2}'), found()]);
+    const after = await store.collection("things");
+    assert.deepEqual(
+      [after?.definition, after?.revision],
+      ['{"n":2}', (before?.revision ?? 0) + 3],
+    );
+    assert.equal(await totalOf(store), 1);
   });
 }

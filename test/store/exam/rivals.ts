@@ -1,6 +1,7 @@
 // Many writers at once, through two stores on the same data.
 
 import assert from "node:assert/strict";
+import type { Store } from "../../../src/store/store.ts";
 import type { Question } from "./candidate.ts";
 import { found, idsFrom, idsOf, put, remove, totalOf, written } from "./words.ts";
 
@@ -43,6 +44,23 @@ export function rivals(question: Question): void {
     assert.deepEqual(more, []);
     assert.equal(results.filter(({ outcome }) => outcome?.kind === "stale").length, 39);
     assert.equal((await candidate.store.find("things", "a"))?.fields, winner?.fields);
+  });
+
+  question("of many who count one up at once, each counts", async (candidate) => {
+    const stores = [candidate.store, await candidate.second()] as const;
+    await candidate.store.commit([found(), put("a", { fields: '{"count":0}' })]);
+    const countUp = async (store: Store): Promise<void> => {
+      const state = await store.find("things", "a");
+      assert.ok(state);
+      const { count } = JSON.parse(state.fields);
+      const fields = `{"count":${count + 1}}`;
+      const [outcome] = await store.commit([put("a", { fields, expect: state.revision })]);
+      if (outcome?.kind === "stale") await countUp(store);
+      else assert.equal(outcome?.kind, "replaced");
+    };
+    await Promise.all(idsFrom(64).map((_, index) => countUp(stores[index % 2 === 0 ? 0 : 1])));
+    for (const store of stores)
+      assert.equal((await store.find("things", "a"))?.fields, '{"count":64}');
   });
 
   question("of many who create the same, one does", async (candidate) => {

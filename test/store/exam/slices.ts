@@ -1,10 +1,6 @@
 // Slices: the total order, exact at any depth.
 
 import assert from "node:assert/strict";
-import fc from "fast-check";
-import type { Order } from "../../../src/model/page.ts";
-import type { Resource } from "../../../src/model/resource.ts";
-import type { Change, Outcome } from "../../../src/store/store.ts";
 import type { Question } from "./candidate.ts";
 import { found, idsFrom, idsOf, put, remove, totalOf } from "./words.ts";
 
@@ -69,76 +65,4 @@ export function slices(question: Question): void {
     await store.commit([put("last")]);
     assert.deepEqual(await idsOf(store, 0, 1, "-created"), ["last"]);
   });
-
-  question("agree with a simple model under random changes", async ({ store }) => {
-    let round = 0;
-    const someIds = idsFrom(9);
-    const step = fc.record({
-      id: fc.constantFrom(...someIds),
-      deed: fc.constantFrom("put", "put", "create", "replace", "remove", "remove-exactly"),
-      lag: fc.constantFrom(0, 0, 0, 1),
-    });
-    const batches = fc.array(fc.array(step, { minLength: 1, maxLength: 8 }), { maxLength: 6 });
-    const window = fc.record({
-      offset: fc.nat(10),
-      limit: fc.integer({ min: 1, max: 10 }),
-      order: fc.constantFrom<Order>("created", "-created"),
-    });
-    await fc.assert(
-      fc.asyncProperty(batches, window, async (steps, range) => {
-        const collection = `round-${round++}`;
-        await store.commit([found(collection)]);
-        const model = new Map<string, Resource>();
-        for (const batch of steps) {
-          const changes = batch.map(({ id, deed, lag }): Change => {
-            const revision = (model.get(id)?.revision ?? 1) - lag;
-            if (deed === "remove") return remove(id, "anything", collection);
-            if (deed === "remove-exactly") return remove(id, revision, collection);
-            const expect = { put: "anything", create: "nothing", replace: revision } as const;
-            return put(id, { collection, expect: expect[deed], fields: `{"n":${round}}` });
-          });
-          const outcomes = await store.commit(changes);
-          for (const [index, change] of changes.entries())
-            assertModelled(model, change, outcomes[index]);
-        }
-        const all = [...model.values()];
-        const ordered = range.order === "created" ? all : all.toReversed();
-        const slice = await store.slice(collection, range);
-        assert.equal(slice?.collection.total, all.length);
-        assert.deepEqual(slice?.resources, ordered.slice(range.offset, range.offset + range.limit));
-        for (const id of someIds) assert.deepEqual(await store.find(collection, id), model.get(id));
-      }),
-      { numRuns: 40 },
-    );
-  });
-}
-
-/** Checks the outcome against the model, and brings the model up to date. */
-function assertModelled(
-  model: Map<string, Resource>,
-  change: Change,
-  outcome: Outcome | undefined,
-): void {
-  if (change.kind !== "put" && change.kind !== "remove") return;
-  const { id, expect, at } = change;
-  const state = model.get(id);
-  if (outcome?.kind === "removed") {
-    assert.ok(change.kind === "remove" && state);
-    assert.ok(expect === "anything" || expect === state.revision);
-    model.delete(id);
-  } else if (outcome?.kind === "created") {
-    assert.ok(change.kind === "put" && !state && typeof expect !== "number");
-    const { fields } = change;
-    const { revision } = outcome.resource;
-    assert.deepEqual(outcome.resource, { id, revision, createdAt: at, updatedAt: at, fields });
-    model.set(id, outcome.resource);
-  } else if (outcome?.kind === "replaced") {
-    assert.ok(change.kind === "put" && state);
-    assert.ok(expect === "anything" || expect === state.revision);
-    assert.ok(outcome.resource.revision > state.revision);
-    model.set(id, outcome.resource);
-  } else if (outcome?.kind === "taken") assert.ok(state && expect === "nothing");
-  else if (outcome?.kind === "stale") assert.ok(state && expect !== state.revision);
-  else if (outcome?.kind === "missing") assert.ok(!state);
-  else assert.fail(`unexpected ${outcome?.kind}`);
 }

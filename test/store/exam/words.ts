@@ -4,7 +4,15 @@ import assert from "node:assert/strict";
 import type { Order } from "../../../src/model/page.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Token } from "../../../src/model/token.ts";
-import type { Change, Expectation, Outcome, Store } from "../../../src/store/store.ts";
+import type {
+  Change,
+  Expectation,
+  Once,
+  Outcome,
+  Put,
+  Remove,
+  Store,
+} from "../../../src/store/store.ts";
 
 export const found = (collection = "things", at = 1): Change => ({ kind: "found", collection, at });
 
@@ -16,7 +24,7 @@ export const put = (
     at = 10,
     collection = "things",
   }: PutOptions = {},
-): Change => ({ kind: "put", collection, id, fields, at, expect });
+): Put => ({ kind: "put", collection, id, fields, at, expect });
 
 interface PutOptions {
   readonly expect?: Expectation;
@@ -29,7 +37,26 @@ export const remove = (
   id: string,
   expect: Exclude<Expectation, "nothing"> = "anything",
   collection = "things",
-): Change => ({ kind: "remove", collection, id, at: 20, expect });
+): Remove => ({ kind: "remove", collection, id, at: 20, expect });
+
+export const all = (changes: readonly (Put | Remove)[], once?: Once): Change =>
+  once ? { kind: "all", changes, once } : { kind: "all", changes };
+
+export const once = (key: string, more: Partial<Once> = {}): Once => ({
+  owner: "somebody",
+  key,
+  fingerprint: "a request",
+  at: 100,
+  keptUntil: 1_000,
+  ...more,
+});
+
+export const define = (definition: string, collection = "things", at = 30): Change => ({
+  kind: "define",
+  collection,
+  definition,
+  at,
+});
 
 export const kinds = (outcomes: readonly Outcome[]): readonly string[] =>
   outcomes.map(({ kind }) => kind);
@@ -44,6 +71,13 @@ export function revisionOf(outcome: Outcome | undefined): number {
   return outcome?.kind === "removed" ? outcome.revision : written(outcome).revision;
 }
 
+/** The outcomes of a unit that was done, now or when it came first. */
+export function doneIn(outcome: Outcome | undefined, isReplay = false): readonly Outcome[] {
+  assert.ok(outcome?.kind === "all", `not ${outcome?.kind}`);
+  assert.equal(outcome.isReplay, isReplay);
+  return outcome.outcomes;
+}
+
 export const idsFrom = (count: number, prefix = "id"): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 
@@ -54,6 +88,15 @@ export async function idsOf(store: Store, offset = 0, limit = 100_000, order: Or
 
 export async function totalOf(store: Store): Promise<number | undefined> {
   return (await store.collection("things"))?.total;
+}
+
+/** All that can be read of a collection, to compare it before and after. */
+export async function lookAt(store: Store, collection = "things"): Promise<unknown> {
+  return {
+    collection: await store.collection(collection),
+    slice: await store.slice(collection, { offset: 0, limit: 100_000, order: "created" }),
+    feed: await store.since(collection, 0, 100_000),
+  };
 }
 
 export const token = (id: string, more: Partial<Token> = {}): Token => ({

@@ -9,7 +9,7 @@ import { Courier } from "../../../src/store/sqlite/courier.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import { type Change, Outage } from "../../../src/store/store.ts";
-import { inDirectory, startChildUnder } from "./house.ts";
+import { canInject, inDirectory, startChildUnder } from "./house.ts";
 
 const found: Change = { kind: "found", collection: "things", at: 1 };
 
@@ -76,16 +76,6 @@ describe("a full disk", () => {
       }
     }));
 });
-
-/** Whether a child can be run with failures put into its system calls. */
-function canInject(): boolean {
-  try {
-    execFileSync("strace", ["-e", "inject=fsync:error=EIO", "true"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 describe("a disk that fails to sync", () => {
   it("fails those commits and no others; all that was acknowledged is there", (context) =>

@@ -1,6 +1,6 @@
 // Directories for the tests of the SQLite engine, and children that work on the same data.
 
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -58,4 +58,14 @@ export function startChildUnder(
     kill: () => child.kill("SIGKILL"),
     gone,
   };
+}
+
+/** Whether a child can be run with failures put into its system calls. */
+export function canInject(): boolean {
+  try {
+    execFileSync("strace", ["-e", "inject=fsync:error=EIO", "true"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -79,12 +79,16 @@ describe("the reader's memory", () => {
       const limits = { hotBytes: 1_000_000, shelves: 2, tokens: 2 };
       const reader = new Reader(connection, undefined, limits);
       for (let round = 1; round < 4; round++) {
+        const definition = `{"round":${round}}`;
         await writer.commit(names.map((name) => put(name, "a", round)));
+        await writer.commit([{ kind: "define", collection: "two", definition, at: 1 }]);
         await writer.commit(names.map((id) => ({ kind: "touch-token", id, at: round })));
         for (const name of [...names, ...names]) {
           assert.equal(reader.find(name, "a")?.fields, `{"number":${round}}`);
           assert.equal(reader.token(`hash of ${name}`)?.usedAt, round);
         }
+        assert.equal(reader.collection("two")?.definition, definition);
+        assert.equal(reader.collection("three")?.definition, "{}");
       }
       reader.close();
       await writer.close();

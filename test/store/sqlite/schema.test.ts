@@ -1,11 +1,15 @@
 // Migrations: each step is taken whole or not at all, and a stranger's file is left alone.
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { migrate, type Step } from "../../../src/store/sqlite/schema.ts";
+import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
+import type { Change } from "../../../src/store/store.ts";
 import { inDirectory, startChild } from "./house.ts";
 
 const version = (connection: Connection): unknown =>
@@ -101,4 +105,103 @@ describe("migrations", () => {
       assert.deepEqual([version(connection), tables(connection)], [0, ["recipes"]]);
       connection.close();
     }));
+});
+
+describe("a database of version 1", () => {
+  const dump = new URL("./version-1.sql", import.meta.url);
+
+  async function inOldDatabase(test: (path: string) => Promise<void>): Promise<void> {
+    await inDirectory(async (path) => {
+      const database = new DatabaseSync(join(path, "restante.db"));
+      database.exec(await readFile(dump, "utf8"));
+      database.close();
+      await test(path);
+    });
+  }
+
+  it("comes along with all that is in it, and what came and went is told once", () =>
+    inOldDatabase(async (path) => {
+      const store = await openSqlite({ path });
+      assert.deepEqual(await store.collections(), [
+        { name: "empty", revision: 3, total: 0, definition: "{}", createdAt: 2, updatedAt: 52 },
+        { name: "things", revision: 21, total: 11, definition: "{}", createdAt: 1, updatedAt: 50 },
+      ]);
+      const slice = await store.slice("things", { offset: 3, limit: 3, order: "created" });
+      assert.deepEqual(
+        slice?.resources.map(({ id }) => id),
+        ["id-4", "id-6", "id-8"],
+      );
+      assert.equal((await store.find("things", "id-3"))?.fields, '{"n":33}');
+      assert.equal((await store.tokens())[0]?.usedAt, 7);
+      const feed = await store.since("things", 12, 100);
+      assert.deepEqual(
+        feed?.entries.map((entry) => [entry.revision, entry.id, "kind" in entry]),
+        [
+          [13, "id-11", false],
+          [14, "id-3", false],
+          [15, "id-0", true],
+          [19, "id-5", true],
+          [20, "id-7", false],
+          [21, "only", false],
+        ],
+      );
+      await store.close();
+    }));
+
+  it("takes all that a new one takes", () =>
+    inOldDatabase(async (path) => {
+      const store = await openSqlite({ path });
+      const common = { collection: "things", at: 60, expect: "anything" } as const;
+      const outcomes = await store.commit([
+        { kind: "put", id: "id-0", fields: "{}", ...common },
+        { kind: "remove", id: "id-7", ...common },
+        {
+          kind: "all",
+          changes: [
+            { kind: "put", id: "id-5", fields: "{}", ...common },
+            { kind: "remove", id: "id-5", ...common },
+          ],
+          once: { owner: "o", key: "k", fingerprint: "f", at: 60, keptUntil: 70 },
+        },
+        { kind: "define", collection: "empty", definition: '{"n":1}', at: 60 },
+      ]);
+      assert.deepEqual(
+        outcomes.map(({ kind }) => kind),
+        ["created", "removed", "all", "done"],
+      );
+      const feed = await store.since("things", 15, 100);
+      assert.deepEqual(
+        feed?.entries.map((entry) => [entry.revision, entry.id, "kind" in entry]),
+        [
+          [21, "only", false],
+          [22, "id-0", false],
+          [23, "id-7", true],
+          [25, "id-5", true],
+        ],
+      );
+      assert.equal((await store.collection("empty"))?.definition, '{"n":1}');
+      await store.close();
+    }));
+
+  it("is then of the very form of a new one", () =>
+    inOldDatabase(async (path) => {
+      await (await openSqlite({ path })).close();
+      const fresh = join(path, "fresh");
+      const store = await openSqlite({ path: fresh });
+      const names = ["things", "empty"];
+      await store.commit(names.map((collection): Change => ({ kind: "found", collection, at: 1 })));
+      await store.close();
+      assert.deepEqual(formOf(path), formOf(fresh));
+    }));
+
+  function formOf(path: string): unknown {
+    const connection = new Connection(join(path, "restante.db"), "read");
+    const words = connection
+      .query<readonly [string, string]>("SELECT name, coalesce(sql, '') FROM sqlite_schema")
+      .all()
+      .map(([name, sql]) => `${name}: ${sql.replace(/\s+/g, " ")}`);
+    const form = { version: version(connection), tables: words.sort() };
+    connection.close();
+    return form;
+  }
 });

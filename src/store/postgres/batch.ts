@@ -1,0 +1,125 @@
+// One transaction for a batch: looked up and locked, judged here, written and committed in two round trips.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Change, Outage, type Outcome } from "../store.ts";
+import { type Connection, rows, type Sql, together } from "./connection.ts";
+import { type Judgement, judge } from "./judge.ts";
+import { lookUp } from "./lookup.ts";
+import { isConflict, isLoss, storageTrouble } from "./trouble.ts";
+import { isNothing, send, type Writes } from "./writes.ts";
+
+/** Nodes that meet again and again part in the end, because each pauses for another time. */
+const maxAttempts = 20;
+const pauseMs = 5;
+
+export class BatchWriter {
+  readonly #open: () => Promise<Connection>;
+  /** Sent with a batch that revokes a token. */
+  readonly #tellRevoked: (sql: Sql) => Promise<unknown>;
+  #connection: Connection | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  #trouble: string | undefined;
+
+  constructor(open: () => Promise<Connection>, tellRevoked: (sql: Sql) => Promise<unknown>) {
+    this.#open = open;
+    this.#tellRevoked = tellRevoked;
+  }
+
+  /** Why the last attempt to write failed, if it did. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  /** One after another: they would wait for each other's locks anyway. */
+  commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
+    return this.#queue(() => this.#insist(changes));
+  }
+
+  /** Shows whether writing works. */
+  probe(): Promise<void> {
+    return this.#queue(async () => {
+      const connection = await this.#connected();
+      await connection.ask((sql) => rows(sql`UPDATE form SET version = version`));
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#last;
+    await this.#connection?.close();
+  }
+
+  #queue<T>(deed: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(() => this.#watch(deed));
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  async #watch<T>(deed: () => Promise<T>): Promise<T> {
+    try {
+      const result = await deed();
+      this.#trouble = undefined;
+      return result;
+    } catch (error) {
+      const trouble = storageTrouble(error);
+      this.#trouble = trouble?.message;
+      throw trouble ?? error;
+    }
+  }
+
+  /** A connection that is lost before the commit has done nothing, and is worth one more attempt. */
+  async #insist(changes: readonly Change[]): Promise<readonly Outcome[]> {
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await this.#attempt(changes);
+      } catch (error) {
+        const isWorthwhile = isConflict(error) || (isLoss(error) && attempt === 1);
+        if (!isWorthwhile || attempt === maxAttempts) throw error;
+        await sleep(Math.random() * pauseMs * attempt);
+      }
+  }
+
+  async #attempt(changes: readonly Change[]): Promise<readonly Outcome[]> {
+    const connection = await this.#connected();
+    const { outcomes, writes } = await this.#judge(connection, changes);
+    if (isNothing(writes)) await connection.ask((sql) => rows(sql`ROLLBACK`));
+    else await this.#write(connection, writes);
+    return outcomes;
+  }
+
+  async #judge(connection: Connection, changes: readonly Change[]): Promise<Judgement> {
+    try {
+      const [, known] = await connection.ask((sql) =>
+        together([rows(sql`BEGIN ISOLATION LEVEL READ COMMITTED`), lookUp(sql, changes)]),
+      );
+      return judge(changes, known);
+    } catch (error) {
+      if (!isLoss(error)) await connection.ask((sql) => rows(sql`ROLLBACK`));
+      throw error;
+    }
+  }
+
+  /** Sent all at once. When one of the statements has failed, the commit behind it undoes the others. */
+  async #write(connection: Connection, writes: Writes): Promise<void> {
+    try {
+      const answers = await connection.ask((sql) =>
+        together([
+          ...send(sql, writes),
+          ...(writes.tokenTimes.some(isRevocation) ? [this.#tellRevoked(sql)] : []),
+          sql`COMMIT`.then(({ command }) => command),
+        ]),
+      );
+      if (answers.at(-1) !== "COMMIT") throw new Error(`the commit ended as ${answers.at(-1)}`);
+    } catch (error) {
+      if (!isLoss(error)) throw error;
+      const words = "the connection to the database broke during the commit";
+      throw new Outage("unknown", words, { cause: error });
+    }
+  }
+
+  async #connected(): Promise<Connection> {
+    if (!this.#connection || this.#connection.isLost) this.#connection = await this.#open();
+    return this.#connection;
+  }
+}
+
+const isRevocation = ({ revokedAt }: Writes["tokenTimes"][number]): boolean => revokedAt !== null;

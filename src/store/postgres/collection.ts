@@ -1,0 +1,37 @@
+// Collections in SQL.
+
+import type { Collection } from "../../model/collection.ts";
+import { rows, type Sql, type Value } from "./connection.ts";
+
+type CollectionRow = readonly [
+  name: string,
+  revision: number,
+  createdAt: number,
+  updatedAt: number,
+  definition: string,
+  total: number,
+  ...Value[],
+];
+
+export function toCollection(row: CollectionRow): Collection {
+  const [name, revision, createdAt, updatedAt, definition, total] = row;
+  return { name, revision, total, definition, createdAt, updatedAt };
+}
+
+/** The collections of these names, in the same order. */
+export async function findCollections(
+  sql: Sql,
+  names: readonly string[],
+): Promise<readonly (Collection | undefined)[]> {
+  const found = await rows<CollectionRow>(sql`
+    SELECT name, revision, created, updated, definition, total
+    FROM collections WHERE name = ANY (${names}::text[])`);
+  const byName = new Map(found.map((row) => [row[0], toCollection(row)]));
+  return names.map((name) => byName.get(name));
+}
+
+export async function listCollections(sql: Sql): Promise<readonly Collection[]> {
+  const found = await rows<CollectionRow>(sql`
+    SELECT name, revision, created, updated, definition, total FROM collections ORDER BY name`);
+  return found.map(toCollection);
+}

@@ -1,0 +1,132 @@
+// Judges a batch: from what is there and what is asked follow the outcomes, and what is to be written.
+
+import type { Change, Once, Outcome, Put, Remove } from "../store.ts";
+import { type LockedCollection, OpenCollection, type Standing } from "./open-collection.ts";
+import { type KnownToken, OpenTokens } from "./open-tokens.ts";
+import { type KeptWrite, noWrites, type Writes } from "./writes.ts";
+
+/** What the database holds of all that the batch names. */
+export interface Known {
+  readonly collections: readonly LockedCollection[];
+  readonly resources: readonly KnownResource[];
+  readonly tokens: readonly KnownToken[];
+  readonly kept: readonly KeptKey[];
+}
+
+export interface KnownResource extends Standing {
+  readonly collection: string;
+  readonly id: string;
+}
+
+/** A key under which something was done. */
+export interface KeptKey {
+  readonly owner: string;
+  readonly key: string;
+  readonly fingerprint: string;
+  /** As JSON. */
+  readonly outcomes: string;
+  readonly keptUntil: number;
+}
+
+export interface Judgement {
+  readonly outcomes: readonly Outcome[];
+  readonly writes: Writes;
+}
+
+type Unit = Extract<Change, { kind: "all" }>;
+
+const missing: Outcome = { kind: "missing" };
+const done: Outcome = { kind: "done" };
+
+export function judge(changes: readonly Change[], known: Known): Judgement {
+  const bench = new Bench(known);
+  const outcomes = changes.map((change) => bench.judge(change));
+  return { outcomes, writes: bench.writes() };
+}
+
+class Bench {
+  readonly #collections: ReadonlyMap<string, OpenCollection>;
+  readonly #tokens: OpenTokens;
+  readonly #kept: ReadonlyMap<string, KeptKey>;
+  readonly #newlyKept = new Map<string, KeptWrite>();
+
+  constructor({ collections, resources, tokens, kept }: Known) {
+    this.#collections = new Map(collections.map((each) => [each.name, new OpenCollection(each)]));
+    for (const { collection, id, ...standing } of resources)
+      this.#collections.get(collection)?.learn(id, standing);
+    this.#tokens = new OpenTokens(tokens);
+    this.#kept = new Map(kept.map((each) => [nameOf(each), each]));
+  }
+
+  judge(change: Change): Outcome {
+    switch (change.kind) {
+      case "put":
+      case "remove":
+        return this.#judgeOne(change);
+      case "all":
+        return change.once ? this.#doOnce(change, change.once) : this.#doAll(change);
+      case "found":
+        this.#collections.get(change.collection)?.found(change.at);
+        return done;
+      case "define":
+        this.#collections.get(change.collection)?.define(change.definition, change.at);
+        return done;
+      default:
+        return this.#tokens.judge(change);
+    }
+  }
+
+  writes(): Writes {
+    const writes = noWrites();
+    for (const collection of this.#collections.values()) collection.write(writes);
+    this.#tokens.write(writes);
+    for (const [name, kept] of this.#newlyKept) {
+      writes.kept.push(kept);
+      if (this.#kept.has(name)) writes.keptAgain.push(kept);
+    }
+    return writes;
+  }
+
+  #judgeOne(change: Put | Remove): Outcome {
+    const collection = this.#collections.get(change.collection);
+    if (!collection?.isFounded) return missing;
+    return change.kind === "put" ? collection.put(change) : collection.remove(change);
+  }
+
+  #doAll({ changes }: Unit): Outcome {
+    const touched = new Set(changes.map(({ collection }) => this.#collections.get(collection)));
+    for (const collection of touched) collection?.begin();
+    const outcomes: Outcome[] = [];
+    for (const [index, change] of changes.entries()) {
+      const outcome = this.#judgeOne(change);
+      if (isRefusal(outcome)) {
+        for (const collection of touched) collection?.undo();
+        return { kind: "none", index, outcome };
+      }
+      outcomes.push(outcome);
+    }
+    return { kind: "all", outcomes, isReplay: false };
+  }
+
+  #doOnce(unit: Unit, { owner, key, fingerprint, at, keptUntil }: Once): Outcome {
+    const name = nameOf({ owner, key });
+    const kept = this.#newlyKept.get(name) ?? this.#kept.get(name);
+    if (kept && kept.keptUntil > at) {
+      if (kept.fingerprint !== fingerprint) return { kind: "reused" };
+      return { kind: "all", outcomes: JSON.parse(kept.outcomes), isReplay: true };
+    }
+    const outcome = this.#doAll(unit);
+    if (outcome.kind === "all") {
+      const outcomes = JSON.stringify(outcome.outcomes);
+      this.#newlyKept.set(name, { owner, key, fingerprint, outcomes, at, keptUntil });
+    }
+    return outcome;
+  }
+}
+
+const isRefusal = ({ kind }: Outcome): boolean =>
+  kind === "taken" || kind === "stale" || kind === "missing";
+
+/** An owner and a key as one text, which no other pair has. */
+export const nameOf = ({ owner, key }: Pick<Once, "owner" | "key">): string =>
+  JSON.stringify([owner, key]);

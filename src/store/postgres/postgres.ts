@@ -1,0 +1,229 @@
+// The engine for many nodes: all that is kept is in a Postgres database, and nothing is kept here.
+
+import type { Collection } from "../../model/collection.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { Soon } from "../../model/soon.ts";
+import type { Token } from "../../model/token.ts";
+import {
+  type Change,
+  type Feed,
+  Outage,
+  type Outcome,
+  type Range,
+  type Slice,
+  type Store,
+} from "../store.ts";
+import { BatchWriter } from "./batch.ts";
+import { findCollections, listCollections } from "./collection.ts";
+import { Connection, type ConnectionOptions, type Row, rows, type Sql } from "./connection.ts";
+import { Gathering } from "./gather.ts";
+import { Listener } from "./listener.ts";
+import { Pool } from "./pool.ts";
+import { type Address, findResources, readFeed, readSlice } from "./resource.ts";
+import { migrate } from "./schema.ts";
+import { TokenReader } from "./token.ts";
+import { reasonOf, storageTrouble } from "./trouble.ts";
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database`, with `?sslmode=…` and the like. */
+  readonly url: string;
+  /**
+   * A replica that answers reads. A commit then waits until the replica shows it, so that whoever
+   * was answered reads what it wrote, on every node.
+   */
+  readonly readUrl?: string | undefined;
+  /** Where the tables are; made when it is not there. */
+  readonly schema?: string;
+  /** How many connections answer reads. One more writes, and one listens. */
+  readonly readers?: number;
+  /** A statement that takes longer is given up. */
+  readonly deadlineMs?: number;
+  /** How long a token may be remembered, and so how late a lost notice of its end can come. */
+  readonly tokenAgeMs?: number;
+}
+
+const defaults = {
+  readUrl: undefined,
+  schema: "restante",
+  readers: 4,
+  deadlineMs: 10_000,
+  tokenAgeMs: 1_000,
+};
+const schemaShape = /^[a-z_][a-z0-9_]{0,39}$/;
+
+type Settings = Required<PostgresOptions>;
+
+/** Opens or makes the tables. Rejects with words for a person when the database cannot be used. */
+export async function openPostgres(options: PostgresOptions): Promise<Store> {
+  const settings = { ...defaults, ...options };
+  try {
+    if (!schemaShape.test(settings.schema))
+      throw new Error(`"${settings.schema}" is no schema name`);
+    await prepare({ ...settings, deadlineMs: 0 });
+    if (settings.readUrl !== undefined) await assertReplica(settings, settings.readUrl);
+    const store = new PostgresStore(settings);
+    await store.listen();
+    return store;
+  } catch (error) {
+    throw new Error(`Cannot open ${withoutSecrets(settings.url)}: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Without a deadline: while one node makes the tables, the others wait. */
+async function prepare(options: ConnectionOptions): Promise<void> {
+  const connection = await Connection.open(options);
+  try {
+    await connection.ask(assertDurable);
+    await migrate(connection, options.schema);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** A commit that is acknowledged must be on disk; whether it is, nobody can see from here. */
+async function assertDurable(sql: Sql): Promise<void> {
+  const [row] = await rows(sql`SELECT current_setting('fsync', true)`);
+  if (row?.[0] === "off")
+    throw new Error("the server runs with fsync = off, and forgets what it has acknowledged");
+}
+
+/** Without a standby to wait for, a commit would not wait, and reads would lag behind. */
+async function assertReplica(settings: ConnectionOptions, readUrl: string): Promise<void> {
+  const isStandby = await askOnce({ ...settings, url: readUrl }, (sql) =>
+    rows(sql`SELECT pg_is_in_recovery()::text`),
+  );
+  if (isStandby !== "true") throw new Error(`${withoutSecrets(readUrl)} is no replica`);
+  const names = await askOnce(settings, (sql) =>
+    rows(sql`SELECT current_setting('synchronous_standby_names', true)`),
+  );
+  if (!names)
+    throw new Error(
+      "reads from a replica need synchronous_standby_names on the server, or they would lag behind",
+    );
+}
+
+async function askOnce(
+  options: ConnectionOptions,
+  ask: (sql: Sql) => Promise<readonly Row[]>,
+): Promise<Row[number] | undefined> {
+  const connection = await Connection.open(options);
+  try {
+    return (await connection.ask(ask))[0]?.[0];
+  } finally {
+    await connection.close();
+  }
+}
+
+function withoutSecrets(url: string): string {
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
+}
+
+class PostgresStore implements Store {
+  readonly #pool: Pool;
+  readonly #hasReplica: boolean;
+  readonly #writer: BatchWriter;
+  readonly #listener: Listener;
+  readonly #tokens: TokenReader;
+  readonly #resources: Gathering<Address, Resource | undefined>;
+  readonly #collections: Gathering<string, Collection | undefined>;
+  #probe: Promise<string | undefined> | undefined;
+  #isClosed = false;
+
+  constructor(settings: Settings) {
+    const { url, readUrl } = settings;
+    const pool = new Pool(
+      () => Connection.open({ ...settings, url: readUrl ?? url }),
+      settings.readers,
+    );
+    this.#pool = pool;
+    this.#tokens = new TokenReader(pool, settings.tokenAgeMs);
+    this.#listener = new Listener(
+      (onNotify) => Connection.open({ ...settings, onNotify }),
+      `restante_${settings.schema}`,
+      () => this.#tokens.forget(),
+    );
+    this.#hasReplica = readUrl !== undefined;
+    const open = () => Connection.open({ ...settings, waitsForReplica: this.#hasReplica });
+    this.#writer = new BatchWriter(open, (sql) => this.#listener.tell(sql));
+    const { size } = pool;
+    this.#resources = new Gathering((all) => pool.read((sql) => findResources(sql, all)), size);
+    this.#collections = new Gathering((all) => pool.read((sql) => findCollections(sql, all)), size);
+  }
+
+  listen(): Promise<void> {
+    return this.#listener.listen();
+  }
+
+  collection(name: string): Promise<Collection | undefined> {
+    return this.#collections.get(name);
+  }
+
+  collections(): Promise<readonly Collection[]> {
+    return this.#pool.read(listCollections);
+  }
+
+  find(collection: string, id: string): Promise<Resource | undefined> {
+    return this.#resources.get({ collection, id });
+  }
+
+  slice(collection: string, range: Range): Promise<Slice | undefined> {
+    return this.#pool.read((sql) => readSlice(sql, collection, range));
+  }
+
+  since(collection: string, revision: number, limit: number): Promise<Feed | undefined> {
+    return this.#pool.read((sql) => readFeed(sql, collection, revision, limit));
+  }
+
+  token(hash: string): Soon<Token | undefined> {
+    return this.#tokens.find(hash);
+  }
+
+  tokens(): Promise<readonly Token[]> {
+    return this.#tokens.list();
+  }
+
+  async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
+    if (this.#isClosed) throw new Outage("unavailable", closed);
+    if (changes.length === 0) return [];
+    const outcomes = await this.#writer.commit(changes);
+    if (changes.some(({ kind }) => kind.endsWith("-token"))) this.#tokens.forget();
+    return outcomes;
+  }
+
+  ready(): Soon<string | undefined> {
+    if (this.#isClosed) return closed;
+    this.#probe ??= this.#look().finally(() => {
+      this.#probe = undefined;
+    });
+    return this.#probe;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await Promise.all([this.#writer.close(), this.#pool.close(), this.#listener.close()]);
+  }
+
+  /** In trouble it tries to write, so that a server which is sent no writes comes back by itself. */
+  async #look(): Promise<string | undefined> {
+    try {
+      // A replica never takes writes, so that only the writer can tell whether they are possible.
+      if (this.#writer.trouble !== undefined || this.#hasReplica) await this.#writer.probe();
+      if (this.#hasReplica) return undefined;
+      const isReadOnly = await this.#pool.read(readOnly);
+      return isReadOnly ? "the database is read-only" : undefined;
+    } catch (error) {
+      return storageTrouble(error)?.message ?? reasonOf(error);
+    }
+  }
+}
+
+const closed = "the store is closed";
+
+async function readOnly(sql: Sql): Promise<boolean> {
+  const [row] = await rows(sql`SELECT current_setting('transaction_read_only')`);
+  return row?.[0] === "on";
+}

@@ -1,0 +1,155 @@
+// The tables, and the steps that bring a database of any age to them.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { Outage } from "../store.ts";
+import { type Connection, rows, type Sql } from "./connection.ts";
+import { isLoss } from "./trouble.ts";
+
+const maxAttempts = 10;
+
+/** The statements of a step, in one transaction with the bump of the version. */
+export type Step = string;
+
+/**
+ * Every key begins with the collection's, so that the tables can be spread over machines by it. Ids
+ * and names are compared by their bytes. `holes` is explained in holes.ts.
+ */
+const first: Step = `
+  CREATE TABLE collections (
+    key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text COLLATE "C" NOT NULL UNIQUE,
+    revision bigint NOT NULL,
+    seq bigint NOT NULL,
+    total bigint NOT NULL,
+    definition text NOT NULL,
+    created bigint NOT NULL,
+    updated bigint NOT NULL
+  ) WITH (fillfactor = 50);
+  CREATE TABLE resources (
+    collection bigint NOT NULL,
+    seq bigint NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    revision bigint NOT NULL,
+    created bigint NOT NULL,
+    updated bigint NOT NULL,
+    fields text NOT NULL,
+    PRIMARY KEY (collection, seq),
+    UNIQUE (collection, id),
+    UNIQUE (collection, revision)
+  );
+  CREATE TABLE removed (
+    collection bigint NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    revision bigint NOT NULL,
+    at bigint NOT NULL,
+    PRIMARY KEY (collection, id),
+    UNIQUE (collection, revision)
+  );
+  CREATE TABLE holes (
+    collection bigint NOT NULL,
+    width bigint NOT NULL,
+    start bigint NOT NULL,
+    alive bigint[] NOT NULL,
+    PRIMARY KEY (collection, width, start)
+  ) WITH (fillfactor = 70);
+  CREATE TABLE tokens (
+    id text COLLATE "C" PRIMARY KEY,
+    hash text COLLATE "C" NOT NULL UNIQUE,
+    name text NOT NULL,
+    scopes text NOT NULL,
+    created bigint NOT NULL,
+    expires bigint,
+    used bigint,
+    revoked bigint
+  );
+  CREATE TABLE kept (
+    owner text COLLATE "C" NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    fingerprint text NOT NULL,
+    outcomes text NOT NULL,
+    until bigint NOT NULL,
+    PRIMARY KEY (owner, key)
+  );
+  CREATE INDEX kept_by_until ON kept (until);
+`;
+
+export const steps: readonly Step[] = [first];
+
+/**
+ * Brings the database to the newest form. Of many nodes that start at once, one takes each step while
+ * the others wait for the lock on the version's row, which every engine has; advisory locks some lack.
+ */
+export async function migrate(
+  connection: Connection,
+  schema: string,
+  path: readonly Step[] = steps,
+): Promise<void> {
+  await connection.ask((sql) => insist(() => ensureVersion(sql, schema)));
+  while ((await connection.ask(readVersion)) !== path.length)
+    await connection.ask((sql) => step(sql, path));
+}
+
+/** Of two nodes that make the same table at once, one fails; when it looks again, the table is there. */
+async function insist(make: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await make();
+    } catch (error) {
+      if (isLoss(error) || attempt === maxAttempts) throw error;
+      await sleep(Math.random() * 20 * attempt);
+    }
+}
+
+async function ensureVersion(sql: Sql, schema: string): Promise<void> {
+  const [found] = await rows(
+    sql`SELECT to_regnamespace(${schema})::text, to_regclass(${`${schema}.form`})::text`,
+  );
+  const [namespace, table] = found ?? [];
+  if (table) return;
+  // Asked for only where it is missing: a user who may not make schemas can be given one.
+  const makeSchema = namespace ? "" : `CREATE SCHEMA ${schema};`;
+  await transact(sql, () =>
+    run(
+      sql,
+      `${makeSchema}
+       CREATE TABLE form (one boolean PRIMARY KEY CHECK (one), version integer NOT NULL);
+       INSERT INTO form VALUES (true, 0)`,
+    ),
+  );
+}
+
+async function readVersion(sql: Sql): Promise<number> {
+  const [row] = await rows<readonly [number]>(sql`SELECT version FROM form`);
+  return row?.[0] ?? 0;
+}
+
+/** Takes the next step, unless another node has taken it meanwhile. */
+async function step(sql: Sql, path: readonly Step[]): Promise<void> {
+  await transact(sql, async () => {
+    const [row] = await rows<readonly [number]>(sql`SELECT version FROM form FOR UPDATE`);
+    const version = row?.[0] ?? 0;
+    const next = path[version];
+    if (version > path.length) throw new Outage("unavailable", tooNew(version, path.length));
+    if (next === undefined) return;
+    await run(sql, next);
+    await sql`UPDATE form SET version = ${version + 1}`;
+  });
+}
+
+async function transact(sql: Sql, deed: () => Promise<void>): Promise<void> {
+  await sql`BEGIN`;
+  try {
+    await deed();
+  } catch (error) {
+    if (!isLoss(error)) await sql`ROLLBACK`;
+    throw error;
+  }
+  await sql`COMMIT`;
+}
+
+async function run(sql: Sql, statements: string): Promise<void> {
+  await sql.unsafe(statements).simple();
+}
+
+const tooNew = (version: number, newest: number): string =>
+  `the database was written by a newer Restante (its form is ${version}, this one knows up to ${newest}): update Restante, or restore an older backup`;

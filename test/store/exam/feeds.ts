@@ -1,0 +1,156 @@
+// Feeds: what changed since a revision, in order, each resource once and in its newest state.
+
+import assert from "node:assert/strict";
+import type { Resource } from "../../../src/model/resource.ts";
+import type { Feed, Store } from "../../../src/store/store.ts";
+import type { Question } from "./candidate.ts";
+import { all, define, found, idsFrom, put, remove, revisionOf, written } from "./words.ts";
+
+type Entry = Feed["entries"][number];
+
+const nameOf = (entry: Entry): string => ("kind" in entry ? `no ${entry.id}` : entry.id);
+
+async function namesSince(store: Store, revision: number, limit = 100_000) {
+  return (await store.since("things", revision, limit))?.entries.map(nameOf);
+}
+
+/** A client's copy, which asks for what changed and for no more than `limit` of it at once. */
+class Copy {
+  readonly resources = new Map<string, Resource>();
+  revision = 0;
+
+  async follow(store: Store, limit: number): Promise<void> {
+    for (;;) {
+      const feed = await store.since("things", this.revision, limit);
+      assert.ok(feed && feed.entries.length <= limit);
+      for (const entry of feed.entries) this.#take(entry);
+      assert.ok(this.revision <= feed.collection.revision);
+      if (feed.entries.length < limit) return;
+    }
+  }
+
+  #take(entry: Entry): void {
+    assert.ok(entry.revision > this.revision, "in order, none twice");
+    this.revision = entry.revision;
+    if ("kind" in entry) this.resources.delete(entry.id);
+    else this.resources.set(entry.id, entry);
+  }
+
+  async assertSameAs(store: Store): Promise<void> {
+    const slice = await store.slice("things", { offset: 0, limit: 100_000, order: "created" });
+    const byId = (one: Resource, other: Resource) => (one.id < other.id ? -1 : 1);
+    assert.deepEqual([...this.resources.values()].sort(byId), slice?.resources.toSorted(byId));
+  }
+}
+
+export function feeds(question: Question): void {
+  question("hold whole resources and removals, and the collection", async ({ store }) => {
+    await store.commit([found()]);
+    const start = await store.collection("things");
+    assert.deepEqual(await store.since("things", 0, 10), { collection: start, entries: [] });
+    const [a, b, , gone, a2] = await store.commit([
+      put("a"),
+      put("b", { fields: '{"n":1}', at: 11 }),
+      put("c"),
+      remove("c"),
+      put("a", { fields: '{"n":2}', at: 12 }),
+    ]);
+    const removal = { kind: "removal", id: "c", revision: revisionOf(gone), removedAt: 20 };
+    const collection = await store.collection("things");
+    const entries = [written(b), removal, written(a2)];
+    assert.deepEqual(await store.since("things", 0, 10), { collection, entries });
+    for (const [revision, count] of [
+      [revisionOf(a), 3],
+      [revisionOf(b) - 1, 3],
+      [revisionOf(b), 2],
+      [revisionOf(gone), 1],
+      [revisionOf(a2), 0],
+      [revisionOf(a2) + 1_000_000, 0],
+    ] as const)
+      assert.deepEqual(
+        await store.since("things", revision, 10),
+        { collection, entries: entries.slice(entries.length - count) },
+        `since ${revision}`,
+      );
+    assert.deepEqual(await store.since("things", 0, 2), {
+      collection,
+      entries: entries.slice(0, 2),
+    });
+  });
+
+  question("tell of each only once, however often it came and went", async ({ store }) => {
+    await store.commit([
+      found(),
+      ...["a", "b", "c"].map((id) => put(id)),
+      ...["a", "b", "c"].map((id) => remove(id)),
+    ]);
+    assert.deepEqual(await namesSince(store, 0), ["no a", "no b", "no c"]);
+    await store.commit([put("b")]);
+    assert.deepEqual(await namesSince(store, 0), ["no a", "no c", "b"]);
+    await store.commit([put("a"), remove("b"), remove("a")]);
+    assert.deepEqual(await namesSince(store, 0), ["no c", "no b", "no a"]);
+    await store.commit([all([put("c"), remove("c"), put("c")]), put("d")]);
+    assert.deepEqual(await namesSince(store, 0), ["no b", "no a", "c", "d"]);
+    // A failed unit brings nothing back and takes nothing away.
+    await store.commit([all([put("a"), remove("d"), remove("nobody")])]);
+    assert.deepEqual(await namesSince(store, 0), ["no b", "no a", "c", "d"]);
+  });
+
+  question("a definition moves the collection, and is no entry", async ({ store }) => {
+    await store.commit([found(), put("a")]);
+    const before = await store.since("things", 0, 10);
+    await store.commit([define('{"n":1}')]);
+    const after = await store.since("things", 0, 10);
+    assert.deepEqual(after?.entries, before?.entries);
+    assert.equal(after?.collection.definition, '{"n":1}');
+    assert.equal(after?.collection.revision, (before?.collection.revision ?? 0) + 1);
+  });
+
+  question("are whole in steps of any size, also where all was replaced", async ({ store }) => {
+    const ids = idsFrom(1_500);
+    await store.commit([found(), ...ids.map((id) => put(id))]);
+    await store.commit(ids.map((id) => remove(id)));
+    await store.commit(ids.slice(0, 1_000).map((id) => put(id)));
+    await store.commit(ids.slice(0, 500).map((id) => put(id)));
+    const names = [
+      ...ids.slice(1_000).map((id) => `no ${id}`),
+      ...ids.slice(500, 1_000),
+      ...ids.slice(0, 500),
+    ];
+    assert.deepEqual(await namesSince(store, 0), names);
+    assert.deepEqual(await namesSince(store, 0, 3), names.slice(0, 3));
+    for (const limit of [1, 7, 999, 1_500, 1_501]) {
+      const copy = new Copy();
+      await copy.follow(store, limit);
+      await copy.assertSameAs(store);
+    }
+  });
+
+  question("a copy that follows never misses or repeats a change", async (candidate) => {
+    const stores = [candidate.store, await candidate.second()];
+    await candidate.store.commit([found()]);
+    const ids = idsFrom(8);
+    let isWriting = true;
+    const writers = stores.map(async (store, writer) => {
+      for (let round = 0; round < 30; round++) {
+        const [one = "", other = ""] = [ids[(round * 3 + writer) % 8], ids[(round * 5) % 8]];
+        const deeds = [put(one, { fields: `{"n":${round}}` }), remove(other), put(other)];
+        await store.commit(round % 3 === 0 ? deeds : [remove(one), all(deeds.slice(0, 1))]);
+      }
+    });
+    const copies = [1, 3, 100].map(async (limit, index) => {
+      const copy = new Copy();
+      while (isWriting) {
+        await copy.follow(stores[index % 2] ?? candidate.store, limit);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      return copy;
+    });
+    await Promise.all(writers);
+    isWriting = false;
+    for (const copy of await Promise.all(copies)) {
+      await copy.follow(candidate.store, 2);
+      await copy.assertSameAs(candidate.store);
+    }
+  });
+}

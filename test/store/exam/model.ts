@@ -1,0 +1,172 @@
+// The contract in its simplest form: plain maps, one change after another, and no thought of speed.
+
+import type { Collection } from "../../../src/model/collection.ts";
+import type { Resource } from "../../../src/model/resource.ts";
+import type {
+  Change,
+  Expectation,
+  Feed,
+  Once,
+  Outcome,
+  Put,
+  Range,
+  Removal,
+  Remove,
+  Slice,
+} from "../../../src/store/store.ts";
+
+interface Shelf {
+  collection: Collection;
+  /** In the order of creation. */
+  readonly resources: Map<string, Resource>;
+  readonly removals: Map<string, Removal>;
+}
+
+interface Kept {
+  readonly fingerprint: string;
+  readonly keptUntil: number;
+  readonly outcomes: readonly Outcome[];
+}
+
+type Unit = Extract<Change, { kind: "all" }>;
+
+export class Model {
+  #shelves = new Map<string, Shelf>();
+  readonly #kept = new Map<string, Kept>();
+
+  collections(): readonly Collection[] {
+    const all = [...this.#shelves.values()].map(({ collection }) => collection);
+    return all.sort((one, other) => (one.name < other.name ? -1 : 1));
+  }
+
+  collection(name: string): Collection | undefined {
+    return this.#shelves.get(name)?.collection;
+  }
+
+  find(collection: string, id: string): Resource | undefined {
+    return this.#shelves.get(collection)?.resources.get(id);
+  }
+
+  slice(name: string, { offset, limit, order }: Range): Slice | undefined {
+    const shelf = this.#shelves.get(name);
+    if (!shelf) return undefined;
+    const all = [...shelf.resources.values()];
+    const ordered = order === "created" ? all : all.reverse();
+    return { collection: shelf.collection, resources: ordered.slice(offset, offset + limit) };
+  }
+
+  since(name: string, revision: number, limit: number): Feed | undefined {
+    const shelf = this.#shelves.get(name);
+    if (!shelf) return undefined;
+    const entries = [...shelf.resources.values(), ...shelf.removals.values()]
+      .filter((entry) => entry.revision > revision)
+      .sort((one, other) => one.revision - other.revision);
+    return { collection: shelf.collection, entries: entries.slice(0, limit) };
+  }
+
+  commit(changes: readonly Change[]): readonly Outcome[] {
+    return changes.map((change) => this.#judge(change));
+  }
+
+  #judge(change: Change): Outcome {
+    switch (change.kind) {
+      case "put":
+        return this.#put(change);
+      case "remove":
+        return this.#remove(change);
+      case "all":
+        return change.once ? this.#doOnce(change, change.once) : this.#doAll(change);
+      case "found":
+        if (!this.#shelves.has(change.collection)) this.#found(change.collection, change.at);
+        return { kind: "done" };
+      case "define":
+        this.#define(change.collection, change.definition, change.at);
+        return { kind: "done" };
+      default:
+        throw new TypeError(`${change.kind} is not modelled`);
+    }
+  }
+
+  #put({ collection, id, fields, at, expect }: Put): Outcome {
+    const shelf = this.#shelves.get(collection);
+    const state = shelf?.resources.get(id);
+    if (!shelf) return { kind: "missing" };
+    if (expect === "nothing" && state) return { kind: "taken" };
+    if (typeof expect === "number" && state?.revision !== expect) return unexpected(state);
+    const revision = touch(shelf, at, state ? 0 : 1);
+    const resource = { id, revision, createdAt: state?.createdAt ?? at, updatedAt: at, fields };
+    shelf.resources.set(id, resource);
+    shelf.removals.delete(id);
+    return { kind: state ? "replaced" : "created", resource };
+  }
+
+  #remove({ collection, id, at, expect }: Remove): Outcome {
+    const shelf = this.#shelves.get(collection);
+    const state = shelf?.resources.get(id);
+    if (!shelf || !state || !fits(state, expect)) return unexpected(state);
+    const revision = touch(shelf, at, -1);
+    shelf.resources.delete(id);
+    shelf.removals.set(id, { kind: "removal", id, revision, removedAt: at });
+    return { kind: "removed", revision };
+  }
+
+  #doAll({ changes }: Unit): Outcome {
+    const before = structuredClone(this.#shelves);
+    const outcomes: Outcome[] = [];
+    for (const [index, change] of changes.entries()) {
+      const outcome = this.#judge(change);
+      if (outcome.kind === "missing" || outcome.kind === "stale" || outcome.kind === "taken") {
+        this.#shelves = before;
+        return { kind: "none", index, outcome };
+      }
+      outcomes.push(outcome);
+    }
+    return { kind: "all", outcomes, isReplay: false };
+  }
+
+  #doOnce(unit: Unit, { owner, key, fingerprint, at, keptUntil }: Once): Outcome {
+    const name = JSON.stringify([owner, key]);
+    const kept = this.#kept.get(name);
+    if (kept && kept.keptUntil > at)
+      return kept.fingerprint === fingerprint
+        ? { kind: "all", outcomes: kept.outcomes, isReplay: true }
+        : { kind: "reused" };
+    const outcome = this.#doAll(unit);
+    if (outcome.kind === "all")
+      this.#kept.set(name, { fingerprint, keptUntil, outcomes: outcome.outcomes });
+    return outcome;
+  }
+
+  /** Founding takes the first revision, and each write the next: none is left out. */
+  #found(name: string, at: number, definition = "{}"): void {
+    const times = { createdAt: at, updatedAt: at };
+    const collection = { name, revision: 1, total: 0, definition, ...times };
+    this.#shelves.set(name, { collection, resources: new Map(), removals: new Map() });
+  }
+
+  #define(name: string, definition: string, at: number): void {
+    const shelf = this.#shelves.get(name);
+    if (shelf) touch(shelf, at, 0);
+    if (shelf) shelf.collection = { ...shelf.collection, definition };
+    else this.#found(name, at, definition);
+  }
+}
+
+const fits = (state: Resource, expect: Expectation): boolean =>
+  expect === "anything" || expect === state.revision;
+
+const unexpected = (state: Resource | undefined): Outcome => ({
+  kind: state ? "stale" : "missing",
+});
+
+/** Takes the next revision. */
+function touch(shelf: Shelf, at: number, growth: number): number {
+  const { revision, total, updatedAt } = shelf.collection;
+  shelf.collection = {
+    ...shelf.collection,
+    revision: revision + 1,
+    total: total + growth,
+    updatedAt: Math.max(updatedAt, at),
+  };
+  return revision + 1;
+}

@@ -1,0 +1,165 @@
+// Keys: what was done under one is never done again, and is told again as it was.
+
+import assert from "node:assert/strict";
+import type { Outcome, Store } from "../../../src/store/store.ts";
+import type { Question } from "./candidate.ts";
+import { all, doneIn, found, idsFrom, kinds, lookAt, once, put, remove, totalOf } from "./words.ts";
+
+const isReused = (outcome: Outcome | undefined): void =>
+  assert.deepEqual(outcome, { kind: "reused" });
+
+export function onces(question: Question): void {
+  question("a repetition gets the first outcomes, whatever it asks for now", async ({ store }) => {
+    await store.commit([found(), put("old")]);
+    const unit = [put("a", { fields: '{"n":1.10,"s":"☃ \\u0000 \\""}' }), remove("old")];
+    const [first] = await store.commit([all(unit, once("k"))]);
+    assert.deepEqual(kinds(doneIn(first)), ["created", "removed"]);
+    const before = await lookAt(store);
+    const [same, other] = await store.commit([
+      all(unit, once("k", { at: 101, keptUntil: 9_999 })),
+      all([put("b", { at: 77 })], once("k", { at: 102 })),
+    ]);
+    assert.deepEqual(doneIn(same, true), doneIn(first));
+    assert.deepEqual(doneIn(other, true), doneIn(first));
+    assert.deepEqual(await lookAt(store), before);
+  });
+
+  question("the resources are told as they were then", async ({ store }) => {
+    const long = `{"long":"${"x".repeat(200_000)}"}`;
+    const [, first] = await store.commit([
+      found(),
+      all([put("a", { fields: long }), put("b")], once("k")),
+    ]);
+    await store.commit([put("a", { fields: '{"new":1}', at: 50 }), remove("b")]);
+    const [again] = await store.commit([all([put("c")], once("k"))]);
+    assert.deepEqual(doneIn(again, true), doneIn(first));
+    assert.equal((await store.find("things", "a"))?.fields, '{"new":1}');
+    assert.equal(await totalOf(store), 1);
+  });
+
+  question("another request under the same key is refused", async ({ store }) => {
+    await store.commit([found(), all([put("a")], once("k"))]);
+    const before = await lookAt(store);
+    const [outcome] = await store.commit([all([put("b")], once("k", { fingerprint: "another" }))]);
+    isReused(outcome);
+    assert.deepEqual(await lookAt(store), before);
+    const [again] = await store.commit([all([put("b")], once("k"))]);
+    doneIn(again, true);
+  });
+
+  question("keys are told apart, and by their owners", async ({ store }) => {
+    await store.commit([found()]);
+    const names = [
+      ["a", "b"],
+      ["a", "B"],
+      ["a", "b "],
+      ["ab", ""],
+      ["", "ab"],
+      ["a b", "c"],
+      ["a", "b c"],
+      ["b", "a"],
+      ["a", 'it\'s "é" ☃ %_'],
+      ["a", "k".repeat(255)],
+      ["a", "k".repeat(254)],
+    ] as const;
+    const unit = (row: number, [owner, key]: readonly [string, string], suffix = "") =>
+      all([put(`id-${row}${suffix}`)], once(key, { owner }));
+    const first = await store.commit(names.map((name, row) => unit(row, name)));
+    for (const [row, outcome] of first.entries()) assert.ok(doneIn(outcome), `${names[row]}`);
+    const again = await store.commit(names.map((name, row) => unit(row, name, "-again")));
+    for (const [row, outcome] of again.entries())
+      assert.deepEqual(doneIn(outcome, true), doneIn(first[row]));
+    assert.equal(await totalOf(store), names.length);
+  });
+
+  question("a unit that is not done keeps no key", async ({ store }) => {
+    await store.commit([found(), put("a")]);
+    const failing = all([put("b"), put("a", { expect: "nothing" })], once("k"));
+    const outcomes = await store.commit([failing, failing]);
+    assert.deepEqual(kinds(outcomes), ["none", "none"]);
+    const [done] = await store.commit([all([put("c")], once("k", { fingerprint: "mended" }))]);
+    assert.deepEqual(kinds(doneIn(done)), ["created"]);
+    assert.equal(await totalOf(store), 2);
+  });
+
+  question("of two in one batch, the second is a repetition", async ({ store }) => {
+    const [, first, second, third, fourth] = await store.commit([
+      found(),
+      all([put("a")], once("k")),
+      all([put("b")], once("k")),
+      all([put("c")], once("k", { fingerprint: "another" })),
+      all([put("d")], once("another")),
+    ]);
+    assert.deepEqual(doneIn(second, true), doneIn(first));
+    isReused(third);
+    doneIn(fourth);
+    assert.equal(await totalOf(store), 2);
+  });
+
+  question("an empty unit keeps its key too", async ({ store }) => {
+    const [first] = await store.commit([all([], once("k"))]);
+    assert.deepEqual(doneIn(first), []);
+    const [again, other] = await store.commit([
+      all([], once("k")),
+      all([], once("k", { fingerprint: "another" })),
+    ]);
+    assert.deepEqual(doneIn(again, true), []);
+    isReused(other);
+  });
+
+  question("when its time is over, a key is as good as new", async ({ store }) => {
+    await store.commit([found(), all([put("a")], once("k", { at: 100, keptUntil: 200 }))]);
+    const later = (id: string, at: number, fingerprint: string) =>
+      all([put(id)], once("k", { at, keptUntil: at + 100, fingerprint }));
+    const [early] = await store.commit([later("b", 199, "a request")]);
+    doneIn(early, true);
+    const [late, again, other] = await store.commit([
+      later("c", 200, "another"),
+      later("d", 299, "another"),
+      later("e", 299, "a request"),
+    ]);
+    assert.deepEqual(kinds(doneIn(late)), ["created"]);
+    assert.deepEqual(doneIn(again, true), doneIn(late));
+    isReused(other);
+    assert.equal(await totalOf(store), 2);
+  });
+
+  question("what is over makes no difference to what is kept", async ({ store }) => {
+    await store.commit([found()]);
+    const keys = idsFrom(120, "key");
+    const keep = (at: number, lasts: (index: number) => number) =>
+      keys.map((key, index) => all([], once(key, { at, keptUntil: at + lasts(index) })));
+    await store.commit(keep(100, (index) => (index % 3 === 0 ? 1_000 : 10)));
+    // Later units clear away what is over, a few at a time, and nothing else.
+    for (const id of idsFrom(30)) await store.commit([all([put(id)], once(id, { at: 200 }))]);
+    const outcomes = await store.commit(keep(201, () => 10));
+    for (const [index, outcome] of outcomes.entries()) doneIn(outcome, index % 3 === 0);
+  });
+
+  question("keys outlast the process, and are known to every store", async (candidate) => {
+    const { store } = candidate;
+    const other = await candidate.second();
+    const unit = (id: string) => all([put(id, { fields: '{"é":1.0}' })], once("k"));
+    const [, first] = await store.commit([found(), unit("a")]);
+    const [second] = await other.commit([unit("b")]);
+    const [third] = await (await candidate.reopen()).commit([unit("c")]);
+    assert.deepEqual(doneIn(second, true), doneIn(first));
+    assert.deepEqual(doneIn(third, true), doneIn(first));
+  });
+
+  question("of many who send the same at once, one does it", async (candidate) => {
+    const stores: readonly Store[] = [candidate.store, await candidate.second()];
+    await candidate.store.commit([found()]);
+    const rivals = idsFrom(60).map(async (id, index) => {
+      const store = stores[index % 2] ?? candidate.store;
+      const [outcome] = await store.commit([all([put(id), put(`${id}-too`)], once("k"))]);
+      return outcome;
+    });
+    const outcomes = await Promise.all(rivals);
+    const done = outcomes.filter((outcome) => outcome?.kind === "all" && !outcome.isReplay);
+    assert.equal(done.length, 1);
+    for (const outcome of outcomes)
+      assert.deepEqual(doneIn(outcome, outcome !== done[0]), doneIn(done[0]));
+    assert.equal(await totalOf(candidate.store), 2);
+  });
+}

@@ -1,0 +1,197 @@
+// Any sequence of changes, through two stores, against a simple model: no difference anywhere.
+
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { Order } from "../../../src/model/page.ts";
+import type { Change, Once, Outcome, Put, Remove, Store } from "../../../src/store/store.ts";
+import type { Question } from "./candidate.ts";
+import { Model } from "./model.ts";
+import { all, define, found, put, remove } from "./words.ts";
+
+const names = ["one", "two", "three"] as const;
+const ids = ["a", "b", "c", "d", "e"] as const;
+
+const single = fc.record({
+  deed: fc.constantFrom("put", "put", "create", "replace", "remove", "remove-exactly"),
+  name: fc.constantFrom(...names),
+  id: fc.constantFrom(...ids),
+  /** How a revision is guessed: the one known, one too few, or one that the batch may come to. */
+  guess: fc.constantFrom(0, 0, 0, -1, 1, 2),
+  at: fc.nat(50),
+});
+
+const key = fc.record({
+  key: fc.constantFrom("k", "K", "l"),
+  owner: fc.constantFrom("x", "x", "y"),
+  fingerprint: fc.constantFrom("one", "one", "one", "another"),
+  lasts: fc.constantFrom(1, 2, 50),
+});
+
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant("single"), single }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant("unit"),
+      singles: fc.array(single, { maxLength: 4 }),
+      key: fc.option(key, { nil: undefined }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constantFrom("found", "define"),
+      name: fc.constantFrom(...names),
+      at: fc.nat(50),
+    }),
+  },
+);
+
+const look = fc.record({
+  range: fc.record({
+    offset: fc.nat(5),
+    limit: fc.integer({ min: 1, max: 6 }),
+    order: fc.constantFrom<Order>("created", "-created"),
+  }),
+  behind: fc.integer({ min: -1, max: 25 }),
+  limit: fc.integer({ min: 1, max: 8 }),
+  id: fc.constantFrom(...ids),
+});
+
+const batch = fc.record({
+  through: fc.nat(1),
+  steps: fc.array(step, { minLength: 1, maxLength: 6 }),
+  look,
+});
+
+type Single = typeof single extends fc.Arbitrary<infer T> ? T : never;
+type Key = typeof key extends fc.Arbitrary<infer T> ? T : never;
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+type Look = typeof look extends fc.Arbitrary<infer T> ? T : never;
+
+/** One sequence on collections and keys of its own. */
+class Sequence {
+  readonly model = new Model();
+  readonly #number: number;
+  #clock = 100;
+
+  constructor(number: number) {
+    this.#number = number;
+  }
+
+  collection(name: string): string {
+    return `${name}-${this.#number}`;
+  }
+
+  changes(steps: readonly Step[]): readonly Change[] {
+    this.#clock++;
+    return steps.map((step) => this.#change(step));
+  }
+
+  #change(step: Step): Change {
+    switch (step.kind) {
+      case "single":
+        return this.#single(step.single);
+      case "unit": {
+        const changes = step.singles.map((each) => this.#single(each));
+        return all(changes, step.key && this.#once(step.key));
+      }
+      case "found":
+        return found(this.collection(step.name), step.at);
+      case "define":
+        return define(`{"clock":${this.#clock}}`, this.collection(step.name), step.at);
+    }
+  }
+
+  #once({ key, owner, fingerprint, lasts }: Key): Once {
+    const at = this.#clock;
+    return { owner: `${owner} ${this.#number}`, key, fingerprint, at, keptUntil: at + lasts };
+  }
+
+  #single({ deed, name, id, guess, at }: Single): Put | Remove {
+    const collection = this.collection(name);
+    const known = this.model.find(collection, id)?.revision;
+    const last = this.model.collection(collection)?.revision ?? 1;
+    const revision = (guess <= 0 ? (known ?? last) : last) + guess;
+    if (deed === "remove") return { ...remove(id, "anything", collection), at };
+    if (deed === "remove-exactly") return { ...remove(id, revision, collection), at };
+    const expect = { put: "anything", create: "nothing", replace: revision } as const;
+    const fields = `{"clock":${this.#clock}}`;
+    return put(id, { collection, expect: expect[deed], fields, at });
+  }
+
+  async assertSameIn(store: Store, { range, behind, limit, id }: Look): Promise<void> {
+    const { model } = this;
+    for (const collection of names.map((name) => this.collection(name))) {
+      const known = model.collection(collection);
+      const revision = Math.max(0, (known?.revision ?? 0) - behind);
+      assert.deepEqual(await store.collection(collection), known);
+      assert.deepEqual(await store.find(collection, id), model.find(collection, id));
+      assert.deepEqual(await store.slice(collection, range), model.slice(collection, range));
+      assert.deepEqual(
+        await store.since(collection, revision, limit),
+        model.since(collection, revision, limit),
+      );
+    }
+  }
+
+  async assertListedBy(store: Store): Promise<void> {
+    const ours = new Set(names.map((name) => this.collection(name)));
+    const listed = (await store.collections()).filter(({ name }) => ours.has(name));
+    assert.deepEqual(listed, this.model.collections());
+  }
+}
+
+const everything: Look = {
+  range: { offset: 0, limit: 100, order: "created" },
+  behind: 1_000,
+  limit: 1_000,
+  id: "a",
+};
+
+export function sequences(question: Question): void {
+  question("of all kinds of changes has the outcomes of a simple model", async (candidate) => {
+    const stores = [candidate.store, await candidate.second()] as const;
+    const played: Sequence[] = [];
+    const seen = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 8 }), async (batches) => {
+        const sequence = new Sequence(played.length);
+        played.push(sequence);
+        const founding = [found(sequence.collection("one")), found(sequence.collection("two"))];
+        sequence.model.commit(founding);
+        await candidate.store.commit(founding);
+        for (const { through, steps, look } of batches) {
+          const changes = sequence.changes(steps);
+          const outcomes = await stores[through === 0 ? 0 : 1].commit(changes);
+          assert.deepEqual(outcomes, sequence.model.commit(changes));
+          for (const outcome of outcomes) seen.add(nameOf(outcome));
+          for (const store of stores) await sequence.assertSameIn(store, look);
+        }
+        await sequence.assertListedBy(candidate.store);
+      }),
+      { numRuns: 80 },
+    );
+    assert.deepEqual([...seen].sort(), everyOutcome);
+    const reopened = await candidate.reopen();
+    for (const sequence of played) await sequence.assertSameIn(reopened, everything);
+  });
+}
+
+const nameOf = (outcome: Outcome): string =>
+  outcome.kind === "all" && outcome.isReplay ? "replay" : outcome.kind;
+
+/** So that a sequence which never comes to one of them is noticed. */
+const everyOutcome = [
+  "all",
+  "created",
+  "done",
+  "missing",
+  "none",
+  "removed",
+  "replaced",
+  "replay",
+  "reused",
+  "stale",
+  "taken",
+];

@@ -1,0 +1,111 @@
+// Commits handed over to another process: the exam with another hand that writes, and what can go wrong.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { grouped } from "../../src/store/grouped.ts";
+import { type Committer, HandedCommitter, runErrand } from "../../src/store/handed.ts";
+import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
+import { type Change, Outage, type Outcome, type Store } from "../../src/store/store.ts";
+import { type Candidate, exam } from "./exam.ts";
+
+/** What becomes of a message on its way from process to process. */
+const sent = <T>(message: T): T => JSON.parse(JSON.stringify(message));
+
+/** One that has its commits done by the other end, as the processes do it. */
+function handTo(commit: Committer["commit"]): HandedCommitter {
+  const committer = new HandedCommitter((errand) => {
+    void runErrand(commit, sent(errand)).then((answer) => committer.receive(sent(answer)));
+  });
+  return committer;
+}
+
+/** The first process writes; every store of the exam is that of a worker. */
+async function candidate(): Promise<Candidate> {
+  const path = await mkdtemp(join(tmpdir(), "restante-"));
+  const first = grouped(await openSqlite({ path }));
+  const opened: Store[] = [];
+  const open = async () => {
+    const committer = handTo((changes) => first.commit(changes));
+    const store = grouped(await openSqlite({ path, committer }));
+    opened.push(store);
+    return store;
+  };
+  const store = await open();
+  return {
+    store,
+    reopen: async () => {
+      await store.close();
+      return open();
+    },
+    second: open,
+    destroy: async () => {
+      for (const each of opened) await each.close();
+      await first.close();
+      await rm(path, { recursive: true });
+    },
+  };
+}
+
+exam("sqlite, handed over", candidate);
+
+describe("what is handed over", () => {
+  const changes: readonly Change[] = [{ kind: "found", collection: "people", at: 1 }];
+  const done: readonly Outcome[] = [{ kind: "done" }];
+
+  it("comes back to whoever asked, in whatever order it is answered", async () => {
+    const answers: ((outcomes: readonly Outcome[]) => void)[] = [];
+    const committer = handTo(() => new Promise((resolve) => answers.push(resolve)));
+    const one = committer.commit(changes);
+    const other = committer.commit(changes);
+    answers[1]?.([{ kind: "missing" }]);
+    assert.deepEqual(await other, [{ kind: "missing" }]);
+    answers[0]?.(done);
+    assert.deepEqual(await one, done);
+  });
+
+  for (const reason of ["full", "busy", "unavailable", "unknown"] as const)
+    it(`is an outage here when it is one there: ${reason}`, async () => {
+      const outage = new Outage(reason, "no");
+      const results = [Promise.reject(outage), Promise.resolve(done)];
+      const committer = handTo(() => results.shift() ?? assert.fail("asked too often"));
+      await assert.rejects(committer.commit(changes), outage);
+      assert.equal(committer.trouble, "no");
+      await committer.commit(changes);
+      assert.equal(committer.trouble, undefined);
+    });
+
+  it("is a bug here when it is one there", async () => {
+    const committer = handTo(() => Promise.reject(new TypeError("oh")));
+    await assert.rejects(committer.commit(changes), new Error("oh"));
+    assert.equal(committer.trouble, undefined);
+  });
+
+  it("may fail, and what is there can still be read", async () => {
+    const path = await mkdtemp(join(tmpdir(), "restante-"));
+    const first = await openSqlite({ path });
+    await first.commit(changes);
+    const full = new Outage("full", "no room");
+    const store = await openSqlite({ path, committer: handTo(() => Promise.reject(full)) });
+    assert.equal((await store.collection("people"))?.name, "people");
+    await assert.rejects(store.commit(changes), full);
+    assert.equal(await store.ready(), "no room");
+    await store.close();
+    await first.close();
+    await rm(path, { recursive: true });
+  });
+
+  it("is waited for", async () => {
+    const answer = Promise.withResolvers<readonly Outcome[]>();
+    const committer = handTo(() => answer.promise);
+    const committed = committer.commit(changes);
+    const told: string[] = [];
+    const settled = committer.settled().then(() => told.push("settled"));
+    void committed.then(() => told.push("committed"));
+    answer.resolve(done);
+    await settled;
+    assert.deepEqual(told, ["committed", "settled"]);
+  });
+});

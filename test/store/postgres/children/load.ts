@@ -1,0 +1,31 @@
+// A node that writes without end; says each id once it is acknowledged.
+
+import { writeSync } from "node:fs";
+import { grouped } from "../../../../src/store/grouped.ts";
+import { openPostgres } from "../../../../src/store/postgres/postgres.ts";
+
+const [url = "", schema = "", prefix = ""] = process.argv.slice(2);
+const store = grouped(await openPostgres({ url, schema, readers: 1 }));
+await store.commit([{ kind: "found", collection: "things", at: 1 }]);
+let count = 0;
+
+async function writeOn(): Promise<void> {
+  for (;;) {
+    const id = `${prefix}-${count++}`;
+    await store.commit([
+      { kind: "put", collection: "things", id, fields: "{}", at: 1, expect: "nothing" },
+      {
+        kind: "put",
+        collection: "things",
+        id: `gone-${id}`,
+        fields: "{}",
+        at: 1,
+        expect: "nothing",
+      },
+      { kind: "remove", collection: "things", id: `gone-${id}`, at: 1, expect: "anything" },
+    ]);
+    writeSync(1, `${id}\n`);
+  }
+}
+
+await Promise.all(Array.from({ length: 16 }, writeOn));

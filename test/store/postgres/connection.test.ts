@@ -1,0 +1,204 @@
+// Connections: what is set on each, what opening refuses, and what errors are taken for.
+
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { describe, it } from "node:test";
+import { Connection, rows, together } from "../../../src/store/postgres/connection.ts";
+import { openPostgres } from "../../../src/store/postgres/postgres.ts";
+import { storageTrouble } from "../../../src/store/postgres/trouble.ts";
+import { Outage } from "../../../src/store/store.ts";
+import { House, type Place } from "./house.ts";
+
+const house = new House();
+
+async function onConnection(
+  { url, schema }: Place,
+  test: (connection: Connection) => Promise<void>,
+  deadlineMs = 10_000,
+): Promise<void> {
+  const connection = await Connection.open({ url, schema, deadlineMs });
+  try {
+    await test(connection);
+  } finally {
+    await connection.close();
+  }
+}
+
+describe("a connection", () => {
+  const settingOf = async (connection: Connection, name: string) =>
+    (await connection.ask((sql) => rows(sql`SELECT current_setting(${name})`)))[0]?.[0];
+
+  it("commits to the disk, whatever the server's default is", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const database = new URL(place.url).pathname.slice(1);
+      for (const [configured, expected] of [
+        ["off", "on"],
+        ["on", "on"],
+        ["remote_apply", "remote_apply"],
+      ] as const) {
+        await place.admin((sql) =>
+          sql.unsafe(`ALTER DATABASE ${database} SET synchronous_commit = ${configured}`),
+        );
+        await onConnection(place, async (connection) =>
+          assert.equal(await settingOf(connection, "synchronous_commit"), expected),
+        );
+      }
+    }),
+  );
+
+  it("gives up statements and idle transactions at the deadline", { timeout: 60_000 }, () =>
+    house.in((place) =>
+      onConnection(
+        place,
+        async (connection) => {
+          for (const name of ["statement_timeout", "idle_in_transaction_session_timeout"])
+            assert.equal(await settingOf(connection, name), "321ms");
+        },
+        321,
+      ),
+    ),
+  );
+
+  it("tells all answers, or the first error, and goes on after it", { timeout: 60_000 }, () =>
+    house.in((place) =>
+      onConnection(place, async (connection) => {
+        // Rows that came before the error must not come back with the next answer.
+        const failing = connection.ask((sql) =>
+          together([
+            rows(sql`BEGIN`),
+            rows(sql`SELECT 10 / (3 - x) FROM generate_series(1, 5) AS x`),
+            rows(sql`SELECT 2`),
+            rows(sql`ROLLBACK`),
+          ]),
+        );
+        await assert.rejects(failing, /division by zero/);
+        const answers = await connection.ask((sql) =>
+          together([rows(sql`SELECT 1, 'a'`), rows(sql`SELECT ${2 ** 40}::bigint, NULL::text`)]),
+        );
+        assert.deepEqual(answers, [[[1, "a"]], [[2 ** 40, null]]]);
+        assert.equal(connection.isLost, false);
+        assert.equal(connection.underWay, 0);
+      }),
+    ),
+  );
+
+  it("texts and numbers come back as they were, in arrays too", { timeout: 60_000 }, () =>
+    house.in((place) =>
+      onConnection(place, async (connection) => {
+        const texts = ['"', "\\", "{}", ",", "NULL", "null", "", "é ☃ 𝄞", "\\u0000", "'", "\n\t "];
+        const numbers = [0, -1, 2 ** 53 - 1, 1_700_000_000_000];
+        const found = await connection.ask((sql) =>
+          rows(sql`SELECT text FROM unnest(${[...texts, null]}::text[]) AS texts (text)`),
+        );
+        assert.deepEqual(found.flat(), [...texts, null]);
+        const counted = await connection.ask((sql) =>
+          rows(sql`SELECT number FROM unnest(${[...numbers, null]}::bigint[]) AS n (number)`),
+        );
+        assert.deepEqual(counted.flat(), [...numbers, null]);
+      }),
+    ),
+  );
+
+  it("a server that says nothing more is given up", { timeout: 60_000 }, () =>
+    house.in((place) =>
+      onConnection(
+        place,
+        async (connection) => {
+          // The server's own deadline is put off, as if it had gone silent.
+          await connection.ask((sql) => rows(sql`SET statement_timeout = 0`));
+          const [failed, also] = await Promise.allSettled([
+            connection.ask((sql) => rows(sql`SELECT pg_sleep(60)`)),
+            connection.ask((sql) => rows(sql`SELECT 1`)),
+          ]);
+          for (const each of [failed, also]) {
+            assert.equal(each.status, "rejected");
+            assert.equal(storageTrouble(each.reason)?.reason, "unavailable");
+          }
+          assert.equal(connection.isLost, true);
+        },
+        100,
+      ),
+    ),
+  );
+});
+
+describe("opening", () => {
+  const cases: readonly [text: string, change: (url: URL) => void, words: RegExp][] = [
+    ["a port where nobody listens", (url) => (url.port = "1"), /broke.*REFUSED|cannot connect/],
+    ["a host that is not there", (url) => (url.hostname = "nowhere.invalid"), /nowhere\.invalid/],
+    ["a database that is not there", (url) => (url.pathname = "/none"), /no such database/],
+    ["an unknown user", (url) => (url.username = "stranger"), /refuses the user/],
+  ];
+  for (const [text, change, words] of cases)
+    it(`${text} is told in words, without the password`, { timeout: 60_000 }, () =>
+      house.in(async (place) => {
+        const url = new URL(place.url);
+        url.password = "geheim";
+        change(url);
+        await assert.rejects(place.open({ url: url.href }), (error) => {
+          assert.match(String(error), /^Error: Cannot open postgres:/);
+          assert.match(String(error), words);
+          assert.doesNotMatch(String(error), /geheim/);
+          return true;
+        });
+      }),
+    );
+
+  it("a schema's name must be plain", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      for (const schema of ["", "A", "a b", 'a"', "1a", "a".repeat(41), "a;drop"])
+        await assert.rejects(place.open({ schema }), /is no schema name/);
+    }),
+  );
+
+  it("a server that does not sync its files is refused", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const { server } = place;
+      const setFsync = async (value: string) => {
+        await server.admin((sql) => sql.unsafe(`ALTER SYSTEM SET fsync = ${value}`));
+        await server.admin((sql) => sql`SELECT pg_reload_conf()`);
+        await server.stop("INT");
+        await server.start();
+      };
+      await setFsync("off");
+      try {
+        await assert.rejects(place.open(), /fsync = off/);
+      } finally {
+        await setFsync("on");
+      }
+      await place.open();
+    }),
+  );
+
+  it("something else that listens there is given up", { timeout: 60_000 }, async () => {
+    const silent = createServer((socket) => void socket.on("error", () => undefined)).listen(
+      0,
+      "127.0.0.1",
+    );
+    await new Promise((resolve) => silent.once("listening", resolve));
+    const address = silent.address();
+    assert.ok(address && typeof address === "object");
+    const url = `postgres://nobody@127.0.0.1:${address.port}/none`;
+    await assert.rejects(openPostgres({ url }), /CONNECT_TIMEOUT/);
+    silent.close();
+  });
+});
+
+describe("errors", () => {
+  const code = (code: string) => Object.assign(new Error("words"), { code });
+
+  it("of the network tell that the server is unavailable", () => {
+    for (const each of ["ECONNREFUSED", "ECONNRESET", "CONNECTION_CLOSED", "CONNECT_TIMEOUT"])
+      assert.equal(storageTrouble(code(each))?.reason, "unavailable");
+  });
+
+  it("of ours are not taken for the server's", () => {
+    for (const each of [new TypeError("oops"), code("UNDEFINED_VALUE"), "text", undefined])
+      assert.equal(storageTrouble(each), undefined);
+  });
+
+  it("that are named already keep their name", () => {
+    const outage = new Outage("full", "no room");
+    assert.equal(storageTrouble(outage), outage);
+  });
+});

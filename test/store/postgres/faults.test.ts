@@ -1,0 +1,304 @@
+// What goes wrong with a server: nothing acknowledged is lost, nothing is done twice, and all comes back.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Sql } from "postgres";
+import { Outage } from "../../../src/store/store.ts";
+import { all, found, idsFrom, idsOf, once, put, token, totalOf, written } from "../exam/words.ts";
+import { House, type Place, until } from "./house.ts";
+
+const house = new House();
+
+const isOutage =
+  (reason: Outage["reason"], words = /./) =>
+  (error: unknown) => {
+    assert.ok(error instanceof Outage, String(error));
+    assert.equal(error.reason, reason, error.message);
+    assert.match(error.message, words);
+    return true;
+  };
+
+/** Holds a lock while the deed goes on. */
+async function whileLocked(place: Place, lock: string, deed: () => Promise<void>): Promise<void> {
+  await place.admin(async (sql) => {
+    await sql`BEGIN`;
+    await sql.unsafe(lock);
+    try {
+      await deed();
+    } finally {
+      await sql`ROLLBACK`;
+    }
+  });
+}
+
+const lockTable = "LOCK TABLE resources IN ACCESS EXCLUSIVE MODE";
+const lockRow = "SELECT FROM collections FOR UPDATE";
+
+/** Ends the connections of stores that are in the middle of something like this. */
+async function terminate(place: Place, query: string): Promise<void> {
+  await until(() =>
+    place.admin(async (sql) => {
+      const ended = await sql`
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE query LIKE ${query} AND state <> 'idle' AND application_name = 'restante'`;
+      return ended.length > 0;
+    }),
+  );
+}
+
+const waiting = (place: Place): Promise<number> =>
+  place.admin(async (sql) => {
+    const found = await sql`
+      SELECT FROM pg_stat_activity
+      WHERE wait_event_type = 'Lock' AND application_name = 'restante'`;
+    return found.length;
+  });
+
+describe("a lost connection", () => {
+  it("while nothing is under way goes unnoticed", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found(), put("a"), { kind: "keep-token", token: token("t") }]);
+      for (let round = 0; round < 3; round++) {
+        await place.admin(
+          (sql) => sql`
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE application_name = 'restante'`,
+        );
+        const [resource, total, commit, known] = await Promise.all([
+          store.find("things", "a"),
+          totalOf(store),
+          store.commit([put("a")]),
+          store.token("hash of t"),
+        ]);
+        assert.ok(resource && total === 1 && known);
+        assert.equal(commit[0]?.kind, "replaced");
+        assert.equal(await store.ready(), undefined);
+      }
+    }),
+  );
+
+  it("in the middle of a read goes unnoticed", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open({ readers: 1 });
+      await store.commit([found(), put("a")]);
+      let reads: Promise<readonly unknown[]> = Promise.resolve([]);
+      await whileLocked(place, lockTable, async () => {
+        reads = Promise.all([store.find("things", "a"), idsOf(store), store.collection("things")]);
+        await terminate(place, "%shelf AS%");
+        await until(async () => (await waiting(place)) > 0);
+      });
+      assert.deepEqual((await reads)[1], ["a"]);
+    }),
+  );
+
+  it("before the commit is sent, the batch is done once", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found()]);
+      let commit: Promise<readonly unknown[]> = Promise.resolve([]);
+      await whileLocked(place, lockRow, async () => {
+        commit = store.commit([put("a"), put("b", { expect: "nothing" })]);
+        await terminate(place, "%FOR UPDATE%");
+        await until(async () => (await waiting(place)) === 1);
+      });
+      assert.deepEqual(
+        (await commit).map((outcome) => written(outcome as never).revision),
+        [2, 3],
+      );
+      assert.equal(await totalOf(store), 2);
+    }),
+  );
+
+  it("during the commit leaves it open, and a key tells", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found()]);
+      await place.admin(sleepAtCommit);
+      const unit = (id: string) => all([put(id)], once("k"));
+      const commit = assert.rejects(
+        store.commit([unit("a")]),
+        isOutage("unknown", /during the commit/),
+      );
+      await terminate(place, "COMMIT");
+      await commit;
+      assert.notEqual(await store.ready(), "the database is read-only");
+      await place.admin((sql) => sql`DROP TRIGGER slow ON resources`);
+      const [first] = await store.commit([unit("b")]);
+      const [again] = await store.commit([unit("c")]);
+      assert.ok(first?.kind === "all" && again?.kind === "all" && again.isReplay);
+      assert.deepEqual(again.outcomes, first.outcomes);
+      assert.equal(await totalOf(store), 1);
+    }),
+  );
+});
+
+/** So that a commit lasts long enough to be broken. */
+async function sleepAtCommit(sql: Sql): Promise<void> {
+  await sql.unsafe(`
+    CREATE FUNCTION sleep() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON resources DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION sleep()`);
+}
+
+describe("a deadline", () => {
+  it("ends reads and commits that wait for others; nothing is kept", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open({ deadlineMs: 200 });
+      await store.commit([found(), put("a")]);
+      await whileLocked(place, lockTable, async () => {
+        await Promise.all([
+          assert.rejects(Promise.resolve(store.find("things", "a")), isOutage("busy", /in time/)),
+          assert.rejects(idsOf(store), isOutage("busy")),
+          assert.rejects(store.commit([put("b")]), isOutage("busy")),
+        ]);
+      });
+      await whileLocked(place, lockRow, async () => {
+        await assert.rejects(store.commit([put("c")]), isOutage("busy"));
+        assert.ok(await store.find("things", "a"));
+      });
+      assert.deepEqual(await idsOf(store), ["a"]);
+      assert.equal((await store.commit([put("d")]))[0]?.kind, "created");
+      assert.equal(await store.ready(), undefined);
+    }),
+  );
+});
+
+describe("too much at once", () => {
+  it(
+    "reads that would wait too long are turned away, the others answered",
+    { timeout: 60_000 },
+    () =>
+      house.in(async (place) => {
+        const store = await place.open({ readers: 1 });
+        await store.commit([found(), put("a")]);
+        await idsOf(store);
+        let answers: Promise<readonly PromiseSettledResult<unknown>[]> = Promise.resolve([]);
+        await whileLocked(place, lockTable, async () => {
+          answers = Promise.allSettled(idsFrom(300).map(() => idsOf(store)));
+          await until(async () => (await waiting(place)) === 1);
+        });
+        const settled = await answers;
+        const failed = settled.filter((each) => each.status === "rejected");
+        assert.ok(failed.length >= 100 && failed.length < 300, String(failed.length));
+        for (const { reason } of failed) isOutage("busy", /too many/)(reason);
+        assert.deepEqual(await idsOf(store), ["a"]);
+      }),
+  );
+
+  it("a server that takes no more connections is worked with as it is", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const { server, url, schema } = place;
+      await (await place.open()).close();
+      await place.admin(async (sql) => {
+        await sql`CREATE ROLE limited LOGIN CONNECTION LIMIT 3`;
+        await sql`GRANT USAGE ON SCHEMA ${sql(schema)} TO limited`;
+        await sql`GRANT ALL ON ALL TABLES IN SCHEMA ${sql(schema)} TO limited`;
+      });
+      const asLimited = server.url(new URL(url).pathname.slice(1), "limited");
+      const store = await place.open({ url: asLimited, readers: 8 });
+      await store.commit([found(), put("a")]);
+      const reads = await Promise.all(idsFrom(200).map(() => idsOf(store, 0, 1)));
+      assert.ok(reads.every((ids) => ids?.[0] === "a"));
+      // The next node finds no room for its own.
+      await assert.rejects(place.open({ url: asLimited }), /takes no more connections/);
+      assert.equal((await store.commit([put("b")]))[0]?.kind, "created");
+    }),
+  );
+});
+
+describe("a server that cannot write", () => {
+  it("read-only: reads go on, writes are refused, and come back", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const database = new URL(place.url).pathname.slice(1);
+      const setReadOnly = (value: string) =>
+        place.admin(async (sql) => {
+          await sql.unsafe(`SET default_transaction_read_only = off`);
+          await sql.unsafe(
+            `ALTER DATABASE ${database} SET default_transaction_read_only = ${value}`,
+          );
+          await sql`
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE application_name = 'restante'`;
+        });
+      const store = await place.open();
+      await store.commit([found(), put("a")]);
+      await setReadOnly("on");
+      try {
+        await assert.rejects(store.commit([put("b")]), isOutage("unavailable", /read-only/));
+        assert.match((await store.ready()) ?? "", /read-only/);
+        assert.deepEqual(await idsOf(store), ["a"]);
+        // Opening needs to write nothing when all is there.
+        assert.deepEqual(await idsOf(await place.open()), ["a"]);
+      } finally {
+        await setReadOnly("off");
+      }
+      await until(async () => (await store.ready()) === undefined);
+      assert.equal((await store.commit([put("b")]))[0]?.kind, "created");
+      assert.deepEqual(await idsOf(store), ["a", "b"]);
+    }),
+  );
+
+  it("full: told as such, nothing is kept, and it comes back", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found(), put("a")]);
+      const before = await store.collection("things");
+      await place.admin((sql) =>
+        sql.unsafe(`
+          CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$;
+          CREATE TRIGGER full_disk BEFORE UPDATE ON collections EXECUTE FUNCTION fail();
+          CREATE TRIGGER full_disk BEFORE UPDATE ON form EXECUTE FUNCTION fail()`),
+      );
+      await assert.rejects(store.commit([put("b"), put("a")]), isOutage("full", /no room/));
+      assert.match((await store.ready()) ?? "", /no room/);
+      assert.deepEqual(await store.collection("things"), before);
+      assert.deepEqual(await idsOf(store), ["a"]);
+      await place.admin((sql) =>
+        sql.unsafe("DROP TRIGGER full_disk ON collections; DROP TRIGGER full_disk ON form"),
+      );
+      assert.equal(await store.ready(), undefined);
+      assert.equal((await store.commit([put("b")]))[0]?.kind, "created");
+    }),
+  );
+});
+
+describe("a server that is gone", () => {
+  it("is told at once, and all comes back with it", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found(), put("a")]);
+      await place.server.stop("INT");
+      try {
+        await assert.rejects(Promise.resolve(store.find("things", "a")), isOutage("unavailable"));
+        await assert.rejects(idsOf(store), isOutage("unavailable"));
+        await assert.rejects(store.commit([put("b")]), isOutage("unavailable"));
+        assert.notEqual(await store.ready(), undefined);
+      } finally {
+        await place.server.start();
+      }
+      assert.equal(await store.ready(), undefined);
+      assert.deepEqual(await idsOf(store), ["a"]);
+      assert.equal((await store.commit([put("b")]))[0]?.kind, "created");
+    }),
+  );
+
+  it("can be closed on", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found()]);
+      await place.server.stop("QUIT");
+      try {
+        await store.close();
+      } finally {
+        await place.server.start();
+      }
+      await assert.rejects(
+        Promise.resolve(store.find("things", "a")),
+        isOutage("unavailable", /closed/),
+      );
+    }),
+  );
+});

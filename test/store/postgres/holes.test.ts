@@ -1,0 +1,134 @@
+// The tree of holes: exact where the exam does not come to, and no larger than need be.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { countHoles } from "../../../src/store/postgres/holes.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { found, idsFrom, idsOf, put, remove, totalOf } from "../exam/words.ts";
+import { House, type Place } from "./house.ts";
+
+const house = new House();
+
+const rowCount = (place: Place): Promise<number> =>
+  place.admin(async (sql) => Number((await sql`SELECT count(*) FROM holes`)[0]?.count));
+
+describe("counting holes", () => {
+  it("tells for each row how many are before each block and before the end", () => {
+    const position = fc.oneof(
+      fc.nat(300),
+      fc.nat(2 ** 20),
+      fc.maxSafeNat().map((n) => n % 2 ** 48),
+    );
+    fc.assert(
+      fc.property(fc.uniqueArray(position, { minLength: 1, maxLength: 20 }), (positions) => {
+        const rows = countHoles(positions.map((position) => ({ collection: 7, position })));
+        const names = rows.map(({ width, start }) => `${width} ${start}`);
+        assert.equal(new Set(names).size, names.length);
+        for (const { collection, width, start, holes } of rows) {
+          assert.equal(collection, 7);
+          assert.equal(holes.length, 65);
+          for (const [block, count] of holes.entries()) {
+            const end = start + block * width;
+            const before = positions.filter((each) => each >= start && each < end);
+            assert.equal(count, before.length);
+          }
+        }
+        for (const each of positions)
+          for (let power = 0; power < 8; power++) {
+            const span = 64 ** (power + 1);
+            assert.ok(names.includes(`${64 ** power} ${each - (each % span)}`));
+          }
+      }),
+    );
+  });
+});
+
+describe("the tree of holes", () => {
+  it("adding and replacing do not touch it", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found(), ...idsFrom(500).map((id) => put(id))]);
+      await store.commit(idsFrom(500).map((id) => put(id)));
+      assert.equal(await rowCount(place), 0);
+    }),
+  );
+
+  it("stays small when resources come and go in order", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found()]);
+      const size = 3_000;
+      for (let round = 0; round < 8; round++) {
+        const ids = idsFrom(size, `round-${round}`);
+        await store.commit(ids.map((id) => put(id, { fields: "{}" })));
+        if (round > 0)
+          await store.commit(idsFrom(size, `round-${round - 1}`).map((id) => remove(id)));
+        assert.deepEqual(await idsOf(store, 0, 2), ids.slice(0, 2));
+        assert.deepEqual(await idsOf(store, size - 1, 2), ids.slice(size - 1));
+      }
+      // One row of each width where the front is, and those of the widths above.
+      assert.ok((await rowCount(place)) <= 10, `${await rowCount(place)} rows`);
+    }),
+  );
+
+  it("an emptied collection starts over behind its holes", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      const ids = idsFrom(64 * 64);
+      await store.commit([found(), ...ids.map((id) => put(id, { fields: "{}" }))]);
+      await store.commit(ids.map((id) => remove(id)));
+      assert.deepEqual(await idsOf(store), []);
+      await store.commit([put("x"), put("y"), put("z"), remove("y")]);
+      assert.deepEqual(await idsOf(store), ["x", "z"]);
+      assert.deepEqual(await idsOf(store, 1, 5, "-created"), ["x"]);
+      assert.equal(await totalOf(store), 2);
+    }),
+  );
+
+  it("is exact beyond a billion positions", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found()]);
+      for (const gone of [64 ** 4, 64 ** 5 + 64 ** 3, 64 ** 6 - 5, 64 ** 7 + 1]) {
+        await pretendGone(place, gone);
+        await assertExact(store, `beyond-${gone}`);
+        await store.commit(((await idsOf(store)) ?? []).map((id) => remove(id)));
+      }
+    }),
+  );
+});
+
+/** As if all positions up to here had been given out and were holes: so much cannot be put and removed. */
+async function pretendGone(place: Place, gone: number): Promise<void> {
+  await place.admin(async (sql) => {
+    const [collection] = await sql`UPDATE collections SET seq = ${gone} RETURNING key`;
+    await sql`DELETE FROM holes`;
+    for (let power = 0; power < 8; power++) {
+      const width = 64 ** power;
+      const start = gone - (gone % (width * 64));
+      const alive = Array.from({ length: 65 }, (_, block) =>
+        Math.max(0, start + block * width - gone),
+      );
+      await sql`
+        INSERT INTO holes (collection, width, start, alive)
+        VALUES (${collection?.key}, ${width}, ${start}, ${`{${alive}}`}::text::bigint[])`;
+    }
+  });
+}
+
+async function assertExact(store: Store, prefix: string): Promise<void> {
+  const ids = idsFrom(200, prefix);
+  await store.commit(ids.map((id) => put(id, { fields: "{}" })));
+  await store.commit(ids.filter((_, index) => index % 3 === 0).map((id) => remove(id)));
+  const alive = ids.filter((_, index) => index % 3 !== 0);
+  assert.deepEqual(await idsOf(store), alive);
+  for (const offset of [0, 1, 42, 43, alive.length - 1]) {
+    assert.deepEqual(await idsOf(store, offset, 3), alive.slice(offset, offset + 3));
+    const newestFirst = alive.toReversed();
+    assert.deepEqual(
+      await idsOf(store, offset, 3, "-created"),
+      newestFirst.slice(offset, offset + 3),
+    );
+  }
+}

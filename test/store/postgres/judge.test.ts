@@ -1,0 +1,259 @@
+// Judging a batch, without a database: what is to be written brings plain maps to where the model is.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import type { Resource } from "../../../src/model/resource.ts";
+import { judge, type KeptKey, type Known } from "../../../src/store/postgres/judge.ts";
+import { isNothing, type Writes } from "../../../src/store/postgres/writes.ts";
+import type { Change, Once, Put, Remove } from "../../../src/store/store.ts";
+import { Model } from "../exam/model.ts";
+import { all, define, found, kinds, put, remove, token } from "../exam/words.ts";
+
+interface CollectionRow {
+  readonly key: number;
+  readonly name: string;
+  readonly revision: number;
+  readonly seq: number;
+  readonly total: number;
+  readonly updated: number;
+  readonly definition: string | null;
+}
+
+type ResourceRow = Writes["made"][number];
+
+/** The tables as maps. Every statement checks what the real one's keys would. */
+class Tables {
+  readonly collections = new Map<string, CollectionRow>();
+  readonly resources = new Map<string, ResourceRow>();
+  readonly removed = new Map<string, Writes["removals"][number]>();
+  readonly kept = new Map<string, KeptKey>();
+  readonly holes = new Set<string>();
+
+  /** What a look-up for the changes would find: rows for collections to be founded included. */
+  known(changes: readonly Change[]): Known {
+    for (const change of changes)
+      if (change.kind === "found" || change.kind === "define")
+        this.#makeRow(change.collection, change.at);
+    const collections = [...this.collections.values()];
+    const nameOf = (key: number) => collections.find((each) => each.key === key)?.name ?? "";
+    return {
+      collections,
+      resources: [...this.resources.values()].map(
+        ({ collection, id, seq, revision, createdAt }) => {
+          return { collection: nameOf(collection), id, seq, revision, createdAt };
+        },
+      ),
+      tokens: [],
+      kept: [...this.kept.values()],
+    };
+  }
+
+  #makeRow(name: string, at: number): void {
+    if (this.collections.has(name)) return;
+    const key = this.collections.size + 1;
+    const counters = { revision: 0, seq: 0, total: 0, updated: at };
+    this.collections.set(name, { key, name, ...counters, definition: "{}" });
+  }
+
+  apply(writes: Writes): void {
+    for (const { owner, key } of writes.keptAgain) assert.ok(this.kept.delete(`${owner}/${key}`));
+    for (const kept of writes.kept) insert(this.kept, `${kept.owner}/${kept.key}`, kept);
+    for (const { collection, seq } of writes.gone)
+      assert.ok(this.resources.delete(`${collection}/${seq}`));
+    for (const row of writes.made) insert(this.resources, `${row.collection}/${row.seq}`, row);
+    for (const row of writes.replaced) {
+      const place = `${row.collection}/${row.seq}`;
+      assert.equal(this.resources.get(place)?.id, row.id);
+      this.resources.set(place, row);
+    }
+    for (const { collection, id } of writes.revived) this.removed.delete(`${collection}/${id}`);
+    for (const row of writes.removals) this.removed.set(`${row.collection}/${row.id}`, row);
+    for (const { collection, position } of writes.holes) {
+      const hole = `${collection}/${position}`;
+      assert.ok(!this.holes.has(hole), "dug once");
+      this.holes.add(hole);
+    }
+    for (const { definition, ...row } of writes.collections) this.#move(row, definition);
+  }
+
+  #move(row: Omit<Writes["collections"][number], "definition">, definition: string | null): void {
+    const before = [...this.collections.values()].find(({ key }) => key === row.key);
+    assert.ok(before && row.revision > before.revision);
+    this.collections.set(before.name, {
+      ...before,
+      ...row,
+      definition: definition ?? before.definition,
+    });
+  }
+}
+
+function insert<T>(table: Map<string, T>, key: string, row: T): void {
+  assert.ok(!table.has(key), `${key} is there`);
+  table.set(key, row);
+}
+
+function assertSame(tables: Tables, model: Model): void {
+  for (const {
+    key,
+    name,
+    revision,
+    seq,
+    total,
+    updated,
+    definition,
+  } of tables.collections.values()) {
+    const all = model.since(name, 0, 1_000);
+    const shelf = model.slice(name, { offset: 0, limit: 1_000, order: "created" });
+    assert.ok(all && shelf);
+    const { createdAt, ...collection } = all.collection;
+    assert.deepEqual(collection, { name, revision, total, definition, updatedAt: updated });
+    const rows = [...tables.resources.values()].filter((row) => row.collection === key);
+    const inOrder = rows.toSorted((one, other) => one.seq - other.seq);
+    assert.deepEqual(inOrder.map(toResource), shelf.resources);
+    const removals = [...tables.removed.values()].filter((row) => row.collection === key);
+    assert.deepEqual(
+      new Set(removals.map(({ id }) => id)),
+      new Set(all.entries.filter((entry) => "kind" in entry).map(({ id }) => id)),
+    );
+    const alive = new Set(rows.map((row) => row.seq - 1));
+    for (let position = 0; position < seq; position++)
+      assert.equal(tables.holes.has(`${key}/${position}`), !alive.has(position));
+  }
+}
+
+function toResource({ id, revision, createdAt, updatedAt, fields }: ResourceRow): Resource {
+  return { id, revision, createdAt, updatedAt, fields };
+}
+
+const single = fc
+  .record({
+    isPut: fc.boolean(),
+    collection: fc.constantFrom("one", "two"),
+    id: fc.constantFrom("a", "b", "c"),
+    expect: fc.oneof(fc.constantFrom("anything", "nothing"), fc.integer({ min: 1, max: 12 })),
+    at: fc.nat(50),
+  })
+  .map(({ isPut, collection, id, expect, at }): Put | Remove =>
+    isPut
+      ? put(id, { collection, expect, at, fields: `{"at":${at}}` })
+      : { ...remove(id, expect === "nothing" ? "anything" : expect, collection), at },
+  );
+
+const key = fc
+  .record({
+    key: fc.constantFrom("k", "l"),
+    fingerprint: fc.constantFrom("one", "one", "another"),
+    at: fc.integer({ min: 1, max: 5 }),
+    lasts: fc.integer({ min: 1, max: 5 }),
+  })
+  .map(({ key, fingerprint, at, lasts }): Once => {
+    return { owner: "x", key, fingerprint, at, keptUntil: at + lasts };
+  });
+
+const change: fc.Arbitrary<Change> = fc.oneof(
+  { weight: 6, arbitrary: single },
+  {
+    weight: 4,
+    arbitrary: fc
+      .record({
+        changes: fc.array(single, { maxLength: 4 }),
+        once: fc.option(key, { nil: undefined }),
+      })
+      .map(({ changes, once }) => all(changes, once)),
+  },
+  { weight: 1, arbitrary: fc.constantFrom("one", "two").map((name) => found(name, 7)) },
+  { weight: 1, arbitrary: fc.constantFrom("one", "two").map((name) => define("{}", name, 9)) },
+);
+
+describe("judging a batch", () => {
+  it("has the outcomes of the model, and writes what the model holds", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(change, { minLength: 1, maxLength: 8 }), { maxLength: 8 }),
+        (batches) => {
+          const tables = new Tables();
+          const model = new Model();
+          for (const changes of batches) {
+            const { outcomes, writes } = judge(changes, tables.known(changes));
+            assert.deepEqual(outcomes, model.commit(changes));
+            tables.apply(writes);
+            assertSame(tables, model);
+          }
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  const collection = { key: 1, name: "things", revision: 9, seq: 4, total: 3, updated: 5 };
+  const known: Known = {
+    collections: [collection],
+    resources: [{ collection: "things", id: "a", seq: 2, revision: 8, createdAt: 4 }],
+    tokens: [{ id: "t", hash: "hash of t" }],
+    kept: [{ owner: "o", key: "k", fingerprint: "f", outcomes: "[]", keptUntil: 100 }],
+  };
+
+  it("writes nothing when all is refused or was done before", () => {
+    const once = { owner: "o", key: "k", fingerprint: "f", at: 99, keptUntil: 200 };
+    const { outcomes, writes } = judge(
+      [
+        put("a", { expect: "nothing" }),
+        put("a", { expect: 7 }),
+        put("b", { expect: 8 }),
+        remove("b"),
+        put("a", { collection: "nowhere" }),
+        found(),
+        all([put("b"), remove("nobody")]),
+        all([put("b")], once),
+        all([put("b")], { ...once, fingerprint: "another" }),
+        { kind: "keep-token", token: token("t") },
+        { kind: "revoke-token", id: "nobody", at: 1 },
+      ],
+      known,
+    );
+    assert.deepEqual(kinds(outcomes), [
+      ...["taken", "stale", "missing", "missing", "missing", "done", "none", "all", "reused"],
+      ...["taken", "missing"],
+    ]);
+    assert.ok(isNothing(writes), JSON.stringify(writes));
+  });
+
+  it("writes each row once, however often the batch came by", () => {
+    const changes = [put("a"), put("a"), put("b"), remove("b"), put("b", { fields: '{"n":2}' })];
+    const { writes } = judge(changes, known);
+    assert.deepEqual(
+      writes.replaced.map(({ id, seq, revision }) => [id, seq, revision]),
+      [["a", 2, 11]],
+    );
+    assert.deepEqual(
+      writes.made.map(({ id, seq, revision, fields }) => [id, seq, revision, fields]),
+      [["b", 6, 14, '{"n":2}']],
+    );
+    assert.deepEqual(writes.removals, []);
+    assert.deepEqual(writes.revived, [{ collection: 1, id: "b" }]);
+    assert.deepEqual(writes.holes, [{ collection: 1, position: 4 }]);
+    assert.equal(writes.collections[0]?.total, 4);
+  });
+
+  it("tokens are kept once, and what happens to them is written once", () => {
+    const { outcomes, writes } = judge(
+      [
+        { kind: "touch-token", id: "t", at: 30 },
+        { kind: "touch-token", id: "t", at: 20 },
+        { kind: "revoke-token", id: "t", at: 40 },
+        { kind: "revoke-token", id: "t", at: 50 },
+        { kind: "keep-token", token: token("u") },
+        { kind: "keep-token", token: token("u", { hash: "other" }) },
+        { kind: "keep-token", token: token("v", { hash: "hash of u" }) },
+        { kind: "touch-token", id: "u", at: 60 },
+      ],
+      known,
+    );
+    assert.deepEqual(kinds(outcomes), [
+      ...["done", "done", "done", "done", "done", "taken", "taken", "done"],
+    ]);
+    assert.deepEqual(writes.tokenTimes, [{ id: "t", usedAt: 30, revokedAt: 40 }]);
+    assert.deepEqual(writes.tokens, [token("u", { usedAt: 60 })]);
+  });
+});

@@ -1,0 +1,220 @@
+// Several nodes on one database: each sees what the others have done, and none undoes it.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { grouped } from "../../../src/store/grouped.ts";
+import type { Store } from "../../../src/store/store.ts";
+import {
+  all,
+  found,
+  idsFrom,
+  idsOf,
+  once,
+  put,
+  remove,
+  token,
+  totalOf,
+  written,
+} from "../exam/words.ts";
+import { House, type Place, until } from "./house.ts";
+
+const house = new House();
+
+async function openNodes(place: Place, count: number): Promise<readonly Store[]> {
+  return Promise.all(Array.from({ length: count }, async () => grouped(await place.open())));
+}
+
+describe("several nodes", () => {
+  it("give revisions in the order of commits, and count exactly", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const nodes = await openNodes(place, 4);
+      await nodes[0]?.commit([found()]);
+      let lastSeen = 0;
+      const writers = nodes.flatMap((node, number) =>
+        idsFrom(6, `by-${number}`).map(async (writer) => {
+          const revisions: number[] = [];
+          for (const id of idsFrom(20, writer)) {
+            const startedAfter = lastSeen;
+            const [outcome] = await node.commit([put(id)]);
+            const { revision } = written(outcome);
+            // What was acknowledged to anyone before this write began comes before it.
+            assert.ok(revision > startedAfter);
+            lastSeen = Math.max(lastSeen, revision);
+            revisions.push(revision);
+          }
+          return revisions;
+        }),
+      );
+      const revisions = (await Promise.all(writers)).flat();
+      assert.equal(new Set(revisions).size, 480);
+      // Founding took the first, and none is left out.
+      assert.deepEqual([Math.min(...revisions), Math.max(...revisions)], [2, 481]);
+      for (const node of nodes) {
+        assert.equal(await totalOf(node), 480);
+        assert.equal((await idsOf(node))?.length, 480);
+      }
+    }),
+  );
+
+  it("pages, totals and revisions agree at every moment", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const [one, two, reader] = await openNodes(place, 3);
+      assert.ok(one && two && reader);
+      await one.commit([found()]);
+      let isWriting = true;
+      const writing = Promise.all(
+        [one, two].map(async (node, number) => {
+          for (let round = 0; round < 60; round++)
+            await node.commit([
+              put(`${number}-a-${round}`),
+              put(`${number}-b-${round}`),
+              remove(`${number}-a-${round - 1}`),
+            ]);
+        }),
+      ).finally(() => {
+        isWriting = false;
+      });
+      let looks = 0;
+      while (isWriting) {
+        await assertAgreement(reader);
+        looks++;
+      }
+      await writing;
+      assert.ok(looks > 5);
+      assert.equal(await totalOf(reader), 122);
+    }),
+  );
+
+  it("found the same collections at once, each once", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const nodes = await openNodes(place, 4);
+      const names = idsFrom(10, "collection");
+      await Promise.all(
+        nodes.map((node, number) => {
+          const order = number % 2 === 0 ? names : names.toReversed();
+          return node.commit(
+            order.flatMap((name) => [found(name), put(`x-${number}`, { collection: name })]),
+          );
+        }),
+      );
+      const collections = await nodes[0]?.collections();
+      assert.deepEqual(
+        collections?.map(({ name, total }) => [name, total]),
+        names.map((name) => [name, 4]),
+      );
+    }),
+  );
+
+  it("do the same keyed request once, whatever it is about", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const nodes = await openNodes(place, 4);
+      await nodes[0]?.commit(idsFrom(4, "collection").map((name) => found(name)));
+      for (const key of idsFrom(15, "key")) {
+        // In another collection each time: no lock but that of the key keeps them apart.
+        const unit = (number: number) =>
+          all([put(key, { collection: `collection-${number}` })], once(key));
+        const outcomes = (
+          await Promise.all(nodes.map((node, number) => node.commit([unit(number)])))
+        ).flat();
+        assert.deepEqual(outcomes.map((each) => each.kind === "all" && each.isReplay).sort(), [
+          false,
+          true,
+          true,
+          true,
+        ]);
+        const [first, ...rest] = outcomes.map((each) => each.kind === "all" && each.outcomes);
+        for (const each of rest) assert.deepEqual(each, first);
+      }
+      const totals = (await nodes[1]?.collections())?.map(({ total }) => total) ?? [];
+      assert.equal(
+        totals.reduce((sum, total) => sum + total),
+        15,
+      );
+    }),
+  );
+
+  it("survive being at odds about locks", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const nodes = await openNodes(place, 3);
+      const names = idsFrom(5, "collection");
+      await nodes[0]?.commit(names.map((name) => found(name)));
+      const deeds = nodes.flatMap((node, number) =>
+        idsFrom(15, `deed-${number}`).map((id, index) => {
+          const order = names.toSorted(() => (index % 2 === 0 ? 1 : -1));
+          return node.commit([all(order.map((collection) => put(id, { collection })))]);
+        }),
+      );
+      for (const [outcome] of await Promise.all(deeds)) assert.equal(outcome?.kind, "all");
+      for (const { total } of (await nodes[2]?.collections()) ?? []) assert.equal(total, 45);
+    }),
+  );
+});
+
+/** One look at all, and one at a part: they agree where they are of the same moment. */
+async function assertAgreement(reader: Store): Promise<void> {
+  const all = await reader.slice("things", { offset: 0, limit: 1_000, order: "created" });
+  const part = await reader.slice("things", { offset: 7, limit: 5, order: "created" });
+  assert.ok(all && part);
+  assert.equal(all.resources.length, all.collection.total);
+  const { revision } = all.collection;
+  assert.ok(all.resources.every((resource) => resource.revision <= revision));
+  if (part.collection.revision === revision)
+    assert.deepEqual(part.resources, all.resources.slice(7, 12));
+}
+
+describe("a token", () => {
+  it("works on all nodes from the moment it was made", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const [one, other] = await openNodes(place, 2);
+      for (const id of idsFrom(10)) {
+        assert.equal(await other?.token(`hash of ${id}`), undefined);
+        await one?.commit([{ kind: "keep-token", token: token(id) }]);
+        assert.deepEqual(await other?.token(`hash of ${id}`), token(id));
+      }
+    }),
+  );
+
+  it("is remembered, and forgotten when it is revoked on any node", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      // So old that only being told can be the reason.
+      const one = await place.open({ tokenAgeMs: 1_000_000 });
+      const other = await place.open({ tokenAgeMs: 1_000_000 });
+      for (const id of idsFrom(10)) {
+        await one.commit([{ kind: "keep-token", token: token(id) }]);
+        const known = await other.token(`hash of ${id}`);
+        assert.equal(await other.token(`hash of ${id}`), known);
+        await one.commit([{ kind: "revoke-token", id, at: 9 }]);
+        assert.equal((await one.token(`hash of ${id}`))?.revokedAt, 9);
+        await until(async () => (await other.token(`hash of ${id}`))?.revokedAt === 9);
+      }
+    }),
+  );
+
+  it("revoked behind our backs, it is dead within a second", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      await store.commit([{ kind: "keep-token", token: token("t") }]);
+      assert.equal((await store.token("hash of t"))?.revokedAt, null);
+      await place.admin((sql) => sql`UPDATE tokens SET revoked = 9`);
+      await sleep(1_000);
+      assert.equal((await store.token("hash of t"))?.revokedAt, 9);
+    }),
+  );
+
+  it("a notice missed while nobody listened is made up for", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const one = await place.open();
+      const other = await place.open({ tokenAgeMs: 1_000_000 });
+      await one.commit([{ kind: "keep-token", token: token("t") }]);
+      assert.equal((await other.token("hash of t"))?.revokedAt, null);
+      await place.admin(
+        (sql) => sql`
+          SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE query LIKE 'LISTEN%' AND application_name = 'restante'`,
+      );
+      await one.commit([{ kind: "revoke-token", id: "t", at: 9 }]);
+      await until(async () => (await other.token("hash of t"))?.revokedAt === 9);
+    }),
+  );
+});

@@ -1,0 +1,187 @@
+// Servers and nodes that die under load, with a client-side journal of what was acknowledged.
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once as happens } from "node:events";
+import { createInterface } from "node:readline";
+import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { grouped } from "../../../src/store/grouped.ts";
+import { Outage, type Store } from "../../../src/store/store.ts";
+import { all, found, idsFrom, idsOf, once, put, totalOf, written } from "../exam/words.ts";
+import { House, type Place, until } from "./house.ts";
+
+const house = new House();
+
+/** Clients that make one resource after another, and try again under the same key until it is done. */
+class Load {
+  readonly journal: string[] = [];
+  readonly outages: Outage["reason"][] = [];
+  readonly #clients: Promise<unknown>;
+  #isOver = false;
+  #isGivenUp = false;
+
+  constructor(nodes: readonly Store[]) {
+    const clients = nodes.flatMap((node, number) =>
+      idsFrom(8, `client-${number}`).map((name) => this.#run(name, node)),
+    );
+    this.#clients = Promise.all(clients);
+  }
+
+  /** Until so many more were acknowledged. */
+  async goesOn(count: number): Promise<void> {
+    const wanted = this.journal.length + count;
+    await until(async () => this.journal.length >= wanted);
+  }
+
+  /** When each client has done what it is at. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await this.#clients;
+  }
+
+  /** Leaves it undone, so that a test which has failed comes to an end. */
+  async giveUp(): Promise<void> {
+    this.#isGivenUp = true;
+    await this.end();
+  }
+
+  async #run(name: string, node: Store): Promise<void> {
+    for (let number = 0; !this.#isOver; number++) {
+      const key = `${name}-${number}`;
+      for (let attempt = 0; !(await this.#make(key, attempt, node)); attempt++)
+        if (this.#isGivenUp) return;
+        else await sleep(20);
+    }
+  }
+
+  /** Under another id for each attempt, as for a POST: only the key tells that it is the same. */
+  async #make(key: string, attempt: number, node: Store): Promise<boolean> {
+    try {
+      const [outcome] = await node.commit([all([put(`${key}.${attempt}`)], once(key))]);
+      assert.ok(outcome?.kind === "all");
+      const made = written(outcome.outcomes[0]);
+      assert.deepEqual(await node.find("things", made.id), made);
+      this.journal.push(made.id);
+      return true;
+    } catch (error) {
+      if (!(error instanceof Outage)) throw error;
+      this.outages.push(error.reason);
+      return false;
+    }
+  }
+}
+
+/** Has clients make resources on all nodes while the deed goes on; what was acknowledged. */
+async function underLoad(
+  nodes: readonly Store[],
+  deed: (load: Load) => Promise<void>,
+): Promise<readonly string[]> {
+  const load = new Load(nodes);
+  try {
+    await deed(load);
+    await load.end();
+    return load.journal;
+  } finally {
+    await load.giveUp();
+  }
+}
+
+/** Everything that was acknowledged is there, and nothing else: no attempt was done twice. */
+async function assertJournal(store: Store, journal: readonly string[]): Promise<void> {
+  assert.deepEqual((await idsOf(store))?.toSorted(), journal.toSorted());
+  const collection = await store.collection("things");
+  // Founding took the first revision and each resource one more.
+  assert.deepEqual([collection?.total, collection?.revision], [journal.length, journal.length + 1]);
+}
+
+describe("under load", () => {
+  it(
+    "a server restarted, stopped at once and killed: none lost, none doubled",
+    { timeout: 120_000 },
+    () =>
+      house.in(async (place) => {
+        const nodes = [grouped(await place.open()), grouped(await place.open())];
+        await nodes[0]?.commit([found()]);
+        const journal = await underLoad(nodes, async (load) => {
+          for (const signal of ["INT", "QUIT", "KILL"] as const) {
+            await load.goesOn(100);
+            await place.server.stop(signal);
+            const { length } = load.outages;
+            await until(async () => load.outages.length > length);
+            await place.server.start();
+          }
+          await load.goesOn(100);
+        });
+        for (const node of nodes) {
+          await assertJournal(node, journal);
+          assert.equal(await node.ready(), undefined);
+        }
+      }),
+  );
+
+  it("connections ended again and again: none lost, none doubled", { timeout: 120_000 }, () =>
+    house.in(async (place) => {
+      const nodes = [grouped(await place.open()), grouped(await place.open())];
+      await nodes[0]?.commit([found()]);
+      const journal = await underLoad(nodes, async (load) => {
+        for (let round = 0; round < 30; round++) {
+          await place.admin(
+            (sql) => sql`
+              SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+              WHERE application_name = 'restante'`,
+          );
+          await load.goesOn(1);
+        }
+      });
+      await assertJournal(nodes[1] ?? assert.fail(), journal);
+    }),
+  );
+
+  it(
+    "nodes killed: all that was acknowledged is there, and the others go on",
+    { timeout: 120_000 },
+    () =>
+      house.in(async (place) => {
+        const store = await place.open();
+        const acknowledged: string[] = [];
+        for (let round = 0; round < 3; round++) {
+          const children = [1, 2].map((number) =>
+            startNode(place, `${round}-${number}`, acknowledged),
+          );
+          const { length } = acknowledged;
+          await until(async () => acknowledged.length > length + 150);
+          // One while it works, and the other when it has had the collection for itself.
+          for (const child of children) {
+            const before = acknowledged.length;
+            await until(async () => acknowledged.length > before);
+            child.kill("SIGKILL");
+            await happens(child, "close");
+          }
+        }
+        const ids = new Set(await idsOf(store));
+        assert.deepEqual(
+          acknowledged.filter((id) => !ids.has(id)),
+          [],
+        );
+        assert.deepEqual(
+          [...ids].filter((id) => id.startsWith("gone-")),
+          [],
+        );
+        assert.equal(ids.size, await totalOf(store));
+        // No lock is left behind.
+        assert.equal((await store.commit([put("last")]))[0]?.kind, "created");
+      }),
+  );
+});
+
+function startNode({ url, schema }: Place, prefix: string, acknowledged: string[]): ChildProcess {
+  const script = fileURLToPath(new URL("./children/load.ts", import.meta.url));
+  const child = spawn(process.execPath, [script, url, schema, prefix], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, NODE_NO_WARNINGS: "1" },
+  });
+  createInterface({ input: child.stdout }).on("line", (id) => acknowledged.push(id));
+  return child;
+}

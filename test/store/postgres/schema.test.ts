@@ -1,0 +1,158 @@
+// Migrations: each step is taken whole or not at all, by one node, and a stranger's tables are left alone.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { Connection } from "../../../src/store/postgres/connection.ts";
+import { migrate, type Step, steps } from "../../../src/store/postgres/schema.ts";
+import { found, totalOf } from "../exam/words.ts";
+import { House, type Place, until } from "./house.ts";
+
+const house = new House();
+
+const connect = ({ url, schema }: Place): Promise<Connection> =>
+  Connection.open({ url, schema, deadlineMs: 0 });
+
+async function migrateBy(place: Place, path: readonly Step[]): Promise<void> {
+  const connection = await connect(place);
+  try {
+    await migrate(connection, place.schema, path);
+  } finally {
+    await connection.close();
+  }
+}
+
+const versionIn = (place: Place): Promise<unknown> =>
+  place.admin(async (sql) => (await sql`SELECT version FROM form`)[0]?.version);
+
+const tablesIn = (place: Place): Promise<readonly string[]> =>
+  place.admin(async (sql) => {
+    const found = await sql`
+      SELECT table_name FROM information_schema.tables
+      WHERE table_schema = ${place.schema} AND table_name <> 'form' ORDER BY table_name`;
+    return found.map((row) => String(row.table_name));
+  });
+
+describe("migrations", () => {
+  it("are taken in order, once", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      await migrateBy(place, ["CREATE TABLE one (a int)"]);
+      assert.deepEqual([await versionIn(place), await tablesIn(place)], [1, ["one"]]);
+      const path = ["CREATE TABLE one (a int)", "ALTER TABLE one RENAME TO two"];
+      await migrateBy(place, path);
+      await migrateBy(place, path);
+      assert.deepEqual([await versionIn(place), await tablesIn(place)], [2, ["two"]]);
+    }),
+  );
+
+  it("a step that fails leaves the version before it, whole", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const first = "CREATE TABLE one (a int)";
+      const failing = "CREATE TABLE two (a int); INSERT INTO one VALUES (1); SELECT 1 / 0";
+      await assert.rejects(migrateBy(place, [first, failing]), /division by zero/);
+      assert.deepEqual([await versionIn(place), await tablesIn(place)], [1, ["one"]]);
+      assert.equal(await place.admin(async (sql) => (await sql`SELECT FROM one`).length), 0);
+      await migrateBy(place, [first, "CREATE TABLE two (a int)"]);
+      assert.deepEqual([await versionIn(place), await tablesIn(place)], [2, ["one", "two"]]);
+    }),
+  );
+
+  it("of many nodes that start at once, one takes each step", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const path = Array.from(
+        { length: 10 },
+        (_, index) => `CREATE TABLE step_${index} (a int); SELECT pg_sleep(0.01)`,
+      );
+      await Promise.all(Array.from({ length: 8 }, () => migrateBy(place, path)));
+      assert.equal(await versionIn(place), 10);
+      assert.equal((await tablesIn(place)).length, 10);
+    }),
+  );
+
+  it("many stores open at once on an empty database", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const stores = await Promise.all(Array.from({ length: 6 }, () => place.open()));
+      await Promise.all(stores.map((store) => store.commit([found()])));
+      for (const store of stores) assert.equal(await totalOf(store), 0);
+      assert.equal(await versionIn(place), steps.length);
+    }),
+  );
+
+  it("others wait while one is at it, however long it takes", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      await migrateBy(place, []);
+      await place.admin(async (sql) => {
+        await sql`BEGIN`;
+        await sql`SELECT FROM form FOR UPDATE`;
+        let isOpen = false;
+        const opening = place.open({ deadlineMs: 50 }).then(() => {
+          isOpen = true;
+        });
+        await until(async () => (await waiting(place)) === 1);
+        await sql`SELECT pg_sleep(0.2)`;
+        assert.equal(isOpen, false);
+        await sql`COMMIT`;
+        await opening;
+      });
+    }),
+  );
+
+  it("killed in the middle of a step, the next one takes it", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const slow = "CREATE TABLE one (a int); SELECT pg_sleep(60)";
+      const killed = assert.rejects(migrateBy(place, [slow]));
+      await until(() =>
+        place.admin(async (sql) => {
+          const ended = await sql`
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE wait_event = 'PgSleep' AND application_name = 'restante'`;
+          return ended.length === 1;
+        }),
+      );
+      await killed;
+      assert.deepEqual([await versionIn(place), await tablesIn(place)], [0, []]);
+      await migrateBy(place, ["CREATE TABLE one (a int)"]);
+      assert.deepEqual([await versionIn(place), await tablesIn(place)], [1, ["one"]]);
+    }),
+  );
+
+  it("a newer database is refused, and not touched", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      await migrateBy(place, []);
+      await place.admin((sql) => sql`UPDATE form SET version = 99`);
+      await assert.rejects(place.open(), /Cannot open .*written by a newer Restante/);
+      assert.deepEqual([await versionIn(place), await tablesIn(place)], [99, []]);
+    }),
+  );
+
+  it("tables of another program are left alone", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const { schema } = place;
+      await place.admin((sql) => sql`CREATE SCHEMA ${sql(schema)}`);
+      await place.admin((sql) => sql`CREATE TABLE tokens (recipe text)`);
+      await assert.rejects(place.open(), /Cannot open .*"tokens" already exists/);
+      assert.deepEqual(await tablesIn(place), ["tokens"]);
+    }),
+  );
+
+  it("a user who may not make schemas can be given one", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const { server, url, schema } = place;
+      await place.admin(async (sql) => {
+        await sql`CREATE ROLE modest LOGIN`;
+        await sql`CREATE SCHEMA ${sql(schema)} AUTHORIZATION modest`;
+      });
+      const asModest = server.url(new URL(url).pathname.slice(1), "modest");
+      const store = await place.open({ url: asModest });
+      await store.commit([found()]);
+      assert.equal(await totalOf(store), 0);
+    }),
+  );
+});
+
+const waiting = (place: Place): Promise<number> =>
+  place.admin(async (sql) => {
+    const found = await sql`
+      SELECT FROM pg_stat_activity
+      WHERE wait_event_type = 'Lock' AND application_name = 'restante'`;
+    return found.length;
+  });

@@ -1,0 +1,22 @@
+// Creates without end, each under a key; says which key it tries, and what was acknowledged.
+
+import { writeSync } from "node:fs";
+import { grouped } from "../../../../src/store/grouped.ts";
+import { openSqlite } from "../../../../src/store/sqlite/sqlite.ts";
+import { attempt, failure } from "../attempt.ts";
+
+const [path = "", prefix = ""] = process.argv.slice(2);
+const store = grouped(await openSqlite({ path }));
+let count = 0;
+
+async function createOn(): Promise<void> {
+  for (;;) {
+    const key = `${prefix}-${count++}`;
+    writeSync(1, `try ${key}\n`);
+    const [, outcome] = await store.commit([failure(key), attempt(key, 0)]);
+    writeSync(1, `done ${key} ${JSON.stringify(outcome)}\n`);
+  }
+}
+
+await store.commit([{ kind: "found", collection: "things", at: 1 }]);
+await Promise.all(Array.from({ length: 16 }, createOn));
