@@ -68,7 +68,7 @@ export function mayAdminister(caller: Token): Problem | undefined {
   return isAdmin(caller) ? undefined : lacks("admin");
 }
 
-function lacks(scope: string): Problem {
+export function lacks(scope: string): Problem {
   return new Problem("insufficient-scope", `The token needs the scope ${scope} for this.`, {
     scope,
   });

@@ -3,6 +3,7 @@
 import { hash } from "node:crypto";
 import { isNotModified } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
+import { dated } from "./representation.ts";
 
 /** JSON that no cache keeps: what administrators and machines ask for, as of now. */
 export function json(exchange: Exchange, status: number, value: unknown): Response {
@@ -31,10 +32,10 @@ export function answerPage(exchange: Exchange, page: Page): Response {
   headers.set("last-modified", new Date(startedAt).toUTCString());
   for (const name in page.fields) headers.set(name, page.fields[name] ?? "");
   if (!isNotModified(exchange.request.headers, etag, startedAt)) {
-    return new Response(page.body, { headers });
+    return dated(new Response(page.body, { headers }), startedAt);
   }
   headers.delete("content-type");
-  return new Response(null, { status: 304, headers });
+  return dated(new Response(null, { status: 304, headers }), startedAt);
 }
 
 /** Another Accept might have been refused. */

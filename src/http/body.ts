@@ -1,7 +1,11 @@
-// Reading a request's body, within its limit.
+// Reading a request's body: what is wrong before it is read, within its limit, and with its JSON.
 
+import { type Draft, readDraft } from "../model/draft.ts";
+import { scanJson } from "../model/json.ts";
 import { Problem } from "../model/problem.ts";
+import { decodeUtf8 } from "../model/utf8.ts";
 import type { Exchange } from "./exchange.ts";
+import { jsonTypes, refuseUnacceptable, refuseUnlessJson, type Taken } from "./media.ts";
 
 /** Refuses by Content-Length, before a byte of the body is read. */
 export function refuseTooLarge({ request, house }: Exchange): Problem | undefined {
@@ -39,7 +43,7 @@ async function readStream(
 }
 
 /** Whether the framing says that there is no body at all (RFC 9112 §6.3). */
-export function hasNoBody(headers: Headers): boolean {
+function hasNoBody(headers: Headers): boolean {
   const length = headers.get("content-length");
   return (length === null || length === "0") && headers.get("transfer-encoding") === null;
 }
@@ -49,3 +53,39 @@ const tooLarge = (limitBytes: number): Problem =>
 
 /** Seldom seen by anyone but the log: who stops sending has mostly stopped listening. */
 const cutOff = new Problem("malformed-request", "The body broke off. Nothing was stored.");
+
+/** What is wrong with a body before it is read. */
+export function refuseBody(exchange: Exchange, taken: Taken): Problem | undefined {
+  const { headers } = exchange.request;
+  return (
+    (hasNoBody(headers) ? emptyBody : undefined) ??
+    refuseUnlessJson(headers, taken) ??
+    refuseTooLarge(exchange) ??
+    refuseUnacceptable(headers, jsonTypes)
+  );
+}
+
+export function readFields(bytes: Uint8Array): Draft | Problem {
+  if (bytes.byteLength === 0) return emptyBody;
+  const draft = readDraft(bytes);
+  return "fields" in draft ? draft : invalidBody(draft);
+}
+
+/** A body that may be any JSON value, as a patch may. */
+export function readText(bytes: Uint8Array | Problem): string | Problem {
+  if (bytes instanceof Problem) return bytes;
+  if (bytes.byteLength === 0) return emptyBody;
+  const text = decodeUtf8(bytes);
+  if (typeof text !== "string") return invalidBody([text]);
+  const faults = scanJson(text);
+  return faults.length > 0 ? invalidBody(faults) : text;
+}
+
+export const emptyBody = new Problem("invalid-body", "The body is empty; send a JSON object.", {
+  errors: [{ pointer: "", detail: "a JSON object is needed" }],
+});
+
+export const invalidBody = (errors: Problem["errors"]): Problem =>
+  new Problem("invalid-body", "The body is not valid; `errors` names each fault.", {
+    errors: errors ?? [],
+  });

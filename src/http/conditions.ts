@@ -1,5 +1,8 @@
 // Conditional requests (RFC 9110 §13): entity tags, HTTP dates, and when a 304 is the answer.
 
+import type { Condition } from "../domain/refusals.ts";
+import type { Resource } from "../model/resource.ts";
+
 /** The collection's counter and the time make the tag; the time keeps it apart after a restored backup. */
 export const entityTag = (revision: number, updatedAt: number): string =>
   `"${revision.toString(36)}-${updatedAt.toString(36)}"`;
@@ -20,6 +23,14 @@ export function httpDate(ms: number): string {
 /** `etagc` may hold commas, so a list is matched tag by tag, not split (RFC 9110 §8.8.3). */
 const tags = /"[\x21\x23-\x7e\x80-\xff]*"/g;
 
+/** With the `W/` of a weak one; what stands before a tag otherwise makes it none. */
+const weakOrStrong = /(?<![^,\s])(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
+
+/** Strong comparison, as If-Match wants (§13.1.1): a weak tag matches nothing. */
+function matchesStrongly(field: string, etag: string): boolean {
+  return field.match(weakOrStrong)?.includes(etag) ?? false;
+}
+
 /** Weak comparison, as If-None-Match wants (§13.1.2): a `W/` before a tag does not matter. */
 export function matchesWeakly(field: string, etag: string): boolean {
   if (field === etag || field.trim() === "*") return true;
@@ -35,6 +46,42 @@ export function isNotModified(headers: Headers, etag: string, updatedAt: number)
   const since = readHttpDate(ifModifiedSince);
   return since !== undefined && Math.floor(updatedAt / 1000) * 1000 <= since;
 }
+
+/** What the client says of the state it wants to change, in the order of §13.2.2; undefined when nothing. */
+export const readCondition = (headers: Headers): Condition | undefined =>
+  both(
+    ifMatch(headers.get("if-match")) ?? ifUnmodifiedSince(headers.get("if-unmodified-since")),
+    ifNoneMatch(headers.get("if-none-match")),
+  );
+
+/** The one that is there, or both together. */
+export function both(
+  first: Condition | undefined,
+  second: Condition | undefined,
+): Condition | undefined {
+  if (first === undefined || second === undefined) return first ?? second;
+  return (current) => first(current) && second(current);
+}
+
+export function ifMatch(field: string | null): Condition | undefined {
+  if (field === null) return undefined;
+  if (field.trim() === "*") return (current) => current !== undefined;
+  return (current) => current !== undefined && matchesStrongly(field, tagOf(current));
+}
+
+export function ifNoneMatch(field: string | null): Condition | undefined {
+  if (field === null) return undefined;
+  return (current) => current === undefined || !matchesWeakly(field, tagOf(current));
+}
+
+/** An invalid date is ignored (§13.1.4), and so is one about nothing. */
+function ifUnmodifiedSince(field: string | null): Condition | undefined {
+  const since = field === null ? undefined : readHttpDate(field);
+  if (since === undefined) return undefined;
+  return (current) => current === undefined || Math.floor(current.updatedAt / 1000) * 1000 <= since;
+}
+
+const tagOf = ({ revision, updatedAt }: Resource): string => entityTag(revision, updatedAt);
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const imfFixdate = /^[A-Z][a-z]{2}, (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/;

@@ -1,10 +1,10 @@
 // Cross-origin requests (Fetch standard) and OPTIONS.
 
 import type { Exchange, House } from "./exchange.ts";
-import { acceptPost } from "./resources.ts";
+import { takenByPatch, takenByPost } from "./media.ts";
 
 const exposed =
-  "ETag, Location, Link, Content-Location, Retry-After, WWW-Authenticate, Allow, Accept-Post, X-Total-Count, X-Request-Id";
+  "ETag, Location, Link, Content-Location, Retry-After, WWW-Authenticate, Allow, Accept, Accept-Encoding, Accept-Patch, Accept-Post, Preference-Applied, Idempotency-Replayed, X-Total-Count, X-Request-Id";
 
 /** `*` does not cover Authorization, so it is named. */
 const allowedHeaders =
@@ -33,7 +33,8 @@ export function options(exchange: Exchange, allow: string): Response {
   const headers = new Headers(exchange.house.commonHeaders);
   headers.set("allow", allow);
   headers.set("cache-control", "no-store");
-  if (allow.includes("POST")) headers.set("accept-post", acceptPost);
+  if (allow.includes("POST")) headers.set("accept-post", takenByPost.types);
+  if (allow.includes("PATCH")) headers.set("accept-patch", takenByPatch.types);
   if (exchange.request.headers.has("access-control-request-method")) {
     headers.set("access-control-allow-methods", allow);
     headers.set("access-control-allow-headers", allowedHeaders);

@@ -1,6 +1,8 @@
 // One request on its way through the house, and what the house lends to every request.
 
 import type { Access } from "../domain/access.ts";
+import type { Batches } from "../domain/batches.ts";
+import type { Collections } from "../domain/collections.ts";
 import type { Resources } from "../domain/resources.ts";
 import type { Tokens } from "../domain/tokens.ts";
 import type { Token } from "../model/token.ts";
@@ -11,6 +13,8 @@ export interface House {
   readonly access: Access;
   readonly resources: Resources;
   readonly tokens: Tokens;
+  readonly collections: Collections;
+  readonly batches: Batches;
   /** Why writes cannot be taken right now, if so. */
   readonly unready: () => string | undefined | Promise<string | undefined>;
   /** The public base URL without a trailing slash; empty makes links absolute paths. */

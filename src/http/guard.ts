@@ -3,13 +3,16 @@
 import { mayAdminister, mayDo } from "../domain/access.ts";
 import { Problem } from "../model/problem.ts";
 import { type Soon, then } from "../model/soon.ts";
-import type { Verb } from "../model/token.ts";
+import type { Token, Verb } from "../model/token.ts";
 import type { Exchange } from "./exchange.ts";
 import { challenge, Refusal } from "./problem.ts";
 import { credentialIn } from "./query.ts";
 
-/** `anyone` needs no token; a verb needs its scope on the collection in the path. */
-export type Who = "anyone" | "admin" | Verb;
+/**
+ * `anyone` needs no token, `token` a living one; a verb needs its scope on the collection in the
+ * path, `put` that of creating or of updating, because only the state decides which it will be.
+ */
+export type Who = "anyone" | "token" | "admin" | "put" | Verb;
 
 /** Lets the caller in, or says why not. */
 export function guard(exchange: Exchange, who: Who): Soon<Problem | undefined> {
@@ -21,8 +24,21 @@ export function guard(exchange: Exchange, who: Who): Soon<Problem | undefined> {
   return then(exchange.house.access.identify(secret), (token) => {
     if (token === undefined) return invalidToken;
     exchange.caller = token;
-    return who === "admin" ? mayAdminister(token) : mayDo(token, exchange.param("collection"), who);
+    return judge(token, who, exchange.param("collection"));
   });
+}
+
+function judge(token: Token, who: Exclude<Who, "anyone">, collection: string) {
+  switch (who) {
+    case "token":
+      return undefined;
+    case "admin":
+      return mayAdminister(token);
+    case "put":
+      return mayDo(token, collection, "create") && mayDo(token, collection, "update");
+    default:
+      return mayDo(token, collection, who);
+  }
 }
 
 const clearText = new Problem(

@@ -7,8 +7,9 @@ import { represent } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
 import type { Slice } from "../store/store.ts";
 import type { Exchange } from "./exchange.ts";
+import { listChanges } from "./feed.ts";
 import { jsonTypes, refuseUnacceptable } from "./media.ts";
-import { readWindow } from "./query.ts";
+import { readListQuery } from "./query.ts";
 import {
   answerIfModified,
   isUnmodified,
@@ -21,8 +22,9 @@ import {
 
 export function listResources(exchange: Exchange): Soon<Response | Problem> {
   const { request, house, query } = exchange;
-  const window = readWindow(query);
+  const window = readListQuery(query);
   if (window instanceof Problem) return window;
+  if ("since" in window) return listChanges(exchange, window);
   const name = exchange.param("collection");
   return then(house.resources.collection(name), (collection) => {
     if (collection instanceof Problem) return collection;

@@ -2,6 +2,7 @@
 
 import { parse } from "content-type";
 import Negotiator from "negotiator";
+import type { PatchKind } from "../model/patch.ts";
 import { Problem } from "../model/problem.ts";
 import { Refusal } from "./problem.ts";
 
@@ -21,31 +22,64 @@ export function refuseUnacceptable(
   return new Problem("not-acceptable", `This address answers with ${offered.join(" or ")}.`);
 }
 
-/** RFC 6839 §3.1: whatever ends in +json can be read as JSON. */
-const jsonType = /^(?:application\/json|[\w.!#$&^-]+\/[\w.!#$&^+-]+\+json)$/;
+/** RFC 6839 §3.1: whatever ends in +json can be read as JSON; but to store a patch would be to lose the rest. */
+const jsonType =
+  /^(?!application\/(?:merge|json)-patch\+)(?:application\/json|[\w.!#$&^-]+\/[\w.!#$&^+-]+\+json)$/;
 
-/** Refuses a body that is not JSON in UTF-8. Parsed once, matched exactly: nothing else gets by. */
-export function refuseUnlessJson(headers: Headers, acceptPost: string): Problem | undefined {
+/** What a door takes: the media types, and the field that says so in a refusal. */
+export interface Taken {
+  readonly types: string;
+  readonly field: "accept" | "accept-post" | "accept-patch";
+}
+
+export const takenByPost: Taken = { types: "application/json", field: "accept-post" };
+export const takenByPut: Taken = { types: "application/json", field: "accept" };
+export const takenByPatch: Taken = {
+  types: "application/merge-patch+json, application/json-patch+json, application/json",
+  field: "accept-patch",
+};
+
+/** Refuses a body that is not JSON in UTF-8. */
+export function refuseUnlessJson(headers: Headers, taken: Taken): Problem | undefined {
+  if (headers.get("content-type") === "application/json" && !headers.has("content-encoding")) {
+    return undefined;
+  }
+  const type = readContentType(headers, taken);
+  if (type instanceof Problem) return type;
+  return jsonType.test(type) ? undefined : unsupported(taken, `The body must be ${taken.types}.`);
+}
+
+/** Which kind of patch the body says it is; plain JSON counts as a merge patch. */
+export function readPatchKind(headers: Headers): PatchKind | Problem {
+  const type = readContentType(headers, takenByPatch);
+  if (type instanceof Problem) return type;
+  if (type === "application/json-patch+json") return "json";
+  return type === "application/merge-patch+json" || type === "application/json"
+    ? "merge"
+    : unsupported(takenByPatch, `The body must be one of ${takenByPatch.types}.`);
+}
+
+/** Parsed once, matched exactly: nothing else gets by. */
+function readContentType(headers: Headers, taken: Taken): string | Problem {
   const coding = headers.get("content-encoding");
   if (coding !== null && coding.toLowerCase() !== "identity") return undecodable;
   const field = headers.get("content-type");
-  if (field === "application/json") return undefined;
-  const unsupported = (detail: string) =>
-    new Refusal("unsupported-media-type", detail, { "accept-post": acceptPost });
   if (field === null || field === "") {
-    return unsupported("Content-Type is missing. Send `Content-Type: application/json`.");
+    const [first] = taken.types.split(",");
+    return unsupported(taken, `Content-Type is missing. Send \`Content-Type: ${first}\`.`);
   }
   if (field.replace(/"[^"]*"/g, "").includes(",")) {
     return new Problem("malformed-request", "Content-Type was sent more than once.");
   }
   const { type, parameters } = readMediaType(field);
-  if (!jsonType.test(type)) return unsupported(`The body must be ${acceptPost}.`);
-  const charset = parameters.charset;
-  if (charset !== undefined && charset.toLowerCase() !== "utf-8") {
-    return unsupported("JSON is always UTF-8 (RFC 8259 §8.1); leave the charset out.");
-  }
-  return undefined;
+  const { charset } = parameters;
+  return charset !== undefined && charset.toLowerCase() !== "utf-8"
+    ? unsupported(taken, "JSON is always UTF-8 (RFC 8259 §8.1); leave the charset out.")
+    : type;
 }
+
+const unsupported = ({ types, field }: Taken, detail: string): Problem =>
+  new Refusal("unsupported-media-type", detail, { [field]: types });
 
 /** Storing what was not decoded would lose it; RFC 9110 §12.5.3 has the field that says so. */
 const undecodable = new Refusal(

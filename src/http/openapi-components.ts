@@ -3,6 +3,7 @@
 import { collectionName, resourceId } from "../model/id.ts";
 import { pageLimits } from "../model/page.ts";
 import { Problem, type ProblemKind, problemKinds } from "../model/problem.ts";
+import { changeSchemas } from "./openapi-changes.ts";
 import { schema, schemas, text } from "./openapi-schemas.ts";
 import { problemBody, problemStatus } from "./problem.ts";
 import { sorts } from "./query.ts";
@@ -23,7 +24,7 @@ export const components = (base: string) => ({
   securitySchemes: { bearer },
   parameters,
   headers,
-  schemas,
+  schemas: { ...schemas, ...changeSchemas },
   responses: problemResponses(base),
 });
 
@@ -47,17 +48,18 @@ const inQuery = (name: string, description: string, shape: object) => ({
   description,
   schema: shape,
 });
-const inHeader = (name: string, description: string) => ({
+const inHeader = (name: string, description: string, shape: object = text) => ({
   name,
   in: "header",
   description,
-  schema: text,
+  schema: shape,
 });
 
 const parameters: Shapes = {
   collection: inPath("collection", { type: "string", pattern: collectionName.source }),
   id: inPath("id", { type: "string", pattern: resourceId.source }),
   tokenId: inPath("id", { type: "string", format: "uuid" }),
+  name: inPath("name", { type: "string", pattern: collectionName.source }),
   kind: inPath("kind", { type: "string", enum: Object.keys(problemKinds) }),
   page: inQuery("page", "Counted from 1.", { type: "integer", minimum: 1, default: 1 }),
   limit: inQuery("limit", "How many on a page; out of range is refused, never clamped.", {
@@ -71,30 +73,77 @@ const parameters: Shapes = {
     enum: sorts,
     default: sorts[0],
   }),
+  since: inQuery(
+    "since",
+    "Asks for what changed after this revision, in the order of the changes, instead of a page: 0 for a first copy, then the `next` of the answer before. Not together with `page` or `sort`.",
+    { type: "integer", minimum: 0 },
+  ),
   ifNoneMatch: inHeader("If-None-Match", "The ETag of what the client has: 304 if it is current."),
   ifModifiedSince: inHeader("If-Modified-Since", "Like If-None-Match, by time and less exact."),
+  ifMatch: inHeader(
+    "If-Match",
+    "The ETag of the state that the change is meant for: 412 if it is another by now. `*`: whatever is there.",
+  ),
+  ifNoneMatchToWrite: inHeader("If-None-Match", "`*`: 412 if anything is there already."),
+  ifUnmodifiedSince: inHeader(
+    "If-Unmodified-Since",
+    "Like If-Match, by time and to the second only; moot beside If-Match.",
+  ),
+  idempotencyKey: inHeader(
+    "Idempotency-Key",
+    "Makes a retry harmless: the same key with the same request, by the same token and within 7 days, is not done again but answered as before. 1 to 255 ASCII characters as a quoted string; bare ones are taken too.",
+    { type: "string", examples: ['"8e03978e-40d5-43dd-bc93-6894a57f9324"'] },
+  ),
+  prefer: inHeader(
+    "Prefer",
+    "`return=minimal` leaves the body of the answer out (RFC 7240); `return=representation` is what happens anyway. What is unknown is ignored.",
+    { type: "string", examples: ["return=minimal"] },
+  ),
 };
 
-const field = (description: string, shape: object = text) => ({ description, schema: shape });
+/** On every answer that lists it. */
+const always = (description: string, shape: object = text) => ({
+  description,
+  required: true,
+  schema: shape,
+});
+/** On some, as its words say. */
+const sometimes = (description: string, shape: object = text) => ({ description, schema: shape });
+
+const address = { type: "string", format: "uri-reference" };
+const count = { type: "integer", minimum: 0 };
 
 const headers: Shapes = {
-  XRequestId: field("Names this exchange in the log."),
-  CacheControl: field("Who may keep the answer, and for how long."),
-  ETag: field("Strong; changes with every change."),
-  LastModified: field("An HTTP date."),
-  Location: field("The address of what was made.", { type: "string", format: "uri-reference" }),
-  Link: field("`first`, `prev`, `next` and `last` (RFC 8288)."),
-  XTotalCount: field("As `total` in the body.", { type: "integer", minimum: 0 }),
-  WWWAuthenticate: field("The challenge of RFC 6750."),
-  AcceptPost: field("The media types that are taken."),
-  RetryAfter: field("In seconds.", { type: "integer", minimum: 0 }),
+  XRequestId: always("Names this exchange in the log."),
+  CacheControl: always("Who may keep the answer, and for how long."),
+  ETag: always("Strong; changes with every change."),
+  LastModified: always("An HTTP date."),
+  Location: always("The address of what was made.", address),
+  ContentLocation: sometimes("The address of what the body shows, if there is one.", address),
+  Link: sometimes(
+    "What is near (RFC 8288). Of a page: `first`, `prev`, `next` and `last`; of changes: `next`, when there are more.",
+  ),
+  XTotalCount: sometimes("Of a page: as `total` in the body.", count),
+  WWWAuthenticate: sometimes("The challenge of RFC 6750."),
+  Accept: sometimes("The media types that a PUT takes here."),
+  AcceptPost: sometimes("The media types that a POST takes here."),
+  AcceptPatch: sometimes("The media types that a PATCH takes here."),
+  RetryAfter: always("In seconds.", count),
+  PreferenceApplied: sometimes("The preference that was heeded (RFC 7240)."),
+  IdempotencyReplayed: sometimes(
+    "`true` when nothing was done, because this is the answer to the same request before.",
+  ),
 };
 
 /** The fields that go with a status beyond those of every answer. */
 const fieldsOfStatus: Readonly<Record<number, Shapes>> = {
   401: { "WWW-Authenticate": header("WWWAuthenticate") },
   403: { "WWW-Authenticate": header("WWWAuthenticate") },
-  415: { "Accept-Post": header("AcceptPost") },
+  415: {
+    Accept: header("Accept"),
+    "Accept-Post": header("AcceptPost"),
+    "Accept-Patch": header("AcceptPatch"),
+  },
   503: { "Retry-After": header("RetryAfter") },
 };
 
@@ -102,7 +151,6 @@ const fieldsOfStatus: Readonly<Record<number, Shapes>> = {
 const withoutOperation: ReadonlySet<ProblemKind> = new Set([
   "method-not-allowed",
   "timeout",
-  "conflict",
   "expectation-failed",
   "header-too-large",
   "not-implemented",

@@ -7,12 +7,12 @@ import { scopeShape } from "../model/token.ts";
 export const schema = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 const id = "019a8448-5a3c-7c31-9d41-6f2f3f0c9a11";
-const at = "2026-11-15T09:30:00.000Z";
-const time = { type: "string", format: "date-time" };
+export const at = "2026-11-15T09:30:00.000Z";
+export const time = { type: "string", format: "date-time" };
 const timeOrNever = { type: ["string", "null"], format: "date-time" };
 export const text = { type: "string" };
 
-const example = { id, name: "Ada", createdAt: at, updatedAt: at };
+export const example = { id, name: "Ada", createdAt: at, updatedAt: at };
 const token = {
   id,
   name: "backup",
@@ -46,6 +46,14 @@ export const schemas: Readonly<Record<string, object>> = {
       "Any JSON object without an `id`, which the server decides; `createdAt` and `updatedAt` are ignored.",
     not: { properties: { id: true }, required: ["id"] },
     examples: [{ name: "Ada" }],
+  },
+  Replacement: {
+    type: "object",
+    description:
+      "Any JSON object. An `id` must be the one in the URL; `createdAt` and `updatedAt` are ignored, so what a GET answered can be changed and sent back.",
+    properties: { id: { type: "string", pattern: resourceId.source } },
+    additionalProperties: true,
+    examples: [{ name: "Ada Lovelace" }],
   },
   Resource: {
     type: "object",

@@ -32,6 +32,7 @@ export const home = page("application/json", (exchange) => {
       problems: `${base}/-/problems`,
       health: `${base}/-/health`,
       ready: `${base}/-/ready`,
+      collections: `${base}/-/collections`,
       tokens: `${base}/-/tokens`,
     },
   };

@@ -41,34 +41,51 @@ const orders: Readonly<Record<string, Order>> = { createdAt: "created", "-create
 /** What `sort` may be; the first is the default. */
 export const sorts = Object.keys(orders);
 
-const wholeNumber = /^[1-9]\d{0,14}$/;
+const wholeNumber = /^(?:0|[1-9]\d{0,14})$/;
 
-/** `page`, `limit` and `sort` of a list; out of range is refused, never clamped. */
-export function readWindow(query: string): Window | Problem {
-  const parameters = readParameters(query, ["page", "limit", "sort"]);
+/** A copy that is kept in step asks for what changed after a revision. */
+export interface FeedQuery {
+  readonly since: number;
+  readonly limit: number;
+}
+
+/** What is asked of a collection: a page of it, or its changes. Out of range is refused, never clamped. */
+export function readListQuery(query: string): Window | FeedQuery | Problem {
+  const parameters = readParameters(query, ["page", "limit", "sort", "since"]);
   if (parameters instanceof Problem) return parameters;
   const { page = "1", limit = `${pageLimits.defaultLimit}`, sort = "createdAt" } = parameters;
-  const errors: ParameterFault[] = [];
-  if (!wholeNumber.test(page)) {
-    errors.push({ parameter: "page", detail: "page is a whole number from 1." });
-  }
-  if (!wholeNumber.test(limit) || Number(limit) > pageLimits.maxLimit) {
-    errors.push({
-      parameter: "limit",
-      detail: `limit is a whole number from 1 to ${pageLimits.maxLimit}.`,
-    });
-  }
+  const { since } = parameters;
   const order = Object.hasOwn(orders, sort) ? orders[sort] : undefined;
-  if (order === undefined) {
-    errors.push({
-      parameter: "sort",
-      detail: `sort is one of: ${sorts.join(", ")}.`,
-    });
+  const errors: ParameterFault[] = [];
+  const check = (isRight: boolean, parameter: string, detail: string) => {
+    if (!isRight) errors.push({ parameter, detail });
+  };
+  check(isWhole(page, 1), "page", "page is a whole number from 1.");
+  const { maxLimit } = pageLimits;
+  check(isWhole(limit, 1, maxLimit), "limit", `limit is a whole number from 1 to ${maxLimit}.`);
+  check(order !== undefined, "sort", `sort is one of: ${sorts.join(", ")}.`);
+  if (since !== undefined) {
+    check(
+      isWhole(since, 0),
+      "since",
+      "since is a revision: 0, or the `next` of an earlier answer.",
+    );
+    for (const other of ["page", "sort"] as const) {
+      check(
+        parameters[other] === undefined,
+        other,
+        "since has an order of its own; leave this out.",
+      );
+    }
   }
-  return errors.length > 0 || order === undefined
-    ? invalid(errors)
-    : { page: Number(page), limit: Number(limit), order };
+  if (errors.length > 0 || order === undefined) return invalid(errors);
+  return since === undefined
+    ? { page: Number(page), limit: Number(limit), order }
+    : { since: Number(since), limit: Number(limit) };
 }
+
+const isWhole = (text: string, least: number, most = Number.MAX_SAFE_INTEGER): boolean =>
+  wholeNumber.test(text) && Number(text) >= least && Number(text) <= most;
 
 const invalid = (errors: readonly ParameterFault[]): Problem =>
   new Problem("invalid-parameter", "The query string is not valid; `errors` names each fault.", {

@@ -1,16 +1,18 @@
 // Resources over HTTP: read, act, answer.
 
-import { readDraft } from "../model/draft.ts";
+import { refuseKeyless, refuseUnconditional } from "../domain/refusals.ts";
+import type { Written } from "../domain/resources.ts";
 import { Problem } from "../model/problem.ts";
 import { represent } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
-import { hasNoBody, readBody, refuseTooLarge } from "./body.ts";
+import { readBody, readFields, readText, refuseBody, refuseTooLarge } from "./body.ts";
+import { readCondition } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
-import { jsonTypes, refuseUnacceptable, refuseUnlessJson } from "./media.ts";
+import { jsonTypes, readPatchKind, refuseUnacceptable, takenByPost, takenByPut } from "./media.ts";
+import { onceOf, readKey, replayedField } from "./once.ts";
+import { readPreference } from "./prefer.ts";
 import { refuseParameters } from "./query.ts";
 import { answerIfModified, dated, noCache, prepare, stateOf } from "./representation.ts";
-
-export const acceptPost = "application/json";
 
 export function getResource(exchange: Exchange): Soon<Response | Problem> {
   const { request, house } = exchange;
@@ -21,51 +23,124 @@ export function getResource(exchange: Exchange): Soon<Response | Problem> {
     (resource) => {
       if (resource instanceof Problem) return resource;
       const unacceptable = refuseUnacceptable(request.headers, jsonTypes);
-      if (unacceptable !== undefined) return unacceptable;
-      return answerIfModified(exchange, prepare(exchange, resource));
+      return unacceptable ?? answerIfModified(exchange, prepare(exchange, resource));
     },
   );
 }
 
 export async function createResource(exchange: Exchange): Promise<Response | Problem> {
-  const { request, house } = exchange;
+  const { request, house, token } = exchange;
   const name = exchange.param("collection");
-  const refused =
-    refuseParameters(exchange) ??
-    (await house.resources.refuseCreate(exchange.token, name)) ??
-    (hasNoBody(request.headers) ? emptyBody : undefined) ??
-    refuseUnlessJson(request.headers, acceptPost) ??
-    refuseTooLarge(exchange) ??
-    refuseUnacceptable(request.headers, jsonTypes);
+  const key = readKey(request.headers);
+  if (key instanceof Problem) return key;
+  const collection = refuseParameters(exchange) ?? (await house.resources.target(token, name));
+  if (collection instanceof Problem) return collection;
+  const refused = refuseBody(exchange, takenByPost) ?? refuseKeyless(collection, key);
   if (refused !== undefined) return refused;
   const bytes = await readBody(exchange);
   if (bytes instanceof Problem) return bytes;
-  const draft = bytes.byteLength === 0 ? emptyBody : readDraft(bytes);
+  const draft = readFields(bytes);
   if (draft instanceof Problem) return draft;
-  if (!("fields" in draft)) return invalidBody(draft);
   if (draft.id !== undefined) return idInPost;
 
-  const resource = await house.resources.create(exchange.token, name, draft);
-  if (resource instanceof Problem) return resource;
-
-  const { headers } = stateOf(exchange, resource, noCache);
-  const location = `${house.base}/${name}/${resource.id}`;
-  headers.set("location", location);
-  headers.set("content-location", location);
-  return dated(new Response(represent(resource), { status: 201, headers }), resource.updatedAt);
+  const once = key === undefined ? undefined : onceOf(exchange, key, bytes);
+  const written = await house.resources.create(token, name, draft, once);
+  return written instanceof Problem ? written : answerWritten(exchange, written);
 }
 
-export const emptyBody = new Problem("invalid-body", "The body is empty; send a JSON object.", {
-  errors: [{ pointer: "", detail: "a JSON object is needed" }],
-});
+/** Creates or replaces; the client names the whole URL. */
+export async function putResource(exchange: Exchange): Promise<Response | Problem> {
+  const { request, house, token } = exchange;
+  const name = exchange.param("collection");
+  const condition = readCondition(request.headers);
+  const collection = refuseParameters(exchange) ?? (await house.resources.target(token, name));
+  if (collection instanceof Problem) return collection;
+  const refused =
+    (request.headers.has("content-range") ? partialPut : undefined) ??
+    refuseBody(exchange, takenByPut) ??
+    refuseUnconditional(collection, condition);
+  if (refused !== undefined) return refused;
+  const bytes = await readBody(exchange);
+  if (bytes instanceof Problem) return bytes;
+  const draft = readFields(bytes);
+  if (draft instanceof Problem) return draft;
 
-export const invalidBody = (errors: Problem["errors"]): Problem =>
-  new Problem("invalid-body", "The body is not valid; `errors` names each fault.", {
-    errors: errors ?? [],
-  });
+  const written = await house.resources.put(token, name, exchange.param("id"), draft, condition);
+  return written instanceof Problem ? written : answerWritten(exchange, written);
+}
+
+export async function patchResource(exchange: Exchange): Promise<Response | Problem> {
+  const { request, house } = exchange;
+  const name = exchange.param("collection");
+  const id = exchange.param("id");
+  const condition = readCondition(request.headers);
+  const target = refuseParameters(exchange) ?? (await house.resources.existing(name, id));
+  if (target instanceof Problem) return target;
+  const kind = readPatchKind(request.headers);
+  if (kind instanceof Problem) return kind;
+  const refused =
+    refuseTooLarge(exchange) ??
+    refuseUnacceptable(request.headers, jsonTypes) ??
+    refuseUnconditional(target, condition);
+  if (refused !== undefined) return refused;
+  const patch = readText(await readBody(exchange));
+  if (patch instanceof Problem) return patch;
+
+  const written = await house.resources.patch(name, id, kind, patch, condition);
+  return written instanceof Problem ? written : answerWritten(exchange, written);
+}
+
+export async function deleteResource(exchange: Exchange): Promise<Response | Problem> {
+  const { request, house } = exchange;
+  const name = exchange.param("collection");
+  const id = exchange.param("id");
+  const condition = readCondition(request.headers);
+  const target = refuseParameters(exchange) ?? (await house.resources.existing(name, id));
+  if (target instanceof Problem) return target;
+  const refused = refuseUnconditional(target, condition);
+  if (refused !== undefined) return refused;
+
+  const problem = await house.resources.remove(name, id, condition);
+  if (problem !== undefined) return problem;
+
+  const headers = new Headers(house.commonHeaders);
+  headers.set("cache-control", noCache);
+  return new Response(null, { status: 204, headers });
+}
+
+/** The resource as it is now; when the client prefers so, only that it was written. */
+function answerWritten(exchange: Exchange, { resource, isNew, isReplay }: Written): Response {
+  const { house, request } = exchange;
+  const { headers } = stateOf(exchange, resource, noCache);
+  const address = `${house.base}/${exchange.param("collection")}/${resource.id}`;
+  if (isNew) headers.set("location", address);
+  if (isReplay) headers.set(replayedField, "true");
+  // What was stored is not what was sent, byte for byte, so a PUT gets no validator (RFC 9110 §9.3.4).
+  if (request.method === "PUT") dropValidators(headers);
+  const wanted = readPreference(request.headers);
+  if (wanted !== undefined) headers.set("preference-applied", `return=${wanted}`);
+  const isMinimal = wanted === "minimal";
+  const status = isNew ? 201 : isMinimal ? 204 : 200;
+  if (isMinimal) headers.delete("content-type");
+  else headers.set("content-location", address);
+  // Otherwise Node would send the nothing in chunks; with a 204 it may not be sent at all.
+  if (isMinimal && isNew) headers.set("content-length", "0");
+  const body = isMinimal ? null : represent(resource);
+  return dated(new Response(body, { status, headers }), resource.updatedAt);
+}
+
+function dropValidators(headers: Headers): void {
+  headers.delete("etag");
+  headers.delete("last-modified");
+}
 
 const idInPost = new Problem("invalid-body", "The server decides the id of what is POSTed.", {
   errors: [
     { pointer: "/id", detail: "leave the id out, or PUT to /{collection}/{id} to choose it" },
   ],
 });
+
+const partialPut = new Problem(
+  "malformed-request",
+  "A part of a resource cannot be PUT (RFC 9110 §14.5); PATCH it.",
+);

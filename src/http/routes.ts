@@ -3,11 +3,19 @@
 import { isCollectionName } from "../model/id.ts";
 import { Problem } from "../model/problem.ts";
 import type { Soon } from "../model/soon.ts";
+import { runBatch } from "./batch.ts";
+import { getCollection, listCollections, putCollection } from "./collections.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Who } from "./guard.ts";
 import { listResources } from "./list.ts";
 import { apiCatalog, health, home, openapi, problemIndex, problemPage, ready } from "./pages.ts";
-import { createResource, getResource } from "./resources.ts";
+import {
+  createResource,
+  deleteResource,
+  getResource,
+  patchResource,
+  putResource,
+} from "./resources.ts";
 import { decodeSegment } from "./target.ts";
 import { createToken, getToken, listTokens, revokeToken } from "./tokens.ts";
 
@@ -34,7 +42,16 @@ export const routes: Readonly<Record<string, Partial<Record<Method, Door>>>> = {
   "/.well-known/api-catalog": { GET: door("anyone", apiCatalog) },
 
   "/:collection": { GET: door("read", listResources), POST: door("create", createResource) },
-  "/:collection/:id": { GET: door("read", getResource) },
+  "/:collection/:id": {
+    GET: door("read", getResource),
+    PUT: door("put", putResource),
+    PATCH: door("update", patchResource),
+    DELETE: door("delete", deleteResource),
+  },
+
+  "/-/batch": { POST: door("token", runBatch) },
+  "/-/collections": { GET: door("admin", listCollections) },
+  "/-/collections/:name": { GET: door("admin", getCollection), PUT: door("admin", putCollection) },
 };
 
 export interface Place {

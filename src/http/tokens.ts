@@ -6,11 +6,10 @@ import type { Fault } from "../model/problem.ts";
 import { Problem } from "../model/problem.ts";
 import type { Token } from "../model/token.ts";
 import { json } from "./answer.ts";
-import { hasNoBody, readBody } from "./body.ts";
+import { invalidBody, readBody, refuseBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
-import { jsonTypes, refuseUnacceptable, refuseUnlessJson } from "./media.ts";
+import { jsonTypes, refuseUnacceptable, takenByPost } from "./media.ts";
 import { refuseParameters } from "./query.ts";
-import { acceptPost, emptyBody, invalidBody } from "./resources.ts";
 
 const isoOrNull = (at: number | null): string | null =>
   at === null ? null : new Date(at).toISOString();
@@ -41,11 +40,8 @@ export async function getToken(exchange: Exchange): Promise<Response | Problem> 
 }
 
 export async function createToken(exchange: Exchange): Promise<Response | Problem> {
-  const { request, house } = exchange;
-  const refused =
-    refuseQuestion(exchange) ??
-    (hasNoBody(request.headers) ? emptyBody : undefined) ??
-    refuseUnlessJson(request.headers, acceptPost);
+  const { house } = exchange;
+  const refused = refuseParameters(exchange) ?? refuseBody(exchange, takenByPost);
   if (refused !== undefined) return refused;
   const bytes = await readBody(exchange);
   if (bytes instanceof Problem) return bytes;

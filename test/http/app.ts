@@ -3,10 +3,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { after } from "node:test";
 import { serve } from "#runtime";
 import { assemble } from "../../src/assemble.ts";
 import { type Config, readConfig } from "../../src/config.ts";
 import { createLog, type Log } from "../../src/log.ts";
+import { PostgresServer } from "../postgres-server.ts";
 
 export interface TestApp {
   readonly port: number;
@@ -25,12 +27,30 @@ export interface TestApp {
   stop(): Promise<void>;
 }
 
-/** The log is silent unless one is given. */
+let postgres: Promise<PostgresServer> | undefined;
+after(async () => {
+  await (await postgres)?.close();
+  postgres = undefined;
+});
+
+/** The address of an empty database, when the word for the store is `postgres`. */
+async function databaseFor(store: string | undefined): Promise<string | undefined> {
+  if (store !== "postgres") return store;
+  postgres ??= PostgresServer.start();
+  return (await postgres).database();
+}
+
+/** The log is silent unless one is given; RESTANTE_TEST_STORE=postgres tries all of it on Postgres. */
 export async function startApp(changes: Partial<Config> = {}, log?: Log): Promise<TestApp> {
+  const store = await databaseFor(changes.store ?? process.env.RESTANTE_TEST_STORE);
   const data = await mkdtemp(join(tmpdir(), "restante-"));
   const config = readConfig({ flags: {}, environment: {}, cwd: data });
   if (Array.isArray(config)) throw new Error("the defaults must be valid");
-  const settled = { ...(config as Config), data, logLevel: "silent" as const, ...changes };
+  const settled = {
+    ...(config as Config),
+    ...{ data, logLevel: "silent" as const },
+    ...{ ...changes, store },
+  };
   const app = await assemble(settled, log ?? createLog(settled.logLevel));
   const server = await serve({
     host: "127.0.0.1",

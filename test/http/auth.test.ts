@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { routes } from "../../src/http/routes.ts";
 import { hashSecret, newSecret } from "../../src/model/token.ts";
 import { send } from "../runtime/wire.ts";
 import { startApp, type TestApp } from "./app.ts";
@@ -20,16 +21,12 @@ before(async () => {
 after(() => app.stop());
 
 /** Every door that asks for a token. */
-const doors = [
-  ["GET", "/people"],
-  ["HEAD", "/people"],
-  ["POST", "/people"],
-  ["GET", "/people/ada"],
-  ["GET", "/-/tokens"],
-  ["POST", "/-/tokens"],
-  ["GET", "/-/tokens/ada"],
-  ["DELETE", "/-/tokens/ada"],
-] as const;
+const doors = Object.entries(routes).flatMap(([route, methods]) =>
+  Object.entries(methods)
+    .filter(([, door]) => door.who !== "anyone")
+    .flatMap(([method]) => (method === "GET" ? ["GET", "HEAD"] : [method]))
+    .map((method) => [method, route.replaceAll(/:\w+/g, "people")] as const),
+);
 
 const withAuthorization = (authorization: string, path = "/people") =>
   answerOf(app.request(path, { headers: { authorization } }));
@@ -115,6 +112,12 @@ describe("a request without a valid token", () => {
       ["/people", { headers: { accept: "image/png" } }],
       [`/people/${id}`, { headers: { "if-none-match": "*" } }],
       ["/people/no-such-id", {}],
+      [`/people/${id}`, { method: "PUT", headers: { ...json, "if-match": '"x"' }, body: "{}" }],
+      [`/people/${id}`, { method: "PATCH", headers: { "content-type": "text/csv" }, body: "a" }],
+      ["/people/no-such-id", { method: "DELETE" }],
+      ["/people", { method: "POST", headers: { ...json, "idempotency-key": "" }, body: "{}" }],
+      ["/-/batch", { method: "POST", headers: json, body: "[]" }],
+      ["/-/collections/no-such", {}],
       ["/-/tokens/no-such-id", { method: "DELETE" }],
     ];
     for (const [path, init] of requests) {
@@ -213,25 +216,38 @@ describe("a credential in the URL", () => {
 });
 
 describe("scopes", () => {
+  const ofPeople = ["GET /people", "POST /people", "PUT new", "PUT old", "PATCH old", "DELETE old"];
+  const ofPlaces = ["GET /places", "POST /places"];
   const tried = [
     { scopes: ["people:read"], may: ["GET /people"] },
-    { scopes: ["people:create"], may: ["POST /people"] },
-    { scopes: ["people:read", "people:create"], may: ["GET /people", "POST /people"] },
+    { scopes: ["people:create"], may: ["POST /people", "PUT new"] },
+    { scopes: ["people:update"], may: ["PUT old", "PATCH old"] },
+    { scopes: ["people:delete"], may: ["DELETE old"] },
+    {
+      scopes: ["people:read", "people:create"],
+      may: ["GET /people", "POST /people", "PUT new"],
+    },
     { scopes: ["*:read"], may: ["GET /people", "GET /places"] },
-    { scopes: ["people:*"], may: ["GET /people", "POST /people"] },
-    { scopes: ["peop:read", "people2:read", "people:update", "people:delete"], may: [] },
-    { scopes: ["*:*"], may: ["GET /people", "POST /people", "GET /places", "POST /places"] },
+    { scopes: ["people:*"], may: ofPeople },
+    { scopes: ["peop:read", "people2:read", "places2:*"], may: [] },
+    { scopes: ["*:*"], may: [...ofPeople, ...ofPlaces] },
     {
       scopes: ["admin"],
-      may: ["GET /people", "POST /people", "GET /places", "POST /places", "GET /-/tokens"],
+      may: [...ofPeople, ...ofPlaces, "GET /-/tokens", "GET /-/collections"],
     },
   ];
-  const needs: Record<string, string> = {
-    "GET /people": "people:read",
-    "POST /people": "people:create",
-    "GET /places": "places:read",
-    "POST /places": "places:create",
-    "GET /-/tokens": "admin",
+  /** What a refusal names. Of PUT, who has neither of the two scopes is told of one. */
+  const needs: Record<string, RegExp> = {
+    "GET /people": /^people:read$/,
+    "POST /people": /^people:create$/,
+    "PUT new": /^people:(?:create|update)$/,
+    "PUT old": /^people:update$/,
+    "PATCH old": /^people:update$/,
+    "DELETE old": /^people:delete$/,
+    "GET /places": /^places:read$/,
+    "POST /places": /^places:create$/,
+    "GET /-/tokens": /^admin$/,
+    "GET /-/collections": /^admin$/,
   };
 
   before(() => app.post("places", { name: "Turin" }));
@@ -239,18 +255,29 @@ describe("scopes", () => {
   for (const { scopes, may } of tried) {
     it(`(72) ${scopes.join(" ")} opens ${may.join(", ") || "nothing here"}`, async () => {
       const token = await app.token(...scopes);
+      const places: Record<string, string> = {
+        new: `/people/${crypto.randomUUID()}`,
+        old: `/people/${(await app.post("people", {})).id}`,
+      };
       for (const [deed, scope] of Object.entries(needs)) {
-        const [method = "", path = ""] = deed.split(" ");
-        const init = method === "POST" ? { method, headers: json, body: "{}", token } : { token };
-        const answer = await answerOf(app.request(path, init));
+        const [method = "", place = ""] = deed.split(" ");
+        const body = /^P/.test(method) ? { headers: json, body: "{}" } : {};
+        const path = places[place] ?? place;
+        const answer = await answerOf(app.request(path, { method, token, ...body }));
         if (may.includes(deed)) {
           assert.ok(answer.status < 300, `${deed}: ${answer.body}`);
           continue;
         }
-        assert.ok(assertProblem(answer, "insufficient-scope").detail.includes(scope));
-        const challenge = `${missing}, error="insufficient_scope", scope="${scope}"`;
-        assert.equal(answer.headers.get("www-authenticate"), challenge);
+        const { detail } = assertProblem(answer, "insufficient-scope");
+        const challenge = answer.headers.get("www-authenticate") ?? "";
+        const [, named = ""] =
+          /^Bearer realm="restante", error="insufficient_scope", scope="(.+)"$/.exec(challenge) ??
+          [];
+        assert.match(named, scope, deed);
+        assert.ok(detail.includes(named), deed);
       }
+      const isLeft = (await app.request(places.old ?? "")).status === 200;
+      assert.equal(isLeft, !may.includes("DELETE old"));
     });
   }
 

@@ -52,17 +52,19 @@ describe("caching", () => {
     }
   });
 
-  it("(188, 197) nobody keeps anything about tokens, nor is it ever public", () => {
-    for (const method of ["GET", "POST", "DELETE"]) {
-      for (const { asked, headers } of at(`${method} /-/tokens`)) {
+  it("(188, 197) nobody keeps anything about tokens or rules, nor is it ever public", () => {
+    for (const place of ["GET /-/tokens", "POST /-/tokens", "GET /-/collections"]) {
+      for (const { asked, headers } of at(place)) {
         assert.equal(headers.get("cache-control"), "no-store", asked);
       }
     }
   });
 
-  it("(196) the answer to a POST is not fresh", () => {
-    for (const { asked, headers } of at("POST ")) {
-      assert.equal(headers.get("cache-control"), "no-store", asked);
+  it("(196) the answer to a change is not fresh", () => {
+    for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+      for (const { asked, headers } of at(`${method} `)) {
+        assert.equal(headers.get("cache-control"), "no-store", asked);
+      }
     }
   });
 

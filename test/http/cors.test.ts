@@ -105,7 +105,10 @@ describe("by default, for pages of any origin", () => {
     const seen = [...sent].sort().join(" ");
     assert.equal(
       seen,
-      "accept-post allow content-location etag link location www-authenticate x-request-id x-total-count",
+      [
+        "accept accept-patch accept-post allow content-location etag idempotency-replayed link location",
+        "preference-applied www-authenticate x-request-id x-total-count",
+      ].join(" "),
     );
   });
 });

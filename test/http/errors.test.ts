@@ -25,6 +25,11 @@ const log = captureLog();
 before(async () => {
   app = await startApp();
   await app.post("people", { name: "Ada" });
+  await app.request("/-/collections/strict", {
+    method: "PUT",
+    headers: json,
+    body: '{"preconditions":"required","idempotencyKey":"required"}',
+  });
   data = await mkdtemp(join(tmpdir(), "restante-broken-"));
   broken = await startApp(
     { data, baseUrl: "https://api.example.org/v1", trustProxy: ["127.0.0.1"] },
@@ -86,8 +91,17 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
   timeout: undefined,
   // Tests of the store fill a disk.
   "storage-full": undefined,
-  // Nothing can be changed yet.
-  conflict: undefined,
+  conflict: () => request("/people/ada", { method: "PUT", headers: json, body: '{"id":"bob"}' }),
+  "precondition-failed": () =>
+    request("/people/ada", { method: "PUT", headers: { ...json, "if-match": "*" }, body: "{}" }),
+  "precondition-required": () =>
+    request("/strict/ada", { method: "PUT", headers: json, body: "{}" }),
+  "key-required": () => request("/strict", { method: "POST", headers: json, body: "{}" }),
+  "key-reused": async () => {
+    const headers = { ...json, "idempotency-key": '"one"' };
+    await request("/people", { method: "POST", headers, body: "{}" });
+    return request("/people", { method: "POST", headers, body: '{"another":1}' });
+  },
 };
 
 async function closedStore(): Promise<Answer> {
@@ -146,7 +160,7 @@ describe("a problem", () => {
     for (const { status, headers, body } of await walk(app)) {
       if (status >= 400 && headers.get("content-type") && body) types.add(JSON.parse(body).type);
     }
-    assert.ok(types.size >= 10);
+    assert.ok(types.size >= 16);
     for (const type of types) {
       const page = await answerOf(app.request(type, { token: null }));
       assert.equal(page.status, 200, type);

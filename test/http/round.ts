@@ -9,6 +9,7 @@ export interface Stop extends Answer {
 }
 
 const json = { "content-type": "application/json" };
+const jsonPatch = { "content-type": "application/json-patch+json" };
 
 /** Asks for everything, each time with the same extra header fields. */
 export async function walk(
@@ -25,6 +26,13 @@ export async function walk(
   const token = ((await made.json()) as { id: string }).id;
   const { headers } = await app.request(`/people/${id}`);
   const known = { "if-none-match": headers.get("etag") ?? "" };
+  // Each walk has its own, because what was changed or kept by one would change the next.
+  const own = crypto.randomUUID();
+  const key = { ...json, "idempotency-key": `"${own}"` };
+  const minimal = { ...json, prefer: "return=minimal" };
+  const patch = '[{"op":"test","path":"/name","value":"nobody"}]';
+  const rules = '{"preconditions":"required","idempotencyKey":"required"}';
+  const operations = `[{"method":"POST","path":"/people","body":{}},{"method":"PUT","path":"/people/b-${own}","body":{}},{"method":"DELETE","path":"/people/b-${own}"}]`;
 
   const questions: [string, (RequestInit & { token?: string | null })?][] = [
     ["GET /"],
@@ -36,6 +44,33 @@ export async function walk(
     [`HEAD /people/${id}`],
     [`GET /people/${id}`, { headers: known }],
     ["POST /people", { headers: json, body: "{}" }],
+    ["POST /people", { headers: minimal, body: "{}" }],
+    ["POST /people", { headers: key, body: "{}" }],
+    ["POST /people", { headers: key, body: "{}" }],
+    ["POST /people", { headers: key, body: '{"another":1}' }],
+    [`PUT /people/${own}`, { headers: json, body: "{}" }],
+    [`PUT /people/${own}`, { headers: json, body: '{"name":"Ada"}' }],
+    [`PUT /people/${own}`, { headers: minimal, body: '{"name":"Ada"}' }],
+    [`PUT /people/${own}`, { headers: { ...json, "if-none-match": "*" }, body: "{}" }],
+    [`PUT /people/${own}`, { headers: json, body: '{"id":"another"}' }],
+    [`PUT /people/${own}`, { headers: { "content-type": "text/csv" }, body: "a" }],
+    [`PATCH /people/${own}`, { headers: json, body: '{"age":36}' }],
+    [`PATCH /people/${own}`, { headers: minimal, body: '{"age":37}' }],
+    [`PATCH /people/${own}`, { headers: jsonPatch, body: patch }],
+    [`PATCH /people/${own}`, { headers: { "content-type": "text/csv" }, body: "a" }],
+    ["GET /people?since=0&limit=1"],
+    [`DELETE /people/${own}`],
+    [`DELETE /people/${own}`],
+    ["GET /people?since=0&limit=1000"],
+    ["GET /people?since=999999999"],
+    ["POST /-/batch", { headers: json, body: `{"operations":${operations}}` }],
+    ["POST /-/batch", { headers: json, body: '{"operations":[]}' }],
+    [`PUT /-/collections/${own}`, { headers: json, body: rules }],
+    [`PUT /-/collections/${own}`, { headers: json, body: rules }],
+    [`GET /-/collections/${own}`],
+    ["GET /-/collections"],
+    [`POST /${own}`, { headers: json, body: "{}" }],
+    [`PUT /${own}/ada`, { headers: json, body: "{}" }],
     ["GET /-/tokens"],
     ["POST /-/tokens", { headers: json, body: '{"name":"n","scopes":["*:read"]}' }],
     [`GET /-/tokens/${token}`],
@@ -48,7 +83,7 @@ export async function walk(
     ["GET /-/problems/not-found", { token: null }],
     ["GET /.well-known/api-catalog", { token: null }],
     ["OPTIONS /people", { token: null }],
-    ["OPTIONS /people/x", { token: null, headers: { "access-control-request-method": "GET" } }],
+    ["OPTIONS /people/x", { token: null, headers: { "access-control-request-method": "PUT" } }],
     ["GET /people/", { token: null }],
     ["GET /people/%ff"],
     ["GET /people?limit=0"],

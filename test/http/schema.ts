@@ -73,6 +73,18 @@ const checks: Readonly<Record<string, Check>> = {
       validate(item, shape as JsonObject, root, `${where}/${index}`);
     });
   },
+  oneOf: (value, shapes, _, where, root) => {
+    const refusals = (shapes as readonly JsonObject[]).flatMap((shape) => {
+      try {
+        validate(value, shape, root, where);
+        return [];
+      } catch (refusal) {
+        return [(refusal as Error).message];
+      }
+    });
+    const fits = (shapes as readonly Json[]).length - refusals.length;
+    assert.equal(fits, 1, `${where} fits ${fits} of the shapes: ${refusals.join("; ")}`);
+  },
   not: (value, shape, _, where, root) =>
     assert.throws(() => validate(value, shape as JsonObject, root, where), `${where} must not fit`),
   enum: (value, values, _, where) =>
@@ -90,7 +102,7 @@ const checks: Readonly<Record<string, Check>> = {
   maxItems: (value, bound, _, where) => atMost(sizeOf(value), bound, where),
 };
 
-const notes = new Set(["description", "examples", "default"]);
+const notes = new Set(["description", "examples", "default", "discriminator"]);
 
 /** Throws when the value does not fit. */
 export function validate(value: Json, schema: JsonObject, root: object, where = ""): void {

@@ -1,0 +1,228 @@
+// Many changes as one: all of them happen, or none.
+
+import type { Collection } from "../model/collection.ts";
+import type { Draft } from "../model/draft.ts";
+import { newId } from "../model/id.ts";
+import type { PatchKind } from "../model/patch.ts";
+import { Problem } from "../model/problem.ts";
+import type { Resource } from "../model/resource.ts";
+import { isAdmin, type Token } from "../model/token.ts";
+import type { Once, Outcome, Put, Remove, Store } from "../store/store.ts";
+import { mayDo } from "./access.ts";
+import {
+  type Condition,
+  keyReused,
+  noCollection,
+  noResource,
+  preconditionFailed,
+  refuseKeyless,
+  refusePutDraft,
+  refuseUnconditional,
+} from "./refusals.ts";
+import { lacksCollection, patched, untilSettled } from "./resources.ts";
+
+interface Place {
+  readonly collection: string;
+  readonly id: string;
+  readonly condition?: Condition | undefined;
+}
+
+export type Operation =
+  | { readonly kind: "create"; readonly collection: string; readonly draft: Draft }
+  | (Place & { readonly kind: "put"; readonly draft: Draft })
+  | (Place & { readonly kind: "patch"; readonly patchKind: PatchKind; readonly patch: string })
+  | (Place & { readonly kind: "remove" });
+
+export interface BatchDone {
+  readonly outcomes: readonly Outcome[];
+  readonly isReplay: boolean;
+}
+
+/** The operation that could not be done, and why; so none was. */
+export interface BatchRefused {
+  readonly index: number;
+  readonly problem: Problem;
+}
+
+export class Batches {
+  readonly #store: Store;
+  readonly #clock: () => number;
+  readonly #maxBytes: number;
+
+  constructor(store: Store, clock: () => number, maxBytes: number) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#maxBytes = maxBytes;
+  }
+
+  async run(
+    caller: Token,
+    operations: readonly Operation[],
+    once?: Once,
+  ): Promise<BatchDone | BatchRefused | Problem> {
+    return untilSettled(async () => {
+      const plan = await this.#plan(caller, once).make(operations);
+      // A retry must get the first answer also where its own preconditions no longer hold.
+      const changes = "index" in plan ? [impossible] : plan;
+      const isHopeless = "index" in plan && once === undefined;
+      const outcome = isHopeless ? undefined : await this.#commit(caller, changes, once);
+      if (outcome?.kind === "all") return outcome;
+      if (outcome?.kind === "reused") return keyReused;
+      return "index" in plan ? plan : undefined;
+    });
+  }
+
+  #plan(caller: Token, once: Once | undefined): Plan {
+    const at = this.#clock();
+    return new Plan(this.#store, { caller, key: once?.key, at, maxBytes: this.#maxBytes });
+  }
+
+  async #commit(
+    caller: Token,
+    changes: readonly (Put | Remove)[],
+    once: Once | undefined,
+  ): Promise<Outcome | undefined> {
+    const unit = { kind: "all", changes, ...(once && { once }) } as const;
+    const [outcome] = await this.#store.commit([unit]);
+    if (isAdmin(caller) && lacksCollection(outcome, changes)) await this.#foundAll(changes);
+    return outcome;
+  }
+
+  async #foundAll(changes: readonly (Put | Remove)[]): Promise<void> {
+    const puts = changes.filter((change) => change.kind === "put");
+    const names = new Set(puts.map((change) => change.collection));
+    const at = this.#clock();
+    await this.#store.commit([...names].map((collection) => ({ kind: "found", collection, at })));
+  }
+}
+
+/** A change that cannot happen: asks for a kept answer without doing anything. */
+const impossible: Remove = { kind: "remove", collection: "-", id: "-", at: 0, expect: 0 };
+
+/** What is the same for all operations of a batch. */
+interface Terms {
+  readonly caller: Token;
+  readonly key: string | undefined;
+  readonly at: number;
+  readonly maxBytes: number;
+}
+
+/** Turns operations into changes, each judged on the state that those before it will have left. */
+class Plan {
+  readonly #store: Store;
+  readonly #terms: Terms;
+  readonly #targets = new Map<string, Collection | undefined>();
+  readonly #found = new Map<string, Resource | undefined>();
+  /** What earlier operations of the batch leave at an address. */
+  readonly #left = new Map<string, Resource | undefined>();
+
+  constructor(store: Store, terms: Terms) {
+    this.#store = store;
+    this.#terms = terms;
+  }
+
+  async make(operations: readonly Operation[]): Promise<readonly (Put | Remove)[] | BatchRefused> {
+    await this.#read(operations);
+    const changes: (Put | Remove)[] = [];
+    for (const [index, operation] of operations.entries()) {
+      const change = this.#change(operation);
+      if (change instanceof Problem) return { index, problem: change };
+      changes.push(change);
+    }
+    return changes;
+  }
+
+  /** All that is needed, asked for at once: a remote engine answers it in one round. */
+  async #read(operations: readonly Operation[]): Promise<void> {
+    const reads = operations.flatMap((operation) => {
+      const { kind, collection } = operation;
+      const target = this.#readTarget(collection);
+      return kind === "create" ? [target] : [target, this.#readState(collection, operation.id)];
+    });
+    await Promise.all(reads);
+  }
+
+  async #readTarget(name: string): Promise<void> {
+    this.#targets.set(name, await this.#store.collection(name));
+  }
+
+  async #readState(collection: string, id: string): Promise<void> {
+    this.#found.set(`${collection}/${id}`, await this.#store.find(collection, id));
+  }
+
+  #change(operation: Operation): Put | Remove | Problem {
+    const { caller, key } = this.#terms;
+    const { kind, collection } = operation;
+    const forbidden = mayTry(caller, operation);
+    if (forbidden !== undefined) return forbidden;
+    const target = this.#targets.get(collection);
+    if (target === undefined && !isAdmin(caller)) return noCollection(collection);
+    if (kind !== "create") return this.#changeAt(operation, target);
+    const refused = refuseKeyless(target, key);
+    return refused ?? this.#put(collection, newId(), operation.draft.fields, undefined, "nothing");
+  }
+
+  #changeAt(
+    operation: Exclude<Operation, { kind: "create" }>,
+    target: Collection | undefined,
+  ): Put | Remove | Problem {
+    const { caller, at } = this.#terms;
+    const { kind, collection, id, condition } = operation;
+    const address = `${collection}/${id}`;
+    const isTouched = this.#left.has(address);
+    const current = (isTouched ? this.#left : this.#found).get(address);
+    const refused =
+      (kind === "put" ? mayDo(caller, collection, current ? "update" : "create") : undefined) ??
+      (kind !== "put" && current === undefined ? noResource : undefined) ??
+      refuseUnconditional(target, condition) ??
+      (condition?.(current) === false ? preconditionFailed : undefined);
+    if (refused !== undefined) return refused;
+    const expect = isTouched ? "anything" : current?.revision;
+    if (kind === "remove") {
+      this.#left.set(address, undefined);
+      return { kind, collection, id, at, expect: expect ?? "anything" };
+    }
+    const draft = this.#draft(operation, current);
+    if (draft instanceof Problem) return draft;
+    return this.#put(collection, id, draft.fields, current, expect ?? "nothing");
+  }
+
+  #draft(
+    operation: Extract<Operation, { kind: "put" | "patch" }>,
+    current: Resource | undefined,
+  ): Draft | Problem {
+    if (operation.kind === "put") {
+      return refusePutDraft(operation.id, operation.draft) ?? operation.draft;
+    }
+    if (current === undefined) return noResource;
+    return patched(current, operation.patchKind, operation.patch, this.#terms.maxBytes);
+  }
+
+  #put(
+    collection: string,
+    id: string,
+    fields: string,
+    current: Resource | undefined,
+    expect: Put["expect"],
+  ): Put {
+    const { at } = this.#terms;
+    // No revision yet, so no client can name this state: it is judged by what it holds alone.
+    const left = { id, fields, revision: 0, createdAt: current?.createdAt ?? at, updatedAt: at };
+    this.#left.set(`${collection}/${id}`, left);
+    return { kind: "put", collection, id, fields, at, expect };
+  }
+}
+
+/** Judged before anything is looked up, so that nobody learns what there is where they may not go. */
+function mayTry(caller: Token, { kind, collection }: Operation): Problem | undefined {
+  switch (kind) {
+    case "create":
+      return mayDo(caller, collection, "create");
+    case "put":
+      return mayDo(caller, collection, "create") && mayDo(caller, collection, "update");
+    case "patch":
+      return mayDo(caller, collection, "update");
+    case "remove":
+      return mayDo(caller, collection, "delete");
+  }
+}

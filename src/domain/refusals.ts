@@ -1,0 +1,78 @@
+// Why a change to a resource is refused, whoever asks for it and by whichever way.
+
+import type { Collection } from "../model/collection.ts";
+import { definitionOf } from "../model/definition.ts";
+import type { Draft } from "../model/draft.ts";
+import { isCollectionName, isResourceId } from "../model/id.ts";
+import { Problem } from "../model/problem.ts";
+import type { Resource } from "../model/resource.ts";
+
+/** What a client says of the state it wants to change; judged against the state as it is. */
+export type Condition = (current: Resource | undefined) => boolean;
+
+/** A collection may demand that a change names the state it means. */
+export function refuseUnconditional(
+  collection: Collection | undefined,
+  condition: Condition | undefined,
+): Problem | undefined {
+  if (collection === undefined || condition !== undefined) return undefined;
+  return definitionOf(collection).preconditions === "required" ? preconditionRequired : undefined;
+}
+
+/** A collection may demand that a POST can be retried. */
+export function refuseKeyless(
+  collection: Collection | undefined,
+  key: string | undefined,
+): Problem | undefined {
+  if (collection === undefined || key !== undefined) return undefined;
+  return definitionOf(collection).idempotencyKey === "required" ? keyRequired : undefined;
+}
+
+/** What is wrong with putting this there, whatever is there now. */
+export function refusePutDraft(id: string, draft: Draft): Problem | undefined {
+  if (!isResourceId(id)) return badId;
+  return draft.id !== undefined && draft.id !== id ? anotherId : undefined;
+}
+
+export const noCollection = (name: string): Problem =>
+  new Problem(
+    "not-found",
+    isCollectionName(name)
+      ? `There is no collection "${name}". A POST by an admin token brings one into being.`
+      : "A collection's name is 1 to 63 of a-z, 0-9, _ and -, and starts with a letter or digit.",
+  );
+
+export const noResource = new Problem("not-found", "There is no resource at this address.");
+
+export const preconditionFailed = new Problem(
+  "precondition-failed",
+  "The resource is not in the state that the precondition names. Nothing was changed.",
+);
+
+const preconditionRequired = new Problem(
+  "precondition-required",
+  "Send If-Match with the ETag that you have read, or If-None-Match: * to create.",
+);
+
+const keyRequired = new Problem(
+  "key-required",
+  "Send an Idempotency-Key, so that the request can be retried without harm.",
+);
+
+export const keyReused = new Problem(
+  "key-reused",
+  "This Idempotency-Key came before with another request. Nothing was done.",
+);
+
+const badId = new Problem("invalid-parameter", "Nothing can be put at this address.", {
+  errors: [
+    {
+      parameter: "id",
+      detail: "an id is 1 to 128 of A-Z a-z 0-9 . _ ~ -, and starts with a letter or digit",
+    },
+  ],
+});
+
+export const anotherId = new Problem("conflict", "The id in the body is not the one in the URL.", {
+  errors: [{ pointer: "/id", detail: "leave it out, or make it the last part of the URL" }],
+});

@@ -1,0 +1,64 @@
+// POST /-/batch: a list of operations, done all or not at all.
+
+import type { BatchRefused } from "../domain/batches.ts";
+import { Problem } from "../model/problem.ts";
+import { represent } from "../model/resource.ts";
+import type { Outcome } from "../store/store.ts";
+import { readBody, refuseBody } from "./body.ts";
+import { entityTag } from "./conditions.ts";
+import type { Exchange } from "./exchange.ts";
+import { takenByPost } from "./media.ts";
+import { onceOf, readKey, replayedField } from "./once.ts";
+import { readOperations } from "./operations.ts";
+import { refuseParameters } from "./query.ts";
+
+export const maxOperations = 100;
+
+export async function runBatch(exchange: Exchange): Promise<Response | Problem> {
+  const { request, house, token } = exchange;
+  const key = readKey(request.headers);
+  if (key instanceof Problem) return key;
+  const refused = refuseParameters(exchange) ?? refuseBody(exchange, takenByPost);
+  if (refused !== undefined) return refused;
+  const bytes = await readBody(exchange);
+  if (bytes instanceof Problem) return bytes;
+  const operations = readOperations(bytes, maxOperations);
+  if (operations instanceof Problem) return operations;
+
+  const once = key === undefined ? undefined : onceOf(exchange, key, bytes);
+  const done = await house.batches.run(token, operations, once);
+  if (done instanceof Problem) return done;
+  if ("index" in done) return refusedAt(done);
+
+  const headers = new Headers(house.jsonHeaders);
+  headers.set("cache-control", "no-store");
+  if (done.isReplay) headers.set(replayedField, "true");
+  const results = done.outcomes.map((outcome, index) =>
+    resultOf(exchange, outcome, operations[index]?.collection ?? ""),
+  );
+  return new Response(`{"results":[${results.join(",")}]}`, { headers });
+}
+
+/** The problem of the operation, with its place in the list. */
+function refusedAt({ index, problem }: BatchRefused): Problem {
+  const { kind, detail, scope } = problem;
+  const inner = (problem.errors ?? []).map((fault) =>
+    "pointer" in fault
+      ? { pointer: `/operations/${index}/body${fault.pointer}`, detail: fault.detail }
+      : { pointer: `/operations/${index}/path`, detail: fault.detail },
+  );
+  const errors = inner.length > 0 ? inner : [{ pointer: `/operations/${index}`, detail }];
+  return new Problem(kind, `Nothing was done: ${detail}`, { errors, ...(scope && { scope }) });
+}
+
+function resultOf(exchange: Exchange, outcome: Outcome, collection: string): string {
+  if (outcome.kind === "removed") return '{"status":204}';
+  if (outcome.kind !== "created" && outcome.kind !== "replaced") {
+    throw new Error(`a batch that was done cannot hold ${outcome.kind}`);
+  }
+  const { resource } = outcome;
+  const status = outcome.kind === "created" ? 201 : 200;
+  const location = `${exchange.house.base}/${collection}/${resource.id}`;
+  const etag = JSON.stringify(entityTag(resource.revision, resource.updatedAt));
+  return `{"status":${status},"location":"${location}","etag":${etag},"body":${represent(resource)}}`;
+}

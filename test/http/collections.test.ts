@@ -1,0 +1,254 @@
+// Collections and their rules: what a definition may say, who may say it, and that it is kept to.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startApp, type TestApp } from "./app.ts";
+import { Client, pointersOf } from "./client.ts";
+import { type Answer, assertProblem } from "./expect.ts";
+
+let app: TestApp;
+let client: Client;
+before(async () => {
+  app = await startApp();
+  client = new Client(app);
+});
+after(() => app.stop());
+
+interface View {
+  readonly name: string;
+  readonly total: number;
+  readonly revision: number;
+  readonly definition: Readonly<Record<string, string>>;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+const define = (name: string, definition: unknown) =>
+  client.put(`/-/collections/${name}`, definition);
+
+const open = { preconditions: "optional", idempotencyKey: "optional" };
+
+describe("a definition", () => {
+  it("brings a collection into being with 201, and changes one with 200", async () => {
+    const made = await define("books", { preconditions: "required" });
+    assert.equal(made.status, 201, made.body);
+    assert.equal(made.headers.get("cache-control"), "no-store");
+    const view: View = JSON.parse(made.body);
+    assert.equal(view.name, "books");
+    assert.equal(view.total, 0);
+    assert.deepEqual(view.definition, { ...open, preconditions: "required" });
+    assert.equal((await client.get("/books")).status, 200);
+    assert.equal((await define("books", {})).status, 200);
+    assert.deepEqual((await client.json<View>("/-/collections/books")).definition, open);
+  });
+
+  it("of a collection that came by a POST is open", async () => {
+    await app.post("wild", { a: 1 });
+    const view = await client.json<View>("/-/collections/wild");
+    assert.deepEqual(view.definition, open);
+    assert.equal(view.total, 1);
+    assert.equal(Date.parse(view.createdAt) > 0, true);
+  });
+
+  it("leaves the resources as they are, and counts as a change of the collection", async () => {
+    await client.put("/kept/a", { n: 1 });
+    const before = await client.get("/kept/a");
+    const revision = (await client.json<View>("/-/collections/kept")).revision;
+    const tag = await client.tag("/kept");
+    await define("kept", { idempotencyKey: "required" });
+    const after = await client.get("/kept/a");
+    assert.equal(after.body, before.body);
+    assert.equal(after.headers.get("etag"), before.headers.get("etag"));
+    assert.ok((await client.json<View>("/-/collections/kept")).revision > revision);
+    assert.notEqual(await client.tag("/kept"), tag);
+  });
+
+  it("is in the list, by name", async () => {
+    await define("zebra", {});
+    await define("aardvark", {});
+    const { data } = await client.json<{ data: View[] }>("/-/collections");
+    const names = data.map(({ name }) => name);
+    assert.deepEqual(names, [...names].sort());
+    assert.ok(names.includes("zebra") && names.includes("aardvark"));
+    const zebra = data.find(({ name }) => name === "zebra");
+    assert.deepEqual(zebra, await client.json<View>("/-/collections/zebra"));
+  });
+
+  const wrong: readonly [text: string, pointers: readonly string[]][] = [
+    ['{"preconditions":"always","color":"red"}', ["/preconditions", "/color"]],
+    ['{"idempotencyKey":true}', ["/idempotencyKey"]],
+    ['{"schema":{}}', ["/schema"]],
+    ["[]", [""]],
+    ["", [""]],
+    ["{", [""]],
+    ['{"preconditions":"required","preconditions":"optional"}', ["/preconditions"]],
+  ];
+  for (const [text, pointers] of wrong) {
+    it(`that is ${text || "empty"} is 400 with every fault, and changes nothing`, async () => {
+      await define("firm", { preconditions: "required" });
+      const before = await client.get("/-/collections/firm");
+      for (const name of ["firm", "not-made"]) {
+        const problem = assertProblem(await define(name, text), "invalid-body");
+        assert.deepEqual(pointersOf(problem), pointers);
+      }
+      assert.equal((await client.get("/-/collections/firm")).body, before.body);
+      assertProblem(await client.get("/-/collections/not-made"), "not-found");
+    });
+  }
+
+  it("is 404 where there is none, and where there can be none", async () => {
+    assertProblem(await client.get("/-/collections/nowhere"), "not-found");
+    for (const name of ["Upper", "-x", "a".repeat(64), "%C3%A4"]) {
+      assertProblem(await define(name, {}), "not-found");
+      assertProblem(await client.get(`/-/collections/${name}`), "not-found");
+    }
+  });
+
+  it("is 415 for another type, 406 for another Accept, 400 for a parameter, 405 for the rest", async () => {
+    const path = "/-/collections/books";
+    const type = { "content-type": "text/yaml" };
+    assertProblem(await client.put(path, "a: 1", type), "unsupported-media-type");
+    for (const place of [path, "/-/collections"]) {
+      assertProblem(await client.get(place, { accept: "text/html" }), "not-acceptable");
+      assertProblem(await client.get(`${place}?a=1`), "invalid-parameter");
+    }
+    assertProblem(await client.put(`${path}?a=1`, {}), "invalid-parameter");
+    assertProblem(await client.remove(path), "method-not-allowed");
+    assertProblem(await client.post("/-/collections", {}), "method-not-allowed");
+  });
+
+  it("is for administrators alone", async () => {
+    const other = new Client(app, await app.token("*:*"));
+    for (const answer of [
+      await other.get("/-/collections"),
+      await other.get("/-/collections/books"),
+      await other.get("/-/collections/nowhere"),
+      await other.put("/-/collections/books", { preconditions: "required" }),
+      await other.put("/-/collections/by-other", {}),
+    ]) {
+      assertProblem(answer, "insufficient-scope");
+      assert.match(answer.headers.get("www-authenticate") ?? "", /scope="admin"/);
+    }
+    assertProblem(await client.get("/-/collections/by-other"), "not-found");
+    const nobody = await app.request("/-/collections", { token: null });
+    assert.equal(nobody.status, 401);
+  });
+
+  it("lets others write where an admin has defined", async () => {
+    const other = new Client(app, await app.token("opened:create"));
+    assertProblem(await other.post("/opened", {}), "not-found");
+    await define("opened", {});
+    assert.equal((await other.post("/opened", {})).status, 201);
+  });
+});
+
+describe("a collection that requires preconditions", () => {
+  const changes: Readonly<Record<string, (headers?: Record<string, string>) => Promise<Answer>>> = {
+    "a PUT that replaces": (headers) => client.put("/strict/a", { n: 2 }, headers),
+    "a PUT that creates": (headers) => client.put("/strict/new", { n: 2 }, headers),
+    "a PATCH": (headers) => client.patch("/strict/a", { n: 2 }, headers),
+    "a DELETE": (headers) => client.remove("/strict/a", headers),
+  };
+  before(async () => {
+    await client.put("/strict/a", { n: 1 });
+    await define("strict", { preconditions: "required" });
+  });
+
+  for (const [title, change] of Object.entries(changes)) {
+    it(`(174) refuses ${title} without one: 428 that says how, and nothing changed`, async () => {
+      const { detail } = await client.refuses("strict", "precondition-required", () => change());
+      assert.match(detail, /If-Match/);
+      assert.match(detail, /If-None-Match: \*/);
+      // What counts for nothing is no condition.
+      for (const headers of [
+        { "if-unmodified-since": "yesterday" },
+        { "if-modified-since": new Date().toUTCString() },
+        { "if-range": '"x"' },
+      ] as Record<string, string>[])
+        await client.refuses("strict", "precondition-required", () => change(headers));
+    });
+  }
+
+  it("(174) takes them with one", async () => {
+    const tag = await client.tag("/strict/a");
+    assert.equal((await client.patch("/strict/a", { n: 3 }, { "if-match": tag })).status, 200);
+    await client.refuses("strict", "precondition-failed", () =>
+      client.patch("/strict/a", { n: 4 }, { "if-match": tag }),
+    );
+    const created = await client.put("/strict/b", {}, { "if-none-match": "*" });
+    assert.equal(created.status, 201);
+    assert.equal((await client.remove("/strict/b", { "if-match": "*" })).status, 204);
+    const since = { "if-unmodified-since": new Date(Date.now() + 60_000).toUTCString() };
+    assert.equal((await client.put("/strict/a", {}, since)).status, 200);
+  });
+
+  it("(174) takes a POST as it comes, for there is no state to name", async () => {
+    assert.equal((await client.post("/strict", {})).status, 201);
+  });
+
+  it("(174) says 404 and 415 before 428", async () => {
+    await client.refuses("strict", "not-found", () => client.patch("/strict/nobody", {}));
+    await client.refuses("strict", "not-found", () => client.remove("/strict/nobody"));
+    const type = { "content-type": "text/plain" };
+    await client.refuses("strict", "unsupported-media-type", () =>
+      client.put("/strict/a", "x", type),
+    );
+  });
+
+  it("(174) requires them in a batch too", async () => {
+    const operations = [
+      { method: "PUT", path: "/strict/c", body: {}, ifNoneMatch: "*" },
+      { method: "PATCH", path: "/strict/a", body: { n: 9 } },
+    ];
+    const problem = await client.refuses("strict", "precondition-required", () =>
+      client.batch(operations),
+    );
+    assert.deepEqual(pointersOf(problem), ["/operations/1"]);
+  });
+
+  it("takes unconditional changes again when the rule is gone", async () => {
+    await define("strict", { preconditions: "optional" });
+    assert.equal((await client.patch("/strict/a", { n: 5 })).status, 200);
+    await define("strict", { preconditions: "required" });
+  });
+});
+
+describe("a collection that requires an Idempotency-Key", () => {
+  before(() => define("orders", { idempotencyKey: "required" }));
+
+  it("(225) refuses a POST without one: 400 with where to read about it", async () => {
+    const problem = await client.refuses("orders", "key-required", () =>
+      client.post("/orders", { n: 1 }),
+    );
+    const page = await app.request(problem.type, { token: null });
+    assert.equal(page.status, 200);
+    assert.match(await page.text(), /Idempotency-Key/);
+  });
+
+  it("(225) takes one with a key, and refuses a bad key as ever", async () => {
+    const key = { "idempotency-key": '"order-1"' };
+    assert.equal((await client.post("/orders", { n: 1 }, key)).status, 201);
+    assert.equal((await client.post("/orders", { n: 1 }, key)).status, 201);
+    assert.equal(await app.total("orders"), 1);
+    await client.refuses("orders", "malformed-request", () =>
+      client.post("/orders", {}, { "idempotency-key": '""' }),
+    );
+  });
+
+  it("(225) requires it of a batch that creates, not of one that changes", async () => {
+    const create = [{ method: "POST", path: "/orders", body: {} }];
+    const problem = await client.refuses("orders", "key-required", () => client.batch(create));
+    assert.deepEqual(pointersOf(problem), ["/operations/0"]);
+    assert.equal((await client.batch(create, { "idempotency-key": "batch-1" })).status, 200);
+    const change = [{ method: "PUT", path: "/orders/x", body: {} }];
+    assert.equal((await client.batch(change)).status, 200);
+  });
+
+  it("says 415 before that, and takes PUT without", async () => {
+    const type = { "content-type": "text/plain" };
+    await client.refuses("orders", "unsupported-media-type", () =>
+      client.post("/orders", "x", type),
+    );
+    assert.equal((await client.put("/orders/y", {})).status, 201);
+  });
+});

@@ -1,0 +1,288 @@
+// Preconditions of changes (RFC 9110 §13): judged and written as one, so nothing is overwritten unseen.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { send } from "../runtime/wire.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { atOnce, Client } from "./client.ts";
+import { type Answer, assertProblem } from "./expect.ts";
+
+let app: TestApp;
+let client: Client;
+before(async () => {
+  app = await startApp();
+  client = new Client(app);
+});
+after(() => app.stop());
+
+type Fields = Readonly<Record<string, string>>;
+
+/** Every way to change what is there; each must judge a condition in the same way. */
+const changes: Readonly<Record<string, (path: string, condition: Fields) => Promise<Answer>>> = {
+  PUT: (path, condition) => client.put(path, { changed: true }, condition),
+  PATCH: (path, condition) => client.patch(path, { changed: true }, condition),
+  "JSON PATCH": (path, condition) =>
+    client.jsonPatch(path, [{ op: "add", path: "/changed", value: true }], condition),
+  DELETE: (path, condition) => client.remove(path, condition),
+};
+
+const shifted = (date: string, seconds: number): string =>
+  new Date(Date.parse(date) + seconds * 1000).toUTCString();
+
+for (const [method, change] of Object.entries(changes)) {
+  describe(`a condition of ${method}`, () => {
+    const path = `/people/${method.toLowerCase().replace(" ", "-")}`;
+
+    async function prepare(): Promise<{ etag: string; date: string }> {
+      await client.put(path, { changed: false });
+      const { headers } = await client.get(path);
+      return { etag: headers.get("etag") ?? "", date: headers.get("last-modified") ?? "" };
+    }
+
+    const holds = async (condition: Fields) => {
+      const { status, body } = await change(path, condition);
+      assert.ok(status === 200 || status === 204, `${status} ${body}`);
+    };
+    const fails = (condition: Fields) =>
+      client.refuses("people", "precondition-failed", () => change(path, condition));
+
+    it("(167, 168) If-Match: the tag, one of several, or any", async () => {
+      for (const field of [
+        (etag: string) => etag,
+        (etag: string) => `"x", ${etag}`,
+        (etag: string) => `W/"y" , ${etag},"a,b"`,
+        (etag: string) => `,${etag}`,
+        () => "*",
+      ]) {
+        const { etag } = await prepare();
+        await holds({ "if-match": field(etag) });
+      }
+    });
+
+    it("(167) If-Match: a stale, weak or broken tag matches nothing", async () => {
+      const { etag: stale } = await prepare();
+      const { etag } = await prepare();
+      assert.notEqual(etag, stale);
+      for (const field of [
+        stale,
+        `W/${etag}`,
+        `w/${etag}`,
+        `x${etag}`,
+        etag.slice(1, -1),
+        etag.slice(0, -1),
+        `${etag.slice(0, -1)},x"`,
+        '"*"',
+        '""',
+        "",
+        `"x", W/${etag}`,
+      ])
+        await fails({ "if-match": field });
+    });
+
+    it("(169) If-None-Match: fails for what is there, weakly compared", async () => {
+      const { etag } = await prepare();
+      for (const field of ["*", etag, `W/${etag}`, `"x", ${etag}`])
+        await fails({ "if-none-match": field });
+    });
+
+    it("(169) If-None-Match: holds for another tag", async () => {
+      const { etag: stale } = await prepare();
+      for (const field of [stale, '"x"', '"*"']) {
+        await prepare();
+        await holds({ "if-none-match": field });
+      }
+    });
+
+    it("(170) If-Unmodified-Since: fails for a date before the last change", async () => {
+      const { date } = await prepare();
+      await fails({ "if-unmodified-since": shifted(date, -1) });
+      await fails({ "if-unmodified-since": "Sunday, 06-Nov-94 08:49:37 GMT" });
+      await fails({ "if-unmodified-since": "Sun Nov  6 08:49:37 1994" });
+    });
+
+    it("(170) If-Unmodified-Since: holds from the last change on, and when it is no date", async () => {
+      const now = await prepare();
+      await holds({ "if-unmodified-since": now.date });
+      const later = await prepare();
+      await holds({ "if-unmodified-since": shifted(later.date, 60) });
+      for (const date of ["yesterday", "0", "Sun, 31 Feb 1994 08:49:37 GMT"]) {
+        await prepare();
+        await holds({ "if-unmodified-since": date });
+      }
+    });
+
+    it("(170, 171) If-Match makes If-Unmodified-Since moot", async () => {
+      const { etag, date } = await prepare();
+      await fails({ "if-match": '"x"', "if-unmodified-since": shifted(date, 60) });
+      await holds({ "if-match": etag, "if-unmodified-since": shifted(date, -60) });
+    });
+
+    it("(171) all that count must hold", async () => {
+      const { etag, date } = await prepare();
+      await fails({ "if-match": etag, "if-none-match": etag });
+      await fails({ "if-match": "*", "if-none-match": "*" });
+      await fails({ "if-match": '"x"', "if-none-match": '"y"' });
+      await fails({ "if-unmodified-since": shifted(date, -60), "if-none-match": '"y"' });
+      await fails({ "if-unmodified-since": shifted(date, 60), "if-none-match": etag });
+      await holds({ "if-match": etag, "if-none-match": '"y"' });
+    });
+
+    it("(166) If-Modified-Since and If-Range do not count", async () => {
+      const { date } = await prepare();
+      await holds({ "if-modified-since": shifted(date, 60), "if-range": '"x"' });
+    });
+
+    it("(172) opens no door: 401, 403, 404, 415 and the like come first", async () => {
+      const { etag } = await prepare();
+      const reader = await app.token("people:read");
+      const verb = method.split(" ").at(-1) ?? "";
+      for (const condition of [{ "if-match": '"x"' }, { "if-match": etag }]) {
+        const ask = (target: string, token: string | null, more: Fields = {}) =>
+          app.request(target, { method: verb, token, headers: { ...condition, ...more } });
+        assert.equal((await ask(path, null)).status, 401);
+        assert.equal((await ask(path, reader)).status, 403);
+        assert.equal((await ask(`${path}?a=1`, app.admin)).status, 400);
+        if (method !== "PUT") assert.equal((await ask("/people/nobody", app.admin)).status, 404);
+        if (method !== "DELETE") {
+          const type = { "content-type": "text/plain" };
+          assert.equal(
+            (
+              await app.request(path, {
+                method: verb,
+                headers: { ...condition, ...type },
+                body: "x",
+              })
+            ).status,
+            415,
+          );
+        }
+      }
+      assert.equal(await client.tag(path), etag);
+    });
+
+    it("(173) the same If-Match by many at once: one is done, the others are 412", async () => {
+      for (let round = 0; round < 5; round++) {
+        const { etag } = await prepare();
+        const answers = await atOnce(8, () => change(path, { "if-match": etag }));
+        const done = answers.filter(({ status }) => status === 200 || status === 204);
+        assert.equal(done.length, 1);
+        for (const answer of answers) {
+          if (done.includes(answer)) continue;
+          // What is deleted meanwhile is not there, with or without a condition.
+          assertProblem(
+            answer,
+            answer.status === 404 && method === "DELETE" ? "not-found" : "precondition-failed",
+          );
+        }
+      }
+    });
+  });
+}
+
+describe("a condition on what is not there", () => {
+  it("(168) If-Match is 412 for PUT, and makes nothing", async () => {
+    for (const field of ["*", '"x"'])
+      await client.refuses("people", "precondition-failed", () =>
+        client.put("/people/absent", {}, { "if-match": field }),
+      );
+  });
+
+  it("(168) is 404 for PATCH and DELETE, whatever it says", async () => {
+    for (const condition of [
+      { "if-match": "*" },
+      { "if-match": '"x"' },
+      { "if-none-match": "*" },
+      { "if-unmodified-since": "Sun, 06 Nov 1994 08:49:37 GMT" },
+    ] as Fields[]) {
+      await client.refuses("people", "not-found", () =>
+        client.patch("/people/absent", {}, condition),
+      );
+      await client.refuses("people", "not-found", () => client.remove("/people/absent", condition));
+    }
+  });
+
+  it("(169) If-None-Match creates with PUT", async () => {
+    for (const [index, field] of ["*", '"x"', '"x", W/"y"'].entries()) {
+      const { status } = await client.put(`/people/new-${index}`, {}, { "if-none-match": field });
+      assert.equal(status, 201);
+    }
+  });
+
+  it("(170) If-Unmodified-Since says nothing of it", async () => {
+    const since = { "if-unmodified-since": "Sun, 06 Nov 1994 08:49:37 GMT" };
+    assert.equal((await client.put("/people/new-since", {}, since)).status, 201);
+  });
+
+  it("(169) If-None-Match: * by many at once: exactly one 201, the others 412", async () => {
+    for (let round = 0; round < 10; round++) {
+      const path = `/people/first-${round}`;
+      const answers = await atOnce(round === 0 ? 2 : 8, (index) =>
+        client.put(path, { index }, { "if-none-match": "*" }),
+      );
+      const made = answers.filter(({ status }) => status === 201);
+      assert.equal(made.length, 1);
+      for (const answer of answers)
+        if (answer !== made[0]) assertProblem(answer, "precondition-failed");
+      assert.equal((await client.get(path)).body, made[0]?.body);
+    }
+  });
+});
+
+describe("conditions elsewhere", () => {
+  it("(172) are ignored by OPTIONS", async () => {
+    await client.keep("/people/options", {});
+    const headers = { "if-match": '"x"', "if-none-match": "*" };
+    const response = await app.request("/people/options", { method: "OPTIONS", headers });
+    assert.equal(response.status, 204);
+  });
+
+  it("(167) on several lines are one list", async () => {
+    const etag = await client.keep("/people/lines", {});
+    const head = (...fields: string[]) =>
+      [
+        "DELETE /people/lines HTTP/1.1",
+        "Host: localhost",
+        `Authorization: Bearer ${app.admin}`,
+        ...fields,
+      ].join("\r\n");
+    const ask = async (...fields: string[]) =>
+      (await send(app.port, `${head(...fields)}\r\n\r\n`)).responses[0]?.status;
+    assert.equal(await ask('If-Match: "x"', 'If-Match: "y"'), 412);
+    assert.equal(await ask('If-Match: "x"', `If-Match: ${etag}`), 204);
+  });
+
+  it("a tag is of one resource: that of another, or of its former life, matches nothing", async () => {
+    const other = await client.keep("/people/one", { a: 1 });
+    await client.keep("/people/two", { a: 1 });
+    const former = await client.keep("/people/former", { a: 1 });
+    await client.remove("/people/former");
+    await client.put("/people/former", { a: 1 });
+    for (const [path, tag] of [
+      ["/people/two", other],
+      ["/people/former", former],
+    ] as const)
+      await client.refuses("people", "precondition-failed", () =>
+        client.put(path, {}, { "if-match": tag }),
+      );
+  });
+});
+
+describe("a counter", () => {
+  /** Reads and writes until the tag read is the one replaced. */
+  async function increment(path: string, write: "put" | "patch"): Promise<void> {
+    for (;;) {
+      const { headers, body } = await client.get(path);
+      const { n }: { n: number } = JSON.parse(body);
+      const condition = { "if-match": headers.get("etag") ?? "" };
+      const { status } = await client[write](path, { n: n + 1 }, condition);
+      if (status === 200) return;
+      assert.equal(status, 412);
+    }
+  }
+
+  it("(I6) of 64 clients at once, by PUT and by PATCH with If-Match, loses none", async () => {
+    await client.keep("/counters/one", { n: 0 });
+    await atOnce(64, (index) => increment("/counters/one", index % 2 === 0 ? "put" : "patch"));
+    assert.equal((await client.json<{ n: number }>("/counters/one")).n, 64);
+  });
+});

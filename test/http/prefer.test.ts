@@ -1,0 +1,190 @@
+// Prefer: return=minimal|representation (RFC 7240), and preferences that nobody knows.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { send } from "../runtime/wire.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { Client } from "./client.ts";
+import type { Answer } from "./expect.ts";
+
+let app: TestApp;
+let client: Client;
+before(async () => {
+  app = await startApp({ baseUrl: "https://api.example/v1" });
+  client = new Client(app);
+});
+after(() => app.stop());
+
+const address = "https://api.example/v1/people/ada";
+
+type Ask = (prefer: string) => Promise<Answer>;
+
+/** Each changes the same resource; what it must be answered in full, and in brief. */
+const changes: Readonly<Record<string, { ask: Ask; full: number; brief: number }>> = {
+  "a PUT that creates": {
+    ask: async (prefer) => {
+      await client.remove("/people/ada");
+      return client.put("/people/ada", { n: 1 }, { prefer });
+    },
+    full: 201,
+    brief: 201,
+  },
+  "a PUT that replaces": {
+    ask: (prefer) => client.put("/people/ada", { n: 2 }, { prefer }),
+    full: 200,
+    brief: 204,
+  },
+  "a PATCH": {
+    ask: (prefer) => client.patch("/people/ada", { n: 3 }, { prefer }),
+    full: 200,
+    brief: 204,
+  },
+  "a JSON PATCH": {
+    ask: (prefer) =>
+      client.jsonPatch("/people/ada", [{ op: "add", path: "/n", value: 4 }], { prefer }),
+    full: 200,
+    brief: 204,
+  },
+};
+
+const isMinimal = (answer: Answer): boolean =>
+  answer.body === "" && answer.headers.get("preference-applied") === "return=minimal";
+
+describe("Prefer: return=minimal", () => {
+  it("(158) on POST: 201, where it is and its tag, and an empty body", async () => {
+    const made = await client.post("/people", { n: 1 }, { prefer: "return=minimal" });
+    assert.equal(made.status, 201);
+    assert.equal(made.body, "");
+    assert.equal(made.headers.get("preference-applied"), "return=minimal");
+    assert.equal(made.headers.get("content-type"), null);
+    assert.equal(made.headers.get("content-location"), null);
+    const location = made.headers.get("location") ?? "";
+    assert.match(location, /^https:\/\/api\.example\/v1\/people\/[0-9a-f-]{36}$/);
+    const read = await client.get(location.replace("https://api.example/v1", ""));
+    assert.equal(read.status, 200);
+    assert.equal(made.headers.get("etag"), read.headers.get("etag"));
+  });
+
+  for (const [title, { ask, brief }] of Object.entries(changes)) {
+    it(`(158) on ${title}: ${brief} and nothing more`, async () => {
+      const answer = await ask("return=minimal");
+      assert.equal(answer.status, brief);
+      assert.equal(answer.body, "");
+      assert.equal(answer.headers.get("preference-applied"), "return=minimal");
+      for (const name of ["content-type", "content-location"])
+        assert.equal(answer.headers.get(name), null, name);
+      assert.equal(answer.headers.get("location"), brief === 201 ? address : null);
+      const read = await client.get("/people/ada");
+      // (145) A PUT tells no tag, a PATCH does (155).
+      const etag = title.includes("PATCH") ? read.headers.get("etag") : null;
+      assert.equal(answer.headers.get("etag"), etag);
+    });
+  }
+
+  it("(158) sends the empty body of a 201 with its length, and a 204 with none", async () => {
+    const ask = async (status: number) => {
+      const head = `PUT /people/wire HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${app.admin}\r\nContent-Type: application/json\r\nPrefer: return=minimal\r\nContent-Length: 2\r\n\r\n{}`;
+      const [answer] = (await send(app.port, head)).responses;
+      assert.equal(answer?.status, status);
+      return answer?.headers ?? {};
+    };
+    const created = await ask(201);
+    assert.equal(created["content-length"], "0");
+    assert.equal(created["content-type"], undefined);
+    const replaced = await ask(204);
+    for (const name of ["content-length", "transfer-encoding", "content-type"])
+      assert.equal(replaced[name], undefined, name);
+  });
+});
+
+describe("Prefer: return=representation", () => {
+  it("(159) on POST is what is sent anyhow, and said to be applied", async () => {
+    const { status, headers, body } = await client.post(
+      "/people",
+      { n: 1 },
+      { prefer: "return=representation" },
+    );
+    assert.equal(status, 201);
+    assert.equal(headers.get("preference-applied"), "return=representation");
+    assert.equal(headers.get("content-location"), headers.get("location"));
+    assert.equal(JSON.parse(body).n, 1);
+  });
+
+  for (const [title, { ask, full }] of Object.entries(changes)) {
+    it(`(159) on ${title}: ${full}, the body and where it is from`, async () => {
+      const answer = await ask("return=representation");
+      assert.equal(answer.status, full);
+      assert.equal(answer.headers.get("preference-applied"), "return=representation");
+      assert.equal(answer.headers.get("content-location"), address);
+      assert.equal((await client.get("/people/ada")).body, answer.body);
+    });
+  }
+});
+
+describe("Prefer", () => {
+  const minimal = [
+    "RETURN=minimal",
+    'return="minimal"',
+    "return = minimal",
+    "return=minimal; foo=bar",
+    "respond-async, return=minimal",
+    "wait=10,return=minimal,handling=lenient",
+    'note="a, b; c", return=minimal',
+    "return=minimal, return=minimal",
+  ];
+  for (const prefer of minimal) {
+    it(`(158) understands ${prefer}`, async () => {
+      await client.put("/people/read", {});
+      assert.ok(isMinimal(await client.patch("/people/read", {}, { prefer })));
+    });
+  }
+
+  const ignored = [
+    "return=minimal, return=representation",
+    "return=representation,return=minimal",
+    "return",
+    "return=",
+    "return=everything",
+    "return=minimally",
+    "no-return=minimal",
+    "respond-async",
+    "foo; return=minimal",
+    'note="return=minimal"',
+    'note="x, return=minimal"',
+    "",
+    ",;=",
+    '"',
+  ];
+  for (const prefer of ignored) {
+    it(`(159) ignores ${prefer || "nothing"}`, async () => {
+      await client.put("/people/read", {});
+      const { status, headers, body } = await client.patch("/people/read", { n: 1 }, { prefer });
+      assert.equal(status, 200);
+      assert.equal(headers.get("preference-applied"), null);
+      assert.equal(JSON.parse(body).n, 1);
+    });
+  }
+
+  it("(160) changes no answer that a cache may keep", async () => {
+    await client.put("/people/cached", { n: 1 });
+    const prefer = { prefer: "return=minimal" };
+    for (const path of ["/people/cached", "/people"]) {
+      const plain = await client.get(path);
+      const preferred = await client.get(path, prefer);
+      assert.equal(preferred.body, plain.body);
+      assert.equal(preferred.headers.get("preference-applied"), null);
+    }
+    const written = await client.patch("/people/cached", {}, prefer);
+    assert.equal(written.headers.get("cache-control"), "no-store");
+  });
+
+  it("does not change a DELETE or a refusal", async () => {
+    await client.put("/people/gone", {});
+    const prefer = { prefer: "return=representation" };
+    assert.equal((await client.remove("/people/gone", prefer)).status, 204);
+    const refused = await client.patch("/people/gone", {}, { prefer: "return=minimal" });
+    assert.equal(refused.status, 404);
+    assert.match(refused.body, /not-found/);
+    assert.equal(refused.headers.get("preference-applied"), null);
+  });
+});

@@ -1,0 +1,447 @@
+// Idempotency-Key: whatever is lost on the way, a retry is answered as at first, and nothing is done twice.
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { dial, send } from "../runtime/wire.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { atOnce, Client } from "./client.ts";
+import { type Daemon, launch } from "./daemon.ts";
+import { type Answer, assertProblem } from "./expect.ts";
+
+const limitBytes = 16_384;
+
+let app: TestApp;
+let client: Client;
+before(async () => {
+  app = await startApp({ maxBodyBytes: limitBytes });
+  client = new Client(app);
+  await app.post("people", { name: "Zoe" });
+});
+after(() => app.stop());
+
+/** A new key as its header field. */
+const newKey = () => ({ "idempotency-key": `"${randomUUID()}"` });
+
+const told = ["location", "content-location", "etag", "last-modified", "content-type", "vary"];
+
+/** The same answer as before in all that a client goes by, and marked as such. */
+function assertReplay(answer: Answer, first: Answer): void {
+  assert.equal(answer.status, first.status, answer.body);
+  assert.equal(answer.body, first.body);
+  for (const name of told) assert.equal(answer.headers.get(name), first.headers.get(name), name);
+  assert.equal(answer.headers.get("idempotency-replayed"), "true");
+}
+
+function assertNew(answer: Answer): void {
+  assert.equal(answer.status, 201, answer.body);
+  assert.equal(answer.headers.get("idempotency-replayed"), null);
+}
+
+describe("POST with an Idempotency-Key", () => {
+  it("(221) is done as without one", async () => {
+    const total = await app.total("people");
+    const made = await client.post("/people", { name: "Ada" }, newKey());
+    assertNew(made);
+    assert.equal((await client.get(made.headers.get("location") ?? "")).body, made.body);
+    assertNew(await client.post("/people", { name: "Ada" }, newKey()));
+    assertNew(await client.post("/people", { name: "Ada" }));
+    assert.equal(await app.total("people"), total + 3);
+  });
+
+  it("(222, I1) again gets the first answer, byte for byte, and makes nothing", async () => {
+    const key = newKey();
+    const body = '{ "n": 1.0, "\\u0061": "\\/☃" }';
+    const first = await client.post("/people", body, key);
+    assertNew(first);
+    const before = await client.state("people");
+    for (let time = 0; time < 3; time++)
+      assertReplay(await client.post("/people", body, key), first);
+    assert.deepEqual(await client.state("people"), before);
+  });
+
+  it("(222) is told as it was then, also when the resource has changed or gone", async () => {
+    const key = newKey();
+    const first = await client.post("/people", { n: 1 }, key);
+    const path = first.headers.get("location") ?? "";
+    await client.put(path, { n: 2 });
+    assertReplay(await client.post("/people", { n: 1 }, key), first);
+    assert.equal((await client.json<{ n: number }>(path)).n, 2);
+    await client.remove(path);
+    assertReplay(await client.post("/people", { n: 1 }, key), first);
+    assert.equal((await client.get(path)).status, 404);
+  });
+
+  it("(222) with Prefer: return=minimal is replayed as such", async () => {
+    const fields = { ...newKey(), prefer: "return=minimal" };
+    const first = await client.post("/people", { n: 1 }, fields);
+    assert.equal(first.body, "");
+    const again = await client.post("/people", { n: 1 }, fields);
+    assertReplay(again, first);
+    assert.equal(again.headers.get("preference-applied"), "return=minimal");
+  });
+
+  it("(223, I2) by 100 clients at once makes one resource; all get the same answer", async () => {
+    const total = await app.total("people");
+    const key = newKey();
+    const answers = await atOnce(100, () => client.post("/people", { name: "Ada" }, key));
+    const first = answers.filter(({ headers }) => !headers.has("idempotency-replayed"));
+    assert.equal(first.length, 1);
+    for (const answer of answers) {
+      assert.equal(answer.status, 201);
+      assert.equal(answer.body, first[0]?.body);
+      assert.equal(answer.headers.get("etag"), first[0]?.headers.get("etag"));
+    }
+    assert.equal(await app.total("people"), total + 1);
+  });
+
+  it("(223, I2) by many at once to a collection that is not there makes one resource", async () => {
+    for (let round = 0; round < 5; round++) {
+      const key = newKey();
+      const answers = await atOnce(16, () => client.post(`/fresh-${round}`, { n: 1 }, key));
+      for (const { status, body } of answers) {
+        assert.equal(status, 201, body);
+        assert.equal(body, answers[0]?.body);
+      }
+      assert.equal(await app.total(`fresh-${round}`), 1);
+    }
+  });
+
+  it("(224, I3) with another payload is 422, and does nothing", async () => {
+    const key = newKey();
+    const first = await client.post("/people", '{"n":1}', key);
+    for (const body of ['{"n":2}', '{"n":1.0}', '{ "n":1}', '{"n":1,"m":2}', "{}"])
+      await client.refuses("people", "key-reused", () => client.post("/people", body, key));
+    assertReplay(await client.post("/people", '{"n":1}', key), first);
+  });
+
+  it("(224, I3) with another target is 422, and does nothing, nor founds a collection", async () => {
+    const key = newKey();
+    await client.put("/pets/a", {});
+    await client.post("/people", { n: 1 }, key);
+    await client.refuses("pets", "key-reused", () => client.post("/pets", { n: 1 }, key));
+    await client.refuses("not-founded", "key-reused", () =>
+      client.post("/not-founded", { n: 1 }, key),
+    );
+    assert.equal((await client.get("/not-founded")).status, 404);
+    await client.refuses("people", "key-reused", () =>
+      client.batch([{ method: "POST", path: "/people", body: { n: 1 } }], key),
+    );
+  });
+
+  it("(224, I3) with two payloads at once: one is done, the other is 422", async () => {
+    for (let round = 0; round < 5; round++) {
+      const total = await app.total("people");
+      const key = newKey();
+      const answers = await atOnce(10, (index) => client.post("/people", { n: index % 2 }, key));
+      const done = answers.find(
+        ({ headers, status }) => status === 201 && !headers.has("idempotency-replayed"),
+      );
+      assert.ok(done !== undefined);
+      for (const [index, answer] of answers.entries())
+        if (index % 2 === JSON.parse(done.body).n) assert.equal(answer.body, done.body);
+        else assertProblem(answer, "key-reused");
+      assert.equal(await app.total("people"), total + 1);
+    }
+  });
+
+  it("(226) takes a key in quotes or without, as the same key", async () => {
+    const uuid = randomUUID();
+    const first = await client.post("/people", {}, { "idempotency-key": `"${uuid}"` });
+    assertNew(first);
+    assertReplay(await client.post("/people", {}, { "idempotency-key": uuid }), first);
+    const upper = uuid.toUpperCase();
+    assertNew(await client.post("/people", {}, { "idempotency-key": `"${upper}"` }));
+  });
+
+  const goodKeys = [
+    `"${"k".repeat(255)}"`,
+    "b".repeat(255),
+    '"a key, with; spaces = and \\"quotes\\" and \\\\"',
+    '"x"',
+    "pi_3Mtw-._~:/+=|{}",
+  ];
+  for (const key of goodKeys) {
+    it(`(226) takes the key ${key.slice(0, 40)}`, async () => {
+      const fields = { "idempotency-key": key };
+      const first = await client.post("/people", { key }, fields);
+      assertNew(first);
+      assertReplay(await client.post("/people", { key }, fields), first);
+    });
+  }
+
+  const badKeys: Readonly<Record<string, readonly string[]>> = {
+    "an empty key": [""],
+    "an empty string": ['""'],
+    "a key of 256 characters": [`"${"k".repeat(256)}"`],
+    "a bare key of 256 characters": ["k".repeat(256)],
+    "a key that is not ASCII": ["schl\u00fcssel"],
+    "a string that is not ASCII": ['"schl\u00fcssel"'],
+    "a string without an end": ['"abc'],
+    "a quote in a string": ['"a"b"'],
+    "an escape that is none": ['"a\\b"'],
+    "a bare key with a space": ["a b"],
+    "a list": ['"a", "b"'],
+    "a bare list": ["a,b"],
+    "a field that comes twice": ['"a"', '"a"'],
+    "two bare fields": ["a", "b"],
+  };
+  for (const [title, keys] of Object.entries(badKeys)) {
+    it(`(226) is 400 for ${title}`, async () => {
+      const before = await client.state("people");
+      const head = [
+        "POST /people HTTP/1.1",
+        "Host: localhost",
+        `Authorization: Bearer ${app.admin}`,
+        "Content-Type: application/json",
+        "Content-Length: 2",
+        ...keys.map((key) => `Idempotency-Key: ${key}`),
+      ].join("\r\n");
+      const { responses } = await send(app.port, Buffer.from(`${head}\r\n\r\n{}`, "latin1"), {
+        waitMs: 0,
+      });
+      assert.equal(responses[0]?.status, 400);
+      assert.match(responses[0]?.body ?? "", /Idempotency-Key is one string/);
+      assert.deepEqual(await client.state("people"), before);
+    });
+  }
+
+  it("(227, I3) is bound to the caller: the same key of another token is another key", async () => {
+    const one = new Client(app, await app.token("people:*"));
+    const two = new Client(app, await app.token("people:*"));
+    const key = newKey();
+    const first = await one.post("/people", { n: 1 }, key);
+    const second = await two.post("/people", { n: 2 }, key);
+    assertNew(first);
+    assertNew(second);
+    assertReplay(await one.post("/people", { n: 1 }, key), first);
+    assertReplay(await two.post("/people", { n: 2 }, key), second);
+    await client.refuses("people", "key-reused", () => one.post("/people", { n: 2 }, key));
+  });
+
+  it("(227) is not burnt by a request that was refused", async () => {
+    const key = newKey();
+    const refusals: readonly [status: number, ask: () => Promise<Answer>][] = [
+      [400, () => client.post("/people", '{"a":1,"a":2}', key)],
+      [400, () => client.post("/people", { id: "mine" }, key)],
+      [400, () => client.post("/people?x=1", {}, key)],
+      [401, () => new Client(app, "rst_wrong").post("/people", {}, key)],
+      [406, () => client.post("/people", {}, { ...key, accept: "text/html" })],
+      [413, () => client.post("/people", { a: "x".repeat(limitBytes) }, key)],
+      [415, () => client.post("/people", "a", { ...key, "content-type": "text/csv" })],
+      [400, () => client.batch([{ method: "POST", path: "/people" }], key)],
+      [404, () => client.batch([{ method: "DELETE", path: "/people/nobody" }], key)],
+    ];
+    const before = await client.state("people");
+    for (const [status, ask] of refusals) assert.equal((await ask()).status, status);
+    assert.deepEqual(await client.state("people"), before);
+    const first = await client.post("/people", { a: 1 }, key);
+    assertNew(first);
+    assertReplay(await client.post("/people", { a: 1 }, key), first);
+  });
+
+  it("(227) is not burnt where the caller may not, or nothing is", async () => {
+    const other = new Client(app, await app.token("people:create", "later:*"));
+    const key = newKey();
+    assert.equal((await other.post("/pets", {}, key)).status, 403);
+    assert.equal((await other.post("/later", {}, key)).status, 404);
+    assertNew(await other.post("/people", {}, key));
+  });
+
+  it("(228, I5) keeps a key for seven days, and then takes it for a new one", async () => {
+    const key = newKey();
+    const first = await client.post("/people", { n: 1 }, key);
+    const dayMs = 24 * 60 * 60 * 1000;
+    const { now } = Date;
+    const after = async (ms: number, body: unknown) => {
+      Date.now = () => now() + ms;
+      try {
+        return await client.post("/people", body, key);
+      } finally {
+        Date.now = now;
+      }
+    };
+    assertReplay(await after(7 * dayMs - 60_000, { n: 1 }), first);
+    // A clock that was set back takes nothing away either.
+    assertReplay(await after(-10 * dayMs, { n: 1 }), first);
+    assertNew(await after(7 * dayMs + 1_000, { n: 2 }));
+  });
+
+  it("is a matter of POST alone: PUT, PATCH and DELETE are idempotent by what they mean", async () => {
+    const key = newKey();
+    assert.equal((await client.put("/people/keyed", { n: 1 }, key)).status, 201);
+    assert.equal((await client.put("/people/keyed", { n: 2 }, key)).status, 200);
+    assert.equal((await client.patch("/people/keyed", { n: 3 }, key)).status, 200);
+    assert.equal((await client.remove("/people/keyed", key)).status, 204);
+    assertNew(await client.post("/people", { n: 1 }, key));
+  });
+});
+
+describe("an answer that is lost", () => {
+  it("(I1) on connections cut at any moment, a retry never makes a second resource", async () => {
+    await client.put("/lost/seed", {});
+    const keys = await atOnce(60, async (index) => {
+      const key = newKey();
+      const body = JSON.stringify({ index });
+      const wire = await dial(app.port);
+      wire.write(
+        `POST /lost HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${app.admin}\r\nContent-Type: application/json\r\nIdempotency-Key: ${key["idempotency-key"]}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, index % 3 === 0 ? 4 : body.length)}`,
+      );
+      await sleep(index % 10);
+      if (index % 2 === 0) wire.reset();
+      else wire.hangUp();
+      return key;
+    });
+    const answers = await atOnce(60, (index) => client.post("/lost", { index }, keys[index]));
+    for (const { status, body } of answers) assert.equal(status, 201, body);
+    const { data, total } = await client.json<{ data: { index?: number }[]; total: number }>(
+      "/lost?limit=1000",
+    );
+    assert.equal(total, 61);
+    assert.equal(new Set(data.map(({ index }) => index)).size, 61);
+  });
+});
+
+describe("a batch with an Idempotency-Key", () => {
+  it("(222) again gets the first answer, byte for byte, and does nothing", async () => {
+    const tag = await client.keep("/people/patched", { n: 1 });
+    await client.put("/people/gone", {});
+    const operations = [
+      { method: "POST", path: "/people", body: { n: 1 } },
+      { method: "PUT", path: "/people/made", body: { n: 1 }, ifNoneMatch: "*" },
+      { method: "PATCH", path: "/people/patched", body: { n: 2 }, ifMatch: tag },
+      { method: "DELETE", path: "/people/gone" },
+    ];
+    const key = newKey();
+    const first = await client.batch(operations, key);
+    assert.equal(first.status, 200, first.body);
+    assert.equal(first.headers.get("idempotency-replayed"), null);
+    const before = await client.state("people");
+    // None of its preconditions holds any more.
+    assertReplay(await client.batch(operations, key), first);
+    assert.deepEqual(await client.state("people"), before);
+    await client.remove("/people/patched");
+    assertReplay(await client.batch(operations, key), first);
+    const failed = await client.batch(operations);
+    assert.equal(failed.status, 412, failed.body);
+  });
+
+  it("(223) by many at once is done once; all get the same answer", async () => {
+    for (let round = 0; round < 5; round++) {
+      const key = newKey();
+      const operations = [
+        { method: "PUT", path: `/once/first-${round}`, body: {}, ifNoneMatch: "*" },
+        { method: "POST", path: "/once", body: { round } },
+      ];
+      const answers = await atOnce(16, () => client.batch(operations, key));
+      for (const { status, body } of answers) {
+        assert.equal(status, 200, body);
+        assert.equal(body, answers[0]?.body);
+      }
+      const first = answers.filter(({ headers }) => !headers.has("idempotency-replayed"));
+      assert.equal(first.length, 1);
+      assert.equal(await app.total("once"), 2 * (round + 1));
+    }
+  });
+
+  it("(224) with other operations is 422, also where they could not be done", async () => {
+    const key = newKey();
+    await client.batch([{ method: "PUT", path: "/people/x1", body: {} }], key);
+    for (const operation of [
+      { method: "PUT", path: "/people/x2", body: {} },
+      { method: "DELETE", path: "/people/nobody" },
+      { method: "PUT", path: "/not-founded/x", body: {} },
+    ])
+      await client.refuses("people", "key-reused", () => client.batch([operation], key));
+    assert.equal((await client.get("/not-founded")).status, 404);
+  });
+
+  it("(227) that was refused does not burn the key", async () => {
+    const key = newKey();
+    const operations = [{ method: "PATCH", path: "/people/late", body: { n: 2 } }];
+    await client.refuses("people", "not-found", () => client.batch(operations, key));
+    await client.put("/people/late", { n: 1 });
+    const first = await client.batch(operations, key);
+    assert.equal(first.headers.get("idempotency-replayed"), null);
+    assertReplay(await client.batch(operations, key), first);
+  });
+});
+
+describe("a server that is killed", () => {
+  const patience = { timeout: 60_000 };
+  let folder: string;
+  let daemon: Daemon | undefined;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "restante-"));
+  });
+  after(async () => {
+    await daemon?.end("SIGKILL");
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  interface Wish {
+    readonly key: Readonly<Record<string, string>>;
+    readonly n: number;
+  }
+
+  const ask = (server: Client, { key, n }: Wish): Promise<Answer> =>
+    n % 4 === 0
+      ? server.batch(
+          [
+            { method: "POST", path: "/people", body: { n } },
+            { method: "PUT", path: `/marks/m${n}`, body: { n }, ifNoneMatch: "*" },
+          ],
+          key,
+        )
+      : server.post("/people", { n }, key);
+
+  it(
+    "(228, I4) with kill -9 at any moment: after a restart a retry never does it twice",
+    patience,
+    async () => {
+      /** What was asked for, and how it was answered, if it was. */
+      const wishes = new Map<Wish, Answer | undefined>();
+      for (let kill = 0; kill < 2; kill++) {
+        daemon = await launch(folder);
+        const server = new Client(daemon);
+        const enough = wishes.size + 150;
+        let isKilled = false;
+        const pour = async (): Promise<void> => {
+          while (!isKilled) {
+            const wish: Wish = { key: newKey(), n: wishes.size };
+            wishes.set(wish, undefined);
+            const answer = await ask(server, wish).catch(() => undefined);
+            if (answer === undefined) return;
+            wishes.set(wish, answer);
+          }
+        };
+        const poured = Promise.all(Array.from({ length: 12 }, pour));
+        while (wishes.size < enough) await sleep(2);
+        await daemon.end("SIGKILL");
+        isKilled = true;
+        await poured;
+      }
+      daemon = await launch(folder);
+      const server = new Client(daemon);
+      for (const [wish, answer] of wishes) {
+        const again = await ask(server, wish);
+        assert.ok(again.status === 200 || again.status === 201, again.body);
+        if (answer !== undefined) assertReplay(again, answer);
+        assertReplay(await ask(server, wish), again);
+      }
+      const seen = new Map<number, number>();
+      for (let page = 1; ; page++) {
+        const path = `/people?limit=500&page=${page}`;
+        const { data } = await server.json<{ data: { n: number }[] }>(path);
+        if (data.length === 0) break;
+        for (const { n } of data) seen.set(n, (seen.get(n) ?? 0) + 1);
+      }
+      assert.equal(seen.size, wishes.size);
+      for (const [n, count] of seen) assert.equal(count, 1, `${n} is there ${count} times`);
+    },
+  );
+});

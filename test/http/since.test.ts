@@ -1,0 +1,350 @@
+// GET /{collection}?since=N: a client keeps a copy in step, and never misses or repeats a change.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startApp, type TestApp } from "./app.ts";
+import { atOnce, Client, pointersOf } from "./client.ts";
+import { assertProblem, readLinks } from "./expect.ts";
+
+let app: TestApp;
+let client: Client;
+before(async () => {
+  app = await startApp();
+  client = new Client(app);
+});
+after(() => app.stop());
+
+interface Item {
+  readonly id: string;
+  readonly [name: string]: unknown;
+}
+
+interface Change {
+  readonly revision: number;
+  readonly resource?: Item;
+  readonly removed?: string;
+  readonly removedAt?: string;
+}
+
+interface Feed {
+  readonly changes: readonly Change[];
+  readonly since: number;
+  readonly next: number;
+  readonly more: boolean;
+}
+
+const feed = (collection: string, since: number, limit?: number) =>
+  client.json<Feed>(`/${collection}?since=${since}${limit === undefined ? "" : `&limit=${limit}`}`);
+
+const idsOf = ({ changes }: Feed) =>
+  changes.map(({ resource, removed }) => resource?.id ?? `-${removed}`);
+
+describe("?since=", () => {
+  it("0 tells all there is, in the order of the changes", async () => {
+    for (const id of ["a", "b", "c"]) await client.put(`/first/${id}`, { id, n: 1 });
+    await client.patch("/first/a", { n: 2 });
+    const { changes, since, next, more } = await feed("first", 0);
+    assert.deepEqual(
+      changes.map(({ resource }) => resource?.id),
+      ["b", "c", "a"],
+    );
+    assert.equal(changes[2]?.resource?.n, 2);
+    const revisions = changes.map(({ revision }) => revision);
+    assert.deepEqual(
+      revisions,
+      [...revisions].sort((one, other) => one - other),
+    );
+    assert.deepEqual([since, next, more], [0, revisions.at(-1), false]);
+    for (const { resource } of changes)
+      assert.deepEqual(resource, await client.json<Item>(`/first/${resource?.id}`));
+  });
+
+  it("tells each resource once, as it is now, and what is gone by its id and time", async () => {
+    for (const id of ["a", "b", "c"]) await client.put(`/second/${id}`, { n: 1 });
+    const { next } = await feed("second", 0);
+    await client.put("/second/a", { n: 2 });
+    await client.remove("/second/b");
+    await client.put("/second/d", { n: 1 });
+    await client.remove("/second/d");
+    await client.put("/second/a", { n: 3 });
+    await client.remove("/second/c");
+    await client.put("/second/c", { n: 9 });
+    const after = await feed("second", next);
+    assert.deepEqual(idsOf(after), ["-b", "-d", "a", "c"]);
+    const [b, , a, c] = after.changes;
+    assert.deepEqual(Object.keys(b ?? {}), ["revision", "removed", "removedAt"]);
+    assert.match(b?.removedAt ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    assert.deepEqual(Object.keys(a ?? {}), ["revision", "resource"]);
+    assert.deepEqual([a?.resource?.n, c?.resource?.n], [3, 9]);
+    assert.deepEqual(idsOf(await feed("second", after.next)), []);
+  });
+
+  it("stays where it is while nothing changes", async () => {
+    await client.put("/still/a", {});
+    const { next } = await feed("still", 0);
+    const again = await feed("still", next);
+    assert.deepEqual(again, { changes: [], since: next, next, more: false });
+  });
+
+  it("goes on by `next`, as long as there is more, also by Link", async () => {
+    for (let index = 0; index < 25; index++) await client.put(`/paged/p${index}`, { index });
+    const seen: string[] = [];
+    let path: string | undefined = "/paged?since=0&limit=10";
+    const sizes: number[] = [];
+    while (path !== undefined) {
+      const { headers, body } = await client.get(path);
+      const page: Feed = JSON.parse(body);
+      sizes.push(page.changes.length);
+      seen.push(...idsOf(page));
+      const { next } = readLinks(headers.get("link"));
+      assert.equal(next !== undefined, page.more);
+      if (next !== undefined) assert.equal(next, `/paged?since=${page.next}&limit=10`);
+      path = next;
+    }
+    assert.deepEqual(sizes, [10, 10, 5]);
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 25 }, (_, index) => `p${index}`),
+    );
+  });
+
+  it("has an end also when the last page is full", async () => {
+    for (let index = 0; index < 4; index++) await client.put(`/even/p${index}`, {});
+    const first = await feed("even", 0, 2);
+    assert.equal(first.more, true);
+    const second = await feed("even", first.next, 2);
+    assert.deepEqual([idsOf(second), second.more], [["p2", "p3"], false]);
+  });
+
+  it("counts the writes of a batch in its order, and a definition as none of a resource", async () => {
+    await client.put("/mixed/z", {});
+    const { next } = await feed("mixed", 0);
+    await client.batch([
+      { method: "PUT", path: "/mixed/y", body: {} },
+      { method: "PUT", path: "/mixed/x", body: {} },
+      { method: "DELETE", path: "/mixed/z" },
+      { method: "PATCH", path: "/mixed/y", body: { n: 1 } },
+    ]);
+    await client.put("/-/collections/mixed", {});
+    const after = await feed("mixed", next);
+    assert.deepEqual(idsOf(after), ["x", "-z", "y"]);
+    assert.equal(after.more, false);
+    assert.deepEqual(await feed("mixed", after.next), {
+      changes: [],
+      since: after.next,
+      next: after.next,
+      more: false,
+    });
+  });
+
+  it("says nothing of what was refused", async () => {
+    await client.put("/refused/a", {});
+    const { next } = await feed("refused", 0);
+    await client.put("/refused/a", {}, { "if-none-match": "*" });
+    await client.put("/refused/b", "nonsense");
+    await client.remove("/refused/b");
+    await client.batch([
+      { method: "PUT", path: "/refused/c", body: {} },
+      { method: "DELETE", path: "/refused/b" },
+    ]);
+    assert.deepEqual(await feed("refused", next), { changes: [], since: next, next, more: false });
+  });
+
+  it("(163) is 304 while nothing has changed, and 200 after a change", async () => {
+    await client.put("/quiet/a", {});
+    for (const since of [0, 1]) {
+      const path = `/quiet?since=${since}`;
+      const first = await client.get(path);
+      const etag = first.headers.get("etag") ?? "";
+      assert.equal(first.headers.get("cache-control"), "private, no-cache");
+      const again = await client.get(path, { "if-none-match": etag });
+      assert.equal(again.status, 304);
+      assert.equal(again.body, "");
+      assert.equal(again.headers.get("etag"), etag);
+      await client.put("/quiet/a", {});
+      const changed = await client.get(path, { "if-none-match": etag });
+      assert.equal(changed.status, 200);
+      assert.notEqual(changed.headers.get("etag"), etag);
+    }
+  });
+
+  it("ahead of the collection is 400 that says to start anew", async () => {
+    await client.put("/short/a", {});
+    const { next } = await feed("short", 0);
+    const problem = assertProblem(
+      await client.get(`/short?since=${next + 1}`),
+      "invalid-parameter",
+    );
+    assert.deepEqual(pointersOf(problem), ["since"]);
+    assert.match(problem.errors?.[0]?.detail ?? "", /since=0/);
+    // Also for one who has its tag.
+    const headers = { "if-none-match": await client.tag("/short") };
+    assert.equal((await client.get(`/short?since=${next + 1}`, headers)).status, 400);
+  });
+
+  const wrong: readonly [query: string, parameters: readonly string[]][] = [
+    ["since=-1", ["since"]],
+    ["since=", ["since"]],
+    ["since=abc", ["since"]],
+    ["since=1.5", ["since"]],
+    ["since=01", ["since"]],
+    ["since=9999999999999999", ["since"]],
+    ["since=0&since=0", ["since"]],
+    ["since=0&page=1", ["page"]],
+    ["since=0&sort=createdAt", ["sort"]],
+    ["since=0&page=2&sort=-createdAt", ["page", "sort"]],
+    ["since=0&limit=0", ["limit"]],
+    ["since=0&limit=1001", ["limit"]],
+    ["since=x&limit=x&page=1", ["limit", "since", "page"]],
+    ["since=0&after=1", ["after"]],
+  ];
+  for (const [query, parameters] of wrong) {
+    it(`is 400 for ${query}`, async () => {
+      await client.put("/strict/a", {});
+      const problem = assertProblem(await client.get(`/strict?${query}`), "invalid-parameter");
+      assert.deepEqual(pointersOf(problem), parameters);
+    });
+  }
+
+  it("has up to 1000 changes, and 20 unless more are asked for", async () => {
+    const operations = Array.from({ length: 30 }, (_, index) => ({
+      method: "PUT",
+      path: `/thirty/t${index}`,
+      body: {},
+    }));
+    await client.batch(operations);
+    assert.equal((await feed("thirty", 0)).changes.length, 20);
+    assert.equal((await feed("thirty", 0, 1000)).changes.length, 30);
+  });
+
+  it("answers HEAD as GET, 406 and 404, and needs the scope to read", async () => {
+    await client.put("/asked/a", {});
+    const path = "/asked?since=0";
+    const head = await app.request(path, { method: "HEAD" });
+    const { headers, body } = await client.get(path);
+    assert.equal(head.status, 200);
+    assert.equal(head.headers.get("content-length"), `${Buffer.byteLength(body)}`);
+    assert.equal(head.headers.get("etag"), headers.get("etag"));
+    assertProblem(await client.get(path, { accept: "text/html" }), "not-acceptable");
+    assertProblem(await client.get("/nowhere?since=0"), "not-found");
+    const other = new Client(app, await app.token("asked:create", "asked:update", "asked:delete"));
+    assertProblem(await other.get(path), "insufficient-scope");
+    assert.equal((await app.request(path, { token: null })).status, 401);
+  });
+});
+
+describe("a copy", () => {
+  /** What a client keeps of a collection: it only ever follows `next`. */
+  class Copy {
+    readonly items = new Map<string, Item>();
+    /** The newest revision at which each was told. */
+    readonly told = new Map<string, number>();
+    readonly #collection: string;
+    readonly #limit: number;
+    #next = 0;
+
+    constructor(collection: string, limit: number) {
+      this.#collection = collection;
+      this.#limit = limit;
+    }
+
+    /** One step; says whether there was more already. */
+    async follow(): Promise<boolean> {
+      const { changes, next, more } = await feed(this.#collection, this.#next, this.#limit);
+      assert.ok(changes.length <= this.#limit);
+      assert.equal(new Set(idsOf({ changes, since: 0, next, more })).size, changes.length);
+      let last = this.#next;
+      for (const change of changes) {
+        assert.ok(change.revision > last, "in order, and never one again");
+        last = change.revision;
+        this.#take(change);
+      }
+      assert.ok(next >= last);
+      this.#next = next;
+      return more;
+    }
+
+    async catchUp(): Promise<void> {
+      while (await this.follow());
+    }
+
+    #take({ revision, resource, removed }: Change): void {
+      const id = resource?.id ?? removed ?? "";
+      assert.ok(revision > (this.told.get(id) ?? 0));
+      this.told.set(id, revision);
+      if (resource === undefined) this.items.delete(id);
+      else this.items.set(id, resource);
+    }
+  }
+
+  async function whole(collection: string): Promise<Map<string, Item>> {
+    const all = new Map<string, Item>();
+    for (let path: string | undefined = `/${collection}?limit=100`; path !== undefined; ) {
+      const { headers, body } = await client.get(path);
+      for (const item of JSON.parse(body).data as Item[]) all.set(item.id, item);
+      path = readLinks(headers.get("link")).next;
+    }
+    return all;
+  }
+
+  it("(I9) that follows several writers at once ends with exactly the collection", async () => {
+    await client.put("/busy/seed", {});
+    const ids = Array.from({ length: 12 }, (_, index) => `shared-${index}`);
+    let writing = 6;
+    const write = async (writer: number): Promise<void> => {
+      for (let turn = 0; turn < 25; turn++) {
+        const id = ids[(writer * 7 + turn * 5) % ids.length] ?? "";
+        const path = `/busy/${id}`;
+        const body = { writer, turn };
+        switch ((writer + turn) % 6) {
+          case 0:
+            await client.remove(path);
+            break;
+          case 1:
+            await client.patch(path, body);
+            break;
+          case 2:
+            await client.post("/busy", body);
+            break;
+          case 3:
+            await client.batch([
+              { method: "PUT", path, body },
+              { method: "DELETE", path },
+              { method: "PUT", path, body },
+              { method: "PUT", path: `/busy/own-${writer}-${turn}`, body },
+            ]);
+            break;
+          default:
+            await client.put(path, body);
+        }
+      }
+      writing--;
+    };
+    const copies = [3, 7, 1000].map((limit) => new Copy("busy", limit));
+    await Promise.all([
+      atOnce(writing, write),
+      ...copies.map(async (copy) => {
+        while (writing > 0) await copy.follow();
+        await copy.catchUp();
+      }),
+    ]);
+    const expected = await whole("busy");
+    for (const copy of copies)
+      assert.deepEqual(new Map([...copy.items].sort()), new Map([...expected].sort()));
+  });
+
+  it("(I9) sees every revision of a resource that it looks at often enough, in order", async () => {
+    await client.put("/single/one", { n: 0 });
+    const copy = new Copy("single", 5);
+    const seen: number[] = [];
+    for (let n = 1; n <= 20; n++) {
+      await client.patch("/single/one", { n });
+      await copy.catchUp();
+      seen.push(copy.items.get("one")?.n as number);
+    }
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 20 }, (_, index) => index + 1),
+    );
+  });
+});
