@@ -5,33 +5,37 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { newSecret } from "../src/model/token.ts";
-import { depth } from "./deep.ts";
+import { startDatabase } from "./database.ts";
+import { depth, openReaders, peerReader } from "./deep.ts";
 import { chooseLoader, type Loader } from "./load.ts";
 import { describeMachine } from "./machine.ts";
 import { contest, type Pace } from "./measure.ts";
 import { plot } from "./plot.ts";
-import { bigSets, dataFolder, fillRestante } from "./prepare.ts";
-import { type Memory, root } from "./processes.ts";
+import { onPostgres } from "./postgres.ts";
+import { type BigSets, bigSets, dataFolder, fillFolder } from "./prepare.ts";
+import { root } from "./processes.ts";
 import { profile } from "./profile.ts";
 import { say } from "./progress.ts";
 import { report, summary } from "./report.ts";
 import {
   type ContestFigures,
   contestFigures,
+  type DepthFigures,
   depthFigures,
   judge,
   type Results,
+  type Suite,
 } from "./results.ts";
 import { peopleCount, restanteDialect, type Scenario, scenarioNames } from "./scenarios.ts";
-import { type Contestant, peerNames, startPeer, startRestante } from "./servers.ts";
+import { type Absent, type Contestant, peerNames, startPeer, startRestante } from "./servers.ts";
 
-const parts = [...scenarioNames, "deep"] as const;
+const parts = [...scenarioNames, "deep", "postgres"] as const;
 type Part = (typeof parts)[number];
 
 const usage = `npm run bench -- [options]
 
   (none)             everything; writes bench/RESULTS.md, results.svg and results.json
-  --quick            about 40 seconds, without the peers, a tenth of the data; writes nothing
+  --quick            about 90 seconds, without the peers, a tenth of the data; writes nothing
   --only get,post    some of ${parts.join(", ")}; writes nothing
   --peers            the peers also with --quick
   --loader name      wrk or autocannon; default: wrk where it is installed
@@ -87,13 +91,14 @@ async function measureScenarios(
   names: readonly Scenario[],
   secret: string,
   loader: Loader,
-): Promise<{ contests: readonly ContestFigures[]; memory: Memory | undefined }> {
+): Promise<Pick<Suite, "contests" | "memory">> {
   const contestants = names.length > 0 ? await startAll(secret) : [];
   const present = contestants.filter((one) => "running" in one);
   const absent = contestants.filter((one) => "reason" in one);
   const contests: ContestFigures[] = [];
   for (const name of names) {
-    const found = await contest(name, present, loader, pace);
+    const entered = present.filter((one) => one.name !== "workers" || shared.includes(name));
+    const found = await contest(name, entered, loader, pace);
     contests.push(contestFigures({ ...found, absent: [...found.absent, ...absent] }));
   }
   const memory = present.find(({ name }) => name === "restante")?.running.memory();
@@ -101,21 +106,35 @@ async function measureScenarios(
   return { contests, memory };
 }
 
-async function startAll(secret: string) {
-  const data = join(workFolder, "restante");
-  const dialect = restanteDialect(secret, await fillRestante(data, peopleCount));
-  const ours: Contestant = {
-    name: "restante",
-    dialect,
-    running: await startRestante(data, secret),
-  };
+/** What is also measured with two processes behind the port. */
+const shared: readonly Scenario[] = ["get", "post"];
+
+async function startAll(secret: string): Promise<readonly (Contestant | Absent)[]> {
+  const ours = [await startOurs("restante", secret), await startOurs("workers", secret)];
   const peers = [];
   for (const name of withPeers ? peerNames : []) {
     const folder = join(workFolder, name);
     await mkdir(folder);
     peers.push(await startPeer(name, folder, peopleCount));
   }
-  return [ours, ...peers];
+  return [...ours, ...peers];
+}
+
+async function startOurs(name: "restante" | "workers", secret: string): Promise<Contestant> {
+  const folder = join(workFolder, name);
+  const dialect = restanteDialect(secret, await fillFolder(folder, peopleCount));
+  const own = name === "workers" ? ["--workers", "2"] : [];
+  return { name, dialect, running: await startRestante(folder, secret, { own }) };
+}
+
+async function measureDepth(sets: BigSets, secret: string, loader: Loader): Promise<DepthFigures> {
+  const ours = await openReaders((set) => startRestante(sets[set], secret), secret);
+  const folder = join(workFolder, "deep-peer");
+  await mkdir(folder);
+  const peer = withPeers
+    ? peerReader(await startPeer("platformatic", folder, sets.count), sets.count)
+    : undefined;
+  return depthFigures(await depth(sets.count, ours, peer, loader, pace));
 }
 
 async function measure(loader: Loader): Promise<Results> {
@@ -123,11 +142,14 @@ async function measure(loader: Loader): Promise<Results> {
   const secret = newSecret();
   // What takes long and may fail comes before what takes longer.
   const sets = wished.includes("deep") ? await bigSets(bigCount, workFolder) : undefined;
+  const database = wished.includes("postgres") ? await startDatabase(bigCount) : undefined;
   const names = scenarioNames.filter((name) => wished.includes(name));
   const { contests, memory } = await measureScenarios(names, secret, loader);
-  const peerFolder = withPeers ? join(workFolder, "deep-peer") : undefined;
-  const deep = sets && depthFigures(await depth(sets, secret, peerFolder, loader, pace));
-  return { machine, pace, contests, depth: deep, memory, verdicts: judge(contests, deep, memory) };
+  const deep = sets && (await measureDepth(sets, secret, loader));
+  const postgres =
+    database && (await onPostgres(database, bigCount, workFolder, withPeers, loader, pace));
+  const suites = { embedded: { contests, depth: deep, memory }, postgres };
+  return { machine, pace, ...suites, verdicts: judge(suites) };
 }
 
 async function write(results: Results): Promise<void> {

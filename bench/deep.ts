@@ -1,12 +1,10 @@
 // Pages at any depth: the first and the last of a large collection, also after removals.
 
-import { mkdir } from "node:fs/promises";
 import { defaultConnections, type Load, type Loader } from "./load.ts";
 import { interleave, type Pace, type Run } from "./measure.ts";
-import type { BigSets } from "./prepare.ts";
-import type { Memory } from "./processes.ts";
+import type { Memory, Running } from "./processes.ts";
 import { pageLimit, pages, probe, restanteDialect } from "./scenarios.ts";
-import { type Absent, type Contestant, startPeer, startRestante } from "./servers.ts";
+import type { Absent, Contestant } from "./servers.ts";
 
 export interface Depth {
   readonly count: number;
@@ -27,25 +25,19 @@ export interface DepthLine {
   readonly late: readonly Load[];
 }
 
-interface Reader extends Contestant {
+export interface Reader extends Contestant {
   readonly set: string;
   readonly total: number;
 }
 
-/** The peer's data go into the folder; without one it is left out. */
+/** Ours on each set, and the peer if it is wanted. Stops all of them at the end. */
 export async function depth(
-  sets: BigSets,
-  secret: string,
-  peerFolder: string | undefined,
+  count: number,
+  ours: readonly Reader[],
+  peer: Reader | Absent | undefined,
   loader: Loader,
   pace: Pace,
 ): Promise<Depth> {
-  const { count } = sets;
-  const ours = [
-    await startReader("as filled", sets.full, secret),
-    await startReader("a tenth removed", sets.thinned, secret),
-  ];
-  const peer = peerFolder === undefined ? undefined : await peerReader(peerFolder, count);
   const readers = peer === undefined || "reason" in peer ? ours : [...ours, peer];
   try {
     const runs = (await Promise.all(readers.map((reader) => runsOf(reader, loader)))).flat();
@@ -64,19 +56,26 @@ export async function depth(
 
 const lastPage = ({ total }: Reader): number => Math.ceil(total / pageLimit);
 
-async function startReader(set: string, folder: string, secret: string): Promise<Reader> {
-  const running = await startRestante(folder, secret);
+/** The two big sets, whichever store they are in. */
+export async function openReaders(
+  start: (set: "full" | "thinned") => Promise<Running>,
+  secret: string,
+): Promise<readonly Reader[]> {
+  return [
+    await openReader("as filled", await start("full"), secret),
+    await openReader("a tenth removed", await start("thinned"), secret),
+  ];
+}
+
+async function openReader(set: string, running: Running, secret: string): Promise<Reader> {
   const dialect = restanteDialect(secret, []);
   const { body } = await probe(running.origin, pages(dialect, 1));
   const { total } = JSON.parse(body) as { total: number };
   return { name: "restante", set, total, dialect, running };
 }
 
-async function peerReader(folder: string, count: number): Promise<Reader | Absent> {
-  await mkdir(folder, { recursive: true });
-  const peer = await startPeer("platformatic", folder, count);
-  return "reason" in peer ? peer : { ...peer, set: "as filled", total: count };
-}
+export const peerReader = (peer: Contestant | Absent, total: number): Reader | Absent =>
+  "reason" in peer ? peer : { ...peer, set: "as filled", total };
 
 /** With more, a page of the peer's would take longer than a load lasts. */
 export const peerConnections = 4;

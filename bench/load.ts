@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { install, titleOf } from "./install.ts";
 import { type Command, node, root, run } from "./processes.ts";
+import type { Usage } from "./processors.ts";
 
 export const defaultConnections = 64;
 /** Slow peers must be able to finish: a cut request would be a fault, not a figure. */
@@ -27,6 +28,8 @@ export interface Load {
   readonly p99Ms: number;
   /** Why the figure does not count. */
   readonly fault: string | undefined;
+  /** Only where it was asked for. */
+  readonly usage?: Usage;
 }
 
 export interface Loader {

@@ -13,24 +13,26 @@ export interface Machine {
   readonly cores: number;
   readonly memoryGb: number;
   readonly kernel: string;
-  readonly fsyncMedianMs: number;
-  readonly fsync99Ms: number;
+  readonly fsync: Fsync;
   /** Of the last minute before the run: over 0.5 somebody else was working too. */
   readonly loadAverage: number;
   readonly date: string;
   readonly versions: Readonly<Record<string, string>>;
 }
 
+export interface Fsync {
+  readonly medianMs: number;
+  readonly p99Ms: number;
+}
+
 export async function describeMachine(folder: string, loader: string): Promise<Machine> {
   const loadAverage = loadavg()[0] ?? 0;
-  const [fsyncMedianMs, fsync99Ms] = fsyncLatency(folder);
   return {
     processor: await processorName(),
     cores: availableParallelism(),
     memoryGb: totalmem() / 1e9,
     kernel: `${type()} ${release()} ${process.arch}`,
-    fsyncMedianMs,
-    fsync99Ms,
+    fsync: fsyncLatency(folder),
     loadAverage,
     date: new Date().toISOString().slice(0, 10),
     versions: await versions(loader),
@@ -38,7 +40,7 @@ export async function describeMachine(folder: string, loader: string): Promise<M
 }
 
 /** Appends a page and waits for the disk, as a commit does. */
-function fsyncLatency(folder: string): readonly [number, number] {
+export function fsyncLatency(folder: string): Fsync {
   const path = join(folder, "fsync");
   const file = openSync(path, "w");
   const page = Buffer.alloc(4096, 1);
@@ -50,7 +52,7 @@ function fsyncLatency(folder: string): readonly [number, number] {
   }).sort((a, b) => a - b);
   closeSync(file);
   rmSync(path);
-  return [timesMs[150] ?? Number.NaN, timesMs[297] ?? Number.NaN];
+  return { medianMs: timesMs[150] ?? Number.NaN, p99Ms: timesMs[297] ?? Number.NaN };
 }
 
 /** Node knows no name for ARM processors; lscpu does. */

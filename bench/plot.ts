@@ -1,6 +1,6 @@
 // The results as a picture: bars in SVG that read well on a light and on a dark page.
 
-import type { ContestFigures, DepthFigures, Figure, Results } from "./results.ts";
+import type { DepthFigures, Figure, Measured, Results, Suite } from "./results.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
 import { type ServerName, servers } from "./servers.ts";
 
@@ -16,18 +16,23 @@ const style = `
   .paper { fill: #ffffff; } .title { font-size: 19px; font-weight: 650; }
   .head { font-weight: 650; font-size: 14px; } .quiet { fill: #59636e; }
   .ours { font-weight: 650; }
-  .track { fill: #eef1f4; } .bare { fill: #8c959f; } .restante { fill: #0969da; }
+  .track { fill: #eef1f4; } .bare { fill: #8c959f; } .restante, .workers { fill: #0969da; }
   .json-server { fill: #bc4c00; } .platformatic { fill: #bc4c00; }
   .goal { stroke: #1f2328; stroke-width: 2.5; }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3; } .paper { fill: #0d1117; } .quiet { fill: #9198a1; }
-    .track { fill: #1b222b; } .bare { fill: #6e7681; } .restante { fill: #4493f8; }
+    .track { fill: #1b222b; } .bare { fill: #6e7681; } .restante, .workers { fill: #4493f8; }
     .json-server { fill: #db6d28; } .platformatic { fill: #db6d28; }
     .goal { stroke: #f0f6fc; }
   }`;
 
-/** What Restante is asked to reach of the bare server. */
-const goals: Partial<Record<Scenario, number>> = { get: 0.5, post: 0.25, list: 0.2 };
+/** What Restante is asked to reach: a share of one server's rate, or a multiple of it. */
+interface Goals {
+  readonly of: ServerName;
+  readonly factors: Readonly<Partial<Record<Scenario, number>>>;
+}
+const embeddedGoals: Goals = { of: "bare", factors: { get: 0.5, post: 0.25, list: 0.2 } };
+const postgresGoals: Goals = { of: "platformatic", factors: { get: 5, post: 5 } };
 
 interface Bar {
   readonly server: ServerName;
@@ -45,8 +50,8 @@ interface Panel {
 
 export function plot(results: Results): string {
   const panels = [
-    ...results.contests.map(scenarioPanel),
-    ...(results.depth === undefined ? [] : [depthPanel(results.depth)]),
+    ...suitePanels(results.embedded, "", embeddedGoals),
+    ...(results.postgres ? suitePanels(results.postgres, " on Postgres", postgresGoals) : []),
   ];
   const drawn: string[] = [];
   let top = 74;
@@ -60,31 +65,43 @@ export function plot(results: Results): string {
 </style>
 <rect class="paper" width="${width}" height="${top}" rx="8"/>
 ${write(24, 34, "Requests per second", "title")}
-${write(24, 55, `64 connections, one server process; ${processor}, ${cores} cores, ${date}. The upright line: what Restante is asked to reach.`, "quiet")}
+${write(24, 55, `64 connections; ${processor}, ${cores} cores, ${date}. The upright line: what Restante is asked to reach.`, "quiet")}
 ${drawn.join("\n")}
 </svg>
 `;
 }
 
-function scenarioPanel({ scenario, figures }: ContestFigures): Panel {
-  return { ...scenarios[scenario], bars: figures.map((figure) => figureBar(scenario, figure)) };
+const suitePanels = (suite: Suite, where: string, goals: Goals): readonly Panel[] => [
+  ...suite.contests.map(({ scenario, figures }) => ({
+    title: `${scenarios[scenario].title}${where}`,
+    about: scenarios[scenario].about,
+    bars: figures.map((figure) => figureBar(figure, goalOf(figures, scenario, goals))),
+  })),
+  ...(suite.depth === undefined ? [] : [depthPanel(suite.depth, where)]),
+];
+
+function goalOf(figures: readonly Figure[], scenario: Scenario, goals: Goals): number | undefined {
+  const find = (name: ServerName) =>
+    figures.find((one): one is Measured => one.server === name && "faults" in one);
+  const [ours, other] = [find("restante"), find(goals.of)];
+  const factor = goals.factors[scenario];
+  if (ours === undefined || other === undefined || factor === undefined) return undefined;
+  // The limit that the ratio was taken of, so that line and figure agree.
+  const limit = ours.requestsPerSecond / ours.ratioToBare;
+  return factor * (goals.of === "bare" ? limit : other.requestsPerSecond);
 }
 
-function figureBar(scenario: Scenario, figure: Figure): Bar {
+function figureBar(figure: Figure, goal: number | undefined): Bar {
   const { server } = figure;
   const label = servers[server];
   if ("absence" in figure) return { server, label, value: 0, note: figure.absence.slice(0, 24) };
   const { requestsPerSecond: value, ratioToBare, faults } = figure;
-  const share = goals[scenario];
   return {
     server,
     label,
     value,
     note: faults.length > 0 ? "invalid: it made mistakes" : rateNote(server, value, ratioToBare),
-    // The limit that the ratio was taken of, so that line and figure agree.
-    ...(server === "restante" && share !== undefined
-      ? { goal: (share * value) / ratioToBare }
-      : {}),
+    ...(server === "restante" && goal !== undefined ? { goal } : {}),
   };
 }
 
@@ -93,9 +110,9 @@ function rateNote(server: ServerName, rate: number, ratioToBare: number): string
   return server === "bare" ? whole(rate) : `${whole(rate)}, ${share}`;
 }
 
-function depthPanel({ count, lines }: DepthFigures): Panel {
+function depthPanel({ count, lines }: DepthFigures, where: string): Panel {
   return {
-    title: `Page 1 and the last page of ${whole(count)}`,
+    title: `Page 1 and the last page of ${whole(count)}${where}`,
     about: "pages of 20 with the exact total",
     bars: lines.flatMap(({ server, set, lastPage, same }) => {
       const name = set === "as filled" ? servers[server] : set;

@@ -18,10 +18,20 @@ export const dataFolder = join(root, "bench", ".data");
 const collection = "people";
 const batchSize = 10_000;
 
+/** Opens a store of any engine. */
+export type Open = () => Promise<Store>;
+
+const folderStore =
+  (path: string): Open =>
+  async () => {
+    await mkdir(path, { recursive: true });
+    return openSqlite({ path });
+  };
+
 /** Fills a new store with people and returns their ids. */
-export async function fillRestante(folder: string, count: number): Promise<readonly string[]> {
+export async function fill(open: Open, count: number): Promise<readonly string[]> {
   const ids = Array.from({ length: count }, newId);
-  await withStore(folder, async (store) => {
+  await withStore(open, async (store) => {
     const at = Date.now();
     await store.commit([{ kind: "found", collection, at }]);
     const changes = (id: string, index: number): Change => {
@@ -33,9 +43,12 @@ export async function fillRestante(folder: string, count: number): Promise<reado
   return ids;
 }
 
+export const fillFolder = (folder: string, count: number): Promise<readonly string[]> =>
+  fill(folderStore(folder), count);
+
 /** Removes the given share, taken at random, from every part of the collection. */
-async function thin(folder: string, share: number): Promise<void> {
-  await withStore(folder, async (store) => {
+export async function thin(open: Open, share: number): Promise<void> {
+  await withStore(open, async (store) => {
     const doomed = (await everyId(store)).filter(() => Math.random() < share);
     const at = Date.now();
     await commitAll(
@@ -77,9 +90,8 @@ async function commitAll(
   }
 }
 
-async function withStore(folder: string, work: (store: Store) => Promise<void>): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  const store = await openSqlite({ path: folder });
+async function withStore(open: Open, work: (store: Store) => Promise<void>): Promise<void> {
+  const store = await open();
   try {
     await work(store);
   } finally {
@@ -96,16 +108,20 @@ export interface BigSets {
 
 /** `count` people, and the same after a tenth of them, at random, was removed. */
 export async function bigSets(count: number, workFolder: string): Promise<BigSets> {
-  const madeBy = await storeFingerprint();
-  const full = await kept(`full-${count}-${madeBy}`, (folder) => fillRestante(folder, count));
+  const madeBy = await storeFingerprint("sqlite");
+  const full = await kept(`full-${count}-${madeBy}`, (folder) => fillFolder(folder, count));
   const thinned = await kept(`thinned-${count}-${madeBy}`, async (folder) => {
     await cp(full, folder, { recursive: true });
-    await thin(folder, 0.1);
+    await thin(folderStore(folder), 0.1);
   });
   return { count, full: await copy(full, workFolder), thinned: await copy(thinned, workFolder) };
 }
 
-async function kept(name: string, make: (folder: string) => Promise<unknown>): Promise<string> {
+/** What is made once and kept between runs: a folder, which nobody may change. */
+export async function kept(
+  name: string,
+  make: (folder: string) => Promise<unknown>,
+): Promise<string> {
   const folder = join(dataFolder, name);
   if (existsSync(folder)) return folder;
   await removeOlder(name);
@@ -131,9 +147,9 @@ async function copy(folder: string, into: string): Promise<string> {
 }
 
 /** Data is only measured by the code that made it. */
-async function storeFingerprint(): Promise<string> {
-  const folder = join(root, "src", "store", "sqlite");
-  const hash = createHash("sha256");
+export async function storeFingerprint(engine: string, version = ""): Promise<string> {
+  const folder = join(root, "src", "store", engine);
+  const hash = createHash("sha256").update(version);
   for (const file of (await readdir(folder)).sort())
     hash.update(await readFile(join(folder, file)));
   return hash.digest("hex").slice(0, 12);

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { treeSeconds } from "./processors.ts";
 
 export const root = join(import.meta.dirname, "..");
 export const bun = process.execPath;
@@ -14,6 +15,8 @@ export const node = join(root, "node_modules", ".bin", "node");
 export interface Running {
   readonly origin: string;
   readonly memory: () => Memory | undefined;
+  /** Of all its processes, since they began. */
+  readonly processorSeconds: () => number;
   stop(): Promise<void>;
 }
 
@@ -82,7 +85,12 @@ export async function serve(command: Command, port: number, path: string): Promi
     const words = error instanceof Error ? error.message : String(error);
     throw new Error(`${words}. ${lastWords(errors())}`);
   }
-  return { origin, memory: () => readMemory(child.pid), stop: () => stop(child) };
+  return {
+    origin,
+    memory: () => readMemory(child.pid),
+    processorSeconds: () => treeSeconds(child.pid),
+    stop: () => stop(child),
+  };
 }
 
 async function answering(child: ChildProcess, url: string): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { peerConnections } from "./deep.ts";
 import { defaultConnections } from "./load.ts";
-import type { Machine } from "./machine.ts";
+import type { Fsync, Machine } from "./machine.ts";
 import { root } from "./processes.ts";
 import type {
   Comparison,
@@ -23,8 +23,9 @@ export function report(results: Results): string {
     "## Asked for and reached",
     verdictTable(results.verdicts),
     "## Requests per second",
-    ...results.contests.map(contestTable),
-    ...(results.depth === undefined ? [] : depthSection(results.depth)),
+    ...results.embedded.contests.map(contestTable),
+    ...depthSection(results.embedded.depth, "## Pages at any depth", embeddedDepth),
+    ...postgresSection(results),
     "## Resident memory",
     "While loaded as above; Linux's VmRSS at the end and VmHWM.",
     memoryTable(results),
@@ -39,8 +40,9 @@ export function report(results: Results): string {
 export const summary = (results: Results): string =>
   [
     `Load average before: ${loadWords(results.machine)}`,
-    ...results.contests.map(contestTable),
-    ...(results.depth === undefined ? [] : depthSection(results.depth)),
+    ...results.embedded.contests.map(contestTable),
+    ...depthSection(results.embedded.depth, "## Pages at any depth", embeddedDepth),
+    ...postgresSection(results),
     memoryTable(results),
     verdictTable(results.verdicts),
   ].join("\n\n");
@@ -96,11 +98,57 @@ function footnotes(figures: readonly Figure[]): string {
   return notes.length > 0 ? `\n\n${notes.join("\n")}` : "";
 }
 
-const depthSection = (depth: DepthFigures): readonly string[] => [
-  "## Pages at any depth",
-  `Pages of 20 with the exact total, out of ${whole(depth.count)} resources. @platformatic/db has ${peerConnections} connections here: with more, one of its pages takes longer than a load lasts. json-server would hold all of it in memory and write all of it at each change, so it is left out.`,
-  depthTable(depth),
-];
+const depthSection = (
+  depth: DepthFigures | undefined,
+  heading: string,
+  more: string,
+): readonly string[] =>
+  depth === undefined
+    ? []
+    : [
+        heading,
+        `Pages of 20 with the exact total, out of ${whole(depth.count)} resources. ${more}`,
+        depthTable(depth),
+      ];
+
+const fewConnections = `@platformatic/db has ${peerConnections} connections here: with more, one of its pages takes longer than a load lasts.`;
+
+const embeddedDepth = `${fewConnections} json-server would hold all of it in memory and write all of it at each change, so it is left out.`;
+
+function postgresSection({ postgres, machine }: Results): readonly string[] {
+  if (postgres === undefined) return [];
+  const { version, fsync, contests, depth } = postgres;
+  return [
+    "## On Postgres",
+    `The same requests to Restante with \`--store\` and to @platformatic/db, each with a database of its own on one Postgres ${version}, on the same machine and with default settings (4 KiB write and fdatasync where its data is: ${fsyncWords(fsync)}).`,
+    ...contests.map(contestTable),
+    ...spentSection(contests, machine.cores),
+    ...depthSection(depth, "### Pages at any depth, on Postgres", fewConnections),
+  ];
+}
+
+function spentSection(contests: readonly ContestFigures[], cores: number): readonly string[] {
+  const head = ["server", "Postgres", "loader"];
+  const rows = contests.flatMap(({ scenario, figures }) =>
+    figures.flatMap((figure) => {
+      if (figure.server === "bare" || !("spent" in figure) || !figure.spent) return [];
+      const shares = [figure.spent.server, figure.spent.database, figure.spent.loader];
+      return [
+        [
+          `${scenarios[scenario].title}, ${servers[figure.server]}`,
+          ...shares.map(({ perRequestUs }) => whole(perRequestUs)),
+          ...shares.map((share) => share.cores.toFixed(2)),
+        ],
+      ];
+    }),
+  );
+  if (rows.length === 0) return [];
+  return [
+    "### Who used the processors",
+    `Processor time for one request, and how many of the ${cores} cores were busy with it. What is missing from ${cores} was idle, waiting for the disk, or taken by others on the machine.`,
+    table(["", ...head.map((who) => `${who}, µs`), ...head.map((who) => `${who}, cores`)], rows),
+  ];
+}
 
 function depthTable(depth: DepthFigures): string {
   const head = ["", "first, req/s", "last, req/s", "time of last to first", "lowest – highest"];
@@ -128,10 +176,15 @@ function depthTable(depth: DepthFigures): string {
   return [table(head, rows), ...(notes.length > 0 ? [notes.join("\n")] : [])].join("\n\n");
 }
 
-function memoryTable({ memory, depth }: Pick<Results, "memory" | "depth">): string {
+function memoryTable({ embedded, postgres }: Results): string {
   const rows = [
-    ["Restante, after every scenario above", memory],
-    [`Restante, reading pages of ${whole(depth?.count ?? 0)}`, depth?.memory],
+    ["Restante, after every scenario above", embedded.memory],
+    [`Restante, reading pages of ${whole(embedded.depth?.count ?? 0)}`, embedded.depth?.memory],
+    ["Restante on Postgres, after every scenario on it", postgres?.memory],
+    [
+      `Restante on Postgres, reading pages of ${whole(postgres?.depth?.count ?? 0)}`,
+      postgres?.depth?.memory,
+    ],
   ] as const;
   return table(
     ["", "now, MB", "peak, MB"],
@@ -146,7 +199,7 @@ function machineList({ machine }: Results): string {
     ["processor", `${machine.processor}, ${machine.cores} cores`],
     ["memory", `${whole(machine.memoryGb)} GB`],
     ["kernel", machine.kernel],
-    ["4 KiB write and fdatasync", fsyncWords(machine)],
+    ["4 KiB write and fdatasync", fsyncWords(machine.fsync)],
     ["load average before", loadWords(machine)],
     ["date", machine.date],
     ...Object.entries(machine.versions),
@@ -157,8 +210,8 @@ function machineList({ machine }: Results): string {
 const loadWords = ({ loadAverage }: Machine): string =>
   `${loadAverage.toFixed(2)}${loadAverage > 0.5 ? ", **so the machine had other work to do**" : ""}`;
 
-const fsyncWords = ({ fsyncMedianMs, fsync99Ms }: Machine): string =>
-  `median ${milliseconds(fsyncMedianMs)} ms, p99 ${milliseconds(fsync99Ms)} ms`;
+const fsyncWords = ({ medianMs, p99Ms }: Fsync): string =>
+  `median ${milliseconds(medianMs)} ms, p99 ${milliseconds(p99Ms)} ms`;
 
 const slowLoader =
   "- **autocannon is slower than the fast servers here**, so their figures are its own and the ratios come out too small or too even. Install wrk for figures that count.";
@@ -168,8 +221,8 @@ const method = ({ pace, machine }: Results): string =>
     ...(machine.versions.loader?.startsWith("autocannon") ? [slowLoader] : []),
     `- ${defaultConnections} keep-alive connections from one loader thread on the same machine. Each figure is the median of ${pace.rounds} rounds of ${pace.seconds} s; in a round every server is loaded in turn, the bare one first and last. Ratios to it are taken within the round.`,
     "- The bare server is `Bun.serve` with a handler that returns a constant: it reads neither URL, header nor body. It gets Restante's requests and sends bodies of the same size.",
-    "- Restante is one process with default settings: every request carries a bearer token that is checked, every request is logged (to /dev/null), a 201 is sent after the disk has confirmed the write.",
-    "- The peers check no token and write no log. json-server keeps all in memory and rewrites its file without waiting for the disk. @platformatic/db has its SQLite as it comes: a rollback journal with full durability. Its answers carry no ETag and no times.",
+    "- Restante is one process with default settings: every request carries a bearer token that is checked, every request is logged (to /dev/null), a 201 is sent after the disk has confirmed the write. The line with 2 processes is `--workers 2`, and a first process that writes for both.",
+    "- The peers check no token and write no log. json-server keeps all in memory and rewrites its file without waiting for the disk. @platformatic/db has its SQLite as it comes: a rollback journal with full durability. On Postgres it has the same server and the same durability as Restante, and a table of the same two columns. Its answers carry no ETag and no times.",
     "- All servers hold the same 10,000 resources; POSTs go to a second collection, which is empty at first. After each load of POSTs the number kept is compared with the number acknowledged.",
     "- One error status, broken connection or timeout, or a wrong answer before or after the load, makes a figure invalid, and the table says so.",
   ].join("\n");

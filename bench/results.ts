@@ -2,20 +2,31 @@
 
 import type { Depth } from "./deep.ts";
 import type { Load } from "./load.ts";
-import type { Machine } from "./machine.ts";
+import type { Fsync, Machine } from "./machine.ts";
 import type { Contest, Pace } from "./measure.ts";
 import type { Memory } from "./processes.ts";
 import type { Scenario } from "./scenarios.ts";
-import { peerNames, type ServerName } from "./servers.ts";
+import { type PeerName, peerNames, type ServerName } from "./servers.ts";
 
 export interface Results {
   readonly machine: Machine;
   readonly pace: Pace;
+  readonly embedded: Suite;
+  readonly postgres: PostgresSuite | undefined;
+  readonly verdicts: readonly Verdict[];
+}
+
+/** Everything that is measured on one engine. */
+export interface Suite {
   readonly contests: readonly ContestFigures[];
   readonly depth: DepthFigures | undefined;
   /** Of the one server process that took every scenario. */
   readonly memory: Memory | undefined;
-  readonly verdicts: readonly Verdict[];
+}
+
+export interface PostgresSuite extends Suite {
+  readonly version: string;
+  readonly fsync: Fsync;
 }
 
 export interface ContestFigures {
@@ -35,6 +46,20 @@ export interface Measured {
   /** To the mean of the bare server before and after it, round by round. */
   readonly ratioToBare: number;
   readonly faults: readonly string[];
+  /** Only where it was asked for. */
+  readonly spent: Spent | undefined;
+}
+
+/** Processor time for one request, in microseconds, and the cores that were busy with it. */
+export interface Spent {
+  readonly server: Share;
+  readonly database: Share;
+  readonly loader: Share;
+}
+
+export interface Share {
+  readonly perRequestUs: number;
+  readonly cores: number;
 }
 
 export interface DepthFigures {
@@ -108,7 +133,20 @@ function measured(server: ServerName, loads: readonly Load[], limits: readonly n
     p99Ms: median(loads.map((load) => load.p99Ms)),
     ratioToBare: median(rates.map((rate, round) => rate / (limits[round] ?? Number.NaN))),
     faults: faultsOf(loads),
+    spent: spentOn(loads),
   };
+}
+
+function spentOn(loads: readonly Load[]): Spent | undefined {
+  const metered = loads.flatMap(({ usage, completed }) =>
+    usage && Number.isFinite(usage.server) ? [{ usage, completed }] : [],
+  );
+  if (metered.length === 0) return undefined;
+  const share = (whose: "server" | "database" | "loader"): Share => ({
+    perRequestUs: median(metered.map(({ usage, completed }) => (usage[whose] * 1e6) / completed)),
+    cores: median(metered.map(({ usage }) => usage[whose] / usage.elapsed)),
+  });
+  return { server: share("server"), database: share("database"), loader: share("loader") };
 }
 
 export function depthFigures({ count, lines, absent, memory }: Depth): DepthFigures {
@@ -140,38 +178,52 @@ function compare(first: readonly Load[], last: readonly Load[]): Comparison {
   };
 }
 
-export function judge(
-  contests: readonly ContestFigures[],
-  depth: DepthFigures | undefined,
-  memory: Memory | undefined,
-): readonly Verdict[] {
+export function judge({ embedded, postgres }: Pick<Results, "embedded" | "postgres">) {
+  return [...judgeEmbedded(embedded), ...(postgres ? judgePostgres(postgres) : [])];
+}
+
+function judgeEmbedded({ contests, depth, memory }: Suite): readonly Verdict[] {
   const ofBare = (scenario: Scenario) => {
     const ours = figureOf(contests, scenario, "restante");
     return ours !== undefined && isValid(ours) ? ours.ratioToBare : undefined;
   };
-  const ofPeers = (scenario: Scenario) => toBestPeer(contests, scenario);
-  // The worse of the two: an answer that is still at hand says nothing about depth.
-  const ofFirst = (set: string) => {
-    const line = depth?.lines.find((one) => one.server === "restante" && one.set === set);
-    if (line === undefined || !isValid(line)) return undefined;
-    return Math.max(line.same.lastToFirst, line.random.lastToFirst);
-  };
   const peaks = [memory?.peakMb, depth?.memory?.peakMb].filter((peak) => peak !== undefined);
-  const million = (depth?.count ?? 1_000_000).toLocaleString("en");
   return [
     atLeast("GET one, to the bare server", 0.5, ofBare("get")),
     atLeast("POST, to the bare server", 0.25, ofBare("post")),
     atLeast("List of 20 with exact total, to the bare server", 0.2, ofBare("list")),
-    atMost(`Last page of ${million}, to the first`, 1.5, "×", ofFirst("as filled")),
-    atMost("The same after a tenth was removed", 1.5, "×", ofFirst("a tenth removed")),
-    atLeast("GET one, to the best peer", 5, ofPeers("get")),
-    atLeast("POST, to the best peer", 15, ofPeers("post")),
+    ...judgeDepth(depth, ""),
+    atLeast("GET one, to the best peer", 5, toBestPeer(contests, "get", peerNames)),
+    atLeast("POST, to the best peer", 15, toBestPeer(contests, "post", peerNames)),
     atMost(
       "Resident memory under load, peak",
       200,
       " MB",
       peaks.length > 0 ? Math.max(...peaks) : undefined,
     ),
+  ];
+}
+
+function judgePostgres({ contests, depth }: Suite): readonly Verdict[] {
+  const ofPeer = (scenario: Scenario) => toBestPeer(contests, scenario, ["platformatic"]);
+  return [
+    atLeast("GET one on Postgres, to @platformatic/db on it", 5, ofPeer("get")),
+    atLeast("POST on Postgres, to @platformatic/db on it", 5, ofPeer("post")),
+    ...judgeDepth(depth, " on Postgres"),
+  ];
+}
+
+function judgeDepth(depth: DepthFigures | undefined, where: string): readonly Verdict[] {
+  // The worse of the two: an answer that is still at hand says nothing about depth.
+  const ofFirst = (set: string) => {
+    const line = depth?.lines.find((one) => one.server === "restante" && one.set === set);
+    if (line === undefined || !isValid(line)) return undefined;
+    return Math.max(line.same.lastToFirst, line.random.lastToFirst);
+  };
+  const million = (depth?.count ?? 1_000_000).toLocaleString("en");
+  return [
+    atMost(`Last page of ${million}${where}, to the first`, 1.5, "×", ofFirst("as filled")),
+    atMost("The same after a tenth was removed", 1.5, "×", ofFirst("a tenth removed")),
   ];
 }
 
@@ -209,9 +261,13 @@ function figureOf(
 }
 
 /** Faults only flatter a peer's rate, so it counts; a missing peer might have been the best one. */
-function toBestPeer(contests: readonly ContestFigures[], scenario: Scenario): number | undefined {
+function toBestPeer(
+  contests: readonly ContestFigures[],
+  scenario: Scenario,
+  names: readonly PeerName[],
+): number | undefined {
   const ours = figureOf(contests, scenario, "restante");
-  const peers = peerNames.map((name) => figureOf(contests, scenario, name));
+  const peers = names.map((name) => figureOf(contests, scenario, name));
   const rates = peers.map((peer) => peer?.requestsPerSecond).filter((rate) => rate !== undefined);
   if (ours === undefined || !isValid(ours) || rates.length < peers.length) return undefined;
   return ours.requestsPerSecond / Math.max(...rates);

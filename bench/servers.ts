@@ -9,6 +9,7 @@ import { type Dialect, jsonServerDialect, platformaticDialect } from "./scenario
 export const servers = {
   bare: "bare Bun.serve",
   restante: "Restante",
+  workers: "Restante, 2 processes",
   "json-server": "json-server",
   platformatic: "@platformatic/db",
 } as const;
@@ -35,19 +36,24 @@ export async function startBare(status: number, body: string): Promise<Running> 
   return serve({ command: bun, args }, port, "/");
 }
 
+interface Flags {
+  readonly own?: readonly string[];
+  readonly runtime?: readonly string[];
+}
+
 /** Default settings but for the address; the token is taken on the first start of a store. */
 export async function startRestante(
   folder: string,
   secret: string,
-  runtimeFlags: readonly string[] = [],
+  { own = [], runtime = [] }: Flags = {},
 ): Promise<Running> {
   const port = await freePort();
   const main = join(root, "src", "main.ts");
-  const flags = ["--host", "127.0.0.1", "--port", `${port}`, "--data", folder];
+  const flags = ["--host", "127.0.0.1", "--port", `${port}`, "--data", folder, ...own];
   return serve(
     {
       command: bun,
-      args: [...runtimeFlags, main, "serve", ...flags],
+      args: [...runtime, main, "serve", ...flags],
       environment: { RESTANTE_ADMIN_TOKEN: secret },
       folder,
     },
@@ -56,36 +62,47 @@ export async function startRestante(
   );
 }
 
-/** A peer filled with `count` people. It never throws: a peer that fails is shown as failed. */
-export async function startPeer(
+/** A peer filled with `count` people. */
+export const startPeer = (
   name: PeerName,
   folder: string,
   count: number,
+): Promise<Contestant | Absent> =>
+  name === "json-server"
+    ? attempt(name, jsonServerDialect, (home) => jsonServer(home, folder, count))
+    : attempt(name, platformaticDialect, (home) => {
+        const file = join(folder, "peer.sqlite");
+        fillPlatformatic(file, count);
+        return platformatic(home, folder, `sqlite://${file}`);
+      });
+
+/** On a Postgres database that has its tables already. */
+export const startPeerOnPostgres = (folder: string, url: string): Promise<Contestant | Absent> =>
+  attempt("platformatic", platformaticDialect, (home) => platformatic(home, folder, url));
+
+/** It never throws: a peer that fails is shown as failed. */
+async function attempt(
+  name: PeerName,
+  dialect: Dialect,
+  start: (home: string) => Promise<Running>,
 ): Promise<Contestant | Absent> {
   try {
-    const home = await install(name);
-    const port = await freePort();
-    return name === "json-server"
-      ? { name, dialect: jsonServerDialect, running: await jsonServer(home, folder, port, count) }
-      : {
-          name,
-          dialect: platformaticDialect,
-          running: await platformatic(home, folder, port, count),
-        };
+    return { name, dialect, running: await start(await install(name)) };
   } catch (error) {
     return { name, reason: error instanceof Error ? error.message : String(error) };
   }
 }
 
-async function jsonServer(home: string, folder: string, port: number, count: number) {
+async function jsonServer(home: string, folder: string, count: number): Promise<Running> {
   await fillJsonServer(join(folder, "db.json"), count);
+  const port = await freePort();
   const program = join(home, "node_modules", ".bin", "json-server");
   const flags = ["--host", "127.0.0.1", "--port", `${port}`, "--quiet"];
   return serve({ command: node, args: [program, ...flags, "db.json"], folder }, port, "/letters");
 }
 
-async function platformatic(home: string, folder: string, port: number, count: number) {
-  fillPlatformatic(join(folder, "peer.sqlite"), count);
-  const args = [join(root, "bench", "platformatic.js"), home, folder, `${port}`];
+async function platformatic(home: string, folder: string, url: string): Promise<Running> {
+  const port = await freePort();
+  const args = [join(root, "bench", "platformatic.js"), home, folder, `${port}`, url];
   return serve({ command: node, args, folder }, port, "/letters/");
 }

@@ -4,6 +4,8 @@ import { readFileSync } from "node:fs";
 import { mapFile } from "#runtime";
 import type { Config } from "./config.ts";
 import { Access } from "./domain/access.ts";
+import { Batches } from "./domain/batches.ts";
+import { Collections } from "./domain/collections.ts";
 import { Resources } from "./domain/resources.ts";
 import { Tokens } from "./domain/tokens.ts";
 import { corsHeaders } from "./http/cors.ts";
@@ -14,8 +16,10 @@ import { createRefuse, type Refuse, withoutSecrets } from "./http/problem.ts";
 import { Proxies } from "./http/proxies.ts";
 import { type Log, lineWriter } from "./log.ts";
 import { grouped } from "./store/grouped.ts";
+import type { Committer } from "./store/handed.ts";
+import { openPostgres } from "./store/postgres/postgres.ts";
 import { openSqlite } from "./store/sqlite/sqlite.ts";
-import type { Store } from "./store/store.ts";
+import { Outage, type Store } from "./store/store.ts";
 
 export interface App {
   readonly fetch: Fetch;
@@ -24,6 +28,8 @@ export interface App {
   /** The secret of the first admin token, only when it was just made: to be shown once. */
   readonly firstAdminToken: string | undefined;
   readonly tokens: Tokens;
+  /** For the processes whose writes are handed to this one; no changes ask whether writing works. */
+  readonly commit: Committer["commit"];
   close(): Promise<void>;
 }
 
@@ -31,12 +37,26 @@ export const { version } = JSON.parse(
   readFileSync(new URL("../package.json", import.meta.url), "utf8"),
 ) as { version: string };
 
-export async function openStore(config: Config): Promise<Store> {
-  return grouped(await openSqlite({ path: config.data, mapFile }));
+/** Postgres has writers of its own in every process; SQLite's file has one for all of them. */
+export async function openStore(config: Config, committer?: Committer): Promise<Store> {
+  const { store: url, readStore: readUrl, data: path } = config;
+  return grouped(
+    url === undefined
+      ? await openSqlite({ path, mapFile, committer })
+      : await openPostgres({ url, readUrl }),
+  );
 }
 
-export async function assemble(config: Config, log: Log): Promise<App> {
-  const store = await openStore(config);
+/** Where the data is, in words for a person, without a password. */
+export function placeOf({ store, data }: Config): string {
+  if (store === undefined) return data;
+  const { host, pathname } = new URL(store);
+  return `postgres://${host}${pathname}`;
+}
+
+/** With a committer, writes go to the process behind it. */
+export async function assemble(config: Config, log: Log, committer?: Committer): Promise<App> {
+  const store = await openStore(config, committer);
   const clock = Date.now;
   const tokens = new Tokens(store, clock);
   const base = config.baseUrl ?? "";
@@ -54,8 +74,10 @@ export async function assemble(config: Config, log: Log): Promise<App> {
   const requests = new RequestLog(lineWriter(log));
   const house: House = {
     access: new Access(store, clock),
-    resources: new Resources(store, clock),
+    resources: new Resources(store, clock, config.maxBodyBytes),
     tokens,
+    collections: new Collections(store, clock),
+    batches: new Batches(store, clock, config.maxBodyBytes),
     unready: () => store.ready(),
     base,
     commonHeaders,
@@ -72,6 +94,11 @@ export async function assemble(config: Config, log: Log): Promise<App> {
     refuse: createRefuse(house),
     firstAdminToken: await tokens.first(config.adminToken),
     tokens,
+    async commit(changes) {
+      const reason = changes.length === 0 ? await store.ready() : undefined;
+      if (reason !== undefined) throw new Outage("unavailable", reason);
+      return store.commit(changes);
+    },
     close() {
       requests.flush();
       return store.close();

@@ -53,6 +53,11 @@ export function readConfig(sources: ConfigSources): Config | ConfigFault[] {
   const faults: ConfigFault[] = [];
   const file = readFile(sources, faults);
   const config = judge(sources, file, faults);
+  if (config.readStore !== undefined && config.store === undefined)
+    faults.push({
+      where: settings.readStore.flag ?? "",
+      detail: "needs --store: a replica of what?",
+    });
   return faults.length > 0 ? faults : config;
 }
 
@@ -104,8 +109,7 @@ function faultOf({ where, value }: Given, setting: Setting<unknown>): ConfigFaul
   const detail = `must be ${setting.allowed}`;
   if (value === true && where === setting.flag)
     return { where, detail: `needs a value; it ${detail}` };
-  const isSecretSetting = setting.flag === undefined;
-  return { where: isSecretSetting ? where : `${where} ${JSON.stringify(value)}`, detail };
+  return { where: setting.isPrivate ? where : `${where} ${JSON.stringify(value)}`, detail };
 }
 
 /** The file's values; a file that nobody asked for may be missing. */

@@ -29,6 +29,7 @@ class Output {
   #waiting = "";
   #dropped = 0;
   #isWriting = false;
+  #onWritten: (() => void) | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(descriptor: number) {
@@ -47,6 +48,11 @@ class Output {
 
   /** Everything is out when it calls back; for the end of the program. */
   flush(done?: (error?: Error) => void): void {
+    // What is on its way came first, and would be lost if the program ended now.
+    if (this.#isWriting) {
+      this.#onWritten = () => this.flush(done);
+      return;
+    }
     try {
       let rest = Buffer.from(this.#take());
       while (rest.length > 0) rest = rest.subarray(writeSync(this.#descriptor, rest));
@@ -66,10 +72,12 @@ class Output {
     write(this.#descriptor, bytes, (error, written) => {
       // Nobody is left to tell: the output itself is gone, or full for now.
       const rest = error === null ? bytes.subarray(written) : bytes;
-      if (error?.code === "EAGAIN") setTimeout(() => this.#writeAll(rest), flushIntervalMs);
+      const isStalled = error?.code === "EAGAIN";
+      if (isStalled && !this.#onWritten) setTimeout(() => this.#writeAll(rest), flushIntervalMs);
       else if (error === null && rest.length > 0) this.#writeAll(rest);
       else {
         this.#isWriting = false;
+        this.#onWritten?.();
         if (this.#waiting.length > flushChars) this.#send();
       }
     });

@@ -14,6 +14,7 @@ import { Exit, misuse } from "./exit.ts";
 import { newSecret } from "./model/token.ts";
 import { serve } from "./serve.ts";
 import { type CreateOptions, createToken, listTokens, revokeToken } from "./tokens.ts";
+import { work } from "./worker.ts";
 
 const program = new Command("restante")
   .description("A self-hosted resource server: POST it, GET it back.")
@@ -32,22 +33,24 @@ const serveCommand = withSettings(program.command("serve"), Object.keys(settings
   .allowExcessArguments()
   .action(() => serve(configOf(serveCommand)));
 
+program.command("worker", { hidden: true }).action(() => work());
+
 const token = program
   .command("token")
   .description("Make, list and revoke tokens. Takes effect at once, also while a server runs.");
 
-withSettings(token.command("create"), ["data"])
+withSettings(token.command("create"), ["data", "store"])
   .description("Make a token and print its secret, which is shown only this once.")
   .option("--name <text>", "What the token is for.", "")
   .option("--scope <scopes...>", "admin, or {collection|*}:{read|create|update|delete|*}", [])
   .option("--expires <when>", "30d, 12h, 90m, or a date such as 2030-01-31 (default: never)")
   .action((options: CreateOptions, command) => createToken(configOf(command), options));
 
-withSettings(token.command("list"), ["data"])
+withSettings(token.command("list"), ["data", "store"])
   .description("List all tokens, without their secrets.")
   .action((_, command) => listTokens(configOf(command)));
 
-withSettings(token.command("revoke"), ["data"])
+withSettings(token.command("revoke"), ["data", "store"])
   .description("Revoke a token; it ends at once.")
   .argument("<id>", "The token's id, as the list shows it.")
   .action((id: string, _, command) => revokeToken(configOf(command), id));

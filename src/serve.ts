@@ -4,12 +4,14 @@ import { isIPv6 } from "node:net";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { serve as listen } from "#runtime";
-import { type App, assemble, version } from "./assemble.ts";
+import { type App, assemble, placeOf, version } from "./assemble.ts";
 import type { Config } from "./config.ts";
 import { Exit, messageOf } from "./exit.ts";
 import { greeting } from "./greeting.ts";
 import { createLog, type Log } from "./log.ts";
 import type { Server } from "./runtime/runtime.ts";
+import type { Committer } from "./store/handed.ts";
+import { Workers } from "./workers.ts";
 
 const maxHeaderBytes = 16_384;
 
@@ -23,33 +25,60 @@ const samePressMs = 500;
 export async function serve(config: Config): Promise<void> {
   const log = createLog(config.logLevel);
   const app = await openApp(config, log);
+  if (config.workers > 1) return lead(config, app, log);
   const server = await start(config, app);
-  announce(config, app, server, log);
-  stopOnSignal(() => drain(server, app, log));
+  stopOnSignal(server, app, log);
+  announce(config, app, server.port, log);
+}
+
+/** Many processes on one port: this one writes for them and answers no request itself. */
+async function lead(config: Config, app: App, log: Log): Promise<void> {
+  // A shared port is never "in use": another server there would silently get half of the requests.
+  const probe = await start({ ...config, workers: 1 }, app);
+  await probe.stop(graceMs);
+  const workers = new Workers({ ...config, port: probe.port }, app.commit, log);
+  stopOnSignal(workers, app, log);
+  try {
+    await workers.start();
+  } catch (cause) {
+    return giveUp(app, `A worker cannot start: ${messageOf(cause)}`, cause);
+  }
+  announce(config, app, probe.port, log);
 }
 
 /** Also for commands that need the store and no server. */
-export async function openApp(config: Config, log: Log): Promise<App> {
+export async function openApp(config: Config, log: Log, committer?: Committer): Promise<App> {
   try {
-    return await assemble(config, log);
+    return await assemble(config, log, committer);
   } catch (cause) {
-    const message = `The store in ${config.data} cannot be opened: ${messageOf(cause)}`;
+    const message = `The store in ${placeOf(config)} cannot be opened: ${messageOf(cause)}`;
     throw new Exit(1, message, { cause });
   }
 }
 
-async function start({ host, port }: Config, app: App): Promise<Server> {
+export function listenFor(
+  { host, port, workers }: Config,
+  { fetch, refuse }: App,
+): Promise<Server> {
+  return listen({ host, port, fetch, refuse, maxHeaderBytes, isShared: workers > 1 });
+}
+
+async function start(config: Config, app: App): Promise<Server> {
   try {
-    return await listen({ host, port, fetch: app.fetch, refuse: app.refuse, maxHeaderBytes });
+    return await listenFor(config, app);
   } catch (cause) {
-    // Otherwise nobody would ever see it: the next start finds a store that has a token.
-    showFirstAdminToken(app);
-    await app.close();
-    throw new Exit(1, whyNotListening(host, port, cause), { cause });
+    return giveUp(app, whyNotListening(config, cause), cause);
   }
 }
 
-function whyNotListening(host: string, port: number, cause: unknown): string {
+async function giveUp(app: App, message: string, cause: unknown): Promise<never> {
+  // Otherwise nobody would ever see it: the next start finds a store that has a token.
+  showFirstAdminToken(app);
+  await app.close();
+  throw new Exit(1, message, { cause });
+}
+
+function whyNotListening({ host, port }: Config, cause: unknown): string {
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
   const place = `Port ${port} on ${host}`;
   if (code === "EADDRINUSE")
@@ -58,17 +87,21 @@ function whyNotListening(host: string, port: number, cause: unknown): string {
   return `${place} cannot be listened on: ${messageOf(cause)}`;
 }
 
-function announce(config: Config, app: App, server: Server, log: Log): void {
-  const localUrl = `http://${urlHost(config.host)}:${server.port}`;
+function announce(config: Config, app: App, port: number, log: Log): void {
+  const localUrl = `http://${urlHost(config.host)}:${port}`;
   if (!process.stdout.isTTY) {
     showFirstAdminToken(app);
-    log.info({ url: localUrl, data: config.data, version, pid: process.pid }, "listening");
+    const { pid } = process;
+    log.info({ url: localUrl, data: placeOf(config), version, pid }, "listening");
     return;
   }
   const { baseUrl } = config;
   const { firstAdminToken } = app;
-  const data = shortPath(config.data);
-  const tokenCommand = `${invocation()} token create --data ${quoted(data)} --name me --scope admin`;
+  const isFolder = config.store === undefined;
+  const data = isFolder ? shortPath(config.data) : placeOf(config);
+  // A URL may hold a password, which stays where it was set.
+  const place = isFolder ? `--data ${quoted(data)}` : '--store "$RESTANTE_STORE"';
+  const tokenCommand = `${invocation()} token create ${place} --name me --scope admin`;
   const welcome = { version, localUrl, baseUrl, data, firstAdminToken, tokenCommand };
   process.stdout.write(greeting(welcome));
 }
@@ -79,24 +112,32 @@ export function showFirstAdminToken({ firstAdminToken }: App): void {
     console.error(`The first admin token, shown only this once: ${firstAdminToken}`);
 }
 
-function stopOnSignal(stop: () => Promise<void>): void {
+type Stoppable = Pick<Server, "stop">;
+
+function stopOnSignal(server: Stoppable, app: App, log: Log): void {
   let askedAt: number | undefined;
   const onSignal = (_name: string, number: number) => {
     const now = performance.now();
     if (askedAt === undefined) {
       askedAt = now;
-      void stop().then(() => process.exit(0));
+      log.info("draining");
+      void drain(server, app, log, "stopped").then(() => process.exit(0));
     } else if (now - askedAt > samePressMs) process.exit(128 + number);
   };
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
 }
 
-async function drain(server: Server, app: App, log: Log): Promise<void> {
-  log.info("draining");
+/** Finishes what is in flight, lets go of everything, and says so if there are words for it. */
+export async function drain(
+  server: Stoppable,
+  app: App,
+  log: Log,
+  lastWords?: string,
+): Promise<void> {
   await server.stop(graceMs);
   await app.close();
-  log.info("stopped");
+  if (lastWords !== undefined) log.info(lastWords);
   await new Promise<void>((resolve) => log.flush(() => resolve()));
 }
 

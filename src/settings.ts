@@ -1,6 +1,7 @@
 // Every setting: its names, what it is for, and what it may be.
 
 import { isIP } from "node:net";
+import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { isSecret } from "./model/token.ts";
 
@@ -20,6 +21,12 @@ export interface Config {
   readonly corsOrigins: "*" | readonly string[];
   readonly logLevel: LogLevel;
   readonly maxBodyBytes: number;
+  /** Processes that answer requests. */
+  readonly workers: number;
+  /** Where the data is instead of the folder: a Postgres URL. */
+  readonly store: string | undefined;
+  /** A replica of that database, for reads. */
+  readonly readStore: string | undefined;
 }
 
 export interface Setting<Value> {
@@ -34,6 +41,8 @@ export interface Setting<Value> {
   /** What may be set; the end of a sentence that begins with "must be". */
   readonly allowed: string;
   readonly fallback: string | undefined;
+  /** The value may hold a password, so no message shows it. */
+  readonly isPrivate?: true;
   /** The value, or undefined when the text is not allowed. Paths start from the folder. */
   readonly read: (text: string, folder: string) => Exclude<Value, undefined> | undefined;
 }
@@ -102,6 +111,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
       "The first admin token, for unattended installs; taken when the store has no token yet. Never a flag, because command lines are visible to others.",
     allowed: "a secret as `restante token secret` prints one",
     fallback: undefined,
+    isPrivate: true,
     read: (text) => (isSecret(text) ? text : undefined),
   },
   corsOrigins: {
@@ -134,6 +144,41 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     fallback: "1048576",
     read: (text) => wholeNumber(text, 1, 268_435_456),
   },
+  store: {
+    flag: "--store",
+    variable: "RESTANTE_STORE",
+    type: "string",
+    placeholder: "url",
+    about:
+      "A Postgres database to keep the data in, instead of the folder; many nodes can share it. Use the variable when the URL has a password: command lines are visible to others.",
+    allowed: "a URL such as postgres://user:password@host:5432/database",
+    fallback: undefined,
+    isPrivate: true,
+    read: postgresUrl,
+  },
+  readStore: {
+    flag: "--read-store",
+    variable: "RESTANTE_READ_STORE",
+    type: "string",
+    placeholder: "url",
+    about:
+      "A replica of the --store database that answers reads. Writes then wait until the replica shows them, so that callers read what they wrote.",
+    allowed: "a URL such as postgres://user:password@host:5432/database",
+    fallback: undefined,
+    isPrivate: true,
+    read: postgresUrl,
+  },
+  workers: {
+    flag: "--workers",
+    variable: "RESTANTE_WORKERS",
+    type: "number",
+    placeholder: "number",
+    about:
+      "How many processes answer requests on the port; auto takes one for each core. One that dies is replaced.",
+    allowed: "a whole number from 1 to 256, or auto",
+    fallback: "1",
+    read: (text) => (text === "auto" ? availableParallelism() : wholeNumber(text, 1, 256)),
+  },
 };
 
 const hostName = /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_-]+)*$/;
@@ -158,6 +203,10 @@ function isAddressRange(item: string): boolean {
 function isOrigin(item: string): boolean {
   const url = URL.parse(item);
   return url !== null && url.host !== "" && item === `${url.protocol}//${url.host}`;
+}
+
+function postgresUrl(text: string): string | undefined {
+  return /^postgres(?:ql)?:$/.test(URL.parse(text)?.protocol ?? "") ? text : undefined;
 }
 
 function baseUrl(text: string): string | undefined {

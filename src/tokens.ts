@@ -43,7 +43,7 @@ export const revokeToken = (config: Config, id: string): Promise<void> =>
 
 async function withStore(config: Config, act: (app: App) => Promise<void>): Promise<void> {
   // Opening would make one, and a typo in the path would look like an empty store.
-  if (!existsSync(config.data))
+  if (config.store === undefined && !existsSync(config.data))
     throw new Exit(
       1,
       `There is no store in ${config.data}: start the server once, or mend --data.`,

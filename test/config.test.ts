@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import {
@@ -11,6 +11,7 @@ import {
   type ConfigSources,
   defaultConfig,
   readConfig,
+  type Setting,
   settings,
 } from "../src/config.ts";
 import { newSecret } from "../src/model/token.ts";
@@ -51,6 +52,9 @@ describe("defaults", () => {
       corsOrigins: "*",
       logLevel: "info",
       maxBodyBytes: 1_048_576,
+      store: undefined,
+      readStore: undefined,
+      workers: 1,
     });
     assert.deepEqual({ ...defaultConfig, data: "" }, { ...config(), data: "" });
   });
@@ -106,7 +110,8 @@ describe("the file", () => {
     const values = {
       ...{ host: "::1", port: 0, data: "here", baseUrl: "https://example.org/api/" },
       ...{ trustProxy: ["10.0.0.0/8", "::1"], adminToken, corsOrigins: ["https://a.test"] },
-      ...{ logLevel: "warn", maxBodyBytes: 10 },
+      ...{ logLevel: "warn", maxBodyBytes: 10, workers: 3 },
+      ...{ store: "postgres://db.test/people", readStore: "postgres://replica.test/people" },
     };
     writeFileSync(path, JSON.stringify(values));
     assert.deepEqual(config({ flags: { config: path } }), {
@@ -142,6 +147,16 @@ describe("the file", () => {
 
 describe("values", () => {
   const secret = newSecret();
+  const databases: [string, string][] = [
+    "postgres://db.test/people",
+    "postgresql://me:p%40ss@[::1]:5433/people?sslmode=verify-full",
+  ].map((url) => [url, url]);
+  const notDatabases = [
+    "mysql://me:hunter2@db.test/people",
+    "me:hunter2@db.test",
+    "./data",
+    "5432",
+  ];
   const table: Record<keyof Config, { allowed: [string, unknown][]; refused: string[] }> = {
     host: {
       allowed: ["localhost", "0.0.0.0", "::", "api.example.org"].map((host) => [host, host]),
@@ -201,20 +216,32 @@ describe("values", () => {
     },
     logLevel: { allowed: [["silent", "silent"]], refused: ["INFO", "debug"] },
     maxBodyBytes: { allowed: [["1", 1]], refused: ["0", "268435457", "1MB"] },
+    store: { allowed: databases, refused: notDatabases },
+    readStore: { allowed: databases, refused: notDatabases },
+    workers: {
+      allowed: [
+        ["1", 1],
+        ["256", 256],
+        ["auto", availableParallelism()],
+      ],
+      refused: ["0", "257", "-1", "1.5", "Auto", "two"],
+    },
   };
+  /** What another setting needs beside it. */
+  const beside = { RESTANTE_STORE: "postgres://db.test/people" };
 
   for (const [name, { allowed, refused }] of Object.entries(table)) {
     const { variable } = settings[name as keyof Config];
     for (const [text, value] of allowed)
       it(`${name} may be ${JSON.stringify(text).slice(0, 60)}`, () => {
         const result: Record<string, unknown> = {
-          ...config({ environment: { [variable]: text } }),
+          ...config({ environment: { ...beside, [variable]: text } }),
         };
         assert.deepEqual(result[name], value);
       });
     for (const text of refused)
       it(`${name} may not be ${JSON.stringify(text).slice(0, 60)}`, () => {
-        const [fault, ...others] = faults({ environment: { [variable]: text } });
+        const [fault, ...others] = faults({ environment: { ...beside, [variable]: text } });
         assert(fault?.where.startsWith(variable));
         assert.equal(fault?.detail, `must be ${settings[name as keyof Config].allowed}`);
         assert.deepEqual(others, []);
@@ -246,10 +273,27 @@ describe("faults", () => {
     assert.match(faults({ flags: { port: true } })[0]?.detail ?? "", /needs a value/);
   });
 
-  it("never repeat a secret", () => {
-    const wrong = `${newSecret()}x`;
-    const told = JSON.stringify(faults({ environment: { RESTANTE_ADMIN_TOKEN: wrong } }));
-    assert(!told.includes(wrong.slice(0, 12)));
+  const privates = Object.entries<Setting<unknown>>(settings).filter(([, each]) => each.isPrivate);
+  for (const [name, { flag, variable }] of privates)
+    it(`never repeat what may be a secret: ${name}`, () => {
+      const wrong = "rst_wrong://me:hunter2@db.test";
+      const sources = [
+        { environment: { [variable]: wrong } },
+        { flags: { config: file("private.json", { [name]: wrong }) } },
+        ...(flag === undefined ? [] : [{ flags: { [name]: wrong } }]),
+      ];
+      for (const source of sources) {
+        const told = faults(source);
+        assert.match(told[0]?.detail ?? "", /^must be /);
+        assert.doesNotMatch(JSON.stringify(told), /wrong|hunter2|db\.test/);
+      }
+    });
+
+  it("tell of a replica without a database", () => {
+    const told = faults({ environment: { RESTANTE_READ_STORE: "postgres://replica.test/people" } });
+    assert.deepEqual(told, [
+      { where: "--read-store", detail: "needs --store: a replica of what?" },
+    ]);
   });
 
   it("never come from a flag that does not exist", () => {

@@ -6,9 +6,13 @@ import { readdir, readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { configFile, type Setting, settings } from "../src/config.ts";
+import { maxOperations } from "../src/http/batch.ts";
+import type { Who } from "../src/http/guard.ts";
 import { problemStatus } from "../src/http/problem.ts";
 import { routes } from "../src/http/routes.ts";
+import { openDefinition } from "../src/model/definition.ts";
 import { pageLimits } from "../src/model/page.ts";
+import { maxOperations as maxPatchOperations } from "../src/model/patch.ts";
 import { type ProblemKind, problemKinds } from "../src/model/problem.ts";
 
 const folder = new URL("../docs/reference/", import.meta.url);
@@ -67,6 +71,18 @@ describe("docs/reference/problems.md", async () => {
   }
 });
 
+/** Who may pass a door, in the words of the page. */
+const needed: Readonly<Record<Who, string>> = {
+  anyone: "anyone",
+  token: "any token",
+  admin: "admin",
+  read: "scope read",
+  create: "scope create",
+  update: "scope update",
+  delete: "scope delete",
+  put: "scope create or update",
+};
+
 describe("docs/reference/http.md", async () => {
   const page = await read("http.md");
   const rows = rowsOf(page);
@@ -74,14 +90,24 @@ describe("docs/reference/http.md", async () => {
   it("documents each route and method, and who may pass it; and no other", () => {
     const existing = Object.entries(routes).flatMap(([route, doors]) =>
       Object.entries(doors).map(([method, { who }]) => {
-        const needed = who === "anyone" || who === "admin" ? who : `scope ${who}`;
-        return `${method} ${route} ${needed}`;
+        return `${method} ${route} ${needed[who]}`;
       }),
     );
     const documented = rows
       .filter(([address = ""]) => address.startsWith("/"))
       .map(([address, method, who]) => `${method} ${address} ${who}`);
     assert.deepEqual(documented.sort(), existing.sort());
+  });
+
+  it("documents each rule of a collection, and no other", () => {
+    const rules = rows.filter(([, values]) => values === "optional, required");
+    assert.deepEqual(rules.map(([name]) => name).sort(), Object.keys(openDefinition).sort());
+  });
+
+  it("has the real limits of a batch and of a patch", () => {
+    const limits = new Map(rows.map(([what = "", limit]) => [what, limit]));
+    assert.equal(limits.get("operations in a batch"), `${maxOperations}`);
+    assert.equal(limits.get("operations in a JSON Patch"), `${maxPatchOperations}`);
   });
 
   it("has the real bounds of a page", () => {

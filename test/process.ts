@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
@@ -23,6 +24,7 @@ export interface Ended {
 }
 
 export interface Running {
+  readonly pid: number;
   readonly url: string;
   readonly port: number;
   /** What it has printed until now. */
@@ -48,8 +50,26 @@ export async function start(args: readonly string[], surroundings: Surroundings)
     });
     void watched.ended.then((ended) => reject(new Error(`it ended: ${JSON.stringify(ended)}`)));
   });
-  return { ...watched, url, port: Number(new URL(url).port), signal: (name) => child.kill(name) };
+  const port = Number(new URL(url).port);
+  return { ...watched, pid: child.pid ?? 0, url, port, signal: (name) => child.kill(name) };
 }
+
+/** The processes that this one has started and that still run, the oldest first; on Linux. */
+export async function childrenOf(pid: number): Promise<readonly number[]> {
+  const processes = (await readdir("/proc")).map(Number).filter((id) => id > 0);
+  const parents = await Promise.all(processes.map(parentOf));
+  return processes.filter((_, index) => parents[index] === pid).toSorted((a, b) => a - b);
+}
+
+/** A process that has ended has no parent, even while nobody has taken note of its end. */
+async function parentOf(pid: number): Promise<number | undefined> {
+  const status = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  const [, state, parent] = /\) (\w) (\d+) /.exec(status) ?? [];
+  return state === "Z" ? undefined : Number(parent);
+}
+
+export const isRunning = async (pid: number): Promise<boolean> =>
+  !Number.isNaN((await parentOf(pid)) ?? Number.NaN);
 
 function launch(args: readonly string[], { cwd, environment }: Surroundings): ChildProcess {
   const [program, ...before] = commandLine;

@@ -13,7 +13,9 @@ const floors = [
   "src/main.ts",
   "src/index.ts",
   "src/tokens.ts",
+  "src/worker.ts",
   "src/serve.ts",
+  "src/workers.ts",
   "src/greeting.ts",
   "src/exit.ts",
   "src/assemble.ts",
@@ -27,13 +29,14 @@ const floors = [
   "src/model/",
 ];
 
-const entrances = /^src\/(main|index|tokens|serve|assemble)\.ts$/;
+const entrances = /^src\/(main|index|tokens|serve|workers|assemble)\.ts$/;
 
 /** Who may import a file or folder of ours, where the floors alone do not say it. */
 const doors: readonly [what: RegExp, importers: RegExp][] = [
   [/^src\/config\.ts$/, entrances],
   [/^src\/settings\.ts$/, /^src\/(config|log)\.ts$/],
   [/^src\/store\/sqlite\//, /^src\/(assemble\.ts$|store\/sqlite\/)/],
+  [/^src\/store\/postgres\//, /^src\/(assemble\.ts$|store\/postgres\/)/],
   [/^src\/runtime\/(?!runtime\.ts$)/, /^src\/runtime\//],
   [/^#runtime$/, /^src\/(serve|assemble)\.ts$/],
 ];
@@ -47,6 +50,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   pino: /^src\/log\.ts$/,
   postgres: /^src\/store\/postgres\//,
   uuidv7: /^src\/model\/id\.ts$/,
+  "node:child_process": /^src\/workers\.ts$/,
   "node:sqlite": /^src\/store\/sqlite\//,
   "node:worker_threads": /^src\/store\//,
 };

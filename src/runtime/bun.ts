@@ -20,10 +20,11 @@ const smallBodyBytes = 4_096;
  * The limit of the header section is no option of Bun.serve but a flag of the process
  * (`--max-http-header-size`, 16 KiB by default), so `maxHeaderBytes` is not read here.
  */
-export const serve: Serve = async ({ host, port, fetch, refuse }) => {
+export const serve: Serve = async ({ host, port, fetch, refuse, isShared = false }) => {
   const server = Bun.serve({
     hostname: host,
     port,
+    reusePort: isShared,
     idleTimeout: idleTimeoutSeconds,
     development: false,
     // The application answers 413, with words; Bun's own answer would have none.

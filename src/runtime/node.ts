@@ -41,7 +41,8 @@ export const serve: Serve = async (options) => {
   answerRequests(server, connections, options);
   refuseTheRest(server, connections);
 
-  server.listen(options.port, options.host);
+  const { port, host, isShared = false } = options;
+  server.listen({ port, host, reusePort: isShared });
   await once(server, "listening");
   const closed = new Promise((resolve) => server.once("close", resolve));
 

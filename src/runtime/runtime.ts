@@ -15,6 +15,8 @@ export interface ServeOptions {
   readonly refuse: (status: number, detail: string, cause?: unknown) => Response;
   /** A header section over this is refused with 431. On Bun it is a flag of the process. */
   readonly maxHeaderBytes: number;
+  /** Whether other processes listen on the same port, each taking a share of the connections. */
+  readonly isShared?: boolean;
 }
 
 export interface Server {

@@ -83,6 +83,18 @@ describe("requests that reach the application", () => {
     );
   });
 
+  it("26: pipelined behind an answer that takes a while, too (on Bun: a close)", async () => {
+    const slow = await start(async () => {
+      await sleep(20);
+      return new Response("done");
+    });
+    const { responses, closed } = await send(slow.port, get("/1") + get("/2"), { answers: 2 });
+    await slow.stop(0);
+    assert.equal(responses.length, isBun ? 0 : 2);
+    assert.equal(closed, isBun);
+    assert.equal(slow.reached.length, isBun ? 1 : 2);
+  });
+
   it("28: nothing after `Connection: close` is processed, and the answer before it arrives", async () => {
     const bytes = get("/1", "Connection: close") + get("/2");
     const { responses, closed } = await send(server.port, bytes, { answers: 2 });

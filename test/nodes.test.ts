@@ -1,0 +1,154 @@
+// Many nodes on one database: they keep the promises of one, and outlive each other and the database.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { secretPattern } from "../src/model/token.ts";
+import { assertProblem } from "./http/expect.ts";
+import {
+  type Ask,
+  asking,
+  countTogether,
+  Journal,
+  json,
+  makeToken,
+  replaceAndRead,
+} from "./journal.ts";
+import { PostgresServer, type StopSignal } from "./postgres-server.ts";
+import { type Running, start } from "./process.ts";
+
+/** Processes start and end in these tests, on machines that may be busy. */
+const patience = { timeout: 100_000 };
+
+let cwd: string;
+let server: PostgresServer;
+let url: string;
+let nodes: [Running, Running];
+let asks: [Ask, Ask];
+let secret: string;
+
+const launch = (...args: string[]): Promise<Running> =>
+  start(args, { cwd, environment: { RESTANTE_STORE: url } });
+
+before(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "restante-nodes-"));
+  server = await PostgresServer.start();
+  url = await server.database();
+  nodes = await Promise.all([launch(), launch()]);
+  [secret = ""] = secretsOf(nodes);
+  asks = [asking(nodes[0].url, secret), asking(nodes[1].url, secret)];
+});
+after(async () => {
+  for (const { signal } of nodes) signal("SIGKILL");
+  await Promise.all(nodes.map(({ ended }) => ended));
+  await server.close();
+  await rm(cwd, { recursive: true, force: true });
+});
+
+const secretsOf = (all: readonly Running[]): readonly string[] =>
+  all.flatMap(({ stderr }) => stderr().match(new RegExp(secretPattern, "g")) ?? []);
+
+describe("two nodes", () => {
+  it("that start at once on an empty database make one form and one first token", async () => {
+    assert.equal(secretsOf(nodes).length, 1);
+    for (const ask of asks) {
+      const { status, body } = await ask("/-/tokens");
+      assert.deepEqual([status, JSON.parse(body).data?.length], [200, 1]);
+    }
+  });
+
+  it("give revisions, pages, totals and tags that are exact for all", patience, async () => {
+    const journal = new Journal("people", asks);
+    const poured = journal.pour(8, 160);
+    await Promise.all([poured, journal.watch(poured), journal.watch(poured)]);
+    await journal.verify();
+    assert.equal(journal.processes.size, 2);
+    assert.deepEqual(journal.told, { cut: 0, wait: 0, replayed: 0 });
+  });
+
+  it("show nothing that the other has replaced", patience, () => replaceAndRead(asks, 25));
+
+  it("lose no step of clients that count together", patience, () => countTogether(asks, 6));
+
+  it("refuse a token within a second after the other has revoked it", patience, async () => {
+    const token = await makeToken(asks[0]);
+    const reads = nodes.map((node) => asking(node.url, token.secret));
+    for (const read of reads) assert.equal((await read("/-/collections")).status, 403);
+    assert.equal((await token.revoke()).status, 204);
+    assert.equal((await reads[0]?.("/-/collections"))?.status, 401);
+    await sleep(1_000);
+    assert.equal((await reads[1]?.("/-/collections"))?.status, 401);
+  });
+
+  it("answer the same request once, whichever of them is asked", patience, async () => {
+    const key = { "idempotency-key": "once" };
+    const posts = Array.from({ length: 12 }, (_, index) =>
+      asks[index % 2 === 0 ? 0 : 1]("/people", json("POST", { name: "Ada" }, key)),
+    );
+    const answers = await Promise.all(posts);
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
+    assert.equal(new Set(answers.map(({ body }) => body)).size, 1);
+    const first = answers.filter(({ headers }) => !headers.has("idempotency-replayed"));
+    assert.equal(first.length, 1);
+  });
+});
+
+describe("a database that takes no writes", () => {
+  const setReadOnly = (word: "on" | "off") =>
+    server.admin(async (sql) => {
+      await sql.unsafe(`ALTER SYSTEM SET default_transaction_read_only = ${word}`);
+      await sql`SELECT pg_reload_conf()`;
+    });
+  /** The server hears of it a moment later. */
+  const untilStatus = async (status: number) => {
+    for (const ask of asks) while ((await ask("/-/ready")).status !== status) await sleep(20);
+  };
+
+  it("is read, says so, and is written again when it can be", patience, async () => {
+    await setReadOnly("on");
+    await untilStatus(503);
+    for (const ask of asks) {
+      assert.equal((await ask("/people?limit=1")).status, 200);
+      assert.equal((await ask("/-/health")).status, 200);
+      const refused = await ask("/people", json("POST", {}));
+      assertProblem(refused, "unavailable");
+      assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/);
+    }
+    await setReadOnly("off");
+    await untilStatus(200);
+    for (const ask of asks) assert.equal((await ask("/people", json("POST", {}))).status, 201);
+  });
+});
+
+describe("what ends under load", () => {
+  for (const signal of ["INT", "QUIT"] as const satisfies StopSignal[])
+    it(`the database, by SIG${signal}: all recovers, every promise kept`, patience, async () => {
+      const journal = new Journal(`restarted-${signal.toLowerCase()}`, asks);
+      await journal.pour(8, 40);
+      const poured = journal.pour(8, 120);
+      await sleep(50);
+      await server.stop(signal);
+      await sleep(200);
+      await server.start();
+      await poured;
+      await journal.verify();
+      assert.ok(journal.told.wait > 0, "some were asked to wait");
+      assert.equal(journal.told.cut, 0, "nobody was left without an answer");
+    });
+
+  it("a node, by SIGKILL: the other goes on, every promise kept", patience, async () => {
+    const journal = new Journal("killed", asks);
+    await journal.pour(8, 40);
+    const poured = journal.pour(8, 120);
+    await sleep(50);
+    nodes[0].signal("SIGKILL");
+    await nodes[0].ended;
+    nodes[0] = await launch("--port", String(nodes[0].port));
+    await poured;
+    await journal.verify();
+    assert.ok(journal.told.cut > 0, "some were cut off");
+  });
+});

@@ -1,0 +1,217 @@
+// Many processes behind one port: together they keep every promise of one, and outlive each of them.
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtemp, rename, rm } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { newSecret, secretPattern } from "../src/model/token.ts";
+import { type Ask, asking, countTogether, Journal, makeToken, replaceAndRead } from "./journal.ts";
+import { PostgresServer } from "./postgres-server.ts";
+import { childrenOf, isRunning, type Running, run, start } from "./process.ts";
+
+/** Processes start and end in these tests, on machines that may be busy. */
+const patience = { timeout: 100_000 };
+const skip = process.platform === "linux" ? false : "only Linux spreads connections over processes";
+
+let cwd: string;
+before(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "restante-workers-"));
+});
+after(() => rm(cwd, { recursive: true, force: true }));
+
+/** One secret for all starts: it is kept at the first, and every later one finds it in the store. */
+const secret = newSecret();
+const launch = (place: readonly string[]): Promise<Running> =>
+  start([...place, "--workers", "2"], { cwd, environment: { RESTANTE_ADMIN_TOKEN: secret } });
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(20);
+}
+
+/** Kills one of the workers, and waits for the one that takes its place. */
+async function killWorker({ pid }: Running): Promise<void> {
+  const before = await childrenOf(pid);
+  const [victim = 0] = before;
+  process.kill(victim, "SIGKILL");
+  await until(async () => {
+    const now = await childrenOf(pid);
+    return now.length === 2 && !now.includes(victim);
+  });
+}
+
+/** A POST whose body is not whole yet; the rest of it, and then the answer. */
+async function halfPost(running: Running): Promise<() => Promise<string>> {
+  const socket = connect(running.port, new URL(running.url).hostname);
+  await once(socket, "connect");
+  const head = [
+    ...["POST /halves HTTP/1.1", "Host: localhost", `Authorization: Bearer ${secret}`],
+    ...["Content-Type: application/json", "Content-Length: 14", "Expect: 100-continue", "", ""],
+  ];
+  socket.setEncoding("utf8").write(head.join("\r\n"));
+  // It says so when it has read this much: only then is the request in flight.
+  await once(socket, "data");
+  return async () => {
+    socket.write('{"name":"Bob"}');
+    const [answer] = await once(socket, "data");
+    return answer;
+  };
+}
+
+let running: Running;
+let ask: Ask;
+
+async function open(place: readonly string[]): Promise<void> {
+  running = await launch(place);
+  ask = asking(running.url, secret);
+}
+
+async function end(): Promise<void> {
+  running.signal("SIGKILL");
+  await running.ended;
+}
+
+async function writeAndWatch(): Promise<void> {
+  const journal = new Journal("people", [ask]);
+  const poured = journal.pour(8, 160);
+  await Promise.all([poured, journal.watch(poured), journal.watch(poured)]);
+  await journal.verify();
+  assert.equal(journal.processes.size, 2, "both have answered");
+  assert.deepEqual(journal.told, { cut: 0, wait: 0, replayed: 0 });
+}
+
+async function revoke(withinMs: number): Promise<void> {
+  const token = await makeToken(ask);
+  const read = asking(running.url, token.secret);
+  for (let turn = 0; turn < 8; turn++) assert.equal((await read("/-/collections")).status, 403);
+  assert.equal((await token.revoke()).status, 204);
+  await sleep(withinMs);
+  for (let turn = 0; turn < 16; turn++) assert.equal((await read("/-/collections")).status, 401);
+}
+
+async function killUnderLoad(): Promise<void> {
+  const journal = new Journal("killed", [ask]);
+  await journal.pour(8, 40);
+  const poured = journal.pour(8, 150);
+  await sleep(50);
+  await killWorker(running);
+  await poured;
+  await journal.verify();
+  const lines = running.stdout().trimEnd().split("\n");
+  const ends = lines.map((line) => JSON.parse(line)).filter(({ end }) => end === "SIGKILL");
+  assert.equal(ends.length, 1, "each line of the log is whole, and one tells of an end");
+}
+
+async function drain(): Promise<void> {
+  const workers = await childrenOf(running.pid);
+  assert.equal(workers.length, 2);
+  const halves = await Promise.all(Array.from({ length: 6 }, () => halfPost(running)));
+  running.signal("SIGTERM");
+  await until(() => running.stdout().includes('"draining"'));
+  const askOn = async () => {
+    for (;;) await ask("/-/health");
+  };
+  await assert.rejects(askOn, /./, "a time comes when nobody takes a new one");
+  for (const finish of halves) assert.match(await finish(), /^HTTP\/1.1 201 /);
+  assert.equal((await running.ended).code, 0);
+  for (const pid of workers) assert.equal(await isRunning(pid), false);
+  assert.match(running.stdout(), /"stopped"\}\n$/);
+}
+
+describe("two workers on the embedded store", { skip }, () => {
+  before(() => open(["--data", "people"]));
+  after(end);
+
+  it("what one has written, every one reads; pages and totals are exact", patience, writeAndWatch);
+  it("what one has replaced, no other one shows", patience, () => replaceAndRead([ask], 25));
+  it("no step is lost between them", patience, () => countTogether([ask], 6));
+  it("a token that is revoked through one is dead on all, at once", patience, () => revoke(0));
+  it("one that is killed under load is replaced, its promises kept", patience, killUnderLoad);
+  it("SIGTERM lets all finish what is in flight, and ends all", patience, drain);
+});
+
+describe("two workers on Postgres", { skip }, () => {
+  let server: PostgresServer;
+  before(async () => {
+    server = await PostgresServer.start();
+    await open(["--store", await server.database()]);
+  });
+  after(async () => {
+    await end();
+    await server.close();
+  });
+
+  it("a token that is revoked through one is dead on all in a second", patience, () =>
+    revoke(1_000),
+  );
+  it("one that is killed under load is replaced, its promises kept", patience, killUnderLoad);
+  it("SIGTERM lets all finish what is in flight, and ends all", patience, drain);
+});
+
+describe("the first process", { skip }, () => {
+  after(end);
+
+  it("takes the others with it when it is killed under load", patience, async () => {
+    const place = ["--data", "orphans"];
+    const first = await launch(place);
+    const workers = await childrenOf(first.pid);
+    const journal = new Journal("people", [asking(first.url, secret)]);
+    await journal.pour(8, 40);
+    const poured = journal.pour(8, 100);
+    first.signal("SIGKILL");
+    await first.ended;
+    await until(async () => {
+      const alive = await Promise.all(workers.map(isRunning));
+      return !alive.includes(true);
+    });
+    await open([...place, "--port", String(first.port)]);
+    await poured;
+    await journal.verify();
+    running.signal("SIGTERM");
+    assert.equal((await running.ended).code, 0);
+  });
+
+  it("makes one first token, and tells when the port is in use", patience, async () => {
+    running = await start(["--data", "one", "--workers", "2"], { cwd });
+    const [token = "", ...more] = running.stderr().match(new RegExp(secretPattern, "g")) ?? [];
+    assert.deepEqual(more, []);
+    const { body } = await asking(running.url, token)("/-/tokens");
+    assert.equal(JSON.parse(body).data.length, 1);
+    for (const workers of ["1", "2"]) {
+      const args = ["--port", String(running.port), "--workers", workers, "--data", "two"];
+      const { code, stderr } = await run(["serve", ...args], { cwd });
+      assert.match(stderr, new RegExp(`^Port ${running.port} on localhost is in use`, "m"));
+      assert.equal(code, 1);
+    }
+    running.signal("SIGINT");
+    assert.equal((await running.ended).code, 0);
+  });
+
+  it("does not spin when workers cannot start, and goes on when they can", patience, async () => {
+    await open(["--data", "moved"]);
+    const data = join(cwd, "moved");
+    await rename(data, `${data}-away`);
+    const [victim = 0] = await childrenOf(running.pid);
+    process.kill(victim, "SIGKILL");
+    const failures = () => running.stdout().match(/"a worker cannot start"/g)?.length ?? 0;
+    await until(() => failures() > 0);
+    await sleep(2_000);
+    assert.ok(failures() <= 3, `${failures()} attempts in two seconds`);
+    assert.equal((await ask("/-/health")).status, 200, "the other one goes on");
+    await rm(data, { recursive: true });
+    await rename(`${data}-away`, data);
+    await until(async () => (await childrenOf(running.pid)).length === 2);
+    await replaceAndRead([ask], 2);
+    running.signal("SIGTERM");
+    assert.equal((await running.ended).code, 0);
+  });
+
+  it("is the only one who starts a worker", async () => {
+    const { code, stderr } = await run(["worker"], { cwd });
+    assert.match(stderr, /^A worker is started by `restante serve --workers`/);
+    assert.equal(code, 2);
+  });
+});
