@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 
 /** A test that takes longer hangs. */
 const testTimeoutMs = 120_000;
-const stepTimeoutMs = 600_000;
+const stepTimeoutMs = 1_800_000;
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const reports = mkdtempSync(join(tmpdir(), "restante-test-"));

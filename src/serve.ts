@@ -33,17 +33,23 @@ export async function serve(config: Config): Promise<void> {
 
 /** Many processes on one port: this one writes for them and answers no request itself. */
 async function lead(config: Config, app: App, log: Log): Promise<void> {
-  // A shared port is never "in use": another server there would silently get half of the requests.
-  const probe = await start({ ...config, workers: 1 }, app);
-  await probe.stop(graceMs);
-  const workers = new Workers({ ...config, port: probe.port }, app.commit, log);
+  const port = await claimPort(config, app);
+  const workers = new Workers({ ...config, port }, app.commit, log);
   stopOnSignal(workers, app, log);
   try {
     await workers.start();
   } catch (cause) {
     return giveUp(app, `A worker cannot start: ${messageOf(cause)}`, cause);
   }
-  announce(config, app, probe.port, log);
+  announce(config, app, port, log);
+}
+
+/** A shared port is never "in use": another server there would silently get half of the requests. */
+async function claimPort(config: Config, app: App): Promise<number> {
+  const fetch = () => app.refuse(503, "The server is starting.");
+  const server = await start({ ...config, workers: 1 }, { ...app, fetch });
+  await server.stop(0);
+  return server.port;
 }
 
 /** Also for commands that need the store and no server. */
@@ -97,13 +103,17 @@ function announce(config: Config, app: App, port: number, log: Log): void {
   }
   const { baseUrl } = config;
   const { firstAdminToken } = app;
-  const isFolder = config.store === undefined;
-  const data = isFolder ? shortPath(config.data) : placeOf(config);
-  // A URL may hold a password, which stays where it was set.
-  const place = isFolder ? `--data ${quoted(data)}` : '--store "$RESTANTE_STORE"';
-  const tokenCommand = `${invocation()} token create ${place} --name me --scope admin`;
+  const data = config.store === undefined ? shortPath(config.data) : placeOf(config);
+  const tokenCommand = `${invocation()} token create ${placeFlag(config)} --name me --scope admin`;
   const welcome = { version, localUrl, baseUrl, data, firstAdminToken, tokenCommand };
   process.stdout.write(greeting(welcome));
+}
+
+/** A URL with a password is not shown: it stays where it was set. */
+function placeFlag({ store, data }: Config): string {
+  if (store === undefined) return `--data ${quoted(shortPath(data))}`;
+  const isPrivate = new URL(store).password !== "";
+  return `--store ${isPrivate ? '"$RESTANTE_STORE"' : quoted(store)}`;
 }
 
 /** To standard error as plain text: a log is kept, and a secret must not be kept with it. */

@@ -88,6 +88,11 @@ describe("what is wrong is told at once, with exit code 2", () => {
     ["serve --trust-proxy ::1 --trust-proxy x", {}, [/^--trust-proxy "::1,x": must be IP/m]],
     ["serve stray", {}, [/^stray: is unknown to restante serve$/m]],
     [
+      "serve --workers 0 --store mysql://me:hunter2@db.test/people",
+      {},
+      [/^--workers "0": must be a whole number/m, /^--store: must be a URL such as postgres:/m],
+    ],
+    [
       "serve --prot 9 --port x --host --speed=2 --config nope.json",
       { RESTANTE_LOG_LEVEL: "loud", RESTANTE_ADMIN_TOKEN: "rst_wrong" },
       [
@@ -117,7 +122,7 @@ describe("what is wrong is told at once, with exit code 2", () => {
       const { code, stdout, stderr } = await run(words, { cwd, environment });
       for (const pattern of told) assert.match(stderr, pattern);
       assert.deepEqual([code, stdout], [2, ""]);
-      assert.doesNotMatch(stderr, /^\s+at |rst_wrong/m);
+      assert.doesNotMatch(stderr, /^\s+at |rst_wrong|hunter2/m);
     });
 
   it("leaves nothing behind when it did not start", () => {
@@ -145,6 +150,19 @@ describe("what is in the way is told in one line, with exit code 1", () => {
     const { code, stderr } = await run(["serve", "--data", "file"], { cwd });
     assert.match(stderr, /^The store in \S+file cannot be opened: .+\n$/);
     assert.equal(code, 1);
+  });
+
+  it("a database that cannot be reached; its password is not told", async () => {
+    const environment = { RESTANTE_STORE: "postgres://me:hunter2@127.0.0.1:1/people" };
+    for (const command of ["serve", "token list"]) {
+      const { code, stderr } = await run(command.split(" "), { cwd, environment });
+      assert.match(
+        stderr,
+        /^The store in postgres:\/\/127.0.0.1:1\/people cannot be opened: .+\n$/,
+      );
+      assert.doesNotMatch(stderr, /hunter2/);
+      assert.equal(code, 1);
+    }
   });
 
   it("a store that is not there, which is not made by asking for its tokens", async () => {

@@ -428,29 +428,32 @@ function assertResults({ status, body }: Answer, results: readonly Result[]): vo
   }
 }
 
-/** The embedded engine, unless the variable names a database of another. */
-const engine = { store: process.env.RESTANTE_TEST_STORE };
+const engines = { "the embedded engine": undefined, Postgres: "postgres" };
 
-describe("any sequence of requests", () => {
-  let app: TestApp;
-  const clients = new Map<string, Client>();
-  before(async () => {
-    app = await startApp(engine);
-    for (const { name, isAdmin, verbs } of callers)
-      clients.set(
-        name,
-        new Client(app, isAdmin ? undefined : await app.token(...verbs.map((verb) => `*:${verb}`))),
+for (const [name, store] of Object.entries(engines))
+  describe(`any sequence of requests, on ${name}`, () => {
+    let app: TestApp;
+    const clients = new Map<string, Client>();
+    before(async () => {
+      app = await startApp({ store });
+      for (const { name, isAdmin, verbs } of callers)
+        clients.set(
+          name,
+          new Client(
+            app,
+            isAdmin ? undefined : await app.token(...verbs.map((verb) => `*:${verb}`)),
+          ),
+        );
+    });
+    after(() => app.stop());
+
+    it("is answered as by a model of plain maps", async () => {
+      let count = 0;
+      await fc.assert(
+        fc.asyncProperty(seeded, steps, (seeds, all) =>
+          new Sequence(clients, ++count).run(seeds, all),
+        ),
+        { numRuns: 40, endOnFailure: false },
       );
+    });
   });
-  after(() => app.stop());
-
-  it("is answered as by a model of plain maps", async () => {
-    let count = 0;
-    await fc.assert(
-      fc.asyncProperty(seeded, steps, (seeds, all) =>
-        new Sequence(clients, ++count).run(seeds, all),
-      ),
-      { numRuns: 40, endOnFailure: false },
-    );
-  });
-});

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { send } from "../runtime/wire.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { atOnce, Client } from "./client.ts";
@@ -264,6 +265,26 @@ describe("conditions elsewhere", () => {
       await client.refuses("people", "precondition-failed", () =>
         client.put(path, {}, { "if-match": tag }),
       );
+  });
+});
+
+describe("a DELETE with If-Match", () => {
+  it("(I6) among changes at once: takes what it named, or nothing", async () => {
+    for (let round = 0; round < 20; round++) {
+      const path = `/people/doomed-${round}`;
+      const tag = await client.keep(path, { n: 0 });
+      const [removed, ...patched] = await atOnce(7, async (index) => {
+        if (index > 0) return client.patch(path, { [`m${index}`]: 1 });
+        // So that now and then it comes while a change is on its way to the disk.
+        await sleep(round % 5);
+        return client.remove(path, { "if-match": tag });
+      });
+      // After it there is nothing to change; before it, a change makes the tag stale.
+      const isGone = removed?.status === 204;
+      if (!isGone) assert.equal(removed?.status, 412);
+      for (const { status } of patched) assert.equal(status, isGone ? 404 : 200);
+      assert.equal((await client.get(path)).status, isGone ? 404 : 200);
+    }
   });
 });
 

@@ -15,10 +15,13 @@ async function start(): Promise<readonly [PostgresServer, string]> {
   return [server, await server.database()];
 }
 
-after(async () => {
-  const [server] = (await database) ?? [];
-  await server?.close();
-});
+after(
+  async () => {
+    const [server] = (await database) ?? [];
+    await server?.close();
+  },
+  { timeout: 60_000 },
+);
 
 async function candidate(wrap: (store: Store) => Store): Promise<Candidate> {
   database ??= start();

@@ -39,8 +39,6 @@ const types = {
 const settings = {
   plan_cache_mode: "force_generic_plan",
   enable_seqscan: "off",
-  enable_hashjoin: "off",
-  enable_mergejoin: "off",
   jit: "off",
 };
 

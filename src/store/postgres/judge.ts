@@ -20,8 +20,8 @@ export interface KnownResource extends Standing {
 
 /** A key under which something was done. */
 export interface KeptKey {
-  readonly owner: string;
-  readonly key: string;
+  /** As `nameOf` tells it. */
+  readonly name: string;
   readonly fingerprint: string;
   /** As JSON. */
   readonly outcomes: string;
@@ -55,7 +55,7 @@ class Bench {
     for (const { collection, id, ...standing } of resources)
       this.#collections.get(collection)?.learn(id, standing);
     this.#tokens = new OpenTokens(tokens);
-    this.#kept = new Map(kept.map((each) => [nameOf(each), each]));
+    this.#kept = new Map(kept.map((each) => [each.name, each]));
   }
 
   judge(change: Change): Outcome {
@@ -78,11 +78,11 @@ class Bench {
 
   writes(): Writes {
     const writes = noWrites();
-    for (const collection of this.#collections.values()) collection.write(writes);
-    this.#tokens.write(writes);
+    for (const collection of this.#collections.values()) collection.collect(writes);
+    this.#tokens.collect(writes);
     for (const [name, kept] of this.#newlyKept) {
       writes.kept.push(kept);
-      if (this.#kept.has(name)) writes.keptAgain.push(kept);
+      if (this.#kept.has(name)) writes.overNames.push(name);
     }
     return writes;
   }
@@ -108,8 +108,9 @@ class Bench {
     return { kind: "all", outcomes, isReplay: false };
   }
 
-  #doOnce(unit: Unit, { owner, key, fingerprint, at, keptUntil }: Once): Outcome {
-    const name = nameOf({ owner, key });
+  #doOnce(unit: Unit, once: Once): Outcome {
+    const { fingerprint, at, keptUntil } = once;
+    const name = nameOf(once);
     const kept = this.#newlyKept.get(name) ?? this.#kept.get(name);
     if (kept && kept.keptUntil > at) {
       if (kept.fingerprint !== fingerprint) return { kind: "reused" };
@@ -118,7 +119,7 @@ class Bench {
     const outcome = this.#doAll(unit);
     if (outcome.kind === "all") {
       const outcomes = JSON.stringify(outcome.outcomes);
-      this.#newlyKept.set(name, { owner, key, fingerprint, outcomes, at, keptUntil });
+      this.#newlyKept.set(name, { name, fingerprint, outcomes, at, keptUntil });
     }
     return outcome;
   }
@@ -127,6 +128,5 @@ class Bench {
 const isRefusal = ({ kind }: Outcome): boolean =>
   kind === "taken" || kind === "stale" || kind === "missing";
 
-/** An owner and a key as one text, which no other pair has. */
-export const nameOf = ({ owner, key }: Pick<Once, "owner" | "key">): string =>
-  JSON.stringify([owner, key]);
+/** An owner's key as one text, which no other owner or key has. */
+export const nameOf = ({ owner, key }: Once): string => JSON.stringify([owner, key]);

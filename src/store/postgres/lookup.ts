@@ -1,13 +1,11 @@
 // What a batch must know before it can be judged: all that its changes name, locked and read in one go.
 
-import type { Change, Once } from "../store.ts";
+import type { Change } from "../store.ts";
 import { column, rows, type Sql, together } from "./connection.ts";
 import { type KeptKey, type Known, type KnownResource, nameOf } from "./judge.ts";
 import type { LockedCollection } from "./open-collection.ts";
 import type { KnownToken } from "./open-tokens.ts";
 import type { Address } from "./resource.ts";
-
-type Key = Pick<Once, "owner" | "key">;
 
 /** Each once. */
 class Named {
@@ -17,7 +15,7 @@ class Named {
   readonly foundings = new Map<string, number>();
   readonly tokenIds = new Set<string>();
   readonly tokenHashes = new Set<string>();
-  readonly keys = new Map<string, Key>();
+  readonly keptNames = new Set<string>();
 
   add(change: Change): void {
     switch (change.kind) {
@@ -28,7 +26,7 @@ class Named {
         break;
       case "all":
         for (const each of change.changes) this.add(each);
-        if (change.once) this.keys.set(nameOf(change.once), change.once);
+        if (change.once) this.keptNames.add(nameOf(change.once));
         break;
       case "found":
       case "define":
@@ -53,15 +51,16 @@ class Named {
 export async function lookUp(sql: Sql, changes: readonly Change[]): Promise<Known> {
   const named = new Named();
   for (const change of changes) named.add(change);
-  const { collections: names, foundings, addresses, tokenIds, tokenHashes, keys } = named;
-  const [, collections, resources, tokens, kept] = await together([
+  const { collections: names, foundings, addresses, tokenIds, tokenHashes, keptNames } = named;
+  const [, collections, resources, tokens, rivals, kept] = await together([
     foundings.size > 0 ? insertCollections(sql, foundings) : nothing,
     names.size > 0 ? lockCollections(sql, [...names]) : nothing,
     addresses.size > 0 ? readStandings(sql, [...addresses.values()]) : nothing,
-    tokenIds.size > 0 ? lockTokens(sql, [...tokenIds], [...tokenHashes]) : nothing,
-    keys.size > 0 ? readKept(sql, [...keys.values()]) : nothing,
+    tokenIds.size > 0 ? lockTokens(sql, [...tokenIds]) : nothing,
+    tokenHashes.size > 0 ? readTokens(sql, [...tokenHashes]) : nothing,
+    keptNames.size > 0 ? readKept(sql, [...keptNames]) : nothing,
   ]);
-  return { collections, resources, tokens, kept };
+  return { collections, resources, tokens: [...tokens, ...rivals], kept };
 }
 
 const nothing: Promise<readonly never[]> = Promise.resolve([]);
@@ -105,7 +104,7 @@ async function readStandings(
     CROSS JOIN LATERAL (
       SELECT seq, revision, created FROM resources
       WHERE collection = (SELECT key FROM collections WHERE name = wanted.collection)
-        AND id = wanted.id
+        AND id = wanted.id AND seq IS NOT NULL
       LIMIT 1
     ) AS resource`);
   return found.map(([collection, id, seq, revision, createdAt]) => {
@@ -113,24 +112,23 @@ async function readStandings(
   });
 }
 
-async function lockTokens(
-  sql: Sql,
-  ids: readonly string[],
-  hashes: readonly string[],
-): Promise<readonly KnownToken[]> {
+async function lockTokens(sql: Sql, ids: readonly string[]): Promise<readonly KnownToken[]> {
   const found = await rows<readonly [string, string]>(sql`
-    SELECT id, hash FROM tokens WHERE id = ANY (${ids}::text[]) OR hash = ANY (${hashes}::text[])
-    ORDER BY id FOR UPDATE`);
+    SELECT id, hash FROM tokens WHERE id = ANY (${ids}::text[]) ORDER BY id FOR UPDATE`);
   return found.map(([id, hash]) => ({ id, hash }));
 }
 
-async function readKept(sql: Sql, keys: readonly Key[]): Promise<readonly KeptKey[]> {
-  const found = await rows<readonly [string, string, string, string, number]>(sql`
-    SELECT kept.owner, kept.key, fingerprint, outcomes, until
-    FROM unnest(${column(keys, "owner")}::text[], ${column(keys, "key")}::text[])
-      AS wanted (owner, key)
-    JOIN kept ON kept.owner = wanted.owner AND kept.key = wanted.key`);
-  return found.map(([owner, key, fingerprint, outcomes, keptUntil]) => {
-    return { owner, key, fingerprint, outcomes, keptUntil };
+/** Those that have a hash which is to be kept. */
+async function readTokens(sql: Sql, hashes: readonly string[]): Promise<readonly KnownToken[]> {
+  const found = await rows<readonly [string, string]>(sql`
+    SELECT id, hash FROM tokens WHERE hash = ANY (${hashes}::text[])`);
+  return found.map(([id, hash]) => ({ id, hash }));
+}
+
+async function readKept(sql: Sql, names: readonly string[]): Promise<readonly KeptKey[]> {
+  const found = await rows<readonly [string, string, string, number]>(sql`
+    SELECT name, fingerprint, outcomes, until FROM kept WHERE name = ANY (${names}::text[])`);
+  return found.map(([name, fingerprint, outcomes, keptUntil]) => {
+    return { name, fingerprint, outcomes, keptUntil };
   });
 }

@@ -1,10 +1,10 @@
-// A collection while a batch is judged: its counters and places move here first, and are written at the end.
+// A collection while a batch is judged: its counters and resources move here first, and are written once.
 
 import type { Expectation, Outcome, Put, Remove } from "../store.ts";
-import type { Writes } from "./writes.ts";
+import type { ResourceWrite, Writes } from "./writes.ts";
 
 /** The last revision and seq given, how many resources are alive, when the last write happened. */
-export interface Counters {
+interface Counters {
   readonly revision: number;
   readonly seq: number;
   readonly total: number;
@@ -16,49 +16,34 @@ export interface LockedCollection extends Counters {
   readonly name: string;
 }
 
-/** A resource as it is in the database, as far as judging needs it. */
+/** A resource that is there, as far as judging needs it. */
 export interface Standing {
   readonly seq: number;
   readonly revision: number;
   readonly createdAt: number;
 }
 
-interface State extends Standing {
-  readonly updatedAt: number;
-  readonly fields: string;
-}
-
-/** What was at an id before the batch, what is there now, and its removal if it is gone by this batch. */
-interface Place {
-  readonly before: Standing | undefined;
-  readonly now: Standing | State | undefined;
-  readonly removal: { readonly revision: number; readonly at: number } | undefined;
-}
-
-const emptyPlace: Place = { before: undefined, now: undefined, removal: undefined };
-
 export class OpenCollection {
   readonly #key: number;
-  /** In a collection where nothing was ever removed there are no tombstones to look for. */
-  readonly #hadRemovals: boolean;
+  readonly #known = new Map<string, Standing>();
+  /** What the batch has made of them. */
+  readonly #written = new Map<string, ResourceWrite>();
+  readonly #holes: number[] = [];
   readonly #before: Counters;
-  readonly #places = new Map<string, Place>();
   #counters: Counters;
-  #definition: string | undefined;
-  #holes: number[] = [];
+  #definition: string | null = null;
   /** The way back to where the unit under way began. */
-  #steps: (() => void)[] = [];
+  #undoes: (() => void)[] = [];
 
   constructor({ key, revision, seq, total, updated }: LockedCollection) {
     this.#key = key;
-    this.#hadRemovals = total < seq;
     this.#before = { revision, seq, total, updated };
     this.#counters = this.#before;
   }
 
   /** What the database holds at this id. */
   learn(id: string, standing: Standing): void {
-    this.#places.set(id, { before: standing, now: standing, removal: undefined });
+    this.#known.set(id, standing);
   }
 
   get isFounded(): boolean {
@@ -75,84 +60,77 @@ export class OpenCollection {
   }
 
   put({ id, fields, at, expect }: Put): Outcome {
-    const { before, now: state } = this.#places.get(id) ?? emptyPlace;
+    const state = this.#stateOf(id);
     const refusal = refuse(state, expect);
     if (refusal) return refusal;
-    const { revision, seq } = this.#touch(at, state ? 0 : 1);
-    const createdAt = state?.createdAt ?? at;
-    const now = { seq: state?.seq ?? seq, revision, createdAt, updatedAt: at, fields };
-    this.#place(id, { before, now, removal: undefined });
-    const resource = { id, revision, createdAt, updatedAt: at, fields };
+    const counters = this.#touch(at, state ? 0 : 1);
+    const { seq, createdAt } = state ?? { seq: counters.seq, createdAt: at };
+    const resource = { id, revision: counters.revision, createdAt, updatedAt: at, fields };
+    this.#write({ collection: this.#key, seq, ...resource });
     return { kind: state ? "replaced" : "created", resource };
   }
 
   remove({ id, at, expect }: Remove): Outcome {
-    const { before, now: state } = this.#places.get(id) ?? emptyPlace;
+    const state = this.#stateOf(id);
     if (!state) return { kind: "missing" };
     const refusal = refuse(state, expect);
     if (refusal) return refusal;
+    const { createdAt } = state;
     const { revision } = this.#touch(at, -1);
-    this.#place(id, { before, now: undefined, removal: { revision, at } });
+    const nothing = { seq: null, fields: null };
+    this.#write({ collection: this.#key, id, revision, createdAt, updatedAt: at, ...nothing });
     this.#holes.push(state.seq - 1);
-    this.#steps.push(() => this.#holes.pop());
+    this.#undoes.push(() => this.#holes.pop());
     return { kind: "removed", revision };
   }
 
-  /** From here on, all that happens can be undone. */
+  /** From here on, all that happens to resources can be undone. */
   begin(): void {
-    this.#steps = [];
+    this.#undoes = [];
   }
 
   undo(): void {
-    for (const step of this.#steps.reverse()) step();
+    for (const undo of this.#undoes.reverse()) undo();
+  }
+
+  /** Adds what the batch has moved. */
+  collect(writes: Writes): void {
+    if (this.#counters === this.#before) return;
+    const collection = this.#key;
+    const definition = this.#definition;
+    writes.collections.push({ key: collection, ...this.#counters, definition });
+    for (const resource of this.#written.values()) writes.resources.push(resource);
+    for (const position of this.#holes) writes.holes.push({ collection, position });
+  }
+
+  #stateOf(id: string): Standing | undefined {
+    const written = this.#written.get(id);
+    if (!written) return this.#known.get(id);
+    const { seq, revision, createdAt } = written;
+    return seq === null ? undefined : { seq, revision, createdAt };
+  }
+
+  #write(resource: ResourceWrite): void {
+    const { id } = resource;
+    const before = this.#written.get(id);
+    this.#undoes.push(() => (before ? this.#written.set(id, before) : this.#written.delete(id)));
+    this.#written.set(id, resource);
   }
 
   /** Takes the next revision. */
   #touch(at: number, growth: -1 | 0 | 1): Counters {
     const before = this.#counters;
-    this.#steps.push(() => {
+    this.#undoes.push(() => {
       this.#counters = before;
     });
-    const { revision, seq, total, updated } = before;
     this.#counters = {
-      revision: revision + 1,
-      seq: growth === 1 ? seq + 1 : seq,
-      total: total + growth,
+      revision: before.revision + 1,
+      seq: before.seq + (growth === 1 ? 1 : 0),
+      total: before.total + growth,
       // A clock that was set back must not make the collection look older than it did.
-      updated: Math.max(updated, at),
+      updated: Math.max(before.updated, at),
     };
     return this.#counters;
-  }
-
-  #place(id: string, place: Place): void {
-    const before = this.#places.get(id);
-    this.#steps.push(() => (before ? this.#places.set(id, before) : this.#places.delete(id)));
-    this.#places.set(id, place);
-  }
-
-  /** Adds what the batch has moved. */
-  write(writes: Writes): void {
-    if (this.#counters === this.#before) return;
-    const collection = this.#key;
-    writes.collections.push({
-      key: collection,
-      ...this.#counters,
-      definition: this.#definition ?? null,
-    });
-    for (const position of this.#holes) writes.holes.push({ collection, position });
-    for (const [id, place] of this.#places) this.#writePlace(id, place, writes);
-  }
-
-  #writePlace(id: string, { before, now, removal }: Place, writes: Writes): void {
-    const collection = this.#key;
-    const isSame = before !== undefined && before.seq === now?.seq;
-    if (before && !isSame) writes.gone.push({ collection, seq: before.seq });
-    if (removal) writes.removals.push({ collection, id, ...removal });
-    if (!now || !("fields" in now)) return;
-    const write = { collection, id, ...now };
-    if (isSame) writes.replaced.push(write);
-    else writes.made.push(write);
-    if (!isSame && this.#hadRemovals) writes.revived.push({ collection, id });
   }
 }
 

@@ -36,8 +36,8 @@ export class OpenTokens {
     }
   }
 
-  write(writes: Writes): void {
-    writes.tokens.push(...this.#new.values());
+  collect(writes: Writes): void {
+    for (const token of this.#new.values()) writes.tokens.push(token);
     for (const [id, times] of this.#known)
       if (times.usedAt !== null || times.revokedAt !== null)
         writes.tokenTimes.push({ id, ...times });

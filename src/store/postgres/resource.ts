@@ -3,7 +3,7 @@
 import type { Resource } from "../../model/resource.ts";
 import type { Feed, Range, Removal, Slice } from "../store.ts";
 import { toCollection } from "./collection.ts";
-import { column, rows, type Sql, type Statement, type Value } from "./connection.ts";
+import { column, rows, type Sql, type Value } from "./connection.ts";
 import { walk } from "./holes.ts";
 
 export interface Address {
@@ -36,7 +36,7 @@ export async function findResources(
     CROSS JOIN LATERAL (
       SELECT id, revision, created, updated, fields FROM resources
       WHERE collection = (SELECT key FROM collections WHERE name = wanted.collection)
-        AND id = wanted.id
+        AND id = wanted.id AND fields IS NOT NULL
       LIMIT 1
     ) AS resource`);
   const resources = new Array<Resource | undefined>(addresses.length).fill(undefined);
@@ -77,7 +77,7 @@ export async function readSlice(
       SELECT id, revision, created, updated, fields, 0::bigint, seq FROM resources
       WHERE collection = (SELECT key FROM shelf) AND ${onward} LIMIT ${limit}::bigint
     ) AS resource
-    WHERE walk.width = 0
+    WHERE level = -1
     ORDER BY place`);
   if (!shelf) return undefined;
   const resources = found.map(toResource);
@@ -87,7 +87,7 @@ export async function readSlice(
   };
 }
 
-/** A removal has no content. */
+/** A resource that is gone has no content. */
 type EntryRow = readonly [string, number, number, number, string | null, number, number];
 
 export async function readFeed(
@@ -96,17 +96,16 @@ export async function readFeed(
   revision: number,
   limit: number,
 ): Promise<Feed | undefined> {
-  const after = (table: Statement): Statement => sql`
-    FROM ${table} WHERE collection = (SELECT key FROM shelf) AND revision > ${revision}::bigint
-    ORDER BY revision LIMIT ${limit}::bigint`;
   const [shelf, ...found] = await rows<EntryRow>(sql`
     WITH shelf AS (SELECT * FROM collections WHERE name = ${collection})
     SELECT name, revision, created, updated, definition, total, 0 AS place FROM shelf
     UNION ALL
-    (SELECT id, revision, created, updated, fields, 0::bigint, revision ${after(sql`resources`)})
-    UNION ALL
-    (SELECT id, revision, at, at, NULL, 0::bigint, revision ${after(sql`removed`)})
-    ORDER BY place LIMIT ${limit}::bigint + 1`);
+    (
+      SELECT id, revision, created, updated, fields, 0::bigint, revision FROM resources
+      WHERE collection = (SELECT key FROM shelf) AND revision > ${revision}::bigint
+      ORDER BY revision LIMIT ${limit}::bigint
+    )
+    ORDER BY place`);
   if (!shelf) return undefined;
   return { collection: toCollection(shelf as ShelfRow), entries: found.map(toEntry) };
 }

@@ -11,8 +11,10 @@ const maxAttempts = 10;
 export type Step = string;
 
 /**
- * Every key begins with the collection's, so that the tables can be spread over machines by it. Ids
- * and names are compared by their bytes. `holes` is explained in holes.ts.
+ * Every key of what is in a collection begins with the collection's, so that the tables can be spread
+ * over machines by it. A resource that is gone keeps its row, without seq and fields: what changed since
+ * a revision is then in one index, and every write to the table is an upsert by key. `holes` is
+ * explained in holes.ts.
  */
 const first: Step = `
   CREATE TABLE collections (
@@ -27,30 +29,21 @@ const first: Step = `
   ) WITH (fillfactor = 50);
   CREATE TABLE resources (
     collection bigint NOT NULL,
-    seq bigint NOT NULL,
     id text COLLATE "C" NOT NULL,
+    seq bigint,
     revision bigint NOT NULL,
     created bigint NOT NULL,
     updated bigint NOT NULL,
-    fields text NOT NULL,
-    PRIMARY KEY (collection, seq),
-    UNIQUE (collection, id),
-    UNIQUE (collection, revision)
-  );
-  CREATE TABLE removed (
-    collection bigint NOT NULL,
-    id text COLLATE "C" NOT NULL,
-    revision bigint NOT NULL,
-    at bigint NOT NULL,
+    fields text,
     PRIMARY KEY (collection, id),
+    UNIQUE (collection, seq),
     UNIQUE (collection, revision)
   );
   CREATE TABLE holes (
     collection bigint NOT NULL,
-    width bigint NOT NULL,
-    start bigint NOT NULL,
+    place bigint NOT NULL,
     alive bigint[] NOT NULL,
-    PRIMARY KEY (collection, width, start)
+    PRIMARY KEY (collection, place)
   ) WITH (fillfactor = 70);
   CREATE TABLE tokens (
     id text COLLATE "C" PRIMARY KEY,
@@ -63,12 +56,10 @@ const first: Step = `
     revoked bigint
   );
   CREATE TABLE kept (
-    owner text COLLATE "C" NOT NULL,
-    key text COLLATE "C" NOT NULL,
+    name text COLLATE "C" PRIMARY KEY,
     fingerprint text NOT NULL,
     outcomes text NOT NULL,
-    until bigint NOT NULL,
-    PRIMARY KEY (owner, key)
+    until bigint NOT NULL
   );
   CREATE INDEX kept_by_until ON kept (until);
 `;

@@ -24,7 +24,7 @@ export class House {
   #schemas = 0;
 
   constructor() {
-    after(async () => (await this.#started)?.server.close());
+    after(async () => (await this.#started)?.server.close(), { timeout: 60_000 });
   }
 
   async in(test: (place: Place) => Promise<void>): Promise<void> {

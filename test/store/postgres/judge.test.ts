@@ -6,7 +6,7 @@ import fc from "fast-check";
 import type { Resource } from "../../../src/model/resource.ts";
 import { judge, type KeptKey, type Known } from "../../../src/store/postgres/judge.ts";
 import { isNothing, type Writes } from "../../../src/store/postgres/writes.ts";
-import type { Change, Once, Put, Remove } from "../../../src/store/store.ts";
+import type { Change, Once, Put, Removal, Remove } from "../../../src/store/store.ts";
 import { Model } from "../exam/model.ts";
 import { all, define, found, kinds, put, remove, token } from "../exam/words.ts";
 
@@ -20,13 +20,12 @@ interface CollectionRow {
   readonly definition: string | null;
 }
 
-type ResourceRow = Writes["made"][number];
+type ResourceRow = Writes["resources"][number];
 
 /** The tables as maps. Every statement checks what the real one's keys would. */
 class Tables {
   readonly collections = new Map<string, CollectionRow>();
   readonly resources = new Map<string, ResourceRow>();
-  readonly removed = new Map<string, Writes["removals"][number]>();
   readonly kept = new Map<string, KeptKey>();
   readonly holes = new Set<string>();
 
@@ -39,11 +38,11 @@ class Tables {
     const nameOf = (key: number) => collections.find((each) => each.key === key)?.name ?? "";
     return {
       collections,
-      resources: [...this.resources.values()].map(
-        ({ collection, id, seq, revision, createdAt }) => {
+      resources: [...this.resources.values()]
+        .filter(isThere)
+        .map(({ collection, id, seq, revision, createdAt }) => {
           return { collection: nameOf(collection), id, seq, revision, createdAt };
-        },
-      ),
+        }),
       tokens: [],
       kept: [...this.kept.values()],
     };
@@ -57,24 +56,26 @@ class Tables {
   }
 
   apply(writes: Writes): void {
-    for (const { owner, key } of writes.keptAgain) assert.ok(this.kept.delete(`${owner}/${key}`));
-    for (const kept of writes.kept) insert(this.kept, `${kept.owner}/${kept.key}`, kept);
-    for (const { collection, seq } of writes.gone)
-      assert.ok(this.resources.delete(`${collection}/${seq}`));
-    for (const row of writes.made) insert(this.resources, `${row.collection}/${row.seq}`, row);
-    for (const row of writes.replaced) {
-      const place = `${row.collection}/${row.seq}`;
-      assert.equal(this.resources.get(place)?.id, row.id);
-      this.resources.set(place, row);
-    }
-    for (const { collection, id } of writes.revived) this.removed.delete(`${collection}/${id}`);
-    for (const row of writes.removals) this.removed.set(`${row.collection}/${row.id}`, row);
+    for (const name of writes.overNames) assert.ok(this.kept.delete(name));
+    for (const kept of writes.kept) insert(this.kept, kept.name, kept);
+    for (const row of writes.resources)
+      this.resources.set(`${row.collection}/${row.id}`, this.#checked(row));
     for (const { collection, position } of writes.holes) {
       const hole = `${collection}/${position}`;
       assert.ok(!this.holes.has(hole), "dug once");
       this.holes.add(hole);
     }
     for (const { definition, ...row } of writes.collections) this.#move(row, definition);
+  }
+
+  /** Neither a seq nor a revision is given twice. */
+  #checked(row: ResourceRow): ResourceRow {
+    for (const other of this.resources.values())
+      if (other.collection === row.collection && other.id !== row.id) {
+        assert.notEqual(other.revision, row.revision);
+        if (row.seq !== null) assert.notEqual(other.seq, row.seq);
+      }
+    return row;
   }
 
   #move(row: Omit<Writes["collections"][number], "definition">, definition: string | null): void {
@@ -103,26 +104,27 @@ function assertSame(tables: Tables, model: Model): void {
     updated,
     definition,
   } of tables.collections.values()) {
-    const all = model.since(name, 0, 1_000);
-    const shelf = model.slice(name, { offset: 0, limit: 1_000, order: "created" });
-    assert.ok(all && shelf);
-    const { createdAt, ...collection } = all.collection;
+    const feed = model.since(name, 0, 1_000);
+    const slice = model.slice(name, { offset: 0, limit: 1_000, order: "created" });
+    assert.ok(feed && slice);
+    const { createdAt, ...collection } = feed.collection;
     assert.deepEqual(collection, { name, revision, total, definition, updatedAt: updated });
     const rows = [...tables.resources.values()].filter((row) => row.collection === key);
-    const inOrder = rows.toSorted((one, other) => one.seq - other.seq);
-    assert.deepEqual(inOrder.map(toResource), shelf.resources);
-    const removals = [...tables.removed.values()].filter((row) => row.collection === key);
-    assert.deepEqual(
-      new Set(removals.map(({ id }) => id)),
-      new Set(all.entries.filter((entry) => "kind" in entry).map(({ id }) => id)),
-    );
-    const alive = new Set(rows.map((row) => row.seq - 1));
+    const byRevision = rows.toSorted((one, other) => one.revision - other.revision);
+    assert.deepEqual(byRevision.map(toEntry), feed.entries);
+    const bySeq = rows.filter(isThere).toSorted((one, other) => one.seq - other.seq);
+    assert.deepEqual(bySeq.map(toEntry), slice.resources);
+    const alive = new Set(bySeq.map((row) => row.seq - 1));
     for (let position = 0; position < seq; position++)
       assert.equal(tables.holes.has(`${key}/${position}`), !alive.has(position));
   }
 }
 
-function toResource({ id, revision, createdAt, updatedAt, fields }: ResourceRow): Resource {
+const isThere = (row: ResourceRow): row is ResourceRow & { readonly seq: number } =>
+  row.seq !== null;
+
+function toEntry({ id, revision, createdAt, updatedAt, fields }: ResourceRow): Resource | Removal {
+  if (fields === null) return { kind: "removal", id, revision, removedAt: updatedAt };
   return { id, revision, createdAt, updatedAt, fields };
 }
 
@@ -191,7 +193,7 @@ describe("judging a batch", () => {
     collections: [collection],
     resources: [{ collection: "things", id: "a", seq: 2, revision: 8, createdAt: 4 }],
     tokens: [{ id: "t", hash: "hash of t" }],
-    kept: [{ owner: "o", key: "k", fingerprint: "f", outcomes: "[]", keptUntil: 100 }],
+    kept: [{ name: '["o","k"]', fingerprint: "f", outcomes: "[]", keptUntil: 100 }],
   };
 
   it("writes nothing when all is refused or was done before", () => {
@@ -220,19 +222,20 @@ describe("judging a batch", () => {
   });
 
   it("writes each row once, however often the batch came by", () => {
-    const changes = [put("a"), put("a"), put("b"), remove("b"), put("b", { fields: '{"n":2}' })];
+    const changes = [put("a"), put("a"), put("b"), remove("b"), put("b"), put("c"), remove("c")];
     const { writes } = judge(changes, known);
     assert.deepEqual(
-      writes.replaced.map(({ id, seq, revision }) => [id, seq, revision]),
-      [["a", 2, 11]],
+      writes.resources.map(({ id, seq, revision, createdAt }) => [id, seq, revision, createdAt]),
+      [
+        ["a", 2, 11, 4],
+        ["b", 6, 14, 10],
+        ["c", null, 16, 10],
+      ],
     );
-    assert.deepEqual(
-      writes.made.map(({ id, seq, revision, fields }) => [id, seq, revision, fields]),
-      [["b", 6, 14, '{"n":2}']],
-    );
-    assert.deepEqual(writes.removals, []);
-    assert.deepEqual(writes.revived, [{ collection: 1, id: "b" }]);
-    assert.deepEqual(writes.holes, [{ collection: 1, position: 4 }]);
+    assert.deepEqual(writes.holes, [
+      { collection: 1, position: 4 },
+      { collection: 1, position: 6 },
+    ]);
     assert.equal(writes.collections[0]?.total, 4);
   });
 

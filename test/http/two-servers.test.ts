@@ -1,0 +1,114 @@
+// Two servers on one store: what holds for one holds across both.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { newSecret } from "../../src/model/token.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { atOnce, Client } from "./client.ts";
+import { assertProblem } from "./expect.ts";
+
+let folder: string;
+let apps: readonly TestApp[];
+let one: Client;
+let other: Client;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "restante-"));
+  const config = { data: join(folder, "data"), adminToken: newSecret() };
+  // One after the other: the first makes the store and its token.
+  apps = [await startApp(config), await startApp(config)];
+  const [first, second] = apps.map((app) => new Client(app, config.adminToken));
+  assert.ok(first !== undefined && second !== undefined);
+  [one, other] = [first, second];
+});
+after(async () => {
+  for (const app of apps) await app.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const either = (index: number): Client => (index % 2 === 0 ? one : other);
+
+describe("two servers on one store", () => {
+  it("(I7) show at once what the other has written, replaced or removed", async () => {
+    for (let round = 0; round < 20; round++) {
+      const [writer, reader] = [either(round), either(round + 1)];
+      const path = `/people/p${round % 3}`;
+      const { body } = await writer.put(path, { round });
+      assert.equal((await reader.get(path)).body, body);
+      const patched = await reader.patch(path, { again: round });
+      const seen = await writer.get(path);
+      assert.equal(seen.body, patched.body);
+      assert.equal(seen.headers.get("etag"), patched.headers.get("etag"));
+      assert.equal((await writer.remove(path)).status, 204);
+      assertProblem(await reader.get(path), "not-found");
+      assert.deepEqual(await reader.state("people"), await writer.state("people"));
+    }
+  });
+
+  it("bring a collection into being once, for writers at once on both", async () => {
+    for (let round = 0; round < 10; round++) {
+      const name = `young-${round}`;
+      const answers = await atOnce(12, (index) =>
+        index % 3 === 0
+          ? either(index).put(`/${name}/i${index}`, {})
+          : either(index).post(`/${name}`, { index }),
+      );
+      for (const { status, body } of answers) assert.equal(status, 201, body);
+      assert.equal((await other.json<{ total: number }>(`/${name}`)).total, 12);
+    }
+  });
+
+  it("(I6) lose no increment of clients at once on both", async () => {
+    await one.keep("/counters/one", { n: 0 });
+    await atOnce(16, async (index) => {
+      const client = either(index);
+      for (;;) {
+        const { headers, body } = await client.get("/counters/one");
+        const { n }: { n: number } = JSON.parse(body);
+        const tag = { "if-match": headers.get("etag") ?? "" };
+        const { status } = await client.put("/counters/one", { n: n + 1 }, tag);
+        if (status === 200) return;
+        assert.equal(status, 412);
+      }
+    });
+    assert.equal((await other.json<{ n: number }>("/counters/one")).n, 16);
+  });
+
+  it("(I8) land all patches of clients at once on both", async () => {
+    await one.keep("/people/crowd", {});
+    await atOnce(16, (index) => either(index).patch("/people/crowd", { [`m${index}`]: index }));
+    const crowd = await other.json<Record<string, unknown>>("/people/crowd");
+    for (let index = 0; index < 16; index++) assert.equal(crowd[`m${index}`], index);
+  });
+
+  it("(I2) do once what comes at once to both under one key", async () => {
+    for (let round = 0; round < 5; round++) {
+      const key = { "idempotency-key": `"both-${round}"` };
+      const answers = await atOnce(12, (index) => either(index).post("/once", { round }, key));
+      for (const { status, body } of answers) {
+        assert.equal(status, 201, body);
+        assert.equal(body, answers[0]?.body);
+      }
+      assert.equal((await one.json<{ total: number }>("/once")).total, round + 1);
+    }
+  });
+
+  it("(169) create once what both are to create", async () => {
+    for (let round = 0; round < 10; round++) {
+      const answers = await atOnce(4, (index) =>
+        either(index).put(`/people/first-${round}`, { index }, { "if-none-match": "*" }),
+      );
+      const statuses = answers.map(({ status }) => status).sort();
+      assert.deepEqual(statuses, [201, 412, 412, 412]);
+    }
+  });
+
+  it("keep to a rule that the other was told", async () => {
+    await one.put("/ruled/a", {});
+    assert.equal((await other.patch("/ruled/a", {})).status, 200);
+    await one.put("/-/collections/ruled", { preconditions: "required" });
+    assertProblem(await other.patch("/ruled/a", {}), "precondition-required");
+  });
+});
