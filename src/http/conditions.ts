@@ -37,6 +37,16 @@ export function matchesWeakly(field: string, etag: string): boolean {
   return field.match(tags)?.includes(etag) ?? false;
 }
 
+/** Whether the client asks for another state than the current one; If-Match makes the date moot (§13.1.4). */
+export function isAnotherState(headers: Headers, etag: string, updatedAt: number): boolean {
+  const ifMatch = headers.get("if-match");
+  if (ifMatch !== null) return ifMatch.trim() !== "*" && !matchesStrongly(ifMatch, etag);
+  const ifUnmodifiedSince = headers.get("if-unmodified-since");
+  if (ifUnmodifiedSince === null) return false;
+  const since = readHttpDate(ifUnmodifiedSince);
+  return since !== undefined && wholeSecond(updatedAt) > since;
+}
+
 /** Whether the client already has the current state. If-None-Match makes If-Modified-Since moot (§13.1.3). */
 export function isNotModified(headers: Headers, etag: string, updatedAt: number): boolean {
   const ifNoneMatch = headers.get("if-none-match");
@@ -44,8 +54,11 @@ export function isNotModified(headers: Headers, etag: string, updatedAt: number)
   const ifModifiedSince = headers.get("if-modified-since");
   if (ifModifiedSince === null) return false;
   const since = readHttpDate(ifModifiedSince);
-  return since !== undefined && Math.floor(updatedAt / 1000) * 1000 <= since;
+  return since !== undefined && wholeSecond(updatedAt) <= since;
 }
+
+/** An HTTP date has no part of a second. */
+const wholeSecond = (ms: number): number => Math.floor(ms / 1000) * 1000;
 
 /** What the client says of the state it wants to change, in the order of §13.2.2; undefined when nothing. */
 export const readCondition = (headers: Headers): Condition | undefined =>
@@ -78,7 +91,7 @@ export function ifNoneMatch(field: string | null): Condition | undefined {
 function ifUnmodifiedSince(field: string | null): Condition | undefined {
   const since = field === null ? undefined : readHttpDate(field);
   if (since === undefined) return undefined;
-  return (current) => current === undefined || Math.floor(current.updatedAt / 1000) * 1000 <= since;
+  return (current) => current === undefined || wholeSecond(current.updatedAt) <= since;
 }
 
 const tagOf = ({ revision, updatedAt }: Resource): string => entityTag(revision, updatedAt);

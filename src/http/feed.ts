@@ -8,13 +8,7 @@ import type { Feed, Removal } from "../store/store.ts";
 import type { Exchange } from "./exchange.ts";
 import { jsonTypes, refuseUnacceptable } from "./media.ts";
 import type { FeedQuery } from "./query.ts";
-import {
-  answerIfModified,
-  isUnmodified,
-  notModified,
-  ownCache,
-  stateOf,
-} from "./representation.ts";
+import { answerByState, answerIfModified, ownCache, stateOf } from "./representation.ts";
 
 export function listChanges(exchange: Exchange, query: FeedQuery): Soon<Response | Problem> {
   const { request, house } = exchange;
@@ -25,7 +19,8 @@ export function listChanges(exchange: Exchange, query: FeedQuery): Soon<Response
       refuseAhead(collection, query) ?? refuseUnacceptable(request.headers, jsonTypes);
     if (refused !== undefined) return refused;
     const state = stateOf(exchange, collection, ownCache);
-    if (isUnmodified(exchange, state)) return notModified(state);
+    const settled = answerByState(exchange, state);
+    if (settled !== undefined) return settled;
     return then(house.resources.since(name, query.since, query.limit), (feed) => {
       if (feed instanceof Problem) return feed;
       const { headers, etag, updatedAt } = stateOf(exchange, feed.collection, ownCache);

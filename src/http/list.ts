@@ -11,9 +11,8 @@ import { listChanges } from "./feed.ts";
 import { jsonTypes, refuseUnacceptable } from "./media.ts";
 import { readListQuery } from "./query.ts";
 import {
+  answerByState,
   answerIfModified,
-  isUnmodified,
-  notModified,
   ownCache,
   type Prepared,
   type State,
@@ -34,7 +33,8 @@ export function listResources(exchange: Exchange): Soon<Response | Problem> {
     if (known !== undefined) return answerIfModified(exchange, known);
     // The revision alone decides, so a 304 reads no rows.
     const state = listState(exchange, collection, window);
-    if (isUnmodified(exchange, state)) return notModified(state);
+    const settled = answerByState(exchange, state);
+    if (settled !== undefined) return settled;
     return then(house.resources.list(name, window), (slice) => {
       if (slice instanceof Problem) return slice;
       const page = {

@@ -54,7 +54,7 @@ export const resourcePaths = (maxBodyBytes: number) => ({
       responses: {
         200: json("The resource.", "Resource", validators),
         304: notModified,
-        ...problems(...ofCallers, 404),
+        ...problems(...ofCallers, 404, 412),
       },
     },
     put: put(maxBodyBytes),
@@ -85,7 +85,7 @@ const list = {
       { ...validators, Link: header("Link"), "X-Total-Count": header("XTotalCount") },
     ),
     304: notModified,
-    ...problems(...ofCallers, 404),
+    ...problems(...ofCallers, 404, 412),
   },
 };
 

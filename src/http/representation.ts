@@ -1,7 +1,9 @@
 // How a resource or a list is shown: its body and header fields, made once for as long as it stays the same.
 
+import { preconditionFailed } from "../domain/refusals.ts";
+import type { Problem } from "../model/problem.ts";
 import { type Resource, represent } from "../model/resource.ts";
-import { entityTag, httpDate, isNotModified } from "./conditions.ts";
+import { entityTag, httpDate, isAnotherState, isNotModified } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** A state as a conditional request is judged by it, and its header fields. */
@@ -46,16 +48,24 @@ export function stateOf(
   return { headers, etag, updatedAt };
 }
 
-export function answerIfModified(exchange: Exchange, page: Prepared): Response {
-  return isUnmodified(exchange, page)
-    ? notModified(page)
-    : dated(new Response(page.body, { headers: page.headers }), page.updatedAt);
+export function answerIfModified(exchange: Exchange, page: Prepared): Response | Problem {
+  return (
+    answerByState(exchange, page) ??
+    dated(new Response(page.body, { headers: page.headers }), page.updatedAt)
+  );
 }
 
-export const isUnmodified = (exchange: Exchange, { etag, updatedAt }: State): boolean =>
-  isNotModified(exchange.request.headers, etag, updatedAt);
+/** What is to say before the body is looked at, in the order of RFC 9110 §13.2.2: 412, 304 or nothing. */
+export function answerByState(
+  { request: { headers } }: Exchange,
+  state: State,
+): Response | Problem | undefined {
+  const { etag, updatedAt } = state;
+  if (isAnotherState(headers, etag, updatedAt)) return preconditionFailed;
+  return isNotModified(headers, etag, updatedAt) ? notModified(state) : undefined;
+}
 
-export function notModified({ headers: asRead, updatedAt }: State): Response {
+function notModified({ headers: asRead, updatedAt }: State): Response {
   const headers = new Headers(asRead);
   headers.delete("content-type");
   return dated(new Response(null, { status: 304, headers }), updatedAt);

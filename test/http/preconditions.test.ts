@@ -229,6 +229,43 @@ describe("a condition on what is not there", () => {
   });
 });
 
+describe("a condition of GET and HEAD", () => {
+  for (const path of ["/read/one", "/read", "/read?since=0"]) {
+    it(`(167, 170, 171) on ${path}: 412 for another state, and before 304`, async () => {
+      await client.put("/read/one", { n: 1 });
+      const { headers } = await client.get(path);
+      const etag = headers.get("etag") ?? "";
+      const date = headers.get("last-modified") ?? "";
+      const judged: readonly [status: number, fields: Fields][] = [
+        [412, { "if-match": '"x"' }],
+        [412, { "if-match": `W/${etag}` }],
+        [412, { "if-match": '"x"', "if-none-match": etag }],
+        [412, { "if-match": '"x"', "if-unmodified-since": shifted(date, 60) }],
+        [412, { "if-unmodified-since": shifted(date, -1) }],
+        [412, { "if-unmodified-since": shifted(date, -1), "if-none-match": etag }],
+        [304, { "if-match": etag, "if-none-match": etag }],
+        [304, { "if-match": "*", "if-modified-since": date }],
+        [200, { "if-match": etag }],
+        [200, { "if-match": `"x", ${etag}`, "if-unmodified-since": shifted(date, -60) }],
+        [200, { "if-unmodified-since": date }],
+        [200, { "if-unmodified-since": "yesterday" }],
+      ];
+      for (const [status, fields] of judged) {
+        const answer = await client.get(path, fields);
+        assert.equal(answer.status, status, JSON.stringify(fields));
+        if (status === 412) assertProblem(answer, "precondition-failed");
+        const head = await app.request(path, { method: "HEAD", headers: fields });
+        assert.equal(head.status, status);
+      }
+    });
+  }
+
+  it("(172) is ignored where nothing is", async () => {
+    for (const path of ["/read/nobody", "/nowhere", "/nowhere?since=0"])
+      assertProblem(await client.get(path, { "if-match": '"x"' }), "not-found");
+  });
+});
+
 describe("conditions elsewhere", () => {
   it("(172) are ignored by OPTIONS", async () => {
     await client.keep("/people/options", {});
