@@ -453,7 +453,7 @@ for (const [name, store] of Object.entries(engines))
         fc.asyncProperty(seeded, steps, (seeds, all) =>
           new Sequence(clients, ++count).run(seeds, all),
         ),
-        { numRuns: 40, endOnFailure: false },
+        { numRuns: 25, endOnFailure: false },
       );
     });
   });

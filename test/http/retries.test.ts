@@ -408,7 +408,7 @@ describe("a server that is killed", () => {
       for (let kill = 0; kill < 2; kill++) {
         daemon = await launch(folder);
         const server = new Client(daemon);
-        const enough = wishes.size + 150;
+        const enough = wishes.size + 80;
         let isKilled = false;
         const pour = async (): Promise<void> => {
           while (!isKilled) {
