@@ -1,13 +1,16 @@
 // A JSON text as a tree that keeps names and scalars as they were written, so a patch changes only what it names.
 
+import { code, codeAt } from "./character.ts";
+import { Lexer } from "./lexer.ts";
+
 export type Tree = string | ObjectTree | ArrayTree;
 
 export interface ObjectTree {
   readonly kind: "object";
   /** By decoded name; a Map, so that no name can reach a prototype. */
   readonly members: Map<string, Tree>;
-  /** The names that were written otherwise than we would write them. */
-  readonly spellings: Map<string, string>;
+  /** How the names were written that have escapes, if any has. */
+  readonly spellings: ReadonlyMap<string, string> | undefined;
 }
 
 export interface ArrayTree {
@@ -21,7 +24,7 @@ export const isObject = (tree: Tree | undefined): tree is ObjectTree =>
 export const emptyObject = (): ObjectTree => ({
   kind: "object",
   members: new Map(),
-  spellings: new Map(),
+  spellings: undefined,
 });
 
 /** The text of a member that is a string; undefined when it is not. */
@@ -32,58 +35,61 @@ export function textOf({ members }: ObjectTree, name: string): string | undefine
 
 /** Reads a text that is known to be valid, strict JSON. */
 export function readTree(text: string): Tree {
+  const lexer = new Lexer(text);
   let at = 0;
 
-  const skipSpace = () => {
-    while (" \t\n\r".includes(text[at] ?? "x")) at++;
-  };
-
-  const readString = (): string => {
-    const start = at++;
-    while (text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
-    return text.slice(start, ++at);
-  };
-
   const readValue = (): Tree => {
-    skipSpace();
-    const first = text[at];
-    if (first === "{") return readObject();
-    if (first === "[") return readArray();
-    if (first === '"') return readString();
+    at = lexer.gap(at);
+    switch (codeAt(text, at)) {
+      case code.openBrace:
+        return readObject();
+      case code.openBracket:
+        return readArray();
+      case code.quote:
+        return readUntil(lexer.string(at));
+      case code.t:
+      case code.n:
+        return readUntil(at + "true".length);
+      case code.f:
+        return readUntil(at + "false".length);
+      default:
+        return readUntil(lexer.number(at));
+    }
+  };
+
+  const readUntil = (end: number): string => {
     const start = at;
-    while (at < text.length && !",]} \t\n\r".includes(text[at] ?? "")) at++;
-    return text.slice(start, at);
+    at = end;
+    return text.slice(start, end);
   };
 
   /** Walks `open item , item close`, and leaves the place behind the closing bracket. */
-  const readList = (close: string, readItem: () => void) => {
-    at++;
-    skipSpace();
-    while (text[at] !== close) {
+  const readList = (close: number, readItem: () => void) => {
+    at = lexer.gap(at + 1);
+    while (codeAt(text, at) !== close) {
       readItem();
-      skipSpace();
-      if (text[at] === ",") at++;
-      skipSpace();
+      at = lexer.gap(at);
+      if (codeAt(text, at) === code.comma) at = lexer.gap(at + 1);
     }
     at++;
   };
 
   const readObject = (): ObjectTree => {
-    const object = emptyObject();
-    readList("}", () => {
-      const written = readString();
-      const name: string = JSON.parse(written);
-      if (written !== JSON.stringify(name)) object.spellings.set(name, written);
-      skipSpace();
-      at++; // the colon
-      object.members.set(name, readValue());
+    const members = new Map<string, Tree>();
+    let spellings: Map<string, string> | undefined;
+    readList(code.closeBrace, () => {
+      const written = readUntil(lexer.string(at));
+      const name: string = lexer.hasEscape ? JSON.parse(written) : written.slice(1, -1);
+      if (lexer.hasEscape) spellings = (spellings ?? new Map()).set(name, written);
+      at = lexer.gap(at) + 1; // the colon
+      members.set(name, readValue());
     });
-    return object;
+    return { kind: "object", members, spellings };
   };
 
   const readArray = (): ArrayTree => {
     const items: Tree[] = [];
-    readList("]", () => items.push(readValue()));
+    readList(code.closeBracket, () => items.push(readValue()));
     return { kind: "array", items };
   };
 
@@ -93,18 +99,19 @@ export function readTree(text: string): Tree {
 export function writeTree(tree: Tree): string {
   if (typeof tree === "string") return tree;
   if (tree.kind === "array") return `[${tree.items.map(writeTree).join(",")}]`;
-  const members = [...tree.members].map(([name, value]) => {
-    const written = tree.spellings.get(name) ?? JSON.stringify(name);
-    return `${written}:${writeTree(value)}`;
-  });
-  return `{${members.join(",")}}`;
+  let text = "";
+  for (const [name, value] of tree.members) {
+    const written = tree.spellings?.get(name) ?? JSON.stringify(name);
+    text += `${text === "" ? "" : ","}${written}:${writeTree(value)}`;
+  }
+  return `{${text}}`;
 }
 
 export function copyTree(tree: Tree): Tree {
   if (typeof tree === "string") return tree;
   if (tree.kind === "array") return { kind: "array", items: tree.items.map(copyTree) };
   const members = new Map([...tree.members].map(([name, value]) => [name, copyTree(value)]));
-  return { kind: "object", members, spellings: new Map(tree.spellings) };
+  return { ...tree, members };
 }
 
 /** About how many characters it takes to write; no number is enough for what is nested too deep. */
