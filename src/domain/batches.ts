@@ -1,6 +1,6 @@
 // Many changes as one: all of them happen, or none.
 
-import type { Collection } from "../model/collection.ts";
+import type { Rules } from "../model/collection.ts";
 import type { Draft } from "../model/draft.ts";
 import { newId } from "../model/id.ts";
 import type { PatchKind } from "../model/patch.ts";
@@ -19,7 +19,7 @@ import {
   refusePutDraft,
   refuseUnconditional,
 } from "./refusals.ts";
-import { lacksCollection, patched, untilSettled } from "./resources.ts";
+import { judgedBy, lacksCollection, patched, untilSettled } from "./resources.ts";
 
 interface Place {
   readonly collection: string;
@@ -111,7 +111,7 @@ interface Terms {
 class Plan {
   readonly #store: Store;
   readonly #terms: Terms;
-  readonly #targets = new Map<string, Collection | undefined>();
+  readonly #targets = new Map<string, Rules | undefined>();
   readonly #found = new Map<string, Resource | undefined>();
   /** What earlier operations of the batch leave at an address. */
   readonly #left = new Map<string, Resource | undefined>();
@@ -143,7 +143,7 @@ class Plan {
   }
 
   async #readTarget(name: string): Promise<void> {
-    this.#targets.set(name, await this.#store.collection(name));
+    this.#targets.set(name, await this.#store.rules(name));
   }
 
   async #readState(collection: string, id: string): Promise<void> {
@@ -164,7 +164,7 @@ class Plan {
 
   #changeAt(
     operation: Exclude<Operation, { kind: "create" }>,
-    target: Collection | undefined,
+    target: Rules | undefined,
   ): Put | Remove | Problem {
     const { caller, at } = this.#terms;
     const { kind, collection, id, condition } = operation;
@@ -180,7 +180,7 @@ class Plan {
     const expect = isTouched ? "anything" : current?.revision;
     if (kind === "remove") {
       this.#left.set(address, undefined);
-      return { kind, collection, id, at, expect: expect ?? "anything" };
+      return { kind, collection, id, at, expect: expect ?? "anything", ...judgedBy(target) };
     }
     const draft = this.#draft(operation, current);
     if (draft instanceof Problem) return draft;
@@ -209,7 +209,8 @@ class Plan {
     // No revision yet, so no client can name this state: it is judged by what it holds alone.
     const left = { id, fields, revision: 0, createdAt: current?.createdAt ?? at, updatedAt: at };
     this.#left.set(`${collection}/${id}`, left);
-    return { kind: "put", collection, id, fields, at, expect };
+    const target = this.#targets.get(collection);
+    return { kind: "put", collection, id, fields, at, expect, ...judgedBy(target) };
   }
 }
 

@@ -1,6 +1,6 @@
 // Why a change to a resource is refused, whoever asks for it and by whichever way.
 
-import type { Collection } from "../model/collection.ts";
+import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import type { Draft } from "../model/draft.ts";
 import { isCollectionName, isResourceId } from "../model/id.ts";
@@ -12,20 +12,20 @@ export type Condition = (current: Resource | undefined) => boolean;
 
 /** A collection may demand that a change names the state it means. */
 export function refuseUnconditional(
-  collection: Collection | undefined,
+  rules: Rules | undefined,
   condition: Condition | undefined,
 ): Problem | undefined {
-  if (collection === undefined || condition !== undefined) return undefined;
-  return definitionOf(collection).preconditions === "required" ? preconditionRequired : undefined;
+  if (rules === undefined || condition !== undefined) return undefined;
+  return definitionOf(rules).preconditions === "required" ? preconditionRequired : undefined;
 }
 
 /** A collection may demand that a POST can be retried. */
 export function refuseKeyless(
-  collection: Collection | undefined,
+  rules: Rules | undefined,
   key: string | undefined,
 ): Problem | undefined {
-  if (collection === undefined || key !== undefined) return undefined;
-  return definitionOf(collection).idempotencyKey === "required" ? keyRequired : undefined;
+  if (rules === undefined || key !== undefined) return undefined;
+  return definitionOf(rules).idempotencyKey === "required" ? keyRequired : undefined;
 }
 
 /** What is wrong with putting this there, whatever is there now. */

@@ -1,6 +1,6 @@
 // What can be done with resources: the rules over a store, for any caller.
 
-import type { Collection } from "../model/collection.ts";
+import type { Collection, Rules } from "../model/collection.ts";
 import { type Draft, draftOf } from "../model/draft.ts";
 import { isCollectionName, newId } from "../model/id.ts";
 import { type Window, windowOffset } from "../model/page.ts";
@@ -29,7 +29,9 @@ import {
   noCollection,
   noResource,
   preconditionFailed,
+  refuseKeyless,
   refusePutDraft,
+  refuseUnconditional,
 } from "./refusals.ts";
 
 export interface Written {
@@ -75,21 +77,21 @@ export class Resources {
     );
   }
 
-  /** The collection to write to; undefined when an admin is about to bring it into being. */
-  target(caller: Token, name: string): Soon<Collection | undefined | Problem> {
+  /** The rules of the collection to write to; none when an admin is about to bring it into being. */
+  target(caller: Token, name: string): Soon<Rules | undefined | Problem> {
     if (!isCollectionName(name)) return noCollection(name);
-    return then(this.#store.collection(name), (collection) =>
-      collection === undefined && !isAdmin(caller) ? noCollection(name) : collection,
+    return then(this.#store.rules(name), (rules) =>
+      rules === undefined && !isAdmin(caller) ? noCollection(name) : rules,
     );
   }
 
-  /** The collection of a resource that is there to be changed. */
-  async existing(name: string, id: string): Promise<Collection | Problem> {
-    const [collection, resource] = await Promise.all([
-      this.#store.collection(name),
+  /** The rules over a resource that is there to be changed. */
+  async existing(name: string, id: string): Promise<Rules | Problem> {
+    const [rules, resource] = await Promise.all([
+      this.#store.rules(name),
       this.#store.find(name, id),
     ]);
-    return resource === undefined || collection === undefined ? noResource : collection;
+    return resource === undefined || rules === undefined ? noResource : rules;
   }
 
   /** Resolves when the resource is on disk. An admin's first POST brings the collection into being. */
@@ -99,9 +101,16 @@ export class Resources {
     draft: Draft,
     once?: Once,
   ): Promise<Written | Problem> {
-    const put = this.#put(collection, newId(), draft.fields, "nothing");
-    const outcome = await this.#commit(caller, put, once);
-    return writtenBy(outcome) ?? (outcome.kind === "reused" ? keyReused : noCollection(collection));
+    const id = newId();
+    return untilSettled(async () => {
+      const rules = await this.#store.rules(collection);
+      const refused = refuseKeyless(rules, once?.key);
+      if (refused !== undefined) return refused;
+      const put = this.#put(collection, id, draft.fields, "nothing", rules);
+      const outcome = await this.#commit(caller, put, once);
+      if (outcome.kind === "reused") return keyReused;
+      return writtenBy(outcome) ?? (isOutdated(outcome) ? undefined : noCollection(collection));
+    });
   }
 
   /** Creates or replaces at an address that the client chose; never merges. */
@@ -117,15 +126,19 @@ export class Resources {
       allows(caller, collection, "create") &&
       allows(caller, collection, "update");
     return untilSettled(async () => {
-      const current = isPlain ? undefined : await this.#store.find(collection, id);
+      const [rules, current] = await Promise.all([
+        this.#store.rules(collection),
+        isPlain ? undefined : this.#store.find(collection, id),
+      ]);
       const verb = current === undefined ? "create" : "update";
       // First, because a precondition counts only where the request would be done without it (RFC 9110 §13.2.1).
       if (!isPlain && !allows(caller, collection, verb)) return lacks(`${collection}:${verb}`);
       if (condition?.(current) === false) return preconditionFailed;
-      const refused = refusePutDraft(id, draft);
+      const refused = refuseUnconditional(rules, condition) ?? refusePutDraft(id, draft);
       if (refused !== undefined) return refused;
       const expect = isPlain ? "anything" : (current?.revision ?? "nothing");
-      const outcome = await this.#commit(caller, this.#put(collection, id, draft.fields, expect));
+      const put = this.#put(collection, id, draft.fields, expect, rules);
+      const outcome = await this.#commit(caller, put);
       const isGone = outcome.kind === "missing" && current === undefined;
       return writtenBy(outcome) ?? (isGone ? noCollection(collection) : undefined);
     });
@@ -140,12 +153,17 @@ export class Resources {
     condition?: Condition,
   ): Promise<Written | Problem> {
     return untilSettled(async () => {
-      const current = await this.#store.find(collection, id);
+      const [rules, current] = await Promise.all([
+        this.#store.rules(collection),
+        this.#store.find(collection, id),
+      ]);
       if (current === undefined) return noResource;
+      const refused = refuseUnconditional(rules, condition);
+      if (refused !== undefined) return refused;
       if (condition?.(current) === false) return preconditionFailed;
       const draft = patched(current, kind, patch, this.#maxBytes);
       if (draft instanceof Problem) return draft;
-      const put = this.#put(collection, id, draft.fields, current.revision);
+      const put = this.#put(collection, id, draft.fields, current.revision, rules);
       const [outcome] = await this.#store.commit([put]);
       return outcome && writtenBy(outcome);
     });
@@ -157,11 +175,17 @@ export class Resources {
     condition?: Condition,
   ): Promise<Problem | undefined> {
     const removed = await untilSettled(async () => {
-      const current = condition === undefined ? undefined : await this.#store.find(collection, id);
+      const [rules, current] = await Promise.all([
+        this.#store.rules(collection),
+        condition && this.#store.find(collection, id),
+      ]);
       if (condition !== undefined && current === undefined) return noResource;
+      const refused = refuseUnconditional(rules, condition);
+      if (refused !== undefined) return refused;
       if (condition?.(current) === false) return preconditionFailed;
       const expect = current?.revision ?? "anything";
-      const change = { kind: "remove", collection, id, at: this.#clock(), expect } as const;
+      const at = this.#clock();
+      const change: Remove = { kind: "remove", collection, id, at, expect, ...judgedBy(rules) };
       const [outcome] = await this.#store.commit([change]);
       if (outcome?.kind === "missing") return noResource;
       return outcome?.kind === "removed" ? "removed" : undefined;
@@ -169,8 +193,15 @@ export class Resources {
     return removed === "removed" ? undefined : removed;
   }
 
-  #put(collection: string, id: string, fields: string, expect: Expectation): Put {
-    return { kind: "put", collection, id, fields, at: this.#clock(), expect };
+  #put(
+    collection: string,
+    id: string,
+    fields: string,
+    expect: Expectation,
+    rules: Rules | undefined,
+  ): Put {
+    const at = this.#clock();
+    return { kind: "put", collection, id, fields, at, expect, ...judgedBy(rules) };
   }
 
   /** Commits; when the collection is not there and the caller is an admin, brings it into being. */
@@ -183,6 +214,12 @@ export class Resources {
     return second ?? { kind: "missing" };
   }
 }
+
+export const judgedBy = (rules: Rules | undefined): { rules?: number } =>
+  rules === undefined ? {} : { rules: rules.version };
+
+const isOutdated = (outcome: Outcome): boolean =>
+  (outcome.kind === "none" ? outcome.outcome : outcome).kind === "outdated";
 
 /** Whether the changes failed for want of a collection: only then is a put missing what it did not expect. */
 export function lacksCollection(

@@ -12,3 +12,10 @@ export interface Collection {
   /** When the last write happened. */
   readonly updatedAt: number;
 }
+
+/** What a collection demands, since its last definition. */
+export interface Rules {
+  /** Another with every definition; 0 when there was none. */
+  readonly version: number;
+  readonly definition: string;
+}

@@ -1,6 +1,6 @@
 // A collection's rules, as its definition says them.
 
-import type { Collection } from "./collection.ts";
+import type { Collection, Rules } from "./collection.ts";
 import { scanObject } from "./json.ts";
 import type { Fault } from "./problem.ts";
 
@@ -34,13 +34,13 @@ function faultOf(name: string, value: unknown): readonly Fault[] {
   return isDemand ? [] : [{ pointer, detail: 'this is "optional" or "required"' }];
 }
 
-const known = new WeakMap<Collection, Definition>();
+const known = new WeakMap<Rules | Collection, Definition>();
 
-/** Read once for as long as the collection is the same object. */
-export function definitionOf(collection: Collection): Definition {
-  const before = known.get(collection);
+/** Read once for as long as the rules are the same object. */
+export function definitionOf(rules: Rules | Collection): Definition {
+  const before = known.get(rules);
   if (before !== undefined) return before;
-  const definition = { ...openDefinition, ...JSON.parse(collection.definition) };
-  known.set(collection, definition);
+  const definition = { ...openDefinition, ...JSON.parse(rules.definition) };
+  known.set(rules, definition);
   return definition;
 }

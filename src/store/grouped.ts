@@ -20,6 +20,7 @@ export function grouped(store: Store, limits: Partial<GroupLimits> = {}): Store 
   return {
     collection: (name) => store.collection(name),
     collections: () => store.collections(),
+    rules: (collection) => store.rules(collection),
     find: (collection, id) => store.find(collection, id),
     slice: (collection, range) => store.slice(collection, range),
     since: (collection, revision, limit) => store.since(collection, revision, limit),

@@ -1,6 +1,6 @@
 // The contract of every engine. What is expected is a value; what is thrown is an outage or a bug.
 
-import type { Collection } from "../model/collection.ts";
+import type { Collection, Rules } from "../model/collection.ts";
 import type { Order } from "../model/page.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Soon } from "../model/soon.ts";
@@ -10,6 +10,11 @@ export interface Store {
   /** The collection with its revision and total as of now; also what lets a list's 304 read no rows. */
   collection(name: string): Soon<Collection | undefined>;
   collections(): Soon<readonly Collection[]>;
+  /**
+   * The rules of a collection: the same object as long as they are the same. Where others write too
+   * they may be a second old, so a change names the version that it was judged by.
+   */
+  rules(collection: string): Soon<Rules | undefined>;
   /** The resource as of now. The same state may come as the same object, so it can key a WeakMap. */
   find(collection: string, id: string): Soon<Resource | undefined>;
   /** A slice of the total order, and the collection, both of one moment. O(log n) at any depth. */
@@ -69,6 +74,8 @@ export interface Put {
   readonly fields: string;
   readonly at: number;
   readonly expect: Expectation;
+  /** The version of the rules that it was judged by; it happens only while they hold. */
+  readonly rules?: number;
 }
 
 export interface Remove {
@@ -77,6 +84,7 @@ export interface Remove {
   readonly id: string;
   readonly at: number;
   readonly expect: Exclude<Expectation, "nothing">;
+  readonly rules?: number;
 }
 
 /** A caller's word that a repetition means the same request and must not be done again. */
@@ -120,6 +128,8 @@ export type Outcome =
   | { readonly kind: "taken" }
   /** Another state is there than the one expected. */
   | { readonly kind: "stale" }
+  /** Other rules hold than those it was judged by. */
+  | { readonly kind: "outdated" }
   /** Nothing is there and something was expected; or the collection or token does not exist. */
   | { readonly kind: "missing" }
   /** Every one was done, now or (`isReplay`) when the same request came first. */

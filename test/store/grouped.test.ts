@@ -30,6 +30,7 @@ class Gate {
   guard(store: Store): Store {
     return {
       collection: (name) => store.collection(name),
+      rules: (collection) => store.rules(collection),
       collections: () => store.collections(),
       find: (collection, id) => store.find(collection, id),
       slice: (collection, range) => store.slice(collection, range),

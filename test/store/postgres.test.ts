@@ -30,7 +30,7 @@ async function candidate(wrap: (store: Store) => Store): Promise<Candidate> {
   const opened: Store[] = [];
   const open = async () => {
     // The exam lets nobody see anything old, tokens included.
-    const store = wrap(await openPostgres({ url, schema, readers: 2, tokenAgeMs: 0 }));
+    const store = wrap(await openPostgres({ url, schema, readers: 2, memoryMs: 0 }));
     opened.push(store);
     return store;
   };

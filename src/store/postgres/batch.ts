@@ -5,7 +5,7 @@ import { type Change, Outage, type Outcome } from "../store.ts";
 import { type Connection, rows, type Sql, together } from "./connection.ts";
 import { type Judgement, judge } from "./judge.ts";
 import { lookUp } from "./lookup.ts";
-import { isConflict, isLoss, storageTrouble } from "./trouble.ts";
+import { isConflict, isLoss, isReadOnly, storageTrouble } from "./trouble.ts";
 import { isNothing, send, type Writes } from "./writes.ts";
 
 /** Nodes that meet again and again part in the end, because each pauses for another time. */
@@ -14,20 +14,14 @@ const pauseMs = 5;
 
 export class BatchWriter {
   readonly #open: () => Promise<Connection>;
-  /** Sent with a batch that revokes a token. */
-  readonly #tellRevoked: (sql: Sql) => Promise<unknown>;
+  /** Sent with a batch that changes what nodes remember. */
+  readonly #tell: (sql: Sql) => Promise<unknown>;
   #connection: Connection | undefined;
   #last: Promise<unknown> = Promise.resolve();
-  #trouble: string | undefined;
 
-  constructor(open: () => Promise<Connection>, tellRevoked: (sql: Sql) => Promise<unknown>) {
+  constructor(open: () => Promise<Connection>, tell: (sql: Sql) => Promise<unknown>) {
     this.#open = open;
-    this.#tellRevoked = tellRevoked;
-  }
-
-  /** Why the last attempt to write failed, if it did. */
-  get trouble(): string | undefined {
-    return this.#trouble;
+    this.#tell = tell;
   }
 
   /** One after another: they would wait for each other's locks anyway. */
@@ -56,13 +50,11 @@ export class BatchWriter {
 
   async #watch<T>(deed: () => Promise<T>): Promise<T> {
     try {
-      const result = await deed();
-      this.#trouble = undefined;
-      return result;
+      return await deed();
     } catch (error) {
-      const trouble = storageTrouble(error);
-      this.#trouble = trouble?.message;
-      throw trouble ?? error;
+      // The next connection may find the server that writes now.
+      if (isReadOnly(error)) this.#connection?.drop();
+      throw storageTrouble(error) ?? error;
     }
   }
 
@@ -104,7 +96,7 @@ export class BatchWriter {
       const answers = await connection.ask((sql) =>
         together([
           ...send(sql, writes),
-          ...(writes.tokenTimes.some(isRevocation) ? [this.#tellRevoked(sql)] : []),
+          ...(isRemembered(writes) ? [this.#tell(sql)] : []),
           sql`COMMIT`.then(({ command }) => command),
         ]),
       );
@@ -122,4 +114,6 @@ export class BatchWriter {
   }
 }
 
-const isRevocation = ({ revokedAt }: Writes["tokenTimes"][number]): boolean => revokedAt !== null;
+const isRemembered = ({ tokenTimes, collections }: Writes): boolean =>
+  tokenTimes.some(({ revokedAt }) => revokedAt !== null) ||
+  collections.some(({ definition }) => definition !== null);

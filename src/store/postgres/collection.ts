@@ -1,6 +1,6 @@
 // Collections in SQL.
 
-import type { Collection } from "../../model/collection.ts";
+import type { Collection, Rules } from "../../model/collection.ts";
 import { rows, type Sql, type Value } from "./connection.ts";
 
 type CollectionRow = readonly [
@@ -34,4 +34,17 @@ export async function listCollections(sql: Sql): Promise<readonly Collection[]> 
   const found = await rows<CollectionRow>(sql`
     SELECT name, revision, created, updated, definition, total FROM collections ORDER BY name`);
   return found.map(toCollection);
+}
+
+/** The rules of the collections of these names, in the same order. */
+export async function findRules(
+  sql: Sql,
+  names: readonly string[],
+): Promise<readonly (Rules | undefined)[]> {
+  const found = await rows<readonly [string, number, string]>(sql`
+    SELECT name, defined, definition FROM collections WHERE name = ANY (${names}::text[])`);
+  const byName = new Map(
+    found.map(([name, version, definition]) => [name, { version, definition }]),
+  );
+  return names.map((name) => byName.get(name));
 }

@@ -90,6 +90,7 @@ class Bench {
   #judgeOne(change: Put | Remove): Outcome {
     const collection = this.#collections.get(change.collection);
     if (!collection?.isFounded) return missing;
+    if (!collection.isJudgedBy(change.rules)) return { kind: "outdated" };
     return change.kind === "put" ? collection.put(change) : collection.remove(change);
   }
 
@@ -126,7 +127,7 @@ class Bench {
 }
 
 const isRefusal = ({ kind }: Outcome): boolean =>
-  kind === "taken" || kind === "stale" || kind === "missing";
+  kind === "taken" || kind === "stale" || kind === "missing" || kind === "outdated";
 
 /** An owner's key as one text, which no other owner or key has. */
 export const nameOf = ({ owner, key }: Once): string => JSON.stringify([owner, key]);

@@ -1,4 +1,4 @@
-// Hears at once, from whichever node, that a token was revoked.
+// Hears at once, from whichever node, that a token was revoked or a collection defined.
 
 import { type Connection, rows, type Sql } from "./connection.ts";
 import { storageTrouble } from "./trouble.ts";

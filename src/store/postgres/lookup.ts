@@ -85,11 +85,11 @@ async function lockCollections(
   sql: Sql,
   names: readonly string[],
 ): Promise<readonly LockedCollection[]> {
-  const locked = await rows<readonly [number, string, number, number, number, number]>(sql`
-    SELECT key, name, revision, seq, total, updated
+  const locked = await rows<readonly [number, string, number, number, number, number, number]>(sql`
+    SELECT key, name, revision, seq, total, updated, defined
     FROM collections WHERE name = ANY (${names}::text[]) ORDER BY name FOR UPDATE`);
-  return locked.map(([key, name, revision, seq, total, updated]) => {
-    return { key, name, revision, seq, total, updated };
+  return locked.map(([key, name, revision, seq, total, updated, defined]) => {
+    return { key, name, revision, seq, total, updated, defined };
   });
 }
 

@@ -14,6 +14,8 @@ interface Counters {
 export interface LockedCollection extends Counters {
   readonly key: number;
   readonly name: string;
+  /** The revision with which its definition came. */
+  readonly defined: number;
 }
 
 /** A resource that is there, as far as judging needs it. */
@@ -25,6 +27,7 @@ export interface Standing {
 
 export class OpenCollection {
   readonly #key: number;
+  #defined: number;
   readonly #known = new Map<string, Standing>();
   /** What the batch has made of them. */
   readonly #written = new Map<string, ResourceWrite>();
@@ -35,8 +38,9 @@ export class OpenCollection {
   /** The way back to where the unit under way began. */
   #undoes: (() => void)[] = [];
 
-  constructor({ key, revision, seq, total, updated }: LockedCollection) {
+  constructor({ key, revision, seq, total, updated, defined }: LockedCollection) {
     this.#key = key;
+    this.#defined = defined;
     this.#before = { revision, seq, total, updated };
     this.#counters = this.#before;
   }
@@ -55,8 +59,12 @@ export class OpenCollection {
   }
 
   define(definition: string, at: number): void {
-    this.#touch(at, 0);
+    this.#defined = this.#touch(at, 0).revision;
     this.#definition = definition;
+  }
+
+  isJudgedBy(version: number | undefined): boolean {
+    return version === undefined || version === this.#defined;
   }
 
   put({ id, fields, at, expect }: Put): Outcome {
@@ -98,7 +106,8 @@ export class OpenCollection {
     if (this.#counters === this.#before) return;
     const collection = this.#key;
     const definition = this.#definition;
-    writes.collections.push({ key: collection, ...this.#counters, definition });
+    const defined = this.#defined;
+    writes.collections.push({ key: collection, ...this.#counters, definition, defined });
     for (const resource of this.#written.values()) writes.resources.push(resource);
     for (const position of this.#holes) writes.holes.push({ collection, position });
   }

@@ -1,6 +1,6 @@
 // The engine for many nodes: all that is kept is in a Postgres database, and nothing is kept here.
 
-import type { Collection } from "../../model/collection.ts";
+import type { Collection, Rules } from "../../model/collection.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Soon } from "../../model/soon.ts";
 import type { Token } from "../../model/token.ts";
@@ -14,14 +14,15 @@ import {
   type Store,
 } from "../store.ts";
 import { BatchWriter } from "./batch.ts";
-import { findCollections, listCollections } from "./collection.ts";
+import { findCollections, findRules, listCollections } from "./collection.ts";
 import { Connection, type ConnectionOptions, type Row, rows, type Sql } from "./connection.ts";
 import { Gathering } from "./gather.ts";
 import { Listener } from "./listener.ts";
 import { Pool } from "./pool.ts";
+import { Remembered } from "./remembered.ts";
 import { type Address, findResources, readFeed, readSlice } from "./resource.ts";
 import { migrate } from "./schema.ts";
-import { TokenReader } from "./token.ts";
+import { findTokens, listTokens } from "./token.ts";
 import { reasonOf, storageTrouble } from "./trouble.ts";
 
 export interface PostgresOptions {
@@ -38,8 +39,8 @@ export interface PostgresOptions {
   readonly readers?: number;
   /** A statement that takes longer is given up. */
   readonly deadlineMs?: number;
-  /** How long a token may be remembered, and so how late a lost notice of its end can come. */
-  readonly tokenAgeMs?: number;
+  /** How long tokens and rules may be remembered, and so how late a lost notice of a change can come. */
+  readonly memoryMs?: number;
 }
 
 const defaults = {
@@ -47,7 +48,7 @@ const defaults = {
   schema: "restante",
   readers: 4,
   deadlineMs: 10_000,
-  tokenAgeMs: 1_000,
+  memoryMs: 1_000,
 };
 const schemaShape = /^[a-z_][a-z0-9_]{0,39}$/;
 
@@ -123,10 +124,10 @@ function withoutSecrets(url: string): string {
 
 class PostgresStore implements Store {
   readonly #pool: Pool;
-  readonly #hasReplica: boolean;
   readonly #writer: BatchWriter;
   readonly #listener: Listener;
-  readonly #tokens: TokenReader;
+  readonly #tokens: Remembered<Token>;
+  readonly #rules: Remembered<Rules>;
   readonly #resources: Gathering<Address, Resource | undefined>;
   readonly #collections: Gathering<string, Collection | undefined>;
   #probe: Promise<string | undefined> | undefined;
@@ -139,14 +140,24 @@ class PostgresStore implements Store {
       settings.readers,
     );
     this.#pool = pool;
-    this.#tokens = new TokenReader(pool, settings.tokenAgeMs);
+    const memory = { size: pool.size, maxAgeMs: settings.memoryMs };
+    this.#tokens = new Remembered(
+      (hashes) => pool.read((sql) => findTokens(sql, hashes)),
+      memory,
+      () => false,
+    );
+    this.#rules = new Remembered(
+      (names) => pool.read((sql) => findRules(sql, names)),
+      memory,
+      (one, other) => one.version === other.version,
+    );
     this.#listener = new Listener(
       (onNotify) => Connection.open({ ...settings, onNotify }),
       `restante_${settings.schema}`,
-      () => this.#tokens.forget(),
+      () => this.#forget(),
     );
-    this.#hasReplica = readUrl !== undefined;
-    const open = () => Connection.open({ ...settings, waitsForReplica: this.#hasReplica });
+    const waitsForReplica = readUrl !== undefined;
+    const open = () => Connection.open({ ...settings, waitsForReplica });
     this.#writer = new BatchWriter(open, (sql) => this.#listener.tell(sql));
     const { size } = pool;
     this.#resources = new Gathering((all) => pool.read((sql) => findResources(sql, all)), size);
@@ -163,6 +174,10 @@ class PostgresStore implements Store {
 
   collections(): Promise<readonly Collection[]> {
     return this.#pool.read(listCollections);
+  }
+
+  rules(collection: string): Soon<Rules | undefined> {
+    return this.#rules.find(collection);
   }
 
   find(collection: string, id: string): Promise<Resource | undefined> {
@@ -182,14 +197,14 @@ class PostgresStore implements Store {
   }
 
   tokens(): Promise<readonly Token[]> {
-    return this.#tokens.list();
+    return this.#pool.read(listTokens);
   }
 
   async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
     if (this.#isClosed) throw new Outage("unavailable", closed);
     if (changes.length === 0) return [];
     const outcomes = await this.#writer.commit(changes);
-    if (changes.some(({ kind }) => kind.endsWith("-token"))) this.#tokens.forget();
+    if (changes.some(isRemembered) || outcomes.some(isOutdated)) this.#forget();
     return outcomes;
   }
 
@@ -207,14 +222,16 @@ class PostgresStore implements Store {
     await Promise.all([this.#writer.close(), this.#pool.close(), this.#listener.close()]);
   }
 
-  /** In trouble it tries to write, so that a server which is sent no writes comes back by itself. */
+  #forget(): void {
+    this.#tokens.forget();
+    this.#rules.forget();
+  }
+
+  /** Only an attempt to write shows whether it is possible; and one that is sent no writes comes back. */
   async #look(): Promise<string | undefined> {
     try {
-      // A replica never takes writes, so that only the writer can tell whether they are possible.
-      if (this.#writer.trouble !== undefined || this.#hasReplica) await this.#writer.probe();
-      if (this.#hasReplica) return undefined;
-      const isReadOnly = await this.#pool.read(readOnly);
-      return isReadOnly ? "the database is read-only" : undefined;
+      await this.#writer.probe();
+      return undefined;
     } catch (error) {
       return storageTrouble(error)?.message ?? reasonOf(error);
     }
@@ -223,7 +240,7 @@ class PostgresStore implements Store {
 
 const closed = "the store is closed";
 
-async function readOnly(sql: Sql): Promise<boolean> {
-  const [row] = await rows(sql`SELECT current_setting('transaction_read_only')`);
-  return row?.[0] === "on";
-}
+const isOutdated = (outcome: Outcome): boolean =>
+  (outcome.kind === "none" ? outcome.outcome : outcome).kind === "outdated";
+
+const isRemembered = ({ kind }: Change): boolean => kind.endsWith("-token") || kind === "define";

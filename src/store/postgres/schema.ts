@@ -64,7 +64,12 @@ const first: Step = `
   CREATE INDEX kept_by_until ON kept (until);
 `;
 
-export const steps: readonly Step[] = [first];
+/** The revision with which the definition came: the version of the rules. */
+const second: Step = `
+  ALTER TABLE collections ADD COLUMN defined bigint NOT NULL DEFAULT 0;
+`;
+
+export const steps: readonly Step[] = [first, second];
 
 /**
  * Brings the database to the newest form. Of many nodes that start at once, one takes each step while

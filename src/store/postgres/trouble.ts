@@ -40,6 +40,10 @@ export function isLoss(error: unknown): boolean {
   return error instanceof Error && "code" in error && lostCodes.test(String(error.code));
 }
 
+/** Whether the server takes no writes: it may have become a replica, and another the one to write to. */
+export const isReadOnly = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && error.code === "25006";
+
 /** What the error tells of the server, or nothing when it is a mistake of ours. */
 export function storageTrouble(error: unknown): Outage | undefined {
   if (error instanceof Outage) return error;

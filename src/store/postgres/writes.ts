@@ -23,6 +23,7 @@ interface CollectionWrite {
   readonly updated: number;
   /** None leaves it as it is. */
   readonly definition: string | null;
+  readonly defined: number;
 }
 
 export interface ResourceWrite {
@@ -93,12 +94,13 @@ const putResources = (sql: Sql, resources: Rows<"resources">): Statement => sql`
 const updateCollections = (sql: Sql, moved: Rows<"collections">): Statement => sql`
   UPDATE collections AS collection
   SET revision = next.revision, seq = next.seq, total = next.total, updated = next.updated,
-    definition = coalesce(next.definition, collection.definition)
+    definition = coalesce(next.definition, collection.definition), defined = next.defined
   FROM unnest(
     ${column(moved, "key")}::bigint[], ${column(moved, "revision")}::bigint[],
     ${column(moved, "seq")}::bigint[], ${column(moved, "total")}::bigint[],
-    ${column(moved, "updated")}::bigint[], ${column(moved, "definition")}::text[]
-  ) AS next (key, revision, seq, total, updated, definition)
+    ${column(moved, "updated")}::bigint[], ${column(moved, "definition")}::text[],
+    ${column(moved, "defined")}::bigint[]
+  ) AS next (key, revision, seq, total, updated, definition, defined)
   WHERE collection.key = next.key AND collection.key = ANY (${column(moved, "key")}::bigint[])`;
 
 const insertTokens = (sql: Sql, tokens: Rows<"tokens">): Statement => sql`

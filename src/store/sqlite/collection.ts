@@ -48,15 +48,17 @@ export interface Counters {
 export class OpenCollection {
   readonly key: number;
   readonly counters: Counters;
+  readonly #version: number;
   readonly #tables: CollectionTables;
   readonly #holes: number[] = [];
   #isTouched = false;
   #lastRemoved: string | undefined;
   #definition: string | undefined;
 
-  constructor(key: number, counters: Counters, tables: CollectionTables) {
+  constructor(key: number, counters: Counters, version: number, tables: CollectionTables) {
     this.key = key;
     this.counters = counters;
+    this.#version = version;
     this.#tables = tables;
   }
 
@@ -71,6 +73,11 @@ export class OpenCollection {
 
   define(definition: string): void {
     this.#definition = definition;
+  }
+
+  /** Whether these are the rules that hold. Those that the batch itself has brought nobody knows yet. */
+  isJudgedBy(version: number | undefined): boolean {
+    return version === undefined || (version === this.#version && this.#definition === undefined);
   }
 
   /** Takes the next revision. */

@@ -12,6 +12,8 @@ type CollectionRow = readonly [
   seq: number,
   total: number,
   updated: number,
+  /** Which batch defined it. */
+  version: number | null,
 ];
 
 /** Statements are kept prepared for this many collections: memory must have an end. */
@@ -29,7 +31,9 @@ export class OpenCollections {
   constructor(connection: Connection) {
     this.#connection = connection;
     this.#find = connection.query(
-      "SELECT key, revision, seq, total, updated FROM collections WHERE name = ?",
+      `SELECT key, revision, seq, total, updated,
+         (SELECT batch FROM definitions WHERE collection = key)
+       FROM collections WHERE name = ?`,
     );
     this.#insert = connection.query(
       `INSERT INTO collections (name, revision, seq, total, created, updated, batch)
@@ -54,9 +58,9 @@ export class OpenCollections {
     if (open) return open;
     const row = this.#find.one(name);
     if (!row) return undefined;
-    const [key, revision, seq, total, updated] = row;
+    const [key, revision, seq, total, updated, version] = row;
     const counters = { revision, seq, total, updated };
-    const collection = new OpenCollection(key, counters, this.#tablesOf(key));
+    const collection = new OpenCollection(key, counters, version ?? 0, this.#tablesOf(key));
     this.#open.set(name, collection);
     return collection;
   }
@@ -64,6 +68,7 @@ export class OpenCollections {
   judge(change: Put | Remove): Verdict {
     const collection = this.find(change.collection);
     if (!collection) return verdict("missing");
+    if (!collection.isJudgedBy(change.rules)) return verdict("outdated");
     return change.kind === "put" ? collection.put(change) : collection.remove(change);
   }
 

@@ -1,6 +1,6 @@
 // Answers reads at once, on one connection: never stale, and from memory where nothing has moved.
 
-import type { Collection } from "../../model/collection.ts";
+import type { Collection, Rules } from "../../model/collection.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import type { Feed, Range, Slice } from "../store.ts";
@@ -63,6 +63,11 @@ export class Reader {
 
   collections(): readonly Collection[] {
     return this.#collections.all().map((row) => toCollection(row));
+  }
+
+  rules(collection: string): Rules | undefined {
+    this.#listen();
+    return this.#shelf(collection)?.rules;
   }
 
   find(collection: string, id: string): Resource | undefined {

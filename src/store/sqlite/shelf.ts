@@ -1,6 +1,6 @@
 // A collection as a reader knows it: its row as last seen, and the statements on its tables.
 
-import type { Collection } from "../../model/collection.ts";
+import type { Collection, Rules } from "../../model/collection.ts";
 import type { Order } from "../../model/page.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Feed, Removal } from "../store.ts";
@@ -17,17 +17,29 @@ export type CollectionRow = readonly [
   seq: number,
   /** Nothing when it was never defined, or not since the batch that was asked for. */
   definition: string | null,
+  /** The batch that defined it. */
+  version: number | null,
 ];
 
 /** The columns of a collection's row, and its definition if that came after the given batch. */
-export const collectionColumns = (batch: string): string =>
-  `name, revision, total, created, updated, key, seq,
-   (SELECT definition FROM definitions WHERE collection = key AND definitions.batch > ${batch})`;
+export function collectionColumns(batch: string): string {
+  const defined = (column: string) =>
+    `(SELECT ${column} FROM definitions WHERE collection = key AND definitions.batch > ${batch})`;
+  return `name, revision, total, created, updated, key, seq,
+    ${defined("definition")}, ${defined("batch")}`;
+}
 
-export function toCollection(row: CollectionRow, lastDefinition = "{}"): Collection {
-  const [name, revision, total, createdAt, updatedAt, , , newDefinition] = row;
-  const definition = newDefinition ?? lastDefinition;
+const noRules: Rules = { version: 0, definition: "{}" };
+
+export function toCollection(row: CollectionRow, { definition } = toRules(row)): Collection {
+  const [name, revision, total, createdAt, updatedAt] = row;
   return { name, revision, total, definition, createdAt, updatedAt };
+}
+
+function toRules(row: CollectionRow, last = noRules): Rules {
+  const definition = row[7];
+  const version = row[8];
+  return definition === null || version === null ? last : { version, definition };
 }
 
 type ResourceRow = readonly [
@@ -58,6 +70,7 @@ const isResourceRow = (row: EntryRow): row is ResourceRow => row[4] !== null;
 export class Shelf {
   readonly key: number;
   #collection: Collection;
+  #rules: Rules;
   /** The last seq given out. */
   #seq: number;
   readonly #find: Query<ResourceRow>;
@@ -72,7 +85,8 @@ export class Shelf {
     const removed = `removed_${key}`;
     const select = `SELECT ${resourceColumns} FROM ${resources}`;
     this.key = key;
-    this.#collection = toCollection(row);
+    this.#rules = toRules(row);
+    this.#collection = toCollection(row, this.#rules);
     this.#seq = row[6];
     this.#find = connection.query(`${select} WHERE id = ?`);
     this.#slices = {
@@ -96,8 +110,13 @@ export class Shelf {
     return this.#collection;
   }
 
+  get rules(): Rules {
+    return this.#rules;
+  }
+
   update(row: CollectionRow): void {
-    this.#collection = toCollection(row, this.#collection.definition);
+    this.#rules = toRules(row, this.#rules);
+    this.#collection = toCollection(row, this.#rules);
     this.#seq = row[6];
   }
 

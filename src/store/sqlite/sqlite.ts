@@ -1,7 +1,7 @@
 // The embedded engine: one file, a writer in its own thread, reads answered at once.
 
 import { extname } from "node:path";
-import type { Collection } from "../../model/collection.ts";
+import type { Collection, Rules } from "../../model/collection.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Soon } from "../../model/soon.ts";
 import type { Token } from "../../model/token.ts";
@@ -75,6 +75,10 @@ class SqliteStore implements Store {
 
   collections(): readonly Collection[] {
     return this.#read((reader) => reader.collections());
+  }
+
+  rules(collection: string): Rules | undefined {
+    return this.#read((reader) => reader.rules(collection));
   }
 
   find(collection: string, id: string): Resource | undefined {

@@ -42,9 +42,12 @@ type ChangeCells = readonly [
   at: number,
   expect: Expectation,
   content: string,
+  rules: number,
 ];
+/** No version of the rules. */
+const anyRules = -1;
 /** Stands before the changes of a unit; before it, the unit's key if it has one. */
-type UnitCells = readonly [kind: "all", "", "", 0, length: number, ""];
+type UnitCells = readonly [kind: "all", "", "", 0, length: number, "", 0];
 type OnceCells = readonly [
   kind: "once",
   owner: string,
@@ -52,6 +55,7 @@ type OnceCells = readonly [
   at: number,
   keptUntil: number,
   fingerprint: string,
+  0,
 ];
 type Row = ChangeCells | UnitCells | OnceCells;
 
@@ -86,38 +90,38 @@ export function packChanges(changes: readonly Change[]): Cells {
 function pack(cells: (string | number)[], change: Change): void {
   switch (change.kind) {
     case "put":
-      cells.push("put", change.collection, change.id, change.at, change.expect, change.fields);
+    case "remove": {
+      const { kind, collection, id, at, expect, rules = anyRules } = change;
+      cells.push(kind, collection, id, at, expect, kind === "put" ? change.fields : "", rules);
       break;
-    case "remove":
-      cells.push("remove", change.collection, change.id, change.at, change.expect, "");
-      break;
+    }
     case "all":
       if (change.once) packOnce(cells, change.once);
-      cells.push("all", "", "", 0, change.changes.length, "");
+      cells.push("all", "", "", 0, change.changes.length, "", 0);
       for (const each of change.changes) pack(cells, each);
       break;
     case "found":
-      cells.push("found", change.collection, "", change.at, 0, "");
+      cells.push("found", change.collection, "", change.at, 0, "", 0);
       break;
     case "define":
-      cells.push("define", change.collection, "", change.at, 0, change.definition);
+      cells.push("define", change.collection, "", change.at, 0, change.definition, 0);
       break;
     case "keep-token":
-      cells.push("keep-token", "", change.token.id, 0, 0, JSON.stringify(change.token));
+      cells.push("keep-token", "", change.token.id, 0, 0, JSON.stringify(change.token), 0);
       break;
     case "revoke-token":
     case "touch-token":
-      cells.push(change.kind, "", change.id, change.at, 0, "");
+      cells.push(change.kind, "", change.id, change.at, 0, "", 0);
       break;
   }
 }
 
 function packOnce(cells: (string | number)[], once: Once): void {
-  cells.push("once", once.owner, once.key, once.at, once.keptUntil, once.fingerprint);
+  cells.push("once", once.owner, once.key, once.at, once.keptUntil, once.fingerprint, 0);
 }
 
 export function unpackChanges(cells: Cells): readonly Change[] {
-  const rows = new Rows<Row>(cells, 6);
+  const rows = new Rows<Row>(cells, 7);
   const changes: Change[] = [];
   while (!rows.isAtEnd) changes.push(unpack(rows.take(), rows));
   return changes;
@@ -136,12 +140,13 @@ function unpackUnit([kind, , , , length]: UnitCells, rows: Rows<Row>): Unit {
   return { kind, changes: Array.from({ length }, unpackNext) };
 }
 
-function unpackChange([kind, collection, id, at, expect, content]: ChangeCells): Change {
+function unpackChange([kind, collection, id, at, expect, content, rules]: ChangeCells): Change {
+  const judged = rules === anyRules ? {} : { rules };
   switch (kind) {
     case "put":
-      return { kind, collection, id, at, expect, fields: content };
+      return { kind, collection, id, at, expect, fields: content, ...judged };
     case "remove":
-      return { kind, collection, id, at, expect: expect as Remove["expect"] };
+      return { kind, collection, id, at, expect: expect as Remove["expect"], ...judged };
     case "found":
       return { kind, collection, at };
     case "define":

@@ -131,6 +131,44 @@ export function collections(question: Question): void {
     }
   });
 
+  question("rules are another object only when they are others", async (candidate) => {
+    const { store } = candidate;
+    const other = await candidate.second();
+    assert.equal(await store.rules("things"), undefined);
+    await store.commit([found()]);
+    const open = await store.rules("things");
+    assert.equal(open?.definition, "{}");
+    await store.commit([put("a")]);
+    assert.equal(await store.rules("things"), open);
+    await store.commit([define('{"n":1}')]);
+    const rules = await store.rules("things");
+    assert.equal(rules?.definition, '{"n":1}');
+    assert.notEqual(rules.version, open?.version);
+    await store.commit([put("a")]);
+    assert.equal(await store.rules("things"), rules);
+    assert.deepEqual(await other.rules("things"), rules);
+  });
+
+  question("a change is done only by the rules that hold", async (candidate) => {
+    const { store } = candidate;
+    await store.commit([found(), put("a")]);
+    const open = (await store.rules("things"))?.version ?? -1;
+    assert.deepEqual(kinds(await store.commit([{ ...put("a"), rules: open }])), ["replaced"]);
+    await (await candidate.second()).commit([define('{"n":1}')]);
+    const before = await store.collection("things");
+    const late = [put("a"), put("b"), remove("a")].map((change) => ({ ...change, rules: open }));
+    assert.deepEqual(kinds(await store.commit(late)), ["outdated", "outdated", "outdated"]);
+    assert.deepEqual(await store.commit([all([put("c"), { ...put("a"), rules: open }])]), [
+      { kind: "none", index: 1, outcome: { kind: "outdated" } },
+    ]);
+    assert.deepEqual(await store.collection("things"), before);
+    const now = (await store.rules("things"))?.version ?? -1;
+    const timely = [put("a"), put("b"), remove("a")].map((change) => ({ ...change, rules: now }));
+    assert.deepEqual(kinds(await store.commit(timely)), ["replaced", "created", "removed"]);
+    const within = [define('{"n":2}'), { ...put("a"), rules: now }, put("a")];
+    assert.deepEqual(kinds(await store.commit(within)), ["done", "outdated", "created"]);
+  });
+
   question("the last definition of a batch holds, each with a revision", async ({ store }) => {
     await store.commit([found()]);
     const before = await store.collection("things");

@@ -18,6 +18,7 @@ interface CollectionRow {
   readonly total: number;
   readonly updated: number;
   readonly definition: string | null;
+  readonly defined: number;
 }
 
 type ResourceRow = Writes["resources"][number];
@@ -52,7 +53,7 @@ class Tables {
     if (this.collections.has(name)) return;
     const key = this.collections.size + 1;
     const counters = { revision: 0, seq: 0, total: 0, updated: at };
-    this.collections.set(name, { key, name, ...counters, definition: "{}" });
+    this.collections.set(name, { key, name, ...counters, definition: "{}", defined: 0 });
   }
 
   apply(writes: Writes): void {
@@ -188,7 +189,15 @@ describe("judging a batch", () => {
     );
   });
 
-  const collection = { key: 1, name: "things", revision: 9, seq: 4, total: 3, updated: 5 };
+  const collection = {
+    key: 1,
+    name: "things",
+    revision: 9,
+    seq: 4,
+    total: 3,
+    updated: 5,
+    defined: 6,
+  };
   const known: Known = {
     collections: [collection],
     resources: [{ collection: "things", id: "a", seq: 2, revision: 8, createdAt: 4 }],
