@@ -9,6 +9,8 @@ export interface Resource {
   readonly updatedAt: number;
   /** The user's fields: the text of a JSON object, compact, without the server's own members. */
   readonly fields: string;
+  /** The id of the token that created it, where the collection asks for it. */
+  readonly owner?: string;
 }
 
 /** The members that only the server sets. So few are found sooner in a row than in a Set. */

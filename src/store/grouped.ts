@@ -23,6 +23,7 @@ export function grouped(store: Store, limits: Partial<GroupLimits> = {}): Store 
     rules: (collection) => store.rules(collection),
     find: (collection, id) => store.find(collection, id),
     slice: (collection, range) => store.slice(collection, range),
+    query: (collection, query) => store.query(collection, query),
     since: (collection, revision, limit) => store.since(collection, revision, limit),
     token: (hash) => store.token(hash),
     tokens: () => store.tokens(),

@@ -2,6 +2,7 @@
 
 import type { Collection, Rules } from "../model/collection.ts";
 import type { Order } from "../model/page.ts";
+import type { Position, Query } from "../model/query.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Soon } from "../model/soon.ts";
 import type { Token } from "../model/token.ts";
@@ -19,6 +20,12 @@ export interface Store {
   find(collection: string, id: string): Soon<Resource | undefined>;
   /** A slice of the total order, and the collection, both of one moment. O(log n) at any depth. */
   slice(collection: string, range: Range): Soon<Slice | undefined>;
+  /**
+   * The resources that a query asks for, and the collection, both of one moment. What the indexes of
+   * the collection's definition cannot answer is looked for among at most `maxCandidates` resources:
+   * all of the collection, or those that one indexed condition or the words leave.
+   */
+  query(collection: string, query: Query): Soon<Found | Broad | undefined>;
   /** What was written or removed after a revision, in order of revision, at most `limit` entries. */
   since(collection: string, revision: number, limit: number): Soon<Feed | undefined>;
   /** The token with this hash, dead or alive. */
@@ -48,6 +55,25 @@ export interface Slice {
   readonly resources: readonly Resource[];
 }
 
+/** So many resources may be looked at one by one. */
+export const maxCandidates = 10_000;
+
+export interface Found {
+  readonly kind: "found";
+  readonly collection: Collection;
+  readonly resources: readonly Resource[];
+  /** None when it was not asked for. */
+  readonly total: number | undefined;
+  /** The position of the last of the resources, when there are more; none where they are ranked. */
+  readonly last: Position | undefined;
+}
+
+/** Too many resources would have to be looked at one by one. */
+export interface Broad {
+  readonly kind: "broad";
+  readonly collection: Collection;
+}
+
 /** What is left of a removed resource. */
 export interface Removal {
   readonly kind: "removal";
@@ -74,6 +100,8 @@ export interface Put {
   readonly fields: string;
   readonly at: number;
   readonly expect: Expectation;
+  /** Who creates it; what is there keeps its owner. */
+  readonly owner?: string;
   /** The version of the rules that it was judged by; it happens only while they hold. */
   readonly rules?: number;
 }
@@ -109,13 +137,18 @@ export type Change =
   | { readonly kind: "all"; readonly changes: readonly (Put | Remove)[]; readonly once?: Once }
   /** Brings a collection into being; does nothing when it is there. */
   | { readonly kind: "found"; readonly collection: string; readonly at: number }
-  /** Gives a collection its rules (the text of a JSON object), and brings it into being if need be. */
+  /**
+   * Gives a collection its rules (the text of a JSON object), and brings it into being if need be.
+   * The indexes that they plan are complete when it is done, for what is there already, too.
+   */
   | {
       readonly kind: "define";
       readonly collection: string;
       readonly definition: string;
       readonly at: number;
     }
+  /** The end of a collection and all that is in it; with `isEmptyOnly`, only when there is nothing. */
+  | { readonly kind: "drop"; readonly collection: string; readonly isEmptyOnly: boolean }
   | { readonly kind: "keep-token"; readonly token: Token }
   | { readonly kind: "revoke-token"; readonly id: string; readonly at: number }
   | { readonly kind: "touch-token"; readonly id: string; readonly at: number };
@@ -124,10 +157,12 @@ export type Outcome =
   | { readonly kind: "created"; readonly resource: Resource }
   | { readonly kind: "replaced"; readonly resource: Resource }
   | { readonly kind: "removed"; readonly revision: number }
-  /** Something is there and nothing was expected. */
+  /** Something is there and nothing was expected; or the collection is not empty. */
   | { readonly kind: "taken" }
   /** Another state is there than the one expected. */
   | { readonly kind: "stale" }
+  /** Another resource has the same value in a field that is unique. */
+  | { readonly kind: "conflict"; readonly field: string }
   /** Other rules hold than those it was judged by. */
   | { readonly kind: "outdated" }
   /** Nothing is there and something was expected; or the collection or token does not exist. */

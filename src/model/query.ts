@@ -1,0 +1,137 @@
+// A question to a collection: which resources, in which order, from where on.
+
+import { compareKeys, isIn, type Kind, keyOf, keysOf, type Span } from "./key.ts";
+import { Content } from "./plan.ts";
+import type { Resource } from "./resource.ts";
+
+/** Holds for a resource when one of the field's keys lies in one of the spans. */
+export interface Condition {
+  readonly field: string;
+  readonly kind: Kind;
+  /** In order, and apart. */
+  readonly spans: readonly Span[];
+  /** Holds when no key lies in the spans. */
+  readonly isNegated?: boolean;
+  /** Beyond the spans: the text must fit, too. `*` stands for any characters. */
+  readonly pattern?: string;
+}
+
+/** A word as `wordsOf` makes it; as a prefix it stands for all that begin like it. */
+export interface Word {
+  readonly text: string;
+  readonly isPrefix: boolean;
+}
+
+export interface Sorting {
+  readonly field: string;
+  readonly kind: Kind;
+  readonly isDescending: boolean;
+}
+
+/** Where a resource stands: its keys by which it is sorted, then when it was added. */
+export interface Position {
+  readonly keys: readonly string[];
+  readonly seq: number;
+}
+
+export interface Query {
+  /** All must hold. */
+  readonly conditions: readonly Condition[];
+  /** All must be found. Without a sorting, the best come first. */
+  readonly words: readonly Word[];
+  /** Each decides where the ones before it do not; at last the order of creation does. */
+  readonly sortings: readonly Sorting[];
+  /** Whether the order of creation is turned round where it decides. */
+  readonly isNewestFirst: boolean;
+  /** How many to leave out, or after which position to begin. */
+  readonly start: number | Position;
+  readonly limit: number;
+  /** Whether the total is wanted; it may cost more than the page. */
+  readonly isCounted: boolean;
+}
+
+/** A resource that may be an answer. `seq` tells in which order they were added. */
+export interface Candidate {
+  readonly seq: number;
+  readonly resource: Resource;
+}
+
+export interface Selection {
+  readonly resources: readonly Resource[];
+  readonly total: number;
+  /** The position of the last one, when there are more. */
+  readonly last: Position | undefined;
+}
+
+/** With words and no sorting the best come first, and there are no positions to begin after. */
+export const isRanked = ({ words, sortings }: Query): boolean =>
+  words.length > 0 && sortings.length === 0;
+
+/** The answer out of all candidates; where they are ranked, they must come with the best first. */
+export function select(candidates: readonly Candidate[], query: Query): Selection {
+  const chosen = candidates.flatMap((candidate) => standing(candidate, query));
+  if (!isRanked(query)) chosen.sort((one, other) => compare(one.position, other.position, query));
+  const { start, limit } = query;
+  const offset =
+    typeof start === "number"
+      ? start
+      : chosen.findIndex(({ position }) => compare(position, start, query) > 0);
+  const page = offset < 0 ? [] : chosen.slice(offset, offset + limit);
+  const isMore = offset >= 0 && offset + limit < chosen.length;
+  return {
+    resources: page.map(({ resource }) => resource),
+    total: chosen.length,
+    last: isMore && !isRanked(query) ? page.at(-1)?.position : undefined,
+  };
+}
+
+interface Standing {
+  readonly resource: Resource;
+  readonly position: Position;
+}
+
+/** None when the conditions do not hold. */
+function standing(
+  { seq, resource }: Candidate,
+  { conditions, sortings }: Query,
+): readonly Standing[] {
+  const content = new Content(resource);
+  if (!conditions.every((condition) => holds(condition, content))) return [];
+  const keys = sortings.map(({ field, kind }) => keyOf(kind, content.at(field)));
+  return [{ resource, position: { keys, seq } }];
+}
+
+export function holds(condition: Condition, content: Content): boolean {
+  const { field, kind, spans, isNegated = false, pattern } = condition;
+  const value = content.at(field);
+  const isFound = keysOf(kind, value).some((key) => spans.some((span) => isIn(key, span)));
+  const isFitting =
+    isFound && (pattern === undefined || textsOf(value).some((text) => fits(text, pattern)));
+  return isFitting !== isNegated;
+}
+
+/** Piece by piece, each at the first place where it is found: a pattern cannot run away. */
+export function fits(text: string, pattern: string): boolean {
+  const [start = "", ...pieces] = pattern.split("*");
+  const end = pieces.pop();
+  if (end === undefined) return text === pattern;
+  if (!text.startsWith(start)) return false;
+  let index = start.length;
+  for (const piece of pieces) {
+    const found = text.indexOf(piece, index);
+    if (found < 0) return false;
+    index = found + piece.length;
+  }
+  return text.length - end.length >= index && text.endsWith(end);
+}
+
+const textsOf = (value: unknown): readonly string[] =>
+  [value].flat().filter((text) => typeof text === "string");
+
+function compare(one: Position, other: Position, query: Query): number {
+  for (const [index, { isDescending }] of query.sortings.entries()) {
+    const difference = compareKeys(one.keys[index] ?? "", other.keys[index] ?? "");
+    if (difference !== 0) return isDescending ? -difference : difference;
+  }
+  return query.isNewestFirst ? other.seq - one.seq : one.seq - other.seq;
+}
