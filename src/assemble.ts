@@ -28,6 +28,7 @@ export interface App {
   /** The secret of the first admin token, only when it was just made: to be shown once. */
   readonly firstAdminToken: string | undefined;
   readonly tokens: Tokens;
+  readonly collections: Collections;
   /** For the processes whose writes are handed to this one; no changes ask whether writing works. */
   readonly commit: Committer["commit"];
   close(): Promise<void>;
@@ -59,6 +60,7 @@ export async function assemble(config: Config, log: Log, committer?: Committer):
   const store = await openStore(config, committer);
   const clock = Date.now;
   const tokens = new Tokens(store, clock);
+  const collections = new Collections(store, clock);
   const base = config.baseUrl ?? "";
   const tlsOnly = base.startsWith("https:");
   const corsOrigins = config.corsOrigins === "*" ? "*" : new Set(config.corsOrigins);
@@ -76,7 +78,7 @@ export async function assemble(config: Config, log: Log, committer?: Committer):
     access: new Access(store, clock),
     resources: new Resources(store, clock, config.maxBodyBytes),
     tokens,
-    collections: new Collections(store, clock),
+    collections,
     batches: new Batches(store, clock, config.maxBodyBytes),
     unready: () => store.ready(),
     base,
@@ -94,6 +96,7 @@ export async function assemble(config: Config, log: Log, committer?: Committer):
     refuse: createRefuse(house),
     firstAdminToken: await tokens.first(config.adminToken),
     tokens,
+    collections,
     async commit(changes) {
       const reason = changes.length === 0 ? await store.ready() : undefined;
       if (reason !== undefined) throw new Outage("unavailable", reason);

@@ -2,6 +2,7 @@
 
 import { assemble } from "./assemble.ts";
 import { type Config, defaultConfig } from "./config.ts";
+import { defineAll } from "./definitions.ts";
 import { createLog } from "./log.ts";
 
 export interface Restante {
@@ -14,7 +15,9 @@ export interface Restante {
 /** Opens the store and gives the whole API as one function. Options are those of the config file. */
 export async function restante(options: Partial<Config> = {}): Promise<Restante> {
   const config: Config = { ...defaultConfig, logLevel: "silent", ...options };
-  const app = await assemble(config, createLog(config.logLevel));
+  const log = createLog(config.logLevel);
+  const app = await assemble(config, log);
+  await defineAll(config, app, log);
   return {
     fetch: (request) => app.fetch(framed(request), () => ""),
     firstAdminToken: app.firstAdminToken,

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { serve as listen } from "#runtime";
 import { type App, assemble, placeOf, version } from "./assemble.ts";
 import type { Config } from "./config.ts";
+import { defineAll } from "./definitions.ts";
 import { Exit, messageOf } from "./exit.ts";
 import { greeting } from "./greeting.ts";
 import { createLog, type Log } from "./log.ts";
@@ -25,10 +26,22 @@ const samePressMs = 500;
 export async function serve(config: Config): Promise<void> {
   const log = createLog(config.logLevel);
   const app = await openApp(config, log);
+  await prepare(config, app, log);
   if (config.workers > 1) return lead(config, app, log);
   const server = await start(config, app);
   stopOnSignal(server, app, log);
   announce(config, app, server.port, log);
+}
+
+/** What the folder of definitions says holds before the first request. */
+async function prepare(config: Config, app: App, log: Log): Promise<void> {
+  try {
+    await defineAll(config, app, log);
+  } catch (cause) {
+    showFirstAdminToken(app);
+    await app.close();
+    throw cause;
+  }
 }
 
 /** Many processes on one port: this one writes for them and answers no request itself. */

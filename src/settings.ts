@@ -27,6 +27,8 @@ export interface Config {
   readonly store: string | undefined;
   /** A replica of that database, for reads. */
   readonly readStore: string | undefined;
+  /** Absolute path of a folder of definitions. */
+  readonly collections: string | undefined;
 }
 
 export interface Setting<Value> {
@@ -77,8 +79,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     about: "The folder of the embedded store; made when it is missing.",
     allowed: "the path of a folder",
     fallback: "./data",
-    read: (text, folder) =>
-      text === "" || text.includes("\0") ? undefined : resolve(folder, text),
+    read: folderPath,
   },
   baseUrl: {
     flag: "--base-url",
@@ -179,7 +180,22 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     fallback: "1",
     read: (text) => (text === "auto" ? availableParallelism() : wholeNumber(text, 1, 256)),
   },
+  collections: {
+    flag: "--collections",
+    variable: "RESTANTE_COLLECTIONS",
+    type: "string",
+    placeholder: "folder",
+    about:
+      "A folder of definitions: people.json gives the collection people its rules when the server starts.",
+    allowed: "the path of a folder",
+    fallback: undefined,
+    read: folderPath,
+  },
 };
+
+function folderPath(text: string, folder: string): string | undefined {
+  return text === "" || text.includes("\0") ? undefined : resolve(folder, text);
+}
 
 const hostName = /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_-]+)*$/;
 

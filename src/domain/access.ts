@@ -1,6 +1,9 @@
 // Who is calling, and whether they may.
 
+import type { Rules } from "../model/collection.ts";
+import { definitionOf } from "../model/definition.ts";
 import { Problem } from "../model/problem.ts";
+import type { Resource } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
 import {
   allows,
@@ -12,6 +15,9 @@ import {
   type Verb,
 } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
+
+/** Who calls without a token is nobody, and gets where a collection is open to everyone. */
+export type Caller = Token | undefined;
 
 /** `usedAt` is for people who clean up old tokens; a minute's grain spares a write per request. */
 const touchIntervalMs = 60_000;
@@ -59,10 +65,39 @@ export class Access {
   }
 }
 
-/** Refuses a caller whose scopes do not cover the verb, existing collection or not: no oracle. */
-export function mayDo(caller: Token, collection: string, verb: Verb): Problem | undefined {
-  return allows(caller, collection, verb) ? undefined : lacks(`${collection}:${verb}`);
+/** Refuses a caller who may not, existing collection or not: no oracle. */
+export function mayDo(
+  caller: Caller,
+  collection: string,
+  verb: Verb,
+  rules: Rules | undefined,
+): Problem | undefined {
+  if (caller !== undefined && allows(caller, collection, verb)) return undefined;
+  if (rules !== undefined && definitionOf(rules).access[verb] === "public") return undefined;
+  return caller === undefined ? nobody : lacks(`${collection}:${verb}`);
 }
+
+/** The id of the only owner whose resources the caller reaches with this verb; none for all. */
+export function reachOf(caller: Caller, verb: Verb, rules: Rules | undefined): string | undefined {
+  if (rules === undefined || definitionOf(rules).access[verb] !== "owner") return undefined;
+  // Nobody owns nothing; and what has no owner is for administrators.
+  return caller === undefined ? "" : isAdmin(caller) ? undefined : caller.id;
+}
+
+/** Whether the resource is there for the caller: who may not see it cannot change it either. */
+export function reaches(
+  caller: Caller,
+  verb: Verb,
+  rules: Rules | undefined,
+  { owner }: Resource,
+): boolean {
+  const isWithin = (reach: string | undefined) => reach === undefined || reach === owner;
+  return isWithin(reachOf(caller, "read", rules)) && isWithin(reachOf(caller, verb, rules));
+}
+
+/** Whether it matters who created a resource. */
+export const isOwned = (rules: Rules | undefined): boolean =>
+  rules !== undefined && Object.values(definitionOf(rules).access).includes("owner");
 
 export function mayAdminister(caller: Token): Problem | undefined {
   return isAdmin(caller) ? undefined : lacks("admin");
@@ -73,3 +108,8 @@ export function lacks(scope: string): Problem {
     scope,
   });
 }
+
+export const nobody = new Problem(
+  "unauthenticated",
+  "Send a token: `Authorization: Bearer rst_…`.",
+);

@@ -6,9 +6,11 @@ import { newId } from "../model/id.ts";
 import type { PatchKind } from "../model/patch.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
-import { isAdmin, type Token } from "../model/token.ts";
+import { isAdmin, type Token, type Verb } from "../model/token.ts";
 import type { Once, Outcome, Put, Remove, Store } from "../store/store.ts";
-import { mayDo } from "./access.ts";
+import { isOwned, mayDo, reaches } from "./access.ts";
+import { accept, patched } from "./drafts.ts";
+import { conflictIn, lacksCollection, untilSettled } from "./outcomes.ts";
 import {
   type Condition,
   keyReused,
@@ -19,7 +21,7 @@ import {
   refusePutDraft,
   refuseUnconditional,
 } from "./refusals.ts";
-import { judgedBy, lacksCollection, patched, untilSettled } from "./resources.ts";
+import { judgedBy } from "./resources.ts";
 
 interface Place {
   readonly collection: string;
@@ -36,6 +38,8 @@ export type Operation =
 export interface BatchDone {
   readonly outcomes: readonly Outcome[];
   readonly isReplay: boolean;
+  /** By which each collection's were judged, and are shown. */
+  readonly rules: ReadonlyMap<string, Rules | undefined>;
 }
 
 /** The operation that could not be done, and why; so none was. */
@@ -61,20 +65,23 @@ export class Batches {
     once?: Once,
   ): Promise<BatchDone | BatchRefused | Problem> {
     return untilSettled(async () => {
-      const plan = await this.#plan(caller, once).make(operations);
+      const planner = this.#planner(caller, once);
+      const plan = await planner.make(operations);
       // A retry must get the first answer also where its own preconditions no longer hold.
       const changes = "index" in plan ? [impossible] : plan;
       const isHopeless = "index" in plan && once === undefined;
       const outcome = isHopeless ? undefined : await this.#commit(caller, changes, once);
-      if (outcome?.kind === "all") return outcome;
+      if (outcome?.kind === "all") return { ...outcome, rules: planner.rules };
       if (outcome?.kind === "reused") return keyReused;
+      const conflict = outcome && conflictIn(outcome);
+      if (outcome?.kind === "none" && conflict) return { index: outcome.index, problem: conflict };
       return "index" in plan ? plan : undefined;
     });
   }
 
-  #plan(caller: Token, once: Once | undefined): Plan {
+  #planner(caller: Token, once: Once | undefined): Planner {
     const at = this.#clock();
-    return new Plan(this.#store, { caller, key: once?.key, at, maxBytes: this.#maxBytes });
+    return new Planner(this.#store, { caller, key: once?.key, at, maxBytes: this.#maxBytes });
   }
 
   async #commit(
@@ -108,7 +115,7 @@ interface Terms {
 }
 
 /** Turns operations into changes, each judged on the state that those before it will have left. */
-class Plan {
+class Planner {
   readonly #store: Store;
   readonly #terms: Terms;
   readonly #targets = new Map<string, Rules | undefined>();
@@ -119,6 +126,10 @@ class Plan {
   constructor(store: Store, terms: Terms) {
     this.#store = store;
     this.#terms = terms;
+  }
+
+  get rules(): ReadonlyMap<string, Rules | undefined> {
+    return this.#targets;
   }
 
   async make(operations: readonly Operation[]): Promise<readonly (Put | Remove)[] | BatchRefused> {
@@ -153,13 +164,15 @@ class Plan {
   #change(operation: Operation): Put | Remove | Problem {
     const { caller, key } = this.#terms;
     const { kind, collection } = operation;
-    const forbidden = mayTry(caller, operation);
-    if (forbidden !== undefined) return forbidden;
     const target = this.#targets.get(collection);
+    const forbidden = mayTry(caller, operation, target);
+    if (forbidden !== undefined) return forbidden;
     if (target === undefined && !isAdmin(caller)) return noCollection(collection);
     if (kind !== "create") return this.#changeAt(operation, target);
-    const refused = refuseKeyless(target, key);
-    return refused ?? this.#put(collection, newId(), operation.draft.fields, undefined, "nothing");
+    const fields =
+      refuseKeyless(target, key) ?? accept(caller, target, operation.draft.fields);
+    if (fields instanceof Problem) return fields;
+    return this.#put(collection, newId(), fields, undefined, "nothing");
   }
 
   #changeAt(
@@ -171,31 +184,36 @@ class Plan {
     const address = `${collection}/${id}`;
     const isTouched = this.#left.has(address);
     const current = (isTouched ? this.#left : this.#found).get(address);
+    const verb = kind === "remove" ? "delete" : current ? "update" : "create";
     const refused =
-      (kind === "put" ? mayDo(caller, collection, current ? "update" : "create") : undefined) ??
+      (kind === "put" ? mayDo(caller, collection, verb, target) : undefined) ??
       (kind !== "put" && current === undefined ? noResource : undefined) ??
+      (current && !reaches(caller, verb, target, current) ? noResource : undefined) ??
       refuseUnconditional(target, condition) ??
-      (condition?.(current) === false ? preconditionFailed : undefined);
+      (condition?.(current, target) === false ? preconditionFailed : undefined);
     if (refused !== undefined) return refused;
     const expect = isTouched ? "anything" : current?.revision;
     if (kind === "remove") {
       this.#left.set(address, undefined);
       return { kind, collection, id, at, expect: expect ?? "anything", ...judgedBy(target) };
     }
-    const draft = this.#draft(operation, current);
+    const draft = this.#draft(operation, current, target);
     if (draft instanceof Problem) return draft;
-    return this.#put(collection, id, draft.fields, current, expect ?? "nothing");
+    const fields = accept(caller, target, draft.fields, current);
+    if (fields instanceof Problem) return fields;
+    return this.#put(collection, id, fields, current, expect ?? "nothing");
   }
 
   #draft(
     operation: Extract<Operation, { kind: "put" | "patch" }>,
     current: Resource | undefined,
+    target: Rules | undefined,
   ): Draft | Problem {
     if (operation.kind === "put") {
       return refusePutDraft(operation.id, operation.draft) ?? operation.draft;
     }
-    if (current === undefined) return noResource;
-    return patched(current, operation.patchKind, operation.patch, this.#terms.maxBytes);
+    if (current === undefined || target === undefined) return noResource;
+    return patched(target, current, operation.patchKind, operation.patch, this.#terms.maxBytes);
   }
 
   #put(
@@ -205,25 +223,32 @@ class Plan {
     current: Resource | undefined,
     expect: Put["expect"],
   ): Put {
-    const { at } = this.#terms;
-    // No revision yet, so no client can name this state: it is judged by what it holds alone.
-    const left = { id, fields, revision: 0, createdAt: current?.createdAt ?? at, updatedAt: at };
-    this.#left.set(`${collection}/${id}`, left);
+    const { at, caller } = this.#terms;
     const target = this.#targets.get(collection);
-    return { kind: "put", collection, id, fields, at, expect, ...judgedBy(target) };
+    const creator = isOwned(target) ? { owner: caller.id } : {};
+    const owner = current?.owner === undefined ? creator : { owner: current.owner };
+    // No revision yet, so no client can name this state: it is judged by what it holds alone.
+    const times = { createdAt: current?.createdAt ?? at, updatedAt: at };
+    this.#left.set(`${collection}/${id}`, { id, fields, revision: 0, ...times, ...owner });
+    return { kind: "put", collection, id, fields, at, expect, ...creator, ...judgedBy(target) };
   }
 }
 
-/** Judged before anything is looked up, so that nobody learns what there is where they may not go. */
-function mayTry(caller: Token, { kind, collection }: Operation): Problem | undefined {
+/** Judged before anything is looked at, so that nobody learns what there is where they may not go. */
+function mayTry(
+  caller: Token,
+  { kind, collection }: Operation,
+  rules: Rules | undefined,
+): Problem | undefined {
+  const forbidden = (verb: Verb) => mayDo(caller, collection, verb, rules);
   switch (kind) {
     case "create":
-      return mayDo(caller, collection, "create");
+      return forbidden("create");
     case "put":
-      return mayDo(caller, collection, "create") && mayDo(caller, collection, "update");
+      return forbidden("create") && forbidden("update");
     case "patch":
-      return mayDo(caller, collection, "update");
+      return forbidden("update");
     case "remove":
-      return mayDo(caller, collection, "delete");
+      return forbidden("delete");
   }
 }

@@ -7,8 +7,8 @@ import { isCollectionName, isResourceId } from "../model/id.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** What a client says of the state it wants to change; judged against the state as it is. */
-export type Condition = (current: Resource | undefined) => boolean;
+/** What a client says of the state it wants to change; judged against the state as it is, and is shown. */
+export type Condition = (current: Resource | undefined, rules: Rules | undefined) => boolean;
 
 /** A collection may demand that a change names the state it means. */
 export function refuseUnconditional(
@@ -43,6 +43,13 @@ export const noCollection = (name: string): Problem =>
   );
 
 export const noResource = new Problem("not-found", "There is no resource at this address.");
+
+/** Of what is removed nobody knows any more whose it was. */
+export const othersHidden = new Problem(
+  "invalid-parameter",
+  "In this collection everyone sees only their own, so its changes are for admin tokens.",
+  { errors: [{ parameter: "since", detail: "read the list instead, or use an admin token" }] },
+);
 
 export const preconditionFailed = new Problem(
   "precondition-failed",

@@ -1,11 +1,12 @@
 // POST /-/batch: a list of operations, done all or not at all.
 
 import type { BatchRefused } from "../domain/batches.ts";
+import type { Rules } from "../model/collection.ts";
 import { Problem } from "../model/problem.ts";
-import { represent } from "../model/resource.ts";
+import { viewOf } from "../model/view.ts";
 import type { Outcome } from "../store/store.ts";
 import { readBody, refuseBody } from "./body.ts";
-import { entityTag } from "./conditions.ts";
+import { tagOf } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
 import { takenByPost } from "./media.ts";
 import { onceOf, readKey, replayedField } from "./once.ts";
@@ -33,9 +34,10 @@ export async function runBatch(exchange: Exchange): Promise<Response | Problem> 
   const headers = new Headers(house.jsonHeaders);
   headers.set("cache-control", "no-store");
   if (done.isReplay) headers.set(replayedField, "true");
-  const results = done.outcomes.map((outcome, index) =>
-    resultOf(exchange, outcome, operations[index]?.collection ?? ""),
-  );
+  const results = done.outcomes.map((outcome, index) => {
+    const { collection = "" } = operations[index] ?? {};
+    return resultOf(exchange, outcome, collection, done.rules.get(collection));
+  });
   return new Response(`{"results":[${results.join(",")}]}`, { headers });
 }
 
@@ -51,7 +53,12 @@ function refusedAt({ index, problem }: BatchRefused): Problem {
   return new Problem(kind, `Nothing was done: ${detail}`, { errors, ...(scope && { scope }) });
 }
 
-function resultOf(exchange: Exchange, outcome: Outcome, collection: string): string {
+function resultOf(
+  exchange: Exchange,
+  outcome: Outcome,
+  collection: string,
+  rules: Rules | undefined,
+): string {
   if (outcome.kind === "removed") return '{"status":204}';
   if (outcome.kind !== "created" && outcome.kind !== "replaced") {
     throw new Error(`a batch that was done cannot hold ${outcome.kind}`);
@@ -59,6 +66,6 @@ function resultOf(exchange: Exchange, outcome: Outcome, collection: string): str
   const { resource } = outcome;
   const status = outcome.kind === "created" ? 201 : 200;
   const location = `${exchange.house.base}/${collection}/${resource.id}`;
-  const etag = JSON.stringify(entityTag(resource.revision, resource.updatedAt));
-  return `{"status":${status},"location":"${location}","etag":${etag},"body":${represent(resource)}}`;
+  const etag = JSON.stringify(tagOf(resource, rules));
+  return `{"status":${status},"location":"${location}","etag":${etag},"body":${viewOf(rules, resource)}}`;
 }

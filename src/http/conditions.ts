@@ -1,11 +1,16 @@
 // Conditional requests (RFC 9110 §13): entity tags, HTTP dates, and when a 304 is the answer.
 
 import type { Condition } from "../domain/refusals.ts";
+import type { Rules } from "../model/collection.ts";
 import type { Resource } from "../model/resource.ts";
+import { sealOf } from "../model/view.ts";
 
-/** The collection's counter and the time make the tag; the time keeps it apart after a restored backup. */
-export const entityTag = (revision: number, updatedAt: number): string =>
-  `"${revision.toString(36)}-${updatedAt.toString(36)}"`;
+/**
+ * The collection's counter and the time make the tag; the time keeps it apart after a restored backup,
+ * and the seal after a definition that shows more or less of the same state.
+ */
+export const entityTag = (revision: number, updatedAt: number, seal = 0): string =>
+  `"${revision.toString(36)}-${updatedAt.toString(36)}${seal === 0 ? "" : `-${seal.toString(36)}`}"`;
 
 let lastSecond = 0;
 let lastDate = "";
@@ -73,18 +78,20 @@ export function both(
   second: Condition | undefined,
 ): Condition | undefined {
   if (first === undefined || second === undefined) return first ?? second;
-  return (current) => first(current) && second(current);
+  return (current, rules) => first(current, rules) && second(current, rules);
 }
 
 export function ifMatch(field: string | null): Condition | undefined {
   if (field === null) return undefined;
   if (field.trim() === "*") return (current) => current !== undefined;
-  return (current) => current !== undefined && matchesStrongly(field, tagOf(current));
+  return (current, rules) =>
+    current !== undefined && matchesStrongly(field, tagOf(current, rules));
 }
 
 export function ifNoneMatch(field: string | null): Condition | undefined {
   if (field === null) return undefined;
-  return (current) => current === undefined || !matchesWeakly(field, tagOf(current));
+  return (current, rules) =>
+    current === undefined || !matchesWeakly(field, tagOf(current, rules));
 }
 
 /** An invalid date is ignored (§13.1.4), and so is one about nothing. */
@@ -94,7 +101,8 @@ function ifUnmodifiedSince(field: string | null): Condition | undefined {
   return (current) => current === undefined || wholeSecond(current.updatedAt) <= since;
 }
 
-const tagOf = ({ revision, updatedAt }: Resource): string => entityTag(revision, updatedAt);
+export const tagOf = ({ revision, updatedAt }: Resource, rules: Rules | undefined): string =>
+  entityTag(revision, updatedAt, sealOf(rules));
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const imfFixdate = /^[A-Z][a-z]{2}, (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/;

@@ -1,55 +1,67 @@
 // Who may pass a door: the bearer token is read, judged and checked before anything else is looked at.
 
-import { mayAdminister, mayDo } from "../domain/access.ts";
+import { mayAdminister, mayDo, nobody } from "../domain/access.ts";
 import { Problem } from "../model/problem.ts";
 import { type Soon, then } from "../model/soon.ts";
-import type { Token, Verb } from "../model/token.ts";
+import { allows, type Token, type Verb } from "../model/token.ts";
 import type { Exchange } from "./exchange.ts";
 import { challenge, Refusal } from "./problem.ts";
 import { credentialIn } from "./query.ts";
 
+/** What is done to a collection. `put` creates or updates: only the state decides which it will be. */
+type Deed = "put" | Verb;
+
 /**
- * `anyone` needs no token, `token` a living one; a verb needs its scope on the collection in the
- * path, `put` that of creating or of updating, because only the state decides which it will be.
+ * `anyone` needs no token, `token` a living one; a deed needs its scope on the collection in the
+ * path, unless the collection opens it to everyone.
  */
-export type Who = "anyone" | "token" | "admin" | "put" | Verb;
+export type Who = "anyone" | "token" | "admin" | Deed;
 
 /** Lets the caller in, or says why not. */
 export function guard(exchange: Exchange, who: Who): Soon<Problem | undefined> {
   const refused = refuseCredential(exchange);
   if (refused !== undefined || who === "anyone") return refused;
   if (exchange.inClearText && exchange.house.tlsOnly) return clearText;
-  const secret = readBearer(exchange.request.headers.get("authorization"));
+  const authorization = exchange.request.headers.get("authorization");
+  if (authorization === null)
+    return who === "token" || who === "admin" ? nobody : judgeByRules(exchange, who);
+  const secret = readBearer(authorization);
   if (secret instanceof Problem) return secret;
   return then(exchange.house.access.identify(secret), (token) => {
     if (token === undefined) return invalidToken;
     exchange.caller = token;
-    return judge(token, who, exchange.param("collection"));
+    return judge(exchange, token, who);
   });
 }
 
-function judge(token: Token, who: Exclude<Who, "anyone">, collection: string) {
-  switch (who) {
-    case "token":
-      return undefined;
-    case "admin":
-      return mayAdminister(token);
-    case "put":
-      return mayDo(token, collection, "create") && mayDo(token, collection, "update");
-    default:
-      return mayDo(token, collection, who);
-  }
+function judge(
+  exchange: Exchange,
+  token: Token,
+  who: Exclude<Who, "anyone">,
+): Soon<Problem | undefined> {
+  if (who === "token") return undefined;
+  if (who === "admin") return mayAdminister(token);
+  const name = exchange.param("collection");
+  const isAllowed =
+    who === "put"
+      ? allows(token, name, "create") || allows(token, name, "update")
+      : allows(token, name, who);
+  // The scopes are at hand; the rules are looked at only where those do not suffice.
+  return isAllowed ? undefined : judgeByRules(exchange, who);
+}
+
+/** A collection may open single verbs to everyone. */
+function judgeByRules(exchange: Exchange, who: Deed): Soon<Problem | undefined> {
+  const name = exchange.param("collection");
+  return then(exchange.house.resources.rules(name), (rules) => {
+    const refusal = (verb: Verb) => mayDo(exchange.caller, name, verb, rules);
+    return who === "put" ? refusal("create") && refusal("update") : refusal(who);
+  });
 }
 
 const clearText = new Problem(
   "tls-required",
   "Use https. A token that has travelled in clear text must be renewed.",
-);
-
-const missingToken = new Refusal(
-  "unauthenticated",
-  "Send a token: `Authorization: Bearer rst_…`.",
-  { "www-authenticate": challenge() },
 );
 
 /** All failures look alike: a caller learns nothing about which tokens exist. */
@@ -69,12 +81,11 @@ const twoCredentials = /^bearer .*,|, *[!#$%&'*+.^_`|~0-9A-Za-z-]+ +[^ =,]/i;
 const quoted = /"[^"]*"/g;
 const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
-function readBearer(authorization: string | null): string | Problem {
-  if (authorization === null) return missingToken;
+function readBearer(authorization: string): string | Problem {
   const [, secret] = bearer.exec(authorization) ?? [];
   if (secret !== undefined) return secret;
   if (twoCredentials.test(authorization.replace(quoted, ""))) return twoTokens;
-  return anotherScheme.test(authorization) ? missingToken : invalidToken;
+  return anotherScheme.test(authorization) ? nobody : invalidToken;
 }
 
 /** A credential in the URL never authenticates: it is logged, cached and visible there. */

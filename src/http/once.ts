@@ -33,7 +33,7 @@ export function onceOf(exchange: Exchange, key: string, body: Uint8Array): Once 
     .update(`${exchange.request.method} ${exchange.path}?${exchange.query}\n`)
     .update(body)
     .digest("base64url");
-  return { owner: exchange.token.id, key, fingerprint, at, keptUntil: at + keptMs };
+  return { owner: exchange.caller?.id ?? "", key, fingerprint, at, keptUntil: at + keptMs };
 }
 
 /** Tells the client that this answer is the one from before. */

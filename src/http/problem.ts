@@ -84,6 +84,7 @@ function problemHeaders(house: House, problem: Problem): Headers {
   const headers = new Headers(house.commonHeaders);
   headers.set("content-type", "application/problem+json");
   headers.set("cache-control", "no-store");
+  if (problem.kind === "unauthenticated") headers.set("www-authenticate", challenge());
   if (problem.kind === "insufficient-scope") {
     headers.set(
       "www-authenticate",

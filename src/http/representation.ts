@@ -1,8 +1,11 @@
 // How a resource or a list is shown: its body and header fields, made once for as long as it stays the same.
 
 import { preconditionFailed } from "../domain/refusals.ts";
+import type { Rules } from "../model/collection.ts";
+import { definitionOf } from "../model/definition.ts";
 import type { Problem } from "../model/problem.ts";
-import { type Resource, represent } from "../model/resource.ts";
+import type { Resource } from "../model/resource.ts";
+import { sealOf, viewOf } from "../model/view.ts";
 import { entityTag, httpDate, isAnotherState, isNotModified } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -17,20 +20,27 @@ export interface Prepared extends State {
   readonly body: string;
 }
 
-/** The store hands out the same object for the same state, so a hot resource is prepared once. */
-const prepared = new WeakMap<Resource, Prepared>();
+/** The store hands out the same objects for the same state, so a hot resource is prepared once. */
+const prepared = new WeakMap<Resource, Prepared & { readonly rules: Rules }>();
 
-export function prepare(exchange: Exchange, resource: Resource): Prepared {
+export function prepare(exchange: Exchange, resource: Resource, rules: Rules): Prepared {
   const known = prepared.get(resource);
-  if (known !== undefined) return known;
-  const { headers, etag, updatedAt } = stateOf(exchange, resource, ownCache);
-  const made = { body: represent(resource), headers, etag, updatedAt };
+  if (known?.rules === rules) return known;
+  const { headers, etag, updatedAt } = stateOf(exchange, resource, cacheOf(rules), sealOf(rules));
+  const made = { body: viewOf(rules, resource), headers, etag, updatedAt, rules };
   prepared.set(resource, made);
   return made;
 }
 
 /** What one token sees may differ from what another sees, so only its own cache keeps it. */
-export const ownCache = "private, no-cache";
+const ownCache = "private, no-cache";
+
+/** What everyone may read, any cache may keep for as long as the collection says. */
+export function cacheOf(rules: Rules): string {
+  const { access, cache } = definitionOf(rules);
+  if (access.read !== "public") return ownCache;
+  return cache.maxAge === 0 ? "public, no-cache" : `public, max-age=${cache.maxAge}`;
+}
 
 /** An answer to a write that had freshness would become a cached GET (RFC 9110 §9.3.3). */
 export const noCache = "no-store";
@@ -39,9 +49,10 @@ export function stateOf(
   { house }: Exchange,
   { revision, updatedAt }: { readonly revision: number; readonly updatedAt: number },
   cacheControl: string,
+  seal = 0,
 ): State {
   const headers = new Headers(house.jsonHeaders);
-  const etag = entityTag(revision, updatedAt);
+  const etag = entityTag(revision, updatedAt, seal);
   headers.set("cache-control", cacheControl);
   headers.set("etag", etag);
   headers.set("last-modified", httpDate(updatedAt));

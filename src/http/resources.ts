@@ -1,10 +1,10 @@
 // Resources over HTTP: read, act, answer.
 
 import { refuseKeyless, refuseUnconditional } from "../domain/refusals.ts";
-import type { Written } from "../domain/resources.ts";
+import type { Written } from "../domain/outcomes.ts";
 import { Problem } from "../model/problem.ts";
-import { represent } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
+import { sealOf, viewOf } from "../model/view.ts";
 import { readBody, readFields, readText, refuseBody, refuseTooLarge } from "./body.ts";
 import { readCondition } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
@@ -15,27 +15,28 @@ import { refuseParameters } from "./query.ts";
 import { answerIfModified, dated, noCache, prepare, stateOf } from "./representation.ts";
 
 export function getResource(exchange: Exchange): Soon<Response | Problem> {
-  const { request, house } = exchange;
+  const { request, house, caller } = exchange;
   const refused = refuseParameters(exchange);
   if (refused !== undefined) return refused;
   return then(
-    house.resources.find(exchange.param("collection"), exchange.param("id")),
-    (resource) => {
-      if (resource instanceof Problem) return resource;
+    house.resources.find(caller, exchange.param("collection"), exchange.param("id")),
+    (shown) => {
+      if (shown instanceof Problem) return shown;
       const unacceptable = refuseUnacceptable(request.headers, jsonTypes);
-      return unacceptable ?? answerIfModified(exchange, prepare(exchange, resource));
+      if (unacceptable !== undefined) return unacceptable;
+      return answerIfModified(exchange, prepare(exchange, shown.resource, shown.rules));
     },
   );
 }
 
 export async function createResource(exchange: Exchange): Promise<Response | Problem> {
-  const { request, house, token } = exchange;
+  const { request, house, caller } = exchange;
   const name = exchange.param("collection");
   const key = readKey(request.headers);
   if (key instanceof Problem) return key;
-  const collection = refuseParameters(exchange) ?? (await house.resources.target(token, name));
-  if (collection instanceof Problem) return collection;
-  const refused = refuseBody(exchange, takenByPost) ?? refuseKeyless(collection, key);
+  const rules = refuseParameters(exchange) ?? (await house.resources.target(caller, name));
+  if (rules instanceof Problem) return rules;
+  const refused = refuseBody(exchange, takenByPost) ?? refuseKeyless(rules, key);
   if (refused !== undefined) return refused;
   const bytes = await readBody(exchange);
   if (bytes instanceof Problem) return bytes;
@@ -44,63 +45,65 @@ export async function createResource(exchange: Exchange): Promise<Response | Pro
   if (draft.id !== undefined) return idInPost;
 
   const once = key === undefined ? undefined : onceOf(exchange, key, bytes);
-  const written = await house.resources.create(token, name, draft, once);
+  const written = await house.resources.create(caller, name, draft, once);
   return written instanceof Problem ? written : answerWritten(exchange, written);
 }
 
 /** Creates or replaces; the client names the whole URL. */
 export async function putResource(exchange: Exchange): Promise<Response | Problem> {
-  const { request, house, token } = exchange;
+  const { request, house, caller } = exchange;
   const name = exchange.param("collection");
   const condition = readCondition(request.headers);
-  const collection = refuseParameters(exchange) ?? (await house.resources.target(token, name));
-  if (collection instanceof Problem) return collection;
+  const rules = refuseParameters(exchange) ?? (await house.resources.target(caller, name));
+  if (rules instanceof Problem) return rules;
   const refused =
     (request.headers.has("content-range") ? partialPut : undefined) ??
     refuseBody(exchange, takenByPut) ??
-    refuseUnconditional(collection, condition);
+    refuseUnconditional(rules, condition);
   if (refused !== undefined) return refused;
   const bytes = await readBody(exchange);
   if (bytes instanceof Problem) return bytes;
   const draft = readFields(bytes);
   if (draft instanceof Problem) return draft;
 
-  const written = await house.resources.put(token, name, exchange.param("id"), draft, condition);
+  const written = await house.resources.put(caller, name, exchange.param("id"), draft, condition);
   return written instanceof Problem ? written : answerWritten(exchange, written);
 }
 
 export async function patchResource(exchange: Exchange): Promise<Response | Problem> {
-  const { request, house } = exchange;
+  const { request, house, caller } = exchange;
   const name = exchange.param("collection");
   const id = exchange.param("id");
   const condition = readCondition(request.headers);
-  const target = refuseParameters(exchange) ?? (await house.resources.existing(name, id));
-  if (target instanceof Problem) return target;
+  const rules =
+    refuseParameters(exchange) ?? (await house.resources.existing(caller, "update", name, id));
+  if (rules instanceof Problem) return rules;
   const kind = readPatchKind(request.headers);
   if (kind instanceof Problem) return kind;
   const refused =
     refuseTooLarge(exchange) ??
     refuseUnacceptable(request.headers, jsonTypes) ??
-    refuseUnconditional(target, condition);
+    refuseUnconditional(rules, condition);
   if (refused !== undefined) return refused;
   const patch = readText(await readBody(exchange));
   if (patch instanceof Problem) return patch;
 
-  const written = await house.resources.patch(name, id, kind, patch, condition);
+  const written = await house.resources.patch(caller, name, id, kind, patch, condition);
   return written instanceof Problem ? written : answerWritten(exchange, written);
 }
 
 export async function deleteResource(exchange: Exchange): Promise<Response | Problem> {
-  const { request, house } = exchange;
+  const { request, house, caller } = exchange;
   const name = exchange.param("collection");
   const id = exchange.param("id");
   const condition = readCondition(request.headers);
-  const target = refuseParameters(exchange) ?? (await house.resources.existing(name, id));
-  if (target instanceof Problem) return target;
-  const refused = refuseUnconditional(target, condition);
+  const rules =
+    refuseParameters(exchange) ?? (await house.resources.existing(caller, "delete", name, id));
+  if (rules instanceof Problem) return rules;
+  const refused = refuseUnconditional(rules, condition);
   if (refused !== undefined) return refused;
 
-  const problem = await house.resources.remove(name, id, condition);
+  const problem = await house.resources.remove(caller, name, id, condition);
   if (problem !== undefined) return problem;
 
   const headers = new Headers(house.commonHeaders);
@@ -109,9 +112,10 @@ export async function deleteResource(exchange: Exchange): Promise<Response | Pro
 }
 
 /** The resource as it is now; when the client prefers so, only that it was written. */
-function answerWritten(exchange: Exchange, { resource, isNew, isReplay }: Written): Response {
+function answerWritten(exchange: Exchange, written: Written): Response {
   const { house, request } = exchange;
-  const { headers } = stateOf(exchange, resource, noCache);
+  const { resource, rules, isNew, isReplay } = written;
+  const { headers } = stateOf(exchange, resource, noCache, sealOf(rules));
   const address = `${house.base}/${exchange.param("collection")}/${resource.id}`;
   if (isNew) headers.set("location", address);
   if (isReplay) headers.set(replayedField, "true");
@@ -125,7 +129,7 @@ function answerWritten(exchange: Exchange, { resource, isNew, isReplay }: Writte
   else headers.set("content-location", address);
   // Otherwise Node would send the nothing in chunks; with a 204 it may not be sent at all.
   if (isMinimal && isNew) headers.set("content-length", "0");
-  const body = isMinimal ? null : represent(resource);
+  const body = isMinimal ? null : viewOf(rules, resource);
   return dated(new Response(body, { status, headers }), resource.updatedAt);
 }
 

@@ -4,7 +4,7 @@ import { isCollectionName } from "../model/id.ts";
 import { Problem } from "../model/problem.ts";
 import type { Soon } from "../model/soon.ts";
 import { runBatch } from "./batch.ts";
-import { getCollection, listCollections, putCollection } from "./collections.ts";
+import { deleteCollection, getCollection, listCollections, putCollection } from "./collections.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Who } from "./guard.ts";
 import { listResources } from "./list.ts";
@@ -51,7 +51,11 @@ export const routes: Readonly<Record<string, Partial<Record<Method, Door>>>> = {
 
   "/-/batch": { POST: door("token", runBatch) },
   "/-/collections": { GET: door("admin", listCollections) },
-  "/-/collections/:name": { GET: door("admin", getCollection), PUT: door("admin", putCollection) },
+  "/-/collections/:name": {
+    GET: door("admin", getCollection),
+    PUT: door("admin", putCollection),
+    DELETE: door("admin", deleteCollection),
+  },
 };
 
 export interface Place {

@@ -11,14 +11,15 @@ type Body = unknown;
 
 /** What sends the requests: an app in this process, or a server in one of its own. */
 export interface Line {
-  request(path: string, init?: RequestInit & { token?: string }): Promise<Response>;
+  request(path: string, init?: RequestInit & { token?: string | null }): Promise<Response>;
 }
 
 export class Client {
   readonly #line: Line;
-  readonly #token: { readonly token: string } | Record<string, never>;
+  readonly #token: { readonly token: string | null } | Record<string, never>;
 
-  constructor(line: Line, token?: string) {
+  /** The admin's token unless told otherwise; `null` sends none. */
+  constructor(line: Line, token?: string | null) {
     this.#line = line;
     this.#token = token === undefined ? {} : { token };
   }

@@ -23,10 +23,17 @@ interface View {
   readonly updatedAt: string;
 }
 
+interface Tried {
+  readonly definition: unknown;
+  readonly dryRun?: boolean;
+  readonly misfits: {
+    readonly count: number;
+    readonly first: readonly { id: string; errors: readonly { pointer: string }[] }[];
+  };
+}
+
 const define = (name: string, definition: unknown) =>
   client.put(`/-/collections/${name}`, definition);
-
-const open = { preconditions: "optional", idempotencyKey: "optional" };
 
 describe("a definition", () => {
   it("brings a collection into being with 201, and changes one with 200", async () => {
@@ -36,16 +43,16 @@ describe("a definition", () => {
     const view: View = JSON.parse(made.body);
     assert.equal(view.name, "books");
     assert.equal(view.total, 0);
-    assert.deepEqual(view.definition, { ...open, preconditions: "required" });
+    assert.deepEqual(view.definition, { preconditions: "required" });
     assert.equal((await client.get("/books")).status, 200);
     assert.equal((await define("books", {})).status, 200);
-    assert.deepEqual((await client.json<View>("/-/collections/books")).definition, open);
+    assert.deepEqual((await client.json<View>("/-/collections/books")).definition, {});
   });
 
   it("of a collection that came by a POST is open", async () => {
     await app.post("wild", { a: 1 });
     const view = await client.json<View>("/-/collections/wild");
-    assert.deepEqual(view.definition, open);
+    assert.deepEqual(view.definition, {});
     assert.equal(view.total, 1);
     assert.equal(Date.parse(view.createdAt) > 0, true);
   });
@@ -77,7 +84,6 @@ describe("a definition", () => {
   const wrong: readonly [text: string, pointers: readonly string[]][] = [
     ['{"preconditions":"always","color":"red"}', ["/preconditions", "/color"]],
     ['{"idempotencyKey":true}', ["/idempotencyKey"]],
-    ['{"schema":{}}', ["/schema"]],
     ["[]", [""]],
     ["", [""]],
     ["{", [""]],
@@ -113,7 +119,6 @@ describe("a definition", () => {
       assertProblem(await client.get(`${place}?a=1`), "invalid-parameter");
     }
     assertProblem(await client.put(`${path}?a=1`, {}), "invalid-parameter");
-    assertProblem(await client.remove(path), "method-not-allowed");
     assertProblem(await client.post("/-/collections", {}), "method-not-allowed");
   });
 
@@ -132,6 +137,76 @@ describe("a definition", () => {
     assertProblem(await client.get("/-/collections/by-other"), "not-found");
     const nobody = await app.request("/-/collections", { token: null });
     assert.equal(nobody.status, 401);
+  });
+
+  it("is tried with dry-run: it tells what would not fit, and changes nothing", async () => {
+    for (const [id, age] of [
+      ["a", 1],
+      ["b", "old"],
+      ["c", "young"],
+      ["d", 2],
+    ])
+      await client.put(`/tried/${id}`, { age, name: "same" });
+    const before = await client.get("/-/collections/tried");
+    const definition = {
+      schema: { type: "object", properties: { age: { type: "number" }, name: {} } },
+      unique: ["name"],
+    };
+    const answer = await client.put("/-/collections/tried?dry-run=true", definition);
+    assert.equal(answer.status, 200, answer.body);
+    const tried: Tried = JSON.parse(answer.body);
+    assert.deepEqual(tried.definition, definition);
+    assert.equal(tried.dryRun, true);
+    assert.equal(tried.misfits.count, 3);
+    assert.deepEqual(
+      tried.misfits.first.map(({ id, errors }) => [id, errors.map(({ pointer }) => pointer)]),
+      [
+        ["b", ["/age", "/name"]],
+        ["c", ["/age", "/name"]],
+        ["d", ["/name"]],
+      ],
+    );
+    assert.equal((await client.get("/-/collections/tried")).body, before.body);
+    const conflict = assertProblem(await define("tried", definition), "conflict");
+    assert.match(conflict.detail, /name/);
+    assert.equal((await client.get("/-/collections/tried")).body, before.body);
+    assertProblem(
+      await client.put("/-/collections/tried?dry-run=perhaps", {}),
+      "invalid-parameter",
+    );
+    const fresh = await client.put("/-/collections/never-made?dry-run=true", definition);
+    assert.deepEqual((JSON.parse(fresh.body) as Tried).misfits, { count: 0, first: [] });
+    assertProblem(await client.get("/-/collections/never-made"), "not-found");
+  });
+
+  it("takes effect for what comes, and tells what is there and does not fit", async () => {
+    await client.put("/grown/a", { age: "old" });
+    const schema = { type: "object", properties: { age: { type: "number" } } };
+    const defined = await define("grown", { schema });
+    const { misfits } = JSON.parse(defined.body) as Tried;
+    assert.deepEqual([misfits.count, misfits.first.map(({ id }) => id)], [1, ["a"]]);
+    assert.equal((await client.json<{ age: string }>("/grown/a")).age, "old");
+    await client.refuses("grown", "invalid-body", () => client.put("/grown/a", { age: "older" }));
+    assert.equal((await client.put("/grown/a", { age: 90 })).status, 200);
+  });
+
+  it("is deleted when nothing is in it, and otherwise only when that is confirmed", async () => {
+    await define("short-lived", {});
+    assert.equal((await client.remove("/-/collections/short-lived")).status, 204);
+    assertProblem(await client.get("/short-lived"), "not-found");
+    assertProblem(await client.remove("/-/collections/short-lived"), "not-found");
+    await client.put("/full/a", { n: 1 });
+    const refused = assertProblem(await client.remove("/-/collections/full"), "conflict");
+    assert.match(refused.detail, /confirm=full/);
+    assertProblem(await client.remove("/-/collections/full?confirm=yes"), "invalid-parameter");
+    assert.equal((await client.get("/full/a")).status, 200);
+    assert.equal((await client.remove("/-/collections/full?confirm=full")).status, 204);
+    assertProblem(await client.get("/full/a"), "not-found");
+    assertProblem(await client.get("/full"), "not-found");
+    await client.put("/full/b", { n: 2 });
+    assert.equal(await app.total("full"), 1);
+    const other = new Client(app, await app.token("*:*"));
+    assertProblem(await other.remove("/-/collections/full?confirm=full"), "insufficient-scope");
   });
 
   it("lets others write where an admin has defined", async () => {

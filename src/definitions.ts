@@ -1,0 +1,71 @@
+// A folder of definitions, kept in git: each file gives the collection of its name its rules.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, extname, join } from "node:path";
+import type { App } from "./assemble.ts";
+import type { Config } from "./config.ts";
+import { Exit, messageOf, misuse } from "./exit.ts";
+import type { Log } from "./log.ts";
+import { readDefinition } from "./model/definition.ts";
+import { isCollectionName } from "./model/id.ts";
+import { scanJson } from "./model/json.ts";
+import { type Fault, type ParameterFault, Problem } from "./model/problem.ts";
+
+interface DefinitionFile {
+  readonly path: string;
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Defines what the folder says, where it does not hold already. Collections without a file stay as they are. */
+export async function defineAll(
+  { collections: folder }: Config,
+  { collections }: App,
+  log: Log,
+): Promise<void> {
+  if (folder === undefined) return;
+  for (const { path, name, text } of readFolder(folder)) {
+    const defined = await collections.ensure(name, text);
+    if (defined instanceof Problem) throw new Exit(1, `${path}: ${defined.detail}`);
+    if (defined === undefined) continue;
+    log.info({ collection: name, isNew: defined.isNew }, "defined");
+    if (defined.misfits.count > 0)
+      log.warn({ collection: name, ...defined.misfits }, "some resources do not fit");
+  }
+}
+
+/** The definitions of all files, or every fault of them at once. */
+export function readFolder(folder: string): readonly DefinitionFile[] {
+  const files = namesIn(folder).map((file) => {
+    const path = join(folder, file);
+    return { path, name: basename(file, ".json"), text: readFileSync(path, "utf8") };
+  });
+  const faults = files.flatMap((file) =>
+    faultsOf(file).map((fault) => ({ where: `${file.path} ${placeOf(fault)}`, ...fault })),
+  );
+  if (faults.length > 0) throw misuse(faults);
+  return files;
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => !entry.isDirectory() && extname(entry.name) === ".json")
+      .map(({ name }) => name)
+      .sort();
+  } catch (cause) {
+    throw new Exit(2, `--collections: the folder cannot be read: ${messageOf(cause)}`, { cause });
+  }
+}
+
+function faultsOf({ name, text }: DefinitionFile): readonly Fault[] {
+  if (!isCollectionName(name))
+    return [{ pointer: "", detail: "the file is named as its collection: a-z, 0-9, _ and -" }];
+  const faults = scanJson(text);
+  if (faults.length > 0) return faults;
+  const definition = readDefinition(text);
+  return "access" in definition ? [] : definition;
+}
+
+const placeOf = (fault: Fault | ParameterFault): string =>
+  "pointer" in fault ? fault.pointer : fault.parameter;

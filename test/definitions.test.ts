@@ -1,0 +1,104 @@
+// A folder of definitions: what it says holds when the server starts, and what is wrong with it is told.
+
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { readFolder } from "../src/definitions.ts";
+import { Exit } from "../src/exit.ts";
+import { type Restante, restante } from "../src/index.ts";
+
+let folder: string;
+let data: string;
+let token = "";
+let open: Restante[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "restante-definitions-"));
+  data = mkdtempSync(join(tmpdir(), "restante-"));
+});
+afterEach(async () => {
+  for (const each of open) await each.close();
+  open = [];
+  for (const path of [folder, data]) rmSync(path, { recursive: true, force: true });
+});
+
+const write = (name: string, content: unknown): void =>
+  writeFileSync(
+    join(folder, name),
+    typeof content === "string" ? content : JSON.stringify(content, null, 2),
+  );
+
+async function start(): Promise<(path: string, init?: RequestInit) => Promise<Response>> {
+  const server = await restante({ data, collections: folder });
+  open.push(server);
+  token = server.firstAdminToken ?? token;
+  return async (path, init = {}) => {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    return server.fetch(new Request(`http://localhost${path}`, { headers, ...init }));
+  };
+}
+
+async function stop(): Promise<void> {
+  await open.pop()?.close();
+}
+
+interface View {
+  readonly definition: unknown;
+  readonly revision: number;
+}
+
+describe("a folder of definitions", () => {
+  it("gives collections their rules, and leaves others alone", async () => {
+    write("people.json", { schema: { type: "object", required: ["name"] } });
+    write("readme.txt", "not a definition");
+    mkdirSync(join(folder, "old.json"));
+    const ask = await start();
+    const view = (await (await ask("/-/collections/people")).json()) as View;
+    assert.deepEqual(view.definition, { schema: { type: "object", required: ["name"] } });
+    assert.equal((await ask("/people", { method: "POST", body: "{}" })).status, 400);
+    assert.equal((await ask("/people", { method: "POST", body: '{"name":"A"}' })).status, 201);
+    assert.equal((await ask("/others", { method: "POST", body: "{}" })).status, 201);
+    const all = (await (await ask("/-/collections")).json()) as { data: readonly unknown[] };
+    assert.equal(all.data.length, 2);
+  });
+
+  it("changes nothing when it says what holds already, and the rules when it says something else", async () => {
+    write("people.json", { preconditions: "required" });
+    const first = (await (await (await start())("/-/collections/people")).json()) as View;
+    await stop();
+    write("people.json", '{ "preconditions"  : "required" }');
+    const second = (await (await (await start())("/-/collections/people")).json()) as View;
+    assert.deepEqual(second, first);
+    await stop();
+    write("people.json", {});
+    const third = (await (await (await start())("/-/collections/people")).json()) as View;
+    assert.deepEqual(third.definition, {});
+    assert.ok(third.revision > second.revision);
+  });
+
+  it("tells every fault of every file at once", () => {
+    write("a.json", { preconditions: "always", color: 1 });
+    write("b.json", "{");
+    write("Upper.json", {});
+    assert.throws(
+      () => readFolder(folder),
+      (error) => {
+        assert.ok(error instanceof Exit);
+        assert.equal(error.code, 2);
+        const lines = error.message.split("\n");
+        assert.equal(lines.length, 4, error.message);
+        for (const part of ["a.json /preconditions", "a.json /color", "b.json", "Upper.json"])
+          assert.ok(
+            lines.some((line) => line.includes(part)),
+            part,
+          );
+        return true;
+      },
+    );
+  });
+
+  it("must be there", () => {
+    assert.throws(() => readFolder(join(folder, "nowhere")), /cannot be read/);
+  });
+});

@@ -1,0 +1,218 @@
+// Who may do what with a collection: everyone, whoever has a scope, or only who made it.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startApp, type TestApp } from "./app.ts";
+import { Client } from "./client.ts";
+import { assertProblem } from "./expect.ts";
+
+let app: TestApp;
+let admin: Client;
+let nobody: Client;
+before(async () => {
+  app = await startApp();
+  admin = new Client(app);
+  nobody = new Client(app, null);
+});
+after(() => app.stop());
+
+async function define(name: string, definition: unknown): Promise<void> {
+  const { status, body } = await admin.put(`/-/collections/${name}`, definition);
+  assert.ok(status === 200 || status === 201, body);
+}
+
+interface List {
+  readonly data: readonly { readonly id: string }[];
+  readonly total: number;
+  readonly pages: number;
+}
+const idsOf = ({ data }: List): readonly string[] => data.map(({ id }) => id);
+
+describe("a collection that everyone may read", () => {
+  before(async () => {
+    await define("news", { access: { read: "public" }, cache: { maxAge: 60 } });
+    await admin.put("/news/a", { n: 1 });
+  });
+
+  it("is read without a token, and with one that has no scope for it", async () => {
+    const other = new Client(app, await app.token("people:read"));
+    for (const client of [nobody, other]) {
+      assert.equal((await client.get("/news/a")).status, 200);
+      assert.equal((await client.json<List>("/news")).total, 1);
+    }
+    assertProblem(await nobody.get("/news/b"), "not-found");
+  });
+
+  it("may be kept by every cache for as long as it says", async () => {
+    for (const path of ["/news/a", "/news"]) {
+      const { headers } = await nobody.get(path);
+      assert.equal(headers.get("cache-control"), "public, max-age=60");
+      assert.ok(headers.get("etag"));
+    }
+    await define("news", { access: { read: "public" } });
+    assert.equal((await nobody.get("/news/a")).headers.get("cache-control"), "public, no-cache");
+    await define("news", { access: { read: "public" }, cache: { maxAge: 60 } });
+    const notModified = await nobody.get("/news/a", {
+      "if-none-match": (await nobody.get("/news/a")).headers.get("etag") ?? "",
+    });
+    assert.equal(notModified.status, 304);
+  });
+
+  it("is not written without a token: 401 that says how", async () => {
+    for (const answer of [
+      await nobody.post("/news", {}),
+      await nobody.put("/news/a", {}),
+      await nobody.patch("/news/a", {}),
+      await nobody.remove("/news/a"),
+    ]) {
+      assertProblem(answer, "unauthenticated");
+      assert.match(answer.headers.get("www-authenticate") ?? "", /^Bearer/);
+    }
+    assert.equal(await app.total("news"), 1);
+  });
+
+  it("still refuses a token that is not valid", async () => {
+    const wrong = new Client(app, `rst_${"0".repeat(49)}`);
+    assertProblem(await wrong.get("/news/a"), "unauthenticated");
+  });
+
+  it("is closed again at once when the rule is gone", async () => {
+    await define("news", {});
+    assertProblem(await nobody.get("/news/a"), "unauthenticated");
+    assert.equal((await admin.get("/news/a")).headers.get("cache-control"), "private, no-cache");
+    await define("news", { access: { read: "public" } });
+    assert.equal((await nobody.get("/news/a")).status, 200);
+  });
+
+  it("tells nobody of others: an unknown collection and a closed one look alike", async () => {
+    await define("closed", {});
+    const [unknown, closed] = [await nobody.get("/unknown/a"), await nobody.get("/closed/a")];
+    assertProblem(unknown, "unauthenticated");
+    assertProblem(closed, "unauthenticated");
+  });
+});
+
+describe("a collection into which everyone may post", () => {
+  before(() => define("letters", { access: { create: "public" } }));
+
+  it("takes what comes without a token, and shows it to nobody", async () => {
+    const made = await nobody.post("/letters", { text: "hello" });
+    assert.equal(made.status, 201, made.body);
+    const location = made.headers.get("location") ?? "";
+    assertProblem(await nobody.get(location), "unauthenticated");
+    assertProblem(await nobody.get("/letters"), "unauthenticated");
+    assert.equal((await admin.get(location)).status, 200);
+  });
+
+  it("takes a PUT that creates, and no PUT that replaces", async () => {
+    assert.equal((await nobody.put("/letters/mine", { n: 1 })).status, 201);
+    assertProblem(await nobody.put("/letters/mine", { n: 2 }), "unauthenticated");
+    assert.equal((await admin.json<{ n: number }>("/letters/mine")).n, 1);
+  });
+
+  it("takes a retry with a key once", async () => {
+    const before = await app.total("letters");
+    const key = { "idempotency-key": '"letter-1"' };
+    for (let times = 0; times < 2; times++)
+      assert.equal((await nobody.post("/letters", { n: 1 }, key)).status, 201);
+    assert.equal(await app.total("letters"), before + 1);
+  });
+});
+
+describe("a collection where everyone sees only their own", () => {
+  const access = { read: "owner", update: "owner", delete: "owner" };
+  let ann: Client;
+  let bob: Client;
+  before(async () => {
+    await define("notes", { access, indexed: ["n"] });
+    ann = new Client(app, await app.token("notes:*"));
+    bob = new Client(app, await app.token("notes:*"));
+    for (const [client, id, n] of [
+      [ann, "a1", 1],
+      [bob, "b1", 1],
+      [ann, "a2", 2],
+      [bob, "b2", 2],
+      [ann, "a3", 3],
+    ] as const)
+      assert.equal((await client.put(`/notes/${id}`, { n })).status, 201);
+    assert.equal((await admin.put("/notes/admins", { n: 1 })).status, 201);
+  });
+
+  it("shows each their own, and an administrator all", async () => {
+    assert.equal((await ann.get("/notes/a1")).status, 200);
+    assertProblem(await bob.get("/notes/a1"), "not-found");
+    assert.equal((await admin.get("/notes/a1")).status, 200);
+    assertProblem(await bob.get("/notes/admins"), "not-found");
+  });
+
+  it("counts each their own in lists, totals and pages", async () => {
+    const anns = await ann.json<List>("/notes?limit=2");
+    assert.deepEqual([idsOf(anns), anns.total, anns.pages], [["a1", "a2"], 3, 2]);
+    assert.deepEqual(idsOf(await ann.json<List>("/notes?limit=2&page=2")), ["a3"]);
+    assert.deepEqual(idsOf(await bob.json<List>("/notes?sort=-createdAt")), ["b2", "b1"]);
+    assert.deepEqual(idsOf(await bob.json<List>("/notes?n=1")), ["b1"]);
+    assert.deepEqual(idsOf(await ann.json<List>("/notes?sort=-n")), ["a3", "a2", "a1"]);
+    assert.equal((await admin.json<List>("/notes")).total, 6);
+    assert.equal((await ann.get("/notes")).headers.get("x-total-count"), "3");
+  });
+
+  it("never shows one the page of another, however often it is asked", async () => {
+    for (let round = 0; round < 3; round++)
+      for (const [client, ids] of [
+        [ann, ["a1", "a2", "a3"]],
+        [bob, ["b1", "b2"]],
+      ] as const)
+        assert.deepEqual(idsOf(await client.json<List>("/notes")), ids);
+  });
+
+  it("lets nobody change what is another's, and says that it is not there", async () => {
+    const before = await admin.state("notes");
+    for (const answer of [
+      await bob.put("/notes/a1", { n: 9 }),
+      await bob.patch("/notes/a1", { n: 9 }),
+      await bob.remove("/notes/a1"),
+      await bob.remove("/notes/a1", { "if-match": "*" }),
+      await bob.batch([{ method: "DELETE", path: "/notes/a1" }]),
+      await bob.batch([{ method: "PUT", path: "/notes/a1", body: {} }]),
+    ])
+      assertProblem(answer, "not-found");
+    assert.deepEqual(await admin.state("notes"), before);
+  });
+
+  it("keeps the owner whoever changes it", async () => {
+    assert.equal((await admin.put("/notes/a1", { n: 5 })).status, 200);
+    assert.equal((await ann.json<{ n: number }>("/notes/a1")).n, 5);
+    assert.equal((await ann.patch("/notes/a1", { n: 1 })).status, 200);
+    assertProblem(await bob.get("/notes/a1"), "not-found");
+  });
+
+  it("makes what a batch creates the caller's, also within the batch", async () => {
+    const operations = [
+      { method: "PUT", path: "/notes/b3", body: { n: 3 } },
+      { method: "PATCH", path: "/notes/b3", body: { n: 4 } },
+    ];
+    assert.equal((await bob.batch(operations)).status, 200);
+    assertProblem(await ann.get("/notes/b3"), "not-found");
+    assert.equal((await bob.remove("/notes/b3")).status, 204);
+  });
+
+  it("keeps its changes for administrators", async () => {
+    assertProblem(await ann.get("/notes?since=0"), "invalid-parameter");
+    assert.equal((await admin.get("/notes?since=0")).status, 200);
+  });
+
+  it("hides what was there before it had owners, but from administrators", async () => {
+    await admin.put("/older/x", { n: 1 });
+    await define("older", { access });
+    const caller = new Client(app, await app.token("older:*"));
+    assertProblem(await caller.get("/older/x"), "not-found");
+    assert.equal((await caller.json<List>("/older")).total, 0);
+    assert.equal((await admin.json<List>("/older")).total, 1);
+  });
+
+  it("needs the scopes all the same", async () => {
+    const reader = new Client(app, await app.token("notes:read"));
+    assertProblem(await reader.post("/notes", {}), "insufficient-scope");
+    assertProblem(await nobody.get("/notes"), "unauthenticated");
+  });
+});
