@@ -6,6 +6,7 @@ import type { Config } from "./config.ts";
 import { Access } from "./domain/access.ts";
 import { Batches } from "./domain/batches.ts";
 import { Collections } from "./domain/collections.ts";
+import { Lists } from "./domain/lists.ts";
 import { Resources } from "./domain/resources.ts";
 import { Tokens } from "./domain/tokens.ts";
 import { corsHeaders } from "./http/cors.ts";
@@ -76,6 +77,7 @@ export async function assemble(config: Config, log: Log, committer?: Committer):
   const requests = new RequestLog(lineWriter(log));
   const house: House = {
     access: new Access(store, clock),
+    lists: new Lists(store),
     resources: new Resources(store, clock, config.maxBodyBytes),
     tokens,
     collections,

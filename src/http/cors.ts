@@ -1,10 +1,10 @@
 // Cross-origin requests (Fetch standard) and OPTIONS.
 
 import type { Exchange, House } from "./exchange.ts";
-import { takenByPatch, takenByPost } from "./media.ts";
+import { takenByPatch, takenByPost, takenByQuery } from "./media.ts";
 
 const exposed =
-  "ETag, Location, Link, Content-Location, Retry-After, WWW-Authenticate, Allow, Accept, Accept-Encoding, Accept-Patch, Accept-Post, Preference-Applied, Idempotency-Replayed, X-Total-Count, X-Request-Id";
+  "ETag, Location, Link, Content-Location, Retry-After, WWW-Authenticate, Allow, Accept, Accept-Encoding, Accept-Patch, Accept-Post, Accept-Query, Preference-Applied, Idempotency-Replayed, X-Total-Count, X-Request-Id";
 
 /** `*` does not cover Authorization, so it is named. */
 const allowedHeaders =
@@ -35,6 +35,7 @@ export function options(exchange: Exchange, allow: string): Response {
   headers.set("cache-control", "no-store");
   if (allow.includes("POST")) headers.set("accept-post", takenByPost.types);
   if (allow.includes("PATCH")) headers.set("accept-patch", takenByPatch.types);
+  if (allow.includes("QUERY")) headers.set("accept-query", takenByQuery.types);
   if (exchange.request.headers.has("access-control-request-method")) {
     headers.set("access-control-allow-methods", allow);
     headers.set("access-control-allow-headers", allowedHeaders);

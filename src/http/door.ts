@@ -5,6 +5,7 @@ import { type Soon, then } from "../model/soon.ts";
 import { allowOrigin, options } from "./cors.ts";
 import { Exchange, type House, requestIds } from "./exchange.ts";
 import { guard, refuseCredential } from "./guard.ts";
+import { takenByQuery } from "./media.ts";
 import { problemOf, problemResponse, Refusal } from "./problem.ts";
 import { findPlace, type Place } from "./routes.ts";
 import { isHost, readTarget } from "./target.ts";
@@ -74,7 +75,8 @@ function walk(exchange: Exchange): Soon<Response | Problem> {
 }
 
 function refuseMethod(method: string, place: Place): Problem {
-  const headers = { allow: place.allow };
+  const queries = place.allow.includes("QUERY") && { "accept-query": takenByQuery.types };
+  const headers = { allow: place.allow, ...queries };
   return knownMethods.has(method)
     ? new Refusal("method-not-allowed", `This address answers ${place.allow}.`, headers)
     : new Refusal("not-implemented", "This server does not know the method.", headers);

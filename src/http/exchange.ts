@@ -3,6 +3,7 @@
 import type { Access } from "../domain/access.ts";
 import type { Batches } from "../domain/batches.ts";
 import type { Collections } from "../domain/collections.ts";
+import type { Lists } from "../domain/lists.ts";
 import type { Resources } from "../domain/resources.ts";
 import type { Tokens } from "../domain/tokens.ts";
 import type { Token } from "../model/token.ts";
@@ -12,6 +13,7 @@ import type { Proxies } from "./proxies.ts";
 export interface House {
   readonly access: Access;
   readonly resources: Resources;
+  readonly lists: Lists;
   readonly tokens: Tokens;
   readonly collections: Collections;
   readonly batches: Batches;

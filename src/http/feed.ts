@@ -1,36 +1,39 @@
 // What changed since a revision: for clients that keep a copy of a collection.
 
-import type { Collection } from "../model/collection.ts";
+import { rulesOf, type Target } from "../domain/lists.ts";
+import type { Collection, Rules } from "../model/collection.ts";
 import { Problem } from "../model/problem.ts";
-import { type Resource, represent } from "../model/resource.ts";
+import type { Resource } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
+import { viewOf } from "../model/view.ts";
 import type { Feed, Removal } from "../store/store.ts";
 import type { Exchange } from "./exchange.ts";
+import type { FeedQuery } from "./list-query.ts";
 import { jsonTypes, refuseUnacceptable } from "./media.ts";
-import type { FeedQuery } from "./query.ts";
-import { answerByState, answerIfModified, ownCache, stateOf } from "./representation.ts";
+import { answerByState, answerIfModified, cacheOf, stateOf } from "./representation.ts";
 
-export function listChanges(exchange: Exchange, query: FeedQuery): Soon<Response | Problem> {
-  const { request, house } = exchange;
-  const name = exchange.param("collection");
-  return then(house.resources.collection(name), (collection) => {
-    if (collection instanceof Problem) return collection;
-    const refused =
-      refuseAhead(collection, query) ?? refuseUnacceptable(request.headers, jsonTypes);
-    if (refused !== undefined) return refused;
-    const state = stateOf(exchange, collection, ownCache);
-    const settled = answerByState(exchange, state);
-    if (settled !== undefined) return settled;
-    return then(house.resources.since(name, query.since, query.limit), (feed) => {
-      if (feed instanceof Problem) return feed;
-      const { headers, etag, updatedAt } = stateOf(exchange, feed.collection, ownCache);
-      const next = nextOf(feed, query);
-      if (next < feed.collection.revision) {
-        const address = `${house.base}${exchange.path}?since=${next}&limit=${query.limit}`;
-        headers.set("link", `<${address}>; rel="next"`);
-      }
-      return answerIfModified(exchange, { body: feedBody(feed, query), headers, etag, updatedAt });
-    });
+export function listChanges(
+  exchange: Exchange,
+  { collection, rules }: Target,
+  query: FeedQuery,
+): Soon<Response | Problem> {
+  const { request, house, caller } = exchange;
+  const refused = refuseAhead(collection, query) ?? refuseUnacceptable(request.headers, jsonTypes);
+  if (refused !== undefined) return refused;
+  const settled = answerByState(exchange, stateOf(exchange, collection, cacheOf(rules)));
+  if (settled !== undefined) return settled;
+  const { since, limit } = query;
+  return then(house.resources.since(caller, collection.name, since, limit), (feed) => {
+    if (feed instanceof Problem) return feed;
+    const shown = rulesOf(feed.collection, rules);
+    const { headers, etag, updatedAt } = stateOf(exchange, feed.collection, cacheOf(shown));
+    const next = nextOf(feed, query);
+    if (next < feed.collection.revision) {
+      const address = `${house.base}${exchange.path}?since=${next}&limit=${limit}`;
+      headers.set("link", `<${address}>; rel="next"`);
+    }
+    const body = feedBody(feed, query, shown);
+    return answerIfModified(exchange, { body, headers, etag, updatedAt });
   });
 }
 
@@ -48,15 +51,17 @@ function nextOf({ collection, entries }: Feed, { limit }: FeedQuery): number {
   return entries.length < limit ? collection.revision : (entries.at(-1)?.revision ?? 0);
 }
 
-function feedBody(feed: Feed, query: FeedQuery): string {
+function feedBody(feed: Feed, query: FeedQuery, rules: Rules): string {
   const next = nextOf(feed, query);
   const isMore = next < feed.collection.revision;
-  const changes = feed.entries.map(entryBody).join(",");
+  const changes = feed.entries.map((entry) => entryBody(entry, rules)).join(",");
   return `{"changes":[${changes}],"since":${query.since},"next":${next},"more":${isMore}}`;
 }
 
-function entryBody(entry: Resource | Removal): string {
-  if (!("kind" in entry)) return `{"revision":${entry.revision},"resource":${represent(entry)}}`;
+function entryBody(entry: Resource | Removal, rules: Rules): string {
+  if (!("kind" in entry)) {
+    return `{"revision":${entry.revision},"resource":${viewOf(rules, entry)}}`;
+  }
   const removedAt = new Date(entry.removedAt).toISOString();
   return `{"revision":${entry.revision},"removed":"${entry.id}","removedAt":"${removedAt}"}`;
 }

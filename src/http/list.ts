@@ -1,50 +1,82 @@
-// A collection over HTTP: pages of it, with links to their neighbours.
+// A collection over HTTP: what is asked of it by URL or by QUERY, page by page or from cursor to cursor.
 
+import { foreseen, type Listed, type Target } from "../domain/lists.ts";
 import type { Collection } from "../model/collection.ts";
-import { pageCount, type Window } from "../model/page.ts";
+import { pageCount } from "../model/page.ts";
 import { Problem } from "../model/problem.ts";
-import { represent } from "../model/resource.ts";
+import { projectionOf } from "../model/projection.ts";
+import type { Resource } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
-import type { Slice } from "../store/store.ts";
+import { viewOf } from "../model/view.ts";
+import { readBody, readText, refuseBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import { listChanges } from "./feed.ts";
-import { jsonTypes, refuseUnacceptable } from "./media.ts";
-import { readListQuery } from "./query.ts";
+import { readListQuery } from "./list-query.ts";
+import { jsonTypes, refuseUnacceptable, refuseUntyped, takenByQuery } from "./media.ts";
+import { pairs, refuseParameters } from "./query.ts";
+import { readQuestion } from "./query-body.ts";
 import {
   answerByState,
   answerIfModified,
-  ownCache,
+  cacheOf,
+  noCache,
   type Prepared,
   type State,
   stateOf,
 } from "./representation.ts";
 
 export function listResources(exchange: Exchange): Soon<Response | Problem> {
-  const { request, house, query } = exchange;
-  const window = readListQuery(query);
-  if (window instanceof Problem) return window;
-  if ("since" in window) return listChanges(exchange, window);
-  const name = exchange.param("collection");
-  return then(house.resources.collection(name), (collection) => {
-    if (collection instanceof Problem) return collection;
-    const refused = refuseUnacceptable(request.headers, jsonTypes);
-    if (refused !== undefined) return refused;
-    const known = hotPages.get(collection)?.get(query);
+  const { request, house, query, caller } = exchange;
+  return then(house.lists.target(caller, exchange.param("collection")), (target) => {
+    if (target instanceof Problem) return target;
+    const unacceptable = refuseUnacceptable(request.headers, jsonTypes);
+    const known = unacceptable === undefined ? hotPage(target, query) : undefined;
     if (known !== undefined) return answerIfModified(exchange, known);
+    const question = readListQuery(query);
+    if (question instanceof Problem) return question;
+    if ("since" in question) return listChanges(exchange, target, question);
+    const listing = house.lists.plan(target, question);
+    if (listing instanceof Problem) return listing;
+    if (unacceptable !== undefined) return unacceptable;
     // The revision alone decides, so a 304 reads no rows.
-    const state = listState(exchange, collection, window);
-    const settled = answerByState(exchange, state);
+    const settled = answerByState(exchange, listState(exchange, target, foreseen(listing)));
     if (settled !== undefined) return settled;
-    return then(house.resources.list(name, window), (slice) => {
-      if (slice instanceof Problem) return slice;
-      const page = {
-        body: listBody(slice, window),
-        ...listState(exchange, slice.collection, window),
-      };
-      keepHot(slice.collection, query, page);
+    return then(house.lists.read(listing), (listed) => {
+      if (listed instanceof Problem) return listed;
+      const state = listState(exchange, listed.target, listed);
+      const page = { body: listBody(listed), ...state };
+      keepHot(listed.target, query, page);
       return answerIfModified(exchange, page);
     });
   });
+}
+
+/**
+ * The same question in a body (RFC 10008), for what is too long for a URL or must not be logged in
+ * one. No cache keeps the answer: it would have to be kept by the body, and a tag would be that of one
+ * question only.
+ */
+export async function queryResources(exchange: Exchange): Promise<Response | Problem> {
+  const { house, caller } = exchange;
+  const target =
+    refuseParameters(exchange) ?? (await house.lists.target(caller, exchange.param("collection")));
+  if (target instanceof Problem) return target;
+  const refused = refuseUntyped(exchange.request.headers) ?? refuseBody(exchange, takenByQuery);
+  if (refused !== undefined) return refused;
+  const text = readText(await readBody(exchange));
+  if (text instanceof Problem) return text;
+  const question = readQuestion(text);
+  if (question instanceof Problem) return question;
+  const listing = house.lists.plan(target, question);
+  if (listing instanceof Problem) return listing;
+
+  const listed = await house.lists.read(listing);
+  if (listed instanceof Problem) return listed;
+
+  const headers = new Headers(house.jsonHeaders);
+  headers.set("cache-control", noCache);
+  if (listed.total !== undefined) headers.set("x-total-count", `${listed.total}`);
+  return new Response(listBody(listed), { headers });
 }
 
 /** Enough for the first pages of a screen that everybody looks at; a walk through all is not hot. */
@@ -54,37 +86,75 @@ const maxHotPageChars = 65_536;
 /** The store hands out the same collection as long as nothing in it has changed: the pages go with it. */
 const hotPages = new WeakMap<Collection, Map<string, Prepared>>();
 
-function keepHot(collection: Collection, query: string, page: Prepared): void {
+/** A URL has no line break, so nobody's page is another's. */
+const hotKey = ({ owner }: Target, query: string): string =>
+  owner === undefined ? query : `${owner}\n${query}`;
+
+const hotPage = (target: Target, query: string): Prepared | undefined =>
+  hotPages.get(target.collection)?.get(hotKey(target, query));
+
+function keepHot(target: Target, query: string, page: Prepared): void {
   if (page.body.length > maxHotPageChars) return;
-  const pages = hotPages.get(collection) ?? new Map<string, Prepared>();
-  if (pages.size < maxHotPages) pages.set(query, page);
-  hotPages.set(collection, pages);
+  const pages = hotPages.get(target.collection) ?? new Map<string, Prepared>();
+  if (pages.size < maxHotPages) pages.set(hotKey(target, query), page);
+  hotPages.set(target.collection, pages);
 }
 
-function listBody({ collection, resources }: Slice, { page, limit }: Window): string {
-  const { total } = collection;
-  const data = resources.map(represent).join(",");
-  return `{"data":[${data}],"page":${page},"limit":${limit},"total":${total},"pages":${pageCount(total, limit)}}`;
+function listBody(listed: Listed): string {
+  const { target, question, resources, total, isMore, next } = listed;
+  const { page, limit, fields, cursor } = question;
+  const project = fields.length > 0 && projectionOf(fields.map(({ field }) => field));
+  const itemOf = (resource: Resource) => viewOf(target.rules, resource);
+  const items = resources.map(project ? (resource) => project(itemOf(resource)) : itemOf);
+  const data = `{"data":[${items.join(",")}]`;
+  const counted = total === undefined ? "" : `,"total":${total}`;
+  if (cursor !== undefined) {
+    return `${data},"limit":${limit}${counted},"next":${next === undefined ? null : `"${next}"`}}`;
+  }
+  const ending =
+    total === undefined ? `,"more":${isMore}` : `${counted},"pages":${pageCount(total, limit)}`;
+  return `${data},"page":${page},"limit":${limit}${ending}}`;
 }
 
-function listState(exchange: Exchange, collection: Collection, window: Window): State {
-  const state = stateOf(exchange, collection, ownCache);
-  state.headers.set("link", links(exchange, collection.total, window));
-  state.headers.set("x-total-count", `${collection.total}`);
+/** What is not known before the rows are read is left out. */
+function listState(exchange: Exchange, target: Target, listed: Listed | undefined): State {
+  const state = stateOf(exchange, target.collection, cacheOf(target.rules));
+  if (listed === undefined) return state;
+  state.headers.set("link", links(exchange, listed));
+  if (listed.total !== undefined) state.headers.set("x-total-count", `${listed.total}`);
   return state;
 }
 
+const windowNames = ["page", "limit", "cursor"];
+
 /** RFC 8288; every other parameter stays as it was asked. */
-function links(exchange: Exchange, total: number, window: Window): string {
-  const { page, limit, order } = window;
-  const last = Math.max(1, pageCount(total, limit));
-  const sort = order === "created" ? "" : "&sort=-createdAt";
+function links(exchange: Exchange, listed: Listed): string {
+  const { limit, cursor } = listed.question;
+  const kept = pairs(exchange.query).filter(([name]) => !windowNames.includes(name));
+  const others = kept.map(([name, value]) => `&${encoded(name)}=${encoded(value)}`).join("");
   const address = `${exchange.house.base}${exchange.path}`;
-  const link = (rel: string, target: number) =>
-    `<${address}?page=${target}&limit=${limit}${sort}>; rel="${rel}"`;
-  const found = [link("first", 1)];
-  if (page > 1) found.push(link("prev", Math.min(page - 1, last)));
-  if (page < last) found.push(link("next", page + 1));
-  found.push(link("last", last));
-  return found.join(", ");
+  const targets = cursor === undefined ? pagesAround(listed) : cursorsAround(listed);
+  return targets
+    .map(([rel, place]) => `<${address}?${place}&limit=${limit}${others}>; rel="${rel}"`)
+    .join(", ");
 }
+
+/** Half of a surrogate pair cannot be here: what is decoded from a URL is well-formed. */
+const encoded = encodeURIComponent;
+
+type Relation = readonly [name: string, place: string];
+
+function pagesAround({ question, total, isMore }: Listed): readonly Relation[] {
+  const { page, limit } = question;
+  const last = total === undefined ? undefined : Math.max(1, pageCount(total, limit));
+  const found: Relation[] = [["first", "page=1"]];
+  if (page > 1) found.push(["prev", `page=${Math.min(page - 1, last ?? page)}`]);
+  if (isMore) found.push(["next", `page=${page + 1}`]);
+  if (last !== undefined) found.push(["last", `page=${last}`]);
+  return found;
+}
+
+const cursorsAround = ({ next }: Listed): readonly Relation[] => [
+  ["first", "cursor="],
+  ...(next === undefined ? [] : [["next", `cursor=${next}`] as const]),
+];

@@ -29,11 +29,12 @@ const jsonType =
 /** What a door takes: the media types, and the field that says so in a refusal. */
 export interface Taken {
   readonly types: string;
-  readonly field: "accept" | "accept-post" | "accept-patch";
+  readonly field: "accept" | "accept-post" | "accept-patch" | "accept-query";
 }
 
 export const takenByPost: Taken = { types: "application/json", field: "accept-post" };
 export const takenByPut: Taken = { types: "application/json", field: "accept" };
+export const takenByQuery: Taken = { types: "application/json", field: "accept-query" };
 export const takenByPatch: Taken = {
   types: "application/merge-patch+json, application/json-patch+json, application/json",
   field: "accept-patch",
@@ -47,6 +48,14 @@ export function refuseUnlessJson(headers: Headers, taken: Taken): Problem | unde
   const type = readContentType(headers, taken);
   if (type instanceof Problem) return type;
   return jsonType.test(type) ? undefined : unsupported(taken, `The body must be ${taken.types}.`);
+}
+
+/** A QUERY without a type is malformed, not unsupported (RFC 10008 §2). */
+export function refuseUntyped(headers: Headers): Problem | undefined {
+  if (headers.get("content-type")) return undefined;
+  const { types, field } = takenByQuery;
+  const detail = `Content-Type is missing. Send \`Content-Type: ${types}\`.`;
+  return new Refusal("malformed-request", detail, { [field]: types });
 }
 
 /** Which kind of patch the body says it is; plain JSON counts as a merge patch. */

@@ -7,7 +7,7 @@ import { runBatch } from "./batch.ts";
 import { deleteCollection, getCollection, listCollections, putCollection } from "./collections.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Who } from "./guard.ts";
-import { listResources } from "./list.ts";
+import { listResources, queryResources } from "./list.ts";
 import { apiCatalog, health, home, openapi, problemIndex, problemPage, ready } from "./pages.ts";
 import {
   createResource,
@@ -19,7 +19,7 @@ import {
 import { decodeSegment } from "./target.ts";
 import { createToken, getToken, listTokens, revokeToken } from "./tokens.ts";
 
-export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "QUERY";
 
 export interface Door {
   readonly who: Who;
@@ -41,7 +41,11 @@ export const routes: Readonly<Record<string, Partial<Record<Method, Door>>>> = {
   "/-/problems/:kind": { GET: door("anyone", problemPage) },
   "/.well-known/api-catalog": { GET: door("anyone", apiCatalog) },
 
-  "/:collection": { GET: door("read", listResources), POST: door("create", createResource) },
+  "/:collection": {
+    GET: door("read", listResources),
+    POST: door("create", createResource),
+    QUERY: door("read", queryResources),
+  },
   "/:collection/:id": {
     GET: door("read", getResource),
     PUT: door("put", putResource),

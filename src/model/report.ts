@@ -35,7 +35,7 @@ export class Report {
 }
 
 /** RFC 6901 §3. Half of a surrogate pair becomes U+FFFD, as it would on the wire. */
-function pointerTo(path: Path): string {
+export function pointerTo(path: Path): string {
   return path
     .map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`)
     .join("")

@@ -1,0 +1,194 @@
+// A question judged by a collection's definition: the query it makes, or every fault of it.
+
+import type { Collection } from "../model/collection.ts";
+import { markOf, readCursor } from "../model/cursor.ts";
+import { type Fields, fieldsOf } from "../model/fields.ts";
+import { conditionOf } from "../model/filter.ts";
+import { equalTo, keyOf } from "../model/key.ts";
+import { ownerField, wordsOf } from "../model/plan.ts";
+import { type Fault, type ParameterFault, Problem } from "../model/problem.ts";
+import { type Condition, isRanked, type Query, type Sorting, type Word } from "../model/query.ts";
+import {
+  type Filter,
+  type NamedField,
+  type Place,
+  type Question,
+  questionLimits,
+  questionOffset,
+  type Said,
+} from "../model/question.ts";
+import { maxCandidates } from "../store/store.ts";
+
+/** The query, or every fault of the question at once. With an owner, only what is theirs is there. */
+export function inquire(
+  collection: Collection,
+  question: Question,
+  owner: string | undefined,
+): Query | Problem {
+  const inquiry = new Inquiry(fieldsOf(collection.definition), question);
+  const query = inquiry.query(owner);
+  const start = inquiry.start(collection, query);
+  return inquiry.faults.length > 0 ? refuse(question, inquiry.faults) : { ...query, start };
+}
+
+/** What must stay the same for a walk to go on. */
+export const markOfQuery = (
+  { name, createdAt }: Collection,
+  { conditions, words, sortings, isNewestFirst }: Query,
+): string => markOf([name, createdAt, conditions, words, sortings, isNewestFirst]);
+
+class Inquiry {
+  readonly faults: (Fault | ParameterFault)[];
+  readonly #fields: Fields;
+  readonly #question: Question;
+
+  constructor(fields: Fields, question: Question) {
+    this.#fields = fields;
+    this.#question = question;
+    this.faults = [...question.faults];
+  }
+
+  query(owner: string | undefined): Query {
+    const { filters, search, fields, limit, isCounted } = this.#question;
+    const conditions = filters.flatMap((filter) => this.#condition(filter));
+    const words = search === undefined ? [] : this.#words(search);
+    const sortings = this.#sortings();
+    for (const named of fields) this.#find(named);
+    const last = sortings.at(-1);
+    const isByCreation = last?.field === "createdAt";
+    // The order of creation decides at the end anyhow; but alone it must keep words from being ranked.
+    const isDropped = isByCreation && (sortings.length > 1 || words.length === 0);
+    return {
+      conditions: owner === undefined ? conditions : [ownedBy(owner), ...conditions],
+      words,
+      sortings: isDropped ? sortings.slice(0, -1) : sortings,
+      isNewestFirst: isByCreation && last.isDescending,
+      start: 0,
+      limit,
+      isCounted,
+    };
+  }
+
+  #condition(filter: Filter): readonly Condition[] {
+    const shape = this.#find(filter);
+    if (shape === undefined) return [];
+    if (shape.holds === "object") return this.#fault(filter.place, anObject(filter.field));
+    const condition = conditionOf(filter, shape.kind, this.#question.isSpelled);
+    return typeof condition === "string" ? this.#fault(filter.place, condition) : [condition];
+  }
+
+  #sortings(): readonly Sorting[] {
+    return this.#question.sort.flatMap((sorted) => {
+      const { field, isDescending, place } = sorted;
+      const shape = this.#find(sorted);
+      if (shape === undefined) return [];
+      if (shape.holds === "object") return this.#fault(place, anObject(field));
+      if (shape.holds === "array") return this.#fault(place, `${field} is a list, and has no order`);
+      return [{ field, kind: shape.kind, isDescending }];
+    });
+  }
+
+  #words({ text, place }: Said): readonly Word[] {
+    if (!this.#fields.isSearchable) {
+      const advice = 'declare fields under "searchable" in its definition';
+      return this.#fault(place, `nothing in this collection can be searched; ${advice}`);
+    }
+    const words = searchedIn(text);
+    const { maxWords } = questionLimits;
+    return words.length > 0 && words.length <= maxWords
+      ? words
+      : this.#fault(place, `1 to ${maxWords} words of letters or digits are needed`);
+  }
+
+  /** Where the answer begins. */
+  start(collection: Collection, query: Query): Query["start"] {
+    const { cursor } = this.#question;
+    if (cursor === undefined) return questionOffset(this.#question);
+    const { text, place } = cursor;
+    if (isRanked(query)) this.#fault(place, "the best first has no cursor; sort, or use pages");
+    // With other faults the question is not known.
+    if (text === "" || this.faults.length > 0) return 0;
+    const mark = markOfQuery(collection, query);
+    const position = readCursor(text, mark, query.sortings.length);
+    if (typeof position === "object") return position;
+    this.#fault(place, cursorFaults[position]);
+    return 0;
+  }
+
+  #find({ field, place }: NamedField) {
+    const shape = this.#fields.find(field);
+    if (shape === undefined) {
+      this.#fault(place, `there is no field "${field}" here; there are: ${this.#fields.names()}`);
+    }
+    return shape;
+  }
+
+  #fault(place: Place, detail: string): readonly never[] {
+    this.faults.push({ ...place, detail });
+    return [];
+  }
+}
+
+const cursorFaults = {
+  malformed:
+    "this is no cursor; send the `next` of an earlier answer as it was, or nothing to begin",
+  foreign:
+    "this cursor belongs to another question; send it with the same filters, words and sort, or begin anew",
+} as const;
+
+const anObject = (field: string): string =>
+  `${field} is an object; name a field in it, with a dot between: ${field}.…`;
+
+const ownedBy = (owner: string): Condition => ({
+  field: ownerField,
+  kind: "text",
+  spans: [equalTo(keyOf("text", owner))],
+});
+
+/** Each once; what stands before a `*` is the beginning of a word. */
+function searchedIn(text: string): readonly Word[] {
+  const words = text.split(/\s+/).flatMap((piece) => {
+    const parts = wordsOf(piece).split(" ").filter((part) => part !== "");
+    const isOpen = piece.endsWith("*");
+    return parts.map((part, index) => ({
+      text: part,
+      isPrefix: isOpen && index === parts.length - 1,
+    }));
+  });
+  const spelled = (word: Word) => `${word.text}${word.isPrefix ? "*" : ""}`;
+  return [...new Map(words.map((word) => [spelled(word), word])).values()];
+}
+
+/** The store would have to look at too many resources: what to declare, or else to ask for less. */
+export function refuseBroad(
+  { definition }: Collection,
+  question: Question,
+): Problem {
+  const { indexed } = fieldsOf(definition);
+  const { filters, sort, search } = question;
+  const many = `more than ${maxCandidates.toLocaleString("en")} resources`;
+  const missing = [...filters, ...sort].filter(({ field }) => !indexed.has(field));
+  if (missing.length > 0) {
+    return refuse(
+      question,
+      missing.map(({ field, place }) => ({
+        ...place,
+        detail: `${many} would have to be looked at one by one; declare "${field}" under "indexed" in the collection's definition`,
+      })),
+    );
+  }
+  const [place] = [...filters, ...sort, ...(search ? [search] : [])].map((said) => said.place);
+  const detail = `${many} fit what the indexes can tell; ask for less, with a filter that fewer of them fit`;
+  return refuse(question, place === undefined ? [] : [{ ...place, detail }]);
+}
+
+/** In a URL it is a parameter that is wrong, otherwise the body. */
+const refuse = (
+  { isSpelled }: Question,
+  errors: readonly (Fault | ParameterFault)[],
+): Problem =>
+  isSpelled
+    ? new Problem("invalid-parameter", "The query string is not valid; `errors` names each fault.", {
+        errors,
+      })
+    : new Problem("invalid-body", "The body is not valid; `errors` names each fault.", { errors });

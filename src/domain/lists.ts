@@ -1,0 +1,163 @@
+// Lists: what a caller asks of a collection, judged by its definition and answered by the store.
+
+import type { Collection, Rules } from "../model/collection.ts";
+import { writeCursor } from "../model/cursor.ts";
+import { pageCount } from "../model/page.ts";
+import { Problem } from "../model/problem.ts";
+import { isRanked, type Position, type Query } from "../model/query.ts";
+import { isPlain, type Question, questionOffset } from "../model/question.ts";
+import type { Resource } from "../model/resource.ts";
+import { type Soon, then } from "../model/soon.ts";
+import type { Found, Slice, Store } from "../store/store.ts";
+import { type Caller, reachOf } from "./access.ts";
+import { inquire, markOfQuery, refuseBroad } from "./inquiry.ts";
+import { noCollection } from "./refusals.ts";
+
+/** A collection as a caller finds it. */
+export interface Target {
+  readonly caller: Caller;
+  readonly collection: Collection;
+  /** Those of the collection's own moment. */
+  readonly rules: Rules;
+  /** Whose resources alone are there for the caller; none for everybody's. */
+  readonly owner: string | undefined;
+}
+
+/** A question that the collection can answer. */
+export interface Listing {
+  readonly target: Target;
+  readonly question: Question;
+  /** None where a page in the order of creation is asked for and nothing else. */
+  readonly query: Query | undefined;
+}
+
+export interface Listed {
+  readonly target: Target;
+  readonly question: Question;
+  readonly resources: readonly Resource[];
+  /** None when it was not asked for. */
+  readonly total: number | undefined;
+  readonly isMore: boolean;
+  /** The cursor with which a walk goes on, when there is more. */
+  readonly next: string | undefined;
+}
+
+export class Lists {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  target(caller: Caller, name: string): Soon<Target | Problem> {
+    return then(this.#store.collection(name), (collection) => {
+      if (collection === undefined) return noCollection(name);
+      return then(this.#store.rules(name), (rules) => targetOf(caller, collection, rules));
+    });
+  }
+
+  /** The question as this collection understands it, or every fault of it at once. */
+  plan(target: Target, question: Question): Listing | Problem {
+    const isAtHand = isPlain(question) && target.owner === undefined;
+    if (isAtHand && question.fields.length === 0 && question.faults.length === 0) {
+      return { target, question, query: undefined };
+    }
+    const query = inquire(target.collection, question, target.owner);
+    if (query instanceof Problem) return query;
+    return { target, question, query: isAtHand ? undefined : query };
+  }
+
+  read(listing: Listing): Soon<Listed | Problem> {
+    const { target, question, query } = listing;
+    const { name } = target.collection;
+    if (query === undefined) {
+      return then(this.#store.slice(name, rangeOf(question)), (slice) => {
+        if (slice === undefined) return noCollection(name);
+        return this.#again(listing, slice.collection) ?? listedOf(target, question, slice);
+      });
+    }
+    return then(this.#store.query(name, asked(query)), (answer) => {
+      if (answer === undefined) return noCollection(name);
+      const again = this.#again(listing, answer.collection);
+      if (again !== undefined) return again;
+      return answer.kind === "broad"
+        ? refuseBroad(answer.collection, question)
+        : foundOf(moved(target, answer.collection), question, query, answer);
+    });
+  }
+
+  /** Others may have given it another definition: then the question means another thing. */
+  #again(
+    { target, question }: Listing,
+    collection: Collection,
+  ): Soon<Listed | Problem> | undefined {
+    if (collection.definition === target.collection.definition) return undefined;
+    const listing = this.plan(moved(target, collection), question);
+    return listing instanceof Problem ? listing : this.read(listing);
+  }
+}
+
+/** All but the resources, where it is known before they are read. */
+export const foreseen = ({ target, question, query }: Listing): Listed | undefined =>
+  query === undefined
+    ? listedOf(target, question, { collection: target.collection, resources: [] })
+    : undefined;
+
+/** The rules that are remembered may be older than the collection, and a view must not be. */
+export const rulesOf = (collection: Collection, rules: Rules | undefined): Rules =>
+  rules?.definition === collection.definition
+    ? rules
+    : { version: 0, definition: collection.definition };
+
+function targetOf(caller: Caller, collection: Collection, remembered: Rules | undefined): Target {
+  const rules = rulesOf(collection, remembered);
+  return { caller, collection, rules, owner: reachOf(caller, "read", rules) };
+}
+
+/** The same at another moment. */
+const moved = ({ caller, rules }: Target, collection: Collection): Target =>
+  targetOf(caller, collection, rules);
+
+const rangeOf = (question: Question) =>
+  ({
+    offset: questionOffset(question),
+    limit: question.limit,
+    order: question.sort[0]?.isDescending ? "-created" : "created",
+  }) as const;
+
+function listedOf(target: Target, question: Question, { collection, resources }: Slice): Listed {
+  const { total } = collection;
+  return {
+    target: moved(target, collection),
+    question,
+    resources,
+    total: question.isCounted ? total : undefined,
+    isMore: question.page < pageCount(total, question.limit),
+    next: undefined,
+  };
+}
+
+/** Where neither a total nor a position tells whether there is more, one more resource does. */
+const isPeeking = (query: Query): boolean => isRanked(query) && !query.isCounted;
+
+const asked = (query: Query): Query =>
+  isPeeking(query) ? { ...query, limit: query.limit + 1 } : query;
+
+function foundOf(target: Target, question: Question, query: Query, found: Found): Listed {
+  const { resources, total, last } = found;
+  const next = question.cursor && last && cursorAt(target, query, last);
+  return {
+    target,
+    question,
+    resources: resources.length > query.limit ? resources.slice(0, query.limit) : resources,
+    total: question.isCounted ? total : undefined,
+    isMore:
+      last !== undefined ||
+      resources.length > query.limit ||
+      (total !== undefined && question.page < pageCount(total, question.limit)),
+    next,
+  };
+}
+
+const cursorAt = ({ collection }: Target, query: Query, position: Position): string =>
+  writeCursor(position, markOfQuery(collection, query));

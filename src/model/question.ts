@@ -1,0 +1,77 @@
+// What is asked of a list, as it was said: not yet judged by the collection's definition.
+
+import type { Fault, ParameterFault } from "./problem.ts";
+
+export const operators = ["eq", "ne", "lt", "lte", "gt", "gte", "in", "like", "exists"] as const;
+export type Operator = (typeof operators)[number];
+
+export const isOperator = (name: string): name is Operator =>
+  (operators as readonly string[]).includes(name);
+
+export const questionLimits = {
+  maxFilters: 20,
+  maxSortings: 8,
+  /** Of one `in`. */
+  maxValues: 100,
+  maxFields: 100,
+  maxWords: 20,
+} as const;
+
+/** Where in the request it was said. */
+export type Place = { readonly parameter: string } | { readonly pointer: string };
+
+export interface Filter {
+  readonly field: string;
+  readonly operator: Operator;
+  readonly operand: unknown;
+  readonly place: Place;
+}
+
+export interface NamedField {
+  readonly field: string;
+  readonly place: Place;
+}
+
+export interface Sorted extends NamedField {
+  readonly isDescending: boolean;
+}
+
+export interface Said {
+  readonly text: string;
+  readonly place: Place;
+}
+
+export interface Question {
+  /** All must hold. */
+  readonly filters: readonly Filter[];
+  /** Words to search for. */
+  readonly search: Said | undefined;
+  readonly sort: readonly Sorted[];
+  /** What is shown of each resource; empty for all of it. */
+  readonly fields: readonly NamedField[];
+  /** From 1. */
+  readonly page: number;
+  readonly limit: number;
+  /** Where a walk goes on, empty where it begins; with it, there are no pages. */
+  readonly cursor: Said | undefined;
+  /** Whether the total is wanted. */
+  readonly isCounted: boolean;
+  /** Whether operands are texts that stand for values, as in a URL, where all is text. */
+  readonly isSpelled: boolean;
+  /** What was wrong with how it was said. */
+  readonly faults: readonly (Fault | ParameterFault)[];
+}
+
+/** Whether nothing is asked but a page in the order of creation, which every collection has at hand. */
+export const isPlain = ({ filters, search, cursor, sort }: Question): boolean =>
+  filters.length === 0 &&
+  search === undefined &&
+  cursor === undefined &&
+  (sort.length === 0 || (sort.length === 1 && sort[0]?.field === "createdAt"));
+
+/** Names with dots between them; none is empty. */
+export const isFieldPath = (field: string): boolean => !field.split(".").includes("");
+
+/** How many come before the page. */
+export const questionOffset = ({ page, limit }: Question): number =>
+  Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
