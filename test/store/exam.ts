@@ -5,16 +5,23 @@ import type { Candidate, Question } from "./exam/candidate.ts";
 import { changes } from "./exam/changes.ts";
 import { closing } from "./exam/closing.ts";
 import { collections } from "./exam/collections.ts";
+import { drops } from "./exam/drops.ts";
 import { feeds } from "./exam/feeds.ts";
 import { freshness } from "./exam/freshness.ts";
+import { indexes } from "./exam/indexes.ts";
 import { onces } from "./exam/once.ts";
+import { orders } from "./exam/orders.ts";
+import { owners } from "./exam/owners.ts";
+import { queries } from "./exam/queries.ts";
 import { rivals } from "./exam/rivals.ts";
+import { searches } from "./exam/searches.ts";
 import { sequences } from "./exam/sequences.ts";
 import { slices } from "./exam/slices.ts";
 import { tokens } from "./exam/tokens.ts";
+import { uniques } from "./exam/uniques.ts";
 import { units } from "./exam/units.ts";
 
-export type { Candidate } from "./exam/candidate.ts";
+export { type Candidate, fewCandidates } from "./exam/candidate.ts";
 
 export function exam(name: string, open: () => Promise<Candidate>): void {
   const question: Question = (text, answer) => {
@@ -33,6 +40,13 @@ export function exam(name: string, open: () => Promise<Candidate>): void {
   describe(`${name}: once`, () => onces(question));
   describe(`${name}: slices`, () => slices(question));
   describe(`${name}: feeds`, () => feeds(question));
+  describe(`${name}: queries`, () => queries(question));
+  describe(`${name}: orders`, () => orders(question));
+  describe(`${name}: indexes`, () => indexes(question));
+  describe(`${name}: searches`, () => searches(question));
+  describe(`${name}: unique fields`, () => uniques(question));
+  describe(`${name}: owners`, () => owners(question));
+  describe(`${name}: drops`, () => drops(question));
   describe(`${name}: tokens`, () => tokens(question));
   describe(`${name}: what is read is never old`, () => freshness(question));
   describe(`${name}: many at once`, () => rivals(question));

@@ -34,6 +34,7 @@ class Gate {
       collections: () => store.collections(),
       find: (collection, id) => store.find(collection, id),
       slice: (collection, range) => store.slice(collection, range),
+      query: (collection, query) => store.query(collection, query),
       since: (collection, revision, limit) => store.since(collection, revision, limit),
       token: (hash) => store.token(hash),
       tokens: () => store.tokens(),

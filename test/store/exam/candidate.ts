@@ -2,6 +2,9 @@
 
 import type { Store } from "../../../src/store/store.ts";
 
+/** The engine is opened with so few for `maxCandidates`, so that more of them are cheap to have. */
+export const fewCandidates = 50;
+
 /** An engine with fresh data, and other ways to the same data. */
 export interface Candidate {
   readonly store: Store;

@@ -1,6 +1,9 @@
 // The contract in its simplest form: plain maps, one change after another, and no thought of speed.
 
 import type { Collection } from "../../../src/model/collection.ts";
+import { noKey } from "../../../src/model/key.ts";
+import { entriesOf, planOf, wordsIn } from "../../../src/model/plan.ts";
+import { type Query, type Selection, select, type Word } from "../../../src/model/query.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type {
   Change,
@@ -64,6 +67,16 @@ export class Model {
     return { collection: shelf.collection, entries: entries.slice(0, limit) };
   }
 
+  /** Where the best come first, they come in no particular order. */
+  query(name: string, query: Query): Selection | undefined {
+    const shelf = this.#shelves.get(name);
+    if (!shelf) return undefined;
+    const plan = planOf(shelf.collection.definition);
+    const candidates = [...shelf.resources.values()].map((resource, seq) => ({ seq, resource }));
+    const spoken = candidates.filter(({ resource }) => has(wordsIn(plan, resource), query.words));
+    return select(spoken, query);
+  }
+
   commit(changes: readonly Change[]): readonly Outcome[] {
     return changes.map((change) => this.#judge(change));
   }
@@ -80,21 +93,29 @@ export class Model {
         if (!this.#shelves.has(change.collection)) this.#found(change.collection, change.at);
         return { kind: "done" };
       case "define":
-        this.#define(change.collection, change.definition, change.at);
-        return { kind: "done" };
+        return this.#define(change.collection, change.definition, change.at);
+      case "drop":
+        return this.#drop(change.collection, change.isEmptyOnly);
       default:
         throw new TypeError(`${change.kind} is not modelled`);
     }
   }
 
-  #put({ collection, id, fields, at, expect }: Put): Outcome {
+  #put({ collection, id, fields, at, expect, owner }: Put): Outcome {
     const shelf = this.#shelves.get(collection);
     const state = shelf?.resources.get(id);
     if (!shelf) return { kind: "missing" };
     if (expect === "nothing" && state) return { kind: "taken" };
     if (typeof expect === "number" && state?.revision !== expect) return unexpected(state);
-    const revision = touch(shelf, at, state ? 0 : 1);
-    const resource = { id, revision, createdAt: state?.createdAt ?? at, updatedAt: at, fields };
+    const times = { createdAt: state?.createdAt ?? at, updatedAt: at };
+    const whose = state ? state.owner : owner;
+    const owned = whose === undefined ? {} : { owner: whose };
+    const revision = shelf.collection.revision + 1;
+    const resource: Resource = { id, revision, ...times, fields, ...owned };
+    const others = [...shelf.resources.values()].filter((other) => other !== state);
+    const field = sharedField(shelf.collection.definition, [...others, resource]);
+    if (field !== undefined) return { kind: "conflict", field };
+    touch(shelf, at, state ? 0 : 1);
     shelf.resources.set(id, resource);
     shelf.removals.delete(id);
     return { kind: state ? "replaced" : "created", resource };
@@ -115,7 +136,7 @@ export class Model {
     const outcomes: Outcome[] = [];
     for (const [index, change] of changes.entries()) {
       const outcome = this.#judge(change);
-      if (outcome.kind === "missing" || outcome.kind === "stale" || outcome.kind === "taken") {
+      if (!doneKinds.has(outcome.kind)) {
         this.#shelves = before;
         return { kind: "none", index, outcome };
       }
@@ -144,13 +165,43 @@ export class Model {
     this.#shelves.set(name, { collection, resources: new Map(), removals: new Map() });
   }
 
-  #define(name: string, definition: string, at: number): void {
+  #define(name: string, definition: string, at: number): Outcome {
     const shelf = this.#shelves.get(name);
+    const field = shelf && sharedField(definition, [...shelf.resources.values()]);
+    if (field !== undefined) return { kind: "conflict", field };
     if (shelf) touch(shelf, at, 0);
     if (shelf) shelf.collection = { ...shelf.collection, definition };
     else this.#found(name, at, definition);
+    return { kind: "done" };
+  }
+
+  #drop(name: string, isEmptyOnly: boolean): Outcome {
+    const shelf = this.#shelves.get(name);
+    if (!shelf) return { kind: "missing" };
+    if (isEmptyOnly && shelf.collection.total > 0) return { kind: "taken" };
+    this.#shelves.delete(name);
+    return { kind: "done" };
   }
 }
+
+const doneKinds: ReadonlySet<Outcome["kind"]> = new Set(["created", "replaced", "removed"]);
+
+/** The first unique field in which two of the resources have the same value. */
+function sharedField(definition: string, resources: readonly Resource[]): string | undefined {
+  const plan = planOf(definition);
+  const shared = plan.indexes.find((index) => {
+    if (!index.isUnique) return false;
+    const entries = resources.flatMap((each) => entriesOf({ ...plan, indexes: [index] }, each));
+    const keys = entries.map(({ key }) => key).filter((key) => key !== noKey);
+    return new Set(keys).size < keys.length;
+  });
+  return shared?.field;
+}
+
+const has = (text: string, words: readonly Word[]): boolean =>
+  words.every(({ text: wanted, isPrefix }) =>
+    text.split(" ").some((word) => (isPrefix ? word.startsWith(wanted) : word === wanted)),
+  );
 
 const fits = (state: Resource, expect: Expectation): boolean =>
   expect === "anything" || expect === state.revision;

@@ -2,8 +2,13 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { above, equalTo, keyOf, noValue, someValue } from "../../../src/model/key.ts";
 import type { Order } from "../../../src/model/page.ts";
+import { ownerField } from "../../../src/model/plan.ts";
+import { isRanked, type Query } from "../../../src/model/query.ts";
+import type { Resource } from "../../../src/model/resource.ts";
 import type { Change, Once, Outcome, Put, Remove, Store } from "../../../src/store/store.ts";
+import { answerTo, ask, by, idsByPosition, idsIn, where, wordsLike } from "./asking.ts";
 import type { Question } from "./candidate.ts";
 import { Model } from "./model.ts";
 import { all, define, found, put, remove } from "./words.ts";
@@ -18,7 +23,26 @@ const single = fc.record({
   /** How a revision is guessed: the one known, one too few, or one that the batch may come to. */
   guess: fc.constantFrom(0, 0, 0, -1, 1, 2),
   at: fc.nat(50),
+  owner: fc.constantFrom(undefined, undefined, "ann", "bob"),
+  fields: fc.record(
+    {
+      n: fc.constantFrom(-1, 0, 7, 7.5, 1e300, null),
+      t: fc.constantFrom("x", "x y", "Y z", "é", "𝄞 x"),
+      list: fc.array(fc.constantFrom(1, 2, "x", true), { maxLength: 3 }),
+    },
+    { requiredKeys: [] },
+  ),
 });
+
+const schema = { properties: { n: { type: "number" }, t: { type: "string" } } };
+const definitions = [
+  {},
+  { indexed: ["n"] },
+  { indexed: ["n", "t", "list"], schema },
+  { unique: ["n"], schema },
+  { unique: ["list"], indexed: ["t"], searchable: ["t"] },
+  { searchable: ["t", "list"], access: { read: "owner" }, indexed: ["n"], schema },
+];
 
 const key = fc.record({
   key: fc.constantFrom("k", "K", "l"),
@@ -40,14 +64,64 @@ const step = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      kind: fc.constantFrom("found", "define"),
+      kind: fc.constantFrom("found", "drop", "drop-empty"),
       name: fc.constantFrom(...names),
       at: fc.nat(50),
     }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("define"),
+      name: fc.constantFrom(...names),
+      at: fc.nat(50),
+      definition: fc.constantFrom(...definitions),
+    }),
+  },
 );
 
+const condition = fc.oneof(
+  fc
+    .tuple(fc.constantFrom("n", "list", "t"), fc.constantFrom(-1, 7, 1, "x", "x y", null, true))
+    .map(([field, value]) => where(field, kindIn(field), equalTo(keyOf(kindIn(field), value)))),
+  fc
+    .tuple(
+      fc.constantFrom("n", "list", "t", ownerField, "updatedAt"),
+      fc.constantFrom([noValue], [someValue], [above(keyOf("number", 0))], [noValue, someValue]),
+    )
+    .map(([field, spans]) => where(field, kindIn(field), ...spans)),
+  fc
+    .constantFrom("ann", "bob")
+    .map((owner) => where(ownerField, "text", equalTo(keyOf("text", owner)))),
+);
+
+function kindIn(field: string) {
+  if (field === "updatedAt") return "time";
+  return field === "n" ? "number" : field === "list" ? "any" : "text";
+}
+
+const query = fc
+  .record({
+    conditions: fc.array(
+      fc.record({ condition, isNegated: fc.constantFrom(false, false, false, true) }),
+      { maxLength: 2 },
+    ),
+    words: fc.constantFrom([], [], [], wordsLike("x"), wordsLike("x y*"), wordsLike("e")),
+    fields: fc.uniqueArray(fc.constantFrom("n", "t", "list"), { maxLength: 2 }),
+    isDescending: fc.boolean(),
+    isNewestFirst: fc.boolean(),
+    limit: fc.integer({ min: 1, max: 3 }),
+  })
+  .map(({ conditions, fields, isDescending, ...more }) =>
+    ask({
+      conditions: conditions.map(({ condition, isNegated }) => ({ ...condition, isNegated })),
+      sortings: fields.map((field) => by(field, kindIn(field), isDescending)),
+      ...more,
+    }),
+  );
+
 const look = fc.record({
+  query,
   range: fc.record({
     offset: fc.nat(5),
     limit: fc.integer({ min: 1, max: 6 }),
@@ -98,8 +172,15 @@ class Sequence {
       }
       case "found":
         return found(this.collection(step.name), step.at);
-      case "define":
-        return define(`{"clock":${this.#clock}}`, this.collection(step.name), step.at);
+      case "define": {
+        const definition = JSON.stringify({ clock: this.#clock, ...step.definition });
+        return define(definition, this.collection(step.name), step.at);
+      }
+      case "drop":
+      case "drop-empty": {
+        const isEmptyOnly = step.kind === "drop-empty";
+        return { kind: "drop", collection: this.collection(step.name), isEmptyOnly };
+      }
     }
   }
 
@@ -108,7 +189,7 @@ class Sequence {
     return { owner: `${owner} ${this.#number}`, key, fingerprint, at, keptUntil: at + lasts };
   }
 
-  #single({ deed, name, id, guess, at }: Single): Put | Remove {
+  #single({ deed, name, id, guess, at, owner, fields: more }: Single): Put | Remove {
     const collection = this.collection(name);
     const known = this.model.find(collection, id)?.revision;
     const last = this.model.collection(collection)?.revision ?? 1;
@@ -116,11 +197,12 @@ class Sequence {
     if (deed === "remove") return { ...remove(id, "anything", collection), at };
     if (deed === "remove-exactly") return { ...remove(id, revision, collection), at };
     const expect = { put: "anything", create: "nothing", replace: revision } as const;
-    const fields = `{"clock":${this.#clock}}`;
-    return put(id, { collection, expect: expect[deed], fields, at });
+    const fields = JSON.stringify({ clock: this.#clock, ...more });
+    const change = put(id, { collection, expect: expect[deed], fields, at });
+    return owner === undefined ? change : { ...change, owner };
   }
 
-  async assertSameIn(store: Store, { range, behind, limit, id }: Look): Promise<void> {
+  async assertSameIn(store: Store, { range, behind, limit, id, query }: Look): Promise<void> {
     const { model } = this;
     for (const collection of names.map((name) => this.collection(name))) {
       const known = model.collection(collection);
@@ -132,7 +214,24 @@ class Sequence {
         await store.since(collection, revision, limit),
         model.since(collection, revision, limit),
       );
+      if (known) await this.#assertSameFor(store, collection, query);
     }
+  }
+
+  async #assertSameFor(store: Store, collection: string, query: Query): Promise<void> {
+    const whole = { ...query, limit: 1_000 };
+    const { resources, total } = await answerTo(store, whole, collection);
+    const expected = this.model.query(collection, whole);
+    assert.equal(total, expected?.total);
+    if (isRanked(query)) {
+      assert.deepEqual(sortedById(resources), sortedById(expected?.resources ?? []));
+    } else {
+      assert.deepEqual(resources, expected?.resources);
+      assert.deepEqual(await idsByPosition(store, query, collection), idsIn(resources));
+    }
+    const page = { ...query, start: 1 };
+    const { resources: some } = await answerTo(store, page, collection);
+    assert.deepEqual(some, resources.slice(1, 1 + query.limit));
   }
 
   async assertListedBy(store: Store): Promise<void> {
@@ -142,7 +241,11 @@ class Sequence {
   }
 }
 
+const sortedById = (resources: readonly Resource[]): readonly Resource[] =>
+  resources.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+
 const everything: Look = {
+  query: ask({ limit: 2 }),
   range: { offset: 0, limit: 100, order: "created" },
   behind: 1_000,
   limit: 1_000,
@@ -184,6 +287,7 @@ const nameOf = (outcome: Outcome): string =>
 /** So that a sequence which never comes to one of them is noticed. */
 const everyOutcome = [
   "all",
+  "conflict",
   "created",
   "done",
   "missing",

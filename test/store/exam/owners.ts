@@ -1,0 +1,93 @@
+// Owners: who created a resource stays with it, and can be asked for.
+
+import assert from "node:assert/strict";
+import { equalTo, keyOf, noValue } from "../../../src/model/key.ts";
+import { ownerField } from "../../../src/model/plan.ts";
+import { assertFinds, is, keep, where } from "./asking.ts";
+import { fewCandidates, type Question } from "./candidate.ts";
+import { all, define, doneIn, found, idsFrom, once, put, remove, written } from "./words.ts";
+
+const owned = '{"access":{"read":"owner"}}';
+const by = (owner: string, id: string) => keep(id, { of: id }, { owner });
+const ownedBy = (owner: string) => is(ownerField, "text", owner);
+
+export function owners(question: Question): void {
+  question("are known of what they created, and only of that", async (candidate) => {
+    const { store } = candidate;
+    const other = await candidate.second();
+    const [, , a, b] = await store.commit([found(), found("more"), by("ann", "a"), put("b")]);
+    assert.equal(written(a).owner, "ann");
+    assert.equal("owner" in written(b), false);
+    for (const each of [store, other, await candidate.reopen()]) {
+      assert.deepEqual(await each.find("things", "a"), written(a));
+      assert.deepEqual(await each.find("things", "b"), written(b));
+      const slice = await each.slice("things", { offset: 0, limit: 9, order: "created" });
+      assert.deepEqual(slice?.resources, [written(a), written(b)]);
+      assert.deepEqual((await each.since("things", 0, 9))?.entries, [written(a), written(b)]);
+    }
+  });
+
+  question("stay, whoever replaces it, until it is removed", async ({ store }) => {
+    await store.commit([define(owned), by("ann", "a"), put("b")]);
+    const replaced = await store.commit([by("bob", "a"), put("a"), by("bob", "b")]);
+    assert.deepEqual(
+      replaced.map((outcome) => written(outcome).owner),
+      ["ann", "ann", undefined],
+    );
+    assert.equal("owner" in written(replaced[2]), false);
+    assert.deepEqual(await store.find("things", "a"), written(replaced[1]));
+    await assertFinds(store, ["a"], { conditions: [ownedBy("ann")] });
+    await assertFinds(store, [], { conditions: [ownedBy("bob")] });
+    const [, again] = await store.commit([remove("a"), by("bob", "a")]);
+    assert.equal(written(again).owner, "bob");
+    await assertFinds(store, [], { conditions: [ownedBy("ann")] });
+    await assertFinds(store, ["a"], { conditions: [ownedBy("bob")] });
+  });
+
+  question("are told in units, and again when those are repeated", async ({ store }) => {
+    await store.commit([define(owned), by("ann", "a")]);
+    const unit = all([by("bob", "a"), by("bob", "b")], once("k"));
+    const [first, second] = await store.commit([unit, unit]);
+    const outcomes = doneIn(first);
+    assert.deepEqual(
+      outcomes.map((outcome) => written(outcome).owner),
+      ["ann", "bob"],
+    );
+    assert.deepEqual(doneIn(second, true), outcomes);
+    await store.commit([all([by("cid", "c"), remove("nothing")])]);
+    await assertFinds(store, [], { conditions: [ownedBy("cid")] });
+  });
+
+  question("can be asked for in a collection of any size", async ({ store }) => {
+    const names = ["ann", "bob", "cid"];
+    const ids = idsFrom(fewCandidates * 4);
+    const nameOf = (index: number) => names[index % 3] ?? "";
+    await store.commit([found(), ...ids.map((id, index) => by(nameOf(index), id)), put("nobody")]);
+    // The owners from before the rules are known, too.
+    await store.commit([define(owned), by("ann", "last")]);
+    for (const name of names) {
+      const own = ids.filter((_, index) => nameOf(index) === name);
+      const expected = name === "ann" ? [...own, "last"] : own;
+      const query = { conditions: [ownedBy(name)] };
+      await assertFinds(store, expected, query, { limit: 30 });
+      const newest = { ...query, isNewestFirst: true };
+      await assertFinds(store, expected.toReversed(), newest, { limit: 30 });
+    }
+    await assertFinds(store, [], { conditions: [ownedBy("dan")] });
+    await assertFinds(store, ["nobody"], { conditions: [where(ownerField, "text", noValue)] });
+  });
+
+  question("can be asked for together with other things", async ({ store }) => {
+    const definition = '{"access":{"update":"owner"},"indexed":["of"],"searchable":["of"]}';
+    const things = [by("ann", "a"), by("bob", "b"), by("ann", "c"), put("d")];
+    await store.commit([define(definition), ...things]);
+    const spans = ["a", "b"].map((of) => equalTo(keyOf("any", of)));
+    const conditions = [ownedBy("ann"), where("of", "any", ...spans)];
+    await assertFinds(store, ["a"], { conditions });
+    const sortings = [{ field: "of", kind: "any", isDescending: true }] as const;
+    await assertFinds(store, ["c", "a"], { conditions: [ownedBy("ann")], sortings });
+    const words = [{ text: "b", isPrefix: false }];
+    await assertFinds(store, [], { conditions: [ownedBy("ann")], words, sortings });
+    await assertFinds(store, ["b"], { conditions: [ownedBy("bob")], words, sortings });
+  });
+}

@@ -1,0 +1,157 @@
+// Searches: words in the fields that can be searched, the best first.
+
+import assert from "node:assert/strict";
+import { above, keyOf } from "../../../src/model/key.ts";
+import type { Query } from "../../../src/model/query.ts";
+import type { Store } from "../../../src/store/store.ts";
+import {
+  answerTo,
+  ask,
+  assertFinds,
+  by,
+  idsByOffset,
+  idsFor,
+  idsIn,
+  is,
+  keep,
+  where,
+  wordsLike,
+} from "./asking.ts";
+import { fewCandidates, type Question } from "./candidate.ts";
+import { define, found, idsFrom, put, remove } from "./words.ts";
+
+const searchable = JSON.stringify({
+  schema: { properties: { n: { type: "number" } } },
+  searchable: ["title", "body", "deep.tags"],
+  indexed: ["n"],
+});
+
+const things = [
+  keep("a", { title: "Crème brûlée", body: "A dessert of cream, burnt.", n: 1 }),
+  keep("b", { title: "Burnt toast", body: "Bread; left too long (2 minutes).", n: 2 }),
+  keep("c", { title: "Müsli", deep: { tags: ["bread", { more: "oats" }, 42] }, n: 3 }),
+  keep("d", { title: 'NEAR "quoted" OR * AND NOT ^ : -x', other: "burnt", n: 4 }),
+  keep("e", { n: 5 }),
+  keep("f", { title: "東京 Straße 𝔘nicode ꙮ don't", n: 6 }),
+];
+
+const rows: readonly (readonly [words: string, ids: string])[] = [
+  ["burnt", "a b"],
+  ["creme", "a"],
+  ["brulee", "a"],
+  ["cream", "a"],
+  ["cre*", "a"],
+  ["cre", ""],
+  ["b*", "a b c"],
+  ["burnt bread", "b"],
+  ["bread", "b c"],
+  ["bread burnt*", "b"],
+  ["burnt oats", ""],
+  ["musli", "c"],
+  ["42", "c"],
+  ["4*", "c"],
+  ["2", "b"],
+  ["oats", "c"],
+  ["near", "d"],
+  ["or", "d"],
+  ["not and", "d"],
+  ["x", "d"],
+  ["straße", "f"],
+  ["東京", "f"],
+  ["東*", "f"],
+  ["unicode", "f"],
+  ["ꙮ", "f"],
+  ["don", "f"],
+  ["nowhere", ""],
+];
+
+async function assertSearch(store: Store, text: string, ids: string, more: Partial<Query> = {}) {
+  const query = ask({ words: wordsLike(text), ...more });
+  const { resources, total, last } = await answerTo(store, query);
+  assert.equal([...idsIn(resources)].sort().join(" "), ids, text);
+  assert.equal(total, resources.length, text);
+  assert.equal(last, undefined);
+  assert.deepEqual(await idsByOffset(store, { ...query, limit: 1 }), idsIn(resources), text);
+}
+
+export function searches(question: Question): void {
+  question("find what has all of the words", async ({ store }) => {
+    await store.commit([define(searchable), ...things]);
+    for (const [words, ids] of rows) await assertSearch(store, words, ids);
+  });
+
+  question("find what was there before it could be searched", async ({ store }) => {
+    await store.commit([found(), ...things]);
+    await assertSearch(store, "burnt", "");
+    await store.commit([define(searchable)]);
+    for (const [words, ids] of rows) await assertSearch(store, words, ids);
+    await store.commit([define('{"searchable":["other"]}')]);
+    await assertSearch(store, "burnt", "d");
+    await store.commit([keep("e", { other: "burnt" }), define("{}"), keep("g", { other: "burnt" })]);
+    await assertSearch(store, "burnt", "");
+    await store.commit([define('{"searchable":["other"]}')]);
+    await assertSearch(store, "burnt", "d e g");
+  });
+
+  question("what is replaced or removed is found by what it says now", async (candidate) => {
+    const { store } = candidate;
+    const other = await candidate.second();
+    await store.commit([define(searchable), ...things]);
+    await assertSearch(other, "burnt", "a b");
+    await other.commit([keep("a", { title: "cold" }), remove("b"), keep("e", { body: "burnt" })]);
+    await assertSearch(store, "burnt", "e");
+    await assertSearch(store, "cream", "");
+    await store.commit([put("b"), keep("a", { title: "cold", n: 7 }), keep("e", { body: "Burnt!" })]);
+    await store.commit([{ kind: "all", changes: [keep("x", { title: "cold" }), remove("nothing")] }]);
+    for (const each of [store, other, await candidate.reopen()]) {
+      await assertSearch(each, "cold", "a");
+      await assertSearch(each, "burnt", "e");
+      await assertSearch(each, "bread", "c");
+    }
+  });
+
+  question("the best come first", async ({ store }) => {
+    const noise = "and many other words that say nothing of it at all ".repeat(8);
+    await store.commit([
+      define(searchable),
+      ...idsFrom(20).map((id) => keep(id, { title: noise })),
+      keep("little", { title: `zebra ${noise}` }),
+      keep("much", { title: "zebra zebra zebra" }),
+      keep("less", { title: `zebra ${noise} ${noise} ${noise}` }),
+    ]);
+    const ids = await idsFor(store, { words: wordsLike("zebra") });
+    assert.equal(ids, "much little less");
+    const conditions = [where("title", "text", above(keyOf("text", "zebra a")))];
+    assert.equal(await idsFor(store, { words: wordsLike("zebra"), conditions }), "much little less");
+  });
+
+  question("go together with conditions and an order", async ({ store }) => {
+    await store.commit([define(searchable), ...things]);
+    const words = wordsLike("b*");
+    const large = where("n", "number", above(keyOf("number", 1)));
+    await assertSearch(store, "b*", "b c", { conditions: [large] });
+    await assertSearch(store, "b*", "a", { conditions: [is("n", "number", 1)] });
+    await assertSearch(store, "b*", "a", { conditions: [is("title", "text", "Crème brûlée")] });
+    const sortings = [by("n", "number", true)];
+    await assertFinds(store, ["c", "b", "a"], { words, sortings });
+    await assertFinds(store, ["c", "b"], { words, sortings, conditions: [large] });
+    await assertFinds(store, ["b", "a", "c"], { words, sortings: [by("title", "text")] });
+  });
+
+  question("of what many have are exact, however many", async ({ store }) => {
+    const ids = idsFrom(fewCandidates * 2);
+    await store.commit([
+      define(searchable),
+      ...ids.map((id, index) => keep(id, { title: `common ${id}`, n: index })),
+    ]);
+    const query = ask({ words: wordsLike("common"), limit: 30 });
+    const found = await idsByOffset(store, query);
+    assert.deepEqual(found.toSorted(), ids.toSorted());
+    assert.equal((await answerTo(store, query)).total, ids.length);
+    const uncounted = await answerTo(store, { ...query, isCounted: false });
+    assert.equal(uncounted.total, undefined);
+    assert.equal(uncounted.resources.length, 30);
+    await assertSearch(store, "common", "id-7", { conditions: [is("n", "number", 7)] });
+    await assertSearch(store, "7 common", "id-7", { conditions: [is("title", "any", "common id-7")] });
+  });
+}
