@@ -49,14 +49,40 @@ export class RequestLog {
     this.#timer = undefined;
     const notes = this.#notes;
     this.#notes = [];
-    if (notes.length > 0) this.#write(notes.map(lineOf).join(""));
+    let lines = "";
+    for (const note of notes) lines += lineOf(note);
+    if (lines !== "") this.#write(lines);
   }
 }
 
 function lineOf({ at, ms, requestId, method, path, status, token, client }: Note): string {
-  const time = new Date(at).toISOString();
-  const rounded = Math.round(ms * 1000) / 1000;
   const who = token === undefined ? "" : `,"token":"${token}"`;
   const whence = client === undefined ? "" : `,"client":"${client}"`;
-  return `{"level":30,"time":"${time}","requestId":"${requestId}","method":"${method}","path":${JSON.stringify(withoutSecrets(path))},"status":${status},"ms":${rounded}${who}${whence}}\n`;
+  return `{"level":30,"time":"${timeOf(at)}","requestId":"${requestId}","method":"${method}","path":${quoted(path)},"status":${status},"ms":${decimal(ms)}${who}${whence}}\n`;
 }
+
+let lastAt = 0;
+let lastTime = "";
+
+/** Many requests share a millisecond, so it is spelled out once. */
+function timeOf(at: number): string {
+  if (at !== lastAt) {
+    lastAt = at;
+    lastTime = new Date(at).toISOString();
+  }
+  return lastTime;
+}
+
+const thousandths = Array.from({ length: 1000 }, (_, n) => `.${String(n).padStart(3, "0")}`);
+
+/** From a table: to find the shortest spelling of a fraction costs more than the rest of the line. */
+function decimal(ms: number): string {
+  const micros = Math.round(ms * 1000);
+  return Math.floor(micros / 1000) + (thousandths[micros % 1000] ?? "");
+}
+
+/** What an address mostly is: nothing in it has to be escaped. */
+const plain = /^[\w/.~%-]*$/;
+
+const quoted = (path: string): string =>
+  plain.test(path) && !path.includes("rst_") ? `"${path}"` : JSON.stringify(withoutSecrets(path));
