@@ -5,6 +5,7 @@ import { grouped } from "../../src/store/grouped.ts";
 import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import type { Store } from "../../src/store/store.ts";
 import { PostgresServer } from "../postgres-server.ts";
+import { fewCandidates } from "./exam/candidate.ts";
 import { type Candidate, exam } from "./exam.ts";
 
 let database: Promise<readonly [PostgresServer, string]> | undefined;
@@ -30,7 +31,9 @@ async function candidate(wrap: (store: Store) => Store): Promise<Candidate> {
   const opened: Store[] = [];
   const open = async () => {
     // The exam lets nobody see anything old, tokens included.
-    const store = wrap(await openPostgres({ url, schema, readers: 2, memoryMs: 0 }));
+    const store = wrap(
+      await openPostgres({ url, schema, readers: 2, memoryMs: 0, maxCandidates: fewCandidates }),
+    );
     opened.push(store);
     return store;
   };

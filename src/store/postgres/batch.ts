@@ -4,7 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Change, Outage, type Outcome } from "../store.ts";
 import { type Connection, rows, type Sql, together } from "./connection.ts";
 import { type Judgement, judge } from "./judge.ts";
-import { lookUp } from "./lookup.ts";
+import { lockAhead, lookUp } from "./lookup.ts";
+import { Plans } from "./plans.ts";
+import { type Done, doInSteps, isReform } from "./reform.ts";
 import { isConflict, isLoss, isReadOnly, storageTrouble } from "./trouble.ts";
 import { isNothing, send, type Writes } from "./writes.ts";
 
@@ -16,6 +18,7 @@ export class BatchWriter {
   readonly #open: () => Promise<Connection>;
   /** Sent with a batch that changes what nodes remember. */
   readonly #tell: (sql: Sql) => Promise<unknown>;
+  readonly #plans = new Plans();
   #connection: Connection | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -64,6 +67,8 @@ export class BatchWriter {
       try {
         return await this.#attempt(changes);
       } catch (error) {
+        // The versions of a transaction that came to nothing will be given again.
+        this.#plans.forget();
         const isWorthwhile = isConflict(error) || (isLoss(error) && attempt === 1);
         if (!isWorthwhile || attempt === maxAttempts) throw error;
         await sleep(Math.random() * pauseMs * attempt);
@@ -72,33 +77,48 @@ export class BatchWriter {
 
   async #attempt(changes: readonly Change[]): Promise<readonly Outcome[]> {
     const connection = await this.#connected();
+    if (changes.some(isReform)) return this.#reform(connection, changes);
     const { outcomes, writes } = await this.#judge(connection, changes);
     if (isNothing(writes)) await connection.ask((sql) => rows(sql`ROLLBACK`));
     else await this.#write(connection, writes);
     return outcomes;
   }
 
-  async #judge(connection: Connection, changes: readonly Change[]): Promise<Judgement> {
-    try {
+  #judge(connection: Connection, changes: readonly Change[]): Promise<Judgement> {
+    return orRollBack(connection, async () => {
       const [, known] = await connection.ask((sql) =>
-        together([rows(sql`BEGIN ISOLATION LEVEL READ COMMITTED`), lookUp(sql, changes)]),
+        together([begin(sql), lookUp(sql, changes, this.#plans)]),
       );
       return judge(changes, known);
-    } catch (error) {
-      if (!isLoss(error)) await connection.ask((sql) => rows(sql`ROLLBACK`));
-      throw error;
-    }
+    });
+  }
+
+  /** In as many round trips as it takes, with all locks from the start, so that no two wait for each other. */
+  async #reform(connection: Connection, changes: readonly Change[]): Promise<readonly Outcome[]> {
+    const { outcomes, isWritten } = await orRollBack(connection, async (): Promise<Done> => {
+      await connection.ask((sql) => together([begin(sql), lockAhead(sql, changes, this.#plans)]));
+      return doInSteps(connection, changes, this.#plans);
+    });
+    if (isWritten) await this.#commit(connection, (sql) => [this.#tell(sql)]);
+    else await connection.ask((sql) => rows(sql`ROLLBACK`));
+    return outcomes;
+  }
+
+  #write(connection: Connection, writes: Writes): Promise<void> {
+    return this.#commit(connection, (sql) => [
+      ...send(sql, writes),
+      ...(isRemembered(writes) ? [this.#tell(sql)] : []),
+    ]);
   }
 
   /** Sent all at once. When one of the statements has failed, the commit behind it undoes the others. */
-  async #write(connection: Connection, writes: Writes): Promise<void> {
+  async #commit(
+    connection: Connection,
+    send: (sql: Sql) => readonly Promise<unknown>[],
+  ): Promise<void> {
     try {
       const answers = await connection.ask((sql) =>
-        together([
-          ...send(sql, writes),
-          ...(isRemembered(writes) ? [this.#tell(sql)] : []),
-          sql`COMMIT`.then(({ command }) => command),
-        ]),
+        together([...send(sql), sql`COMMIT`.then(({ command }) => command)]),
       );
       if (answers.at(-1) !== "COMMIT") throw new Error(`the commit ended as ${answers.at(-1)}`);
     } catch (error) {
@@ -114,6 +134,16 @@ export class BatchWriter {
   }
 }
 
-const isRemembered = ({ tokenTimes, collections }: Writes): boolean =>
-  tokenTimes.some(({ revokedAt }) => revokedAt !== null) ||
-  collections.some(({ definition }) => definition !== null);
+const begin = (sql: Sql): Promise<unknown> => rows(sql`BEGIN ISOLATION LEVEL READ COMMITTED`);
+
+async function orRollBack<T>(connection: Connection, deed: () => Promise<T>): Promise<T> {
+  try {
+    return await deed();
+  } catch (error) {
+    if (!isLoss(error)) await connection.ask((sql) => rows(sql`ROLLBACK`));
+    throw error;
+  }
+}
+
+const isRemembered = ({ tokenTimes }: Writes): boolean =>
+  tokenTimes.some(({ revokedAt }) => revokedAt !== null);

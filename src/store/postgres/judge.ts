@@ -1,21 +1,16 @@
 // Judges a batch: from what is there and what is asked follow the outcomes, and what is to be written.
 
 import type { Change, Once, Outcome, Put, Remove } from "../store.ts";
-import { type LockedCollection, OpenCollection, type Standing } from "./open-collection.ts";
+import type { Beheld } from "./behold.ts";
+import { type LockedCollection, OpenCollection } from "./open-collection.ts";
 import { type KnownToken, OpenTokens } from "./open-tokens.ts";
 import { type KeptWrite, noWrites, type Writes } from "./writes.ts";
 
 /** What the database holds of all that the batch names. */
-export interface Known {
+export interface Known extends Beheld {
   readonly collections: readonly LockedCollection[];
-  readonly resources: readonly KnownResource[];
   readonly tokens: readonly KnownToken[];
   readonly kept: readonly KeptKey[];
-}
-
-export interface KnownResource extends Standing {
-  readonly collection: string;
-  readonly id: string;
 }
 
 /** A key under which something was done. */
@@ -34,6 +29,7 @@ export interface Judgement {
 }
 
 type Unit = Extract<Change, { kind: "all" }>;
+type Drop = Extract<Change, { kind: "drop" }>;
 
 const missing: Outcome = { kind: "missing" };
 const done: Outcome = { kind: "done" };
@@ -50,10 +46,12 @@ class Bench {
   readonly #kept: ReadonlyMap<string, KeptKey>;
   readonly #newlyKept = new Map<string, KeptWrite>();
 
-  constructor({ collections, resources, tokens, kept }: Known) {
+  constructor({ collections, resources, holders, tokens, kept }: Known) {
     this.#collections = new Map(collections.map((each) => [each.name, new OpenCollection(each)]));
     for (const { collection, id, ...standing } of resources)
       this.#collections.get(collection)?.learn(id, standing);
+    for (const { collection, seq, ...entry } of holders)
+      this.#collections.get(collection)?.learnHolder(entry, seq);
     this.#tokens = new OpenTokens(tokens);
     this.#kept = new Map(kept.map((each) => [each.name, each]));
   }
@@ -71,6 +69,8 @@ class Bench {
       case "define":
         this.#collections.get(change.collection)?.define(change.definition, change.at);
         return done;
+      case "drop":
+        return this.#judgeDrop(change);
       default:
         return this.#tokens.judge(change);
     }
@@ -85,6 +85,13 @@ class Bench {
       if (this.#kept.has(name)) writes.overNames.push(name);
     }
     return writes;
+  }
+
+  /** Whether it may go: what is in it is beyond a batch. */
+  #judgeDrop({ collection: name, isEmptyOnly }: Drop): Outcome {
+    const collection = this.#collections.get(name);
+    if (!collection?.isFounded) return missing;
+    return isEmptyOnly && collection.total > 0 ? { kind: "taken" } : done;
   }
 
   #judgeOne(change: Put | Remove): Outcome {
@@ -126,8 +133,10 @@ class Bench {
   }
 }
 
-const isRefusal = ({ kind }: Outcome): boolean =>
-  kind === "taken" || kind === "stale" || kind === "missing" || kind === "outdated";
+const refusals: ReadonlySet<Outcome["kind"]> = new Set([
+  ...(["taken", "stale", "missing", "outdated", "conflict"] as const),
+]);
+const isRefusal = ({ kind }: Outcome): boolean => refusals.has(kind);
 
 /** An owner's key as one text, which no other owner or key has. */
 export const nameOf = ({ owner, key }: Once): string => JSON.stringify([owner, key]);

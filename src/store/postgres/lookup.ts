@@ -1,16 +1,19 @@
 // What a batch must know before it can be judged: all that its changes name, locked and read in one go.
 
-import type { Change } from "../store.ts";
-import { column, rows, type Sql, together } from "./connection.ts";
-import { type KeptKey, type Known, type KnownResource, nameOf } from "./judge.ts";
+import type { Change, Put } from "../store.ts";
+import { type Beheld, behold } from "./behold.ts";
+import { rows, type Sql, together } from "./connection.ts";
+import { type KeptKey, type Known, nameOf } from "./judge.ts";
 import type { LockedCollection } from "./open-collection.ts";
 import type { KnownToken } from "./open-tokens.ts";
+import { isPlain, isSame, type Plans } from "./plans.ts";
 import type { Address } from "./resource.ts";
 
 /** Each once. */
 class Named {
   readonly collections = new Set<string>();
   readonly addresses = new Map<string, Address>();
+  readonly puts: Put[] = [];
   /** When each was first asked to come into being. */
   readonly foundings = new Map<string, number>();
   readonly tokenIds = new Set<string>();
@@ -23,10 +26,14 @@ class Named {
       case "remove":
         this.collections.add(change.collection);
         this.addresses.set(`${change.collection}/${change.id}`, change);
+        if (change.kind === "put") this.puts.push(change);
         break;
       case "all":
         for (const each of change.changes) this.add(each);
         if (change.once) this.keptNames.add(nameOf(change.once));
+        break;
+      case "drop":
+        this.collections.add(change.collection);
         break;
       case "found":
       case "define":
@@ -46,21 +53,38 @@ class Named {
 
 /**
  * To be sent right after BEGIN. The resources are read when their collections are locked, and so as
- * they will be when the batch is written: nobody writes to a collection without its lock.
+ * they will be when the batch is written: nobody writes to a collection without its lock. What plans ask
+ * for is read along by the plans that are remembered; only where they hold no more it is read again.
  */
-export async function lookUp(sql: Sql, changes: readonly Change[]): Promise<Known> {
+export async function lookUp(sql: Sql, changes: readonly Change[], plans: Plans): Promise<Known> {
   const named = new Named();
   for (const change of changes) named.add(change);
-  const { collections: names, foundings, addresses, tokenIds, tokenHashes, keptNames } = named;
-  const [, collections, resources, tokens, rivals, kept] = await together([
+  const { collections: names, foundings, tokenIds, tokenHashes, keptNames } = named;
+  const guesses = [...names].flatMap((name) => plans.of(name) ?? []);
+  const [, collections, guessed, tokens, rivals, kept] = await together([
     foundings.size > 0 ? insertCollections(sql, foundings) : nothing,
-    names.size > 0 ? lockCollections(sql, [...names]) : nothing,
-    addresses.size > 0 ? readStandings(sql, [...addresses.values()]) : nothing,
+    names.size > 0 ? lockCollections(sql, [...names], plans) : nothing,
+    behold(sql, named, guesses),
     tokenIds.size > 0 ? lockTokens(sql, [...tokenIds]) : nothing,
     tokenHashes.size > 0 ? readTokens(sql, [...tokenHashes]) : nothing,
     keptNames.size > 0 ? readKept(sql, [...keptNames]) : nothing,
   ]);
-  return { collections, resources, tokens: [...tokens, ...rivals], kept };
+  // One that another node has just ended is no more there to be locked, but can be made again.
+  const isLocked = (name: string) => collections.some((each) => each.name === name);
+  if (![...foundings.keys()].every(isLocked)) return lookUp(sql, changes, plans);
+  const isGuessed = (each: LockedCollection) =>
+    isPlain(each.plan) || guesses.some((guess) => isSame(guess, each));
+  const beheld: Beheld = collections.every(isGuessed)
+    ? guessed
+    : await behold(sql, named, collections);
+  return { collections, ...beheld, tokens: [...tokens, ...rivals], kept };
+}
+
+/** Locks all that the changes name and that is there, to be looked up later. */
+export async function lockAhead(sql: Sql, changes: readonly Change[], plans: Plans): Promise<void> {
+  const named = new Named();
+  for (const change of changes) named.add(change);
+  await lockCollections(sql, [...named.collections], plans);
 }
 
 const nothing: Promise<readonly never[]> = Promise.resolve([]);
@@ -80,35 +104,28 @@ function insertCollections(
     ON CONFLICT DO NOTHING`);
 }
 
-/** In one order for all nodes, so that no two wait for each other. */
+type LockedRow = readonly [number, string, number, number, number, number, number, string | null];
+
+/**
+ * In one order for all nodes, so that no two wait for each other. Definitions may be long, so that only
+ * those come along which are not remembered.
+ */
 async function lockCollections(
   sql: Sql,
   names: readonly string[],
+  plans: Plans,
 ): Promise<readonly LockedCollection[]> {
-  const locked = await rows<readonly [number, string, number, number, number, number, number]>(sql`
-    SELECT key, name, revision, seq, total, updated, defined
+  const versions = names
+    .flatMap((name) => plans.of(name) ?? [])
+    .map(({ key, defined }) => `${key} ${defined}`);
+  const locked = await rows<LockedRow>(sql`
+    SELECT key, name, revision, seq, total, updated, defined,
+      CASE WHEN defined > 0 AND key || ' ' || defined <> ALL (${versions}::text[])
+        THEN definition END
     FROM collections WHERE name = ANY (${names}::text[]) ORDER BY name FOR UPDATE`);
-  return locked.map(([key, name, revision, seq, total, updated, defined]) => {
-    return { key, name, revision, seq, total, updated, defined };
-  });
-}
-
-async function readStandings(
-  sql: Sql,
-  addresses: readonly Address[],
-): Promise<readonly KnownResource[]> {
-  const found = await rows<readonly [string, string, number, number, number]>(sql`
-    SELECT wanted.collection, wanted.id, seq, revision, created
-    FROM unnest(${column(addresses, "collection")}::text[], ${column(addresses, "id")}::text[])
-      AS wanted (collection, id)
-    CROSS JOIN LATERAL (
-      SELECT seq, revision, created FROM resources
-      WHERE collection = (SELECT key FROM collections WHERE name = wanted.collection)
-        AND id = wanted.id AND seq IS NOT NULL
-      LIMIT 1
-    ) AS resource`);
-  return found.map(([collection, id, seq, revision, createdAt]) => {
-    return { collection, id, seq, revision, createdAt };
+  return locked.map(([key, name, revision, seq, total, updated, defined, definition]) => {
+    const plan = plans.learn(name, { key, defined }, definition);
+    return { key, name, revision, seq, total, updated, defined, plan };
   });
 }
 

@@ -1,6 +1,12 @@
 // A collection while a batch is judged: its counters and resources move here first, and are written once.
 
+import type { Entry, Plan } from "../../model/plan.ts";
+import type { Candidate } from "../../model/query.ts";
 import type { Expectation, Outcome, Put, Remove } from "../store.ts";
+import { collectBeside } from "./beside.ts";
+import { type Claim, Claims, noClaim } from "./claims.ts";
+import { isPlain } from "./plans.ts";
+import { toResource } from "./row.ts";
 import type { ResourceWrite, Writes } from "./writes.ts";
 
 /** The last revision and seq given, how many resources are alive, when the last write happened. */
@@ -16,6 +22,7 @@ export interface LockedCollection extends Counters {
   readonly name: string;
   /** The revision with which its definition came. */
   readonly defined: number;
+  readonly plan: Plan;
 }
 
 /** A resource that is there, as far as judging needs it. */
@@ -23,6 +30,10 @@ export interface Standing {
   readonly seq: number;
   readonly revision: number;
   readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly owner: string | null;
+  /** None where the collection has no plan that asks for them. */
+  readonly fields: string | null;
 }
 
 export class OpenCollection {
@@ -32,15 +43,19 @@ export class OpenCollection {
   /** What the batch has made of them. */
   readonly #written = new Map<string, ResourceWrite>();
   readonly #holes: number[] = [];
+  readonly #plan: Plan;
+  readonly #claims: Claims;
   readonly #before: Counters;
   #counters: Counters;
   #definition: string | null = null;
   /** The way back to where the unit under way began. */
   #undoes: (() => void)[] = [];
 
-  constructor({ key, revision, seq, total, updated, defined }: LockedCollection) {
+  constructor({ key, revision, seq, total, updated, defined, plan }: LockedCollection) {
     this.#key = key;
     this.#defined = defined;
+    this.#plan = plan;
+    this.#claims = new Claims(plan);
     this.#before = { revision, seq, total, updated };
     this.#counters = this.#before;
   }
@@ -50,8 +65,17 @@ export class OpenCollection {
     this.#known.set(id, standing);
   }
 
+  /** Who has a value that is unique. */
+  learnHolder(entry: Entry, seq: number): void {
+    this.#claims.learn(entry, seq);
+  }
+
   get isFounded(): boolean {
     return this.#counters.revision > 0;
+  }
+
+  get total(): number {
+    return this.#counters.total;
   }
 
   found(at: number): void {
@@ -67,14 +91,20 @@ export class OpenCollection {
     return version === undefined || version === this.#defined;
   }
 
-  put({ id, fields, at, expect }: Put): Outcome {
+  put({ id, fields, at, expect, owner: creator }: Put): Outcome {
     const state = this.#stateOf(id);
     const refusal = refuse(state, expect);
     if (refusal) return refusal;
-    const counters = this.#touch(at, state ? 0 : 1);
-    const { seq, createdAt } = state ?? { seq: counters.seq, createdAt: at };
-    const resource = { id, revision: counters.revision, createdAt, updatedAt: at, fields };
-    this.#write({ collection: this.#key, seq, ...resource });
+    const { revision, seq: lastSeq } = this.#counters;
+    const fresh = { seq: lastSeq + 1, createdAt: at, owner: creator ?? null };
+    const { seq, createdAt, owner } = state ?? fresh;
+    const resource = toResource([id, revision + 1, createdAt, at, fields, owner]);
+    const claim = this.#claims.claimOf({ seq, resource });
+    const field = this.#claims.conflictOf(claim);
+    if (field !== undefined) return { kind: "conflict", field };
+    this.#claim(id, state, claim);
+    this.#touch(at, state ? 0 : 1);
+    this.#write({ collection: this.#key, seq, ...resource, owner });
     return { kind: state ? "replaced" : "created", resource };
   }
 
@@ -84,8 +114,9 @@ export class OpenCollection {
     const refusal = refuse(state, expect);
     if (refusal) return refusal;
     const { createdAt } = state;
+    this.#claim(id, state, noClaim);
     const { revision } = this.#touch(at, -1);
-    const nothing = { seq: null, fields: null };
+    const nothing = { seq: null, fields: null, owner: null };
     this.#write({ collection: this.#key, id, revision, createdAt, updatedAt: at, ...nothing });
     this.#holes.push(state.seq - 1);
     this.#undoes.push(() => this.#holes.pop());
@@ -108,15 +139,33 @@ export class OpenCollection {
     const definition = this.#definition;
     const defined = this.#defined;
     writes.collections.push({ key: collection, ...this.#counters, definition, defined });
-    for (const resource of this.#written.values()) writes.resources.push(resource);
+    for (const resource of this.#written.values()) {
+      writes.resources.push(resource);
+      if (!isPlain(this.#plan)) this.#collectBeside(writes, resource);
+    }
     for (const position of this.#holes) writes.holes.push({ collection, position });
+  }
+
+  #collectBeside(writes: Writes, written: ResourceWrite): void {
+    const { id } = written;
+    const known = this.#known.get(id);
+    collectBeside(writes, this.#plan, this.#key, {
+      ...(known && { before: candidateOf(id, known) }),
+      ...(isThere(written) && { after: candidateOf(id, written) }),
+    });
   }
 
   #stateOf(id: string): Standing | undefined {
     const written = this.#written.get(id);
     if (!written) return this.#known.get(id);
-    const { seq, revision, createdAt } = written;
-    return seq === null ? undefined : { seq, revision, createdAt };
+    return isThere(written) ? written : undefined;
+  }
+
+  /** What it had of unique values before, others may have from now on. */
+  #claim(id: string, state: Standing | undefined, claim: Claim): void {
+    if (!this.#claims.areAny) return;
+    const before = state ? this.#claims.claimOf(candidateOf(id, state)) : noClaim;
+    this.#undoes.push(this.#claims.move(before, claim));
   }
 
   #write(resource: ResourceWrite): void {
@@ -148,4 +197,13 @@ function refuse(state: Standing | undefined, expect: Expectation): Outcome | und
   if (expect === "nothing") return state && { kind: "taken" };
   if (expect === "anything" || expect === state?.revision) return undefined;
   return { kind: state ? "stale" : "missing" };
+}
+
+const isThere = (written: ResourceWrite): written is ResourceWrite & Standing =>
+  written.seq !== null;
+
+function candidateOf(id: string, standing: Standing): Candidate {
+  const { seq, revision, createdAt, updatedAt, fields, owner } = standing;
+  const resource = toResource([id, revision, createdAt, updatedAt, fields ?? "{}", owner]);
+  return { seq, resource };
 }

@@ -1,12 +1,16 @@
 // The engine for many nodes: all that is kept is in a Postgres database, and nothing is kept here.
 
 import type { Collection, Rules } from "../../model/collection.ts";
+import type { Query } from "../../model/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Soon } from "../../model/soon.ts";
 import type { Token } from "../../model/token.ts";
 import {
+  type Broad,
   type Change,
   type Feed,
+  type Found,
+  maxCandidates,
   Outage,
   type Outcome,
   type Range,
@@ -19,6 +23,7 @@ import { Connection, type ConnectionOptions, type Row, rows, type Sql } from "./
 import { Gathering } from "./gather.ts";
 import { Listener } from "./listener.ts";
 import { Pool } from "./pool.ts";
+import { Querying } from "./query.ts";
 import { Remembered } from "./remembered.ts";
 import { type Address, findResources, readFeed, readSlice } from "./resource.ts";
 import { migrate } from "./schema.ts";
@@ -41,6 +46,8 @@ export interface PostgresOptions {
   readonly deadlineMs?: number;
   /** How long tokens and rules may be remembered, and so how late a lost notice of a change can come. */
   readonly memoryMs?: number;
+  /** So many resources may be looked at one by one for an answer. */
+  readonly maxCandidates?: number;
 }
 
 const defaults = {
@@ -49,6 +56,7 @@ const defaults = {
   readers: 4,
   deadlineMs: 10_000,
   memoryMs: 1_000,
+  maxCandidates,
 };
 const schemaShape = /^[a-z_][a-z0-9_]{0,39}$/;
 
@@ -130,6 +138,7 @@ class PostgresStore implements Store {
   readonly #rules: Remembered<Rules>;
   readonly #resources: Gathering<Address, Resource | undefined>;
   readonly #collections: Gathering<string, Collection | undefined>;
+  readonly #querying: Querying;
   #probe: Promise<string | undefined> | undefined;
   #isClosed = false;
 
@@ -149,7 +158,8 @@ class PostgresStore implements Store {
     this.#rules = new Remembered(
       (names) => pool.read((sql) => findRules(sql, names)),
       memory,
-      (one, other) => one.version === other.version,
+      // One that was dropped and made again may come to the same version.
+      (one, other) => one.version === other.version && one.definition === other.definition,
     );
     this.#listener = new Listener(
       (onNotify) => Connection.open({ ...settings, onNotify }),
@@ -162,6 +172,7 @@ class PostgresStore implements Store {
     const { size } = pool;
     this.#resources = new Gathering((all) => pool.read((sql) => findResources(sql, all)), size);
     this.#collections = new Gathering((all) => pool.read((sql) => findCollections(sql, all)), size);
+    this.#querying = new Querying((send) => pool.read(send), settings.maxCandidates);
   }
 
   listen(): Promise<void> {
@@ -186,6 +197,11 @@ class PostgresStore implements Store {
 
   slice(collection: string, range: Range): Promise<Slice | undefined> {
     return this.#pool.read((sql) => readSlice(sql, collection, range));
+  }
+
+  async query(collection: string, query: Query): Promise<Found | Broad | undefined> {
+    const rules = await this.#rules.find(collection);
+    return rules && this.#querying.query(collection, query, rules);
   }
 
   since(collection: string, revision: number, limit: number): Promise<Feed | undefined> {
@@ -243,4 +259,5 @@ const closed = "the store is closed";
 const isOutdated = (outcome: Outcome): boolean =>
   (outcome.kind === "none" ? outcome.outcome : outcome).kind === "outdated";
 
-const isRemembered = ({ kind }: Change): boolean => kind.endsWith("-token") || kind === "define";
+const isRemembered = ({ kind }: Change): boolean =>
+  kind.endsWith("-token") || kind === "define" || kind === "drop";

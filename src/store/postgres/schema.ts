@@ -69,7 +69,31 @@ const second: Step = `
   ALTER TABLE collections ADD COLUMN defined bigint NOT NULL DEFAULT 0;
 `;
 
-export const steps: readonly Step[] = [first, second];
+/**
+ * What definitions ask for beside the resources. `entries` are the indexes: the keys of model/key.ts, in
+ * byte order. In `words`, each vector also holds the word that vector.ts gives its collection, so that
+ * one index serves all collections; new words go right into it, because a list of what is pending would
+ * be read by every search.
+ */
+const third: Step = `
+  ALTER TABLE resources ADD COLUMN owner text;
+  CREATE TABLE entries (
+    collection bigint NOT NULL,
+    field text COLLATE "C" NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    PRIMARY KEY (collection, field, key, seq)
+  );
+  CREATE TABLE words (
+    collection bigint NOT NULL,
+    seq bigint NOT NULL,
+    vector tsvector NOT NULL,
+    PRIMARY KEY (collection, seq)
+  );
+  CREATE INDEX words_by_vector ON words USING gin (vector) WITH (fastupdate = off);
+`;
+
+export const steps: readonly Step[] = [first, second, third];
 
 /**
  * Brings the database to the newest form. Of many nodes that start at once, one takes each step while

@@ -7,6 +7,10 @@ import { dig, type Hole } from "./holes.ts";
 export interface Writes {
   readonly collections: CollectionWrite[];
   readonly resources: ResourceWrite[];
+  readonly goneEntries: EntryWrite[];
+  readonly entries: EntryWrite[];
+  readonly goneWords: Place[];
+  readonly words: WordsWrite[];
   readonly holes: Hole[];
   readonly tokens: Token[];
   readonly tokenTimes: Pick<Token, "id" | "usedAt" | "revokedAt">[];
@@ -35,6 +39,22 @@ export interface ResourceWrite {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly fields: string | null;
+  readonly owner: string | null;
+}
+
+/** Where a resource is among those of all collections. */
+interface Place {
+  readonly collection: number;
+  readonly seq: number;
+}
+
+export interface EntryWrite extends Place {
+  readonly field: string;
+  readonly key: string;
+}
+
+interface WordsWrite extends Place {
+  readonly vector: string;
 }
 
 export interface KeptWrite {
@@ -50,6 +70,10 @@ type Rows<K extends keyof Writes> = readonly Writes[K][number][];
 export const noWrites = (): Writes => ({
   collections: [],
   resources: [],
+  goneEntries: [],
+  entries: [],
+  goneWords: [],
+  words: [],
   holes: [],
   tokens: [],
   tokenTimes: [],
@@ -66,11 +90,16 @@ export const isNothing = (writes: Writes): boolean =>
  */
 export function send(sql: Sql, writes: Writes): readonly Promise<unknown>[] {
   const { resources, holes, tokens, tokenTimes, collections, kept, overNames } = writes;
+  const { goneEntries, entries, goneWords, words } = writes;
   const statements = [
     kept.length > 0 && sweepKept(sql, kept),
     overNames.length > 0 && deleteKept(sql, overNames),
     kept.length > 0 && insertKept(sql, kept),
     resources.length > 0 && putResources(sql, resources),
+    goneEntries.length > 0 && deleteEntries(sql, goneEntries),
+    entries.length > 0 && insertEntries(sql, entries),
+    goneWords.length > 0 && deleteWords(sql, goneWords),
+    words.length > 0 && putWords(sql, words),
     holes.length > 0 && dig(sql, holes),
     tokens.length > 0 && insertTokens(sql, tokens),
     tokenTimes.length > 0 && updateTokens(sql, tokenTimes),
@@ -80,16 +109,46 @@ export function send(sql: Sql, writes: Writes): readonly Promise<unknown>[] {
 }
 
 const putResources = (sql: Sql, resources: Rows<"resources">): Statement => sql`
-  INSERT INTO resources (collection, id, seq, revision, created, updated, fields)
+  INSERT INTO resources (collection, id, seq, revision, created, updated, fields, owner)
   SELECT * FROM unnest(
     ${column(resources, "collection")}::bigint[], ${column(resources, "id")}::text[],
     ${column(resources, "seq")}::bigint[], ${column(resources, "revision")}::bigint[],
     ${column(resources, "createdAt")}::bigint[], ${column(resources, "updatedAt")}::bigint[],
-    ${column(resources, "fields")}::text[]
+    ${column(resources, "fields")}::text[], ${column(resources, "owner")}::text[]
   )
   ON CONFLICT (collection, id) DO UPDATE
   SET seq = excluded.seq, revision = excluded.revision, created = excluded.created,
-    updated = excluded.updated, fields = excluded.fields`;
+    updated = excluded.updated, fields = excluded.fields, owner = excluded.owner`;
+
+const insertEntries = (sql: Sql, entries: Rows<"entries">): Statement => sql`
+  INSERT INTO entries (collection, field, key, seq) SELECT * FROM ${entryRows(sql, entries)}`;
+
+const deleteEntries = (sql: Sql, entries: Rows<"goneEntries">): Statement => sql`
+  DELETE FROM entries AS entry
+  USING ${entryRows(sql, entries)} AS gone (collection, field, key, seq)
+  WHERE entry.collection = gone.collection AND entry.field = gone.field AND entry.key = gone.key
+    AND entry.seq = gone.seq`;
+
+const entryRows = (sql: Sql, entries: readonly EntryWrite[]): Statement => sql`
+  unnest(
+    ${column(entries, "collection")}::bigint[], ${column(entries, "field")}::text[],
+    ${column(entries, "key")}::text[], ${column(entries, "seq")}::bigint[]
+  )`;
+
+const putWords = (sql: Sql, words: Rows<"words">): Statement => sql`
+  INSERT INTO words (collection, seq, vector)
+  SELECT collection, seq, vector::tsvector
+  FROM unnest(
+    ${column(words, "collection")}::bigint[], ${column(words, "seq")}::bigint[],
+    ${column(words, "vector")}::text[]
+  ) AS next (collection, seq, vector)
+  ON CONFLICT (collection, seq) DO UPDATE SET vector = excluded.vector`;
+
+const deleteWords = (sql: Sql, places: Rows<"goneWords">): Statement => sql`
+  DELETE FROM words
+  USING unnest(${column(places, "collection")}::bigint[], ${column(places, "seq")}::bigint[])
+    AS gone (collection, seq)
+  WHERE words.collection = gone.collection AND words.seq = gone.seq`;
 
 const updateCollections = (sql: Sql, moved: Rows<"collections">): Statement => sql`
   UPDATE collections AS collection

@@ -1,0 +1,116 @@
+// What a batch must know of resources: those it names, and who has the unique values that it brings.
+
+import type { Entry } from "../../model/plan.ts";
+import type { Put } from "../store.ts";
+import { claimsOf } from "./claims.ts";
+import { column, rows, type Sql, type Statement, together } from "./connection.ts";
+import type { Standing } from "./open-collection.ts";
+import { isPlain, type Planned } from "./plans.ts";
+import type { Address } from "./resource.ts";
+
+export interface Beheld {
+  readonly resources: readonly KnownResource[];
+  readonly holders: readonly Holder[];
+}
+
+export interface KnownResource extends Standing {
+  readonly collection: string;
+  readonly id: string;
+}
+
+/** A resource that has a value of a unique field. */
+export interface Holder extends Entry {
+  readonly collection: string;
+  readonly seq: number;
+}
+
+interface Asked {
+  readonly addresses: ReadonlyMap<string, Address>;
+  readonly puts: readonly Put[];
+}
+
+const nothing: Promise<readonly never[]> = Promise.resolve([]);
+
+/** Where nothing is planned, nothing more is read than where the resources stand. */
+export async function behold(
+  sql: Sql,
+  { addresses, puts }: Asked,
+  planned: readonly Planned[],
+): Promise<Beheld> {
+  const byName = new Map(planned.map((each) => [each.name, each]));
+  const isBare = ({ collection }: Address) => {
+    const plan = byName.get(collection)?.plan;
+    return plan === undefined || isPlain(plan);
+  };
+  const bare = [...addresses.values()].filter(isBare);
+  const full = [...addresses.values()].filter((address) => !isBare(address));
+  const claims = puts.flatMap((put) => claimsIn(put, byName.get(put.collection)));
+  const [standing, whole, holders] = await together([
+    bare.length > 0 ? readStandings(sql, bare, sql`NULL`) : nothing,
+    full.length > 0 ? readStandings(sql, full, sql`fields`) : nothing,
+    claims.length > 0 ? readHolders(sql, claims) : nothing,
+  ]);
+  return { resources: [...standing, ...whole], holders };
+}
+
+interface Claimed extends Entry {
+  readonly collection: string;
+  readonly key: string;
+  /** The collection's. */
+  readonly within: number;
+}
+
+/** As if it was new: what is there keeps the time of its creation, and need not ask for it. */
+function claimsIn({ collection, id, fields, at }: Put, planned: Planned | undefined) {
+  if (!planned) return [];
+  const resource = { id, revision: 0, createdAt: at, updatedAt: at, fields };
+  return claimsOf(planned.plan, resource).map((entry): Claimed => {
+    return { collection, within: planned.key, ...entry };
+  });
+}
+
+type StandingRow = readonly [
+  ...(readonly [string, string, number, number, number, number]),
+  string | null,
+  string | null,
+];
+
+async function readStandings(
+  sql: Sql,
+  addresses: readonly Address[],
+  fields: Statement,
+): Promise<readonly KnownResource[]> {
+  const found = await rows<StandingRow>(sql`
+    SELECT wanted.collection, wanted.id, seq, revision, created, updated, owner, fields
+    FROM unnest(${column(addresses, "collection")}::text[], ${column(addresses, "id")}::text[])
+      AS wanted (collection, id)
+    CROSS JOIN LATERAL (
+      SELECT seq, revision, created, updated, owner, ${fields} AS fields FROM resources
+      WHERE collection = (SELECT key FROM collections WHERE name = wanted.collection)
+        AND id = wanted.id AND seq IS NOT NULL
+      LIMIT 1
+    ) AS resource`);
+  return found.map(
+    ([collection, id, seq, revision, createdAt, updatedAt, owner, content]): KnownResource => {
+      return { collection, id, seq, revision, createdAt, updatedAt, owner, fields: content };
+    },
+  );
+}
+
+async function readHolders(sql: Sql, claims: readonly Claimed[]): Promise<readonly Holder[]> {
+  const found = await rows<readonly [number: number, seq: number]>(sql`
+    SELECT number, seq
+    FROM unnest(
+      ${column(claims, "within")}::bigint[], ${column(claims, "field")}::text[],
+      ${column(claims, "key")}::text[]
+    ) WITH ORDINALITY AS claim (collection, field, key, number)
+    CROSS JOIN LATERAL (
+      SELECT seq FROM entries
+      WHERE collection = claim.collection AND field = claim.field AND key = claim.key
+      LIMIT 1
+    ) AS entry`);
+  return found.flatMap(([number, seq]) => {
+    const claim = claims[number - 1];
+    return claim ? [{ collection: claim.collection, field: claim.field, key: claim.key, seq }] : [];
+  });
+}

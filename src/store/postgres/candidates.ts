@@ -1,0 +1,119 @@
+// Queries that no index answers: one of them narrows the collection down, and the rest is looked at.
+
+import { keyOf } from "../../model/key.ts";
+import type { Plan } from "../../model/plan.ts";
+import { type Condition, type Query, select } from "../../model/query.ts";
+import type { Broad, Found } from "../store.ts";
+import { answer } from "./answer.ts";
+import { rows, type Sql, type Statement } from "./connection.ts";
+import { entriesIn } from "./entries.ts";
+import { bestFirst, foundBy, matching, rank } from "./search.ts";
+import { searchOf } from "./vector.ts";
+import { isNarrowed, isPoint } from "./walk.ts";
+
+/** A table of the `seq` of resources among which all answers are, and of no more than a limit. */
+export type Source = (sql: Sql, limit: number) => Statement;
+
+/** What leads to few resources. Ids do in any case; of the others it depends on what is there. */
+export function sourcesFor(plan: Plan, { conditions, words }: Query): readonly Source[] {
+  const ids = conditions.map(idsIn).find((found) => found !== undefined);
+  if (ids) return [withIds(ids)];
+  const narrowing = conditions.filter((condition) => isNarrowed(plan, condition)).map(withKeys);
+  const sources = words.length > 0 ? [...narrowing, withWords(searchOf(words))] : narrowing;
+  return sources.length > 0 ? sources : [everything];
+}
+
+/** The source that leads to the fewest, counted up to a limit. */
+export async function chooseSource(
+  sql: Sql,
+  collection: string,
+  sources: readonly Source[],
+  limit: number,
+): Promise<Source> {
+  const counts = await rows<readonly [number]>(sql`
+    WITH shelf AS (SELECT * FROM collections WHERE name = ${collection})
+    ${sources
+      .map((source) => sql`SELECT count(*) FROM (${source(sql, limit)}) AS source`)
+      .reduce((one, other) => sql`${one} UNION ALL ${other}`)}`);
+  const fewest = Math.min(...counts.map(([count]) => count));
+  return sources[counts.findIndex(([count]) => count === fewest)] ?? everything;
+}
+
+export async function selectFrom(
+  sql: Sql,
+  collection: string,
+  { source, limit }: { readonly source: Source; readonly limit: number },
+  query: Query,
+): Promise<Found | Broad | undefined> {
+  const looked = await answer(sql, collection, {
+    tables: sql`source AS (${source(sql, limit + 1)})`,
+    hits: sql`
+      SELECT row_number() OVER (${bestFirst(sql, query)}) AS place, seq, '' AS key
+      FROM ${withinWords(sql, query)} AS candidate
+      WHERE (SELECT count(*) FROM source) <= ${limit}::bigint`,
+    count: sql`SELECT count(*) FROM source`,
+  });
+  if (!looked) return undefined;
+  const { collection: shelf, hits, count = 0 } = looked;
+  if (count > limit) return { kind: "broad", collection: shelf };
+  const { resources, total, last } = select(hits, query);
+  const isCounted = query.isCounted ? total : undefined;
+  return { kind: "found", collection: shelf, resources, total: isCounted, last };
+}
+
+/** Those of the source that have all the words, with their rank. */
+const withinWords = (sql: Sql, { words }: Query): Statement =>
+  words.length === 0
+    ? sql`source`
+    : sql`(
+        SELECT source.seq, word.rank
+        FROM source CROSS JOIN LATERAL (
+          SELECT ${rank(sql, searchOf(words))} AS rank FROM words
+          WHERE collection = (SELECT key FROM shelf) AND seq = source.seq
+            AND ${matching(sql, searchOf(words))}
+          LIMIT 1
+        ) AS word
+      )`;
+
+const withKeys =
+  (condition: Condition): Source =>
+  (sql, limit) =>
+    sql`
+    SELECT DISTINCT seq
+    FROM ${entriesIn(sql, condition, sql`LIMIT ${limit}::bigint`)} AS entry
+    LIMIT ${limit}::bigint`;
+
+const withWords =
+  (search: string): Source =>
+  (sql, limit) =>
+    sql`SELECT seq FROM ${foundBy(sql, search)} LIMIT ${limit}::bigint`;
+
+const withIds =
+  (ids: readonly string[]): Source =>
+  (sql, limit) =>
+    sql`
+    SELECT seq FROM resources
+    WHERE collection = (SELECT key FROM shelf) AND id = ANY (${ids}::text[]) AND seq IS NOT NULL
+    LIMIT ${limit}::bigint`;
+
+const everything: Source = (sql, limit) => sql`
+  SELECT seq FROM resources WHERE collection = (SELECT key FROM shelf) AND seq > 0
+  ORDER BY seq LIMIT ${limit}::bigint`;
+
+/** The ids that a condition asks for, where it asks for ids and nothing else. */
+function idsIn({
+  field,
+  kind,
+  spans,
+  isNegated = false,
+}: Condition): readonly string[] | undefined {
+  if (field !== "id" || kind !== "text" || isNegated || !spans.every(isPoint)) return undefined;
+  const ids = spans.map(({ from }) => textOf(from));
+  return ids.every((id) => id !== undefined) ? ids : undefined;
+}
+
+/** The text that a key stands for, where it stands for itself. */
+function textOf(key: string): string | undefined {
+  const text = key.slice(1);
+  return keyOf("text", text) === key ? text : undefined;
+}
