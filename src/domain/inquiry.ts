@@ -1,8 +1,8 @@
 // A question judged by a collection's definition: the query it makes, or every fault of it.
 
+import { type Askable, askableIn } from "../model/askable.ts";
 import type { Collection } from "../model/collection.ts";
 import { markOf, readCursor } from "../model/cursor.ts";
-import { type Fields, fieldsOf } from "../model/fields.ts";
 import { conditionOf } from "../model/filter.ts";
 import { equalTo, keyOf } from "../model/key.ts";
 import { ownerField, wordsOf } from "../model/plan.ts";
@@ -25,7 +25,7 @@ export function inquire(
   question: Question,
   owner: string | undefined,
 ): Query | Problem {
-  const inquiry = new Inquiry(fieldsOf(collection.definition), question);
+  const inquiry = new Inquiry(askableIn(collection.definition), question);
   const query = inquiry.query(owner);
   const start = inquiry.start(collection, query);
   return inquiry.faults.length > 0 ? refuse(question, inquiry.faults) : { ...query, start };
@@ -39,11 +39,11 @@ export const markOfQuery = (
 
 class Inquiry {
   readonly faults: (Fault | ParameterFault)[];
-  readonly #fields: Fields;
+  readonly #askable: Askable;
   readonly #question: Question;
 
-  constructor(fields: Fields, question: Question) {
-    this.#fields = fields;
+  constructor(askable: Askable, question: Question) {
+    this.#askable = askable;
     this.#question = question;
     this.faults = [...question.faults];
   }
@@ -78,18 +78,19 @@ class Inquiry {
   }
 
   #sortings(): readonly Sorting[] {
-    return this.#question.sort.flatMap((sorted) => {
+    return this.#question.sort.flatMap((sorted): readonly Sorting[] => {
       const { field, isDescending, place } = sorted;
       const shape = this.#find(sorted);
       if (shape === undefined) return [];
       if (shape.holds === "object") return this.#fault(place, anObject(field));
-      if (shape.holds === "array") return this.#fault(place, `${field} is a list, and has no order`);
+      if (shape.holds === "array")
+        return this.#fault(place, `${field} is a list, and has no order`);
       return [{ field, kind: shape.kind, isDescending }];
     });
   }
 
   #words({ text, place }: Said): readonly Word[] {
-    if (!this.#fields.isSearchable) {
+    if (!this.#askable.isSearchable) {
       const advice = 'declare fields under "searchable" in its definition';
       return this.#fault(place, `nothing in this collection can be searched; ${advice}`);
     }
@@ -116,9 +117,9 @@ class Inquiry {
   }
 
   #find({ field, place }: NamedField) {
-    const shape = this.#fields.find(field);
+    const shape = this.#askable.find(field);
     if (shape === undefined) {
-      this.#fault(place, `there is no field "${field}" here; there are: ${this.#fields.names()}`);
+      this.#fault(place, `there is no field "${field}" here; there are: ${this.#askable.names()}`);
     }
     return shape;
   }
@@ -148,7 +149,9 @@ const ownedBy = (owner: string): Condition => ({
 /** Each once; what stands before a `*` is the beginning of a word. */
 function searchedIn(text: string): readonly Word[] {
   const words = text.split(/\s+/).flatMap((piece) => {
-    const parts = wordsOf(piece).split(" ").filter((part) => part !== "");
+    const parts = wordsOf(piece)
+      .split(" ")
+      .filter((part) => part !== "");
     const isOpen = piece.endsWith("*");
     return parts.map((part, index) => ({
       text: part,
@@ -159,36 +162,35 @@ function searchedIn(text: string): readonly Word[] {
   return [...new Map(words.map((word) => [spelled(word), word])).values()];
 }
 
+const candidates = maxCandidates.toLocaleString("en");
+const tooBroad = `More than ${candidates} resources would have to be looked at one by one; \`errors\` says what helps.`;
+
 /** The store would have to look at too many resources: what to declare, or else to ask for less. */
-export function refuseBroad(
-  { definition }: Collection,
-  question: Question,
-): Problem {
-  const { indexed } = fieldsOf(definition);
+export function refuseBroad({ definition }: Collection, question: Question): Problem {
+  const { indexed } = askableIn(definition);
   const { filters, sort, search } = question;
-  const many = `more than ${maxCandidates.toLocaleString("en")} resources`;
-  const missing = [...filters, ...sort].filter(({ field }) => !indexed.has(field));
+  // The order of creation needs no index.
+  const sorted = sort.filter(({ field }) => field !== "createdAt");
+  const missing = [...filters, ...sorted].filter(({ field }) => !indexed.has(field));
   if (missing.length > 0) {
-    return refuse(
-      question,
-      missing.map(({ field, place }) => ({
-        ...place,
-        detail: `${many} would have to be looked at one by one; declare "${field}" under "indexed" in the collection's definition`,
-      })),
-    );
+    const advice = (field: string) =>
+      `declare "${field}" under "indexed" in the collection's definition`;
+    const errors = missing.map(({ field, place }) => ({ ...place, detail: advice(field) }));
+    return refuse(question, errors, tooBroad);
   }
   const [place] = [...filters, ...sort, ...(search ? [search] : [])].map((said) => said.place);
-  const detail = `${many} fit what the indexes can tell; ask for less, with a filter that fewer of them fit`;
-  return refuse(question, place === undefined ? [] : [{ ...place, detail }]);
+  const detail = `more than ${candidates} fit what one index can tell; ask for less`;
+  return refuse(question, place === undefined ? [] : [{ ...place, detail }], tooBroad);
 }
 
 /** In a URL it is a parameter that is wrong, otherwise the body. */
-const refuse = (
+function refuse(
   { isSpelled }: Question,
   errors: readonly (Fault | ParameterFault)[],
-): Problem =>
-  isSpelled
-    ? new Problem("invalid-parameter", "The query string is not valid; `errors` names each fault.", {
-        errors,
-      })
-    : new Problem("invalid-body", "The body is not valid; `errors` names each fault.", { errors });
+  detail?: string,
+): Problem {
+  const kind = isSpelled ? "invalid-parameter" : "invalid-body";
+  const where = isSpelled ? "query string" : "body";
+  const words = detail ?? `The ${where} is not valid; \`errors\` names each fault.`;
+  return new Problem(kind, words, { errors });
+}

@@ -1,9 +1,9 @@
 // What a URL asks of a collection: filters, order, words, and where the answer begins.
 
-import { type ParameterFault, Problem } from "../model/problem.ts";
-import { type Question, type Said } from "../model/question.ts";
-import { isWhole, pageBesideCursor, QuestionReader } from "./question.ts";
+import type { ParameterFault, Problem } from "../model/problem.ts";
+import type { Question, Said } from "../model/question.ts";
 import { invalid, pairs } from "./query.ts";
+import { isWhole, pageBesideCursor, QuestionReader } from "./question.ts";
 
 /** A copy that is kept in step asks for what changed after a revision. */
 export interface FeedQuery {
@@ -60,7 +60,10 @@ const bracketed = /^([^[\]]*)\[([^[\]]*)\]$/;
 const plainQuestion = new QuestionReader(true).question();
 
 function readReserved(reader: QuestionReader, said: ReadonlyMap<Reserved, string>): void {
-  const whenSaid = (parameter: Reserved, read: (text: string, place: { parameter: string }) => void) => {
+  const whenSaid = (
+    parameter: Reserved,
+    read: (text: string, place: { parameter: string }) => void,
+  ) => {
     const text = said.get(parameter);
     if (text !== undefined) read(text, { parameter });
   };

@@ -1,6 +1,6 @@
 // What the body of a QUERY asks of a collection: the same as a URL can, in JSON.
 
-import { Problem } from "../model/problem.ts";
+import type { Problem } from "../model/problem.ts";
 import type { Question, Said } from "../model/question.ts";
 import { type Path, pointerTo } from "../model/report.ts";
 import { invalidBody } from "./body.ts";
@@ -45,10 +45,8 @@ const readers: Readonly<Record<string, Read>> = {
 };
 
 function readWhere(reader: QuestionReader, where: unknown, name: string): void {
-  if (!isMembers(where)) {
-    return reader.fault(at(name), "where is an object with a member for each field");
-  }
-  for (const [field, test] of Object.entries(where)) {
+  if (!isMembers(where)) reader.fault(at(name), "where is an object with a member for each field");
+  for (const [field, test] of Object.entries(isMembers(where) ? where : {})) {
     if (!isMembers(test)) reader.filter(field, "eq", test, at(name, field));
     else if (Object.keys(test).length === 0) {
       reader.fault(at(name, field), "an operator is needed, such as eq");

@@ -28,6 +28,7 @@ export const noValue: Span = { from: noKey, to: someValue.from };
 export function keysOf(kind: Kind, value: unknown): readonly string[] {
   if (kind !== "any" || !Array.isArray(value)) return [keyOf(kind, value)];
   const keys = new Set(value.map((element) => keyOf(kind, element)));
+  keys.delete(noKey);
   return keys.size === 0 ? [noKey] : [...keys];
 }
 

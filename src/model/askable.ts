@@ -1,0 +1,125 @@
+// The fields that a collection's lists can be asked by, and how each is compared.
+
+import { definitionOf } from "./definition.ts";
+import type { Kind } from "./key.ts";
+import { kindOf, ownerField, planOf } from "./plan.ts";
+import { serverMembers } from "./resource.ts";
+import { type Shape, shapeOf } from "./shape.ts";
+
+/** What a field holds, as far as its schema says. */
+export interface AskableField {
+  readonly kind: Kind;
+  readonly holds: "object" | "array" | "value";
+}
+
+interface Schema {
+  readonly type?: unknown;
+  readonly properties?: Readonly<Record<string, unknown>>;
+}
+
+/** With one of these, a schema may declare fields in ways that are not followed here. */
+const elsewhere = [
+  ...["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"],
+  ...["patternProperties", "dependentSchemas"],
+];
+
+/** So many names are told to one who asked for another. */
+const maxNames = 20;
+
+export class Askable {
+  readonly #schema: unknown;
+  readonly #shape: Shape;
+  /** Those that an index is kept of. */
+  readonly indexed: ReadonlySet<string>;
+  readonly isSearchable: boolean;
+
+  constructor(definition: string) {
+    const { indexes, searchable } = planOf(definition);
+    const read = definitionOf({ version: 0, definition });
+    this.#schema = read.schema;
+    this.#shape = shapeOf(read);
+    this.indexed = new Set(indexes.map(({ field }) => field));
+    this.isSearchable = searchable.length > 0;
+  }
+
+  /** Undefined when there is no such field, or it is never shown. */
+  find(field: string): AskableField | undefined {
+    const kind = kindOf(this.#schema, field);
+    if (serverMembers.includes(field)) return { kind, holds: "value" };
+    if (this.#shape.isHidden(field)) return undefined;
+    const place = this.#placeOf(field);
+    if (place === "undeclared" && !this.indexed.has(field)) return undefined;
+    return { kind, holds: typeof place === "object" ? holdingOf(place) : "value" };
+  }
+
+  /** The schema of the field, or why there is none. */
+  #placeOf(field: string): Schema | "undeclared" | "open" {
+    let place = this.#schema;
+    for (const name of field.split(".")) {
+      if (!isSchema(place)) return "open";
+      const { properties } = place;
+      if (properties !== undefined && Object.hasOwn(properties, name)) {
+        place = properties[name];
+      } else if (isClosed(place)) {
+        return "undeclared";
+      } else {
+        return "open";
+      }
+    }
+    return isSchema(place) ? place : "open";
+  }
+
+  /** The fields there are, for one who asked for another. */
+  names(): string {
+    const declared = namesIn(this.#schema, "");
+    const others = [...this.indexed].filter((field) => field !== ownerField);
+    const all = new Set(["id", ...declared, ...others, "createdAt", "updatedAt"]);
+    const names = [...all].filter((field) => !this.#shape.isHidden(field));
+    const rest = names.length - maxNames;
+    return names.slice(0, maxNames).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
+  }
+}
+
+const isSchema = (value: unknown): value is Schema =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const typesOf = ({ type }: Schema): readonly unknown[] =>
+  type === undefined ? [] : [type].flat().filter((name) => name !== "null");
+
+/** Whether there are no fields in it but those that its `properties` declare. */
+function isClosed(schema: Schema): boolean {
+  const types = typesOf(schema);
+  if (types.length > 0 && !types.includes("object")) return true;
+  return schema.properties !== undefined && !elsewhere.some((word) => Object.hasOwn(schema, word));
+}
+
+function holdingOf(schema: Schema): AskableField["holds"] {
+  const types = typesOf(schema);
+  const [type] = types;
+  if (types.length === 1) return type === "object" || type === "array" ? type : "value";
+  return types.length === 0 && schema.properties !== undefined ? "object" : "value";
+}
+
+function namesIn(schema: unknown, prefix: string): readonly string[] {
+  if (!isSchema(schema)) return [];
+  return Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
+    // No path leads to it.
+    if (name.includes(".")) return [];
+    const below = namesIn(inner, `${prefix}${name}.`);
+    return below.length > 0 ? below : [`${prefix}${name}`];
+  });
+}
+
+/** More definitions than a busy server has collections. */
+const maxKnown = 1_000;
+const known = new Map<string, Askable>();
+
+/** Made once for as long as the definition is the same. */
+export function askableIn(definition: string): Askable {
+  const before = known.get(definition);
+  if (before !== undefined) return before;
+  if (known.size === maxKnown) known.clear();
+  const askable = new Askable(definition);
+  known.set(definition, askable);
+  return askable;
+}

@@ -1,0 +1,349 @@
+// Filters: each operator on each kind of value, and what is refused with which words.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { operators, questionLimits } from "../../src/model/question.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { Asker, idsOf, parameters, type Row } from "./asking.ts";
+import { pointersOf } from "./client.ts";
+import { assertProblem, readLinks } from "./expect.ts";
+
+const text = { type: "string" };
+const definition = {
+  schema: {
+    type: "object",
+    properties: {
+      name: text,
+      age: { type: "integer" },
+      score: { type: "number" },
+      isIn: { type: "boolean" },
+      born: { type: "string", format: "date" },
+      seen: { type: "string", format: "date-time" },
+      nick: { type: ["string", "null"] },
+      address: { type: "object", properties: { city: text, zip: text } },
+      more: { type: "object" },
+      tags: { type: "array", items: text },
+      page: { type: "integer" },
+      pin: { type: "string", writeOnly: true },
+      hidden: { type: "object", writeOnly: true, properties: { pin: text } },
+    },
+  },
+  indexed: ["age", "name", "address.city", "seen"],
+};
+
+const people: Readonly<Record<string, Row>> = {
+  ann: {
+    ...{ name: "Ann", age: 30, score: 1.5, isIn: true, born: "1990-02-28", page: 3, pin: "0000" },
+    ...{ seen: "2026-03-01T12:00:00Z", nick: "a*b", tags: ["x", "y"] },
+    ...{ address: { city: "Bern", zip: "3000" }, more: { colour: "red" } },
+  },
+  bob: {
+    ...{ name: "Bob", age: 9, score: -2, isIn: false, born: "2004-02-29", nick: null, tags: [] },
+    ...{ seen: "2026-03-01T12:00:00+02:00", address: { city: "Basel" } },
+  },
+  cyd: { name: "ann", age: 100, score: 1e3, seen: "2026-03-02T00:00:00.250Z", tags: ["y"] },
+  dan: { name: "Änne, the elder", age: 30, isIn: true, nick: "", address: {} },
+  eve: { name: "Anna 😀", score: 0 },
+};
+
+/** No schema: each value is what it is. */
+const things: Readonly<Record<string, Row>> = {
+  number: { it: 30, at: { n: 1 } },
+  words: { it: "30" },
+  truth: { it: true, at: { n: 2 } },
+  spelled: { it: "true" },
+  nothing: { it: null },
+  absent: {},
+  list: { it: [30, "b", null] },
+  empty: { it: [] },
+  other: { it: "2026-03-01" },
+};
+
+let app: TestApp;
+let asker: Asker;
+before(async () => {
+  app = await startApp();
+  asker = new Asker(app);
+  await asker.define("people", definition);
+  await asker.fill("people", people);
+  await asker.fill("things", things);
+});
+after(() => app.stop());
+
+const allPeople = Object.keys(people);
+const allThings = Object.keys(things);
+const but = (all: readonly string[], ...few: string[]) => all.filter((id) => !few.includes(id));
+
+type Case = readonly [query: string, ids: readonly string[]];
+
+const ofPeople: readonly Case[] = [
+  ["name=Ann", ["ann"]],
+  ["name[eq]=Ann", ["ann"]],
+  ["name=ANN", []],
+  [parameters({ name: "Anna 😀" }), ["eve"]],
+  ["name[ne]=Ann", but(allPeople, "ann")],
+  ["name[lt]=Anna", ["ann"]],
+  ["name[gte]=ann", ["cyd", "dan"]],
+  ["name[in]=Bob,ann,nobody", ["bob", "cyd"]],
+  ["age=30", ["ann", "dan"]],
+  ["age=30.0", ["ann", "dan"]],
+  ["age=3e1", ["ann", "dan"]],
+  ["age[ne]=30", ["bob", "cyd", "eve"]],
+  ["age[gt]=9", ["ann", "cyd", "dan"]],
+  ["age[gte]=9&age[lt]=100", ["ann", "bob", "dan"]],
+  ["age[in]=9,100", ["bob", "cyd"]],
+  ["score[lt]=0", ["bob"]],
+  ["score[gte]=-0", ["ann", "cyd", "eve"]],
+  ["score[gt]=999.5", ["cyd"]],
+  ["isIn=true", ["ann", "dan"]],
+  ["isIn[ne]=true", ["bob", "cyd", "eve"]],
+  ["isIn=true&age=30&name[like]=A*", ["ann"]],
+  ["born=1990-02-28", ["ann"]],
+  ["born[gt]=1990-02-28", ["bob"]],
+  [parameters({ seen: "2026-03-01T10:00:00Z" }), ["bob"]],
+  [parameters({ "seen[gt]": "2026-03-01T13:00:00+02:00" }), ["ann", "cyd"]],
+  ["seen[gte]=2026-03-02", ["cyd"]],
+  [parameters({ "seen[in]": "2026-03-01T12:00Z,2026-03-02T00:00:00.25Z" }), ["ann", "cyd"]],
+  ["nick[exists]=false", ["bob", "cyd", "eve"]],
+  ["nick[exists]=true", ["ann", "dan"]],
+  ["nick=", ["dan"]],
+  ["address.city=Bern", ["ann"]],
+  ["address.city[exists]=true", ["ann", "bob"]],
+  ["address.city[like]=B*", ["ann", "bob"]],
+  ["address.zip[exists]=false", but(allPeople, "ann")],
+  ["more.colour=red", ["ann"]],
+  ["tags=y", ["ann", "cyd"]],
+  ["tags[ne]=y", ["bob", "dan", "eve"]],
+  ["tags[exists]=true", ["ann", "cyd"]],
+  ["name[like]=*n*", ["ann", "cyd", "dan", "eve"]],
+  ["name[like]=Ann*", ["ann", "eve"]],
+  ["name[like]=A*a *", ["eve"]],
+  ["name[like]=Ann", ["ann"]],
+  ["name[like]=*", allPeople],
+  [parameters({ "name[like]": "Ä*elder" }), ["dan"]],
+  ["id=ann", ["ann"]],
+  ["id[in]=eve,ann", ["ann", "eve"]],
+  ["createdAt[gt]=2020-01-01", allPeople],
+  ["createdAt[gt]=2999-01-01T00:00:00Z", []],
+  ["updatedAt[exists]=true", allPeople],
+  ["page[eq]=3", ["ann"]],
+  ["page[eq]=3&page=1", ["ann"]],
+];
+
+const ofThings: readonly Case[] = [
+  ["it=30", ["number", "words", "list"]],
+  ["it=30.0", ["number", "list"]],
+  ["it=true", ["truth", "spelled"]],
+  ["it[ne]=30", but(allThings, "number", "words", "list")],
+  ["it[gt]=29", ["number", "words", "spelled", "list"]],
+  ["it[lt]=31", ["number", "words", "list", "other"]],
+  ["it[in]=b,true", ["truth", "spelled", "list"]],
+  ["it[exists]=true", but(allThings, "nothing", "absent", "empty")],
+  ["it[exists]=false", ["nothing", "absent", "empty"]],
+  ["it[like]=3*", ["words"]],
+  ["it[like]=2026-*", ["other"]],
+  ["it=2026-03-01", ["other"]],
+  ["at.n[gte]=2", ["truth"]],
+  ["at[exists]=true", []],
+  ["__proto__=1", []],
+  ["constructor[exists]=true", []],
+  ["toString.name=x", []],
+  ["limt=5", []],
+];
+
+describe("a filter", () => {
+  for (const [collection, cases] of [
+    ["people", ofPeople],
+    ["things", ofThings],
+  ] as const) {
+    for (const [query, ids] of cases) {
+      it(`/${collection}?${decodeURIComponent(query)} finds ${ids.join(", ") || "nothing"}`, async () => {
+        const list = await asker.list(`/${collection}?${query}`);
+        assert.deepEqual(idsOf(list), ids);
+        assert.equal(list.total, ids.length);
+        assert.equal(list.headers.get("x-total-count"), `${ids.length}`);
+      });
+    }
+  }
+
+  it("makes a page of what it leaves, and its links keep it", async () => {
+    const query = parameters({ "name[like]": "*n*", "age[exists]": "true", sort: "-age" });
+    const first = await asker.list(`/people?${query}&limit=2`);
+    assert.deepEqual(idsOf(first), ["cyd", "ann"]);
+    assert.deepEqual([first.page, first.limit, first.total, first.pages], [1, 2, 3, 2]);
+    const links = readLinks(first.headers.get("link"));
+    assert.deepEqual(Object.keys(links).sort(), ["first", "last", "next"]);
+    for (const target of Object.values(links)) {
+      const { searchParams } = new URL(target, app.url);
+      for (const [name, value] of new URLSearchParams(query)) {
+        assert.equal(searchParams.get(name), value);
+      }
+    }
+    const second = await asker.list(links.next ?? "");
+    assert.deepEqual(idsOf(second), ["dan"]);
+    assert.deepEqual(await asker.ids(readLinks(second.headers.get("link")).prev ?? ""), [
+      "cyd",
+      "ann",
+    ]);
+    assert.deepEqual(await asker.ids(`/people?${query}&page=9`), []);
+  });
+
+  it("sees every write at once, and its 304 goes by the collection", async () => {
+    await asker.fill("growing", { a: { n: 1 } });
+    const path = "/growing?n=1";
+    const before = await asker.get(path);
+    const etag = before.headers.get("etag") ?? "";
+    assert.equal((await asker.get(path, { "if-none-match": etag })).status, 304);
+    await asker.fill("growing", { b: { n: 1 }, a: { n: 2 } });
+    const later = await asker.get(path, { "if-none-match": etag });
+    assert.equal(later.status, 200);
+    assert.deepEqual(idsOf(JSON.parse(later.body)), ["b"]);
+  });
+
+  it("is answered the same for a field that was indexed before, since, or never", async () => {
+    const rows = Object.fromEntries(
+      Array.from({ length: 20 }, (_, n) => [`r${n}`, { n: n % 7, t: `t${n % 3}` }]),
+    );
+    const paths = ["/late?n=3", "/late?n[gte]=5", "/late?t=t1&n[lt]=4", "/late?t[like]=t*&n=0"];
+    const answers = async () => Promise.all(paths.map((path) => asker.ids(path)));
+    await asker.fill("late", rows);
+    const without = await answers();
+    await asker.define("late", { indexed: ["n", "t"] });
+    assert.deepEqual(await answers(), without);
+    await asker.define("late", {});
+    assert.deepEqual(await answers(), without);
+  });
+});
+
+describe("a filter is refused", () => {
+  const refused: readonly (readonly [query: string, parameter: string, words: RegExp])[] = [
+    ["age=x", "age", /a number is needed/],
+    ["age=", "age", /a number is needed/],
+    ["age=030", "age", /a number is needed/],
+    ["age=1e999", "age", /would be read as/],
+    ["age=12345678901234567890", "age", /would be read as 12345678901234567000/],
+    ["age[in]=1,x", "age[in]", /a number is needed/],
+    ["age[in]=", "age[in]", /1 to 100 values/],
+    ["age[like]=3*", "age[like]", /like is for texts/],
+    ["isIn=yes", "isIn", /true or false/],
+    ["isIn=TRUE", "isIn", /true or false/],
+    ["born=yesterday", "born", /a date/],
+    ["born=2026-02-30", "born", /a date/],
+    ["born=2026-13-01", "born", /a date/],
+    ["seen=2026-03-01T12:00:00", "seen", /a date/],
+    ["seen=2026-03-01T25:00:00Z", "seen", /a date/],
+    ["seen=2026-03-01T12:00:00+02:00", "seen", /%2B/],
+    ["seen=1772366400000", "seen", /a date/],
+    ["name[exists]=1", "name[exists]", /true or false/],
+    ["name[exists]=", "name[exists]", /true or false/],
+    ["name[is]=x", "name[is]", new RegExp(operators.join(", "))],
+    ["name[]=x", "name[]", /there is no operator ""/],
+    ["name[eq][eq]=x", "name[eq][eq]", /there is no field/],
+    ["name[EQ]=x", "name[EQ]", /there is no operator "EQ"/],
+    ["nam=x", "nam", /there is no field "nam" here; there are: id, name, age, .*updatedAt$/],
+    ["pin=0000", "pin", /there is no field "pin"/],
+    ["hidden.pin=0000", "hidden.pin", /there is no field/],
+    ["address=x", "address", /is an object; name a field in it/],
+    ["address.street=x", "address.street", /there is no field/],
+    ["name.first=x", "name.first", /there is no field/],
+    ["=x", "", /a field is a name/],
+    ["[eq]=x", "[eq]", /a field is a name/],
+    ["a..b=x", "a..b", /a field is a name/],
+    [".=x", ".", /a field is a name/],
+    ["name=a&name=a", "name", /repeated/],
+    ["name=a&name[eq]=b", "name[eq]", /repeated/],
+    ["age[gt]=1&age[gt]=2", "age[gt]", /repeated/],
+  ];
+  for (const [query, parameter, words] of refused) {
+    it(`?${query}`, async () => {
+      const problem = assertProblem(await asker.get(`/people?${query}`), "invalid-parameter");
+      assert.deepEqual(pointersOf(problem), [parameter]);
+      assert.match(problem.errors?.[0]?.detail ?? "", words);
+    });
+  }
+
+  it("with every fault at once, whichever room finds it", async () => {
+    const query = "limit=0&age=x&nam=1&name[is]=2&sort=nom&fields=pin&total=all&cursor=x";
+    const problem = assertProblem(await asker.get(`/people?${query}`), "invalid-parameter");
+    assert.deepEqual(pointersOf(problem).toSorted(), [
+      ...["age", "fields", "limit", "nam", "name[is]", "sort", "total"],
+    ]);
+  });
+
+  it("without a word about what is never shown", async () => {
+    const { body } = await asker.get(
+      "/people?pin[like]=0*&hidden[exists]=true&sort=pin&fields=pin",
+    );
+    const { errors = [] } = assertProblem(
+      { ...(await asker.get("/people?nam=1")) },
+      "invalid-parameter",
+    );
+    assert.equal(JSON.parse(body).errors.length, 4);
+    for (const { detail } of errors) assert.doesNotMatch(detail, /pin|hidden/);
+  });
+
+  it("by name when it looks like a credential, with an operator, too", async () => {
+    for (const query of ["password=x", "password[eq]=x", "token[like]=rst_*"]) {
+      const { body } = await asker.get(`/things?${query}`);
+      assertProblem(await asker.get(`/things?${query}`), "credential-in-url");
+      assert.doesNotMatch(body, /rst_\*|=x/);
+    }
+  });
+
+  it("beyond the limits on how many there may be", async () => {
+    const { maxFilters, maxValues } = questionLimits;
+    const filters = (count: number) =>
+      Array.from({ length: count }, (_, index) => `f${index}=1`).join("&");
+    assert.equal((await asker.list(`/things?${filters(maxFilters)}`)).total, 0);
+    const problem = assertProblem(
+      await asker.get(`/things?${filters(maxFilters + 1)}`),
+      "invalid-parameter",
+    );
+    assert.deepEqual(pointersOf(problem), [`f${maxFilters}`]);
+    const values = (count: number) => Array.from({ length: count }, (_, index) => index).join(",");
+    const within = await asker.ids(`/things?it[in]=${values(maxValues)}`);
+    assert.deepEqual(within, ["number", "words", "list"]);
+    assertProblem(await asker.get(`/things?it[in]=${values(maxValues + 1)}`), "invalid-parameter");
+  });
+
+  it("for a collection that is not there, whatever is asked", async () => {
+    assertProblem(await asker.get("/nobody?name=x"), "not-found");
+  });
+});
+
+describe("a collection that is too large to look through", () => {
+  const count = 10_050;
+  before(async () => {
+    await asker.define("many", { indexed: ["n"], searchable: ["t"] });
+    const rows = Array.from({ length: count }, (_, n) => [
+      `r${n}`,
+      { n, half: n % 2, t: n % 2 ? "odd" : "even" },
+    ]);
+    await asker.fill("many", Object.fromEntries(rows));
+  });
+
+  it("still answers what an index answers", async () => {
+    assert.deepEqual(await asker.ids("/many?n=10000"), ["r10000"]);
+    assert.equal((await asker.list("/many?n[gte]=100&limit=1")).total, count - 100);
+    assert.deepEqual(await asker.ids("/many?n[gte]=10048&half=1"), ["r10049"]);
+    assert.deepEqual(await asker.ids("/many?sort=-n&limit=2"), ["r10049", "r10048"]);
+  });
+
+  const broad: readonly (readonly [query: string, ...parameters: string[]])[] = [
+    ["half=1", "half"],
+    ["half=1&t=odd", "half", "t"],
+    ["half=1&n[gte]=1", "half"],
+    ["sort=half", "sort"],
+    ["n[gte]=1&sort=half", "sort"],
+  ];
+  for (const [query, ...names] of broad) {
+    it(`says what to index for ?${query}`, async () => {
+      const problem = assertProblem(await asker.get(`/many?${query}`), "invalid-parameter");
+      assert.deepEqual(pointersOf(problem), names);
+      assert.match(problem.detail, /^More than 10,000 resources/);
+      for (const { detail } of problem.errors ?? []) {
+        assert.match(detail, /declare "(half|t)" under "indexed"/);
+      }
+    });
+  }
+});
