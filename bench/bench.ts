@@ -22,14 +22,16 @@ import {
   contestFigures,
   type DepthFigures,
   depthFigures,
-  judge,
   type Results,
+  ruleFigures,
   type Suite,
 } from "./results.ts";
+import { measureRules } from "./rules.ts";
 import { peopleCount, restanteDialect, type Scenario, scenarioNames } from "./scenarios.ts";
 import { type Absent, type Contestant, peerNames, startPeer, startRestante } from "./servers.ts";
+import { judge } from "./verdicts.ts";
 
-const parts = [...scenarioNames, "deep", "postgres"] as const;
+const parts = [...scenarioNames, "deep", "rules", "postgres"] as const;
 type Part = (typeof parts)[number];
 
 const usage = `npm run bench -- [options]
@@ -146,9 +148,12 @@ async function measure(loader: Loader): Promise<Results> {
   const names = scenarioNames.filter((name) => wished.includes(name));
   const { contests, memory } = await measureScenarios(names, secret, loader);
   const deep = sets && (await measureDepth(sets, secret, loader));
+  const rules = wished.includes("rules")
+    ? ruleFigures(await measureRules(bigCount, workFolder, secret, loader, pace))
+    : [];
   const postgres =
     database && (await onPostgres(database, bigCount, workFolder, withPeers, loader, pace));
-  const suites = { embedded: { contests, depth: deep, memory }, postgres };
+  const suites = { embedded: { contests, depth: deep, memory }, rules, postgres };
   return { machine, pace, ...suites, verdicts: judge(suites) };
 }
 

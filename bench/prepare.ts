@@ -46,6 +46,29 @@ export async function fill(open: Open, count: number): Promise<readonly string[]
 export const fillFolder = (folder: string, count: number): Promise<readonly string[]> =>
   fill(folderStore(folder), count);
 
+/** One collection for each of these, with its definition; and as many resources as it is given. */
+export interface Ruled {
+  readonly collection: string;
+  readonly definition: object;
+  readonly count: number;
+  readonly fieldsOf: (number: number) => object;
+}
+
+export const fillRuled = (folder: string, all: readonly Ruled[]): Promise<void> =>
+  withStore(folderStore(folder), async (store) => {
+    const at = Date.now();
+    for (const { collection, definition, count, fieldsOf } of all) {
+      const rules = JSON.stringify(definition);
+      await store.commit([{ kind: "define", collection, definition: rules, at }]);
+      const ids = Array.from({ length: count }, newId);
+      const label = `filling ${count.toLocaleString("en")} resources with rules`;
+      await commitAll(store, label, ids, (id, index) => {
+        const fields = JSON.stringify(fieldsOf(index + 1));
+        return { kind: "put", collection, id, fields, at, expect: "nothing" };
+      });
+    }
+  });
+
 /** Removes the given share, taken at random, from every part of the collection. */
 export async function thin(open: Open, share: number): Promise<void> {
   await withStore(open, async (store) => {

@@ -10,6 +10,7 @@ import type {
   DepthFigures,
   Figure,
   Results,
+  RuleFigure,
   Verdict,
 } from "./results.ts";
 import { scenarios } from "./scenarios.ts";
@@ -25,6 +26,7 @@ export function report(results: Results): string {
     "## Requests per second",
     ...results.embedded.contests.map(contestTable),
     ...depthSection(results.embedded.depth, "## Pages at any depth", embeddedDepth),
+    ...rulesSection(results),
     ...postgresSection(results),
     "## Resident memory",
     "While loaded as above; Linux's VmRSS at the end and VmHWM.",
@@ -42,6 +44,7 @@ export const summary = (results: Results): string =>
     `Load average before: ${loadWords(results.machine)}`,
     ...results.embedded.contests.map(contestTable),
     ...depthSection(results.embedded.depth, "## Pages at any depth", embeddedDepth),
+    ...rulesSection(results),
     ...postgresSection(results),
     memoryTable(results),
     verdictTable(results.verdicts),
@@ -110,6 +113,29 @@ const depthSection = (
         `Pages of 20 with the exact total, out of ${whole(depth.count)} resources. ${more}`,
         depthTable(depth),
       ];
+
+const ruleTitles: Readonly<Record<RuleFigure["rule"], (count: string) => string>> = {
+  validated: () => "POST of two fields, both judged by a schema",
+  filtered: (count) => `Page of 20 with an indexed filter that 1,000 fit, of ${count}`,
+  searched: (count) => `Page of 20 with a word that about 600 have, of ${count}`,
+};
+
+function rulesSection({ rules }: Results): readonly string[] {
+  if (rules.length === 0) return [];
+  const head = ["", "without, req/s", "with, req/s", "time of with to without", "lowest – highest"];
+  const rows = rules.map(({ rule, count, cost, faults }) => [
+    ruleTitles[rule](whole(count)),
+    whole(cost.firstPerSecond),
+    whole(cost.lastPerSecond),
+    faults.length > 0 ? `invalid: ${oneLine(faults.join("; "))}` : `${ratio(cost.lastToFirst)} ×`,
+    `${ratio(cost.lowest)} – ${ratio(cost.highest)}`,
+  ]);
+  return [
+    "## What rules cost",
+    "Each against the same request without the rule. Lists have the exact total; pages, groups and words are taken at random.",
+    table(head, rows),
+  ];
+}
 
 const fewConnections = `@platformatic/db has ${peerConnections} connections here: with more, one of its pages takes longer than a load lasts.`;
 

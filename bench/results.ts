@@ -5,13 +5,15 @@ import type { Load } from "./load.ts";
 import type { Fsync, Machine } from "./machine.ts";
 import type { Contest, Pace } from "./measure.ts";
 import type { Memory } from "./processes.ts";
+import type { RuleLine } from "./rules.ts";
 import type { Scenario } from "./scenarios.ts";
-import { type PeerName, peerNames, type ServerName } from "./servers.ts";
+import type { ServerName } from "./servers.ts";
 
 export interface Results {
   readonly machine: Machine;
   readonly pace: Pace;
   readonly embedded: Suite;
+  readonly rules: readonly RuleFigure[];
   readonly postgres: PostgresSuite | undefined;
   readonly verdicts: readonly Verdict[];
 }
@@ -77,6 +79,15 @@ export interface DepthFigure {
   readonly same: Comparison;
   /** Pages at random of the first and of the last tenth. */
   readonly random: Comparison;
+  readonly faults: readonly string[];
+}
+
+export interface RuleFigure {
+  readonly rule: RuleLine["rule"];
+  /** How many resources are in the collection; 0 for one that grows. */
+  readonly count: number;
+  /** Without the rule first, with it last. */
+  readonly cost: Comparison;
   readonly faults: readonly string[];
 }
 
@@ -165,6 +176,14 @@ export function depthFigures({ count, lines, absent, memory }: Depth): DepthFigu
   };
 }
 
+export const ruleFigures = (lines: readonly RuleLine[]): readonly RuleFigure[] =>
+  lines.map(({ rule, count, without, with: ruled }) => ({
+    rule,
+    count,
+    cost: compare(without, ruled),
+    faults: faultsOf([...without, ...ruled]),
+  }));
+
 function compare(first: readonly Load[], last: readonly Load[]): Comparison {
   const ratios = first.map(
     (load, round) => perSecond(load) / (last[round]?.requestsPerSecond ?? 0),
@@ -176,99 +195,4 @@ function compare(first: readonly Load[], last: readonly Load[]): Comparison {
     lowest: Math.min(...ratios),
     highest: Math.max(...ratios),
   };
-}
-
-export function judge({ embedded, postgres }: Pick<Results, "embedded" | "postgres">) {
-  return [...judgeEmbedded(embedded), ...(postgres ? judgePostgres(postgres) : [])];
-}
-
-function judgeEmbedded({ contests, depth, memory }: Suite): readonly Verdict[] {
-  const ofBare = (scenario: Scenario) => {
-    const ours = figureOf(contests, scenario, "restante");
-    return ours !== undefined && isValid(ours) ? ours.ratioToBare : undefined;
-  };
-  const peaks = [memory?.peakMb, depth?.memory?.peakMb].filter((peak) => peak !== undefined);
-  return [
-    atLeast("GET one, to the bare server", 0.5, ofBare("get")),
-    atLeast("POST, to the bare server", 0.25, ofBare("post")),
-    atLeast("List of 20 with exact total, to the bare server", 0.2, ofBare("list")),
-    ...judgeDepth(depth, ""),
-    atLeast("GET one, to the best peer", 5, toBestPeer(contests, "get", peerNames)),
-    atLeast("POST, to the best peer", 15, toBestPeer(contests, "post", peerNames)),
-    atMost(
-      "Resident memory under load, peak",
-      200,
-      " MB",
-      peaks.length > 0 ? Math.max(...peaks) : undefined,
-    ),
-  ];
-}
-
-function judgePostgres({ contests, depth }: Suite): readonly Verdict[] {
-  const ofPeer = (scenario: Scenario) => toBestPeer(contests, scenario, ["platformatic"]);
-  return [
-    atLeast("GET one on Postgres, to @platformatic/db on it", 5, ofPeer("get")),
-    atLeast("POST on Postgres, to @platformatic/db on it", 5, ofPeer("post")),
-    ...judgeDepth(depth, " on Postgres"),
-  ];
-}
-
-function judgeDepth(depth: DepthFigures | undefined, where: string): readonly Verdict[] {
-  // The worse of the two: an answer that is still at hand says nothing about depth.
-  const ofFirst = (set: string) => {
-    const line = depth?.lines.find((one) => one.server === "restante" && one.set === set);
-    if (line === undefined || !isValid(line)) return undefined;
-    return Math.max(line.same.lastToFirst, line.random.lastToFirst);
-  };
-  const million = (depth?.count ?? 1_000_000).toLocaleString("en");
-  return [
-    atMost(`Last page of ${million}${where}, to the first`, 1.5, "×", ofFirst("as filled")),
-    atMost("The same after a tenth was removed", 1.5, "×", ofFirst("a tenth removed")),
-  ];
-}
-
-const atLeast = (what: string, least: number, measured: number | undefined): Verdict => ({
-  what,
-  asked: `≥ ${least} ×`,
-  measured,
-  unit: "×",
-  reached: measured !== undefined && measured >= least,
-});
-
-const atMost = (
-  what: string,
-  most: number,
-  unit: Verdict["unit"],
-  measured: number | undefined,
-): Verdict => ({
-  what,
-  asked: `≤ ${most}${unit === "×" ? " ×" : unit}`,
-  measured,
-  unit,
-  reached: measured !== undefined && measured <= most,
-});
-
-const isValid = ({ faults }: { readonly faults: readonly string[] }): boolean =>
-  faults.length === 0;
-
-function figureOf(
-  contests: readonly ContestFigures[],
-  scenario: Scenario,
-  server: ServerName,
-): Measured | undefined {
-  const figures = contests.find((contest) => contest.scenario === scenario)?.figures ?? [];
-  return figures.find((one): one is Measured => one.server === server && "faults" in one);
-}
-
-/** Faults only flatter a peer's rate, so it counts; a missing peer might have been the best one. */
-function toBestPeer(
-  contests: readonly ContestFigures[],
-  scenario: Scenario,
-  names: readonly PeerName[],
-): number | undefined {
-  const ours = figureOf(contests, scenario, "restante");
-  const peers = names.map((name) => figureOf(contests, scenario, name));
-  const rates = peers.map((peer) => peer?.requestsPerSecond).filter((rate) => rate !== undefined);
-  if (ours === undefined || !isValid(ours) || rates.length < peers.length) return undefined;
-  return ours.requestsPerSecond / Math.max(...rates);
 }

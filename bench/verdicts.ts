@@ -1,0 +1,128 @@
+// Whether what was asked for is reached.
+
+import type {
+  ContestFigures,
+  DepthFigures,
+  Measured,
+  Results,
+  RuleFigure,
+  Suite,
+  Verdict,
+} from "./results.ts";
+import type { Scenario } from "./scenarios.ts";
+import { type PeerName, peerNames, type ServerName } from "./servers.ts";
+
+export function judge({
+  embedded,
+  rules,
+  postgres,
+}: Omit<Results, "machine" | "pace" | "verdicts">) {
+  return [
+    ...judgeEmbedded(embedded),
+    ...judgeRules(rules),
+    ...(postgres ? judgePostgres(postgres) : []),
+  ];
+}
+
+function judgeRules(figures: readonly RuleFigure[]): readonly Verdict[] {
+  const cost = (rule: RuleFigure["rule"]) => {
+    const figure = figures.find((one) => one.rule === rule);
+    return figure !== undefined && isValid(figure) ? figure.cost.lastToFirst : undefined;
+  };
+  return [
+    atMost("POST that is validated, to one that is not", 1.1, "×", cost("validated")),
+    atMost("Page of an indexed filter, to one without", 3, "×", cost("filtered")),
+    atMost("Page of a search, to one without", 10, "×", cost("searched")),
+  ];
+}
+
+function judgeEmbedded({ contests, depth, memory }: Suite): readonly Verdict[] {
+  const ofBare = (scenario: Scenario) => {
+    const ours = figureOf(contests, scenario, "restante");
+    return ours !== undefined && isValid(ours) ? ours.ratioToBare : undefined;
+  };
+  const peaks = [memory?.peakMb, depth?.memory?.peakMb].filter((peak) => peak !== undefined);
+  return [
+    atLeast("GET one, to the bare server", 0.5, ofBare("get")),
+    atLeast("POST, to the bare server", 0.25, ofBare("post")),
+    atLeast("List of 20 with exact total, to the bare server", 0.2, ofBare("list")),
+    ...judgeDepth(depth, ""),
+    atLeast("GET one, to the best peer", 5, toBestPeer(contests, "get", peerNames)),
+    atLeast("POST, to the best peer", 15, toBestPeer(contests, "post", peerNames)),
+    atMost(
+      "Resident memory under load, peak",
+      200,
+      " MB",
+      peaks.length > 0 ? Math.max(...peaks) : undefined,
+    ),
+  ];
+}
+
+function judgePostgres({ contests, depth }: Suite): readonly Verdict[] {
+  const ofPeer = (scenario: Scenario) => toBestPeer(contests, scenario, ["platformatic"]);
+  return [
+    atLeast("GET one on Postgres, to @platformatic/db on it", 5, ofPeer("get")),
+    atLeast("POST on Postgres, to @platformatic/db on it", 5, ofPeer("post")),
+    ...judgeDepth(depth, " on Postgres"),
+  ];
+}
+
+function judgeDepth(depth: DepthFigures | undefined, where: string): readonly Verdict[] {
+  // The worse of the two: an answer that is still at hand says nothing about depth.
+  const ofFirst = (set: string) => {
+    const line = depth?.lines.find((one) => one.server === "restante" && one.set === set);
+    if (line === undefined || !isValid(line)) return undefined;
+    return Math.max(line.same.lastToFirst, line.random.lastToFirst);
+  };
+  const million = (depth?.count ?? 1_000_000).toLocaleString("en");
+  return [
+    atMost(`Last page of ${million}${where}, to the first`, 1.5, "×", ofFirst("as filled")),
+    atMost("The same after a tenth was removed", 1.5, "×", ofFirst("a tenth removed")),
+  ];
+}
+
+const atLeast = (what: string, least: number, measured: number | undefined): Verdict => ({
+  what,
+  asked: `≥ ${least} ×`,
+  measured,
+  unit: "×",
+  reached: measured !== undefined && measured >= least,
+});
+
+const atMost = (
+  what: string,
+  most: number,
+  unit: Verdict["unit"],
+  measured: number | undefined,
+): Verdict => ({
+  what,
+  asked: `≤ ${most}${unit === "×" ? " ×" : unit}`,
+  measured,
+  unit,
+  reached: measured !== undefined && measured <= most,
+});
+
+const isValid = ({ faults }: { readonly faults: readonly string[] }): boolean =>
+  faults.length === 0;
+
+function figureOf(
+  contests: readonly ContestFigures[],
+  scenario: Scenario,
+  server: ServerName,
+): Measured | undefined {
+  const figures = contests.find((contest) => contest.scenario === scenario)?.figures ?? [];
+  return figures.find((one): one is Measured => one.server === server && "faults" in one);
+}
+
+/** Faults only flatter a peer's rate, so it counts; a missing peer might have been the best one. */
+function toBestPeer(
+  contests: readonly ContestFigures[],
+  scenario: Scenario,
+  names: readonly PeerName[],
+): number | undefined {
+  const ours = figureOf(contests, scenario, "restante");
+  const peers = names.map((name) => figureOf(contests, scenario, name));
+  const rates = peers.map((peer) => peer?.requestsPerSecond).filter((rate) => rate !== undefined);
+  if (ours === undefined || !isValid(ours) || rates.length < peers.length) return undefined;
+  return ours.requestsPerSecond / Math.max(...rates);
+}
