@@ -1,16 +1,20 @@
 // The query string: strict, because a typo must not silently change what is returned.
 
 import { type ParameterFault, Problem } from "../model/problem.ts";
+import { secretPattern } from "../model/token.ts";
 
 const credentialName =
   /^(?:access[_-]?token|refresh[_-]?token|id[_-]?token|token|bearer|auth|authorization|jwt|api[_-]?key|apikey|client[_-]?secret|secret|password|passwd|pwd)$/i;
 
-/** The name of a parameter that looks like a credential, which a URL must never carry. */
+/** The name of a parameter that is or holds a credential, which a URL must never carry. */
 export function credentialIn(query: string): string | undefined {
   if (query === "") return undefined;
-  const nameOf = (name: string) => name.split("[", 1)[0] ?? "";
-  return pairs(query).find(([name]) => credentialName.test(nameOf(name)))?.[0];
+  return pairs(query).find(([name, value]) => isCredential(name, value))?.[0];
 }
+
+/** A name with an operator is the name still. */
+const isCredential = (name: string, value: string): boolean =>
+  credentialName.test(name.split("[", 1)[0] ?? "") || secretPattern.test(`${name} ${value}`);
 
 /** The parameters as they were sent, decoded. */
 export function pairs(query: string): readonly (readonly [string, string])[] {

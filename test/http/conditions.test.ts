@@ -180,7 +180,7 @@ for (const [place, path] of Object.entries(places)) {
       await expectProblem(app.request(path(), { headers, token: null }), "unauthenticated");
       const token = await app.token("things:read");
       await expectProblem(app.request(path(), { headers, token }), "insufficient-scope");
-      const unknown = `${path()}${path().includes("?") ? "&" : "?"}x=1`;
+      const unknown = `${path()}${path().includes("?") ? "&" : "?"}x[y]=1`;
       await expectProblem(app.request(unknown, { headers }), "invalid-parameter");
       const html = { ...headers, accept: "text/html" };
       await expectProblem(app.request(path(), { headers: html }), "not-acceptable");

@@ -45,6 +45,7 @@ describe("by default, for pages of any origin", () => {
       "GET",
       "HEAD",
       "POST",
+      "QUERY",
       "OPTIONS",
     ]);
   });
@@ -106,7 +107,7 @@ describe("by default, for pages of any origin", () => {
     assert.equal(
       seen,
       [
-        "accept accept-patch accept-post allow content-location etag idempotency-replayed link location",
+        "accept accept-patch accept-post accept-query allow content-location etag idempotency-replayed link location",
         "preference-applied www-authenticate x-request-id x-total-count",
       ].join(" "),
     );

@@ -264,7 +264,7 @@ describe("OPTIONS", () => {
       );
     }
     const { headers } = await app.request("/people", { method: "OPTIONS", token: null });
-    assert.equal(headers.get("allow"), "GET, HEAD, POST, OPTIONS");
+    assert.equal(headers.get("allow"), "GET, HEAD, POST, QUERY, OPTIONS");
   });
 
   it("(59) * asks the whole server", async () => {

@@ -290,6 +290,12 @@ describe("a filter is refused", () => {
     }
   });
 
+  it("when its value is a token, which must not come back in a link", async () => {
+    const answer = await asker.get(`/things?it=${app.admin}`);
+    assertProblem(answer, "credential-in-url");
+    assert.ok(!JSON.stringify([answer.body, ...answer.headers]).includes(app.admin));
+  });
+
   it("beyond the limits on how many there may be", async () => {
     const { maxFilters, maxValues } = questionLimits;
     const filters = (count: number) =>
