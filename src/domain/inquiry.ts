@@ -167,20 +167,31 @@ const tooBroad = `More than ${candidates} resources would have to be looked at o
 
 /** The store would have to look at too many resources: what to declare, or else to ask for less. */
 export function refuseBroad({ definition }: Collection, question: Question): Problem {
-  const { indexed } = askableIn(definition);
+  const askable = askableIn(definition);
   const { filters, sort, search } = question;
-  // The order of creation needs no index.
-  const sorted = sort.filter(({ field }) => field !== "createdAt");
-  const missing = [...filters, ...sorted].filter(({ field }) => !indexed.has(field));
-  if (missing.length > 0) {
-    const advice = (field: string) =>
-      `declare "${field}" under "indexed" in the collection's definition`;
-    const errors = missing.map(({ field, place }) => ({ ...place, detail: advice(field) }));
-    return refuse(question, errors, tooBroad);
-  }
+  const advised = [
+    ...filters.map((filter) => adviceFor(askable, filter, false)),
+    ...sort.map((sorted) => adviceFor(askable, sorted, true)),
+  ].flat();
+  if (advised.length > 0) return refuse(question, advised, tooBroad);
   const [place] = [...filters, ...sort, ...(search ? [search] : [])].map((said) => said.place);
   const detail = `more than ${candidates} fit what one index can tell; ask for less`;
   return refuse(question, place === undefined ? [] : [{ ...place, detail }], tooBroad);
+}
+
+/** What the collection's definition could say so that its indexes help with a field. */
+function adviceFor(
+  askable: Askable,
+  { field, place }: NamedField,
+  isSorted: boolean,
+): readonly (Fault | ParameterFault)[] {
+  // What is known by its id, or sorted by its creation, needs no index.
+  if (field === (isSorted ? "createdAt" : "id")) return [];
+  const indexing = `declare "${field}" under "indexed" in the collection's definition`;
+  if (!askable.indexed.has(field)) return [{ ...place, detail: indexing }];
+  const typing = `declare the type of "${field}" in the collection's schema, so that its index has one order`;
+  const isMixed = isSorted && askable.find(field)?.kind === "any";
+  return isMixed ? [{ ...place, detail: typing }] : [];
 }
 
 /** In a URL it is a parameter that is wrong, otherwise the body. */

@@ -320,10 +320,14 @@ describe("a filter is refused", () => {
 describe("a collection that is too large to look through", () => {
   const count = 10_050;
   before(async () => {
-    await asker.define("many", { indexed: ["n"], searchable: ["t"] });
+    const number = { type: "number" };
+    await asker.define("many", {
+      schema: { properties: { n: number, half: number, t: text, free: {} } },
+      indexed: ["n", "free"],
+    });
     const rows = Array.from({ length: count }, (_, n) => [
       `r${n}`,
-      { n, half: n % 2, t: n % 2 ? "odd" : "even" },
+      { n, half: n % 2, t: n % 2 ? "odd" : "even", free: n },
     ]);
     await asker.fill("many", Object.fromEntries(rows));
   });
@@ -340,7 +344,8 @@ describe("a collection that is too large to look through", () => {
     ["half=1&t=odd", "half", "t"],
     ["half=1&n[gte]=1", "half"],
     ["sort=half", "sort"],
-    ["n[gte]=1&sort=half", "sort"],
+    ["n[gte]=1&sort=half,createdAt", "sort"],
+    ["id[like]=r*&half=1", "half"],
   ];
   for (const [query, ...names] of broad) {
     it(`says what to index for ?${query}`, async () => {
@@ -352,4 +357,23 @@ describe("a collection that is too large to look through", () => {
       }
     });
   }
+
+  it("says what else to do where all is indexed", async () => {
+    const untyped = assertProblem(await asker.get("/many?sort=free"), "invalid-parameter");
+    assert.match(untyped.errors?.[0]?.detail ?? "", /declare the type of "free"/);
+    const many = assertProblem(await asker.get("/many?n[gte]=1&free[gte]=0"), "invalid-parameter");
+    assert.match(many.errors?.[0]?.detail ?? "", /ask for less/);
+    const asked = await asker.query("many", { where: { half: 1 }, sort: ["free"] });
+    assert.deepEqual(pointersOf(assertProblem(asked, "invalid-body")), ["/where/half", "/sort/0"]);
+  });
+
+  it("walks through all of it, in the order of creation and of an index", async () => {
+    for (const sort of ["createdAt", "-n"]) {
+      const { next, data } = await asker.list(`/many?sort=${sort}&limit=1000&cursor=`);
+      const later = await asker.list(`/many?sort=${sort}&limit=1&cursor=${next}`);
+      assert.equal(data.length, 1000);
+      assert.equal(later.data[0]?.n, sort === "createdAt" ? 1000 : count - 1001);
+      assert.equal(later.total, count);
+    }
+  });
 });
