@@ -1,10 +1,31 @@
 // A collection's rules, as its definition says them.
 
 import type { Collection, Rules } from "./collection.ts";
+import { addRuleFaults } from "./definition-faults.ts";
 import { scanObject } from "./json.ts";
 import type { Fault } from "./problem.ts";
+import { Report } from "./report.ts";
+import type { ObjectSchema } from "./schema-places.ts";
 
 export interface Definition {
+  /** What the collection is for, in words. */
+  readonly description: string | undefined;
+  /** JSON Schema 2020-12 of the user's fields. */
+  readonly schema: ObjectSchema | undefined;
+  /** Who may do what. */
+  readonly access: Readonly<Record<Verb, Audience>>;
+  /** Fields, as paths with dots, of which no two resources have the same value. */
+  readonly unique: readonly string[];
+  /** Fields by which lists are filtered and sorted at any size. */
+  readonly indexed: readonly string[];
+  /** Fields whose words `q` finds. */
+  readonly searchable: readonly string[];
+  readonly cache: {
+    /** For how many seconds others may keep what everyone may read. */
+    readonly maxAge: number;
+  };
+  /** Of a body; the server's own limit holds as well. */
+  readonly maxBytes: number | undefined;
   /** Whether PUT, PATCH and DELETE must say which state they mean. */
   readonly preconditions: Demand;
   /** Whether POST must carry an Idempotency-Key. */
@@ -12,26 +33,41 @@ export interface Definition {
 }
 
 export type Demand = "optional" | "required";
+export type Verb = "read" | "create" | "update" | "delete";
+/** Whoever has a token with the scope, everyone, or whoever created the resource. */
+export type Audience = "token" | "public" | "owner";
 
-export const openDefinition: Definition = { preconditions: "optional", idempotencyKey: "optional" };
+export const openDefinition: Definition = {
+  description: undefined,
+  schema: undefined,
+  access: { read: "token", create: "token", update: "token", delete: "token" },
+  unique: [],
+  indexed: [],
+  searchable: [],
+  cache: { maxAge: 0 },
+  maxBytes: undefined,
+  preconditions: "optional",
+  idempotencyKey: "optional",
+};
 
 /** The definition in a text, or every fault of it at once. */
 export function readDefinition(text: string): Definition | readonly Fault[] {
   const scanned = scanObject(text);
   if (!("members" in scanned)) return scanned;
   const given: Readonly<Record<string, unknown>> = JSON.parse(text);
-  const faults = Object.entries(given).flatMap(([name, value]) => faultOf(name, value));
-  return faults.length > 0 ? faults : { ...openDefinition, ...given };
+  const report = new Report();
+  addRuleFaults(given, report);
+  return report.faults.length > 0 ? report.faults : complete(given);
 }
 
-function faultOf(name: string, value: unknown): readonly Fault[] {
-  const pointer = `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-  if (!Object.hasOwn(openDefinition, name)) {
-    const known = Object.keys(openDefinition).join(", ");
-    return [{ pointer, detail: `there is no such rule; there are: ${known}` }];
-  }
-  const isDemand = value === "optional" || value === "required";
-  return isDemand ? [] : [{ pointer, detail: 'this is "optional" or "required"' }];
+/** With what it leaves open. */
+function complete({ $schema, ...given }: Partial<Definition> & { $schema?: unknown }): Definition {
+  return {
+    ...openDefinition,
+    ...given,
+    access: { ...openDefinition.access, ...given.access },
+    cache: { ...openDefinition.cache, ...given.cache },
+  };
 }
 
 const known = new WeakMap<Rules | Collection, Definition>();
@@ -40,7 +76,7 @@ const known = new WeakMap<Rules | Collection, Definition>();
 export function definitionOf(rules: Rules | Collection): Definition {
   const before = known.get(rules);
   if (before !== undefined) return before;
-  const definition = { ...openDefinition, ...JSON.parse(rules.definition) };
+  const definition = complete(JSON.parse(rules.definition));
   known.set(rules, definition);
   return definition;
 }

@@ -1,0 +1,96 @@
+// JSON Schema 2020-12: the one door to who judges values by it.
+
+import { createRequire } from "node:module";
+import type * as Judge from "typebox/schema";
+import {
+  everyPlace,
+  isObjectSchema,
+  type ObjectSchema,
+  References,
+  type Schema,
+} from "./schema-places.ts";
+
+/** Loaded with the first schema: a server without any starts sooner. */
+function judge(): typeof Judge {
+  loaded ??= createRequire(import.meta.url)("typebox/schema") as typeof Judge;
+  return loaded;
+}
+let loaded: typeof Judge | undefined;
+
+/** A schema made ready: its references are resolved within it. */
+export class Ready {
+  readonly root: ObjectSchema;
+  readonly references: References;
+  readonly #targets: Record<string, Schema>;
+  readonly #namesInherited: boolean;
+  #isValid: ((value: unknown) => boolean) | undefined;
+
+  constructor(root: ObjectSchema) {
+    this.root = root;
+    this.references = new References(root);
+    this.#targets = targetsOf(root, this.references);
+    this.#namesInherited = inherited.some((name) => namesIn(root).has(name));
+  }
+
+  /**
+   * The value of a text. Who judges takes inherited members for those of the value, so where the
+   * schema speaks of a name like `toString`, objects inherit nothing.
+   */
+  parse(text: string): unknown {
+    return this.#namesInherited ? JSON.parse(text, (_, value) => bare(value)) : JSON.parse(text);
+  }
+
+  /** Compiled with the first value: the quick way. */
+  isValid(value: unknown): boolean {
+    if (this.#isValid === undefined) {
+      const compiled = judge().Compile(this.#targets as never, this.root as never);
+      this.#isValid = (each) => compiled.Check(each);
+    }
+    return this.#isValid(value);
+  }
+
+  /** Judges by a part of the schema, or by some keywords of it: slower, and rarely needed. */
+  fits(schema: Schema, value: unknown): boolean {
+    return judge().Check(this.#targets as never, schema as never, value);
+  }
+
+  /** Members or items that nothing in the schema has looked at, as `unevaluated…` forbids. */
+  unevaluated(keyword: string, schema: ObjectSchema, value: unknown): readonly (string | number)[] {
+    const [, errors] = judge().Errors(this.#targets as never, schema as never, value);
+    return errors.flatMap((error) => {
+      const isOurs = error.keyword === keyword && error.instancePath === "";
+      const found = (error.params as Readonly<Record<string, unknown>>)[keyword];
+      return isOurs && Array.isArray(found) ? found : [];
+    });
+  }
+}
+
+const inherited = Object.getOwnPropertyNames(Object.prototype);
+
+/** The names of members that a schema speaks of. */
+function namesIn(root: ObjectSchema): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const { schema } of everyPlace({ path: [], schema: root })) {
+    if (!isObjectSchema(schema)) continue;
+    const { properties, required, dependentRequired, dependentSchemas } = schema;
+    for (const named of [properties, dependentRequired, dependentSchemas])
+      for (const name of Object.keys(named ?? {})) names.add(name);
+    for (const name of [required, ...Object.values(dependentRequired ?? {})].flat())
+      names.add(String(name));
+  }
+  return names;
+}
+
+const bare = (value: unknown): unknown =>
+  isObjectSchema(value) ? Object.assign(Object.create(null), value) : value;
+
+/** Every reference as it is written, with what it leads to; those that lead nowhere are left out. */
+function targetsOf(root: ObjectSchema, references: References): Record<string, Schema> {
+  const targets: Record<string, Schema> = {};
+  for (const { schema } of everyPlace({ path: [], schema: root })) {
+    const reference = isObjectSchema(schema) ? schema.$ref : undefined;
+    const target = references.find(reference);
+    if (typeof reference === "string" && target !== undefined) targets[reference] = target.schema;
+  }
+  return targets;
+}

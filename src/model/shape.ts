@@ -1,0 +1,207 @@
+// What a collection's schema makes of fields that come in and go out.
+
+import { type Field, type Fields, fieldsOf, isHiddenIn } from "./declared.ts";
+import type { Definition } from "./definition.ts";
+import { explain } from "./explain.ts";
+import type { Fault } from "./problem.ts";
+import { type Path, Report } from "./report.ts";
+import { Ready } from "./schema.ts";
+import type { ObjectSchema } from "./schema-places.ts";
+import {
+  copyTree,
+  emptyObject,
+  isObject,
+  type ObjectTree,
+  readTree,
+  sameTree,
+  type Tree,
+  writeTree,
+} from "./tree.ts";
+
+export interface Shape {
+  /** Whether there are fields that are never shown. */
+  readonly hides: boolean;
+  /** Whether what is there decides what may take its place. */
+  readonly isBound: boolean;
+  /** Whether the field at a path with dots is never shown, or lies in one that is not. */
+  isHidden(field: string): boolean;
+  /**
+   * The text to store, or every fault at once. `fields` is the compact text of an object without
+   * faults of JSON, `before` what was stored when it is replaced. Nothing added, nothing touched.
+   */
+  accept(fields: string, before: string | undefined, isAdmin: boolean): string | readonly Fault[];
+  /** The fields without those that are never shown. */
+  shown(fields: string): string;
+  /** With the hidden fields of `before` that are not there: for what was made out of what is shown. */
+  restored(fields: string, before: string): string;
+}
+
+const openShape: Shape = {
+  hides: false,
+  isBound: false,
+  isHidden: () => false,
+  accept: (fields) => fields,
+  shown: (fields) => fields,
+  restored: (fields) => fields,
+};
+
+const known = new WeakMap<Definition, Shape>();
+
+/** Made once for as long as the definition is the same object. */
+export function shapeOf(definition: Definition): Shape {
+  if (definition.schema === undefined) return openShape;
+  const before = known.get(definition);
+  if (before !== undefined) return before;
+  const shape = new SchemaShape(definition.schema);
+  known.set(definition, shape);
+  return shape;
+}
+
+const ownedByAdmin = "only an administrator may set this";
+const keptByAdmin = "only an administrator may change this";
+
+class SchemaShape implements Shape {
+  readonly hides: boolean;
+  readonly isBound: boolean;
+  readonly #ready: Ready;
+  readonly #fields: Fields;
+  /** Whether fields may have to be filled in or kept. */
+  readonly #settles: boolean;
+
+  constructor(schema: ObjectSchema) {
+    this.#ready = new Ready(schema);
+    this.#fields = fieldsOf(schema, this.#ready.references);
+    this.hides = this.#fields.some(isWriteOnly);
+    this.isBound = this.hides || this.#fields.some(isReadOnly);
+    this.#settles = this.#fields.some(
+      ({ filling, isReadOnly }) => isReadOnly || filling !== undefined,
+    );
+  }
+
+  isHidden(field: string): boolean {
+    return this.hides && isHiddenIn(this.#fields, field.split("."));
+  }
+
+  accept(fields: string, before: string | undefined, isAdmin: boolean): string | readonly Fault[] {
+    const report = new Report();
+    const text = this.#settles ? this.#settled(fields, before, isAdmin, report) : fields;
+    const value = this.#ready.parse(text);
+    if (!this.#ready.isValid(value)) explain(this.#ready, value, [], report);
+    return report.faults.length > 0 ? report.faults : text;
+  }
+
+  #settled(fields: string, before: string | undefined, isAdmin: boolean, report: Report): string {
+    const tree = readTree(fields);
+    const old = before === undefined ? undefined : readTree(before);
+    if (!isObject(tree)) return fields;
+    const isChanged = new Settling(isAdmin, report).settle(this.#fields, tree, objectOr(old), []);
+    return isChanged ? writeTree(tree) : fields;
+  }
+
+  shown(fields: string): string {
+    const tree = this.hides ? readTree(fields) : undefined;
+    return isObject(tree) && hide(this.#fields, tree) ? writeTree(tree) : fields;
+  }
+
+  restored(fields: string, before: string): string {
+    const tree = this.hides ? readTree(fields) : undefined;
+    const old = this.hides ? readTree(before) : undefined;
+    const isChanged = isObject(tree) && isObject(old) && restore(this.#fields, tree, old);
+    return isChanged ? writeTree(tree) : fields;
+  }
+}
+
+const isWriteOnly = (field: Field): boolean => field.isWriteOnly;
+const isReadOnly = (field: Field): boolean => field.isReadOnly;
+const objectOr = (tree: Tree | undefined): ObjectTree | undefined =>
+  isObject(tree) ? tree : undefined;
+
+/** Fills in defaults, and keeps what only an administrator may change. Each says whether it changed something. */
+class Settling {
+  readonly #isAdmin: boolean;
+  readonly #report: Report;
+
+  constructor(isAdmin: boolean, report: Report) {
+    this.#isAdmin = isAdmin;
+    this.#report = report;
+  }
+
+  settle(fields: Fields, tree: ObjectTree, old: ObjectTree | undefined, path: Path): boolean {
+    let isChanged = false;
+    for (const [name, field] of fields.members) {
+      const isKept = field.isReadOnly && !this.#isAdmin;
+      const place = [...path, name];
+      const settled = isKept
+        ? this.#keep(field, tree.members.get(name), old?.members.get(name), place)
+        : this.#fill(field, tree.members.get(name), old?.members.get(name), place);
+      if (settled === undefined) continue;
+      tree.members.set(name, settled);
+      isChanged = true;
+    }
+    return isChanged;
+  }
+
+  /** The value of a read-only field, where it has to be set. */
+  #keep(field: Field, given: Tree | undefined, old: Tree | undefined, path: Path) {
+    const own = old ?? (field.filling === undefined ? undefined : readTree(field.filling));
+    if (given === undefined) return own && copyTree(own);
+    if (own === undefined || !sameTree(given, own))
+      this.#report.add(path, old === undefined ? ownedByAdmin : keptByAdmin);
+    return undefined;
+  }
+
+  /** The value of any other field, where it has to be set. */
+  #fill(field: Field, given: Tree | undefined, old: Tree | undefined, path: Path) {
+    const { filling, inner } = field;
+    if (isObject(given)) return this.settle(inner, given, objectOr(old), path) ? given : undefined;
+    const kept = this.#carry(inner, objectOr(old));
+    if (given === undefined) return kept ?? (filling === undefined ? undefined : readTree(filling));
+    if (kept !== undefined) this.#report.add(path, keptByAdmin);
+    const isFilled = typeof given !== "string" && this.#fillItems(inner.items, given.items, path);
+    return isFilled ? given : undefined;
+  }
+
+  /** An object that was left out, with what only an administrator may take away. */
+  #carry(inner: Fields, old: ObjectTree | undefined): ObjectTree | undefined {
+    if (this.#isAdmin || old === undefined || !inner.some(isReadOnly)) return undefined;
+    const kept = emptyObject();
+    for (const [name, field] of inner.members) {
+      const value = old.members.get(name);
+      const part = field.isReadOnly ? value : this.#carry(field.inner, objectOr(value));
+      if (part !== undefined) kept.members.set(name, copyTree(part));
+    }
+    return kept.members.size > 0 ? kept : undefined;
+  }
+
+  #fillItems(fields: Fields, items: readonly Tree[], path: Path): boolean {
+    let isChanged = false;
+    for (const [index, item] of items.entries())
+      if (isObject(item) && this.settle(fields, item, undefined, [...path, index]))
+        isChanged = true;
+    return isChanged;
+  }
+}
+
+function hide(fields: Fields, tree: ObjectTree): boolean {
+  let isChanged = false;
+  for (const [name, { isWriteOnly, inner }] of fields.members) {
+    const value = tree.members.get(name);
+    const isLess = isWriteOnly ? tree.members.delete(name) : isObject(value) && hide(inner, value);
+    isChanged ||= isLess;
+  }
+  return isChanged;
+}
+
+function restore(fields: Fields, tree: ObjectTree, old: ObjectTree): boolean {
+  let isChanged = false;
+  for (const [name, { isWriteOnly, inner }] of fields.members) {
+    const value = tree.members.get(name);
+    const before = old.members.get(name);
+    if (before === undefined) continue;
+    const isMore = isWriteOnly
+      ? value === undefined && tree.members.set(name, before) === tree.members
+      : isObject(value) && isObject(before) && restore(inner, value, before);
+    isChanged ||= isMore;
+  }
+  return isChanged;
+}
