@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { grouped } from "../../src/store/grouped.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
-import { type Candidate, exam } from "./exam.ts";
+import { type Candidate, exam, fewCandidates } from "./exam.ts";
 
 /** Bun maps files, so that its readers can listen to the bell; Node's ask before each read. */
 const mapFile = globalThis.Bun && ((file: string) => Bun.mmap(file, { shared: true }));
@@ -34,7 +34,9 @@ async function candidate(openAt: (path: string) => Promise<Store>): Promise<Cand
   };
 }
 
-exam("sqlite", () => candidate((path) => openSqlite({ path })));
+const maxCandidates = fewCandidates;
+
+exam("sqlite", () => candidate((path) => openSqlite({ path, maxCandidates })));
 exam("sqlite, grouped, with a bell", () =>
-  candidate(async (path) => grouped(await openSqlite({ path, mapFile }))),
+  candidate(async (path) => grouped(await openSqlite({ path, mapFile, maxCandidates }))),
 );

@@ -43,9 +43,7 @@ export const by = (field: string, kind: Kind, isDescending = false): Sorting => 
 
 /** Words as they are searched: one that ends with an asterisk is a prefix. */
 export const wordsLike = (text: string): readonly Word[] =>
-  text
-    .split(" ")
-    .map((word) => ({ text: word.replace("*", ""), isPrefix: word.endsWith("*") }));
+  text.split(" ").map((word) => ({ text: word.replace("*", ""), isPrefix: word.endsWith("*") }));
 
 export const keep = (id: string, fields: unknown, more: Partial<Put> = {}): Put => ({
   ...put(id, { fields: JSON.stringify(fields) }),

@@ -4,7 +4,18 @@ import assert from "node:assert/strict";
 import type { Store } from "../../../src/store/store.ts";
 import { ask, assertFinds, is, keep, wordsLike } from "./asking.ts";
 import type { Question } from "./candidate.ts";
-import { all, define, found, idsFrom, idsOf, kinds, lookAt, put, remove, written } from "./words.ts";
+import {
+  all,
+  define,
+  found,
+  idsFrom,
+  idsOf,
+  kinds,
+  lookAt,
+  put,
+  remove,
+  written,
+} from "./words.ts";
 
 const drop = (isEmptyOnly = false, collection = "things") =>
   ({ kind: "drop", collection, isEmptyOnly }) as const;
@@ -15,10 +26,7 @@ async function assertNowhere(store: Store, collection = "things"): Promise<void>
   assert.equal(await store.collection(collection), undefined);
   assert.equal(await store.rules(collection), undefined);
   assert.equal(await store.find(collection, "a"), undefined);
-  assert.equal(
-    await store.slice(collection, { offset: 0, limit: 1, order: "created" }),
-    undefined,
-  );
+  assert.equal(await store.slice(collection, { offset: 0, limit: 1, order: "created" }), undefined);
   assert.equal(await store.query(collection, ask()), undefined);
   assert.equal(await store.since(collection, 0, 1), undefined);
   const names = (await store.collections()).map(({ name }) => name);
@@ -124,7 +132,15 @@ export function drops(question: Question): void {
       const now = await each.collection("things");
       assert.deepEqual([now?.total, now?.createdAt], [2, 40]);
     }
-    const twice = await other.commit([drop(), found(), put("a"), drop(), found(), put("x"), drop()]);
+    const twice = await other.commit([
+      drop(),
+      found(),
+      put("a"),
+      drop(),
+      found(),
+      put("x"),
+      drop(),
+    ]);
     assert.deepEqual(kinds(twice), [
       ...["done", "done", "created", "done", "done", "created", "done"],
     ]);
@@ -139,7 +155,10 @@ export function drops(question: Question): void {
     await store.commit(ids.slice(0, 600).map((id) => remove(id)));
     assert.deepEqual(await idsOf(other, 0, 1), ["id-600"]);
     assert.deepEqual(kinds(await store.commit([drop()])), ["done"]);
-    await store.commit([define(rules), ...ids.slice(0, 300).map((id, n) => keep(id, { of: id, n }))]);
+    await store.commit([
+      define(rules),
+      ...ids.slice(0, 300).map((id, n) => keep(id, { of: id, n })),
+    ]);
     for (const each of [store, other]) {
       assert.deepEqual(await idsOf(each, 299, 2), ["id-299"]);
       await assertFinds(each, ["id-7"], { conditions: [is("n", "any", 7)] });

@@ -1,12 +1,23 @@
 // Indexes: whatever the rules come to plan, queries stay right; and what no index helps with has an end.
 
 import assert from "node:assert/strict";
-import { above, keyOf, type Kind, noValue, someValue } from "../../../src/model/key.ts";
+import { above, type Kind, keyOf, noValue, someValue } from "../../../src/model/key.ts";
 import { kindOf } from "../../../src/model/plan.ts";
 import { type Query, select } from "../../../src/model/query.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { answerTo, ask, assertFinds, by, idsIn, is, keep, like, where, wordsLike } from "./asking.ts";
+import {
+  answerTo,
+  ask,
+  assertFinds,
+  by,
+  idsIn,
+  is,
+  keep,
+  like,
+  where,
+  wordsLike,
+} from "./asking.ts";
 import { fewCandidates, type Question } from "./candidate.ts";
 import { define, found, idsFrom, kinds, remove } from "./words.ts";
 
@@ -54,7 +65,9 @@ function queriesOn(field: string, kind: Kind): readonly Query[] {
   return [
     ...conditions.map((condition) => ask({ conditions: [condition] })),
     ...sortings.map((sorting) => ask({ sortings: [sorting] })),
-    ...sortings.map((sorting) => ask({ sortings: [sorting], conditions: conditions.slice(-2, -1) })),
+    ...sortings.map((sorting) =>
+      ask({ sortings: [sorting], conditions: conditions.slice(-2, -1) }),
+    ),
   ];
 }
 
@@ -74,7 +87,10 @@ export function indexes(question: Question): void {
         remove(`id-${index - 1}`),
         keep(`new-${index}`, { v: 100 + index, w: "other words" }),
       ]);
-      assert.deepEqual(outcomes.filter(({ kind }) => kind === "conflict"), []);
+      assert.deepEqual(
+        outcomes.filter(({ kind }) => kind === "conflict"),
+        [],
+      );
       const kind = kindOf("schema" in definition ? definition.schema : undefined, "v");
       for (const each of [store, other])
         for (const query of queriesOn("v", kind)) await assertRight(each, query);

@@ -18,7 +18,8 @@ export function owners(question: Question): void {
     const [, , a, b] = await store.commit([found(), found("more"), by("ann", "a"), put("b")]);
     assert.equal(written(a).owner, "ann");
     assert.equal("owner" in written(b), false);
-    for (const each of [store, other, await candidate.reopen()]) {
+    assert.deepEqual(await store.find("things", "a"), written(a));
+    for (const each of [other, await candidate.reopen()]) {
       assert.deepEqual(await each.find("things", "a"), written(a));
       assert.deepEqual(await each.find("things", "b"), written(b));
       const slice = await each.slice("things", { offset: 0, limit: 9, order: "created" });

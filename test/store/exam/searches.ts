@@ -87,7 +87,11 @@ export function searches(question: Question): void {
     for (const [words, ids] of rows) await assertSearch(store, words, ids);
     await store.commit([define('{"searchable":["other"]}')]);
     await assertSearch(store, "burnt", "d");
-    await store.commit([keep("e", { other: "burnt" }), define("{}"), keep("g", { other: "burnt" })]);
+    await store.commit([
+      keep("e", { other: "burnt" }),
+      define("{}"),
+      keep("g", { other: "burnt" }),
+    ]);
     await assertSearch(store, "burnt", "");
     await store.commit([define('{"searchable":["other"]}')]);
     await assertSearch(store, "burnt", "d e g");
@@ -101,9 +105,16 @@ export function searches(question: Question): void {
     await other.commit([keep("a", { title: "cold" }), remove("b"), keep("e", { body: "burnt" })]);
     await assertSearch(store, "burnt", "e");
     await assertSearch(store, "cream", "");
-    await store.commit([put("b"), keep("a", { title: "cold", n: 7 }), keep("e", { body: "Burnt!" })]);
-    await store.commit([{ kind: "all", changes: [keep("x", { title: "cold" }), remove("nothing")] }]);
-    for (const each of [store, other, await candidate.reopen()]) {
+    await store.commit([
+      put("b"),
+      keep("a", { title: "cold", n: 7 }),
+      keep("e", { body: "Burnt!" }),
+    ]);
+    await store.commit([
+      { kind: "all", changes: [keep("x", { title: "cold" }), remove("nothing")] },
+    ]);
+    await assertSearch(store, "cold", "a");
+    for (const each of [other, await candidate.reopen()]) {
       await assertSearch(each, "cold", "a");
       await assertSearch(each, "burnt", "e");
       await assertSearch(each, "bread", "c");
@@ -122,7 +133,10 @@ export function searches(question: Question): void {
     const ids = await idsFor(store, { words: wordsLike("zebra") });
     assert.equal(ids, "much little less");
     const conditions = [where("title", "text", above(keyOf("text", "zebra a")))];
-    assert.equal(await idsFor(store, { words: wordsLike("zebra"), conditions }), "much little less");
+    assert.equal(
+      await idsFor(store, { words: wordsLike("zebra"), conditions }),
+      "much little less",
+    );
   });
 
   question("go together with conditions and an order", async ({ store }) => {
@@ -152,6 +166,8 @@ export function searches(question: Question): void {
     assert.equal(uncounted.total, undefined);
     assert.equal(uncounted.resources.length, 30);
     await assertSearch(store, "common", "id-7", { conditions: [is("n", "number", 7)] });
-    await assertSearch(store, "7 common", "id-7", { conditions: [is("title", "any", "common id-7")] });
+    await assertSearch(store, "7 common", "id-7", {
+      conditions: [is("title", "any", "common id-7")],
+    });
   });
 }

@@ -4,7 +4,18 @@ import assert from "node:assert/strict";
 import { someValue } from "../../../src/model/key.ts";
 import { assertFinds, is, keep, where } from "./asking.ts";
 import type { Question } from "./candidate.ts";
-import { all, define, doneIn, found, idsFrom, kinds, lookAt, put, remove, written } from "./words.ts";
+import {
+  all,
+  define,
+  doneIn,
+  found,
+  idsFrom,
+  kinds,
+  lookAt,
+  put,
+  remove,
+  written,
+} from "./words.ts";
 
 const unique = JSON.stringify({
   schema: { properties: { email: { type: "string" }, n: { type: "number" } } },
@@ -48,7 +59,12 @@ export function uniques(question: Question): void {
 
   question("a value is free again when its resource has none of it", async ({ store }) => {
     await store.commit([define(unique), mail("a", "x"), mail("b", "y")]);
-    const within = await store.commit([remove("a"), mail("c", "x"), mail("b", "w"), mail("d", "y")]);
+    const within = await store.commit([
+      remove("a"),
+      mail("c", "x"),
+      mail("b", "w"),
+      mail("d", "y"),
+    ]);
     assert.deepEqual(kinds(within), ["removed", "created", "replaced", "created"]);
     await store.commit([remove("c")]);
     const across = await store.commit([mail("a", "x"), mail("c", "x")]);
@@ -168,7 +184,9 @@ export function uniques(question: Question): void {
     assert.deepEqual(kinds(outcomes), [
       ...["replaced", "conflict", "created", "replaced", "removed", "done", "conflict"],
     ]);
-    assert.deepEqual(kinds(await (await candidate.second()).commit([mail("f", "z")])), ["conflict"]);
+    assert.deepEqual(kinds(await (await candidate.second()).commit([mail("f", "z")])), [
+      "conflict",
+    ]);
   });
 
   question("holds no longer when the rules no longer say so", async ({ store }) => {
