@@ -13,7 +13,7 @@ export class BatchWriter {
   readonly #bell: BellRope;
   readonly #begin: Query<never>;
   readonly #commit: Query<never>;
-  readonly #ledger: Query<readonly [batch: number, tokens: number]>;
+  readonly #ledger: Query<readonly [batch: number, tokens: number, drops: number]>;
   readonly #saveLedger: Query<never>;
   readonly #collections: OpenCollections;
   readonly #units: UnitWriter;
@@ -25,8 +25,8 @@ export class BatchWriter {
     // The lock is taken at once: a transaction that starts as a reader may find it cannot write.
     this.#begin = connection.query("BEGIN IMMEDIATE");
     this.#commit = connection.query("COMMIT");
-    this.#ledger = connection.query("SELECT batch, tokens FROM ledger");
-    this.#saveLedger = connection.query("UPDATE ledger SET batch = ?, tokens = ?");
+    this.#ledger = connection.query("SELECT batch, tokens, drops FROM ledger");
+    this.#saveLedger = connection.query("UPDATE ledger SET batch = ?, tokens = ?, drops = ?");
     this.#collections = new OpenCollections(connection);
     this.#units = new UnitWriter(connection, this.#collections);
     this.#tokens = new TokenWriter(connection);
@@ -64,8 +64,9 @@ export class BatchWriter {
         this.#collections.found(change.collection, change.at);
         return verdict("done");
       case "define":
-        this.#collections.define(change.collection, change.definition, change.at);
-        return verdict("done");
+        return this.#collections.define(change.collection, change.definition, change.at);
+      case "drop":
+        return this.#collections.drop(change.collection, change.isEmptyOnly);
       default:
         return this.#judgeToken(change);
     }
@@ -82,10 +83,11 @@ export class BatchWriter {
     this.#units.settle();
     const isMoved = this.#collections.areTouched || this.#isTokenTouched || isProbe;
     if (!isMoved) return undefined;
-    const [batch, tokens] = this.#ledger.one() ?? [0, 0];
+    const [batch, tokens, drops] = this.#ledger.one() ?? [0, 0, 0];
     const next = batch + 1;
     this.#collections.settle(next);
-    this.#saveLedger.run(next, this.#isTokenTouched ? next : tokens);
+    const { isAnyDropped } = this.#collections;
+    this.#saveLedger.run(next, this.#isTokenTouched ? next : tokens, isAnyDropped ? next : drops);
     return next;
   }
 }

@@ -1,11 +1,19 @@
 // A collection while a batch writes to it: each change judged, the counters written back at the end.
 
+import { noPlan, type Plan } from "../../model/plan.ts";
 import type { Put, Remove } from "../store.ts";
 import type { Connection, Query } from "./connection.ts";
 import { dig, type Holes, storedHoles } from "./holes.ts";
+import { IndexWriter } from "./index.ts";
 import type { Verdict } from "./wire.ts";
 
-type StateRow = readonly [seq: number, revision: number, created: number];
+type StateRow = readonly [seq: number, revision: number, created: number, owner: string | null];
+
+/** What was planned when this batch defined the collection. */
+export interface Planned {
+  readonly version: number;
+  readonly plan: Plan;
+}
 
 /** The statements on the tables of one collection. */
 export class CollectionTables {
@@ -17,14 +25,23 @@ export class CollectionTables {
   readonly forget: Query<never>;
   readonly lastRemoved: Query<readonly [id: string]>;
   readonly holes: Holes;
+  /** The plan that was last read. */
+  planned: Planned = { version: 0, plan: noPlan };
+  readonly #connection: Connection;
+  readonly #key: number;
+  #indexes: IndexWriter | undefined;
 
   constructor(connection: Connection, key: number) {
+    this.#connection = connection;
+    this.#key = key;
     const resources = `resources_${key}`;
     const removed = `removed_${key}`;
-    this.state = connection.query(`SELECT seq, revision, created FROM ${resources} WHERE id = ?`);
+    this.state = connection.query(
+      `SELECT seq, revision, created, owner FROM ${resources} WHERE id = ?`,
+    );
     this.insert = connection.query(
-      `INSERT INTO ${resources} (seq, id, revision, created, updated, fields)
-       VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+      `INSERT INTO ${resources} (seq, id, revision, created, updated, fields, owner)
+       VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
     );
     this.update = connection.query(
       `UPDATE ${resources} SET revision = ?, updated = ?, fields = ? WHERE seq = ?`,
@@ -34,6 +51,12 @@ export class CollectionTables {
     this.forget = connection.query(`DELETE FROM ${removed} WHERE id = ?`);
     this.lastRemoved = connection.query(`SELECT id FROM ${removed} ORDER BY id DESC LIMIT 1`);
     this.holes = storedHoles(connection, key);
+  }
+
+  /** Made when there is a plan: most collections have none. */
+  get indexes(): IndexWriter {
+    this.#indexes ??= new IndexWriter(this.#connection, this.#key);
+    return this.#indexes;
   }
 }
 
@@ -50,16 +73,26 @@ export class OpenCollection {
   readonly counters: Counters;
   readonly #version: number;
   readonly #tables: CollectionTables;
+  #plan: Plan;
+  /** Whether anything is to be kept beside the resources. */
+  #isPlanned: boolean;
   readonly #holes: number[] = [];
   #isTouched = false;
   #lastRemoved: string | undefined;
   #definition: string | undefined;
 
-  constructor(key: number, counters: Counters, version: number, tables: CollectionTables) {
+  constructor(
+    key: number,
+    counters: Counters,
+    { version, plan }: Planned,
+    tables: CollectionTables,
+  ) {
     this.key = key;
     this.counters = counters;
     this.#version = version;
     this.#tables = tables;
+    this.#plan = plan;
+    this.#isPlanned = isSomething(plan);
   }
 
   get isTouched(): boolean {
@@ -71,8 +104,24 @@ export class OpenCollection {
     return this.#definition;
   }
 
-  define(definition: string): void {
+  /** Whether what is kept beside the resources is not what this plan asks for. */
+  isPlannedOtherwise(plan: Plan): boolean {
+    return JSON.stringify(plan) !== JSON.stringify(this.#plan);
+  }
+
+  /** Makes the indexes anew; or names the field in which two resources conflict. */
+  rebuildEntries(plan: Plan): string | undefined {
+    return this.#tables.indexes.rebuildEntries(this.#plan, plan);
+  }
+
+  rebuildWords(plan: Plan): void {
+    this.#tables.indexes.rebuildWords(this.#plan, plan);
+  }
+
+  define(definition: string, plan: Plan): void {
     this.#definition = definition;
+    this.#plan = plan;
+    this.#isPlanned = isSomething(plan);
   }
 
   /** Whether these are the rules that hold. Those that the batch itself has brought nobody knows yet. */
@@ -89,10 +138,12 @@ export class OpenCollection {
   }
 
   put(change: Put): Verdict {
-    if (change.expect === "nothing") return this.#create(change);
-    const state = this.#tables.state.one(change.id);
-    if (state) return this.#replace(change, state);
-    return change.expect === "anything" ? this.#create(change) : verdict("missing");
+    const { id, expect } = change;
+    // Inserts without looking first: a new id is the usual case, and looking costs as much again.
+    if (expect === "nothing" && !this.#isPlanned) return this.#create(change);
+    const state = this.#tables.state.one(id);
+    if (!state) return typeof expect === "number" ? verdict("missing") : this.#create(change);
+    return expect === "nothing" ? verdict("taken") : this.#replace(change, state);
   }
 
   remove({ id, at, expect }: Remove): Verdict {
@@ -103,21 +154,28 @@ export class OpenCollection {
     const next = this.touch(at);
     this.counters.total--;
     this.#holes.push(seq - 1);
+    if (this.#isPlanned) this.#tables.indexes.remove(this.#plan, seq);
     this.#tables.remove.run(seq);
     this.#tables.remember.run(next, id, at);
     if (!this.#mayBeRemoved(id)) this.#lastRemoved = id;
-    return ["removed", next, 0];
+    return ["removed", next, 0, ""];
   }
 
-  /** Inserts without looking first: a new id is the usual case, and looking costs as much again. */
-  #create({ id, at, fields }: Put): Verdict {
+  #create({ id, at, fields, owner }: Put): Verdict {
     const seq = this.counters.seq + 1;
     const next = this.counters.revision + 1;
-    if (this.#tables.insert.run(seq, id, next, at, at, fields) === 0) return verdict("taken");
+    if (this.#isPlanned) {
+      const times = { createdAt: at, updatedAt: at };
+      const resource = { id, revision: next, ...times, fields, ...ownedBy(owner) };
+      const field = this.#tables.indexes.keep(this.#plan, seq, resource, true);
+      if (field !== undefined) return verdict("conflict", field);
+    }
+    const changed = this.#tables.insert.run(seq, id, next, at, at, fields, owner ?? null);
+    if (changed === 0) return verdict("taken");
     this.counters.seq = seq;
     this.counters.total++;
     if (this.#mayBeRemoved(id)) this.#tables.forget.run(id);
-    return ["created", this.touch(at), at];
+    return ["created", this.touch(at), at, owner ?? ""];
   }
 
   /** The ids we make (ASCII, as all are) only go up: a new one is past all that was removed. */
@@ -126,11 +184,17 @@ export class OpenCollection {
     return id <= this.#lastRemoved;
   }
 
-  #replace({ at, fields, expect }: Put, [seq, revision, created]: StateRow): Verdict {
+  #replace({ id, at, fields, expect }: Put, state: StateRow): Verdict {
+    const [seq, revision, createdAt, owner] = state;
     if (expect !== "anything" && expect !== revision) return verdict("stale");
+    if (this.#isPlanned) {
+      const resource = { id, revision, createdAt, updatedAt: at, fields, ...ownedBy(owner) };
+      const field = this.#tables.indexes.keep(this.#plan, seq, resource, false);
+      if (field !== undefined) return verdict("conflict", field);
+    }
     const next = this.touch(at);
     this.#tables.update.run(next, at, fields, seq);
-    return ["replaced", next, created];
+    return ["replaced", next, createdAt, owner ?? ""];
   }
 
   /** How to put back, in memory, what happens from here on: SQLite puts back the rows. */
@@ -151,4 +215,11 @@ export class OpenCollection {
   }
 }
 
-export const verdict = (kind: Verdict[0]): Verdict => [kind, 0, 0];
+const isSomething = ({ indexes, searchable }: Plan): boolean =>
+  indexes.length > 0 || searchable.length > 0;
+
+const ownedBy = (owner: string | null | undefined): { readonly owner?: string } =>
+  typeof owner === "string" ? { owner } : {};
+
+/** `detail` is the field of a conflict. */
+export const verdict = (kind: Verdict[0], detail = ""): Verdict => [kind, 0, 0, detail];

@@ -1,9 +1,10 @@
 // The collections that a batch writes to: found by name, written back at its end.
 
+import { noPlan, type Plan, planOf } from "../../model/plan.ts";
 import type { Put, Remove } from "../store.ts";
-import { CollectionTables, OpenCollection, verdict } from "./collection.ts";
+import { CollectionTables, OpenCollection, type Planned, verdict } from "./collection.ts";
 import type { Connection, Query } from "./connection.ts";
-import { createCollectionTables } from "./schema.ts";
+import { createCollectionTables, dropCollectionTables } from "./schema.ts";
 import type { Verdict } from "./wire.ts";
 
 type CollectionRow = readonly [
@@ -16,6 +17,8 @@ type CollectionRow = readonly [
   version: number | null,
 ];
 
+const notPlanned: Planned = { version: 0, plan: noPlan };
+
 /** Statements are kept prepared for this many collections: memory must have an end. */
 const maxPreparedCollections = 1_000;
 
@@ -24,9 +27,12 @@ export class OpenCollections {
   readonly #find: Query<CollectionRow>;
   readonly #insert: Query<readonly [key: number]>;
   readonly #save: Query<never>;
+  readonly #definition: Query<readonly [definition: string]>;
   readonly #saveDefinition: Query<never>;
+  readonly #saveKey: Query<never>;
   readonly #tables = new Map<number, CollectionTables>();
   readonly #open = new Map<string, OpenCollection>();
+  #isAnyDropped = false;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -36,13 +42,15 @@ export class OpenCollections {
        FROM collections WHERE name = ?`,
     );
     this.#insert = connection.query(
-      `INSERT INTO collections (name, revision, seq, total, created, updated, batch)
-       VALUES (?, 0, 0, 0, ?, ?, 0) RETURNING key`,
+      `INSERT INTO collections (key, name, revision, seq, total, created, updated, batch)
+       VALUES ((SELECT keys + 1 FROM ledger), ?, 0, 0, 0, ?, ?, 0) RETURNING key`,
     );
+    this.#saveKey = connection.query("UPDATE ledger SET keys = ?");
     this.#save = connection.query(
       `UPDATE collections SET revision = ?, seq = ?, total = ?, updated = ?, batch = ?
        WHERE key = ?`,
     );
+    this.#definition = connection.query("SELECT definition FROM definitions WHERE collection = ?");
     this.#saveDefinition = connection.query(
       "INSERT OR REPLACE INTO definitions (collection, batch, definition) VALUES (?, ?, ?)",
     );
@@ -51,6 +59,7 @@ export class OpenCollections {
   /** Forgets those of the batch before: another process may have written to them since. */
   forget(): void {
     this.#open.clear();
+    this.#isAnyDropped = false;
   }
 
   find(name: string): OpenCollection | undefined {
@@ -60,7 +69,9 @@ export class OpenCollections {
     if (!row) return undefined;
     const [key, revision, seq, total, updated, version] = row;
     const counters = { revision, seq, total, updated };
-    const collection = new OpenCollection(key, counters, version ?? 0, this.#tablesOf(key));
+    const tables = this.#tablesOf(key);
+    const planned = version === null ? notPlanned : this.#plannedBy(key, version, tables);
+    const collection = new OpenCollection(key, counters, planned, tables);
     this.#open.set(name, collection);
     return collection;
   }
@@ -77,20 +88,48 @@ export class OpenCollections {
     const known = this.find(name);
     if (known) return known;
     const [key] = this.#insert.one(name, at, at) ?? [];
-    if (key !== undefined) createCollectionTables(this.#connection, key);
+    if (key === undefined) throw new Error(`collection ${name} was not inserted`);
+    this.#saveKey.run(key);
+    createCollectionTables(this.#connection, key);
     const collection = this.find(name);
-    if (!collection) throw new Error(`collection ${name} was not inserted`);
+    if (!collection) throw new Error(`collection ${name} is not there`);
     collection.touch(at);
     return collection;
   }
 
-  define(name: string, definition: string, at: number): void {
-    this.find(name)?.touch(at);
-    this.found(name, at).define(definition);
+  define(name: string, definition: string, at: number): Verdict {
+    const plan = planOf(definition);
+    const known = this.find(name);
+    const collection = known ?? this.found(name, at);
+    const field = this.#follow(collection, plan);
+    if (field !== undefined) return verdict("conflict", field);
+    if (known) known.touch(at);
+    collection.define(definition, plan);
+    return verdict("done");
+  }
+
+  drop(name: string, isEmptyOnly: boolean): Verdict {
+    const collection = this.find(name);
+    if (!collection) return verdict("missing");
+    const { key, counters } = collection;
+    if (isEmptyOnly && counters.total > 0) return verdict("taken");
+    this.#connection.run(`
+      DELETE FROM collections WHERE key = ${key};
+      DELETE FROM definitions WHERE collection = ${key};
+    `);
+    dropCollectionTables(this.#connection, key);
+    this.#open.delete(name);
+    this.#tables.delete(key);
+    this.#isAnyDropped = true;
+    return verdict("done");
+  }
+
+  get isAnyDropped(): boolean {
+    return this.#isAnyDropped;
   }
 
   get areTouched(): boolean {
-    return this.#touched().length > 0;
+    return this.#isAnyDropped || this.#touched().length > 0;
   }
 
   /** Writes down once what the whole batch has moved. */
@@ -106,6 +145,26 @@ export class OpenCollections {
 
   #touched(): readonly OpenCollection[] {
     return [...this.#open.values()].filter((collection) => collection.isTouched);
+  }
+
+  /** Brings what is kept beside the resources in line with the plan, or leaves all as it was. */
+  #follow(collection: OpenCollection, plan: Plan): string | undefined {
+    if (!collection.isPlannedOtherwise(plan)) return undefined;
+    this.#connection.run("SAVEPOINT define");
+    const field = collection.rebuildEntries(plan);
+    if (field !== undefined) this.#connection.run("ROLLBACK TO define");
+    this.#connection.run("RELEASE define");
+    if (field === undefined) collection.rebuildWords(plan);
+    return field;
+  }
+
+  /** Read from the definition once for each that there is. */
+  #plannedBy(key: number, version: number, tables: CollectionTables): Planned {
+    if (tables.planned.version !== version) {
+      const [definition = "{}"] = this.#definition.one(key) ?? [];
+      tables.planned = { version, plan: planOf(definition) };
+    }
+    return tables.planned;
   }
 
   #tablesOf(key: number): CollectionTables {

@@ -139,3 +139,7 @@ export function storageTrouble(error: unknown): Outage | undefined {
   const reason = code === fullCode ? "full" : "unavailable";
   return new Outage(reason, `${words} (${String(error)})`, { cause: error });
 }
+
+/** Whether a table is not there, as when the collection has been dropped since we saw it. */
+export const isOfMissingTable = (error: unknown): boolean =>
+  error instanceof Error && error.message.startsWith("no such table");

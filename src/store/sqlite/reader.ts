@@ -1,9 +1,17 @@
 // Answers reads at once, on one connection: never stale, and from memory where nothing has moved.
 
 import type { Collection, Rules } from "../../model/collection.ts";
+import type { Query as Question } from "../../model/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
-import type { Feed, Range, Slice } from "../store.ts";
+import {
+  type Broad,
+  type Feed,
+  type Found,
+  maxCandidates,
+  type Range,
+  type Slice,
+} from "../store.ts";
 import type { Bell } from "./bell.ts";
 import type { Connection, Query } from "./connection.ts";
 import { HotResources } from "./hot.ts";
@@ -11,7 +19,12 @@ import { type CollectionRow, collectionColumns, Shelf, toCollection } from "./sh
 import { TokenReader } from "./token.ts";
 
 /** Beyond these, what is known is dropped and learnt anew: memory must have an end. */
-const readerLimits = { hotBytes: 16 * 1024 * 1024, shelves: 1_000, tokens: 10_000 };
+export const readerLimits = {
+  hotBytes: 16 * 1024 * 1024,
+  shelves: 1_000,
+  tokens: 10_000,
+  maxCandidates,
+};
 /** So far behind, forgetting a whole collection costs less than asking what moved in it. */
 const maxRevisionsBehind = 1_000;
 /** A hand in the file that is not ours rings no bell: so often SQLite is asked all the same. */
@@ -23,7 +36,7 @@ export class Reader {
   readonly #dataVersion: Query<readonly [version: number]>;
   readonly #begin: Query<never>;
   readonly #end: Query<never>;
-  readonly #ledger: Query<readonly [batch: number, tokens: number]>;
+  readonly #ledger: Query<readonly [batch: number, tokens: number, drops: number]>;
   readonly #collection: Query<CollectionRow>;
   readonly #collections: Query<CollectionRow>;
   readonly #moved: Query<CollectionRow>;
@@ -37,6 +50,7 @@ export class Reader {
   #seenVersion = 0;
   #seenBatch = 0;
   #seenTokens = 0;
+  #seenDrops = 0;
   #heard: number | undefined;
   #lookedAt = 0;
 
@@ -48,7 +62,7 @@ export class Reader {
     this.#dataVersion = connection.query("PRAGMA data_version");
     this.#begin = connection.query("BEGIN");
     this.#end = connection.query("END");
-    this.#ledger = connection.query("SELECT batch, tokens FROM ledger");
+    this.#ledger = connection.query("SELECT batch, tokens, drops FROM ledger");
     const select = (batch: string) => `SELECT ${collectionColumns(batch)} FROM collections`;
     this.#collection = connection.query(`${select("0")} WHERE name = ?`);
     this.#collections = connection.query(`${select("0")} ORDER BY name`);
@@ -88,6 +102,11 @@ export class Reader {
     }));
   }
 
+  query(collection: string, query: Question): Found | Broad | undefined {
+    const { maxCandidates } = this.#limits;
+    return this.#inOneMoment(collection, (shelf) => shelf.query(query, maxCandidates));
+  }
+
   since(collection: string, revision: number, limit: number): Feed | undefined {
     return this.#inOneMoment(collection, (shelf) => ({
       collection: shelf.collection,
@@ -109,6 +128,12 @@ export class Reader {
 
   tokens(): readonly Token[] {
     return this.#tokenReader.all();
+  }
+
+  /** Has the next read ask what has moved, although no bell was rung. */
+  distrust(): void {
+    this.#seenVersion = 0;
+    this.#heard = undefined;
   }
 
   close(): void {
@@ -162,18 +187,30 @@ export class Reader {
   #catchUp(): void {
     const version = this.#dataVersion.one()?.[0] ?? 0;
     if (version === this.#seenVersion) return;
-    const [batch, tokens] = this.#ledger.one() ?? [0, 0];
+    const [batch, tokens, drops] = this.#ledger.one() ?? [0, 0, 0];
     if (tokens !== this.#seenTokens) this.#tokens.clear();
+    if (drops !== this.#seenDrops) this.#forgetDropped();
     for (const row of this.#moved.all(this.#seenBatch)) this.#follow(row);
     this.#seenVersion = version;
     this.#seenBatch = batch;
     this.#seenTokens = tokens;
+    this.#seenDrops = drops;
+  }
+
+  /** One that is gone, and one of the same name that took its place, are not in our hands. */
+  #forgetDropped(): void {
+    for (const [name, { key }] of this.#shelves) {
+      if (this.#collection.one(name)?.[5] === key) continue;
+      this.#shelves.delete(name);
+      this.#hot.forgetAllOf(key);
+    }
   }
 
   #follow(row: CollectionRow): void {
     const [name, revision] = row;
     const shelf = this.#shelves.get(name);
-    if (!shelf) return;
+    // A new one of the same name has come between two looks: the next look finds the drop.
+    if (!shelf || shelf.key !== row[5]) return;
     const { key, collection } = shelf;
     if (revision - collection.revision > maxRevisionsBehind) this.#hot.forgetAllOf(key);
     else if (this.#hot.holdsAnyOf(key))

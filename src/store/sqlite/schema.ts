@@ -76,11 +76,34 @@ const second: Step = (connection) => {
     `);
 };
 
-export const steps: readonly Step[] = [first, second];
+/**
+ * `entries` is what the indexes hold (see index.ts). `ledger.drops` is the last batch that dropped a
+ * collection, so that readers look for what is gone; `ledger.keys` the last key that was given to
+ * one: none is given again, so that nobody takes a new collection for an old one.
+ */
+const third: Step = (connection) => {
+  connection.run(`
+    ALTER TABLE ledger ADD COLUMN drops INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE ledger ADD COLUMN keys INTEGER NOT NULL DEFAULT 0;
+    UPDATE ledger SET keys = (SELECT coalesce(max(key), 0) FROM collections);
+  `);
+  for (const [key] of connection.query<readonly [key: number]>("SELECT key FROM collections").all())
+    connection.run(`ALTER TABLE resources_${key} ADD COLUMN owner TEXT; ${createEntries(key)};`);
+};
+
+export const steps: readonly Step[] = [first, second, third];
 
 /** What is there now is not removed, and what is removed is so once: a feed tells of each once. */
 const indexRemoved = (key: number): string =>
   `CREATE UNIQUE INDEX removed_${key}_by_id ON removed_${key} (id)`;
+
+const createEntries = (key: number): string =>
+  `CREATE TABLE entries_${key} (
+    field TEXT NOT NULL,
+    key TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (field, key, seq)
+  ) STRICT, WITHOUT ROWID`;
 
 /** The tables of one collection; `removed` remembers what was there, `holes` where (see holes.ts). */
 export function createCollectionTables(connection: Connection, key: number): void {
@@ -91,7 +114,8 @@ export function createCollectionTables(connection: Connection, key: number): voi
       revision INTEGER NOT NULL UNIQUE,
       created INTEGER NOT NULL,
       updated INTEGER NOT NULL,
-      fields TEXT NOT NULL
+      fields TEXT NOT NULL,
+      owner TEXT
     ) STRICT;
     CREATE TABLE removed_${key} (
       revision INTEGER PRIMARY KEY,
@@ -103,7 +127,29 @@ export function createCollectionTables(connection: Connection, key: number): voi
       place INTEGER PRIMARY KEY,
       children BLOB NOT NULL
     ) STRICT;
+    ${createEntries(key)};
   `);
+}
+
+export function dropCollectionTables(connection: Connection, key: number): void {
+  dropWordsTable(connection, key);
+  for (const name of ["entries", "holes", "removed", "resources"])
+    connection.run(`DROP TABLE ${name}_${key}`);
+}
+
+/**
+ * The words of each resource, under its seq; the text itself is not kept. They come as single words
+ * between spaces already, and this tokenizer leaves all that is beyond ASCII as it is.
+ */
+export function createWordsTable(connection: Connection, key: number): void {
+  connection.run(
+    `CREATE VIRTUAL TABLE words_${key} USING fts5
+     (text, content = '', contentless_delete = 1, tokenize = 'ascii')`,
+  );
+}
+
+export function dropWordsTable(connection: Connection, key: number): void {
+  connection.run(`DROP TABLE IF EXISTS words_${key}`);
 }
 
 /** Brings the database to the newest form. Killed at any moment, it is in one version or the next. */

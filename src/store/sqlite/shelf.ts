@@ -2,10 +2,14 @@
 
 import type { Collection, Rules } from "../../model/collection.ts";
 import type { Order } from "../../model/page.ts";
+import { type Plan, planOf } from "../../model/plan.ts";
+import type { Query as Question } from "../../model/query.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { Feed, Removal } from "../store.ts";
+import type { Broad, Feed, Found, Removal } from "../store.ts";
 import type { Connection, Query } from "./connection.ts";
 import { locate, type ReadCounts, storedCounts } from "./holes.ts";
+import { QueryReader } from "./query.ts";
+import { type ResourceRow, resourceColumns, toResource } from "./resource.ts";
 
 export type CollectionRow = readonly [
   name: string,
@@ -42,20 +46,7 @@ function toRules(row: CollectionRow, last = noRules): Rules {
   return definition === null || version === null ? last : { version, definition };
 }
 
-type ResourceRow = readonly [
-  id: string,
-  revision: number,
-  createdAt: number,
-  updatedAt: number,
-  fields: string,
-];
-const resourceColumns = "id, revision, created, updated, fields";
-
-function toResource([id, revision, createdAt, updatedAt, fields]: ResourceRow): Resource {
-  return { id, revision, createdAt, updatedAt, fields };
-}
-
-type RemovalRow = readonly [id: string, revision: number, at: number, null, null];
+type RemovalRow = readonly [id: string, revision: number, at: number, null, null, null];
 
 const toRemoval = ([id, revision, removedAt]: RemovalRow): Removal => ({
   kind: "removal",
@@ -69,8 +60,10 @@ const isResourceRow = (row: EntryRow): row is ResourceRow => row[4] !== null;
 
 export class Shelf {
   readonly key: number;
+  readonly #connection: Connection;
   #collection: Collection;
   #rules: Rules;
+  #planned: { readonly rules: Rules; readonly plan: Plan } | undefined;
   /** The last seq given out. */
   #seq: number;
   readonly #find: Query<ResourceRow>;
@@ -78,6 +71,7 @@ export class Shelf {
   readonly #since: Query<EntryRow>;
   readonly #changed: Query<readonly [id: string]>;
   readonly #counts: ReadCounts;
+  #queries: QueryReader | undefined;
 
   constructor(connection: Connection, row: CollectionRow) {
     const key = row[5];
@@ -85,6 +79,7 @@ export class Shelf {
     const removed = `removed_${key}`;
     const select = `SELECT ${resourceColumns} FROM ${resources}`;
     this.key = key;
+    this.#connection = connection;
     this.#rules = toRules(row);
     this.#collection = toCollection(row, this.#rules);
     this.#seq = row[6];
@@ -96,7 +91,7 @@ export class Shelf {
     // Both sides come in order from their indexes and are merged until there are enough.
     this.#since = connection.query(
       `${select} WHERE revision > ?1
-       UNION ALL SELECT id, revision, at, NULL, NULL FROM ${removed} WHERE revision > ?1
+       UNION ALL SELECT id, revision, at, NULL, NULL, NULL FROM ${removed} WHERE revision > ?1
        ORDER BY revision LIMIT ?2`,
     );
     this.#changed = connection.query(
@@ -133,6 +128,12 @@ export class Shelf {
     return this.#slices[order].all(seq, limit).map(toResource);
   }
 
+  query(query: Question, maxCandidates: number): Found | Broad {
+    this.#queries ??= new QueryReader(this.#connection, this.key, this.#counts, maxCandidates);
+    const asked = { collection: this.#collection, plan: this.#plan(), seq: this.#seq };
+    return this.#queries.answer(query, asked);
+  }
+
   since(revision: number, limit: number): Feed["entries"] {
     const rows = this.#since.all(revision, limit);
     return rows.map((row) => (isResourceRow(row) ? toResource(row) : toRemoval(row)));
@@ -141,5 +142,11 @@ export class Shelf {
   /** The ids of all that was written or removed since the collection was at this revision. */
   changedSince(revision: number): readonly string[] {
     return this.#changed.all(revision).map(([id]) => id);
+  }
+
+  #plan(): Plan {
+    const rules = this.#rules;
+    if (this.#planned?.rules !== rules) this.#planned = { rules, plan: planOf(rules.definition) };
+    return this.#planned.plan;
   }
 }

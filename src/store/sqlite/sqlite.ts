@@ -2,13 +2,17 @@
 
 import { extname } from "node:path";
 import type { Collection, Rules } from "../../model/collection.ts";
+import type { Query } from "../../model/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Soon } from "../../model/soon.ts";
 import type { Token } from "../../model/token.ts";
 import type { Committer } from "../handed.ts";
 import {
+  type Broad,
   type Change,
   type Feed,
+  type Found,
+  maxCandidates,
   Outage,
   type Outcome,
   type Range,
@@ -16,10 +20,10 @@ import {
   type Store,
 } from "../store.ts";
 import { Bell, type MapFile } from "./bell.ts";
-import { Connection, storageTrouble } from "./connection.ts";
+import { Connection, isOfMissingTable, storageTrouble } from "./connection.ts";
 import { Courier } from "./courier.ts";
 import { prepareFile } from "./file.ts";
-import { Reader } from "./reader.ts";
+import { Reader, readerLimits } from "./reader.ts";
 
 export interface SqliteOptions {
   /** The directory of the data; made when it is not there. */
@@ -28,6 +32,8 @@ export interface SqliteOptions {
   readonly mapFile?: MapFile | undefined;
   /** Who writes, when another process does; then this one only reads the file. */
   readonly committer?: Committer | undefined;
+  /** How many resources a query may look at one by one. */
+  readonly maxCandidates?: number | undefined;
 }
 
 /** The writer's program lies beside this one, as source or as built. */
@@ -41,7 +47,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     // Another process has shown it already; and with a full disk, this one can still read.
     if (!options.committer) await prove(courier);
     const bell = options.mapFile && new Bell(file.bell, options.mapFile);
-    return new SqliteStore(courier, new Reader(new Connection(file.path, "read"), bell));
+    const limits = { ...readerLimits, maxCandidates: options.maxCandidates ?? maxCandidates };
+    return new SqliteStore(courier, new Reader(new Connection(file.path, "read"), bell, limits));
   } catch (error) {
     await courier.close();
     const words = error instanceof Error ? error.message : String(error);
@@ -89,6 +96,10 @@ class SqliteStore implements Store {
     return this.#read((reader) => reader.slice(collection, range));
   }
 
+  query(collection: string, query: Query): Found | Broad | undefined {
+    return this.#read((reader) => reader.query(collection, query));
+  }
+
   since(collection: string, revision: number, limit: number): Feed | undefined {
     return this.#read((reader) => reader.since(collection, revision, limit));
   }
@@ -130,12 +141,15 @@ class SqliteStore implements Store {
     return this.#committer.trouble;
   }
 
-  #read<T>(read: (reader: Reader) => T): T {
+  /** A collection that another drops in the middle of a read is looked for again. */
+  #read<T>(read: (reader: Reader) => T, attemptsLeft = 3): T {
     if (this.#isClosed) throw closed();
     try {
       return read(this.#reader);
     } catch (error) {
-      throw storageTrouble(error) ?? error;
+      if (attemptsLeft === 0 || !isOfMissingTable(error)) throw storageTrouble(error) ?? error;
+      this.#reader.distrust();
+      return this.#read(read, attemptsLeft - 1);
     }
   }
 }

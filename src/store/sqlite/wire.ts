@@ -24,16 +24,18 @@ export type Verdict = readonly [
   kind: Exclude<Outcome["kind"], UnitOutcome["kind"]>,
   revision: number,
   createdAt: number,
+  /** The field of a conflict; else the owner, or nothing. */
+  detail: string,
 ];
 
 type UnitOutcome = Extract<Outcome, { kind: "all" | "none" | "reused" }>;
 
 /** What became of a unit. The verdicts on its changes follow, or that on the one that failed. */
 export type UnitVerdict =
-  | readonly [kind: "all", number, number]
-  | readonly [kind: "none", index: number, number]
-  | readonly [kind: "replay", number, outcomes: string]
-  | readonly [kind: "reused", number, number];
+  | readonly [kind: "all", number, number, string]
+  | readonly [kind: "none", index: number, number, string]
+  | readonly [kind: "replay", number, number, outcomes: string]
+  | readonly [kind: "reused", number, number, string];
 
 type ChangeCells = readonly [
   kind: Exclude<Change["kind"], "all">,
@@ -43,11 +45,13 @@ type ChangeCells = readonly [
   expect: Expectation,
   content: string,
   rules: number,
+  /** Nothing when nobody owns it. */
+  owner: string,
 ];
 /** No version of the rules. */
 const anyRules = -1;
 /** Stands before the changes of a unit; before it, the unit's key if it has one. */
-type UnitCells = readonly [kind: "all", "", "", 0, length: number, "", 0];
+type UnitCells = readonly [kind: "all", "", "", 0, length: number, "", 0, ""];
 type OnceCells = readonly [
   kind: "once",
   owner: string,
@@ -56,6 +60,7 @@ type OnceCells = readonly [
   keptUntil: number,
   fingerprint: string,
   0,
+  "",
 ];
 type Row = ChangeCells | UnitCells | OnceCells;
 
@@ -90,38 +95,47 @@ export function packChanges(changes: readonly Change[]): Cells {
 function pack(cells: (string | number)[], change: Change): void {
   switch (change.kind) {
     case "put":
-    case "remove": {
-      const { kind, collection, id, at, expect, rules = anyRules } = change;
-      cells.push(kind, collection, id, at, expect, kind === "put" ? change.fields : "", rules);
+    case "remove":
+      packOne(cells, change);
       break;
-    }
     case "all":
       if (change.once) packOnce(cells, change.once);
-      cells.push("all", "", "", 0, change.changes.length, "", 0);
+      cells.push("all", "", "", 0, change.changes.length, "", 0, "");
       for (const each of change.changes) pack(cells, each);
       break;
     case "found":
-      cells.push("found", change.collection, "", change.at, 0, "", 0);
+      cells.push("found", change.collection, "", change.at, 0, "", 0, "");
+      break;
+    case "drop":
+      cells.push("drop", change.collection, "", 0, change.isEmptyOnly ? 1 : 0, "", 0, "");
       break;
     case "define":
-      cells.push("define", change.collection, "", change.at, 0, change.definition, 0);
+      cells.push("define", change.collection, "", change.at, 0, change.definition, 0, "");
       break;
     case "keep-token":
-      cells.push("keep-token", "", change.token.id, 0, 0, JSON.stringify(change.token), 0);
+      cells.push("keep-token", "", change.token.id, 0, 0, JSON.stringify(change.token), 0, "");
       break;
     case "revoke-token":
     case "touch-token":
-      cells.push(change.kind, "", change.id, change.at, 0, "", 0);
+      cells.push(change.kind, "", change.id, change.at, 0, "", 0, "");
       break;
   }
 }
 
+function packOne(cells: (string | number)[], change: Put | Remove): void {
+  const { kind, collection, id, at, expect, rules = anyRules } = change;
+  const isPut = kind === "put";
+  const content = isPut ? change.fields : "";
+  const owner = isPut ? (change.owner ?? "") : "";
+  cells.push(kind, collection, id, at, expect, content, rules, owner);
+}
+
 function packOnce(cells: (string | number)[], once: Once): void {
-  cells.push("once", once.owner, once.key, once.at, once.keptUntil, once.fingerprint, 0);
+  cells.push("once", once.owner, once.key, once.at, once.keptUntil, once.fingerprint, 0, "");
 }
 
 export function unpackChanges(cells: Cells): readonly Change[] {
-  const rows = new Rows<Row>(cells, 7);
+  const rows = new Rows<Row>(cells, 8);
   const changes: Change[] = [];
   while (!rows.isAtEnd) changes.push(unpack(rows.take(), rows));
   return changes;
@@ -140,15 +154,18 @@ function unpackUnit([kind, , , , length]: UnitCells, rows: Rows<Row>): Unit {
   return { kind, changes: Array.from({ length }, unpackNext) };
 }
 
-function unpackChange([kind, collection, id, at, expect, content, rules]: ChangeCells): Change {
+function unpackChange(cells: ChangeCells): Change {
+  const [kind, collection, id, at, expect, content, rules, owner] = cells;
   const judged = rules === anyRules ? {} : { rules };
   switch (kind) {
     case "put":
-      return { kind, collection, id, at, expect, fields: content, ...judged };
+      return { kind, collection, id, at, expect, fields: content, ...judged, ...ownedBy(owner) };
     case "remove":
       return { kind, collection, id, at, expect: expect as Remove["expect"], ...judged };
     case "found":
       return { kind, collection, at };
+    case "drop":
+      return { kind, collection, isEmptyOnly: expect === 1 };
     case "define":
       return { kind, collection, at, definition: content };
     case "keep-token":
@@ -159,11 +176,13 @@ function unpackChange([kind, collection, id, at, expect, content, rules]: Change
   }
 }
 
+const ownedBy = (owner: string): { readonly owner?: string } => (owner === "" ? {} : { owner });
+
 export const packVerdicts = (verdicts: readonly (Verdict | UnitVerdict)[]): Cells =>
   verdicts.flat();
 
 export function unpackOutcomes(changes: readonly Change[], cells: Cells): readonly Outcome[] {
-  const rows = new Rows<Verdict | UnitVerdict>(cells, 3);
+  const rows = new Rows<Verdict | UnitVerdict>(cells, 4);
   return changes.map((change) =>
     change.kind === "all" ? takeUnit(change, rows) : takeOutcome(change, rows),
   );
@@ -181,7 +200,7 @@ function takeUnit({ changes }: Unit, rows: Rows<Verdict | UnitVerdict>): UnitOut
       return { kind, index, outcome: takeOutcome(changes[index], rows) };
     }
     case "replay":
-      return { kind: "all", outcomes: JSON.parse(verdict[2]), isReplay: true };
+      return { kind: "all", outcomes: JSON.parse(verdict[3]), isReplay: true };
     case "reused":
       return { kind: "reused" };
   }
@@ -192,10 +211,12 @@ const takeOutcome = (change: Change | undefined, rows: Rows<Verdict | UnitVerdic
 
 /** The caller sent the state that was written, so it is not sent back. */
 export function outcomeOf(change: Change | undefined, verdict: Verdict): Outcome {
-  const [kind, revision, createdAt] = verdict;
+  const [kind, revision, createdAt, detail] = verdict;
   if (kind === "removed") return { kind, revision };
+  if (kind === "conflict") return { kind, field: detail };
   if (kind !== "created" && kind !== "replaced") return { kind };
   if (change?.kind !== "put") throw new TypeError(`a ${change?.kind} cannot have been ${kind}`);
   const { id, fields, at } = change;
-  return { kind, resource: { id, revision, createdAt, updatedAt: at, fields } };
+  const resource = { id, revision, createdAt, updatedAt: at, fields };
+  return { kind, resource: detail === "" ? resource : { ...resource, owner: detail } };
 }

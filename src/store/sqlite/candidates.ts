@@ -1,0 +1,127 @@
+// The resources that a query has to look at one by one, if there are not too many.
+
+import type { Collection } from "../../model/collection.ts";
+import { equalTo, keyOf } from "../../model/key.ts";
+import type { Plan } from "../../model/plan.ts";
+import type { Candidate, Condition, Query, Word } from "../../model/query.ts";
+import type { Connection, Query as Statement } from "./connection.ts";
+import type { EntryReader } from "./entries.ts";
+import { type StandingRow, standingColumns, toCandidate } from "./resource.ts";
+import { WordReader } from "./words.ts";
+
+/** The collection that is asked, as it is at this moment. */
+export interface Asked {
+  readonly collection: Collection;
+  readonly plan: Plan;
+  /** The last seq given out. */
+  readonly seq: number;
+}
+
+type Candidates = readonly Candidate[];
+
+/** One way to candidates, and how many there are that way. */
+interface Way {
+  readonly count: number;
+  read(): Candidates;
+}
+
+export class CandidateReader {
+  readonly #connection: Connection;
+  readonly #key: number;
+  readonly #entries: EntryReader;
+  readonly #maxCandidates: number;
+  readonly #all: Statement<StandingRow>;
+  readonly #at: Statement<StandingRow>;
+  readonly #byId: Statement<StandingRow>;
+  #words: WordReader | undefined;
+
+  constructor(connection: Connection, key: number, entries: EntryReader, maxCandidates: number) {
+    const select = `SELECT ${standingColumns} FROM resources_${key}`;
+    this.#connection = connection;
+    this.#key = key;
+    this.#entries = entries;
+    this.#maxCandidates = maxCandidates;
+    this.#all = connection.query(select);
+    this.#at = connection.query(`${select} WHERE seq IN (SELECT value FROM json_each(?))`);
+    this.#byId = connection.query(`${select} WHERE id = ?`);
+  }
+
+  /** Those with these seqs, in their order. */
+  at(seqs: readonly number[]): Candidates {
+    return inOrder(seqs, this.#at.all(JSON.stringify(seqs)).map(toCandidate));
+  }
+
+  /** The best of those that have all of the words. */
+  best(words: readonly Word[], offset: number, limit: number): Candidates {
+    return this.at(this.#wordReader().best(words, offset, limit));
+  }
+
+  /** How many have all of the words. */
+  count(words: readonly Word[]): number {
+    return this.#wordReader().count(words);
+  }
+
+  /** All that may be an answer, with the best first where there are words; none if too many. */
+  read(query: Query, asked: Asked): Candidates | undefined {
+    const { words } = query;
+    if (words.length === 0) return this.#likely(query, asked);
+    if (asked.plan.searchable.length === 0) return [];
+    const limit = this.#maxCandidates + 1;
+    if (this.#wordReader().countUpTo(words, limit) < limit) return this.best(words, 0, limit);
+    const likely = this.#likely(query, asked);
+    const seqs = likely?.map(({ seq }) => seq);
+    return seqs && inOrder(this.#wordReader().among(words, seqs), likely ?? []);
+  }
+
+  /** Those that the narrowest of the conditions leaves. */
+  #likely({ conditions }: Query, { plan, collection }: Asked): Candidates | undefined {
+    const all: Way = { count: collection.total, read: () => this.#all.all().map(toCandidate) };
+    const ways = [all, ...conditions.flatMap((condition) => this.#waysBy(condition, plan))];
+    const narrowest = ways.reduce((best, way) => (way.count < best.count ? way : best));
+    return narrowest.count <= this.#maxCandidates ? narrowest.read() : undefined;
+  }
+
+  #waysBy(condition: Condition, plan: Plan): readonly Way[] {
+    const { field, spans, isNegated = false } = condition;
+    if (isNegated) return [];
+    const ids = idsIn(condition);
+    if (ids) return [{ count: ids.length, read: () => ids.flatMap((id) => this.#find(id)) }];
+    if (!hasIndex(plan, condition)) return [];
+    const count = this.#entries.countUpTo(field, spans, this.#maxCandidates + 1);
+    return [{ count, read: () => this.at(this.#entries.seqs(field, spans)) }];
+  }
+
+  #find(id: string): Candidates {
+    return this.#byId.all(id).map(toCandidate);
+  }
+
+  /** Only where there are words is there a table of them. */
+  #wordReader(): WordReader {
+    this.#words ??= new WordReader(this.#connection, this.#key);
+    return this.#words;
+  }
+}
+
+/** Whether there is an index of the field, and of the same kind as what is asked. */
+export const hasIndex = ({ indexes }: Plan, { field, kind }: Pick<Condition, "field" | "kind">) =>
+  indexes.some((index) => index.field === field && index.kind === kind);
+
+/** The one key that a condition asks for, if it is but one. */
+export function onlyKey({ spans }: Pick<Condition, "spans">): string | undefined {
+  const [span] = spans;
+  return spans.length === 1 && span?.to === equalTo(span?.from ?? "").to ? span.from : undefined;
+}
+
+/** The ids that a condition asks for, if it asks for nothing else. */
+function idsIn({ field, spans }: Condition): readonly string[] | undefined {
+  if (field !== "id") return undefined;
+  const keys = spans.map((span) => onlyKey({ spans: [span] }));
+  const ids = keys.flatMap((key) => (key === undefined ? [] : key.slice(1)));
+  const isAll = ids.every((id, index) => keyOf("text", id) === keys[index]);
+  return isAll && ids.length === keys.length ? ids : undefined;
+}
+
+function inOrder(seqs: readonly number[], candidates: Candidates): Candidates {
+  const bySeq = new Map(candidates.map((candidate) => [candidate.seq, candidate]));
+  return seqs.flatMap((seq) => bySeq.get(seq) ?? []);
+}

@@ -1,0 +1,30 @@
+// Resources in SQL: their columns, and what a row says.
+
+import type { Resource } from "../../model/resource.ts";
+
+export type ResourceRow = readonly [
+  id: string,
+  revision: number,
+  createdAt: number,
+  updatedAt: number,
+  fields: string,
+  owner: string | null,
+];
+export const resourceColumns = "id, revision, created, updated, fields, owner";
+
+export function toResource(row: ResourceRow): Resource {
+  const [id, revision, createdAt, updatedAt, fields, owner] = row;
+  if (owner === null) return { id, revision, createdAt, updatedAt, fields };
+  return { id, revision, createdAt, updatedAt, fields, owner };
+}
+
+/** The same with its seq, which comes first. */
+export type StandingRow = readonly [seq: number, ...ResourceRow];
+export const standingColumns = `seq, ${resourceColumns}`;
+
+export function toCandidate([seq, ...row]: StandingRow): {
+  readonly seq: number;
+  readonly resource: Resource;
+} {
+  return { seq, resource: toResource(row) };
+}
