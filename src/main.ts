@@ -14,6 +14,7 @@ import { Exit, misuse } from "./exit.ts";
 import { newSecret } from "./model/token.ts";
 import { serve } from "./serve.ts";
 import { type CreateOptions, createToken, listTokens, revokeToken } from "./tokens.ts";
+import { printTypes } from "./types.ts";
 import { work } from "./worker.ts";
 
 const program = new Command("restante")
@@ -59,6 +60,10 @@ token
   .command("secret")
   .description(`Print a fresh secret, for ${settings.adminToken.variable}; nothing is stored.`)
   .action(() => console.log(newSecret()));
+
+withSettings(program.command("types"), ["collections", "data", "store"])
+  .description("Print TypeScript types: of a folder of definitions, or of what is in the store.")
+  .action((_, command) => printTypes(configOf(command)));
 
 // `restante serve --help | head` closes our output early, and that is nobody's fault.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

@@ -41,7 +41,7 @@ export const revokeToken = (config: Config, id: string): Promise<void> =>
     console.log(`Token ${id} is revoked.`);
   });
 
-async function withStore(config: Config, act: (app: App) => Promise<void>): Promise<void> {
+export async function withStore(config: Config, act: (app: App) => Promise<void>): Promise<void> {
   // Opening would make one, and a typo in the path would look like an empty store.
   if (config.store === undefined && !existsSync(config.data))
     throw new Exit(

@@ -1,10 +1,10 @@
-// The shapes of changes in the OpenAPI document: patches, batches, feeds, and a collection's rules.
+// The shapes of changes in the OpenAPI document: patches, batches and feeds.
 
-import { openDefinition } from "../model/definition.ts";
 import { collectionName, resourceId } from "../model/id.ts";
 import { pageLimits } from "../model/page.ts";
 import { maxOperations as maxPatchOperations } from "../model/patch.ts";
 import { maxOperations } from "./batch.ts";
+import { definitionSchemas } from "./openapi-definitions.ts";
 import { at, example, schema, text, time } from "./openapi-schemas.ts";
 
 type Shapes = Readonly<Record<string, object>>;
@@ -195,59 +195,9 @@ const feedShapes: Shapes = {
   },
 };
 
-const demand = (description: string) => ({
-  type: "string",
-  enum: ["optional", "required"],
-  default: "optional",
-  description,
-});
-
-const collection = {
-  name: "people",
-  total: 1,
-  revision: 2,
-  definition: openDefinition,
-  createdAt: at,
-  updatedAt: at,
-};
-
-const definitionShapes: Shapes = {
-  Definition: {
-    type: "object",
-    description: "A collection's rules.",
-    properties: {
-      preconditions: demand("Required: PUT, PATCH and DELETE without a precondition are 428."),
-      idempotencyKey: demand("Required: a POST without an Idempotency-Key is 400."),
-    },
-    additionalProperties: false,
-    examples: [{ preconditions: "required" }],
-  },
-  Collection: {
-    type: "object",
-    required: Object.keys(collection),
-    properties: {
-      name: { type: "string", pattern: collectionName.source },
-      total: { type: "integer", minimum: 0, description: "How many resources it has." },
-      revision: { ...revision, description: "That of its last change." },
-      definition: schema("Definition"),
-      createdAt: time,
-      updatedAt: time,
-    },
-    additionalProperties: false,
-    examples: [collection],
-  },
-  Collections: {
-    type: "object",
-    required: ["data"],
-    properties: { data: { type: "array", items: schema("Collection") } },
-    additionalProperties: false,
-    examples: [{ data: [collection] }],
-  },
-};
-
 export const changeSchemas: Shapes = {
   ...patchShapes,
   ...batchShapes,
   ...feedShapes,
-  ...definitionShapes,
+  ...definitionSchemas,
 };

@@ -3,10 +3,10 @@
 import { collectionName, resourceId } from "../model/id.ts";
 import { pageLimits } from "../model/page.ts";
 import { Problem, type ProblemKind, problemKinds } from "../model/problem.ts";
+import { operators } from "../model/question.ts";
 import { changeSchemas } from "./openapi-changes.ts";
 import { schema, schemas, text } from "./openapi-schemas.ts";
 import { problemBody, problemStatus } from "./problem.ts";
-import { sorts } from "./query.ts";
 
 type Shapes = Readonly<Record<string, object>>;
 
@@ -20,11 +20,15 @@ export function problems(...statuses: readonly number[]): Shapes {
   return Object.fromEntries(statuses.map((status) => [status, refer(`Problem${status}`)]));
 }
 
-export const components = (base: string) => ({
+/** The schemas that every document has. */
+export const ownSchemas: Shapes = { ...schemas, ...changeSchemas };
+
+/** With the schemas of the collections that the document knows. */
+export const components = (base: string, ofCollections: Shapes) => ({
   securitySchemes: { bearer },
   parameters,
   headers,
-  schemas: { ...schemas, ...changeSchemas },
+  schemas: { ...ownSchemas, ...ofCollections },
   responses: problemResponses(base),
 });
 
@@ -55,7 +59,7 @@ const inHeader = (name: string, description: string, shape: object = text) => ({
   schema: shape,
 });
 
-const parameters: Shapes = {
+export const parameters = {
   collection: inPath("collection", { type: "string", pattern: collectionName.source }),
   id: inPath("id", { type: "string", pattern: resourceId.source }),
   tokenId: inPath("id", { type: "string", format: "uuid" }),
@@ -68,16 +72,53 @@ const parameters: Shapes = {
     maximum: pageLimits.maxLimit,
     default: pageLimits.defaultLimit,
   }),
-  sort: inQuery("sort", "`-createdAt`: newest first.", {
+  sort: inQuery(
+    "sort",
+    "Fields with commas between them, each with `-` before it for the other direction. `-createdAt`: newest first.",
+    { type: "string", default: "createdAt" },
+  ),
+  q: inQuery(
+    "q",
+    "Words to search for in the searchable fields; all must be found, and `eng*` finds what begins so. Without `sort`, the best come first.",
+    text,
+  ),
+  cursor: inQuery(
+    "cursor",
+    "Walks through all in any order, stable under writes: empty to begin, then the `next` of the answer before. Not together with `page`.",
+    text,
+  ),
+  total: inQuery("total", "`none` leaves the total out, which may be quicker with filters.", {
     type: "string",
-    enum: sorts,
-    default: sorts[0],
+    enum: ["exact", "none"],
+    default: "exact",
   }),
+  fields: inQuery(
+    "fields",
+    "Shows only these fields, with commas between them, and the `id`.",
+    text,
+  ),
+  filters: {
+    ...inQuery(
+      "filters",
+      `Every other parameter is a filter: \`field=value\`, \`field[operator]=value\`, with dots for what is inside. Operators: ${operators.join(", ")}.`,
+      { type: "object", additionalProperties: text },
+    ),
+    style: "form",
+    explode: true,
+  },
   since: inQuery(
     "since",
-    "Asks for what changed after this revision, in the order of the changes, instead of a page: 0 for a first copy, then the `next` of the answer before. Not together with `page` or `sort`.",
+    "Asks for what changed after this revision, in the order of the changes, instead of a page: 0 for a first copy, then the `next` of the answer before. Together with `limit` only.",
     { type: "integer", minimum: 0 },
   ),
+  dryRun: inQuery("dry-run", "`true`: only tells what would happen.", {
+    type: "boolean",
+    default: false,
+  }),
+  confirm: inQuery("confirm", "The name again, to delete the resources in it, too.", {
+    type: "string",
+    pattern: collectionName.source,
+  }),
   ifNoneMatch: inHeader("If-None-Match", "The ETag of what the client has: 304 if it is current."),
   ifModifiedSince: inHeader("If-Modified-Since", "Like If-None-Match, by time and less exact."),
   ifMatch: inHeader(
@@ -99,7 +140,7 @@ const parameters: Shapes = {
     "`return=minimal` leaves the body of the answer out (RFC 7240); `return=representation` is what happens anyway. What is unknown is ignored.",
     { type: "string", examples: ["return=minimal"] },
   ),
-};
+} satisfies Shapes;
 
 /** On every answer that lists it. */
 const always = (description: string, shape: object = text) => ({

@@ -17,11 +17,24 @@ import {
 import { header, parameter, problems } from "./openapi-components.ts";
 import { schema } from "./openapi-schemas.ts";
 
-/** Any of the scopes opens the door. */
-const forCallers = (...verbs: readonly Verb[]) => ({
-  tags: ["Resources"],
-  security: verbs.map((verb) => ({ bearer: [`{collection}:${verb}`] })),
-});
+/** What operations are about: any collection, or a certain one. */
+export interface Subject {
+  readonly tag: string;
+  readonly operationIds: Readonly<
+    Record<"list" | "create" | "get" | "put" | "patch" | "remove", string>
+  >;
+  /** Where the resources are, in a summary's words. */
+  readonly place: string;
+  /** Their names. */
+  readonly schemas: Readonly<Record<"resource" | "draft" | "replacement" | "patch", string>>;
+  readonly aboutList: string;
+  readonly listed: object;
+  readonly listParameters: readonly object[];
+  readonly idempotencyKey: object;
+  readonly maxBodyBytes: number;
+  /** What opens the door, as alternatives. */
+  readonly security: (...verbs: readonly Verb[]) => readonly object[];
+}
 
 const preconditions = [
   parameter("ifMatch"),
@@ -38,127 +51,175 @@ const minimal = (headers: object) => ({
   headers: { ...headers, ...preferred },
 });
 
-export const resourcePaths = (maxBodyBytes: number) => ({
-  "/{collection}": {
-    parameters: [parameter("collection")],
-    get: list,
-    post: create(maxBodyBytes),
-  },
-  "/{collection}/{id}": {
-    parameters: [parameter("collection"), parameter("id")],
-    get: {
-      operationId: "getResource",
-      summary: "A resource",
-      ...forCallers("read"),
-      parameters: conditions,
-      responses: {
-        200: json("The resource.", "Resource", validators),
-        304: notModified,
-        ...problems(...ofCallers, 404, 412),
-      },
-    },
-    put: put(maxBodyBytes),
-    patch: patch(maxBodyBytes),
-    delete: remove,
-  },
-  "/-/batch": { post: batch(maxBodyBytes) },
-});
-
-const list = {
-  operationId: "listResources",
-  summary: "A page of a collection, or what changed in it",
-  description:
-    "A page is in the order of creation, with an exact total; past the end it is empty. Every page costs the same, however deep. With `since`, the answer has what was written or removed after that revision instead.",
-  ...forCallers("read"),
-  parameters: [
-    parameter("page"),
-    parameter("limit"),
-    parameter("sort"),
-    parameter("since"),
-    ...conditions,
-  ],
+export const list = (subject: Subject) => ({
+  operationId: subject.operationIds.list,
+  summary: `A page of ${subject.place}`,
+  description: subject.aboutList,
+  tags: [subject.tag],
+  security: subject.security("read"),
+  parameters: [...subject.listParameters, ...conditions],
   responses: {
-    200: answer(
-      "The page; with `since`, the changes.",
-      "application/json",
-      { oneOf: [schema("Page"), schema("Feed")] },
-      { ...validators, Link: header("Link"), "X-Total-Count": header("XTotalCount") },
-    ),
+    200: answer("The page.", "application/json", subject.listed, {
+      ...validators,
+      Link: header("Link"),
+      "X-Total-Count": header("XTotalCount"),
+    }),
     304: notModified,
     ...problems(...ofCallers, 404, 412),
   },
-};
+});
 
-const create = (maxBodyBytes: number) => ({
-  operationId: "createResource",
-  summary: "Create a resource",
+export const create = (subject: Subject) => ({
+  operationId: subject.operationIds.create,
+  summary: `Create a resource in ${subject.place}`,
   description:
-    "The server decides the address; two equal POSTs make two resources, unless they have the same Idempotency-Key. 201 means that it is on disk. A POST by an admin token brings a collection into being. A collection's definition may require the key.",
-  ...forCallers("create"),
-  parameters: [parameter("idempotencyKey"), parameter("prefer")],
-  requestBody: jsonBody("Draft", maxBodyBytes),
+    "The server decides the address; two equal POSTs make two resources, unless they have the same Idempotency-Key. 201 means that it is on disk.",
+  tags: [subject.tag],
+  security: subject.security("create"),
+  parameters: [subject.idempotencyKey, parameter("prefer")],
+  requestBody: jsonBody(subject.schemas.draft, subject.maxBodyBytes),
   responses: {
     201: json(
       "The resource, as a GET of its address answers it; without a body if that was preferred.",
-      "Resource",
+      subject.schemas.resource,
       { ...validators, ...placed, ...preferred, ...replayed },
     ),
-    ...problems(...ofWriters, 404, 422),
+    ...problems(...ofWriters, 404, 409, 422),
   },
 });
 
-const put = (maxBodyBytes: number) => ({
-  operationId: "putResource",
-  summary: "Create or replace a resource",
+export const get = (subject: Subject) => ({
+  operationId: subject.operationIds.get,
+  summary: `A resource of ${subject.place}`,
+  tags: [subject.tag],
+  security: subject.security("read"),
+  parameters: conditions,
+  responses: {
+    200: json("The resource.", subject.schemas.resource, validators),
+    304: notModified,
+    ...problems(...ofCallers, 404, 412),
+  },
+});
+
+export const put = (subject: Subject) => ({
+  operationId: subject.operationIds.put,
+  summary: `Create or replace a resource in ${subject.place}`,
   description:
     "The client decides the address. What is there is replaced, never merged. Creating needs the scope `create`, replacing `update`. The answer has no ETag, because what is stored is not what was sent byte for byte (RFC 9110 §9.3.4); GET has it.",
-  ...forCallers("create", "update"),
+  tags: [subject.tag],
+  security: subject.security("create", "update"),
   parameters: [...preconditions, parameter("prefer")],
-  requestBody: jsonBody("Replacement", maxBodyBytes),
+  requestBody: jsonBody(subject.schemas.replacement, subject.maxBodyBytes),
   responses: {
-    200: json("The resource, replaced.", "Resource", { ...commonHeaders, ...shown, ...preferred }),
-    201: json("The resource, created; without a body if that was preferred.", "Resource", {
+    200: json("The resource, replaced.", subject.schemas.resource, {
       ...commonHeaders,
-      ...placed,
+      ...shown,
       ...preferred,
     }),
+    201: json(
+      "The resource, created; without a body if that was preferred.",
+      subject.schemas.resource,
+      { ...commonHeaders, ...placed, ...preferred },
+    ),
     204: minimal(commonHeaders),
     ...problems(...ofWriters, 404, 409, 412, 428),
   },
 });
 
-const patch = (maxBodyBytes: number) => ({
-  operationId: "patchResource",
-  summary: "Change parts of a resource",
+export const patch = (subject: Subject) => ({
+  operationId: subject.operationIds.patch,
+  summary: `Change parts of a resource of ${subject.place}`,
   description:
     "All of the patch is applied or nothing. 409 when a JSON Patch does not fit the current state, a failed `test` included.",
-  ...forCallers("update"),
+  tags: [subject.tag],
+  security: subject.security("update"),
   parameters: [...preconditions, parameter("prefer")],
   requestBody: body(
     {
-      "application/merge-patch+json": "MergePatch",
+      "application/merge-patch+json": subject.schemas.patch,
       "application/json-patch+json": "JsonPatch",
-      "application/json": "MergePatch",
+      "application/json": subject.schemas.patch,
     },
-    maxBodyBytes,
+    subject.maxBodyBytes,
   ),
   responses: {
-    200: json("The resource, changed.", "Resource", { ...validators, ...shown, ...preferred }),
+    200: json("The resource, changed.", subject.schemas.resource, {
+      ...validators,
+      ...shown,
+      ...preferred,
+    }),
     204: minimal(validators),
     ...problems(...ofWriters, 404, 409, 412, 428),
   },
 });
 
-const remove = {
-  operationId: "deleteResource",
-  summary: "Remove a resource",
-  ...forCallers("delete"),
+export const remove = (subject: Subject) => ({
+  operationId: subject.operationIds.remove,
+  summary: `Remove a resource of ${subject.place}`,
+  tags: [subject.tag],
+  security: subject.security("delete"),
   parameters: preconditions,
   responses: {
     204: { description: "It is gone.", headers: commonHeaders },
     ...problems(400, 401, 403, 404, 412, 414, 428, 500, 503, 507),
   },
-};
+});
+
+/** Any collection, those that come into being included. */
+const anySubject = (maxBodyBytes: number): Subject => ({
+  tag: "Resources",
+  operationIds: {
+    list: "listResources",
+    create: "createResource",
+    get: "getResource",
+    put: "putResource",
+    patch: "patchResource",
+    remove: "deleteResource",
+  },
+  place: "a collection",
+  schemas: {
+    resource: "Resource",
+    draft: "Draft",
+    replacement: "Replacement",
+    patch: "MergePatch",
+  },
+  aboutList:
+    "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. With `since`, the answer has what was written or removed after that revision instead. The method QUERY (RFC 10008), which OpenAPI 3.1 cannot describe, takes the same question as a JSON body.",
+  listed: { oneOf: [schema("Page"), schema("Feed")] },
+  listParameters: [
+    "page",
+    "limit",
+    "sort",
+    "q",
+    "cursor",
+    "total",
+    "fields",
+    "since",
+    "filters",
+  ].map(parameter),
+  idempotencyKey: parameter("idempotencyKey"),
+  maxBodyBytes,
+  security: (...verbs) => verbs.map((verb) => ({ bearer: [`{collection}:${verb}`] })),
+});
+
+export function resourcePaths(maxBodyBytes: number) {
+  const subject = anySubject(maxBodyBytes);
+  return {
+    "/{collection}": {
+      parameters: [parameter("collection")],
+      get: list(subject),
+      post: create(subject),
+    },
+    "/{collection}/{id}": {
+      parameters: [parameter("collection"), parameter("id")],
+      get: get(subject),
+      put: put(subject),
+      patch: patch(subject),
+      delete: remove(subject),
+    },
+    "/-/batch": { post: batch(maxBodyBytes) },
+  };
+}
 
 const batch = (maxBodyBytes: number) => ({
   operationId: "runBatch",

@@ -6,7 +6,7 @@ import { scopeShape } from "../model/token.ts";
 
 export const schema = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-const id = "019a8448-5a3c-7c31-9d41-6f2f3f0c9a11";
+export const id = "019a8448-5a3c-7c31-9d41-6f2f3f0c9a11";
 export const at = "2026-11-15T09:30:00.000Z";
 export const time = { type: "string", format: "date-time" };
 const timeOrNever = { type: ["string", "null"], format: "date-time" };
@@ -39,6 +39,25 @@ const tokenProperties = {
 };
 const tokenMembers = Object.keys(tokenProperties);
 
+/** A page of such resources. A walk by cursor has no pages, and a total may be left out. */
+export const pageShape = (name: string) => ({
+  type: "object",
+  required: ["data", "limit"],
+  properties: {
+    data: { type: "array", items: schema(name), maxItems: pageLimits.maxLimit },
+    page: { type: "integer", minimum: 1 },
+    limit: { type: "integer", minimum: 1, maximum: pageLimits.maxLimit },
+    total: { type: "integer", minimum: 0 },
+    pages: { type: "integer", minimum: 0 },
+    more: { type: "boolean", description: "Of a page without a total: whether there is more." },
+    next: {
+      type: ["string", "null"],
+      description: "Of a walk by cursor: the cursor of what comes next; null at the end.",
+    },
+  },
+  additionalProperties: false,
+});
+
 export const schemas: Readonly<Record<string, object>> = {
   Draft: {
     type: "object",
@@ -68,17 +87,19 @@ export const schemas: Readonly<Record<string, object>> = {
     examples: [example],
   },
   Page: {
-    type: "object",
-    required: ["data", "page", "limit", "total", "pages"],
-    properties: {
-      data: { type: "array", items: schema("Resource"), maxItems: pageLimits.maxLimit },
-      page: { type: "integer", minimum: 1 },
-      limit: { type: "integer", minimum: 1, maximum: pageLimits.maxLimit },
-      total: { type: "integer", minimum: 0 },
-      pages: { type: "integer", minimum: 0 },
-    },
-    additionalProperties: false,
+    ...pageShape("Selected"),
     examples: [{ data: [example], page: 1, limit: pageLimits.defaultLimit, total: 1, pages: 1 }],
+  },
+  Selected: {
+    type: "object",
+    description: "A resource, or with `fields` only some members of it.",
+    required: ["id"],
+    properties: {
+      id: { type: "string", pattern: resourceId.source },
+      createdAt: time,
+      updatedAt: time,
+    },
+    additionalProperties: true,
   },
   TokenWish: {
     type: "object",

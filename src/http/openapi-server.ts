@@ -87,11 +87,27 @@ export const collectionPaths = (maxBodyBytes: number) => ({
       description:
         "Replaces the definition; a rule that is left out has its default. Brings the collection into being if need be, and touches none of its resources.",
       ...forAdmins("Collections"),
+      parameters: [parameter("dryRun")],
       requestBody: jsonBody("Definition", maxBodyBytes),
       responses: {
-        200: json("The collection, with its new rules.", "Collection"),
-        201: json("The collection, brought into being.", "Collection"),
-        ...problems(...ofWriters, 404),
+        200: answer(
+          "The collection, with its new rules; with `dry-run=true`, what would happen.",
+          "application/json",
+          { oneOf: [schema("DefinedCollection"), schema("DryRun")] },
+        ),
+        201: json("The collection, brought into being.", "DefinedCollection"),
+        ...problems(...ofWriters, 404, 409),
+      },
+    },
+    delete: {
+      operationId: "deleteCollection",
+      summary: "Delete a collection",
+      description: "For ever. Where there are resources in it, only with `confirm`.",
+      ...forAdmins("Collections"),
+      parameters: [parameter("confirm")],
+      responses: {
+        204: { description: "It is gone.", headers: commonHeaders },
+        ...problems(400, 401, 403, 404, 409, 414, 500, 503, 507),
       },
     },
   },
@@ -129,13 +145,29 @@ const anyObject = { type: "object" };
 const html = { type: "string" };
 const catalog = "Where a machine starts that knows only the host (RFC 9727)";
 const linked = { ...validators, Link: header("Link") };
+const document = page("getOpenapi", "This document", "application/json", anyObject);
+const tagged = { ...commonHeaders, ETag: header("ETag") };
 const kindPage = page("getProblem", "What a kind of problem means", "text/html", html);
 
 export const serverPaths = {
   "/": { get: page("getHome", "Where to start", "application/json", schema("Home"), linked) },
   "/-/health": { get: state("getHealth", "Is the process alive?") },
   "/-/ready": { get: state("getReady", "Can requests be served, writes included?", 503) },
-  "/-/openapi.json": { get: page("getOpenapi", "This document", "application/json", anyObject) },
+  "/-/openapi.json": {
+    get: {
+      ...document,
+      description:
+        "It knows the collections that the asker may see: those that are open to everyone, and with a token those that its scopes reach.",
+      security: [{}, { bearer: [] }],
+      parameters: [parameter("ifNoneMatch")],
+      responses: {
+        ...document.responses,
+        200: answer("The document.", "application/json", anyObject, tagged),
+        304: { ...notModified, headers: tagged },
+        ...problems(503),
+      },
+    },
+  },
   "/-/problems": { get: page("listProblems", "Every kind of problem", "text/html", html) },
   "/-/problems/{kind}": {
     parameters: [parameter("kind")],

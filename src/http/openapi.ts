@@ -1,36 +1,106 @@
-// The OpenAPI 3.1 document of what runs: every route, what it takes and what it answers.
+// The OpenAPI 3.1 document of what runs: every route, and every collection that the asker may see.
 
+import { hash } from "node:crypto";
+import type { Caller } from "../domain/access.ts";
+import type { Collection } from "../model/collection.ts";
+import { describe } from "../model/components.ts";
+import { definitionOf } from "../model/definition.ts";
+import { allows, verbs } from "../model/token.ts";
 import type { House } from "./exchange.ts";
-import { components } from "./openapi-components.ts";
+import { pathsOf, schemasOf, tagOf, type Visible } from "./openapi-collections.ts";
+import { components, ownSchemas } from "./openapi-components.ts";
 import { resourcePaths } from "./openapi-resources.ts";
 import { collectionPaths, serverPaths, tokenPaths } from "./openapi-server.ts";
 
+/** What the document says of the server itself. */
+type Server = Pick<House, "base" | "version" | "maxBodyBytes">;
+
 /** The routes of `routes.ts` in OpenAPI's spelling; a test holds the two to each other. */
-export function openapiDocument(house: House): unknown {
+export function openapiDocument(server: Server, collections: readonly Visible[]): unknown {
+  const { base, version, maxBodyBytes } = server;
   return {
     openapi: "3.1.1",
     info: {
       title: "Restante",
-      version: house.version,
+      version,
       summary: "POST it, GET it back: a durable HTTP API for any collection.",
       description: about,
       license: { name: "MIT", identifier: "MIT" },
     },
-    servers: [{ url: house.base === "" ? "/" : house.base }],
+    servers: [{ url: base === "" ? "/" : base }],
     tags: [
-      { name: "Resources", description: "What people and programs keep here." },
+      ...collections.map(tagOf),
+      { name: "Resources", description: "What people and programs keep here, in any collection." },
       { name: "Collections", description: "The rules of each collection; for administrators." },
       { name: "Tokens", description: "Who may do what; for administrators." },
       { name: "Server", description: "What is not user data; open to everyone." },
     ],
     paths: {
-      ...resourcePaths(house.maxBodyBytes),
-      ...collectionPaths(house.maxBodyBytes),
-      ...tokenPaths(house.maxBodyBytes),
+      ...Object.assign({}, ...collections.map((each) => pathsOf(each, maxBodyBytes))),
+      ...resourcePaths(maxBodyBytes),
+      ...collectionPaths(maxBodyBytes),
+      ...tokenPaths(maxBodyBytes),
       ...serverPaths,
     },
-    components: components(house.base),
+    components: components(base, Object.assign({}, ...collections.map(schemasOf))),
   };
+}
+
+/** Nouns in our own operations' names; a collection called so gets a number behind its own. */
+const taken = [
+  ...Object.keys(ownSchemas),
+  ..."Resources Resource Tokens Token Collections Collection Batch".split(" "),
+  ..."Home Health Ready Openapi Problems Problem ApiCatalog".split(" "),
+];
+
+/** The collections that the caller may do something with. Their type names are the same for everyone. */
+export function visibleTo(caller: Caller, collections: readonly Collection[]): readonly Visible[] {
+  const byName = new Map(collections.map((each) => [each.name, each]));
+  const defined = collections.map((each) => ({
+    name: each.name,
+    schema: definitionOf(each).schema,
+  }));
+  return describe(defined, taken).flatMap((described) => {
+    const collection = byName.get(described.name);
+    if (collection === undefined) return [];
+    const definition = definitionOf(collection);
+    const allowed = verbs.filter(
+      (verb) =>
+        definition.access[verb] === "public" ||
+        (caller !== undefined && allows(caller, described.name, verb)),
+    );
+    const text = collection.definition;
+    return allowed.length === 0 ? [] : [{ ...described, definition, text, verbs: allowed }];
+  });
+}
+
+export interface Document {
+  readonly body: string;
+  readonly etag: string;
+}
+
+/** As many as there are sorts of callers under the present rules, and some of the past. */
+const maxKnown = 16;
+const known = new WeakMap<House, Map<string, Document>>();
+
+/** Written once for as long as the same is to be said. */
+export function documentFor(
+  house: House,
+  caller: Caller,
+  collections: readonly Collection[],
+): Document {
+  const visible = visibleTo(caller, collections);
+  const seen = visible.map(({ name, typeName, text, verbs }) => [name, typeName, text, verbs]);
+  const key = hash("sha256", JSON.stringify(seen));
+  const documents = known.get(house) ?? new Map<string, Document>();
+  known.set(house, documents);
+  const before = documents.get(key);
+  if (before !== undefined) return before;
+  const body = JSON.stringify(openapiDocument(house, visible));
+  const document = { body, etag: `"${hash("sha256", body).slice(0, 32)}"` };
+  if (documents.size === maxKnown) documents.clear();
+  documents.set(key, document);
+  return document;
 }
 
 const about = `Every GET also answers HEAD: the same fields, no body. Every address answers OPTIONS without a token: \`Allow\`, and the CORS preflight.

@@ -4,9 +4,11 @@ import { Problem, type ProblemKind, problemKinds } from "../model/problem.ts";
 import type { Soon } from "../model/soon.ts";
 import { then } from "../model/soon.ts";
 import { answerPage, json } from "./answer.ts";
+import { isNotModified } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
+import { guard } from "./guard.ts";
 import { refuseUnacceptable } from "./media.ts";
-import { openapiDocument } from "./openapi.ts";
+import { documentFor } from "./openapi.ts";
 import { problemStatus } from "./problem.ts";
 import { refuseParameters } from "./query.ts";
 
@@ -56,9 +58,31 @@ export const ready = page("application/json", (exchange) =>
   }),
 );
 
-export const openapi = page("application/json", (exchange) =>
-  answerPage(exchange, { ...asked, body: JSON.stringify(openapiDocument(exchange.house)) }),
-);
+/** Open to everyone; but a token shows more, and one that is sent must be valid here, too. */
+export const openapi: Answer = (exchange) => {
+  const isNamed = exchange.request.headers.has("authorization");
+  return then(
+    isNamed ? guard(exchange, "token") : undefined,
+    (refused) => refused ?? document(exchange),
+  );
+};
+
+const document = page("application/json", (exchange) => {
+  const { house, caller, request } = exchange;
+  return then(house.collections.list(), (collections) => {
+    const { body, etag } = documentFor(house, caller, collections);
+    const headers = new Headers(house.jsonHeaders);
+    headers.append("vary", "Authorization");
+    headers.set("cache-control", "private, no-cache");
+    headers.set("etag", etag);
+    // The rules may have changed at any time, so that no date tells whether it is the same.
+    if (!isNotModified(request.headers, etag, Number.POSITIVE_INFINITY)) {
+      return new Response(body, { headers });
+    }
+    headers.delete("content-type");
+    return new Response(null, { status: 304, headers });
+  });
+});
 
 /** RFC 9727: where a machine starts that knows only the host. */
 export const apiCatalog = page("application/linkset+json", (exchange) => {

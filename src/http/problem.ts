@@ -75,7 +75,8 @@ export function problemBody(
 
 export function problemResponse(exchange: Exchange, problem: Problem): Response {
   const { house, requestId, path } = exchange;
-  const body = problemBody(problem, house.base, `${house.base}${path}`, requestId);
+  const instance = path === "" ? "" : `${house.base}${path}`;
+  const body = problemBody(problem, house.base, instance, requestId);
   const headers = problemHeaders(house, problem);
   return new Response(body, { status: problemStatus[problem.kind], headers });
 }

@@ -5,18 +5,28 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { serve } from "#runtime";
-import { assemble } from "../../src/assemble.ts";
+import { assemble, version } from "../../src/assemble.ts";
 import { type Config, readConfig } from "../../src/config.ts";
+import { openapiDocument, visibleTo } from "../../src/http/openapi.ts";
 import { createLog, type Log } from "../../src/log.ts";
+import type { Token } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
+import { type Document, Truth } from "./document.ts";
+import { answerOf } from "./expect.ts";
 
 export interface TestApp {
   readonly port: number;
   readonly url: string;
   /** An admin secret. */
   readonly admin: string;
-  /** `fetch` on a path, with the admin token unless told otherwise (`token: null` sends none). */
-  request(path: string, init?: RequestInit & { token?: string | null }): Promise<Response>;
+  /**
+   * `fetch` on a path, with the admin token unless told otherwise (`token: null` sends none). The
+   * answer must be as the OpenAPI document says, unless there is a reason why it cannot be.
+   */
+  request(
+    path: string,
+    init?: RequestInit & { token?: string | null; undescribed?: string },
+  ): Promise<Response>;
   /** The same without a socket: for methods and peers that a client here cannot have. */
   direct(request: Request, peerAddress?: string): Promise<Response>;
   /** POSTs JSON and expects 201. */
@@ -26,6 +36,9 @@ export interface TestApp {
   total(collection: string): Promise<number>;
   stop(): Promise<void>;
 }
+
+/** Whose document has every collection and verb. */
+const adminCaller = { scopes: ["admin"] } as unknown as Token;
 
 let postgres: Promise<PostgresServer> | undefined;
 after(async () => {
@@ -62,12 +75,23 @@ export async function startApp(changes: Partial<Config> = {}, log?: Log): Promis
   const admin = app.firstAdminToken ?? settled.adminToken ?? "";
   const url = `http://127.0.0.1:${server.port}`;
 
-  const request: TestApp["request"] = (path, { token = admin, ...init } = {}) => {
+  const truth = new Truth(async () => {
+    const { baseUrl: base = "", maxBodyBytes } = settled;
+    const everyone = visibleTo(adminCaller, await app.collections.list());
+    return openapiDocument({ base, version, maxBodyBytes }, everyone) as Document;
+  });
+
+  const request: TestApp["request"] = async (path, options = {}) => {
+    const { token = admin, undescribed, ...init } = options;
     const headers = new Headers(init.headers);
     if (token !== null && !headers.has("authorization")) {
       headers.set("authorization", `Bearer ${token}`);
     }
-    return fetch(url + path, { redirect: "manual", ...init, headers });
+    const response = await fetch(url + path, { redirect: "manual", ...init, headers });
+    const asked = { method: init.method ?? "GET", target: path };
+    const copy = response.clone() as Response;
+    if (undescribed === undefined) await truth.check(asked, await answerOf(copy));
+    return response;
   };
 
   return {

@@ -1,0 +1,109 @@
+// The schemas of collections as named parts of one document: each resource as it is read and as it is sent.
+
+import { Direction } from "./direction.ts";
+import { resourceId } from "./id.ts";
+import { everyPlace, isObjectSchema, type ObjectSchema } from "./schema-places.ts";
+import { TypeNames, typeName } from "./typename.ts";
+
+export interface Described {
+  /** Of the collection. */
+  readonly name: string;
+  /** Of the resource as it is read; with `Draft` behind it, of what is sent. */
+  readonly typeName: string;
+  /** By name; a `$ref` in them leads to another, as `componentPath` says. */
+  readonly schemas: Readonly<Record<string, ObjectSchema>>;
+}
+
+/** What may stand behind a collection's type name. */
+export const endings = ["", "Draft", "Patch", "Page"] as const;
+
+interface Defined {
+  readonly name: string;
+  readonly schema?: ObjectSchema | undefined;
+}
+
+/** In the order of their names, so that the same collections have the same type names everywhere. */
+export function describe(
+  collections: readonly Defined[],
+  taken: Iterable<string> = [],
+): readonly Described[] {
+  const names = new TypeNames(taken);
+  return collections
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+    .map((collection) => ({
+      ...collection,
+      typeName: names.claim(typeName(collection.name), endings),
+    }))
+    .map(({ name, schema = free, typeName }) => ({
+      name,
+      typeName,
+      schemas: schemasOf(schema, typeName, names),
+    }));
+}
+
+/** Of a collection without a schema. */
+const free: ObjectSchema = { additionalProperties: true };
+
+function schemasOf(root: ObjectSchema, name: string, names: TypeNames): Described["schemas"] {
+  const made: Record<string, ObjectSchema> = {};
+  const draft = `${name}Draft`;
+  // Most schemas say the same in both directions, and then both refer to the same parts.
+  const isOne = !isDivided(root);
+  const sent = new Direction(root, isOne ? name : draft, "readOnly", names, made);
+  sent.call(root, draft);
+  const read = isOne ? sent : new Direction(root, name, "writeOnly", names, made);
+  const parts = { [name]: shown(read.object(opened(root, read))), [draft]: sent.object(root) };
+  return { ...parts, ...made };
+}
+
+const isDivided = (root: ObjectSchema): boolean =>
+  [...everyPlace({ path: [], schema: root })].some(
+    ({ schema }) =>
+      isObjectSchema(schema) && (schema.readOnly === true || schema.writeOnly === true),
+  );
+
+const time = { type: "string", format: "date-time", readOnly: true };
+const before = { id: { type: "string", pattern: resourceId.source, readOnly: true } };
+const behind = { createdAt: time, updatedAt: time };
+
+/** With the members that the server sets. */
+function shown(schema: ObjectSchema): ObjectSchema {
+  const { properties = {}, required = [], ...rest } = schema;
+  const own = { ...before, ...(properties as object), ...before, ...behind };
+  const always = new Set(["id", ...(required as readonly string[]), ...Object.keys(behind)]);
+  return { ...rest, required: [...always], properties: own };
+}
+
+/** Keywords that the server's members could break. */
+const counting = new Set([
+  ..."propertyNames minProperties maxProperties not if then else dependentSchemas".split(" "),
+  ..."dependentRequired unevaluatedProperties const enum".split(" "),
+]);
+
+/** Without what says how many or which members there are; a resource as it is read has more. */
+function opened(schema: ObjectSchema, direction: Direction, isInner = false): ObjectSchema {
+  const { $ref, allOf, anyOf, oneOf, ...own } = schema;
+  const isPlain = [$ref, allOf, anyOf, oneOf, own.patternProperties].every((x) => x === undefined);
+  const kept = Object.entries(own).filter(
+    ([keyword]) =>
+      !counting.has(keyword) && !(keyword === "additionalProperties" && (isInner || !isPlain)),
+  );
+  const target = typeof $ref === "string" ? direction.target($ref) : undefined;
+  const inner = (list: unknown) =>
+    (Array.isArray(list) ? list : [])
+      .filter(isObjectSchema)
+      .map((one) => opened(one, direction, true));
+  const all = [...inner(allOf), ...inner(target === undefined ? [] : [target])];
+  // Opened, more than one may fit.
+  const any = [inner(anyOf), inner(oneOf)].filter((list) => list.length > 0);
+  const [first, ...more] = any;
+  const together = [...all, ...more.map((list) => ({ anyOf: list }))];
+  const [only] = together;
+  const isAlone = kept.length === 0 && first === undefined && together.length === 1;
+  if (isAlone && only !== undefined) return only;
+  return {
+    ...Object.fromEntries(kept),
+    ...(first === undefined ? {} : { anyOf: first }),
+    ...(together.length === 0 ? {} : { allOf: together }),
+  };
+}

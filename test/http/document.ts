@@ -1,0 +1,136 @@
+// The OpenAPI document held against what the server answers.
+
+import assert from "node:assert/strict";
+import { type Json, type JsonObject, resolve, validate } from "./schema.ts";
+
+export interface Media {
+  readonly schema: JsonObject;
+  readonly examples?: Readonly<Record<string, { readonly value: Json }>>;
+}
+export interface Described {
+  readonly headers: Readonly<Record<string, { readonly required?: boolean }>>;
+  readonly content?: Readonly<Record<string, Media>>;
+}
+export interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly schema: JsonObject;
+}
+export interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly security: readonly { readonly bearer?: readonly string[] }[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
+  readonly responses: Readonly<Record<string, Described>>;
+}
+export type Item = { readonly parameters?: readonly Parameter[] } & Readonly<
+  Record<string, Operation>
+>;
+export interface Document {
+  readonly openapi: string;
+  readonly info: { readonly version: string; readonly description: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Item>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonObject>>;
+    readonly responses: Readonly<Record<string, Described>>;
+  };
+}
+
+export interface Asked {
+  readonly method: string;
+  /** With its query. */
+  readonly target: string;
+}
+
+/** The operation that was asked for, if it is one. */
+export function operationAt(document: Document, { method, target }: Asked): Operation | undefined {
+  const [path = "", query = ""] = target.split("?", 2);
+  const name = method === "HEAD" ? "get" : method.toLowerCase();
+  const words = [...new URLSearchParams(query).keys()];
+  return itemsAt(document, path)
+    .map((item) => item[name])
+    .find((operation) => operation !== undefined && takes(document, operation, words));
+}
+
+/** The fixed paths first, as OpenAPI has it. */
+function itemsAt({ paths }: Document, path: string): readonly Item[] {
+  const steps = path.split("/");
+  const [, first = ""] = steps;
+  const isOurs = first === "-" || first === ".well-known" || path === "/";
+  const names = [
+    path,
+    steps.with(-1, "{id}").join("/"),
+    steps.with(-1, "{name}").join("/"),
+    steps.with(-1, "{kind}").join("/"),
+    ...(isOurs ? [] : [["", "{collection}", "{id}"].slice(0, steps.length).join("/")]),
+  ];
+  return steps.length > 3 && !isOurs
+    ? []
+    : names.map((name) => paths[name]).filter((item) => item !== undefined);
+}
+
+/** Answers of another shape are described with the path of any collection. */
+const elsewhere = ["fields", "since"];
+
+function takes(document: Document, { parameters = [] }: Operation, words: readonly string[]) {
+  const known = parameters.map((parameter) => resolve(document, parameter).name);
+  return elsewhere.every((word) => !words.includes(word) || known.includes(word));
+}
+
+export interface Given {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+/** Throws when the answer is not as the operation says; an answer that any address may give is passed. */
+export function assertDescribed(
+  document: Document,
+  operation: Operation,
+  { status, headers, body }: Given,
+  where: string,
+): void {
+  const listed = operation.responses[status];
+  if (listed === undefined && everywhere.includes(status)) return;
+  assert.ok(listed !== undefined, `${where}: ${status} is not described`);
+  const { content } = resolve(document, listed);
+  const type = headers.get("content-type")?.replace(/;.*/, "");
+  if (type === undefined || body === "") return;
+  const media = content?.[type];
+  assert.ok(media !== undefined, `${where}: ${type} is not described`);
+  validate(type.endsWith("json") ? JSON.parse(body) : body, media.schema, document, where);
+}
+
+/** The description of the document tells of these, not the operations. */
+const everywhere = [308, 405, 408, 417, 431, 501, 505];
+
+/** Holds every answer of an app against its document, as it was read last. */
+export class Truth {
+  readonly #read: () => Promise<Document>;
+  #document: Promise<Document> | undefined;
+
+  constructor(read: () => Promise<Document>) {
+    this.#read = read;
+  }
+
+  async check(asked: Asked, given: Given): Promise<void> {
+    const known = this.#document;
+    try {
+      if (known !== undefined) return this.#judge(await known, asked, given);
+    } catch {
+      // The rules may have changed since: then only the document of now tells.
+    }
+    this.#document = this.#read();
+    this.#judge(await this.#document, asked, given);
+  }
+
+  #judge(document: Document, asked: Asked, given: Given): void {
+    const operation = operationAt(document, asked);
+    if (operation === undefined) return;
+    assertDescribed(document, operation, given, `${asked.method} ${asked.target.slice(0, 100)}`);
+  }
+}
