@@ -1,0 +1,163 @@
+// Patterns that can run away: known ones by name, and random ones against an engine that counts its steps.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { type Pattern, readPattern } from "../../src/model/pattern.ts";
+import { type Growth, growthOf } from "../../src/model/runaway.ts";
+
+const patterns: Readonly<Record<Growth, readonly string[]>> = {
+  linear: [
+    "",
+    "^",
+    "a",
+    "\\d+",
+    "x*y*z*",
+    "^[a-z]+$",
+    "^.*$",
+    "^[a-z0-9]+(-[a-z0-9]+)*$",
+    "^\\d{4}-\\d{2}-\\d{2}$",
+    "^\\+?[0-9 ()-]{7,20}$",
+    "^\\+?[0-9]{1,3}[0-9]{4,14}$",
+    "^[A-Z]{2}[A-Z0-9]{4}$",
+    "^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$",
+    "^((25[0-5]|2[0-4]\\d|1?\\d?\\d)\\.){3}(25[0-5]|2[0-4]\\d|1?\\d?\\d)$",
+    "^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$",
+    "^[^@\\s]+@[^@\\s.]+(\\.[^@\\s.]+)+$",
+    "^\\p{L}[\\p{L} '-]*$",
+    "^(?=.*[A-Z])(?=.*\\d).{8,}$",
+    "^(?!-)[a-z-]+(?<!-)$",
+    "^https?://",
+    "^\\u{1F600}+$",
+    "^[\\u0041-\\u005a]+\\x2d$",
+    "\\bword\\b",
+    "^(?<year>\\d+)-(?:\\d+)$",
+    "^[\\]\\-a]+\\]$",
+  ],
+  square: [
+    "\\d+-\\d+",
+    "foo.*bar",
+    "^.*foo.*$",
+    "^\\s+|\\s+$",
+    "^[^@\\s]+@[^@\\s]+\\.[^@\\s]+$",
+    "(?=.*a)b",
+    "^(?:x(?=.*a))*$",
+  ],
+  runaway: [
+    "^(a+)+$",
+    "^(a*)*$",
+    "(a|a)*b",
+    "^(a|ab|b)*$",
+    "^(\\w+\\s?)*$",
+    "^(x*y*)*$",
+    "^(([a-z])+.)+[A-Z]([a-z])+$",
+    "^\\S+@\\S+\\.\\S+$",
+    "a*a*a*b",
+    "(a?){30}a{30}",
+    `${"a?".repeat(30)}${"a".repeat(30)}$`,
+    "(.)\\1",
+    "(?<same>a)\\k<same>",
+    "^(?=(a+)+$)",
+    "(?<=a+)b",
+    "^[a-z]{600}$",
+    "^(a{1,50}){1,50}$",
+    "^([\\p{L}]|[\\p{Script=Greek}])*$",
+  ],
+};
+
+describe("the time of a pattern", () => {
+  for (const [growth, sources] of Object.entries(patterns))
+    for (const source of sources)
+      it(`${source.slice(0, 40)} is ${growth}`, () => assert.equal(growthOf(source), growth));
+
+  it("is never worse than it is said to be", () => {
+    fc.assert(
+      fc.property(
+        anyPattern,
+        fc.array(anyWord, { minLength: 3, maxLength: 3 }),
+        (source, words) => {
+          const growth = growthOf(source);
+          fc.pre(growth !== "runaway");
+          const pattern = readPattern(source);
+          const [first = "", pumped = "", last = ""] = words;
+          const [few = 0, some = 0, many = 0] = [16, 32, 64].map((count) =>
+            countSteps(pattern, `${first}${pumped.repeat(count)}${last}`),
+          );
+          // Twice the text takes twice the time, or four times; a little more at the edges.
+          const factor = growth === "linear" ? 2.5 : 4.6;
+          assert.ok(many - some <= factor * (some - few) + 500, `${few}, ${some}, ${many}`);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+const anyWord = fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength: 1, maxLength: 4 });
+
+const { part } = fc.letrec<{ part: string }>((tie) => ({
+  part: fc.oneof(
+    { maxDepth: 3, depthSize: "small" },
+    fc.constantFrom("a", "b", "[ab]", ".", "[^a]"),
+    fc.array(tie("part"), { minLength: 1, maxLength: 3 }).map((parts) => parts.join("")),
+    fc.array(tie("part"), { minLength: 2, maxLength: 3 }).map((parts) => `(?:${parts.join("|")})`),
+    fc
+      .tuple(tie("part"), fc.constantFrom("*", "+", "?", "{2}", "{0,2}", "{1,}", "{2,8}", "*?"))
+      .map(([body, times]) => `(${body})${times}`),
+    tie("part").map((body) => `(?=${body})`),
+  ),
+}));
+const anyPattern = fc
+  .tuple(fc.constantFrom("^", ""), part, fc.constantFrom("$", "", "c"))
+  .map((parts) => parts.join(""));
+
+const maxSteps = 3_000_000;
+
+/** The steps of a backtracking engine that looks for a match from every place. */
+function countSteps(whole: Pattern, text: string): number {
+  let steps = 0;
+  const match = (pattern: Pattern, at: number, then: (at: number) => boolean): boolean => {
+    if (++steps > maxSteps) throw new Error("ran away");
+    switch (pattern.kind) {
+      case "character": {
+        const isTaken = at < text.length && setOf(pattern.source).test(text.charAt(at));
+        return isTaken && then(at + 1);
+      }
+      case "sequence":
+        return pattern.parts.reduceRight<(at: number) => boolean>(
+          (next, each) => (place) => match(each, place, next),
+          then,
+        )(at);
+      case "choice":
+        return pattern.parts.some((each) => match(each, at, then));
+      case "edge":
+        return at === (pattern.isStart ? 0 : text.length) && then(at);
+      case "look":
+        return match(pattern.body, at, () => true) && then(at);
+      case "repeat":
+        return repeat(pattern, 0, at, then);
+      case "unknown":
+        throw new Error("cannot be followed");
+    }
+  };
+  const repeat = (
+    pattern: Pattern & { kind: "repeat" },
+    count: number,
+    at: number,
+    then: (at: number) => boolean,
+  ): boolean => {
+    const again = (place: number): boolean =>
+      (place > at || count < pattern.min) && repeat(pattern, count + 1, place, then);
+    const isMore = count < pattern.max && match(pattern.body, at, again);
+    return isMore || (count >= pattern.min && then(at));
+  };
+  for (let start = 0; start <= text.length; start++) if (match(whole, start, () => true)) break;
+  return steps;
+}
+
+const sets = new Map<string, RegExp>();
+function setOf(source: string): RegExp {
+  const set = sets.get(source) ?? new RegExp(`^${source}$`, "u");
+  sets.set(source, set);
+  return set;
+}
