@@ -99,6 +99,23 @@ export function schemasOf(collection: Visible): Readonly<Record<string, object>>
   };
 }
 
+const references = new RegExp(`"${componentPath}([^"]+)"`, "g");
+
+/** The schemas that something refers to, by way of others too. */
+export function usedBy(something: object, schemas: Readonly<Record<string, object>>) {
+  const used: Record<string, object> = {};
+  const follow = (from: object) => {
+    for (const [, name = ""] of JSON.stringify(from).matchAll(references)) {
+      const found = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
+      if (found === undefined || Object.hasOwn(used, name)) continue;
+      used[name] = found;
+      follow(found);
+    }
+  };
+  follow(something);
+  return used;
+}
+
 /** Where what was guessed fits the schema, and none where it does not. */
 function examplesOf({ typeName, schemas, definition }: Visible) {
   const find = (reference: string): Schema | undefined =>

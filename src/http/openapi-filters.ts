@@ -3,6 +3,7 @@
 import { askableIn } from "../model/askable.ts";
 import type { Definition } from "../model/definition.ts";
 import type { Kind } from "../model/key.ts";
+import { ownerField } from "../model/plan.ts";
 import type { Operator } from "../model/question.ts";
 import { serverMembers } from "../model/resource.ts";
 import { isObjectSchema, type ObjectSchema } from "../model/schema-places.ts";
@@ -15,8 +16,9 @@ export function listParameters({ schema }: Definition, text: string): readonly o
   const fields = askableIn(text);
   const own = ["page", "limit", "sort", "cursor", "total", ...(fields.isSearchable ? ["q"] : [])];
   if (schema === undefined) return [...own, "filters"].map(parameter);
-  const names = ["id", ...declaredIn(schema, ""), "createdAt", "updatedAt"];
-  const filters = names.filter(isAskable).flatMap((field) => {
+  const indexed = [...fields.indexed].filter((field) => field !== ownerField);
+  const names = new Set(["id", ...declaredIn(schema, ""), ...indexed, "createdAt", "updatedAt"]);
+  const filters = [...names].filter(isAskable).flatMap((field) => {
     const found = fields.find(field);
     if (found === undefined || found.holds === "object") return [];
     const operators = fields.indexed.has(field) ? operatorsOf[found.kind] : (known[field] ?? []);
@@ -35,6 +37,8 @@ function declaredIn(schema: ObjectSchema, prefix: string): readonly string[] {
   if (!isObjectSchema(properties)) return [];
   return Object.entries(properties).flatMap(([name, inner]) => {
     if (name.includes(".") || serverMembers.includes(name)) return [];
+    // What is elsewhere is mostly an object, and those have no value of their own.
+    if (isObjectSchema(inner) && Object.hasOwn(inner, "$ref")) return [];
     const below = isObjectSchema(inner) ? declaredIn(inner, `${prefix}${name}.`) : [];
     return [`${prefix}${name}`, ...below];
   });

@@ -7,7 +7,7 @@ import { describe } from "../model/components.ts";
 import { definitionOf } from "../model/definition.ts";
 import { allows, verbs } from "../model/token.ts";
 import type { House } from "./exchange.ts";
-import { pathsOf, schemasOf, tagOf, type Visible } from "./openapi-collections.ts";
+import { pathsOf, schemasOf, tagOf, usedBy, type Visible } from "./openapi-collections.ts";
 import { components, ownSchemas } from "./openapi-components.ts";
 import { resourcePaths } from "./openapi-resources.ts";
 import { collectionPaths, serverPaths, tokenPaths } from "./openapi-server.ts";
@@ -18,6 +18,11 @@ type Server = Pick<House, "base" | "version" | "maxBodyBytes">;
 /** The routes of `routes.ts` in OpenAPI's spelling; a test holds the two to each other. */
 export function openapiDocument(server: Server, collections: readonly Visible[]): unknown {
   const { base, version, maxBodyBytes } = server;
+  const ofCollections = Object.assign(
+    {},
+    ...collections.map((each) => pathsOf(each, maxBodyBytes)),
+  );
+  const schemas = Object.assign({}, ...collections.map(schemasOf));
   return {
     openapi: "3.1.1",
     info: {
@@ -36,13 +41,13 @@ export function openapiDocument(server: Server, collections: readonly Visible[])
       { name: "Server", description: "What is not user data; open to everyone." },
     ],
     paths: {
-      ...Object.assign({}, ...collections.map((each) => pathsOf(each, maxBodyBytes))),
+      ...ofCollections,
       ...resourcePaths(maxBodyBytes),
       ...collectionPaths(maxBodyBytes),
       ...tokenPaths(maxBodyBytes),
       ...serverPaths,
     },
-    components: components(base, Object.assign({}, ...collections.map(schemasOf))),
+    components: components(base, usedBy(ofCollections, schemas)),
   };
 }
 

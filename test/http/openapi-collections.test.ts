@@ -1,0 +1,326 @@
+// The OpenAPI document's part about collections: who sees which, and whether it is right about them.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startApp, type TestApp } from "./app.ts";
+import { Client } from "./client.ts";
+import type { Document, Operation } from "./document.ts";
+import { answerOf, expectProblem } from "./expect.ts";
+import { lint } from "./lint.ts";
+import { type Json, resolve, validate } from "./schema.ts";
+
+const people = {
+  description: "People we know.",
+  schema: {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    type: "object",
+    properties: {
+      name: { type: "string", minLength: 1 },
+      email: { type: "string", format: "email" },
+      age: { type: "integer", minimum: 0 },
+      limit: { type: "integer" },
+      token: { type: "string" },
+      password: { type: "string", minLength: 8, writeOnly: true },
+      score: { type: "number", readOnly: true },
+      home: { $ref: "#/$defs/address" },
+      work: { $ref: "#/$defs/address" },
+      friends: { type: "array", items: { $ref: "#/$defs/friend" } },
+    },
+    required: ["name", "email", "password"],
+    additionalProperties: false,
+    $defs: {
+      address: {
+        type: "object",
+        properties: { city: { type: "string" }, door: { type: "string", writeOnly: true } },
+        required: ["city"],
+      },
+      friend: {
+        $anchor: "friend",
+        type: "object",
+        properties: {
+          name: { type: "string" },
+          friends: { type: "array", items: { $ref: "#friend" } },
+        },
+      },
+    },
+  },
+  unique: ["email"],
+  indexed: ["age", "home.city"],
+  searchable: ["name"],
+  access: { read: "owner", update: "owner", delete: "owner" },
+};
+
+const shapes = {
+  schema: {
+    oneOf: [
+      {
+        properties: { kind: { const: "circle" }, radius: { type: "number", exclusiveMinimum: 0 } },
+        required: ["kind", "radius"],
+        additionalProperties: false,
+      },
+      { $ref: "#/$defs/square" },
+    ],
+    $defs: {
+      square: {
+        type: "object",
+        properties: { kind: { const: "square" }, side: { type: "number", multipleOf: 0.5 } },
+        required: ["kind", "side"],
+        additionalProperties: false,
+      },
+    },
+  },
+};
+
+const orders = {
+  schema: {
+    properties: {
+      code: { type: "string", pattern: "^[A-Z]{3}-[0-9]{4}-[a-f]+$" },
+      lines: { type: "array", items: { type: "object" }, minItems: 2 },
+    },
+    required: ["code"],
+  },
+  idempotencyKey: "required",
+  maxBytes: 1000,
+};
+
+let app: TestApp;
+let document: Document;
+const documentFor = async (token: string | null): Promise<Document> =>
+  (await app.request("/-/openapi.json", { token })).json() as Promise<Document>;
+
+before(async () => {
+  app = await startApp();
+  const client = new Client(app);
+  const definitions = {
+    people,
+    shapes,
+    orders,
+    news: { access: { read: "public", create: "public" }, cache: { maxAge: 60 } },
+    notes: {},
+    "a-b": {},
+    a_b: {},
+    ab: {},
+    token: {},
+    resources: {},
+    "people-draft": {},
+    "2024": {},
+  };
+  for (const [name, definition] of Object.entries(definitions)) {
+    const { status, body } = await client.put(`/-/collections/${name}`, definition);
+    assert.equal(status, 201, body);
+  }
+  document = await documentFor(app.admin);
+});
+after(() => app.stop());
+
+const verbsOf = ({ paths }: Document, name: string) =>
+  [`/${name}`, `/${name}/{id}`].flatMap((path) =>
+    Object.keys(paths[path] ?? {}).filter((method) => method !== "parameters"),
+  );
+
+const operationsOf = ({ paths }: Document): readonly Operation[] =>
+  Object.values(paths).flatMap(({ parameters: _, ...operations }) => Object.values(operations));
+
+const named = (name: string): Operation =>
+  operationsOf(document).find(({ operationId }) => operationId === name) ?? assert.fail(name);
+
+const parametersOf = (name: string) =>
+  Object.fromEntries(
+    (named(name).parameters ?? [])
+      .map((parameter) => resolve(document, parameter))
+      .map((parameter) => [parameter.name, parameter]),
+  );
+
+describe("the document of a store with collections", () => {
+  it("passes the linter's recommended rules without an error or a warning, whoever asks", async () => {
+    for (const token of [app.admin, await app.token("people:*"), null]) {
+      const { code, totals, output } = await lint(await documentFor(token));
+      assert.deepEqual([code, totals], [0, { errors: 0, warnings: 0, ignored: 0 }], output);
+    }
+  });
+
+  it("has methods and types for each, no two alike and none like ours", () => {
+    const ids = operationsOf(document).map(({ operationId }) => operationId);
+    assert.equal(new Set(ids.map((id) => id.toLowerCase())).size, ids.length);
+    for (const id of ids) assert.match(id, /^[a-z][A-Za-z0-9]*$/);
+    for (const verb of ["list", "create", "get", "replace", "update", "delete"]) {
+      for (const type of ["People", "Shapes", "Token2", "Resources2", "Type2024", "PeopleDraft2"]) {
+        assert.ok(ids.includes(`${verb}${type}`), `${verb}${type}`);
+      }
+    }
+  });
+
+  it("names the resource as it is read, without what is never shown", () => {
+    const { People, PeopleHome, PeopleAddress } = document.components.schemas;
+    assert.equal(PeopleHome, undefined);
+    const { properties, required } = People as { properties: object; required: string[] };
+    assert.deepEqual(Object.keys(properties), [
+      ..."id name email age limit token score home work friends createdAt updatedAt".split(" "),
+    ]);
+    assert.deepEqual(required, ["id", "name", "email", "createdAt", "updatedAt"]);
+    assert.deepEqual(PeopleAddress, {
+      type: "object",
+      required: ["city"],
+      properties: { city: { type: "string" } },
+    });
+  });
+
+  it("names what can be sent, without what only the server or an administrator sets", () => {
+    const { PeopleDraft, PeopleDraftAddress, PeoplePatch } = document.components.schemas;
+    const { properties, required } = PeopleDraft as { properties: object; required: string[] };
+    assert.deepEqual(Object.keys(properties), [
+      ..."name email age limit token password home work friends".split(" "),
+    ]);
+    assert.deepEqual(required, ["name", "email", "password"]);
+    assert.deepEqual(Object.keys(PeopleDraftAddress?.properties ?? {}), ["city", "door"]);
+    assert.equal(PeoplePatch?.required, undefined);
+    validate({ age: null, name: "Ada" }, PeoplePatch ?? {}, document);
+    assert.throws(() => validate({ name: null }, PeoplePatch ?? {}, document));
+  });
+
+  it("has references that lead to what they led to in the schema", () => {
+    const text = JSON.stringify(document);
+    assert.ok(!/"\$(?:defs|id|schema|anchor)":(?!\{"type":"string")/.test(text));
+    const { PeopleFriend } = document.components.schemas;
+    const friend = { name: "Ada", friends: [{ name: "Bob", friends: [] }] };
+    validate(friend, PeopleFriend ?? {}, document);
+    assert.throws(() => validate({ friends: [{ name: 1 }] }, PeopleFriend ?? {}, document));
+    for (const [, name = ""] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      assert.ok(Object.hasOwn(document.components.schemas, name), name);
+    }
+  });
+
+  it("has examples that the server takes, and none where it cannot know one", async () => {
+    const { PeopleDraft, OrdersDraft, People, ShapesDraft } = document.components.schemas;
+    const [example] = (PeopleDraft?.examples ?? []) as readonly Json[];
+    await app.post("people", example);
+    await app.post("shapes", (ShapesDraft?.examples as readonly Json[] | undefined)?.[0]);
+    assert.equal(OrdersDraft?.examples, undefined);
+    const [shown] = (People?.examples ?? []) as readonly Json[];
+    validate(shown ?? null, People ?? {}, document);
+  });
+
+  it("lists the fields that can be asked for, with operators where they are indexed", () => {
+    const parameters = parametersOf("listPeople");
+    const names = Object.keys(parameters);
+    for (const name of [
+      ..."page limit sort cursor total q id createdAt[gte] name email limit[eq] home.city".split(
+        " ",
+      ),
+      ..."age age[lt] age[lte] age[gt] age[gte] age[ne] age[in] age[exists]".split(" "),
+    ]) {
+      assert.ok(names.includes(name), name);
+    }
+    // Never shown, would look like a credential, not indexed, an object, or of another shape.
+    for (const name of ["password", "token", "name[like]", "home", "fields", "since", "filters"]) {
+      assert.ok(!names.includes(name), name);
+    }
+    assert.deepEqual(parameters["age[gte]"]?.schema, { type: "number" });
+    assert.ok(!Object.hasOwn(parametersOf("listNotes"), "q"));
+    assert.ok(Object.hasOwn(parametersOf("listNotes"), "filters"));
+  });
+
+  it("has parameters that the server takes", async () => {
+    for (const list of ["listPeople", "listShapes", "listNotes"]) {
+      const path = list.slice("list".length).toLowerCase();
+      for (const { name, in: place, schema } of Object.values(parametersOf(list))) {
+        if (place !== "query" || name === "filters") continue;
+        const { type, format, default: usual, enum: values } = schema;
+        const kinds: Readonly<Record<string, string>> = {
+          integer: "1",
+          number: "1",
+          boolean: "true",
+        };
+        const time = format === "date-time" ? "2026-11-15T09:30:00Z" : undefined;
+        const fallback = name === "cursor" ? "" : name === "age[in]" ? "1,2" : "name";
+        const value =
+          usual ?? (values as Json[] | undefined)?.[0] ?? time ?? kinds[`${type}`] ?? fallback;
+        const query = new URLSearchParams({ [name]: `${value}` });
+        const { status, body } = await answerOf(app.request(`/${path}?${query}`));
+        assert.equal(status, 200, `${path}?${query} ${body}`);
+      }
+    }
+  });
+
+  it("says what a collection demands", () => {
+    const key = (name: string) => parametersOf(name)["Idempotency-Key"]?.required ?? false;
+    assert.deepEqual([key("createOrders"), key("createNotes")], [true, false]);
+    const { requestBody } = named("createOrders") as { requestBody?: { description?: string } };
+    assert.match(requestBody?.description ?? "", /at most 1000 bytes/);
+    assert.equal(
+      document.tags.find(({ name }) => name === "people")?.description,
+      people.description,
+    );
+  });
+
+  it("asks for no token where everyone may, and for the scope elsewhere", () => {
+    assert.deepEqual(named("listNews").security, [{}, { bearer: ["news:read"] }]);
+    assert.deepEqual(named("updateNews").security, [{ bearer: ["news:update"] }]);
+    assert.deepEqual(named("replaceNews").security, [
+      {},
+      { bearer: ["news:create"] },
+      { bearer: ["news:update"] },
+    ]);
+    assert.deepEqual(named("listPeople").security, [{ bearer: ["people:read"] }]);
+  });
+});
+
+describe("who sees which collections", () => {
+  it("everyone sees what is open to everyone, and only the verbs that are", async () => {
+    const open = await documentFor(null);
+    assert.deepEqual(verbsOf(open, "news"), ["get", "post", "get", "put"]);
+    for (const name of ["people", "notes", "orders"]) assert.deepEqual(verbsOf(open, name), []);
+    assert.ok(!JSON.stringify(open).includes("People we know"));
+    assert.ok(Object.hasOwn(open.paths, "/{collection}"));
+  });
+
+  it("a token sees what its scopes reach, and what is open to everyone", async () => {
+    const scoped = await documentFor(await app.token("people:read", "notes:delete"));
+    assert.deepEqual(verbsOf(scoped, "people"), ["get", "get"]);
+    assert.deepEqual(verbsOf(scoped, "notes"), ["delete"]);
+    assert.deepEqual(verbsOf(scoped, "orders"), []);
+    assert.deepEqual(verbsOf(scoped, "news"), ["get", "post", "get", "put"]);
+    const reader = await documentFor(await app.token("*:read"));
+    assert.deepEqual(verbsOf(reader, "orders"), ["get", "get"]);
+  });
+
+  it("an administrator sees everything", () => {
+    for (const name of ["people", "shapes", "orders", "news", "notes", "token"]) {
+      assert.deepEqual(verbsOf(document, name), ["get", "post", "get", "put", "patch", "delete"]);
+    }
+  });
+
+  it("a token that is sent must be valid", async () => {
+    await expectProblem(app.request("/-/openapi.json", { token: "wrong" }), "unauthenticated");
+    const basic = { authorization: "Basic YTpi" };
+    await expectProblem(
+      app.request("/-/openapi.json", { headers: basic, token: null }),
+      "unauthenticated",
+    );
+  });
+
+  it("each has a tag of its own, which changes with the rules alone", async () => {
+    const ask = (token: string | null, headers = {}) =>
+      answerOf(app.request("/-/openapi.json", { token, headers }));
+    const mine = await ask(app.admin);
+    assert.equal(mine.headers.get("cache-control"), "private, no-cache");
+    const vary = (mine.headers.get("vary") ?? "").split(", ");
+    assert.ok(vary.includes("Accept") && vary.includes("Authorization"));
+    assert.equal(mine.headers.get("last-modified"), null);
+    const tag = mine.headers.get("etag") ?? "";
+    assert.notEqual((await ask(null)).headers.get("etag"), tag);
+    await app.post("notes", {});
+    const again = await ask(app.admin, { "if-none-match": tag });
+    assert.deepEqual([again.status, again.body], [304, ""]);
+    for (const name of ["etag", "cache-control", "vary"]) {
+      assert.equal(again.headers.get(name), mine.headers.get(name));
+    }
+    const later = new Date(Date.now() + 60_000).toUTCString();
+    assert.equal((await ask(app.admin, { "if-modified-since": later })).status, 200);
+    await new Client(app).put("/-/collections/notes", { searchable: ["text"] });
+    const changed = await ask(app.admin, { "if-none-match": tag });
+    assert.equal(changed.status, 200);
+    await new Client(app).put("/-/collections/notes", {});
+    assert.equal((await ask(app.admin)).headers.get("etag"), tag);
+  });
+});
