@@ -65,7 +65,7 @@ export const problemKinds = {
   "unsupported-media-type": {
     title: "The media type is not supported",
     about:
-      "Content-Type is missing or names a format that this address does not take. The Accept-Post or Accept-Patch field lists what it takes. JSON is always UTF-8.",
+      "Content-Type is missing or names a format that this address does not take. The Accept-Post, Accept-Patch or Accept-Query field lists what it takes. JSON is always UTF-8.",
   },
   "content-too-large": {
     title: "The body is too large",

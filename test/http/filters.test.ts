@@ -377,3 +377,49 @@ describe("a collection that is too large to look through", () => {
     }
   });
 });
+
+describe("a list of a collection with owners", () => {
+  it("has what its caller owns and nothing else, however it is asked", async () => {
+    await asker.define("notes", {
+      access: { read: "owner" },
+      indexed: ["n"],
+      searchable: ["t"],
+    });
+    const [ann, bob] = [await app.token("notes:*"), await app.token("notes:*")];
+    const json = { "content-type": "application/json" };
+    const as = async (token: string, path: string, init: RequestInit = {}) => {
+      const response = await app.request(path, { ...init, token });
+      return { status: response.status, body: await response.text() };
+    };
+    for (const n of [1, 2, 3, 4, 5]) {
+      const body = JSON.stringify({ n, t: "word" });
+      await as(n % 2 ? ann : bob, "/notes", { method: "POST", headers: json, body });
+    }
+    const ask = async (token: string, query: string) => {
+      const { status, body } = await as(token, `/notes?${query}`);
+      assert.equal(status, 200, body);
+      const { data, total, next } = JSON.parse(body);
+      return { ns: data.map(({ n }: { n: number }) => n), total, next };
+    };
+    const questions = [
+      "",
+      "n[gte]=1",
+      "sort=n",
+      "q=word&sort=n",
+      "fields=n",
+      "total=exact&limit=9",
+    ];
+    // Twice, because a page that was asked for once is remembered.
+    for (const query of [...questions, ...questions]) {
+      assert.deepEqual((await ask(ann, query)).ns, [1, 3, 5], query);
+      assert.deepEqual((await ask(bob, query)).ns, [2, 4], query);
+      assert.equal((await ask(ann, query)).total, 3);
+      assert.deepEqual((await asker.list(`/notes?${query}`)).total, 5);
+    }
+    const { next } = await ask(ann, "cursor=&limit=1");
+    assert.deepEqual((await ask(ann, `cursor=${next}`)).ns, [3, 5]);
+    assert.equal((await as(bob, `/notes?cursor=${next}`)).status, 400);
+    const query = { method: "QUERY", headers: json, body: '{"sort":"-n"}' };
+    assert.deepEqual(JSON.parse((await as(bob, "/notes", query)).body).total, 2);
+  });
+});
