@@ -54,6 +54,7 @@ describe("defaults", () => {
       maxBodyBytes: 1_048_576,
       store: undefined,
       readStore: undefined,
+      collections: undefined,
       workers: 1,
     });
     assert.deepEqual({ ...defaultConfig, data: "" }, { ...config(), data: "" });
@@ -112,11 +113,13 @@ describe("the file", () => {
       ...{ trustProxy: ["10.0.0.0/8", "::1"], adminToken, corsOrigins: ["https://a.test"] },
       ...{ logLevel: "warn", maxBodyBytes: 10, workers: 3 },
       ...{ store: "postgres://db.test/people", readStore: "postgres://replica.test/people" },
+      collections: "rules",
     };
     writeFileSync(path, JSON.stringify(values));
     assert.deepEqual(config({ flags: { config: path } }), {
       ...values,
       data: join(folder, "here"),
+      collections: join(folder, "rules"),
       baseUrl: "https://example.org/api",
     });
   });
@@ -170,6 +173,7 @@ describe("values", () => {
       refused: ["65536", "-1", "1.5", "1e3", "0x10", "80 ", "eighty"],
     },
     data: { allowed: [["/x/../y", "/y"]], refused: ["a\0b"] },
+    collections: { allowed: [["/x/../y", "/y"]], refused: ["a\0b"] },
     baseUrl: {
       allowed: [
         ["https://example.org", "https://example.org"],

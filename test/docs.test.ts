@@ -99,9 +99,9 @@ describe("docs/reference/http.md", async () => {
     assert.deepEqual(documented.sort(), existing.sort());
   });
 
-  it("documents each rule of a collection, and no other", () => {
-    const rules = rows.filter(([, values]) => values === "optional, required");
-    assert.deepEqual(rules.map(([name]) => name).sort(), Object.keys(openDefinition).sort());
+  it("leaves the rules of a collection to a page that has them all", async () => {
+    const rules = rowsOf(await read("../definitions.md")).map(([name]) => name);
+    for (const name of Object.keys(openDefinition)) assert.ok(rules.includes(name), name);
   });
 
   it("has the real limits of a batch and of a patch", () => {

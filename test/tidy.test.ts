@@ -12,9 +12,11 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const floors = [
   "src/main.ts",
   "src/index.ts",
+  "src/types.ts",
   "src/tokens.ts",
   "src/worker.ts",
   "src/serve.ts",
+  "src/definitions.ts",
   "src/workers.ts",
   "src/greeting.ts",
   "src/exit.ts",
@@ -29,7 +31,7 @@ const floors = [
   "src/model/",
 ];
 
-const entrances = /^src\/(main|index|tokens|serve|workers|assemble)\.ts$/;
+const entrances = /^src\/(main|index|types|tokens|serve|definitions|workers|assemble)\.ts$/;
 
 /** Who may import a file or folder of ours, where the floors alone do not say it. */
 const doors: readonly [what: RegExp, importers: RegExp][] = [

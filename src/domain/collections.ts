@@ -11,7 +11,6 @@ import { noCollection } from "./refusals.ts";
 
 export interface Defined {
   readonly isNew: boolean;
-  readonly definition: Definition;
   /** What is there and does not fit; it stays, and is judged when it is next written. */
   readonly misfits: Misfits;
 }
@@ -39,7 +38,7 @@ export class Collections {
     if (definition instanceof Problem) return definition;
     const before = await this.#store.collection(name);
     const misfits = before ? await findMisfits(this.#store, name, definition) : noMisfits;
-    return { isNew: before === undefined, definition, misfits };
+    return { isNew: before === undefined, misfits };
   }
 
   /** Gives a collection its rules, and brings it into being if need be. */
@@ -52,7 +51,7 @@ export class Collections {
     if (outcome?.kind === "conflict") return duplicates(outcome.field);
     // Only now, when all that comes is judged by the new rules, does the list have an end.
     const misfits = before?.total ? await findMisfits(this.#store, name, definition) : noMisfits;
-    return { isNew: before === undefined, definition, misfits };
+    return { isNew: before === undefined, misfits };
   }
 
   /** The same, unless it is the definition that holds already. */

@@ -53,8 +53,8 @@ export async function putCollection(exchange: Exchange): Promise<Response | Prob
   if (dryRun === "true") {
     const considered = await house.collections.consider(name, text);
     if (considered instanceof Problem) return considered;
-    const { definition, misfits } = considered;
-    return json(exchange, 200, { name, definition, dryRun: true, misfits });
+    const definition: unknown = JSON.parse(text);
+    return json(exchange, 200, { name, definition, dryRun: true, misfits: considered.misfits });
   }
 
   const defined = await house.collections.define(name, text);

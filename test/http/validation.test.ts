@@ -37,7 +37,11 @@ const people = {
 };
 
 let count = 0;
-const person = (more: object = {}) => ({ name: "Ann", email: `ann${++count}@example.org`, ...more });
+const person = (more: object = {}) => ({
+  name: "Ann",
+  email: `ann${++count}@example.org`,
+  ...more,
+});
 
 describe("a resource that does not fit", () => {
   const wrong = { name: "", email: "nowhere", age: -1, color: "red" };
@@ -83,7 +87,10 @@ describe("a resource that does not fit", () => {
 
 describe("a resource that fits", () => {
   it("is kept as it was sent, with the defaults that it lacks", async () => {
-    const made = await client.post("/people", '{"name":"Bea","age":1.0e1,"email":"bea@example.org"}');
+    const made = await client.post(
+      "/people",
+      '{"name":"Bea","age":1.0e1,"email":"bea@example.org"}',
+    );
     assert.equal(made.status, 201, made.body);
     assert.match(made.body, /"name":"Bea","age":1.0e1,"email":"bea@example.org"/);
     const view: Record<string, unknown> = JSON.parse(made.body);
