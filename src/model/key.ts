@@ -32,6 +32,12 @@ export function keysOf(kind: Kind, value: unknown): readonly string[] {
   return keys.size === 0 ? [noKey] : [...keys];
 }
 
+/**
+ * A time or a date of RFC 3339. What else `Date.parse` takes may mean another time in another time
+ * zone, and an index must find its entries again.
+ */
+const timeShape = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/i;
+
 /** The key of a single value. What is not of the kind still has the key of what it is. */
 export function keyOf(kind: Kind, value: unknown): string {
   switch (typeof value) {
@@ -40,7 +46,8 @@ export function keyOf(kind: Kind, value: unknown): string {
     case "number":
       return (kind === "time" ? letters.time : letters.number) + sortable(value);
     case "string": {
-      const time = kind === "time" ? Date.parse(value) : Number.NaN;
+      const isTime = kind === "time" && timeShape.test(value);
+      const time = isTime ? Date.parse(value) : Number.NaN;
       return Number.isNaN(time)
         ? letters.text + sortableText(value)
         : letters.time + sortable(time);

@@ -2,7 +2,10 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { someValue } from "../../../src/model/key.ts";
+import { wordsOf } from "../../../src/model/plan.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
+import { answerTo, ask, idsIn, is, where, wordsLike } from "../exam/asking.ts";
 import { inDirectory, startChild } from "./house.ts";
 
 describe("several processes", () => {
@@ -57,6 +60,15 @@ describe("several processes", () => {
             ids.filter((id) => id.startsWith("gone-")),
             [],
           );
+          for (const id of ids.slice(-40)) {
+            const indexed = await answerTo(store, ask({ conditions: [is("of", "any", id)] }));
+            assert.deepEqual(idsIn(indexed.resources), [id]);
+            const spoken = await answerTo(store, ask({ words: wordsLike(wordsOf(id)) }));
+            assert.ok(idsIn(spoken.resources).includes(id));
+          }
+          const every = ask({ conditions: [where("of", "any", someValue)], limit: 1e6 });
+          assert.deepEqual(idsIn((await answerTo(store, every)).resources), ids);
+          assert.equal((await answerTo(store, ask({ words: wordsLike("gone") }))).total, 0);
           const middle = Math.floor(ids.length / 2);
           const page = await store.slice("things", { offset: middle, limit: 3, order: "created" });
           assert.deepEqual(

@@ -7,9 +7,10 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
-import { migrate, type Step } from "../../../src/store/sqlite/schema.ts";
+import { migrate, type Step, steps } from "../../../src/store/sqlite/schema.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change } from "../../../src/store/store.ts";
+import { assertFinds, is, keep } from "../exam/asking.ts";
 import { inDirectory, startChild } from "./house.ts";
 
 const version = (connection: Connection): unknown =>
@@ -199,9 +200,83 @@ describe("a database of version 1", () => {
     const words = connection
       .query<readonly [string, string]>("SELECT name, coalesce(sql, '') FROM sqlite_schema")
       .all()
-      .map(([name, sql]) => `${name}: ${sql.replace(/\s+/g, " ")}`);
+      .map(([name, sql]) => `${name}: ${sql.replace(/\s+/g, " ").replace(/ ?([,()]) ?/g, "$1")}`);
     const form = { version: version(connection), tables: words.sort() };
     connection.close();
     return form;
   }
+});
+
+describe("a database of version 2", () => {
+  const dump = new URL("./version-1.sql", import.meta.url);
+
+  async function inOldDatabase(test: (path: string) => Promise<void>): Promise<void> {
+    await inDirectory(async (path) => {
+      const file = join(path, "restante.db");
+      const database = new DatabaseSync(file);
+      database.exec(await readFile(dump, "utf8"));
+      database.close();
+      const connection = new Connection(file, "write");
+      migrate(connection, steps.slice(0, 2));
+      connection.run(`INSERT INTO definitions VALUES (2, 7, '{"preconditions":"required"}')`);
+      connection.close();
+      await test(path);
+    });
+  }
+
+  it("is indexed and searched with all that was in it", () =>
+    inOldDatabase(async (path) => {
+      const store = await openSqlite({ path });
+      assert.equal((await store.rules("empty"))?.definition, '{"preconditions":"required"}');
+      const definition = '{"unique":["n"],"searchable":["word"],"access":{"read":"owner"}}';
+      const outcomes = await store.commit([
+        { kind: "define", collection: "things", definition, at: 60 },
+        keep("new", { n: 33 }),
+        keep("new", { n: 34 }, { owner: "ann" }),
+        keep("id-3", { n: 35, word: "it" }),
+      ]);
+      assert.deepEqual(
+        outcomes.map(({ kind }) => kind),
+        ["done", "conflict", "created", "replaced"],
+      );
+      await assertFinds(store, ["id-8"], { conditions: [is("n", "any", 8)] });
+      await assertFinds(store, ["new"], { conditions: [is("", "text", "ann")] });
+      await assertFinds(store, [], { conditions: [is("n", "any", 33)] });
+      const words = [{ text: "it", isPrefix: false }];
+      const sortings = [{ field: "id", kind: "text", isDescending: true }] as const;
+      const ids = ["id-9", "id-8", "id-6", "id-4", "id-3", "id-2", "id-11", "id-10", "id-1"];
+      await assertFinds(store, ids, { words, sortings });
+      await store.close();
+    }));
+
+  it("gives no key of a collection twice", () =>
+    inOldDatabase(async (path) => {
+      const store = await openSqlite({ path });
+      const keys = () => {
+        const connection = new Connection(join(path, "restante.db"), "read");
+        const rows = connection.query("SELECT key, name FROM collections ORDER BY key").all();
+        connection.close();
+        return rows.map((row) => [...row]);
+      };
+      const found = (collection: string): Change => ({ kind: "found", collection, at: 1 });
+      const drop = (collection: string): Change => ({
+        kind: "drop",
+        collection,
+        isEmptyOnly: false,
+      });
+      await store.commit([drop("empty"), found("empty")]);
+      await store.commit([drop("empty")]);
+      await store.commit([found("empty"), found("more")]);
+      assert.deepEqual(keys(), [
+        [1, "things"],
+        [4, "empty"],
+        [5, "more"],
+      ]);
+      await store.commit([drop("things"), drop("empty"), drop("more")]);
+      await store.close();
+      const connection = new Connection(join(path, "restante.db"), "read");
+      const left = tables(connection).filter((name) => /_\d/.test(String(name)));
+      connection.close();
+      assert.deepEqual(left, []);
+    }));
 });

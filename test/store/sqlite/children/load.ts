@@ -6,7 +6,8 @@ import { openSqlite } from "../../../../src/store/sqlite/sqlite.ts";
 
 const [path = "", prefix = "", limit = "Infinity"] = process.argv.slice(2);
 const store = grouped(await openSqlite({ path }));
-await store.commit([{ kind: "found", collection: "things", at: 1 }]);
+const definition = '{"indexed":["of"],"searchable":["of"]}';
+await store.commit([{ kind: "define", collection: "things", definition, at: 1 }]);
 let count = 0;
 
 async function writeOn(): Promise<void> {

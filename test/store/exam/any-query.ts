@@ -1,0 +1,46 @@
+// Any query, on the fields that the sequences of changes write.
+
+import fc from "fast-check";
+import { above, equalTo, type Kind, keyOf, noValue, someValue } from "../../../src/model/key.ts";
+import { ownerField } from "../../../src/model/plan.ts";
+import { ask, by, where, wordsLike } from "./asking.ts";
+
+const condition = fc.oneof(
+  fc
+    .tuple(fc.constantFrom("n", "list", "t"), fc.constantFrom(-1, 7, 1, "x", "x y", null, true))
+    .map(([field, value]) => where(field, kindIn(field), equalTo(keyOf(kindIn(field), value)))),
+  fc
+    .tuple(
+      fc.constantFrom("n", "list", "t", ownerField, "updatedAt"),
+      fc.constantFrom([noValue], [someValue], [above(keyOf("number", 0))], [noValue, someValue]),
+    )
+    .map(([field, spans]) => where(field, kindIn(field), ...spans)),
+  fc
+    .constantFrom("ann", "bob")
+    .map((owner) => where(ownerField, "text", equalTo(keyOf("text", owner)))),
+);
+
+function kindIn(field: string): Kind {
+  if (field === "updatedAt") return "time";
+  return field === "n" ? "number" : field === "list" ? "any" : "text";
+}
+
+export const anyQuery = fc
+  .record({
+    conditions: fc.array(
+      fc.record({ condition, isNegated: fc.constantFrom(false, false, false, true) }),
+      { maxLength: 2 },
+    ),
+    words: fc.constantFrom([], [], [], wordsLike("x"), wordsLike("x y*"), wordsLike("e")),
+    fields: fc.uniqueArray(fc.constantFrom("n", "t", "list"), { maxLength: 2 }),
+    isDescending: fc.boolean(),
+    isNewestFirst: fc.boolean(),
+    limit: fc.integer({ min: 1, max: 3 }),
+  })
+  .map(({ conditions, fields, isDescending, ...more }) =>
+    ask({
+      conditions: conditions.map(({ condition, isNegated }) => ({ ...condition, isNegated })),
+      sortings: fields.map((field) => by(field, kindIn(field), isDescending)),
+      ...more,
+    }),
+  );

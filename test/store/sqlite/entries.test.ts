@@ -1,0 +1,110 @@
+// Walks through an index: any part of any order, as if all had been sorted.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { isIn, type Span } from "../../../src/model/key.ts";
+import { Connection } from "../../../src/store/sqlite/connection.ts";
+import { EntryReader, type Place, type Walk } from "../../../src/store/sqlite/entries.ts";
+import { prepareFile } from "../../../src/store/sqlite/file.ts";
+import { createCollectionTables } from "../../../src/store/sqlite/schema.ts";
+import { inDirectory } from "./house.ts";
+
+/** Few keys and many seqs, so that there are ties of every size. */
+const keys = ["", "n1", "n2", "n3", "sa", "sb", "s\u{1d11e}", "s\ufb00"] as const;
+const places = Array.from({ length: 90 }, (_, seq): Place => {
+  const spread = Math.imul(seq, 0x9e3779b1) >>> 8;
+  return [keys[spread % 40 < 25 ? 2 : spread % keys.length] ?? "", seq + 1];
+});
+
+const spans = fc
+  .uniqueArray(fc.constantFrom("", "n", "n1", "n2", "n2\u0001", "o", "s", "sb", "s\ufb00", "u"), {
+    minLength: 2,
+    maxLength: 6,
+  })
+  .map((edges): readonly Span[] => {
+    const sorted = edges.toSorted();
+    return sorted.flatMap((from, index) => {
+      const to = sorted[index + 1];
+      return index % 2 === 0 && to !== undefined ? [{ from, to }] : [];
+    });
+  });
+
+const walk = fc.record({
+  field: fc.constant("f"),
+  spans,
+  isDescending: fc.boolean(),
+  isNewestFirst: fc.boolean(),
+});
+
+/** Bytes, as SQLite compares them. */
+const compareTexts = (one: string, other: string): number =>
+  Buffer.compare(Buffer.from(one), Buffer.from(other));
+
+function sorted({ spans, isDescending, isNewestFirst }: Walk): readonly Place[] {
+  const within = places.filter(([key]) => spans.some((span) => isIn(key, span)));
+  return within.toSorted(([key, seq], [otherKey, otherSeq]) => {
+    const byKey = compareTexts(key, otherKey) * (isDescending ? -1 : 1);
+    return byKey === 0 ? (seq - otherSeq) * (isNewestFirst ? -1 : 1) : byKey;
+  });
+}
+
+async function inIndex(test: (reader: EntryReader) => void): Promise<void> {
+  await inDirectory(async (path) => {
+    const connection = new Connection(prepareFile(path).path, "write");
+    createCollectionTables(connection, 1);
+    const insert = connection.query("INSERT INTO entries_1 VALUES (?, ?, ?)");
+    for (const [key, seq] of places) {
+      insert.run("f", key, seq);
+      insert.run("e", key, seq);
+      insert.run("g", "n2", seq);
+    }
+    test(new EntryReader(connection, 1));
+    connection.close();
+  });
+}
+
+const copied = (some: readonly Place[]): readonly Place[] => some.map(([key, seq]) => [key, seq]);
+
+describe("the entries of an index", () => {
+  it("are walked from any offset", () =>
+    inIndex((reader) => {
+      fc.assert(
+        fc.property(walk, fc.nat(95), fc.integer({ min: 1, max: 95 }), (walk, offset, limit) => {
+          const expected = sorted(walk).slice(offset, offset + limit);
+          assert.deepEqual(copied(reader.walk(walk, offset, limit)), expected);
+        }),
+        { numRuns: 500 },
+      );
+    }));
+
+  it("are walked after any place, there or not", () =>
+    inIndex((reader) => {
+      const place = fc.tuple(fc.constantFrom(...keys, "n", "n25", "z"), fc.nat(95));
+      fc.assert(
+        fc.property(walk, place, fc.integer({ min: 1, max: 95 }), (walk, [key, seq], limit) => {
+          const expected = sorted(walk).filter(([otherKey, otherSeq]) => {
+            const byKey = compareTexts(otherKey, key);
+            if (byKey !== 0) return walk.isDescending ? byKey < 0 : byKey > 0;
+            return walk.isNewestFirst ? otherSeq < seq : otherSeq > seq;
+          });
+          const walked = reader.walkAfter(walk, [key, seq], limit);
+          assert.deepEqual(copied(walked), expected.slice(0, limit));
+        }),
+        { numRuns: 500 },
+      );
+    }));
+
+  it("are counted, and counted anew only when something has moved", () =>
+    inIndex((reader) => {
+      fc.assert(
+        fc.property(walk, fc.nat(3), fc.nat(95), (walk, revision, limit) => {
+          const { length } = sorted(walk);
+          reader.forgetCountsBefore(revision);
+          assert.equal(reader.count("f", walk.spans), length);
+          assert.equal(reader.countUpTo("f", walk.spans, limit), Math.min(length, limit));
+          assert.equal(reader.seqs("f", walk.spans).length, length);
+        }),
+      );
+    }));
+});
