@@ -212,7 +212,7 @@ class Planner {
     if (operation.kind === "put") {
       return refusePutDraft(operation.id, operation.draft) ?? operation.draft;
     }
-    if (current === undefined || target === undefined) return noResource;
+    if (current === undefined) return noResource;
     return patched(target, current, operation.patchKind, operation.patch, this.#terms.maxBytes);
   }
 

@@ -39,7 +39,7 @@ export const needsCurrent = (rules: Rules | undefined): boolean =>
 
 /** Applied to what is shown, so that no patch can read what is not. */
 export function patched(
-  rules: Rules,
+  rules: Rules | undefined,
   current: Resource,
   kind: PatchKind,
   patch: string,
