@@ -263,7 +263,7 @@ for (const [engine, store] of Object.entries(engines)) {
             assert.deepEqual(walked, right);
           }
         }),
-        { numRuns: 300, endOnFailure: false },
+        { numRuns: 150, endOnFailure: false },
       );
     });
   });
