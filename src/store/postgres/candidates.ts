@@ -6,10 +6,10 @@ import { type Condition, type Query, select } from "../../model/query.ts";
 import type { Broad, Found } from "../store.ts";
 import { answer } from "./answer.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";
-import { entriesIn } from "./entries.ts";
+import { entriesIn, isPoint } from "./entries.ts";
 import { bestFirst, foundBy, matching, rank } from "./search.ts";
 import { searchOf } from "./vector.ts";
-import { isNarrowed, isPoint } from "./walk.ts";
+import { isNarrowed } from "./walk.ts";
 
 /** A table of the `seq` of resources among which all answers are, and of no more than a limit. */
 export type Source = (sql: Sql, limit: number) => Statement;

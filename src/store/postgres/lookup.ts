@@ -60,6 +60,7 @@ export async function lookUp(sql: Sql, changes: readonly Change[], plans: Plans)
   const named = new Named();
   for (const change of changes) named.add(change);
   const { collections: names, foundings, tokenIds, tokenHashes, keptNames } = named;
+  plans.forgetIfMany();
   const guesses = [...names].flatMap((name) => plans.of(name) ?? []);
   const [, collections, guessed, tokens, rivals, kept] = await together([
     foundings.size > 0 ? insertCollections(sql, foundings) : nothing,

@@ -15,7 +15,7 @@ export interface Planned extends Version {
   readonly plan: Plan;
 }
 
-/** Beyond this, what is known is dropped and learnt anew: memory must have an end. */
+/** Beyond this, all is forgotten and learnt anew: memory must have an end. */
 const maxRemembered = 10_000;
 
 export class Plans {
@@ -34,10 +34,15 @@ export class Plans {
       this.#known.delete(name);
       return noPlan;
     }
-    const plan = planOf(definition ?? "{}");
-    if (this.#known.size >= maxRemembered) this.#known.clear();
+    if (definition === null) throw new Error(`the definition of ${name} was not read`);
+    const plan = planOf(definition);
     this.#known.set(name, { name, ...version, plan });
     return plan;
+  }
+
+  /** Not while a look-up counts on what is known. */
+  forgetIfMany(): void {
+    if (this.#known.size >= maxRemembered) this.forget();
   }
 
   forget(): void {

@@ -1,19 +1,13 @@
 // Queries that one index answers: its entries stand in the order that is asked for.
 
-import { equalTo, type Span } from "../../model/key.ts";
 import type { Plan } from "../../model/plan.ts";
-import type { Condition, Position, Query } from "../../model/query.ts";
+import type { Condition, Query } from "../../model/query.ts";
 import type { Found } from "../store.ts";
 import { answer, toFound } from "./answer.ts";
 import type { Sql, Statement } from "./connection.ts";
-import { entriesIn, type Stretch } from "./entries.ts";
+import { countEntries, entriesIn, isPoint, orderOf, type Walk } from "./entries.ts";
 import { readRange } from "./resource.ts";
-
-/** A way through an index. */
-export interface Walk extends Stretch {
-  /** None where all have the same key, and only the order of creation is left. */
-  readonly isDescending: boolean | undefined;
-}
+import { turnedPage } from "./turned.ts";
 
 /** The way through one index that gives the answer, if there is one. */
 export function walkFor(plan: Plan, query: Query): Walk | undefined {
@@ -23,7 +17,7 @@ export function walkFor(plan: Plan, query: Query): Walk | undefined {
   const [sorting] = sortings;
   if (condition && !isIndexed(plan, condition)) return undefined;
   if (!sorting) {
-    const isEqual = condition?.spans.length === 1 && isPoint(condition.spans[0]);
+    const isEqual = condition?.spans.length === 1 && condition.spans.every(isPoint);
     return isEqual ? { ...condition, isDescending: undefined } : undefined;
   }
   const { field, kind, isDescending } = sorting;
@@ -41,9 +35,6 @@ export const isNarrowed = ({ indexes }: Plan, { field, kind, isNegated }: Condit
 const isIndexed = (plan: Plan, condition: Condition): boolean =>
   isNarrowed(plan, condition) && condition.pattern === undefined;
 
-export const isPoint = (span: Span | undefined): boolean =>
-  span !== undefined && equalTo(span.from).to === span.to;
-
 /** The answer along the way. */
 export async function walkAlong(
   sql: Sql,
@@ -51,53 +42,44 @@ export async function walkAlong(
   walk: Walk,
   query: Query,
 ): Promise<Found | undefined> {
-  const { start, limit, isCounted } = query;
-  const offset = typeof start === "number" ? start : 0;
-  const { onward, order } = bearings(sql, walk, query);
-  const end = sql`${order} LIMIT ${offset + limit + 1}::bigint`;
+  const order = orderOf(sql, walk, query.isNewestFirst);
+  const isTurned = walk.isDescending !== undefined && walk.isDescending !== query.isNewestFirst;
+  const page = isTurned ? turnedPage(sql, walk, query) : straightPage(sql, walk, query);
   const found = await answer(sql, collection, {
-    hits: sql`
-      SELECT row_number() OVER (${order}) AS place, seq, key
-      FROM (
-        SELECT key, seq FROM ${entriesIn(sql, walk, sql`${onward} ${end}`)} AS entry
-        ${order} LIMIT ${limit + 1}::bigint OFFSET ${offset}::bigint
-      ) AS page`,
-    count: isCounted ? countOf(sql, walk) : sql`NULL`,
+    hits: sql`SELECT row_number() OVER (${order}) AS place, seq, key FROM (${page}) AS page`,
+    count: query.isCounted ? countEntries(sql, walk) : sql`NULL`,
   });
-  return (
-    found &&
-    toFound(found, query, ({ key, seq }) => {
-      return { keys: walk.isDescending === undefined ? [] : [key], seq };
-    })
-  );
+  const hasKeys = walk.isDescending !== undefined;
+  return found && toFound(found, query, ({ key, seq }) => ({ keys: hasKeys ? [key] : [], seq }));
 }
 
-/** What is left behind a position, and in which order. */
-function bearings(sql: Sql, { isDescending }: Walk, { start, isNewestFirst }: Query) {
-  const seqOrder = isNewestFirst ? sql`seq DESC` : sql`seq`;
-  if (isDescending === undefined)
-    return { onward: beyondSeq(sql, start, isNewestFirst), order: sql`ORDER BY ${seqOrder}` };
-  const keyOrder = isDescending ? sql`key DESC` : sql`key`;
-  const order = sql`ORDER BY ${keyOrder}, ${seqOrder}`;
-  if (typeof start === "number") return { onward: sql``, order };
-  const key = start.keys[0] ?? "";
-  const rest = isDescending
-    ? sql`key <= ${key} AND (key < ${key} OR ${beyond(sql, start, isNewestFirst)})`
-    : sql`key >= ${key} AND (key > ${key} OR ${beyond(sql, start, isNewestFirst)})`;
-  return { onward: sql`AND ${rest}`, order };
+/** As the entries stand, forward or backward. */
+function straightPage(sql: Sql, walk: Walk, query: Query): Statement {
+  const { start, limit, isNewestFirst } = query;
+  const offset = typeof start === "number" ? start : 0;
+  const order = orderOf(sql, walk, isNewestFirst);
+  const end = sql`${order} LIMIT ${offset + limit + 1}::bigint`;
+  const entries = entriesIn(sql, walk, sql`${onwardOf(sql, walk, query)} ${end}`);
+  return sql`
+    SELECT key, seq FROM ${entries} AS entry
+    ${order} LIMIT ${limit + 1}::bigint OFFSET ${offset}::bigint`;
 }
 
-const beyondSeq = (sql: Sql, start: Query["start"], isNewestFirst: boolean): Statement =>
-  typeof start === "number" ? sql`` : sql`AND ${beyond(sql, start, isNewestFirst)}`;
+/** What is left behind a position. */
+function onwardOf(sql: Sql, { isDescending }: Walk, { start, isNewestFirst }: Query): Statement {
+  if (typeof start === "number") return sql``;
+  const { keys, seq } = start;
+  if (isDescending === undefined) return beyondSeq(sql, start, isNewestFirst);
+  return isNewestFirst
+    ? sql`AND (key, seq) < (${keys[0] ?? ""}, ${seq}::bigint)`
+    : sql`AND (key, seq) > (${keys[0] ?? ""}, ${seq}::bigint)`;
+}
 
-const beyond = (sql: Sql, { seq }: Position, isNewestFirst: boolean): Statement =>
-  isNewestFirst ? sql`seq < ${seq}::bigint` : sql`seq > ${seq}::bigint`;
-
-/** A single value is had by each once: where nothing else is asked for, the collection has the count. */
-const countOf = (sql: Sql, walk: Walk): Statement =>
-  walk.spans === undefined
-    ? sql`total`
-    : sql`SELECT count(*) FROM ${entriesIn(sql, walk, sql``)} AS entry`;
+const beyondSeq = (sql: Sql, start: Query["start"], isNewestFirst: boolean): Statement => {
+  if (typeof start === "number") return sql``;
+  const { seq } = start;
+  return isNewestFirst ? sql`AND seq < ${seq}::bigint` : sql`AND seq > ${seq}::bigint`;
+};
 
 /** Without conditions the resources themselves stand in the order of creation. */
 export async function walkResources(

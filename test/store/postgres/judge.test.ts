@@ -3,9 +3,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { entriesOf, noPlan, planOf, wordsIn } from "../../../src/model/plan.ts";
 import type { Resource } from "../../../src/model/resource.ts";
+import { claimsOf } from "../../../src/store/postgres/claims.ts";
 import { judge, type KeptKey, type Known } from "../../../src/store/postgres/judge.ts";
-import { isNothing, type Writes } from "../../../src/store/postgres/writes.ts";
+import { isPlain } from "../../../src/store/postgres/plans.ts";
+import { vectorOf } from "../../../src/store/postgres/vector.ts";
+import { type EntryWrite, isNothing, type Writes } from "../../../src/store/postgres/writes.ts";
 import type { Change, Once, Put, Removal, Remove } from "../../../src/store/store.ts";
 import { Model } from "../exam/model.ts";
 import { all, define, found, kinds, put, remove, token } from "../exam/words.ts";
@@ -17,9 +21,16 @@ interface CollectionRow {
   readonly seq: number;
   readonly total: number;
   readonly updated: number;
-  readonly definition: string | null;
+  readonly definition: string;
   readonly defined: number;
 }
+
+/** One collection has a plan, and the other has none. */
+const definitions: Readonly<Record<string, string>> = {
+  one: '{"unique":["n","list"],"indexed":["t","updatedAt"],"searchable":["t"],"access":{"read":"owner"}}',
+  two: "{}",
+};
+const definitionOf = (name: string): string => definitions[name] ?? "{}";
 
 type ResourceRow = Writes["resources"][number];
 
@@ -29,21 +40,34 @@ class Tables {
   readonly resources = new Map<string, ResourceRow>();
   readonly kept = new Map<string, KeptKey>();
   readonly holes = new Set<string>();
+  readonly entries = new Map<string, EntryWrite>();
+  readonly words = new Map<string, string>();
 
   /** What a look-up for the changes would find: rows for collections to be founded included. */
   known(changes: readonly Change[]): Known {
     for (const change of changes)
       if (change.kind === "found" || change.kind === "define")
         this.#makeRow(change.collection, change.at);
-    const collections = [...this.collections.values()];
-    const nameOf = (key: number) => collections.find((each) => each.key === key)?.name ?? "";
+    const collections = [...this.collections.values()].map((row) => {
+      return { ...row, plan: planOf(row.definition) };
+    });
+    const within = (key: number) => collections.find((each) => each.key === key);
     return {
       collections,
-      resources: [...this.resources.values()]
-        .filter(isThere)
-        .map(({ collection, id, seq, revision, createdAt }) => {
-          return { collection: nameOf(collection), id, seq, revision, createdAt };
-        }),
+      resources: [...this.resources.values()].filter(isThere).map((row) => {
+        const { name = "", plan = noPlan } = within(row.collection) ?? {};
+        return { ...row, collection: name, fields: isPlain(plan) ? null : row.fields };
+      }),
+      holders: changes.flatMap(putsIn).flatMap(({ collection, id, fields, at }) => {
+        const shelf = collections.find(({ name }) => name === collection);
+        if (!shelf) return [];
+        const resource = { id, revision: 0, createdAt: at, updatedAt: at, fields };
+        return claimsOf(shelf.plan, resource).flatMap((claim) =>
+          [...this.entries.values()]
+            .filter(({ field, key }) => field === claim.field && key === claim.key)
+            .map(({ seq }) => ({ ...claim, collection, seq })),
+        );
+      }),
       tokens: [],
       kept: [...this.kept.values()],
     };
@@ -66,6 +90,12 @@ class Tables {
       assert.ok(!this.holes.has(hole), "dug once");
       this.holes.add(hole);
     }
+    for (const entry of writes.goneEntries) assert.ok(this.entries.delete(nameOf(entry)));
+    for (const entry of writes.entries) insert(this.entries, nameOf(entry), entry);
+    for (const { collection, seq } of writes.goneWords)
+      assert.ok(this.words.delete(`${collection}/${seq}`));
+    for (const { collection, seq, vector } of writes.words)
+      this.words.set(`${collection}/${seq}`, vector);
     for (const { definition, ...row } of writes.collections) this.#move(row, definition);
   }
 
@@ -88,6 +118,14 @@ class Tables {
       definition: definition ?? before.definition,
     });
   }
+}
+
+const nameOf = ({ collection, field, key, seq }: EntryWrite): string =>
+  JSON.stringify([collection, field, key, seq]);
+
+function putsIn(change: Change): readonly Put[] {
+  if (change.kind === "all") return change.changes.flatMap(putsIn);
+  return change.kind === "put" ? [change] : [];
 }
 
 function insert<T>(table: Map<string, T>, key: string, row: T): void {
@@ -115,19 +153,54 @@ function assertSame(tables: Tables, model: Model): void {
     assert.deepEqual(byRevision.map(toEntry), feed.entries);
     const bySeq = rows.filter(isThere).toSorted((one, other) => one.seq - other.seq);
     assert.deepEqual(bySeq.map(toEntry), slice.resources);
+    assertBeside(tables, key, definition, bySeq);
     const alive = new Set(bySeq.map((row) => row.seq - 1));
     for (let position = 0; position < seq; position++)
       assert.equal(tables.holes.has(`${key}/${position}`), !alive.has(position));
   }
 }
 
+/** The entries and words are those of what is there, no more and no less. */
+function assertBeside(
+  { entries, words }: Tables,
+  collection: number,
+  definition: string,
+  alive: readonly (ResourceRow & { readonly seq: number })[],
+): void {
+  const plan = planOf(definition);
+  const resources = alive.map((row) => ({ seq: row.seq, resource: toEntry(row) as Resource }));
+  const expected = resources.flatMap(({ seq, resource }) =>
+    entriesOf(plan, resource).map((entry) => nameOf({ collection, seq, ...entry })),
+  );
+  const kept = [...entries.values()].filter((entry) => entry.collection === collection);
+  assert.deepEqual(kept.map(nameOf).sort(), expected.sort());
+  for (const { seq, resource } of resources) {
+    const text = wordsIn(plan, resource).trim();
+    const vector = text === "" ? undefined : vectorOf(collection, text);
+    assert.equal(words.get(`${collection}/${seq}`), vector);
+  }
+  const searched = new Set(resources.map(({ seq }) => `${collection}/${seq}`));
+  for (const place of words.keys())
+    if (place.startsWith(`${collection}/`)) assert.ok(searched.has(place));
+}
+
 const isThere = (row: ResourceRow): row is ResourceRow & { readonly seq: number } =>
   row.seq !== null;
 
-function toEntry({ id, revision, createdAt, updatedAt, fields }: ResourceRow): Resource | Removal {
+function toEntry(row: ResourceRow): Resource | Removal {
+  const { id, revision, createdAt, updatedAt, fields, owner } = row;
   if (fields === null) return { kind: "removal", id, revision, removedAt: updatedAt };
-  return { id, revision, createdAt, updatedAt, fields };
+  return { id, revision, createdAt, updatedAt, fields, ...(owner !== null && { owner }) };
 }
+
+const fields = fc.record(
+  {
+    n: fc.constantFrom(1, 2, 3, null),
+    list: fc.array(fc.constantFrom("x", "y", 1), { maxLength: 2 }),
+    t: fc.constantFrom("a", "a b", "-"),
+  },
+  { requiredKeys: [] },
+);
 
 const single = fc
   .record({
@@ -136,10 +209,12 @@ const single = fc
     id: fc.constantFrom("a", "b", "c"),
     expect: fc.oneof(fc.constantFrom("anything", "nothing"), fc.integer({ min: 1, max: 12 })),
     at: fc.nat(50),
+    owner: fc.constantFrom("ann", "bob"),
+    fields,
   })
-  .map(({ isPut, collection, id, expect, at }): Put | Remove =>
+  .map(({ isPut, collection, id, expect, at, owner, fields }): Put | Remove =>
     isPut
-      ? put(id, { collection, expect, at, fields: `{"at":${at}}` })
+      ? { ...put(id, { collection, expect, at, fields: JSON.stringify(fields) }), owner }
       : { ...remove(id, expect === "nothing" ? "anything" : expect, collection), at },
   );
 
@@ -166,20 +241,26 @@ const change: fc.Arbitrary<Change> = fc.oneof(
       .map(({ changes, once }) => all(changes, once)),
   },
   { weight: 1, arbitrary: fc.constantFrom("one", "two").map((name) => found(name, 7)) },
-  { weight: 1, arbitrary: fc.constantFrom("one", "two").map((name) => define("{}", name, 9)) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom("one", "two").map((name) => define(definitionOf(name), name, 9)),
+  },
 );
 
 describe("judging a batch", () => {
   it("has the outcomes of the model, and writes what the model holds", () => {
+    const seen = new Set<string>();
     fc.assert(
       fc.property(
         fc.array(fc.array(change, { minLength: 1, maxLength: 8 }), { maxLength: 8 }),
         (batches) => {
           const tables = new Tables();
           const model = new Model();
-          for (const changes of batches) {
+          const rules = Object.keys(definitions).map((name) => define(definitionOf(name), name));
+          for (const changes of [rules, ...batches]) {
             const { outcomes, writes } = judge(changes, tables.known(changes));
             assert.deepEqual(outcomes, model.commit(changes));
+            for (const { kind } of outcomes) seen.add(kind);
             tables.apply(writes);
             assertSame(tables, model);
           }
@@ -187,6 +268,7 @@ describe("judging a batch", () => {
       ),
       { numRuns: 1_000 },
     );
+    assert.ok(seen.has("conflict"));
   });
 
   const collection = {
@@ -197,10 +279,17 @@ describe("judging a batch", () => {
     total: 3,
     updated: 5,
     defined: 6,
+    plan: noPlan,
   };
   const known: Known = {
     collections: [collection],
-    resources: [{ collection: "things", id: "a", seq: 2, revision: 8, createdAt: 4 }],
+    resources: [
+      {
+        ...{ collection: "things", id: "a", seq: 2, revision: 8, createdAt: 4, updatedAt: 5 },
+        ...{ owner: null, fields: null },
+      },
+    ],
+    holders: [],
     tokens: [{ id: "t", hash: "hash of t" }],
     kept: [{ name: '["o","k"]', fingerprint: "f", outcomes: "[]", keptUntil: 100 }],
   };
