@@ -62,12 +62,13 @@ function subjectOf({ name, typeName, definition, text }: Visible, maxBodyBytes: 
       patch: `${typeName}Patch`,
     },
     aboutList:
-      "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. `fields` and `since`, whose answers look different, are described with `/{collection}`.",
+      "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. What is answered in another shape (`fields`, `since`, `Prefer`) is described with `/{collection}`.",
     listed: schema(`${typeName}Page`),
     listParameters: listParameters(definition, text),
     idempotencyKey: isKeyed
       ? { ...parameters.idempotencyKey, required: true }
       : parameter("idempotencyKey"),
+    isPreferable: false,
     maxBodyBytes: Math.min(maxBytes, maxBodyBytes),
     security: (...verbs) => [
       ...(verbs.some((verb) => access[verb] === "public") ? [{}] : []),

@@ -31,6 +31,8 @@ export interface Subject {
   readonly listed: object;
   readonly listParameters: readonly object[];
   readonly idempotencyKey: object;
+  /** Whether it is told that an answer may be left empty; a typed client is better off without. */
+  readonly isPreferable: boolean;
   readonly maxBodyBytes: number;
   /** What opens the door, as alternatives. */
   readonly security: (...verbs: readonly Verb[]) => readonly object[];
@@ -46,10 +48,14 @@ const preferred = { "Preference-Applied": header("PreferenceApplied") };
 const replayed = { "Idempotency-Replayed": header("IdempotencyReplayed") };
 const placed = { Location: header("Location"), "Content-Location": header("ContentLocation") };
 const shown = { "Content-Location": header("ContentLocation") };
-const minimal = (headers: object) => ({
-  description: "It is done, and `Prefer: return=minimal` was sent.",
-  headers: { ...headers, ...preferred },
-});
+const preferences = ({ isPreferable }: Subject) => (isPreferable ? [parameter("prefer")] : []);
+const minimal = ({ isPreferable }: Subject, headers: object) => {
+  const description = "It is done, and `Prefer: return=minimal` was sent.";
+  return isPreferable ? { 204: { description, headers: { ...headers, ...preferred } } } : {};
+};
+
+const orNothing = ({ isPreferable }: Subject) =>
+  isPreferable ? "; without a body if that was preferred." : ".";
 
 export const list = (subject: Subject) => ({
   operationId: subject.operationIds.list,
@@ -76,11 +82,11 @@ export const create = (subject: Subject) => ({
     "The server decides the address; two equal POSTs make two resources, unless they have the same Idempotency-Key. 201 means that it is on disk.",
   tags: [subject.tag],
   security: subject.security("create"),
-  parameters: [subject.idempotencyKey, parameter("prefer")],
+  parameters: [subject.idempotencyKey, ...preferences(subject)],
   requestBody: jsonBody(subject.schemas.draft, subject.maxBodyBytes),
   responses: {
     201: json(
-      "The resource, as a GET of its address answers it; without a body if that was preferred.",
+      `The resource, as a GET of its address answers it${orNothing(subject)}`,
       subject.schemas.resource,
       { ...validators, ...placed, ...preferred, ...replayed },
     ),
@@ -108,7 +114,7 @@ export const put = (subject: Subject) => ({
     "The client decides the address. What is there is replaced, never merged. Creating needs the scope `create`, replacing `update`. The answer has no ETag, because what is stored is not what was sent byte for byte (RFC 9110 §9.3.4); GET has it.",
   tags: [subject.tag],
   security: subject.security("create", "update"),
-  parameters: [...preconditions, parameter("prefer")],
+  parameters: [...preconditions, ...preferences(subject)],
   requestBody: jsonBody(subject.schemas.replacement, subject.maxBodyBytes),
   responses: {
     200: json("The resource, replaced.", subject.schemas.resource, {
@@ -116,12 +122,12 @@ export const put = (subject: Subject) => ({
       ...shown,
       ...preferred,
     }),
-    201: json(
-      "The resource, created; without a body if that was preferred.",
-      subject.schemas.resource,
-      { ...commonHeaders, ...placed, ...preferred },
-    ),
-    204: minimal(commonHeaders),
+    201: json(`The resource, created${orNothing(subject)}`, subject.schemas.resource, {
+      ...commonHeaders,
+      ...placed,
+      ...preferred,
+    }),
+    ...minimal(subject, commonHeaders),
     ...problems(...ofWriters, 404, 409, 412, 428),
   },
 });
@@ -133,7 +139,7 @@ export const patch = (subject: Subject) => ({
     "All of the patch is applied or nothing. 409 when a JSON Patch does not fit the current state, a failed `test` included.",
   tags: [subject.tag],
   security: subject.security("update"),
-  parameters: [...preconditions, parameter("prefer")],
+  parameters: [...preconditions, ...preferences(subject)],
   requestBody: body(
     {
       "application/merge-patch+json": subject.schemas.patch,
@@ -148,7 +154,7 @@ export const patch = (subject: Subject) => ({
       ...shown,
       ...preferred,
     }),
-    204: minimal(validators),
+    ...minimal(subject, validators),
     ...problems(...ofWriters, 404, 409, 412, 428),
   },
 });
@@ -198,6 +204,7 @@ const anySubject = (maxBodyBytes: number): Subject => ({
     "filters",
   ].map(parameter),
   idempotencyKey: parameter("idempotencyKey"),
+  isPreferable: true,
   maxBodyBytes,
   security: (...verbs) => verbs.map((verb) => ({ bearer: [`{collection}:${verb}`] })),
 });

@@ -46,14 +46,22 @@ export interface Asked {
   readonly target: string;
 }
 
-/** The operation that was asked for, if it is one. */
-export function operationAt(document: Document, { method, target }: Asked): Operation | undefined {
+/**
+ * The operation that was asked for, if it is one, by its answer's status: a collection's own leave
+ * answers of another shape to the path of any collection.
+ */
+export function operationAt(
+  document: Document,
+  { method, target }: Asked,
+  status: number,
+): Operation | undefined {
   const [path = "", query = ""] = target.split("?", 2);
   const name = method === "HEAD" ? "get" : method.toLowerCase();
   const words = [...new URLSearchParams(query).keys()];
-  return itemsAt(document, path)
+  const operations = itemsAt(document, path)
     .map((item) => item[name])
-    .find((operation) => operation !== undefined && takes(document, operation, words));
+    .filter((operation) => operation !== undefined && takes(document, operation, words));
+  return operations.find((operation) => operation?.responses[status]) ?? operations[0];
 }
 
 /** The fixed paths first, as OpenAPI has it. */
@@ -73,7 +81,6 @@ function itemsAt({ paths }: Document, path: string): readonly Item[] {
     : names.map((name) => paths[name]).filter((item) => item !== undefined);
 }
 
-/** Answers of another shape are described with the path of any collection. */
 const elsewhere = ["fields", "since"];
 
 function takes(document: Document, { parameters = [] }: Operation, words: readonly string[]) {
@@ -129,7 +136,7 @@ export class Truth {
   }
 
   #judge(document: Document, asked: Asked, given: Given): void {
-    const operation = operationAt(document, asked);
+    const operation = operationAt(document, asked, given.status);
     if (operation === undefined) return;
     assertDescribed(document, operation, given, `${asked.method} ${asked.target.slice(0, 100)}`);
   }

@@ -167,7 +167,7 @@ describe("what the server answers", () => {
     const seen = new Set<string>();
     for (const { asked, status, headers, body } of stops) {
       const [method = "", target = ""] = asked.split(" ");
-      const operation = operationAt(document, { method, target });
+      const operation = operationAt(document, { method, target }, status);
       if (operation === undefined || status === 308) continue;
       assertDescribed(document, operation, { status, headers, body }, asked);
       const described = resolve(document, operation.responses[status] ?? assert.fail(asked));
