@@ -1,0 +1,184 @@
+// The examples in the documentation, run as they stand: every page from top to bottom, in one shell, on a new server.
+
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { describe, it } from "node:test";
+import { startApp } from "./http/app.ts";
+
+const root = new URL("..", import.meta.url);
+
+interface Example {
+  /** Where it begins in the page. */
+  readonly line: number;
+  readonly script: string;
+  /** What stands right below it: the output, as far as it is told. */
+  readonly expected: { readonly language: string; readonly text: string } | undefined;
+}
+
+const fence = /^```(sh|json|text)\n([\s\S]*?)^```$/gm;
+
+/** The blocks of shell that use the server. Others are for reading. */
+function examplesIn(page: string): readonly Example[] {
+  const blocks = [...page.matchAll(fence)];
+  return blocks.flatMap((block, index) => {
+    const [whole, language, script = ""] = block;
+    if (language !== "sh" || !/\$\{?BASE\b/.test(script)) return [];
+    const next = blocks[index + 1];
+    const isBelow = next && page.slice(block.index + whole.length, next.index).trim() === "";
+    const [, form = "sh", output = ""] = isBelow ? next : [];
+    const expected = form === "sh" ? undefined : { language: form, text: output };
+    return [{ line: page.slice(0, block.index).split("\n").length, script, expected }];
+  });
+}
+
+const mark = "── the end of an example ──";
+
+interface Output {
+  readonly outputs: readonly string[];
+  readonly errors: string;
+  readonly code: number;
+}
+
+/** Stops at the first command that fails. */
+async function runAll(
+  examples: readonly Example[],
+  variables: Readonly<Record<string, string>>,
+): Promise<Output> {
+  const folder = await mkdtemp(join(tmpdir(), "restante-examples-"));
+  const script = examples.map((example) => `${example.script}\nprintf '\\n%s\\n' '${mark}'\n`);
+  const env = { PATH: process.env.PATH ?? "", HOME: folder, ...variables };
+  const child = spawn("bash", ["-euo", "pipefail"], { cwd: folder, env });
+  child.stdin.end(`{\n${script.join("")}exit\n}\n`);
+  const [output, errors, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number>((done) => child.on("close", (status) => done(status ?? -1))),
+  ]);
+  await rm(folder, { recursive: true });
+  return { outputs: output.split(`\n${mark}\n`), errors, code };
+}
+
+/** A text in which `…` stands for anything. */
+const isLike = (told: string, real: string): boolean =>
+  new RegExp(`^${told.split("…").map(RegExp.escape).join("[\\s\\S]*")}$`).test(real);
+
+/** Each line that is told is there, in this order; a line with nothing but `…` is for the reader. */
+function assertText(told: string, real: string, where: string): void {
+  const lines = real.split("\n").map((line) => line.trimEnd());
+  for (const line of told.trimEnd().split("\n")) {
+    if (line.trim() === "…" || line === "") continue;
+    const at = lines.findIndex((one) => isLike(line, one));
+    assert.ok(at >= 0, `${where}: there is no line ${line} in\n${real}`);
+    lines.splice(0, at + 1);
+  }
+}
+
+/** Every member that is told is there; of a list, every item, unless `"…"` is the last. */
+function assertJson(told: unknown, real: unknown, where: string): void {
+  if (typeof told === "string" && told.includes("…")) {
+    assert.ok(
+      isLike(told, typeof real === "string" ? real : JSON.stringify(real)),
+      `${where}: ${real}`,
+    );
+  } else if (Array.isArray(told)) {
+    assert.ok(Array.isArray(real), `${where} is no list`);
+    const items = told.at(-1) === "…" ? told.slice(0, -1) : told;
+    if (items.length === told.length) assert.equal(real.length, told.length, where);
+    for (const [index, item] of items.entries()) assertJson(item, real[index], `${where}/${index}`);
+  } else if (typeof told === "object" && told !== null) {
+    assert.ok(typeof real === "object" && real !== null, `${where} is no object`);
+    for (const [name, member] of Object.entries(told)) {
+      assertJson(member, (real as Record<string, unknown>)[name], `${where}/${name}`);
+    }
+  } else {
+    assert.deepEqual(real, told, where);
+  }
+}
+
+function assertExpected({ expected }: Example, output: string, where: string): void {
+  if (expected?.language === "text") assertText(expected.text, output, where);
+  if (expected?.language !== "json") return;
+  // What was printed last: an answer in JSON is one line, without a line break at its end.
+  const last = output.trimEnd().replaceAll("}{", "}\n{").split("\n").at(-1) ?? "";
+  assert.ok(/^[[{]/.test(last), `${where}: no JSON in\n${output}`);
+  assertJson(JSON.parse(expected.text), JSON.parse(last), where);
+}
+
+const tools = ["bash", "curl", "sed", "grep"];
+const missing = tools.filter((tool) => spawnSync(tool, ["--version"]).error !== undefined);
+const skip = missing.length > 0 && `${missing} MISSING: the documentation's examples were not run`;
+if (skip) console.error(`\n  ${skip}\n`);
+
+const guides = (await readdir(new URL("docs/", root), { recursive: true }))
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => `docs/${name}`)
+  .sort();
+
+const pages = await Promise.all(
+  ["README.md", ...guides].map(async (page) => ({
+    page,
+    examples: examplesIn(await readFile(new URL(page, root), "utf8")),
+  })),
+);
+
+describe("the examples", () => {
+  it("are found", () => {
+    const found = pages.filter(({ examples }) => examples.length > 0).map(({ page }) => page);
+    for (const page of ["README.md", "docs/access.md", "docs/lists.md", "docs/openapi.md"]) {
+      assert.ok(found.includes(page), page);
+    }
+  });
+
+  for (const { page, examples } of pages.filter(({ examples }) => examples.length > 0)) {
+    it(`of ${page} work as they stand`, { skip }, async () => {
+      const app = await startApp();
+      try {
+        const variables = { BASE: app.url, TOKEN: app.admin };
+        const { outputs, errors, code } = await runAll(examples, variables);
+        const failed = examples[outputs.length - 1];
+        const output = outputs.at(-1);
+        assert.equal(code, 0, `${page}:${failed?.line}\n${failed?.script}\n${output}\n${errors}`);
+        for (const [index, example] of examples.entries()) {
+          assertExpected(example, outputs[index] ?? "", `${page}:${example.line}`);
+        }
+      } finally {
+        await app.stop();
+      }
+    });
+  }
+});
+
+describe("what an example is held to", () => {
+  const page = [
+    ..."```sh|a $BASE|```||```json|{}|```||```sh|npm start|```|words|```sh|b $BASE|```".split("|"),
+    ..."words|```text|x|```".split("|"),
+  ].join("\n");
+
+  it("is found with what stands right below it", () => {
+    assert.deepEqual(examplesIn(page), [
+      { line: 1, script: "a $BASE\n", expected: { language: "json", text: "{}\n" } },
+      { line: 13, script: "b $BASE\n", expected: undefined },
+    ]);
+  });
+
+  it("is what is told of its output, and no more", () => {
+    assertText("HTTP/1.1 20…\n…\nend", "first\nHTTP/1.1 200 OK\r\nx: y\nend", "");
+    assert.throws(() => assertText("b\na", "a\nb", ""));
+    const real = { id: "01a", name: "Ada", tags: ["x", "y"], n: null };
+    assertJson({ id: "…", tags: ["x", "…"], n: null }, real, "");
+    assertJson({ id: "0…a" }, real, "");
+    for (const wrong of [
+      { name: "Bob" },
+      { tags: ["x"] },
+      { other: null },
+      { id: "1…" },
+      { n: {} },
+    ]) {
+      assert.throws(() => assertJson(wrong, real, ""), JSON.stringify(wrong));
+    }
+  });
+});
