@@ -1,6 +1,6 @@
 // What is said of a value that breaks a keyword of its schema, in words a person understands.
 
-import { formats } from "./formats.ts";
+import { formats, maxFormatChars } from "./formats.ts";
 import type { ObjectSchema } from "./schema-places.ts";
 
 const maxChoices = 10;
@@ -58,7 +58,10 @@ export const wordsOf: Readonly<Record<string, (limit: unknown, value: unknown) =
   maxLength: (limit, value) =>
     `must have at most ${counted(limit, "character")}, but has ${lengthOf(value)}`,
   pattern: (pattern) => `must match the pattern ${shortened(String(pattern))}`,
-  format: (format) => `must be ${formats[String(format)] ?? quoted(format)}`,
+  format: (format, value) =>
+    String(value).length > maxFormatChars
+      ? `must have at most ${counted(maxFormatChars, "character")}, as any ${format}`
+      : `must be ${formats[String(format)] ?? quoted(format)}`,
   minItems: (limit) => `must have at least ${counted(limit, "item")}`,
   maxItems: (limit, value) =>
     `must have at most ${counted(limit, "item")}, but has ${(value as readonly unknown[]).length}`,

@@ -1,11 +1,11 @@
 // Why a value does not fit its schema: every fault, in words a person understands.
 
 import { containsWords, kindWords, listed, typeWords, wordsOf } from "./explain-words.ts";
-import type { Path, Report } from "./report.ts";
+import { type Path, type Report, reportLimits } from "./report.ts";
 import type { Ready } from "./schema.ts";
 import { isObjectSchema, type ObjectSchema, type Schema } from "./schema-places.ts";
 
-/** So many keywords are looked at for one value; a person will not read more. */
+/** So many parts of a value are looked at: it must not take long to say no. */
 const maxSteps = 20_000;
 /** So many fields are named to one who sent another. */
 const maxNames = 30;
@@ -24,7 +24,7 @@ export function explainPart(
 ): void {
   const before = report.faults.length;
   new Explainer(ready, report).explain(schema, value, path);
-  if (report.faults.length === before && before === 0) report.add(path, "does not fit the schema");
+  if (report.faults.length === before) report.add(path, "does not fit the schema");
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -41,6 +41,7 @@ class Explainer {
 
   explain(schema: Schema, value: unknown, path: Path): void {
     const before = this.#report.faults.length;
+    if (++this.#steps > maxSteps || before === reportLimits.maxFaults) return;
     if (schema === false) this.#report.add(path, "nothing may be here");
     if (!isObjectSchema(schema)) return;
     if (!this.#fits(schema, value, "type")) {
@@ -48,7 +49,6 @@ class Explainer {
       return;
     }
     for (const keyword of Object.keys(schema)) {
-      if (++this.#steps > maxSteps) return;
       if (Object.hasOwn(wordsOf, keyword)) this.#explainSimple(schema, keyword, value, path);
       else this.#explainNested(schema, keyword, value, path);
     }

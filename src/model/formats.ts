@@ -1,5 +1,8 @@
 // The formats of text that a schema may ask for, and how a person would call them.
 
+/** No text of any format is longer. */
+export const maxFormatChars = 8192;
+
 export const formats: Readonly<Record<string, string>> = {
   "date-time": "a date and time such as 2026-03-01T09:30:00Z",
   date: "a date such as 2026-03-01",

@@ -55,6 +55,7 @@ class Cost {
   /** Null while it is being weighed. */
   readonly #weights = new Map<ObjectSchema, Weight | null>();
   readonly #open: Place[] = [];
+  readonly #told = new Set<string>();
   readonly #reached = new Map<ObjectSchema, ReadonlySet<ObjectSchema>>();
 
   constructor(root: Path, references: References, report: Report) {
@@ -77,7 +78,7 @@ class Cost {
     const { schema } = place;
     if (!isObjectSchema(schema)) return undefined;
     const known = this.#weights.get(schema);
-    if (known === null) this.#report.add(place.path, endless);
+    if (known === null) this.#tell(place.path, endless);
     if (known !== undefined) return known ?? undefined;
     this.#weights.set(schema, null);
     this.#open.push(...innerPlaces(place).filter(({ way }) => way === "inside"));
@@ -87,7 +88,7 @@ class Cost {
     );
     this.#weights.set(schema, weight);
     if (weight.depth > costLimits.maxDepth || weight.same > costLimits.maxSame)
-      this.#report.add(place.path, tooMany);
+      this.#tell(place.path, tooMany);
     return weight;
   }
 
@@ -141,7 +142,13 @@ class Cost {
   }
 
   #fault(schema: ObjectSchema): void {
-    this.#report.add(this.#weights.get(schema)?.place.path ?? this.#root, manifold);
+    this.#tell(this.#weights.get(schema)?.place.path ?? this.#root, manifold);
+  }
+
+  /** Once: whatever leads to the place has the same fault. */
+  #tell(path: Path, words: string): void {
+    if (!this.#told.has(words)) this.#report.add(path, words);
+    this.#told.add(words);
   }
 
   #leadsTo(from: ObjectSchema, to: ObjectSchema): boolean {

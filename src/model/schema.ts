@@ -1,7 +1,9 @@
 // JSON Schema 2020-12: the one door to who judges values by it.
 
 import { createRequire } from "node:module";
+import type { Format } from "typebox/format";
 import type * as Judge from "typebox/schema";
+import { formats, maxFormatChars } from "./formats.ts";
 import {
   everyPlace,
   isObjectSchema,
@@ -12,7 +14,15 @@ import {
 
 /** Loaded with the first schema: a server without any starts sooner. */
 function judge(): typeof Judge {
-  loaded ??= createRequire(import.meta.url)("typebox/schema") as typeof Judge;
+  if (loaded !== undefined) return loaded;
+  const load = createRequire(import.meta.url);
+  const { Get, Set: set }: typeof Format = load("typebox/format").default;
+  for (const name of Object.keys(formats)) {
+    const isGood = Get(name);
+    // Some formats take time that grows with the square of the text.
+    set(name, (text) => text.length <= maxFormatChars && isGood?.(text) === true);
+  }
+  loaded = load("typebox/schema") as typeof Judge;
   return loaded;
 }
 let loaded: typeof Judge | undefined;

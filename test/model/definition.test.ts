@@ -3,24 +3,62 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Collection } from "../../src/model/collection.ts";
-import { definitionOf, openDefinition, readDefinition } from "../../src/model/definition.ts";
+import {
+  type Definition,
+  definitionOf,
+  openDefinition,
+  readDefinition,
+} from "../../src/model/definition.ts";
+import type { Fault } from "../../src/model/problem.ts";
+
+const faultsOf = (text: string): readonly Fault[] => {
+  const read = readDefinition(text);
+  assert.ok(!("preconditions" in read), text);
+  return read;
+};
+
+const pointersOf = (text: string): readonly string[] =>
+  faultsOf(text).map(({ pointer }) => pointer);
 
 describe("a definition", () => {
   it("is open where it says nothing", () => {
     assert.deepEqual(readDefinition("{}"), openDefinition);
-    assert.deepEqual(openDefinition, { preconditions: "optional", idempotencyKey: "optional" });
-  });
-
-  it("has the rules that it names", () => {
-    assert.deepEqual(readDefinition('{"preconditions":"required"}'), {
-      preconditions: "required",
+    assert.deepEqual(openDefinition, {
+      description: undefined,
+      schema: undefined,
+      access: { read: "token", create: "token", update: "token", delete: "token" },
+      unique: [],
+      indexed: [],
+      searchable: [],
+      cache: { maxAge: 0 },
+      maxBytes: undefined,
+      preconditions: "optional",
       idempotencyKey: "optional",
     });
-    assert.deepEqual(readDefinition(' { "idempotencyKey" : "required" } '), {
-      preconditions: "optional",
-      idempotencyKey: "required",
-    });
   });
+
+  const right: readonly [text: string, said: Partial<Definition>][] = [
+    ['{"preconditions":"required"}', { preconditions: "required" }],
+    [' { "idempotencyKey" : "required" } ', { idempotencyKey: "required" }],
+    ['{"description":"Who we know","$schema":"./rules.json"}', { description: "Who we know" }],
+    ['{"access":{"read":"public"}}', { access: { ...openDefinition.access, read: "public" } }],
+    [
+      '{"access":{"read":"owner","create":"public","update":"owner","delete":"owner"}}',
+      { access: { read: "owner", create: "public", update: "owner", delete: "owner" } },
+    ],
+    ['{"cache":{"maxAge":60}}', { cache: { maxAge: 60 } }],
+    ['{"cache":{}}', {}],
+    ['{"maxBytes":1000}', { maxBytes: 1000 }],
+    [
+      '{"unique":["email"],"indexed":["a.b","createdAt","updatedAt"],"searchable":["name"]}',
+      { unique: ["email"], indexed: ["a.b", "createdAt", "updatedAt"], searchable: ["name"] },
+    ],
+    ['{"schema":{}}', { schema: {} }],
+    ['{"schema":{"type":"object","x-note":1}}', { schema: { type: "object", "x-note": 1 } }],
+  ];
+  for (const [text, said] of right)
+    it(`may be ${text}`, () =>
+      assert.deepEqual(readDefinition(text), { ...openDefinition, ...said }));
 
   const wrong: readonly [text: string, pointers: readonly string[]][] = [
     ["[]", [""]],
@@ -36,17 +74,38 @@ describe("a definition", () => {
     ['{"toString":"required","constructor":"optional"}', ["/toString", "/constructor"]],
     ['{"__proto__":{"preconditions":"required"}}', ["/__proto__"]],
     ['{"preconditions":"optional","preconditions":"required"}', ["/preconditions"]],
+    ['{"description":1,"$schema":2}', ["/description", "/$schema"]],
+    ['{"access":"public"}', ["/access"]],
+    [
+      '{"access":{"read":"anyone","create":"owner","toString":"public"}}',
+      ["/access/read", "/access/create", "/access/toString"],
+    ],
+    ['{"cache":60}', ["/cache"]],
+    ['{"cache":{"maxAge":-1,"maxage":1}}', ["/cache/maxAge", "/cache/maxage"]],
+    ['{"cache":{"maxAge":1.5}}', ["/cache/maxAge"]],
+    ['{"maxBytes":"1 MB"}', ["/maxBytes"]],
+    ['{"maxBytes":1}', ["/maxBytes"]],
+    ['{"unique":"email"}', ["/unique"]],
+    [
+      '{"indexed":["a","a",1,"",".","a..b","id"]}',
+      ["/indexed/1", "/indexed/2", "/indexed/3", "/indexed/4", "/indexed/5", "/indexed/6"],
+    ],
+    ['{"unique":["createdAt"],"searchable":["updatedAt"]}', ["/unique/0", "/searchable/0"]],
+    [`{"indexed":${JSON.stringify(Array.from({ length: 65 }, (_, n) => `f${n}`))}}`, ["/indexed"]],
+    [`{"indexed":["${"a".repeat(257)}"]}`, ["/indexed/0"]],
+    ['{"schema":true,"nothing":1}', ["/schema", "/nothing"]],
+    ['{"schema":[]}', ["/schema"]],
   ];
-  for (const [text, pointers] of wrong) {
-    it(`is not ${text}`, () => {
-      const faults = readDefinition(text);
-      assert.ok(!("preconditions" in faults));
-      assert.deepEqual(
-        faults.map(({ pointer }) => pointer),
-        pointers,
-      );
-    });
-  }
+  for (const [text, pointers] of wrong)
+    it(`is not ${text.slice(0, 90)}`, () => assert.deepEqual(pointersOf(text), pointers));
+
+  it("says what there is, and what to do", () => {
+    assert.match(
+      faultsOf('{"acess":{}}')[0]?.detail ?? "",
+      /there are: description, schema, access/,
+    );
+    assert.match(faultsOf('{"access":{"create":"owner"}}')[0]?.detail ?? "", /nobody owns/);
+  });
 
   it("is that of its collection, and open for one that has none", () => {
     const collection = (definition: string): Collection => ({
@@ -58,8 +117,343 @@ describe("a definition", () => {
       updatedAt: 0,
     });
     assert.deepEqual(definitionOf(collection("{}")), openDefinition);
-    const strict = collection('{"preconditions":"required"}');
+    const strict = collection('{"preconditions":"required","access":{"read":"public"}}');
     assert.equal(definitionOf(strict).preconditions, "required");
+    assert.deepEqual(definitionOf(strict).access, { ...openDefinition.access, read: "public" });
     assert.equal(definitionOf(strict), definitionOf(strict));
   });
+});
+
+describe("fields named by a definition", () => {
+  const schema = {
+    properties: {
+      email: { type: "string" },
+      tags: { type: "array", items: { type: "string" } },
+      address: { $ref: "#/$defs/address" },
+      extra: { type: ["object", "null"] },
+      anything: {},
+      secret: { type: "object", writeOnly: true },
+    },
+    allOf: [{ properties: { name: { type: "string" } } }],
+    $defs: { address: { type: "object", properties: { city: { type: "string" } } } },
+  };
+  const cases: readonly [rule: string, field: string, words: RegExp | undefined][] = [
+    ["unique", "email", undefined],
+    ["indexed", "tags", undefined],
+    ["indexed", "name", undefined],
+    ["indexed", "address.city", undefined],
+    ["indexed", "extra.whatever.deep", undefined],
+    ["indexed", "anything.deep", undefined],
+    ["searchable", "address", undefined],
+    ["indexed", "emial", /no field emial; there are: email, tags, address/],
+    ["searchable", "address.town", /no field town in address; there are: city/],
+    ["indexed", "address", /object.*name a field in it/],
+    ["unique", "extra", /object/],
+    ["indexed", "tags.0", /tags is no object/],
+    ["indexed", "email.domain", /email is no object/],
+    ["indexed", "secret.key", /writeOnly/],
+    ["searchable", "secret", /writeOnly/],
+    ["indexed", "toString", /no field toString/],
+  ];
+  for (const [rule, field, words] of cases)
+    it(`${rule}: ${field} is ${words === undefined ? "right" : "wrong"}`, () => {
+      const text = JSON.stringify({ schema, [rule]: [field] });
+      if (words === undefined) assert.ok("preconditions" in readDefinition(text));
+      else assert.match(faultsOf(text)[0]?.detail ?? "", words);
+    });
+});
+
+describe("the schema of a definition", () => {
+  const patterns = { "^(a+)+$": { type: "string" }, "[": {} };
+  const chain = (length: number) =>
+    Object.fromEntries(
+      Array.from({ length }, (_, n) => [
+        `d${n}`,
+        n + 1 < length ? { $ref: `#/$defs/d${n + 1}` } : {},
+      ]),
+    );
+  const doubling = Object.fromEntries(
+    Array.from({ length: 20 }, (_, n) => {
+      const next = { $ref: `#/$defs/d${n + 1}` };
+      return [`d${n}`, n < 19 ? { allOf: [next, next] } : {}];
+    }),
+  );
+  const doublingInside = Object.fromEntries(
+    Array.from({ length: 20 }, (_, n) => {
+      const next = { properties: { x: { $ref: `#/$defs/d${n + 1}` } } };
+      return [`d${n}`, n < 19 ? { allOf: [next, next] } : {}];
+    }),
+  );
+  const wrong: readonly [what: string, schema: object, faults: Readonly<Record<string, RegExp>>][] =
+    [
+      ["of another type", { type: "array" }, { "/type": /"object"/ }],
+      [
+        "with a type that is none",
+        { properties: { a: { type: "strnig" } } },
+        { "/properties/a/type": /"string"/ },
+      ],
+      [
+        "with a keyword of the wrong type",
+        { properties: [], required: "a" },
+        {
+          "/properties": /must be an object, not a list/,
+          "/required": /must be a list, not text/,
+        },
+      ],
+      [
+        "with a misspelt keyword",
+        { properties: { a: { minLenght: 1 } } },
+        { "/properties/a/minLenght": /no such keyword/ },
+      ],
+      [
+        "of an older draft",
+        { definitions: {}, properties: { a: { nullable: true } } },
+        {
+          "/definitions": /\$defs/,
+          "/properties/a/nullable": /"null"/,
+        },
+      ],
+      [
+        "of another dialect",
+        { $schema: "http://json-schema.org/draft-07/schema#" },
+        { "/$schema": /2020-12/ },
+      ],
+      [
+        "with code for a number",
+        { properties: { a: { minimum: ["(globalThis.PWN=1)"] } } },
+        {
+          "/properties/a/minimum": /must be a number, not a list/,
+        },
+      ],
+      [
+        "with a member of who judges",
+        { properties: { a: { "~refine": [{}], "~guard": {} } } },
+        {
+          "/properties/a/~0refine": /no such keyword/,
+          "/properties/a/~0guard": /no such keyword/,
+        },
+      ],
+      ["that refers to nothing", { $ref: "#/$defs/a" }, { "/$ref": /no schema at this place/ }],
+      [
+        "that refers to no schema",
+        { enum: [{}], properties: { a: { $ref: "#/enum/0" } } },
+        {
+          "/properties/a/$ref": /no schema/,
+        },
+      ],
+      [
+        "that refers elsewhere",
+        { properties: { a: { $ref: "https://example.com/a" }, b: { $ref: "b.json" } } },
+        {
+          "/properties/a/$ref": /in this document/,
+          "/properties/b/$ref": /in this document/,
+        },
+      ],
+      [
+        "with a broken reference",
+        { properties: { a: { $ref: "#/%zz" } } },
+        { "/properties/a/$ref": /no schema/ },
+      ],
+      [
+        "with an inner id",
+        { properties: { a: { $id: "https://example.com/a" } } },
+        { "/properties/a/$id": /outermost/ },
+      ],
+      ["that is itself", { $ref: "#" }, { "": /back to itself/ }],
+      [
+        "that goes round",
+        {
+          allOf: [{ $ref: "#/$defs/a" }],
+          $defs: { a: { not: { $ref: "#/$defs/b" } }, b: { $ref: "#/$defs/a" } },
+        },
+        {
+          "/$defs/a": /back to itself/,
+        },
+      ],
+      ["with a long chain", { $ref: "#/$defs/d0", $defs: chain(40) }, { "/$defs/d7": /too many/ }],
+      ["that doubles", { $ref: "#/$defs/d0", $defs: doubling }, { "/$defs/d11": /too many/ }],
+      [
+        "that doubles with every level",
+        { $ref: "#/$defs/d0", $defs: doublingInside },
+        { "/$defs/d11/allOf/0/properties/x": /over and over/ },
+      ],
+      [
+        "that comes back twice",
+        {
+          properties: { child: { anyOf: [{ $ref: "#" }, { $ref: "#" }] } },
+        },
+        { "/properties/child": /over and over/ },
+      ],
+      [
+        "whose items come back twice",
+        { properties: { list: { items: { $ref: "#" }, contains: { $ref: "#" } } } },
+        {
+          "/properties/list": /over and over/,
+        },
+      ],
+      [
+        "with a format that is none",
+        { properties: { a: { format: "emial" } } },
+        { "/properties/a/format": /there are: date-time, .*email/ },
+      ],
+      [
+        "with a pattern that is none",
+        { properties: { a: { pattern: "[" } } },
+        { "/properties/a/pattern": /regular expression/ },
+      ],
+      [
+        "with a pattern that can run away",
+        { properties: { a: { pattern: "^(a+)+$", maxLength: 10 } }, patternProperties: patterns },
+        {
+          "/properties/a/pattern": /run away/,
+          "/patternProperties/^(a+)+$": /run away/,
+          "/patternProperties/[": /regular expression/,
+        },
+      ],
+      [
+        "with a slow pattern",
+        { properties: { a: { pattern: "a.*b", maxLength: 257 } } },
+        { "/properties/a/pattern": /maxLength of at most 256/ },
+      ],
+      [
+        "with a long pattern",
+        { properties: { a: { pattern: "a".repeat(1001) } } },
+        { "/properties/a/pattern": /1000/ },
+      ],
+      [
+        "with the server's members",
+        {
+          properties: { id: {} },
+          allOf: [{ properties: { createdAt: {} } }],
+          required: ["updatedAt"],
+        },
+        {
+          "/properties/id": /server sets id/,
+          "/properties/createdAt": /server sets createdAt/,
+          "/required": /server sets updatedAt/,
+        },
+      ],
+      [
+        "with a default that does not fit",
+        {
+          properties: { a: { type: "string", default: 1 }, b: { $ref: "#/$defs/n", default: -1 } },
+          $defs: { n: { minimum: 0 } },
+        },
+        {
+          "/properties/a/default": /must be text, not a number/,
+          "/properties/b/default": /must be at least 0/,
+        },
+      ],
+      [
+        "with flags where they do not count",
+        {
+          writeOnly: true,
+          properties: {
+            list: { items: { properties: { a: { writeOnly: true } } } },
+            pick: { anyOf: [{ readOnly: true }] },
+          },
+          additionalProperties: { $ref: "#/$defs/secret" },
+          $defs: { secret: { writeOnly: true } },
+        },
+        {
+          "/writeOnly": /counts only/,
+          "/properties/list/items/properties/a/writeOnly": /counts only/,
+          "/properties/pick/anyOf/0/readOnly": /counts only/,
+          "/$defs/secret/writeOnly": /counts only/,
+        },
+      ],
+      [
+        "with too many schemas",
+        { properties: Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`f${n}`, {}])) },
+        {
+          "": /more than 1000 schemas/,
+        },
+      ],
+    ];
+  for (const [what, schema, expected] of wrong)
+    it(`is not one ${what}`, () => {
+      const faults = faultsOf(JSON.stringify({ schema }));
+      const first = new Map(
+        faults.map(({ pointer, detail }) => [pointer, detail]).reverse() as [string, string][],
+      );
+      assert.deepEqual(
+        [...first.keys()].sort(),
+        Object.keys(expected)
+          .map((each) => `/schema${each}`)
+          .sort(),
+      );
+      for (const [pointer, words] of Object.entries(expected))
+        assert.match(first.get(`/schema${pointer}`) ?? "", words);
+      assert.equal(Reflect.get(globalThis, "PWN"), undefined);
+    });
+
+  const right: readonly [what: string, schema: object][] = [
+    [
+      "an id and a dialect",
+      {
+        $id: "https://example.com/people",
+        $schema: "https://json-schema.org/draft/2020-12/schema",
+      },
+    ],
+    [
+      "an anchor",
+      { properties: { a: { $ref: "#text" } }, $defs: { t: { $anchor: "text", type: "string" } } },
+    ],
+    [
+      "a reference with escapes",
+      { properties: { a: { $ref: "#/$defs/a~1b%25" } }, $defs: { "a/b%": {} } },
+    ],
+    [
+      "a tree",
+      { properties: { left: { $ref: "#" }, right: { $ref: "#" }, all: { items: { $ref: "#" } } } },
+    ],
+    [
+      "a secret in each of a tree",
+      { properties: { pin: { writeOnly: true }, child: { $ref: "#" } } },
+    ],
+    ["a slow pattern for short texts", { properties: { a: { pattern: "a.*b", maxLength: 256 } } }],
+    [
+      "an inner id as a field",
+      { properties: { address: { properties: { id: {}, $id: {}, $ref: {} } } } },
+    ],
+    [
+      "names of every object",
+      { properties: { constructor: {}, toString: { type: "string" } }, required: ["valueOf"] },
+    ],
+    [
+      "every keyword",
+      {
+        title: "t",
+        description: "d",
+        $comment: "c",
+        type: "object",
+        minProperties: 0,
+        maxProperties: 9,
+        properties: {
+          a: {
+            type: ["string", "null"],
+            examples: ["x"],
+            deprecated: true,
+            contentMediaType: "text/plain",
+          },
+        },
+        patternProperties: { "^x-": true },
+        additionalProperties: false,
+        propertyNames: { maxLength: 9 },
+        dependentRequired: { a: ["b"] },
+        dependentSchemas: { a: true },
+        if: {},
+        // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so.
+        then: {},
+        else: {},
+        not: false,
+      },
+    ],
+  ];
+  for (const [what, schema] of right)
+    it(`may have ${what}`, () =>
+      assert.ok(
+        "preconditions" in readDefinition(JSON.stringify({ schema })),
+        JSON.stringify(readDefinition(JSON.stringify({ schema }))),
+      ));
 });

@@ -1,0 +1,88 @@
+// Random schemas: a shape agrees with whoever judges, and always says why.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { Check } from "typebox/schema";
+import { readDefinition } from "../../src/model/definition.ts";
+import { shapeOf } from "../../src/model/shape.ts";
+
+const name = fc.constantFrom("a", "b", "c", "constructor");
+const scalar = fc.constantFrom(0, 1, -1.5, 10, "", "a", "abc", "a@b.nl", true, false, null);
+const { schema, value } = fc.letrec<{ schema: unknown; value: unknown }>((tie) => ({
+  schema: fc.oneof(
+    { maxDepth: 3, depthSize: "small" },
+    fc.boolean(),
+    fc.record(
+      {
+        type: fc.constantFrom("string", "number", "integer", "boolean", "null", "object", "array"),
+        minLength: fc.nat(3),
+        maximum: fc.integer({ min: -1, max: 5 }),
+        enum: fc.array(scalar, { minLength: 1, maxLength: 3 }),
+        format: fc.constantFrom("email", "date"),
+        pattern: fc.constantFrom("^a", "b$"),
+      },
+      { requiredKeys: [] },
+    ),
+    fc.record(
+      {
+        properties: fc.dictionary(name, tie("schema"), { maxKeys: 3 }),
+        required: fc.uniqueArray(name, { maxLength: 2 }),
+        additionalProperties: tie("schema"),
+        propertyNames: fc.constantFrom({ maxLength: 1 }, { enum: ["a", "b"] }),
+        unevaluatedProperties: fc.constantFrom(false, { type: "string" }),
+        items: tie("schema"),
+        uniqueItems: fc.boolean(),
+        contains: tie("schema"),
+        not: tie("schema"),
+        if: tie("schema"),
+        // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so.
+        then: tie("schema"),
+        else: tie("schema"),
+        dependentRequired: fc.constantFrom({ a: ["b"] }),
+      },
+      { requiredKeys: [] },
+    ),
+    fc.record(
+      {
+        anyOf: fc.array(tie("schema"), { minLength: 1, maxLength: 3 }),
+        oneOf: fc.array(tie("schema"), { minLength: 1, maxLength: 3 }),
+        allOf: fc.array(tie("schema"), { minLength: 1, maxLength: 2 }),
+      },
+      { requiredKeys: [] },
+    ),
+  ),
+  value: fc.oneof(
+    { maxDepth: 3, depthSize: "small" },
+    scalar,
+    fc.dictionary(name, tie("value"), { maxKeys: 4 }),
+    fc.array(tie("value"), { maxLength: 3 }),
+  ),
+}));
+
+const root = fc.record({ properties: fc.dictionary(name, schema, { minKeys: 1, maxKeys: 2 }) });
+const anyFields = fc.dictionary(name, value, { maxKeys: 3 });
+
+describe("a shape of any schema", () => {
+  it("takes what fits as it is, and gives reasons for the rest", () => {
+    let taken = 0;
+    let refused = 0;
+    fc.assert(
+      fc.property(root, fc.array(anyFields, { minLength: 5, maxLength: 5 }), (one, documents) => {
+        const definition = readDefinition(JSON.stringify({ schema: one }));
+        assert.ok("preconditions" in definition, JSON.stringify(definition));
+        for (const document of documents) {
+          const text = JSON.stringify(document);
+          const isGood = Check({}, one as never, JSON.parse(text));
+          const accepted = shapeOf(definition).accept(text, undefined, false);
+          if (isGood) assert.equal(accepted, text);
+          else assert.ok(typeof accepted !== "string" && accepted.length > 0);
+          if (isGood) taken++;
+          else refused++;
+        }
+      }),
+      { numRuns: 50 },
+    );
+    assert.ok(taken > 10 && refused > 10, `${taken} taken, ${refused} refused`);
+  });
+});

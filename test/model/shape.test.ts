@@ -1,0 +1,425 @@
+// Shapes: what a schema makes of fields that come in and go out.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { openDefinition, readDefinition } from "../../src/model/definition.ts";
+import { formats } from "../../src/model/formats.ts";
+import { type Shape, shapeOf } from "../../src/model/shape.ts";
+
+function shapeBy(schema: object): Shape {
+  const definition = readDefinition(JSON.stringify({ schema }));
+  assert.ok("preconditions" in definition, JSON.stringify(definition));
+  return shapeOf(definition);
+}
+
+/** Each fault as `pointer: words`. */
+function faultsOf(shape: Shape, fields: string, before?: string, isAdmin = false) {
+  const accepted = shape.accept(fields, before, isAdmin);
+  assert.ok(typeof accepted !== "string", `accepted ${fields}`);
+  return accepted.map(({ pointer, detail }) => `${pointer}: ${detail}`);
+}
+
+describe("a shape", () => {
+  it("takes everything where there is no schema", () => {
+    const shape = shapeOf(openDefinition);
+    const fields = '{"a":1.0,"b":[1e2,{}]}';
+    assert.equal(shape.accept(fields, undefined, false), fields);
+    assert.equal(shape.shown(fields), fields);
+    assert.equal(shape.restored(fields, "{}"), fields);
+    assert.deepEqual([shape.hides, shape.isBound, shape.isHidden("a")], [false, false, false]);
+  });
+
+  it("is made once for a definition", () => {
+    const definition = { ...openDefinition, schema: {} };
+    assert.equal(shapeOf(definition), shapeOf(definition));
+  });
+
+  it("leaves alone what fits", () => {
+    const shape = shapeBy({ properties: { a: { type: "number" } } });
+    const fields = '{"b\\u0041":1e2,"a":1.50,"c":"\\u0041"}';
+    assert.equal(shape.accept(fields, undefined, false), fields);
+  });
+});
+
+describe("a fault", () => {
+  const a = (schema: object) => ({ properties: { a: schema } });
+  const conditional = JSON.parse(
+    '{"if":{"required":["a"]},"then":{"required":["b"]},"else":{"required":["c"]}}',
+  );
+  const cases: readonly [schema: object, fields: string, faults: readonly string[]][] = [
+    [
+      { required: ["email", "name"] },
+      "{}",
+      ["/email: email is required", "/name: name is required"],
+    ],
+    [{ required: ["toString"] }, "{}", ["/toString: toString is required"]],
+    [a({ type: "number" }), '{"a":"1"}', ["/a: must be a number, not text"]],
+    [a({ type: "integer" }), '{"a":1.5}', ["/a: must be a whole number, not 1.5"]],
+    [a({ type: ["string", "null"] }), '{"a":[]}', ["/a: must be text or null, not a list"]],
+    [a({ type: "boolean" }), '{"a":{}}', ["/a: must be true or false, not an object"]],
+    [a({ type: "object" }), '{"a":null}', ["/a: must be an object, not null"]],
+    [
+      a({ type: "string", minLength: 3, enum: ["abc"] }),
+      '{"a":1}',
+      ["/a: must be text, not a number"],
+    ],
+    [a({ format: "email" }), '{"a":"x"}', ["/a: must be an email address"]],
+    [a({ minLength: 1 }), '{"a":""}', ["/a: must not be empty"]],
+    [a({ minLength: 2 }), '{"a":"x"}', ["/a: must have at least 2 characters"]],
+    [a({ maxLength: 1 }), '{"a":"x😀"}', ["/a: must have at most 1 character, but has 2"]],
+    [a({ pattern: "^[a-z]+\\.$" }), '{"a":"X"}', ["/a: must match the pattern ^[a-z]+\\.$"]],
+    [a({ minimum: 0 }), '{"a":-1}', ["/a: must be at least 0"]],
+    [a({ maximum: 10 }), '{"a":11}', ["/a: must be at most 10"]],
+    [a({ exclusiveMinimum: 0 }), '{"a":0}', ["/a: must be more than 0"]],
+    [a({ exclusiveMaximum: 1 }), '{"a":1}', ["/a: must be less than 1"]],
+    [a({ multipleOf: 0.01 }), '{"a":19.999}', ["/a: must be a multiple of 0.01"]],
+    [a({ enum: ["x", 1, null] }), '{"a":2}', ['/a: must be one of: "x", 1, null']],
+    [
+      a({ enum: Array.from({ length: 12 }, (_, n) => n) }),
+      '{"a":-1}',
+      ["/a: must be one of: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"],
+    ],
+    [a({ const: "x" }), '{"a":1}', ['/a: must be "x"']],
+    [a({ minItems: 1 }), '{"a":[]}', ["/a: must have at least 1 item"]],
+    [a({ maxItems: 1 }), '{"a":[1,2]}', ["/a: must have at most 1 item, but has 2"]],
+    [
+      a({ uniqueItems: true }),
+      '{"a":[{"b":1},{"b":1}]}',
+      ["/a: must not hold the same item twice"],
+    ],
+    [
+      a({ items: { type: "string" } }),
+      '{"a":["x",1,2]}',
+      ["/a/1: must be text, not a number", "/a/2: must be text, not a number"],
+    ],
+    [
+      a({ prefixItems: [true, { type: "null" }], items: false }),
+      '{"a":[1,2,3]}',
+      ["/a/1: must be null, not a number", "/a/2: nothing may be here"],
+    ],
+    [
+      a({ contains: { const: 1 }, minContains: 2 }),
+      '{"a":[1]}',
+      ["/a: must hold at least 2 of the items that the schema asks for"],
+    ],
+    [{ minProperties: 2 }, "{}", [": must have at least 2 fields"]],
+    [{ maxProperties: 1 }, '{"a":1,"b":2}', [": must have at most 1 field"]],
+    [
+      { properties: { b: true, c: true }, additionalProperties: false },
+      '{"a":1,"b":1}',
+      ["/a: there is no such field; there are: b, c"],
+    ],
+    [{ additionalProperties: false }, '{"a/~":1}', ["/a~1~0: there is no such field"]],
+    [{ additionalProperties: { type: "string" } }, '{"a":1}', ["/a: must be text, not a number"]],
+    [
+      { properties: { b: true }, unevaluatedProperties: false },
+      '{"a":1,"b":1}',
+      ["/a: there is no such field"],
+    ],
+    [
+      { allOf: [{ properties: { b: { type: "string" } } }], unevaluatedProperties: false },
+      '{"b":1}',
+      ["/b: must be text, not a number"],
+    ],
+    [
+      a({ prefixItems: [true], unevaluatedItems: false }),
+      '{"a":[1,2]}',
+      ["/a/1: there is no such field"],
+    ],
+    [
+      { patternProperties: { "^n": { type: "number" } } },
+      '{"n1":"x","m":"x"}',
+      ["/n1: must be a number, not text"],
+    ],
+    [
+      { propertyNames: { maxLength: 1 } },
+      '{"a":1,"bc":1}',
+      ["/bc: a field may not be called this"],
+    ],
+    [{ dependentRequired: { a: ["b"] } }, '{"a":1}', ["/b: b is required when there is a"]],
+    [{ dependentSchemas: { a: { required: ["b"] } } }, '{"a":1}', ["/b: b is required"]],
+    [conditional, '{"a":1}', ["/b: b is required"]],
+    [conditional, "{}", ["/c: c is required"]],
+    [
+      a({ not: { type: "string" } }),
+      '{"a":"x"}',
+      ["/a: must not be what the schema excludes with `not`"],
+    ],
+    [a(false as never), '{"a":1}', ["/a: nothing may be here"]],
+    [
+      a({ anyOf: [{ type: "string" }, { type: "null" }] }),
+      '{"a":1}',
+      ["/a: must be text or null, not a number"],
+    ],
+    [
+      a({ anyOf: [{ type: "string", minLength: 3 }, { type: "null" }] }),
+      '{"a":"x"}',
+      ["/a: must have at least 3 characters"],
+    ],
+    [
+      a({
+        oneOf: [
+          { properties: { kind: { const: "card" } }, required: ["number"] },
+          { $ref: "#/$defs/cash" },
+        ],
+      }),
+      '{"a":{"kind":"card"}}',
+      ["/a/number: number is required"],
+    ],
+    [
+      a({ oneOf: [{ minimum: 1 }, { minimum: 2 }] }),
+      '{"a":3}',
+      ["/a: fits 2 of the allowed forms, but must fit exactly one"],
+    ],
+    [
+      a({ anyOf: [{ minimum: 2 }, { maximum: -2 }] }),
+      '{"a":0}',
+      ["/a: fits none of the 2 allowed forms"],
+    ],
+    [a({ $ref: "#/$defs/cash" }), '{"a":{"kind":"x"}}', ['/a/kind: must be "cash"']],
+    [
+      a({ properties: { b: { type: "string" } }, required: ["c"] }),
+      '{"a":{"b":1}}',
+      ["/a/b: must be text, not a number", "/a/c: c is required"],
+    ],
+    [
+      a({ items: { $ref: "#" } }),
+      '{"a":[{"a":1},{"a":[2]}]}',
+      ["/a/1/a/0: must be an object, not a number"],
+    ],
+    [
+      { properties: { constructor: { type: "string" }, toString: { type: "string" } } },
+      '{"constructor":1,"toString":2}',
+      ["/constructor: must be text, not a number", "/toString: must be text, not a number"],
+    ],
+  ];
+  const $defs = { cash: { properties: { kind: { const: "cash" } } } };
+  for (const [schema, fields, faults] of cases)
+    it(`${JSON.stringify(schema).slice(0, 90)} of ${fields}`, () => {
+      const shape = shapeBy({ type: "object", $defs, ...schema });
+      assert.deepEqual(faultsOf(shape, fields), faults);
+    });
+
+  it("is told with all others, up to a hundred", () => {
+    const shape = shapeBy({ additionalProperties: { type: "string" } });
+    const fields = JSON.stringify(
+      Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`f${n}`, n])),
+    );
+    assert.equal(faultsOf(shape, fields).length, 100);
+  });
+
+  it("is told without looking at all of a large document", () => {
+    const shape = shapeBy(a({ items: { type: "string" } }));
+    const fields = `{"a":[${'"x",'.repeat(250_000)}1]}`;
+    assert.deepEqual(faultsOf(shape, fields), [": does not fit the schema"]);
+  });
+
+  it("has words for every format, and every format judges", () => {
+    for (const format of Object.keys(formats)) {
+      const shape = shapeBy(a({ format }));
+      const bad = format === "regex" ? "(" : " { ";
+      assert.deepEqual(faultsOf(shape, JSON.stringify({ a: bad })), [
+        `/a: must be ${formats[format]}`,
+      ]);
+    }
+  });
+
+  it("is a text too long for any format, at once", () => {
+    const shape = shapeBy(a({ format: "iri" }));
+    const fields = JSON.stringify({ a: `http://${"ü.".repeat(500_000)}` });
+    assert.deepEqual(faultsOf(shape, fields), [
+      "/a: must have at most 8192 characters, as any iri",
+    ]);
+  });
+
+  it("does not feed a text to a slow pattern that is too long for it", () => {
+    const shape = shapeBy(a({ pattern: "a.*b", maxLength: 256 }));
+    assert.deepEqual(faultsOf(shape, JSON.stringify({ a: "a".repeat(1_000_000) })), [
+      "/a: must have at most 256 characters, but has 1000000",
+    ]);
+  });
+
+  it("is found in the deepest document", () => {
+    const shape = shapeBy({ properties: { a: { $ref: "#" }, n: { type: "number" } } });
+    const nest = (inner: string) => `${'{"a":'.repeat(63)}${inner}${"}".repeat(63)}`;
+    assert.equal(shape.accept(nest('{"n":1}'), undefined, false), nest('{"n":1}'));
+    assert.deepEqual(faultsOf(shape, nest('{"n":""}')), [
+      `${"/a".repeat(63)}/n: must be a number, not text`,
+    ]);
+  });
+});
+
+describe("a default", () => {
+  const shape = shapeBy({
+    required: ["role"],
+    properties: {
+      role: { enum: ["guest", "member"], default: "guest" },
+      price: { type: "number", default: 1.5 },
+      address: { $ref: "#/$defs/address" },
+      lines: { items: { properties: { count: { default: 1 } } } },
+      tree: { default: {}, properties: { leaf: { default: 1 } } },
+    },
+    $defs: { address: { properties: { country: { default: "NL" }, 'a"b': { default: null } } } },
+  });
+  const cases: readonly [given: string, stored: string][] = [
+    ["{}", '{"role":"guest","price":1.5,"tree":{}}'],
+    ['{"price":2.50,"tree":1}', '{"price":2.50,"tree":1,"role":"guest"}'],
+    [
+      '{"role":"member","price":1,"tree":1,"address":{"city":"\\u0041"}}',
+      '{"role":"member","price":1,"tree":1,"address":{"city":"\\u0041","country":"NL","a\\"b":null}}',
+    ],
+    [
+      '{"role":"member","price":1,"tree":{},"lines":[{"count":2.0},{},3]}',
+      '{"role":"member","price":1,"tree":{"leaf":1},"lines":[{"count":2.0},{"count":1},3]}',
+    ],
+  ];
+  for (const [given, stored] of cases)
+    it(`makes ${stored} of ${given}`, () =>
+      assert.equal(shape.accept(given, undefined, false), stored));
+
+  it("is not filled in where the value is there, even null", () => {
+    const fields = '{"role":"member","price":0,"tree":null}';
+    assert.equal(shape.accept(fields, undefined, false), fields);
+  });
+});
+
+describe("a readOnly field", () => {
+  const shape = shapeBy({
+    properties: {
+      verified: { type: "boolean", readOnly: true, default: false },
+      rank: { type: "number", readOnly: true },
+      account: {
+        type: "object",
+        properties: { plan: { type: "string", readOnly: true }, name: { type: "string" } },
+      },
+    },
+  });
+  const before = '{"verified":true,"rank":1.0,"account":{"plan":"gold","name":"a"}}';
+  const accepted: readonly [
+    what: string,
+    given: string,
+    old: string | undefined,
+    isAdmin: boolean,
+    stored: string,
+  ][] = [
+    ["has its default from the start", "{}", undefined, false, '{"verified":false}'],
+    ["may be sent as its default", '{"verified":false}', undefined, false, '{"verified":false}'],
+    [
+      "is set by an admin",
+      '{"verified":true,"rank":2}',
+      undefined,
+      true,
+      '{"verified":true,"rank":2}',
+    ],
+    [
+      "is kept when left out",
+      '{"account":{"name":"b"}}',
+      before,
+      false,
+      '{"account":{"name":"b","plan":"gold"},"verified":true,"rank":1.0}',
+    ],
+    [
+      "is kept when what it is in is left out",
+      '{"rank":1}',
+      before,
+      false,
+      '{"rank":1,"verified":true,"account":{"plan":"gold"}}',
+    ],
+    [
+      "may be sent as it is",
+      '{"verified":true,"rank":1,"account":{"plan":"gold"}}',
+      before,
+      false,
+      '{"verified":true,"rank":1,"account":{"plan":"gold"}}',
+    ],
+    ["is left out by an admin", "{}", before, true, '{"verified":false}'],
+  ];
+  for (const [what, given, old, isAdmin, stored] of accepted)
+    it(what, () => assert.equal(shape.accept(given, old, isAdmin), stored));
+
+  const refused: readonly [given: string, old: string | undefined, faults: readonly string[]][] = [
+    [
+      '{"verified":true,"rank":1,"x":1}',
+      undefined,
+      [
+        "/verified: only an administrator may set this",
+        "/rank: only an administrator may set this",
+      ],
+    ],
+    [
+      '{"verified":false,"rank":2,"account":{"plan":"free"}}',
+      before,
+      [
+        "/verified: only an administrator may change this",
+        "/rank: only an administrator may change this",
+        "/account/plan: only an administrator may change this",
+      ],
+    ],
+    [
+      '{"account":null}',
+      before,
+      ["/account: only an administrator may change this", "/account: must be an object, not null"],
+    ],
+    [
+      '{"rank":"x","account":{"name":1}}',
+      undefined,
+      [
+        "/rank: only an administrator may set this",
+        "/rank: must be a number, not text",
+        "/account/name: must be text, not a number",
+      ],
+    ],
+  ];
+  for (const [given, old, faults] of refused)
+    it(`is not for others: ${given}`, () => assert.deepEqual(faultsOf(shape, given, old), faults));
+
+  it("says that what is there counts", () => assert.equal(shape.isBound, true));
+});
+
+describe("a writeOnly field", () => {
+  const shape = shapeBy({
+    properties: {
+      password: { type: "string", writeOnly: true },
+      login: { $ref: "#/$defs/login" },
+      child: { $ref: "#" },
+    },
+    $defs: { login: { allOf: [{ properties: { pin: { writeOnly: true } } }] } },
+  });
+  const fields = '{"a":1.0,"password":"x","login":{"pin":1,"b":2},"child":{"password":"y"}}';
+
+  it("is stored and not shown, at any depth", () => {
+    assert.deepEqual([shape.hides, shape.isBound], [true, true]);
+    assert.equal(shape.accept(fields, undefined, false), fields);
+    assert.equal(shape.shown(fields), '{"a":1.0,"login":{"b":2},"child":{}}');
+  });
+
+  it("costs nothing where it is not", () => {
+    const plain = '{"a":"\\u0041","login":[{}],"child":{"b":1.0}}';
+    assert.equal(shape.shown(plain), plain);
+    assert.equal(shape.restored(plain, plain), plain);
+  });
+
+  it("is known by its path", () => {
+    const hidden = ["password", "password.x", "login.pin", "child.child.login.pin"];
+    assert.deepEqual(
+      hidden.map((field) => shape.isHidden(field)),
+      [true, true, true, true],
+    );
+    assert.deepEqual(
+      ["a", "login", "login.b", "child.a"].map((field) => shape.isHidden(field)),
+      [...[false, false, false, false]],
+    );
+  });
+
+  const restored: readonly [given: string, whole: string][] = [
+    ["{}", '{"password":"x"}'],
+    [
+      '{"login":{"b":3},"child":{}}',
+      '{"login":{"b":3,"pin":1},"child":{"password":"y"},"password":"x"}',
+    ],
+    ['{"password":"new","login":{"pin":null}}', '{"password":"new","login":{"pin":null}}'],
+    ['{"login":1,"child":[]}', '{"login":1,"child":[],"password":"x"}'],
+  ];
+  for (const [given, whole] of restored)
+    it(`is put back into ${given}`, () => assert.equal(shape.restored(given, fields), whole));
+});
