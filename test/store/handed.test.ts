@@ -9,7 +9,7 @@ import { grouped } from "../../src/store/grouped.ts";
 import { type Committer, HandedCommitter, runErrand } from "../../src/store/handed.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { type Change, Outage, type Outcome, type Store } from "../../src/store/store.ts";
-import { type Candidate, exam } from "./exam.ts";
+import { type Candidate, exam, fewCandidates } from "./exam.ts";
 
 /** What becomes of a message on its way from process to process. */
 const sent = <T>(message: T): T => JSON.parse(JSON.stringify(message));
@@ -29,7 +29,7 @@ async function candidate(): Promise<Candidate> {
   const opened: Store[] = [];
   const open = async () => {
     const committer = handTo((changes) => first.commit(changes));
-    const store = grouped(await openSqlite({ path, committer }));
+    const store = grouped(await openSqlite({ path, committer, maxCandidates: fewCandidates }));
     opened.push(store);
     return store;
   };
