@@ -169,8 +169,7 @@ class Planner {
     if (forbidden !== undefined) return forbidden;
     if (target === undefined && !isAdmin(caller)) return noCollection(collection);
     if (kind !== "create") return this.#changeAt(operation, target);
-    const fields =
-      refuseKeyless(target, key) ?? accept(caller, target, operation.draft.fields);
+    const fields = refuseKeyless(target, key) ?? accept(caller, target, operation.draft.fields);
     if (fields instanceof Problem) return fields;
     return this.#put(collection, newId(), fields, undefined, "nothing");
   }

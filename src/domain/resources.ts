@@ -1,33 +1,17 @@
 // What can be done with resources: the rules over a store, for any caller.
 
-import type { Collection, Rules } from "../model/collection.ts";
+import type { Rules } from "../model/collection.ts";
 import type { Draft } from "../model/draft.ts";
 import { isCollectionName, newId } from "../model/id.ts";
-import { type Window, windowOffset } from "../model/page.ts";
 import type { PatchKind } from "../model/patch.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
 import { isAdmin, type Verb } from "../model/token.ts";
-import {
-  type Expectation,
-  type Feed,
-  type Once,
-  type Outcome,
-  type Put,
-  type Remove,
-  type Slice,
-  type Store,
-} from "../store/store.ts";
+import type { Expectation, Feed, Once, Outcome, Put, Remove, Store } from "../store/store.ts";
 import { type Caller, isOwned, mayDo, reaches, reachOf } from "./access.ts";
 import { accept, needsCurrent, patched } from "./drafts.ts";
-import {
-  isOutdated,
-  lacksCollection,
-  settledBy,
-  untilSettled,
-  type Written,
-} from "./outcomes.ts";
+import { isOutdated, lacksCollection, settledBy, untilSettled, type Written } from "./outcomes.ts";
 import {
   type Condition,
   keyReused,
@@ -74,25 +58,8 @@ export class Resources {
     );
   }
 
-  collection(name: string): Soon<Collection | Problem> {
-    return then(this.#store.collection(name), (collection) => collection ?? noCollection(name));
-  }
-
-  list(collection: string, window: Window): Soon<Slice | Problem> {
-    const { limit, order } = window;
-    return then(
-      this.#store.slice(collection, { offset: windowOffset(window), limit, order }),
-      (slice) => slice ?? noCollection(collection),
-    );
-  }
-
   /** What changed after a revision, so that a client can keep a copy in step. */
-  since(
-    caller: Caller,
-    collection: string,
-    revision: number,
-    limit: number,
-  ): Soon<Feed | Problem> {
+  since(caller: Caller, collection: string, revision: number, limit: number): Soon<Feed | Problem> {
     return then(this.#store.rules(collection), (rules) => {
       if (reachOf(caller, "read", rules) !== undefined) return othersHidden;
       return then(
@@ -134,7 +101,9 @@ export class Resources {
       const put = this.#put(caller, rules, collection, id, fields, "nothing");
       const outcome = await this.#commit(caller, put, once);
       if (outcome.kind === "reused") return keyReused;
-      return settledBy(outcome, rules) ?? (isOutdated(outcome) ? undefined : noCollection(collection));
+      return (
+        settledBy(outcome, rules) ?? (isOutdated(outcome) ? undefined : noCollection(collection))
+      );
     });
   }
 

@@ -84,14 +84,12 @@ export function both(
 export function ifMatch(field: string | null): Condition | undefined {
   if (field === null) return undefined;
   if (field.trim() === "*") return (current) => current !== undefined;
-  return (current, rules) =>
-    current !== undefined && matchesStrongly(field, tagOf(current, rules));
+  return (current, rules) => current !== undefined && matchesStrongly(field, tagOf(current, rules));
 }
 
 export function ifNoneMatch(field: string | null): Condition | undefined {
   if (field === null) return undefined;
-  return (current, rules) =>
-    current === undefined || !matchesWeakly(field, tagOf(current, rules));
+  return (current, rules) => current === undefined || !matchesWeakly(field, tagOf(current, rules));
 }
 
 /** An invalid date is ignored (§13.1.4), and so is one about nothing. */

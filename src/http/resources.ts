@@ -1,7 +1,7 @@
 // Resources over HTTP: read, act, answer.
 
-import { refuseKeyless, refuseUnconditional } from "../domain/refusals.ts";
 import type { Written } from "../domain/outcomes.ts";
+import { refuseKeyless, refuseUnconditional } from "../domain/refusals.ts";
 import { Problem } from "../model/problem.ts";
 import { type Soon, then } from "../model/soon.ts";
 import { sealOf, viewOf } from "../model/view.ts";

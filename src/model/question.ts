@@ -1,5 +1,6 @@
 // What is asked of a list, as it was said: not yet judged by the collection's definition.
 
+import { pageOffset } from "./page.ts";
 import type { Fault, ParameterFault } from "./problem.ts";
 
 export const operators = ["eq", "ne", "lt", "lte", "gt", "gte", "in", "like", "exists"] as const;
@@ -73,5 +74,4 @@ export const isPlain = ({ filters, search, cursor, sort }: Question): boolean =>
 export const isFieldPath = (field: string): boolean => !field.split(".").includes("");
 
 /** How many come before the page. */
-export const questionOffset = ({ page, limit }: Question): number =>
-  Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
+export const questionOffset = ({ page, limit }: Question): number => pageOffset(page, limit);
