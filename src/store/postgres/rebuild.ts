@@ -78,7 +78,10 @@ async function readChunk(sql: Sql, collection: number, seq: number): Promise<rea
   return found.map((row) => ({ seq: row[6], resource: toResource(row) }));
 }
 
-/** Each step begins where the last one ended: what is gone is still in the index, and not read again. */
+/**
+ * Each step begins where the last one ended: what is gone is still in the index, and not read again. Only
+ * from `gone` are the rows known that go, so that the planner has no other way to them.
+ */
 export async function removeEntries(
   connection: Connection,
   collection: number,
@@ -87,14 +90,14 @@ export async function removeEntries(
   const remove = (sql: Sql, key: string, seq: number) =>
     rows<readonly [string, number]>(sql`
       WITH gone AS (
-        SELECT key, seq FROM entries
+        SELECT * FROM entries
         WHERE collection = ${collection}::bigint AND field = ${field}
           AND (key, seq) > (${key}, ${seq}::bigint)
         ORDER BY key, seq LIMIT ${goneRows}::bigint
       ),
       deleted AS (
         DELETE FROM entries AS entry USING gone
-        WHERE entry.collection = ${collection}::bigint AND entry.field = ${field}
+        WHERE entry.collection = gone.collection AND entry.field = gone.field
           AND entry.key = gone.key AND entry.seq = gone.seq
       )
       SELECT key, seq FROM gone ORDER BY key DESC, seq DESC LIMIT 1`);
@@ -115,13 +118,13 @@ export async function removeRows(
   const remove = (sql: Sql, after: number) =>
     rows<readonly [number | null]>(sql`
       WITH gone AS (
-        SELECT ${sql(column)} AS place FROM ${sql(table)}
+        SELECT collection, ${sql(column)} AS place FROM ${sql(table)}
         WHERE collection = ${collection}::bigint AND ${sql(column)} > ${after}::bigint
         ORDER BY ${sql(column)} LIMIT ${goneRows}::bigint
       ),
       deleted AS (
         DELETE FROM ${sql(table)} AS entry USING gone
-        WHERE entry.collection = ${collection}::bigint AND entry.${sql(column)} = gone.place
+        WHERE entry.collection = gone.collection AND entry.${sql(column)} = gone.place
       )
       SELECT max(place) FROM gone`);
   for (let after: number | null = -1; after !== null; ) {

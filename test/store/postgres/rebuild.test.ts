@@ -1,0 +1,230 @@
+// Definitions and drops that reach all of a collection, and what nodes know of its rules meanwhile.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { keyOf } from "../../../src/model/key.ts";
+import { Outage, type Store } from "../../../src/store/store.ts";
+import { answerTo, ask, assertFinds, by, idsFor, is, keep, wordsLike } from "../exam/asking.ts";
+import { define, found, idsFrom, kinds, lookAt, put, remove, token } from "../exam/words.ts";
+import { House, type Place } from "./house.ts";
+
+const house = new House();
+
+/** How many rows each table has. */
+const countsIn = (place: Place): Promise<Readonly<Record<string, number>>> =>
+  place.admin(async (sql) => {
+    const [row] = await sql`
+      SELECT (SELECT count(*)::int FROM collections) AS collections,
+        (SELECT count(*)::int FROM resources) AS resources,
+        (SELECT count(*)::int FROM entries) AS entries,
+        (SELECT count(*)::int FROM words) AS words,
+        (SELECT count(*)::int FROM holes) AS holes`;
+    return { ...row };
+  });
+
+/** Resources with a value of their own each, in the order of their values, put there behind the store's back. */
+const fill = (place: Place, count: number): Promise<unknown> =>
+  place.admin(async (sql) => {
+    await sql`
+      INSERT INTO resources (collection, id, seq, revision, created, updated, fields)
+      SELECT key, 'id-' || n, n, n + 1, 5, 5, '{"v":"' || lpad(n::text, 6, '0') || '","t":"some words"}'
+      FROM collections, generate_series(1, ${count}::int) AS n`;
+    await sql`UPDATE collections SET seq = ${count}, total = ${count}, revision = ${count + 1}`;
+  });
+
+const rules = JSON.stringify({
+  schema: { properties: { v: { type: "string" } } },
+  unique: ["v"],
+  searchable: ["t"],
+});
+const noRows = { collections: 0, resources: 0, entries: 0, words: 0, holes: 0 };
+
+describe("a large collection", () => {
+  it("is indexed, checked and dropped in short steps", { timeout: 120_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open({ deadlineMs: 2_000 });
+      const count = 50_500;
+      await store.commit([found()]);
+      await fill(place, count);
+      // The same value as the next one, which the next step of the check begins with.
+      await store.commit([keep("id-50000", { v: "050001" })]);
+      const before = await lookAt(store);
+      assert.deepEqual(await store.commit([define(rules)]), [{ kind: "conflict", field: "v" }]);
+      assert.deepEqual(await lookAt(store), before);
+      assert.deepEqual((await countsIn(place)).entries, 0);
+      await store.commit([keep("id-50000", { v: "again" })]);
+      assert.deepEqual(kinds(await store.commit([define(rules)])), ["done"]);
+      const counts = await countsIn(place);
+      assert.deepEqual([counts.entries, counts.words], [count, count - 1]);
+      await assertFinds(store, ["id-50000"], { conditions: [is("v", "text", "again")] });
+      const sortings = [by("v", "text", true)];
+      const { resources } = await answerTo(store, ask({ sortings, start: 50_000, limit: 1 }));
+      assert.equal(resources[0]?.id, "id-500");
+      assert.equal(
+        (await answerTo(store, ask({ words: wordsLike("so*"), limit: 1 }))).total,
+        count - 1,
+      );
+      await store.commit(
+        idsFrom(600)
+          .slice(1)
+          .map((id) => remove(id)),
+      );
+      const drop = { kind: "drop", collection: "things", isEmptyOnly: false } as const;
+      assert.deepEqual(await store.commit([drop]), [{ kind: "done" }]);
+      assert.deepEqual(await countsIn(place), noRows);
+    }),
+  );
+
+  it("of large resources is indexed a few at a time", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      const text = "x".repeat(1_000_000);
+      const ids = idsFrom(12);
+      await store.commit([found()]);
+      for (const id of ids) await store.commit([keep(id, { text, id })]);
+      await store.commit([define('{"unique":["id"],"indexed":["text"]}')]);
+      assert.equal((await countsIn(place)).entries, 24);
+      await assertFinds(store, ids, { conditions: [is("text", "any", text)] }, { limit: 7 });
+    }),
+  );
+
+  it("what a plan no longer asks for is gone from the tables", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      await store.commit([define(rules), keep("a", { v: "x", t: "y" }), keep("b", {}), found("c")]);
+      assert.deepEqual(await countsIn(place), {
+        ...{ collections: 2, resources: 2, entries: 2, words: 1, holes: 0 },
+      });
+      await store.commit([define("{}")]);
+      const { entries, words } = await countsIn(place);
+      assert.deepEqual([entries, words], [0, 0]);
+      await store.commit([keep("a", { v: "z", t: "z" }), remove("b")]);
+      assert.equal((await countsIn(place)).entries, 0);
+    }),
+  );
+});
+
+describe("words", () => {
+  it("are found in texts of any size", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      const many = Array.from({ length: 300_000 }, (_, index) => `w${index}`).join(" ");
+      const long = "é".repeat(5_000);
+      await store.commit([
+        define('{"searchable":["t"]}'),
+        keep("many", { t: many }),
+        keep("long", { t: `before ${long} after` }),
+        keep("same", { t: "again ".repeat(100_000) }),
+      ]);
+      assert.equal(await idsFor(store, { words: wordsLike("w7 w20000") }), "many");
+      assert.equal(await idsFor(store, { words: wordsLike("before after") }), "long");
+      assert.equal(await idsFor(store, { words: wordsLike("e".repeat(5_000)) }), "long");
+      assert.equal(await idsFor(store, { words: wordsLike("again") }), "same");
+    }),
+  );
+
+  it("of other collections are not found", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      const names = idsFrom(12, "collection");
+      for (const collection of names)
+        await store.commit([
+          define('{"searchable":["t"]}', collection),
+          keep(`in-${collection}`, { t: "word 1 2 11" }, { collection }),
+        ]);
+      for (const collection of names)
+        for (const words of ["word", "1", "1*", "wo* 2"])
+          assert.equal(
+            await idsFor(store, { words: wordsLike(words) }, collection),
+            `in-${collection}`,
+          );
+    }),
+  );
+});
+
+/** Two nodes that remember for long: only being told, or finding out, can make them forget. */
+async function twoNodes(place: Place): Promise<readonly [Store, Store]> {
+  const options = { memoryMs: 1_000_000 };
+  return [await place.open(options), await place.open(options)];
+}
+
+describe("several nodes", () => {
+  it("write by the rules that hold, whatever they remember", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const [one, other] = await twoNodes(place);
+      await one.commit([define('{"indexed":["n"]}'), keep("a", { n: 1, m: 1 })]);
+      await other.commit([keep("b", { n: 1, m: 2 })]);
+      for (const [definition, fields, kind] of [
+        ['{"unique":["m"]}', { m: 1 }, "conflict"],
+        ['{"indexed":["n"],"searchable":["m"]}', { m: 1, n: 2 }, "created"],
+        ["{}", { m: 1, n: 3 }, "created"],
+        ['{"unique":["n"]}', { n: 4 }, "conflict"],
+      ] as const) {
+        await one.commit([remove("c"), keep("b", { n: 4, m: 2 }), define(definition)]);
+        assert.deepEqual(kinds(await other.commit([keep("c", fields)])), [kind]);
+      }
+      assert.deepEqual(
+        kinds(await one.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }])),
+        ["done"],
+      );
+      await one.commit([define('{"unique":["x"]}'), keep("a", { x: 1 })]);
+      assert.deepEqual(kinds(await other.commit([keep("b", { x: 1 })])), ["conflict"]);
+    }),
+  );
+
+  it("answer by the rules that hold, whatever they remember", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const [one, other] = await twoNodes(place);
+      await one.commit([found(), ...idsFrom(5).map((id, n) => keep(id, { n, t: id }))]);
+      for (let round = 0; round < 20; round++) {
+        const definition = [{ indexed: ["n"] }, {}, { searchable: ["t"] }][round % 3];
+        await one.commit([define(JSON.stringify({ ...definition, round }))]);
+        const conditions = [is("n", "any", 3)];
+        const answer = await answerTo(other, ask({ conditions }));
+        assert.deepEqual(
+          answer.resources.map(({ id }) => id),
+          ["id-3"],
+        );
+        assert.deepEqual(answer.collection, await one.collection("things"));
+      }
+    }),
+  );
+
+  it("a version that came to nothing is not taken for another", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const one = await place.open({ deadlineMs: 300 });
+      const other = await place.open();
+      await one.commit([found(), { kind: "keep-token", token: token("t") }]);
+      await place.admin(async (sql) => {
+        await sql`BEGIN`;
+        await sql`SELECT FROM tokens FOR UPDATE`;
+        const touch = { kind: "touch-token", id: "t", at: 9 } as const;
+        const late = one.commit([define('{"indexed":["a"]}'), put("x"), touch]);
+        await assert.rejects(late, (error) => error instanceof Outage && error.reason === "busy");
+        await sql`ROLLBACK`;
+      });
+      await other.commit([define('{"unique":["b"]}')]);
+      const outcomes = await one.commit([keep("x", { b: 1 }), keep("y", { b: 1 })]);
+      assert.deepEqual(kinds(outcomes), ["created", "conflict"]);
+      assert.equal(
+        keyOf("any", 1),
+        (await place.admin((sql) => sql`SELECT key FROM entries`))[0]?.key,
+      );
+    }),
+  );
+
+  it("found and drop the same collection at once, and lose nothing", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const [one, other] = await twoNodes(place);
+      for (const id of idsFrom(40)) {
+        const drop = { kind: "drop", collection: "things", isEmptyOnly: false } as const;
+        const [, made] = await Promise.all([one.commit([drop]), other.commit([found(), put(id)])]);
+        assert.equal(made[0]?.kind, "done");
+        assert.equal(made[1]?.kind, "created");
+      }
+      const collections = await one.collections();
+      const left = await one.slice("things", { offset: 0, limit: 100, order: "created" });
+      assert.equal(collections[0]?.total ?? 0, left?.resources.length ?? 0);
+    }),
+  );
+});
