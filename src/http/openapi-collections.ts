@@ -4,7 +4,7 @@ import type { Described } from "../model/components.ts";
 import type { Definition } from "../model/definition.ts";
 import { componentPath } from "../model/direction.ts";
 import { exampleOf } from "../model/example.ts";
-import type { Schema } from "../model/schema-places.ts";
+import { isObjectSchema, type Schema } from "../model/schema-places.ts";
 import { shapeOf } from "../model/shape.ts";
 import type { Verb } from "../model/token.ts";
 import { parameter, parameters } from "./openapi-components.ts";
@@ -117,21 +117,17 @@ export function usedBy(something: object, schemas: Readonly<Record<string, objec
   return used;
 }
 
-/** Where what was guessed fits the schema, and none where it does not. */
+/** What the schema names itself, or else a guess; and none where that does not fit. */
 function examplesOf({ typeName, schemas, definition }: Visible) {
   const find = (reference: string): Schema | undefined =>
     schemas[reference.slice(componentPath.length)];
   const given = definition.schema?.examples;
   const [first] = Array.isArray(given) ? given : [];
-  const draft = first ?? exampleOf(schemas[`${typeName}Draft`], find);
-  const isFitting =
-    draft !== undefined &&
-    typeof shapeOf(definition).accept(JSON.stringify(draft), undefined, false) === "string";
-  if (!isFitting) return {};
-  const { id: _, ...resource } = exampleOf(schemas[typeName], find) as Record<string, unknown>;
-  const times = { createdAt: at, updatedAt: at };
-  return {
-    draft: { examples: [draft] },
-    resource: { examples: [{ id, ...resource, ...times }] },
-  };
+  const draft = first ?? exampleOf(schemas[`${typeName}Draft`] ?? false, find);
+  if (!isObjectSchema(draft)) return {};
+  const shape = shapeOf(definition);
+  const accepted = shape.accept(JSON.stringify(draft), undefined, false);
+  if (typeof accepted !== "string") return {};
+  const resource = { id, ...JSON.parse(shape.shown(accepted)), createdAt: at, updatedAt: at };
+  return { draft: { examples: [draft] }, resource: { examples: [resource] } };
 }

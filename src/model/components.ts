@@ -2,7 +2,7 @@
 
 import { Direction } from "./direction.ts";
 import { resourceId } from "./id.ts";
-import { everyPlace, isObjectSchema, type ObjectSchema } from "./schema-places.ts";
+import { everyPlace, isObjectSchema, type ObjectSchema, type Schema } from "./schema-places.ts";
 import { TypeNames, typeName } from "./typename.ts";
 
 export interface Described {
@@ -52,7 +52,10 @@ function schemasOf(root: ObjectSchema, name: string, names: TypeNames): Describe
   const sent = new Direction(root, isOne ? name : draft, "readOnly", names, made);
   sent.call(root, draft);
   const read = isOne ? sent : new Direction(root, name, "writeOnly", names, made);
-  const parts = { [name]: shown(read.object(opened(root, read))), [draft]: sent.object(root) };
+  const parts = {
+    [name]: shown(read.object(new Opening(read).open(root))),
+    [draft]: sent.object(root),
+  };
   return { ...parts, ...made };
 }
 
@@ -80,29 +83,55 @@ const counting = new Set([
   ..."dependentRequired unevaluatedProperties const enum".split(" "),
 ]);
 
-/** Without what says how many or which members there are; a resource as it is read has more. */
-function opened(schema: ObjectSchema, direction: Direction, isInner = false): ObjectSchema {
-  const { $ref, allOf, anyOf, oneOf, ...own } = schema;
-  const isPlain = [$ref, allOf, anyOf, oneOf, own.patternProperties].every((x) => x === undefined);
-  const kept = Object.entries(own).filter(
-    ([keyword]) =>
-      !counting.has(keyword) && !(keyword === "additionalProperties" && (isInner || !isPlain)),
-  );
-  const target = typeof $ref === "string" ? direction.target($ref) : undefined;
-  const inner = (list: unknown) =>
-    (Array.isArray(list) ? list : [])
-      .filter(isObjectSchema)
-      .map((one) => opened(one, direction, true));
-  const all = [...inner(allOf), ...inner(target === undefined ? [] : [target])];
-  // Opened, more than one may fit.
-  const any = [inner(anyOf), inner(oneOf)].filter((list) => list.length > 0);
+/** A schema without what says how many or which members there are; a resource as it is read has more. */
+class Opening {
+  readonly #direction: Direction;
+  /** What was put in place of a reference to it; once is enough, and to have an end. */
+  readonly #seen = new Set<Schema>();
+
+  constructor(direction: Direction) {
+    this.#direction = direction;
+  }
+
+  open(schema: ObjectSchema, isInner = false): ObjectSchema {
+    const { $ref, allOf, anyOf, oneOf, ...own } = schema;
+    const others = [$ref, allOf, anyOf, oneOf, own.patternProperties];
+    const isPlain = !isInner && others.every((value) => value === undefined);
+    const kept = Object.entries(own).filter(
+      ([keyword]) => !counting.has(keyword) && (isPlain || keyword !== "additionalProperties"),
+    );
+    const all = [...this.#each(allOf), ...this.#each(this.#referred($ref))];
+    // Opened, more than one may fit.
+    const any = [anyOf, oneOf].map((list) => this.#each(list)).filter((list) => list.length > 0);
+    return joined(Object.fromEntries(kept), all, any);
+  }
+
+  #each(list: unknown): readonly ObjectSchema[] {
+    const schemas = (Array.isArray(list) ? list : []).filter(isObjectSchema);
+    return schemas.map((one) => this.open(one, true));
+  }
+
+  #referred(reference: unknown): readonly Schema[] {
+    const target = this.#direction.target(reference);
+    if (target === undefined || this.#seen.has(target)) return [];
+    this.#seen.add(target);
+    return [target];
+  }
+}
+
+/** All of these hold, and one of each of those. */
+function joined(
+  own: ObjectSchema,
+  all: readonly ObjectSchema[],
+  any: readonly (readonly ObjectSchema[])[],
+): ObjectSchema {
   const [first, ...more] = any;
   const together = [...all, ...more.map((list) => ({ anyOf: list }))];
   const [only] = together;
-  const isAlone = kept.length === 0 && first === undefined && together.length === 1;
+  const isAlone = Object.keys(own).length === 0 && first === undefined && together.length === 1;
   if (isAlone && only !== undefined) return only;
   return {
-    ...Object.fromEntries(kept),
+    ...own,
     ...(first === undefined ? {} : { anyOf: first }),
     ...(together.length === 0 ? {} : { allOf: together }),
   };

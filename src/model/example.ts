@@ -5,25 +5,94 @@ import { isObjectSchema, type ObjectSchema, type Schema } from "./schema-places.
 /** Finds what a `$ref` means. */
 export type Find = (reference: string) => Schema | undefined;
 
-const deepest = 8;
+/** So much is looked at; what is larger than this is no example. */
+const maxSchemas = 1_000;
+const maxLength = 1_000;
 
 /** Undefined where none is found. It may still not fit: some schemas cannot be met by guessing. */
-export function exampleOf(schema: Schema | undefined, find: Find, depth = 0): unknown {
-  if (schema === undefined || schema === false || depth > deepest) return undefined;
-  if (schema === true) return "text";
-  const { examples, const: only, enum: values, $ref } = schema;
-  if (Array.isArray(examples) && examples.length > 0) return examples[0];
-  if (schema.default !== undefined) return schema.default;
-  if (only !== undefined) return only;
-  if (Array.isArray(values)) return values[0];
-  const target = typeof $ref === "string" ? find($ref) : undefined;
-  const parts = [target, ...choices(schema)].filter((part) => part !== undefined);
-  const own = exampleOfType(schema, find, depth);
-  if (parts.length === 0) return own;
-  const all = parts.map((part) => exampleOf(part, find, depth + 1));
-  if (typeOf(schema) !== "object" && all.length === 1) return all[0];
-  const objects = [own, ...all].filter(isObjectSchema);
-  return objects.length > 0 ? Object.assign({}, ...objects) : all[0];
+export const exampleOf = (schema: Schema, find: Find): unknown => new Search(find).of(schema);
+
+class Search {
+  readonly #find: Find;
+  /** References that are being followed: an example of itself has no end. */
+  readonly #open = new Set<string>();
+  #count = 0;
+
+  constructor(find: Find) {
+    this.#find = find;
+  }
+
+  of(schema: Schema): unknown {
+    if (schema === false || ++this.#count > maxSchemas) return undefined;
+    if (schema === true) return "text";
+    const { examples, const: only, enum: values } = schema;
+    if (Array.isArray(examples) && examples.length > 0) return examples[0];
+    if (schema.default !== undefined) return schema.default;
+    if (only !== undefined) return only;
+    return Array.isArray(values) ? values[0] : this.#together(schema);
+  }
+
+  /** What the schema says itself, with what it says by way of others. */
+  #together(schema: ObjectSchema): unknown {
+    const parts = choices(schema);
+    const others = [
+      ...(typeof schema.$ref === "string" ? [this.#referred(schema.$ref)] : []),
+      ...parts.map((part) => this.of(part)),
+    ];
+    if (others.length === 0) return this.#ofType(schema);
+    if (others.includes(undefined)) return undefined;
+    const own = typeOf(schema) === "object" ? this.#ofType(schema) : {};
+    const all = [own, ...others];
+    return all.every(isObjectSchema) ? Object.assign({}, ...all) : others[0];
+  }
+
+  #referred(reference: string): unknown {
+    const target = this.#find(reference);
+    if (target === undefined || this.#open.has(reference)) return undefined;
+    this.#open.add(reference);
+    const example = this.of(target);
+    this.#open.delete(reference);
+    return example;
+  }
+
+  #ofType(schema: ObjectSchema): unknown {
+    switch (typeOf(schema)) {
+      case "object":
+        return this.#object(schema);
+      case "array":
+        return this.#array(schema);
+      case "string":
+        return exampleText(schema);
+      case "number":
+      case "integer":
+        return exampleNumber(schema);
+      case "null":
+        return null;
+      case "boolean":
+        return true;
+      default:
+        return "text";
+    }
+  }
+
+  #object({ properties = {}, required = [] }: ObjectSchema): unknown {
+    const members = Object.entries(properties as Readonly<Record<string, Schema>>)
+      .map(([name, member]) => [name, this.of(member)] as const)
+      .filter(([, example]) => example !== undefined);
+    const found = Object.fromEntries(members);
+    const isLacking = (name: string) =>
+      Object.hasOwn(properties as object, name) && !Object.hasOwn(found, name);
+    return (required as readonly string[]).some(isLacking) ? undefined : found;
+  }
+
+  #array({ prefixItems, items = true, minItems = 1 }: ObjectSchema): unknown {
+    const first = (Array.isArray(prefixItems) ? prefixItems : []).map((item) => this.of(item));
+    const missing = Math.max(0, Math.min(Number(minItems), 10) - first.length);
+    const rest = missing > 0 ? this.of(items as Schema) : [];
+    const isLacking = first.includes(undefined) || (rest === undefined && minItems !== 1);
+    if (isLacking) return undefined;
+    return rest === undefined ? first : [...first, ...Array(missing).fill(rest)];
+  }
 }
 
 /** What must hold beside the schema itself: all of `allOf`, the first of the others. */
@@ -39,53 +108,6 @@ function typeOf({ type, properties, items, prefixItems }: ObjectSchema): unknown
   if (type !== undefined) return "null";
   if (properties !== undefined) return "object";
   return items === undefined && prefixItems === undefined ? undefined : "array";
-}
-
-function exampleOfType(schema: ObjectSchema, find: Find, depth: number): unknown {
-  switch (typeOf(schema)) {
-    case "object":
-      return exampleObject(schema, find, depth);
-    case "array":
-      return exampleArray(schema, find, depth);
-    case "string":
-      return exampleText(schema);
-    case "number":
-    case "integer":
-      return exampleNumber(schema);
-    case "null":
-      return null;
-    case "boolean":
-      return true;
-    default:
-      return "text";
-  }
-}
-
-function exampleObject(schema: ObjectSchema, find: Find, depth: number): unknown {
-  const { properties = {}, required = [] } = schema;
-  const members = Object.entries(properties as ObjectSchema).map(
-    ([name, member]) => [name, exampleOf(member as Schema, find, depth + 1)] as const,
-  );
-  const found = Object.fromEntries(members.filter(([, example]) => example !== undefined));
-  const isWhole = (required as readonly string[]).every(
-    (name) => Object.hasOwn(found, name) || !Object.hasOwn(properties as object, name),
-  );
-  return isWhole ? found : undefined;
-}
-
-function exampleArray(schema: ObjectSchema, find: Find, depth: number): unknown {
-  const { prefixItems, items, minItems = 1, maxItems = 1 } = schema;
-  const first = (Array.isArray(prefixItems) ? prefixItems : []).map((item) =>
-    exampleOf(item, find, depth + 1),
-  );
-  if (first.includes(undefined)) return undefined;
-  const missing = Math.max(0, Math.min(Number(minItems), 10) - first.length);
-  const one = exampleOf((items as Schema | undefined) ?? true, find, depth + 1);
-  if (one === undefined) return Number(minItems) > 1 ? undefined : first;
-  return [...first, ...Array(missing).fill(one)].slice(
-    0,
-    Math.max(Number(maxItems), first.length, Number(minItems)),
-  );
 }
 
 const samples: Readonly<Record<string, string>> = {
@@ -114,15 +136,18 @@ const samples: Readonly<Record<string, string>> = {
 /** Tried one after the other where a pattern must be met. */
 const guesses = ["text", "Text", "TEXT", "A1", "a1", "12345", "123", "1", "AB-123", "ab-1", "x"];
 
-function exampleText({ format, pattern, minLength = 0, maxLength = 200 }: ObjectSchema): unknown {
+function exampleText(schema: ObjectSchema): unknown {
+  const { format, pattern } = schema;
+  const least = Number(schema.minLength ?? 0);
+  const most = Number(schema.maxLength ?? maxLength);
+  if (least > maxLength) return undefined;
   const sample = typeof format === "string" ? samples[format] : undefined;
   if (sample !== undefined) return sample;
   const fits = typeof pattern === "string" ? new RegExp(pattern, "u") : /^/;
   const sized = (text: string) =>
-    text.repeat(Math.ceil(Number(minLength) / text.length) || 1).slice(0, Number(maxLength));
+    text.repeat(Math.ceil(least / text.length) || 1).slice(0, Math.max(least, Math.min(most, 4)));
   return [...guesses, ...guesses.map(sized)].find(
-    (text) =>
-      fits.test(text) && text.length >= Number(minLength) && text.length <= Number(maxLength),
+    (text) => fits.test(text) && text.length >= least && text.length <= most,
   );
 }
 

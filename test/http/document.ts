@@ -55,6 +55,8 @@ export function operationAt(
   { method, target }: Asked,
   status: number,
 ): Operation | undefined {
+  // OpenAPI 3.1 has no word for it; but it is answered as a list is.
+  if (method === "QUERY") return status === 200 ? document.paths["/{collection}"]?.get : undefined;
   const [path = "", query = ""] = target.split("?", 2);
   const name = method === "HEAD" ? "get" : method.toLowerCase();
   const words = [...new URLSearchParams(query).keys()];
