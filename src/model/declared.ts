@@ -31,6 +31,14 @@ export class Fields {
     return this.#items;
   }
 
+  /** How many items come before those that `items` speaks of. */
+  get itemsStart(): number {
+    const counts = this.#schemas.map(({ prefixItems }) =>
+      Array.isArray(prefixItems) ? prefixItems.length : 0,
+    );
+    return Math.max(0, ...counts);
+  }
+
   /** The types that are allowed; undefined where nothing is said. */
   get types(): ReadonlySet<unknown> | undefined {
     const said = this.#schemas.filter((schema) => Object.hasOwn(schema, "type"));

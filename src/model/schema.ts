@@ -39,7 +39,7 @@ export class Ready {
     this.root = root;
     this.references = new References(root);
     this.#targets = targetsOf(root, this.references);
-    this.#namesInherited = inherited.some((name) => namesIn(root).has(name));
+    this.#namesInherited = !namesIn(root).isDisjointFrom(inherited);
   }
 
   /**
@@ -75,7 +75,7 @@ export class Ready {
   }
 }
 
-const inherited = Object.getOwnPropertyNames(Object.prototype);
+const inherited = new Set(Object.getOwnPropertyNames(Object.prototype));
 
 /** The names of members that a schema speaks of. */
 function namesIn(root: ObjectSchema): ReadonlySet<string> {
@@ -86,7 +86,7 @@ function namesIn(root: ObjectSchema): ReadonlySet<string> {
     for (const named of [properties, dependentRequired, dependentSchemas])
       for (const name of Object.keys(named ?? {})) names.add(name);
     for (const name of [required, ...Object.values(dependentRequired ?? {})].flat())
-      names.add(String(name));
+      if (typeof name === "string") names.add(name);
   }
   return names;
 }

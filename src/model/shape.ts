@@ -157,7 +157,7 @@ class Settling {
     const kept = this.#carry(inner, objectOr(old));
     if (given === undefined) return kept ?? (filling === undefined ? undefined : readTree(filling));
     if (kept !== undefined) this.#report.add(path, keptByAdmin);
-    const isFilled = typeof given !== "string" && this.#fillItems(inner.items, given.items, path);
+    const isFilled = typeof given !== "string" && this.#fillItems(inner, given.items, path);
     return isFilled ? given : undefined;
   }
 
@@ -173,11 +173,12 @@ class Settling {
     return kept.members.size > 0 ? kept : undefined;
   }
 
-  #fillItems(fields: Fields, items: readonly Tree[], path: Path): boolean {
+  #fillItems({ items: fields, itemsStart }: Fields, items: readonly Tree[], path: Path): boolean {
     let isChanged = false;
-    for (const [index, item] of items.entries())
-      if (isObject(item) && this.settle(fields, item, undefined, [...path, index]))
-        isChanged = true;
+    for (const [index, item] of items.entries()) {
+      if (index < itemsStart || !isObject(item)) continue;
+      if (this.settle(fields, item, undefined, [...path, index])) isChanged = true;
+    }
     return isChanged;
   }
 }

@@ -5,6 +5,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { Check } from "typebox/schema";
 import { readDefinition } from "../../src/model/definition.ts";
+import { keywords } from "../../src/model/metaschema.ts";
 import { shapeOf } from "../../src/model/shape.ts";
 
 const name = fc.constantFrom("a", "b", "c", "constructor");
@@ -62,6 +63,49 @@ const { schema, value } = fc.letrec<{ schema: unknown; value: unknown }>((tie) =
 
 const root = fc.record({ properties: fc.dictionary(name, schema, { minKeys: 1, maxKeys: 2 }) });
 const anyFields = fc.dictionary(name, value, { maxKeys: 3 });
+
+const keyword = fc.constantFrom(...keywords, "toString", "constructor", "x-a");
+const oddity = fc.constantFrom(
+  null,
+  true,
+  -1,
+  1e300,
+  "",
+  "#",
+  "#/$defs/a",
+  "object",
+  "email",
+  "(",
+  "^a+",
+);
+const { json } = fc.letrec<{ json: unknown }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 4, depthSize: "small" },
+    oddity,
+    fc.dictionary(keyword, tie("json"), { maxKeys: 4 }),
+    fc.dictionary(name, tie("json"), { maxKeys: 2 }),
+    fc.array(tie("json"), { maxLength: 3 }),
+  ),
+}));
+
+describe("a definition of anything", () => {
+  it("has faults or a shape, and never breaks", () => {
+    fc.assert(
+      fc.property(json, json, json, (one, other, given) => {
+        const faults = readDefinition(
+          JSON.stringify({ schema: one, unique: other, access: given }),
+        );
+        assert.ok("preconditions" in faults || faults.length > 0);
+        const definition = readDefinition(JSON.stringify({ schema: one }));
+        if (!("preconditions" in definition)) return;
+        const fields = JSON.stringify({ a: given, b: other });
+        const accepted = shapeOf(definition).accept(fields, fields, false);
+        assert.ok(accepted.length > 0);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
 
 describe("a shape of any schema", () => {
   it("takes what fits as it is, and gives reasons for the rest", () => {

@@ -41,6 +41,52 @@ describe("a shape", () => {
   });
 });
 
+describe("names in a schema", () => {
+  const text = { type: "string" };
+  const names = [
+    "$id",
+    "$ref",
+    "$anchor",
+    "toString",
+    "valueOf",
+    "constructor",
+    `a'"\`\${1}\n`,
+    "\u2028",
+  ];
+  const shape = shapeBy({
+    $id: "https://example.com/people",
+    properties: Object.fromEntries(names.map((name) => [name, { $ref: "#/$defs/text" }])),
+    required: ["hasOwnProperty"],
+    $defs: { text },
+  });
+
+  it("are names, whatever they look like", () => {
+    const good = Object.fromEntries(["hasOwnProperty", ...names].map((name) => [name, "x"]));
+    const fields = JSON.stringify(good);
+    assert.equal(shape.accept(fields, undefined, false), fields);
+    const bad = Object.fromEntries(names.map((name) => [name, 1]));
+    assert.deepEqual(
+      faultsOf(shape, JSON.stringify(bad)).sort(),
+      [
+        ...names.map((name) => `/${name}: must be text, not a number`),
+        "/hasOwnProperty: hasOwnProperty is required",
+      ].sort(),
+    );
+  });
+
+  it("do not stand for what every object inherits", () => {
+    assert.deepEqual(faultsOf(shape, "{}"), ["/hasOwnProperty: hasOwnProperty is required"]);
+  });
+
+  it("in a constant are no keywords", () => {
+    const constant = shapeBy({
+      properties: { a: { const: { $id: "x", $ref: "y" } }, toString: { enum: [{ b: [1] }] } },
+    });
+    const fields = '{"a":{"$ref":"y","$id":"x"},"toString":{"b":[1]}}';
+    assert.equal(constant.accept(fields, undefined, false), fields);
+  });
+});
+
 describe("a fault", () => {
   const a = (schema: object) => ({ properties: { a: schema } });
   const conditional = JSON.parse(
@@ -276,6 +322,12 @@ describe("a default", () => {
   for (const [given, stored] of cases)
     it(`makes ${stored} of ${given}`, () =>
       assert.equal(shape.accept(given, undefined, false), stored));
+
+  it("of an item counts where `items` does", () => {
+    const list = { prefixItems: [{}], items: { properties: { b: { default: 2 } } } };
+    const rest = shapeBy({ properties: { a: list } });
+    assert.equal(rest.accept('{"a":[{},{}]}', undefined, false), '{"a":[{},{"b":2}]}');
+  });
 
   it("is not filled in where the value is there, even null", () => {
     const fields = '{"role":"member","price":0,"tree":null}';
