@@ -5,7 +5,7 @@ import type { Caller } from "../domain/access.ts";
 import type { Collection } from "../model/collection.ts";
 import { describe } from "../model/components.ts";
 import { definitionOf } from "../model/definition.ts";
-import { allows, verbs } from "../model/token.ts";
+import { allows, type Verb, verbs } from "../model/token.ts";
 import type { House } from "./exchange.ts";
 import { pathsOf, schemasOf, tagOf, usedBy, type Visible } from "./openapi-collections.ts";
 import { components, ownSchemas } from "./openapi-components.ts";
@@ -58,6 +58,15 @@ const taken = [
   ..."Home Health Ready Openapi Problems Problem ApiCatalog".split(" "),
 ];
 
+/** The verbs that the caller may use on a collection. */
+function verbsFor(caller: Caller, collection: Collection): readonly Verb[] {
+  const { access } = definitionOf(collection);
+  const { name } = collection;
+  return verbs.filter(
+    (verb) => access[verb] === "public" || (caller !== undefined && allows(caller, name, verb)),
+  );
+}
+
 /** The collections that the caller may do something with. Their type names are the same for everyone. */
 export function visibleTo(caller: Caller, collections: readonly Collection[]): readonly Visible[] {
   const byName = new Map(collections.map((each) => [each.name, each]));
@@ -67,15 +76,10 @@ export function visibleTo(caller: Caller, collections: readonly Collection[]): r
   }));
   return describe(defined, taken).flatMap((described) => {
     const collection = byName.get(described.name);
-    if (collection === undefined) return [];
+    const allowed = collection === undefined ? [] : verbsFor(caller, collection);
+    if (collection === undefined || allowed.length === 0) return [];
     const definition = definitionOf(collection);
-    const allowed = verbs.filter(
-      (verb) =>
-        definition.access[verb] === "public" ||
-        (caller !== undefined && allows(caller, described.name, verb)),
-    );
-    const text = collection.definition;
-    return allowed.length === 0 ? [] : [{ ...described, definition, text, verbs: allowed }];
+    return [{ ...described, definition, text: collection.definition, verbs: allowed }];
   });
 }
 
@@ -94,18 +98,25 @@ export function documentFor(
   caller: Caller,
   collections: readonly Collection[],
 ): Document {
-  const visible = visibleTo(caller, collections);
-  const seen = visible.map(({ name, typeName, text, verbs }) => [name, typeName, text, verbs]);
-  const key = hash("sha256", JSON.stringify(seen));
   const documents = known.get(house) ?? new Map<string, Document>();
   known.set(house, documents);
+  const key = keyOf(caller, collections);
   const before = documents.get(key);
   if (before !== undefined) return before;
-  const body = JSON.stringify(openapiDocument(house, visible));
+  const body = JSON.stringify(openapiDocument(house, visibleTo(caller, collections)));
   const document = { body, etag: `"${hash("sha256", body).slice(0, 32)}"` };
   if (documents.size === maxKnown) documents.clear();
   documents.set(key, document);
   return document;
+}
+
+/** Of all that a document depends on. What is hidden takes a name from the others, and no more. */
+function keyOf(caller: Caller, collections: readonly Collection[]): string {
+  const seen = collections.map((collection) => {
+    const allowed = verbsFor(caller, collection);
+    return [collection.name, allowed, allowed.length === 0 ? "" : collection.definition];
+  });
+  return hash("sha256", JSON.stringify(seen));
 }
 
 const about = `Every GET also answers HEAD: the same fields, no body. Every address answers OPTIONS without a token: \`Allow\`, and the CORS preflight.
