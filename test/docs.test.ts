@@ -100,7 +100,8 @@ describe("docs/reference/http.md", async () => {
   });
 
   it("leaves the rules of a collection to a page that has them all", async () => {
-    const rules = rowsOf(await read("../definitions.md")).map(([name]) => name);
+    const rows = rowsOf(await read("../definitions.md"));
+    const rules = rows.map(([name = ""]) => name.split(".")[0]);
     for (const name of Object.keys(openDefinition)) assert.ok(rules.includes(name), name);
   });
 
