@@ -128,9 +128,10 @@ const pages = await Promise.all(
 describe("the examples", () => {
   it("are found", () => {
     const found = pages.filter(({ examples }) => examples.length > 0).map(({ page }) => page);
-    for (const page of ["README.md", "docs/access.md", "docs/lists.md", "docs/openapi.md"]) {
-      assert.ok(found.includes(page), page);
+    for (const guide of ["access", "definitions", "lists", "openapi", "validation"]) {
+      assert.ok(found.includes(`docs/${guide}.md`), guide);
     }
+    assert.ok(found.includes("README.md"));
   });
 
   for (const { page, examples } of pages.filter(({ examples }) => examples.length > 0)) {
