@@ -8,7 +8,7 @@ import { Exit, messageOf, misuse } from "./exit.ts";
 import type { Log } from "./log.ts";
 import { readDefinition } from "./model/definition.ts";
 import { isCollectionName } from "./model/id.ts";
-import { scanJson } from "./model/json.ts";
+import { scanJson } from "./model/json/json.ts";
 import { type Fault, type ParameterFault, Problem } from "./model/problem.ts";
 
 interface DefinitionFile {

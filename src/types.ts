@@ -2,9 +2,9 @@
 
 import type { Config } from "./config.ts";
 import { readFolder } from "./definitions.ts";
-import { describe } from "./model/components.ts";
 import { definitionOf } from "./model/definition.ts";
-import { writeTypes } from "./model/typescript.ts";
+import { describe } from "./model/schema/components.ts";
+import { writeTypes } from "./model/schema/typescript.ts";
 import { withStore } from "./tokens.ts";
 
 /** The types alone go to standard output, so that they can be written to a file. */

@@ -11,8 +11,8 @@ import type { Who } from "../src/http/guard.ts";
 import { problemStatus } from "../src/http/problem.ts";
 import { routes } from "../src/http/routes.ts";
 import { openDefinition } from "../src/model/definition.ts";
-import { pageLimits } from "../src/model/page.ts";
-import { maxOperations as maxPatchOperations } from "../src/model/patch.ts";
+import { maxOperations as maxPatchOperations } from "../src/model/json/patch.ts";
+import { pageLimits } from "../src/model/list/page.ts";
 import { type ProblemKind, problemKinds } from "../src/model/problem.ts";
 
 const folder = new URL("../docs/reference/", import.meta.url);

@@ -51,7 +51,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   negotiator: /^src\/http\//,
   pino: /^src\/log\.ts$/,
   postgres: /^src\/store\/postgres\//,
-  typebox: /^src\/model\/schema\.ts$/,
+  typebox: /^src\/model\/schema\/schema\.ts$/,
   uuidv7: /^src\/model\/id\.ts$/,
   "node:child_process": /^src\/workers\.ts$/,
   "node:sqlite": /^src\/store\/sqlite\//,

@@ -3,7 +3,7 @@
 import type { Rules } from "../model/collection.ts";
 import type { Draft } from "../model/draft.ts";
 import { newId } from "../model/id.ts";
-import type { PatchKind } from "../model/patch.ts";
+import type { PatchKind } from "../model/json/patch.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { isAdmin, type Token, type Verb } from "../model/token.ts";

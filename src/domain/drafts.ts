@@ -3,12 +3,12 @@
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import { type Draft, draftOf } from "../model/draft.ts";
-import { applyPatch, type PatchKind } from "../model/patch.ts";
+import { applyPatch, type PatchKind } from "../model/json/patch.ts";
+import { isObject, textOf, writeTree } from "../model/json/tree.ts";
 import { type Fault, Problem } from "../model/problem.ts";
 import { type Resource, serverMembers } from "../model/resource.ts";
-import { shapeOf } from "../model/shape.ts";
+import { shapeOf } from "../model/schema/shape.ts";
 import { isAdmin } from "../model/token.ts";
-import { isObject, textOf, writeTree } from "../model/tree.ts";
 import { viewOf } from "../model/view.ts";
 import type { Caller } from "./access.ts";
 import { anotherId } from "./refusals.ts";

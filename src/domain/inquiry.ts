@@ -1,13 +1,18 @@
 // A question judged by a collection's definition: the query it makes, or every fault of it.
 
-import { type Askable, askableIn } from "../model/askable.ts";
 import type { Collection } from "../model/collection.ts";
-import { markOf, readCursor } from "../model/cursor.ts";
-import { conditionOf } from "../model/filter.ts";
-import { equalTo, keyOf } from "../model/key.ts";
-import { ownerField, wordsOf } from "../model/plan.ts";
-import { type Fault, type ParameterFault, Problem } from "../model/problem.ts";
-import { type Condition, isRanked, type Query, type Sorting, type Word } from "../model/query.ts";
+import { type Askable, askableIn } from "../model/list/askable.ts";
+import { markOf, readCursor } from "../model/list/cursor.ts";
+import { conditionOf } from "../model/list/filter.ts";
+import { equalTo, keyOf } from "../model/list/key.ts";
+import { ownerField, wordsOf } from "../model/list/plan.ts";
+import {
+  type Condition,
+  isRanked,
+  type Query,
+  type Sorting,
+  type Word,
+} from "../model/list/query.ts";
 import {
   type Filter,
   type NamedField,
@@ -16,7 +21,8 @@ import {
   questionLimits,
   questionOffset,
   type Said,
-} from "../model/question.ts";
+} from "../model/list/question.ts";
+import { type Fault, type ParameterFault, Problem } from "../model/problem.ts";
 import { maxCandidates } from "../store/store.ts";
 
 /** The query, or every fault of the question at once. With an owner, only what is theirs is there. */

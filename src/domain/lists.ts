@@ -1,11 +1,11 @@
 // Lists: what a caller asks of a collection, judged by its definition and answered by the store.
 
 import type { Collection, Rules } from "../model/collection.ts";
-import { writeCursor } from "../model/cursor.ts";
-import { pageCount } from "../model/page.ts";
+import { writeCursor } from "../model/list/cursor.ts";
+import { pageCount } from "../model/list/page.ts";
+import { isRanked, type Position, type Query } from "../model/list/query.ts";
+import { isPlain, type Question, questionOffset } from "../model/list/question.ts";
 import { Problem } from "../model/problem.ts";
-import { isRanked, type Position, type Query } from "../model/query.ts";
-import { isPlain, type Question, questionOffset } from "../model/question.ts";
 import type { Resource } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
 import type { Found, Slice, Store } from "../store/store.ts";

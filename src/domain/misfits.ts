@@ -2,11 +2,11 @@
 
 import { setImmediate } from "node:timers/promises";
 import type { Definition } from "../model/definition.ts";
-import { keysOf, noKey } from "../model/key.ts";
-import { Content, type Plan, planOf } from "../model/plan.ts";
+import { keysOf, noKey } from "../model/list/key.ts";
+import { Content, type Plan, planOf } from "../model/list/plan.ts";
 import type { Fault } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
-import { shapeOf } from "../model/shape.ts";
+import { shapeOf } from "../model/schema/shape.ts";
 import type { Store } from "../store/store.ts";
 
 export interface Misfit {

@@ -1,9 +1,9 @@
 // Reading a request's body: what is wrong before it is read, within its limit, and with its JSON.
 
 import { type Draft, readDraft } from "../model/draft.ts";
-import { scanJson } from "../model/json.ts";
+import { scanJson } from "../model/json/json.ts";
+import { decodeUtf8 } from "../model/json/utf8.ts";
 import { Problem } from "../model/problem.ts";
-import { decodeUtf8 } from "../model/utf8.ts";
 import type { Exchange } from "./exchange.ts";
 import { jsonTypes, refuseUnacceptable, refuseUnlessJson, type Taken } from "./media.ts";
 

@@ -1,7 +1,7 @@
 // What a URL asks of a collection: filters, order, words, and where the answer begins.
 
+import type { Question, Said } from "../model/list/question.ts";
 import type { ParameterFault, Problem } from "../model/problem.ts";
-import type { Question, Said } from "../model/question.ts";
 import { invalid, pairs } from "./query.ts";
 import { isWhole, pageBesideCursor, QuestionReader } from "./question.ts";
 

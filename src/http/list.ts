@@ -2,9 +2,9 @@
 
 import { foreseen, type Listed, type Target } from "../domain/lists.ts";
 import type { Collection } from "../model/collection.ts";
-import { pageCount } from "../model/page.ts";
+import { pageCount } from "../model/list/page.ts";
+import { projectionOf } from "../model/list/projection.ts";
 import { Problem } from "../model/problem.ts";
-import { projectionOf } from "../model/projection.ts";
 import type { Resource } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
 import { viewOf } from "../model/view.ts";

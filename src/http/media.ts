@@ -2,7 +2,7 @@
 
 import { parse } from "content-type";
 import Negotiator from "negotiator";
-import type { PatchKind } from "../model/patch.ts";
+import type { PatchKind } from "../model/json/patch.ts";
 import { Problem } from "../model/problem.ts";
 import { Refusal } from "./problem.ts";
 

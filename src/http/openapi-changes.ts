@@ -1,8 +1,8 @@
 // The shapes of changes in the OpenAPI document: patches, batches and feeds.
 
 import { collectionName, resourceId } from "../model/id.ts";
-import { pageLimits } from "../model/page.ts";
-import { maxOperations as maxPatchOperations } from "../model/patch.ts";
+import { maxOperations as maxPatchOperations } from "../model/json/patch.ts";
+import { pageLimits } from "../model/list/page.ts";
 import { maxOperations } from "./batch.ts";
 import { definitionSchemas } from "./openapi-definitions.ts";
 import { at, example, schema, text, time } from "./openapi-schemas.ts";

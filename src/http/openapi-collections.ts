@@ -1,11 +1,11 @@
 // The OpenAPI document's part about each collection that the asker may see: its own paths and schemas.
 
-import type { Described } from "../model/components.ts";
 import type { Definition } from "../model/definition.ts";
-import { componentPath } from "../model/direction.ts";
-import { exampleOf } from "../model/example.ts";
-import { isObjectSchema, type Schema } from "../model/schema-places.ts";
-import { shapeOf } from "../model/shape.ts";
+import type { Described } from "../model/schema/components.ts";
+import { componentPath } from "../model/schema/direction.ts";
+import { exampleOf } from "../model/schema/example.ts";
+import { isObjectSchema, type Schema } from "../model/schema/schema-places.ts";
+import { shapeOf } from "../model/schema/shape.ts";
 import type { Verb } from "../model/token.ts";
 import { parameter, parameters } from "./openapi-components.ts";
 import { listParameters } from "./openapi-filters.ts";

@@ -1,9 +1,9 @@
 // What the operations of the OpenAPI document share: parameters, header fields, and a response per status.
 
 import { collectionName, resourceId } from "../model/id.ts";
-import { pageLimits } from "../model/page.ts";
+import { pageLimits } from "../model/list/page.ts";
+import { operators } from "../model/list/question.ts";
 import { Problem, type ProblemKind, problemKinds } from "../model/problem.ts";
-import { operators } from "../model/question.ts";
 import { changeSchemas } from "./openapi-changes.ts";
 import { schema, schemas, text } from "./openapi-schemas.ts";
 import { problemBody, problemStatus } from "./problem.ts";

@@ -1,12 +1,12 @@
 // What a collection's list can be asked by, as parameters of the OpenAPI document.
 
-import { askableIn } from "../model/askable.ts";
 import type { Definition } from "../model/definition.ts";
-import type { Kind } from "../model/key.ts";
-import { ownerField } from "../model/plan.ts";
-import type { Operator } from "../model/question.ts";
+import { askableIn } from "../model/list/askable.ts";
+import type { Kind } from "../model/list/key.ts";
+import { ownerField } from "../model/list/plan.ts";
+import type { Operator } from "../model/list/question.ts";
 import { serverMembers } from "../model/resource.ts";
-import { isObjectSchema, type ObjectSchema } from "../model/schema-places.ts";
+import { isObjectSchema, type ObjectSchema } from "../model/schema/schema-places.ts";
 import { reserved } from "./list-query.ts";
 import { parameter } from "./openapi-components.ts";
 import { credentialIn } from "./query.ts";

@@ -3,8 +3,8 @@
 import { hash } from "node:crypto";
 import type { Caller } from "../domain/access.ts";
 import type { Collection } from "../model/collection.ts";
-import { describe } from "../model/components.ts";
 import { definitionOf } from "../model/definition.ts";
+import { describe } from "../model/schema/components.ts";
 import { allows, type Verb, verbs } from "../model/token.ts";
 import type { House } from "./exchange.ts";
 import { pathsOf, schemasOf, tagOf, usedBy, type Visible } from "./openapi-collections.ts";

@@ -3,10 +3,9 @@
 import type { Operation } from "../domain/batches.ts";
 import type { Condition } from "../domain/refusals.ts";
 import { type Draft, draftOf } from "../model/draft.ts";
-import { scanObject } from "../model/json.ts";
-import type { PatchKind } from "../model/patch.ts";
-import type { Problem } from "../model/problem.ts";
-import { type Path, Report } from "../model/report.ts";
+import { scanObject } from "../model/json/json.ts";
+import type { PatchKind } from "../model/json/patch.ts";
+import { type Path, Report } from "../model/json/report.ts";
 import {
   isObject,
   type ObjectTree,
@@ -14,8 +13,9 @@ import {
   type Tree,
   textOf,
   writeTree,
-} from "../model/tree.ts";
-import { decodeUtf8 } from "../model/utf8.ts";
+} from "../model/json/tree.ts";
+import { decodeUtf8 } from "../model/json/utf8.ts";
+import type { Problem } from "../model/problem.ts";
 import { invalidBody } from "./body.ts";
 import { both, ifMatch, ifNoneMatch } from "./conditions.ts";
 

@@ -1,8 +1,8 @@
 // What the body of a QUERY asks of a collection: the same as a URL can, in JSON.
 
+import { type Path, pointerTo } from "../model/json/report.ts";
+import type { Question, Said } from "../model/list/question.ts";
 import type { Problem } from "../model/problem.ts";
-import type { Question, Said } from "../model/question.ts";
-import { type Path, pointerTo } from "../model/report.ts";
 import { invalidBody } from "./body.ts";
 import { pageBesideCursor, QuestionReader } from "./question.ts";
 

@@ -1,7 +1,6 @@
 // How a question is put together from what was said, be it in a URL or in a body.
 
-import { pageLimits } from "../model/page.ts";
-import type { Fault, ParameterFault } from "../model/problem.ts";
+import { pageLimits } from "../model/list/page.ts";
 import {
   type Filter,
   isFieldPath,
@@ -13,7 +12,8 @@ import {
   questionLimits,
   type Said,
   type Sorted,
-} from "../model/question.ts";
+} from "../model/list/question.ts";
+import type { Fault, ParameterFault } from "../model/problem.ts";
 
 /** Gathers a question and everything that is wrong with it. */
 export class QuestionReader {

@@ -1,11 +1,11 @@
 // A collection's rules, as its definition says them.
 
 import type { Collection, Rules } from "./collection.ts";
-import { addRuleFaults } from "./definition-faults.ts";
-import { scanObject } from "./json.ts";
+import { scanObject } from "./json/json.ts";
+import { Report } from "./json/report.ts";
 import type { Fault } from "./problem.ts";
-import { Report } from "./report.ts";
-import type { ObjectSchema } from "./schema-places.ts";
+import { addRuleFaults } from "./schema/definition-faults.ts";
+import type { ObjectSchema } from "./schema/schema-places.ts";
 
 export interface Definition {
   /** What the collection is for, in words. */

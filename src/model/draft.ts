@@ -1,9 +1,9 @@
 // An incoming representation, not yet accepted.
 
-import { type Member, type ScannedObject, scanObject } from "./json.ts";
+import { type Member, type ScannedObject, scanObject } from "./json/json.ts";
+import { decodeUtf8 } from "./json/utf8.ts";
 import type { Fault } from "./problem.ts";
 import { serverMembers } from "./resource.ts";
-import { decodeUtf8 } from "./utf8.ts";
 
 export interface Draft {
   /** The client's own text, compact, without the members that only the server sets. */

@@ -3,7 +3,7 @@
 import type { Rules } from "./collection.ts";
 import { definitionOf } from "./definition.ts";
 import { type Resource, represent } from "./resource.ts";
-import { shapeOf } from "./shape.ts";
+import { shapeOf } from "./schema/shape.ts";
 
 const hides = (rules: Rules): boolean => shapeOf(definitionOf(rules)).hides;
 

@@ -1,8 +1,8 @@
 // The contract of every engine. What is expected is a value; what is thrown is an outage or a bug.
 
 import type { Collection, Rules } from "../model/collection.ts";
-import type { Order } from "../model/page.ts";
-import type { Position, Query } from "../model/query.ts";
+import type { Order } from "../model/list/page.ts";
+import type { Position, Query } from "../model/list/query.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Soon } from "../model/soon.ts";
 import type { Token } from "../model/token.ts";

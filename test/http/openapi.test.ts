@@ -6,7 +6,7 @@ import type { Who } from "../../src/http/guard.ts";
 import { reserved } from "../../src/http/list-query.ts";
 import { problemStatus } from "../../src/http/problem.ts";
 import { routes } from "../../src/http/routes.ts";
-import { pageLimits } from "../../src/model/page.ts";
+import { pageLimits } from "../../src/model/list/page.ts";
 import { problemKinds } from "../../src/model/problem.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { assertDescribed, type Document, type Operation, operationAt } from "./document.ts";

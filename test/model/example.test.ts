@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { readDefinition } from "../../src/model/definition.ts";
-import { exampleOf } from "../../src/model/example.ts";
-import { type ObjectSchema, References } from "../../src/model/schema-places.ts";
-import { shapeOf } from "../../src/model/shape.ts";
+import { exampleOf } from "../../src/model/schema/example.ts";
+import { type ObjectSchema, References } from "../../src/model/schema/schema-places.ts";
+import { shapeOf } from "../../src/model/schema/shape.ts";
 
 /** An example of an object with this one field, and whether the validator takes it. */
 function tryField(field: unknown, more: ObjectSchema = {}) {

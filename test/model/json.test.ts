@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { jsonLimits, scanObject } from "../../src/model/json.ts";
+import { jsonLimits, scanObject } from "../../src/model/json/json.ts";
+import { reportLimits } from "../../src/model/json/report.ts";
 import type { Fault } from "../../src/model/problem.ts";
-import { reportLimits } from "../../src/model/report.ts";
 import { anyObject, anySpacing, type FaultKind, faultsOf, write } from "./documents.ts";
 
 function faultsIn(text: string): readonly Fault[] {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { exactChars, isExact } from "../../src/model/number.ts";
+import { exactChars, isExact } from "../../src/model/json/number.ts";
 
 describe("a number's literal", () => {
   const exact = [

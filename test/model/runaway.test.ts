@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { type Pattern, readPattern } from "../../src/model/pattern.ts";
-import { type Growth, growthOf } from "../../src/model/runaway.ts";
+import { type Pattern, readPattern } from "../../src/model/schema/pattern.ts";
+import { type Growth, growthOf } from "../../src/model/schema/runaway.ts";
 
 const patterns: Readonly<Record<Growth, readonly string[]>> = {
   linear: [

@@ -5,8 +5,8 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { Check } from "typebox/schema";
 import { readDefinition } from "../../src/model/definition.ts";
-import { keywords } from "../../src/model/metaschema.ts";
-import { shapeOf } from "../../src/model/shape.ts";
+import { keywords } from "../../src/model/schema/metaschema.ts";
+import { shapeOf } from "../../src/model/schema/shape.ts";
 
 const name = fc.constantFrom("a", "b", "c", "constructor");
 const scalar = fc.constantFrom(0, 1, -1.5, 10, "", "a", "abc", "a@b.nl", true, false, null);

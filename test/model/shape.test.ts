@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { openDefinition, readDefinition } from "../../src/model/definition.ts";
-import { formats } from "../../src/model/formats.ts";
-import { type Shape, shapeOf } from "../../src/model/shape.ts";
+import { formats } from "../../src/model/schema/formats.ts";
+import { type Shape, shapeOf } from "../../src/model/schema/shape.ts";
 
 function shapeBy(schema: object): Shape {
   const definition = readDefinition(JSON.stringify({ schema }));

@@ -1,7 +1,7 @@
 // The one form of all answers to queries: a single statement, so that all it tells is of one moment.
 
 import type { Collection } from "../../model/collection.ts";
-import type { Candidate, Position, Query } from "../../model/query.ts";
+import type { Candidate, Position, Query } from "../../model/list/query.ts";
 import type { Found } from "../store.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";
 import { collectionIn, type ShelfRow, toResource } from "./row.ts";

@@ -1,6 +1,6 @@
 // What a batch must know of resources: those it names, and who has the unique values that it brings.
 
-import type { Entry } from "../../model/plan.ts";
+import type { Entry } from "../../model/list/plan.ts";
 import type { Put } from "../store.ts";
 import { claimsOf } from "./claims.ts";
 import { column, rows, type Sql, type Statement, together } from "./connection.ts";

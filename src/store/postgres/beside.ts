@@ -1,7 +1,7 @@
 // What a plan keeps beside a resource: its entries in the indexes, and its words.
 
-import { entriesOf, type Plan, wordsIn } from "../../model/plan.ts";
-import type { Candidate } from "../../model/query.ts";
+import { entriesOf, type Plan, wordsIn } from "../../model/list/plan.ts";
+import type { Candidate } from "../../model/list/query.ts";
 import { vectorOf } from "./vector.ts";
 import type { EntryWrite, Writes } from "./writes.ts";
 

@@ -1,8 +1,8 @@
 // Queries that no index answers: one of them narrows the collection down, and the rest is looked at.
 
-import { keyOf } from "../../model/key.ts";
-import type { Plan } from "../../model/plan.ts";
-import { type Condition, type Query, select } from "../../model/query.ts";
+import { keyOf } from "../../model/list/key.ts";
+import type { Plan } from "../../model/list/plan.ts";
+import { type Condition, type Query, select } from "../../model/list/query.ts";
 import type { Broad, Found } from "../store.ts";
 import { answer } from "./answer.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";

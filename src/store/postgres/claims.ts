@@ -1,8 +1,8 @@
 // Who has which value of the fields that are unique, while a batch is judged.
 
-import { noKey } from "../../model/key.ts";
-import { type Entry, entriesOf, type Plan } from "../../model/plan.ts";
-import type { Candidate } from "../../model/query.ts";
+import { noKey } from "../../model/list/key.ts";
+import { type Entry, entriesOf, type Plan } from "../../model/list/plan.ts";
+import type { Candidate } from "../../model/list/query.ts";
 import type { Resource } from "../../model/resource.ts";
 
 /** The values that a resource has of unique fields, and where it is. */

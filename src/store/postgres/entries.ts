@@ -1,6 +1,6 @@
 // Entries of an index in SQL: those of one field whose keys lie in some spans.
 
-import { equalTo, type Span } from "../../model/key.ts";
+import { equalTo, type Span } from "../../model/list/key.ts";
 import { column, type Sql, type Statement } from "./connection.ts";
 
 /** All entries of a field, where no spans are given. */

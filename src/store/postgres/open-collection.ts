@@ -1,7 +1,7 @@
 // A collection while a batch is judged: its counters and resources move here first, and are written once.
 
-import type { Entry, Plan } from "../../model/plan.ts";
-import type { Candidate } from "../../model/query.ts";
+import type { Entry, Plan } from "../../model/list/plan.ts";
+import type { Candidate } from "../../model/list/query.ts";
 import type { Expectation, Outcome, Put, Remove } from "../store.ts";
 import { collectBeside } from "./beside.ts";
 import { type Claim, Claims, noClaim } from "./claims.ts";

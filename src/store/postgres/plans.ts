@@ -1,6 +1,6 @@
 // The plans of collections with rules: remembered by version, and not read again with every batch.
 
-import { noPlan, type Plan, planOf } from "../../model/plan.ts";
+import { noPlan, type Plan, planOf } from "../../model/list/plan.ts";
 
 /** A collection's key is never given again, so that both together are one definition for ever. */
 export interface Version {

@@ -1,7 +1,7 @@
 // The engine for many nodes: all that is kept is in a Postgres database, and nothing is kept here.
 
 import type { Collection, Rules } from "../../model/collection.ts";
-import type { Query } from "../../model/query.ts";
+import type { Query } from "../../model/list/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Soon } from "../../model/soon.ts";
 import type { Token } from "../../model/token.ts";

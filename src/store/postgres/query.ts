@@ -1,8 +1,8 @@
 // Queries: each on the way that the collection's plan has for it.
 
 import type { Rules } from "../../model/collection.ts";
-import { type Plan, planOf } from "../../model/plan.ts";
-import type { Query } from "../../model/query.ts";
+import { type Plan, planOf } from "../../model/list/plan.ts";
+import type { Query } from "../../model/list/query.ts";
 import type { Broad, Found } from "../store.ts";
 import { chooseSource, selectFrom, sourcesFor } from "./candidates.ts";
 import type { Sql } from "./connection.ts";

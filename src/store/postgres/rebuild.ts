@@ -1,7 +1,7 @@
 // The indexes and words of a whole collection: built, checked and removed in steps that stay short.
 
-import type { Index, Plan } from "../../model/plan.ts";
-import type { Candidate } from "../../model/query.ts";
+import type { Index, Plan } from "../../model/list/plan.ts";
+import type { Candidate } from "../../model/list/query.ts";
 import { collectBeside } from "./beside.ts";
 import { type Connection, rows, type Sql, together } from "./connection.ts";
 import { isPlain } from "./plans.ts";

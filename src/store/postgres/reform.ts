@@ -1,6 +1,6 @@
 // Changes that reach all of a collection: its definition, with the indexes to it, and its end.
 
-import { planOf } from "../../model/plan.ts";
+import { planOf } from "../../model/list/plan.ts";
 import type { Change, Outcome } from "../store.ts";
 import { type Connection, rows, together } from "./connection.ts";
 import { type Judgement, judge, type Known } from "./judge.ts";

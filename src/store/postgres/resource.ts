@@ -1,7 +1,7 @@
 // Resources in SQL: each of these is one question, and what it tells is of one moment.
 
 import type { Collection } from "../../model/collection.ts";
-import type { Candidate } from "../../model/query.ts";
+import type { Candidate } from "../../model/list/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Feed, Range, Removal, Slice } from "../store.ts";
 import { column, rows, type Sql, type Value } from "./connection.ts";

@@ -1,6 +1,6 @@
 // Searches: what has all the words, and which of them come first.
 
-import { isRanked, type Query } from "../../model/query.ts";
+import { isRanked, type Query } from "../../model/list/query.ts";
 import type { Found } from "../store.ts";
 import { answer, toFound } from "./answer.ts";
 import type { Sql, Statement } from "./connection.ts";

@@ -1,7 +1,7 @@
 // Queries against the grain of an index: its keys are asked for one way, and its seqs the other.
 
-import { isIn } from "../../model/key.ts";
-import type { Query } from "../../model/query.ts";
+import { isIn } from "../../model/list/key.ts";
+import type { Query } from "../../model/list/query.ts";
 import type { Sql, Statement } from "./connection.ts";
 import { entriesIn, orderOf, type Walk } from "./entries.ts";
 

@@ -1,7 +1,7 @@
 // Queries that one index answers: its entries stand in the order that is asked for.
 
-import type { Plan } from "../../model/plan.ts";
-import type { Condition, Query } from "../../model/query.ts";
+import type { Plan } from "../../model/list/plan.ts";
+import type { Condition, Query } from "../../model/list/query.ts";
 import type { Found } from "../store.ts";
 import { answer, toFound } from "./answer.ts";
 import type { Sql, Statement } from "./connection.ts";

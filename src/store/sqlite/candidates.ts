@@ -1,9 +1,9 @@
 // The resources that a query has to look at one by one, if there are not too many.
 
 import type { Collection } from "../../model/collection.ts";
-import { equalTo, keyOf } from "../../model/key.ts";
-import type { Plan } from "../../model/plan.ts";
-import type { Candidate, Condition, Query, Word } from "../../model/query.ts";
+import { equalTo, keyOf } from "../../model/list/key.ts";
+import type { Plan } from "../../model/list/plan.ts";
+import type { Candidate, Condition, Query, Word } from "../../model/list/query.ts";
 import type { Connection, Query as Statement } from "./connection.ts";
 import type { EntryReader } from "./entries.ts";
 import { type StandingRow, standingColumns, toCandidate } from "./resource.ts";

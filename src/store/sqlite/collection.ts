@@ -1,6 +1,6 @@
 // A collection while a batch writes to it: each change judged, the counters written back at the end.
 
-import { noPlan, type Plan } from "../../model/plan.ts";
+import { noPlan, type Plan } from "../../model/list/plan.ts";
 import type { Put, Remove } from "../store.ts";
 import type { Connection, Query } from "./connection.ts";
 import { dig, type Holes, storedHoles } from "./holes.ts";

@@ -1,6 +1,6 @@
 // The collections that a batch writes to: found by name, written back at its end.
 
-import { noPlan, type Plan, planOf } from "../../model/plan.ts";
+import { noPlan, type Plan, planOf } from "../../model/list/plan.ts";
 import type { Put, Remove } from "../store.ts";
 import { CollectionTables, OpenCollection, type Planned, verdict } from "./collection.ts";
 import type { Connection, Query } from "./connection.ts";

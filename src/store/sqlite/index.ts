@@ -1,7 +1,7 @@
 // What a collection's plan keeps beside its resources: the entries of its indexes, and its words.
 
-import { noKey } from "../../model/key.ts";
-import { type Entry, entriesOf, type Index, type Plan, wordsIn } from "../../model/plan.ts";
+import { noKey } from "../../model/list/key.ts";
+import { type Entry, entriesOf, type Index, type Plan, wordsIn } from "../../model/list/plan.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Connection, Query } from "./connection.ts";
 import { type StandingRow, standingColumns, toCandidate } from "./resource.ts";

@@ -1,6 +1,6 @@
 // Answers queries: by an index that has the order, or out of few enough candidates.
 
-import { noKey, type Span, someValue } from "../../model/key.ts";
+import { noKey, type Span, someValue } from "../../model/list/key.ts";
 import {
   type Candidate,
   type Condition,
@@ -9,7 +9,7 @@ import {
   type Query,
   type Sorting,
   select,
-} from "../../model/query.ts";
+} from "../../model/list/query.ts";
 import type { Broad, Found } from "../store.ts";
 import { type Asked, CandidateReader, hasIndex, onlyKey } from "./candidates.ts";
 import type { Connection, Query as Statement } from "./connection.ts";

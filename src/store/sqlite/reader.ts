@@ -1,7 +1,7 @@
 // Answers reads at once, on one connection: never stale, and from memory where nothing has moved.
 
 import type { Collection, Rules } from "../../model/collection.ts";
-import type { Query as Question } from "../../model/query.ts";
+import type { Query as Question } from "../../model/list/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import {

@@ -1,9 +1,9 @@
 // A collection as a reader knows it: its row as last seen, and the statements on its tables.
 
 import type { Collection, Rules } from "../../model/collection.ts";
-import type { Order } from "../../model/page.ts";
-import { type Plan, planOf } from "../../model/plan.ts";
-import type { Query as Question } from "../../model/query.ts";
+import type { Order } from "../../model/list/page.ts";
+import { type Plan, planOf } from "../../model/list/plan.ts";
+import type { Query as Question } from "../../model/list/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Broad, Feed, Found, Removal } from "../store.ts";
 import type { Connection, Query } from "./connection.ts";

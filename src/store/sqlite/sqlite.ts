@@ -2,7 +2,7 @@
 
 import { extname } from "node:path";
 import type { Collection, Rules } from "../../model/collection.ts";
-import type { Query } from "../../model/query.ts";
+import type { Query } from "../../model/list/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Soon } from "../../model/soon.ts";
 import type { Token } from "../../model/token.ts";

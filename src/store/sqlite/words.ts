@@ -1,6 +1,6 @@
 // Searches the words of a collection.
 
-import type { Word } from "../../model/query.ts";
+import type { Word } from "../../model/list/query.ts";
 import type { Connection, Query } from "./connection.ts";
 
 type SeqRow = readonly [seq: number];

@@ -1,8 +1,15 @@
 // Any query, on the fields that the sequences of changes write.
 
 import fc from "fast-check";
-import { above, equalTo, type Kind, keyOf, noValue, someValue } from "../../../src/model/key.ts";
-import { ownerField } from "../../../src/model/plan.ts";
+import {
+  above,
+  equalTo,
+  type Kind,
+  keyOf,
+  noValue,
+  someValue,
+} from "../../../src/model/list/key.ts";
+import { ownerField } from "../../../src/model/list/plan.ts";
 import { ask, by, where, wordsLike } from "./asking.ts";
 
 const condition = fc.oneof(

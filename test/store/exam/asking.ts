@@ -1,8 +1,14 @@
 // Short words for the queries that the exam asks.
 
 import assert from "node:assert/strict";
-import { beginningWith, equalTo, type Kind, keyOf, type Span } from "../../../src/model/key.ts";
-import type { Condition, Position, Query, Sorting, Word } from "../../../src/model/query.ts";
+import {
+  beginningWith,
+  equalTo,
+  type Kind,
+  keyOf,
+  type Span,
+} from "../../../src/model/list/key.ts";
+import type { Condition, Position, Query, Sorting, Word } from "../../../src/model/list/query.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Found, Put, Store } from "../../../src/store/store.ts";
 import { put } from "./words.ts";

@@ -1,9 +1,9 @@
 // Indexes: whatever the rules come to plan, queries stay right; and what no index helps with has an end.
 
 import assert from "node:assert/strict";
-import { above, type Kind, keyOf, noValue, someValue } from "../../../src/model/key.ts";
-import { kindOf } from "../../../src/model/plan.ts";
-import { type Query, select } from "../../../src/model/query.ts";
+import { above, type Kind, keyOf, noValue, someValue } from "../../../src/model/list/key.ts";
+import { kindOf } from "../../../src/model/list/plan.ts";
+import { type Query, select } from "../../../src/model/list/query.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {

@@ -1,9 +1,9 @@
 // The contract in its simplest form: plain maps, one change after another, and no thought of speed.
 
 import type { Collection } from "../../../src/model/collection.ts";
-import { noKey } from "../../../src/model/key.ts";
-import { entriesOf, planOf, wordsIn } from "../../../src/model/plan.ts";
-import { type Query, type Selection, select, type Word } from "../../../src/model/query.ts";
+import { noKey } from "../../../src/model/list/key.ts";
+import { entriesOf, planOf, wordsIn } from "../../../src/model/list/plan.ts";
+import { type Query, type Selection, select, type Word } from "../../../src/model/list/query.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type {
   Change,

@@ -11,8 +11,8 @@ import {
   noValue,
   someValue,
   upTo,
-} from "../../../src/model/key.ts";
-import type { Condition } from "../../../src/model/query.ts";
+} from "../../../src/model/list/key.ts";
+import type { Condition } from "../../../src/model/list/query.ts";
 import { answerTo, ask, assertFinds, by, is, keep, like, not, where } from "./asking.ts";
 import type { Question } from "./candidate.ts";
 import { define, found, put, remove } from "./words.ts";

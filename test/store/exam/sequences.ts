@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { Order } from "../../../src/model/page.ts";
-import { isRanked, type Query } from "../../../src/model/query.ts";
+import type { Order } from "../../../src/model/list/page.ts";
+import { isRanked, type Query } from "../../../src/model/list/query.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Change, Once, Outcome, Put, Remove, Store } from "../../../src/store/store.ts";
 import { anyQuery } from "./any-query.ts";

@@ -1,7 +1,7 @@
 // Short words for the changes that the exam makes and the answers that it gets.
 
 import assert from "node:assert/strict";
-import type { Order } from "../../../src/model/page.ts";
+import type { Order } from "../../../src/model/list/page.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Token } from "../../../src/model/token.ts";
 import type {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { entriesOf, noPlan, planOf, wordsIn } from "../../../src/model/plan.ts";
+import { entriesOf, noPlan, planOf, wordsIn } from "../../../src/model/list/plan.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import { claimsOf } from "../../../src/store/postgres/claims.ts";
 import { judge, type KeptKey, type Known } from "../../../src/store/postgres/judge.ts";

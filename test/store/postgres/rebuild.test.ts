@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { keyOf } from "../../../src/model/key.ts";
+import { keyOf } from "../../../src/model/list/key.ts";
 import { Outage, type Store } from "../../../src/store/store.ts";
 import { answerTo, ask, assertFinds, by, idsFor, is, keep, wordsLike } from "../exam/asking.ts";
 import { define, found, idsFrom, kinds, lookAt, put, remove, token } from "../exam/words.ts";

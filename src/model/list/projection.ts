@@ -1,6 +1,6 @@
 // Some members of a representation: those that a list was asked to show.
 
-import { isObject, type ObjectTree, readTree, type Tree, writeTree } from "./tree.ts";
+import { isObject, type ObjectTree, readTree, type Tree, writeTree } from "../json/tree.ts";
 
 /** By name: all that is there, or only what is chosen of it. */
 type Chosen = ReadonlyMap<string, Chosen | "all">;

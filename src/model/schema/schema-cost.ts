@@ -1,6 +1,6 @@
 // What a schema costs to judge by: none may lead back to itself, or judge one value over and over.
 
-import type { Path, Report } from "./report.ts";
+import type { Path, Report } from "../json/report.ts";
 import {
   innerPlaces,
   isObjectSchema,

@@ -1,7 +1,7 @@
 // What a collection's definition asks an engine to keep beside the resources: indexes and words.
 
+import type { Resource } from "../resource.ts";
 import { type Kind, keysOf } from "./key.ts";
-import type { Resource } from "./resource.ts";
 
 export interface Index {
   /** A path of names with dots. */

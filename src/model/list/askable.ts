@@ -1,11 +1,13 @@
 // The fields that a collection's lists can be asked by, and how each is compared.
 
+import { definitionOf } from "../definition.ts";
+import { serverMembers } from "../resource.ts";
+import { type Shape, shapeOf } from "../schema/shape.ts";
 import type { Kind } from "./key.ts";
-import { kindOf, planOf } from "./plan.ts";
-import { serverMembers } from "./resource.ts";
+import { kindOf, ownerField, planOf } from "./plan.ts";
 
 /** What a field holds, as far as its schema says. */
-export interface FieldShape {
+export interface AskableField {
   readonly kind: Kind;
   readonly holds: "object" | "array" | "value";
 }
@@ -13,7 +15,6 @@ export interface FieldShape {
 interface Schema {
   readonly type?: unknown;
   readonly properties?: Readonly<Record<string, unknown>>;
-  readonly writeOnly?: unknown;
 }
 
 /** With one of these, a schema may declare fields in ways that are not followed here. */
@@ -25,38 +26,40 @@ const elsewhere = [
 /** So many names are told to one who asked for another. */
 const maxNames = 20;
 
-export class Fields {
+export class Askable {
   readonly #schema: unknown;
+  readonly #shape: Shape;
   /** Those that an index is kept of. */
   readonly indexed: ReadonlySet<string>;
   readonly isSearchable: boolean;
 
   constructor(definition: string) {
     const { indexes, searchable } = planOf(definition);
-    this.#schema = JSON.parse(definition).schema;
+    const read = definitionOf({ version: 0, definition });
+    this.#schema = read.schema;
+    this.#shape = shapeOf(read);
     this.indexed = new Set(indexes.map(({ field }) => field));
     this.isSearchable = searchable.length > 0;
   }
 
   /** Undefined when there is no such field, or it is never shown. */
-  find(field: string): FieldShape | undefined {
+  find(field: string): AskableField | undefined {
     const kind = kindOf(this.#schema, field);
     if (serverMembers.includes(field)) return { kind, holds: "value" };
+    if (this.#shape.isHidden(field)) return undefined;
     const place = this.#placeOf(field);
-    if (place === "hidden") return undefined;
     if (place === "undeclared" && !this.indexed.has(field)) return undefined;
     return { kind, holds: typeof place === "object" ? holdingOf(place) : "value" };
   }
 
   /** The schema of the field, or why there is none. */
-  #placeOf(field: string): Schema | "hidden" | "undeclared" | "open" {
+  #placeOf(field: string): Schema | "undeclared" | "open" {
     let place = this.#schema;
     for (const name of field.split(".")) {
       if (!isSchema(place)) return "open";
       const { properties } = place;
       if (properties !== undefined && Object.hasOwn(properties, name)) {
         place = properties[name];
-        if (isSchema(place) && place.writeOnly === true) return "hidden";
       } else if (isClosed(place)) {
         return "undeclared";
       } else {
@@ -69,8 +72,9 @@ export class Fields {
   /** The fields there are, for one who asked for another. */
   names(): string {
     const declared = namesIn(this.#schema, "");
-    const others = [...this.indexed].filter((field) => field !== "" && this.find(field));
-    const names = [...new Set(["id", ...declared, ...others, "createdAt", "updatedAt"])];
+    const others = [...this.indexed].filter((field) => field !== ownerField);
+    const all = new Set(["id", ...declared, ...others, "createdAt", "updatedAt"]);
+    const names = [...all].filter((field) => !this.#shape.isHidden(field));
     const rest = names.length - maxNames;
     return names.slice(0, maxNames).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
   }
@@ -89,7 +93,7 @@ function isClosed(schema: Schema): boolean {
   return schema.properties !== undefined && !elsewhere.some((word) => Object.hasOwn(schema, word));
 }
 
-function holdingOf(schema: Schema): FieldShape["holds"] {
+function holdingOf(schema: Schema): AskableField["holds"] {
   const types = typesOf(schema);
   const [type] = types;
   if (types.length === 1) return type === "object" || type === "array" ? type : "value";
@@ -99,7 +103,8 @@ function holdingOf(schema: Schema): FieldShape["holds"] {
 function namesIn(schema: unknown, prefix: string): readonly string[] {
   if (!isSchema(schema)) return [];
   return Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
-    if (isSchema(inner) && inner.writeOnly === true) return [];
+    // No path leads to it.
+    if (name.includes(".")) return [];
     const below = namesIn(inner, `${prefix}${name}.`);
     return below.length > 0 ? below : [`${prefix}${name}`];
   });
@@ -107,14 +112,14 @@ function namesIn(schema: unknown, prefix: string): readonly string[] {
 
 /** More definitions than a busy server has collections. */
 const maxKnown = 1_000;
-const known = new Map<string, Fields>();
+const known = new Map<string, Askable>();
 
 /** Made once for as long as the definition is the same. */
-export function fieldsOf(definition: string): Fields {
+export function askableIn(definition: string): Askable {
   const before = known.get(definition);
   if (before !== undefined) return before;
   if (known.size === maxKnown) known.clear();
-  const fields = new Fields(definition);
-  known.set(definition, fields);
-  return fields;
+  const askable = new Askable(definition);
+  known.set(definition, askable);
+  return askable;
 }

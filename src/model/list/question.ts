@@ -1,7 +1,7 @@
 // What is asked of a list, as it was said: not yet judged by the collection's definition.
 
+import type { Fault, ParameterFault } from "../problem.ts";
 import { pageOffset } from "./page.ts";
-import type { Fault, ParameterFault } from "./problem.ts";
 
 export const operators = ["eq", "ne", "lt", "lte", "gt", "gte", "in", "like", "exists"] as const;
 export type Operator = (typeof operators)[number];

@@ -1,12 +1,7 @@
 // What a collection's schema makes of fields that come in and go out.
 
-import { type Field, type Fields, fieldsOf, isHiddenIn } from "./declared.ts";
-import type { Definition } from "./definition.ts";
-import { explain } from "./explain.ts";
-import type { Fault } from "./problem.ts";
-import { type Path, Report } from "./report.ts";
-import { Ready } from "./schema.ts";
-import type { ObjectSchema } from "./schema-places.ts";
+import type { Definition } from "../definition.ts";
+import { type Path, Report } from "../json/report.ts";
 import {
   copyTree,
   emptyObject,
@@ -16,7 +11,12 @@ import {
   sameTree,
   type Tree,
   writeTree,
-} from "./tree.ts";
+} from "../json/tree.ts";
+import type { Fault } from "../problem.ts";
+import { type Field, type Fields, fieldsOf, isHiddenIn } from "./declared.ts";
+import { explain } from "./explain.ts";
+import { Ready } from "./schema.ts";
+import type { ObjectSchema } from "./schema-places.ts";
 
 export interface Shape {
   /** Whether there are fields that are never shown. */

@@ -1,12 +1,12 @@
 // What is wrong with a schema that a definition brings: every fault, with what to write instead.
 
+import type { Path, Report } from "../json/report.ts";
+import { serverMembers } from "../resource.ts";
 import { type Fields, fieldsOf } from "./declared.ts";
 import { explain, explainPart } from "./explain.ts";
 import { formats } from "./formats.ts";
 import { formerly, keywords, metaschema } from "./metaschema.ts";
 import { compilePattern } from "./pattern.ts";
-import type { Path, Report } from "./report.ts";
-import { serverMembers } from "./resource.ts";
 import { growthOf } from "./runaway.ts";
 import { Ready } from "./schema.ts";
 import { addCostFaults } from "./schema-cost.ts";

@@ -1,5 +1,6 @@
 // A filter as a condition: which keys its field may have.
 
+import { isExact } from "../json/number.ts";
 import {
   above,
   beginningWith,
@@ -14,7 +15,6 @@ import {
   someValue,
   upTo,
 } from "./key.ts";
-import { isExact } from "./number.ts";
 import type { Condition } from "./query.ts";
 import { type Filter, type Operator, questionLimits } from "./question.ts";
 

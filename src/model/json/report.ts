@@ -1,6 +1,6 @@
 // The faults of one text: gathered, pointed to, and kept to what a person will read.
 
-import type { Fault } from "./problem.ts";
+import type { Fault } from "../problem.ts";
 
 export const reportLimits = {
   maxFaults: 100,

@@ -1,7 +1,7 @@
 // What is wrong with a definition: each rule has its own words for what it may be.
 
+import type { Path, Report } from "../json/report.ts";
 import { type Fields, isHiddenIn } from "./declared.ts";
-import type { Path, Report } from "./report.ts";
 import { addSchemaFaults } from "./schema-faults.ts";
 
 export const definitionLimits = {

@@ -1,7 +1,7 @@
 // The schemas of collections as named parts of one document: each resource as it is read and as it is sent.
 
+import { resourceId } from "../id.ts";
 import { Direction } from "./direction.ts";
-import { resourceId } from "./id.ts";
 import { everyPlace, isObjectSchema, type ObjectSchema, type Schema } from "./schema-places.ts";
 import { TypeNames, typeName } from "./typename.ts";
 

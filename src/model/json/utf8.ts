@@ -1,7 +1,7 @@
 // Bytes to text, without the silent U+FFFD that stands for what was lost.
 
 import { Buffer } from "node:buffer";
-import type { Fault } from "./problem.ts";
+import type { Fault } from "../problem.ts";
 
 const strict = new TextDecoder("utf-8", { fatal: true });
 const lenient = new TextDecoder("utf-8", { ignoreBOM: true });

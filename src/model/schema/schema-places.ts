@@ -1,6 +1,6 @@
 // Where in a JSON Schema other schemas stand, what each of them judges, and where references lead.
 
-import type { Path } from "./report.ts";
+import type { Path } from "../json/report.ts";
 
 export type Schema = boolean | ObjectSchema;
 export type ObjectSchema = Readonly<Record<string, unknown>>;

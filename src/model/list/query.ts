@@ -1,8 +1,8 @@
 // A question to a collection: which resources, in which order, from where on.
 
+import type { Resource } from "../resource.ts";
 import { compareKeys, isIn, type Kind, keyOf, keysOf, type Span } from "./key.ts";
 import { Content } from "./plan.ts";
-import type { Resource } from "./resource.ts";
 
 /** Holds for a resource when one of the field's keys lies in one of the spans. */
 export interface Condition {

@@ -1,7 +1,7 @@
 // The two ways to say a change: JSON Merge Patch (RFC 7396) and JSON Patch (RFC 6902).
 
+import { type Fault, Problem } from "../problem.ts";
 import { jsonLimits } from "./json.ts";
-import { type Fault, Problem } from "./problem.ts";
 import { Report } from "./report.ts";
 import {
   copyTree,

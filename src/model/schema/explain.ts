@@ -1,7 +1,7 @@
 // Why a value does not fit its schema: every fault, in words a person understands.
 
+import { type Path, type Report, reportLimits } from "../json/report.ts";
 import { containsWords, kindWords, listed, typeWords, wordsOf } from "./explain-words.ts";
-import { type Path, type Report, reportLimits } from "./report.ts";
 import type { Ready } from "./schema.ts";
 import { isObjectSchema, type ObjectSchema, type Schema } from "./schema-places.ts";
 

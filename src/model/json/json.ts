@@ -1,9 +1,9 @@
 // Strict JSON: one pass over a text that refuses what would not come back exactly as it was sent.
 
+import type { Fault } from "../problem.ts";
 import { code, codeAt } from "./character.ts";
 import { Lexer, stop } from "./lexer.ts";
 import { exactChars, isExact } from "./number.ts";
-import type { Fault } from "./problem.ts";
 import { Report } from "./report.ts";
 
 export const jsonLimits = {
