@@ -14,17 +14,27 @@ import { isNothing, send, type Writes } from "./writes.ts";
 const maxAttempts = 20;
 const pauseMs = 5;
 
+export interface WriterOptions {
+  readonly open: () => Promise<Connection>;
+  /** Sent with a batch that changes what nodes remember. */
+  readonly tell: (sql: Sql) => Promise<unknown>;
+  /** Called when a server took no writes and now one does: another may have taken over. */
+  readonly onMoved: () => void;
+}
+
 export class BatchWriter {
   readonly #open: () => Promise<Connection>;
-  /** Sent with a batch that changes what nodes remember. */
   readonly #tell: (sql: Sql) => Promise<unknown>;
+  readonly #onMoved: () => void;
   readonly #plans = new Plans();
   #connection: Connection | undefined;
+  #wasReadOnly = false;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(open: () => Promise<Connection>, tell: (sql: Sql) => Promise<unknown>) {
+  constructor({ open, tell, onMoved }: WriterOptions) {
     this.#open = open;
     this.#tell = tell;
+    this.#onMoved = onMoved;
   }
 
   /** One after another: they would wait for each other's locks anyway. */
@@ -53,12 +63,20 @@ export class BatchWriter {
 
   async #watch<T>(deed: () => Promise<T>): Promise<T> {
     try {
-      return await deed();
+      const result = await deed();
+      if (this.#wasReadOnly) this.#onMoved();
+      this.#wasReadOnly = false;
+      return result;
     } catch (error) {
-      // The next connection may find the server that writes now.
-      if (isReadOnly(error)) this.#connection?.drop();
+      if (isReadOnly(error)) this.#leave();
       throw storageTrouble(error) ?? error;
     }
+  }
+
+  /** The next connection may find the server that writes now. */
+  #leave(): void {
+    this.#wasReadOnly = true;
+    this.#connection?.drop();
   }
 
   /** A connection that is lost before the commit has done nothing, and is worth one more attempt. */

@@ -38,6 +38,11 @@ export class Listener {
     await this.#look();
   }
 
+  /** Listens wherever the address leads by now. */
+  renew(): void {
+    this.#connection?.drop();
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#attempt;

@@ -38,6 +38,13 @@ export class Pool {
     }
   }
 
+  /** What is under way is answered; all that comes later goes to wherever the address leads by then. */
+  renew(): void {
+    const before = this.#connections;
+    this.#connections = [];
+    for (const connection of before) void connection.close();
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled([this.#opening]);

@@ -168,7 +168,11 @@ class PostgresStore implements Store {
     );
     const waitsForReplica = readUrl !== undefined;
     const open = () => Connection.open({ ...settings, waitsForReplica });
-    this.#writer = new BatchWriter(open, (sql) => this.#listener.tell(sql));
+    this.#writer = new BatchWriter({
+      open,
+      tell: (sql) => this.#listener.tell(sql),
+      onMoved: () => this.#renew(waitsForReplica),
+    });
     const { size } = pool;
     this.#resources = new Gathering((all) => pool.read((sql) => findResources(sql, all)), size);
     this.#collections = new Gathering((all) => pool.read((sql) => findCollections(sql, all)), size);
@@ -236,6 +240,12 @@ class PostgresStore implements Store {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await Promise.all([this.#writer.close(), this.#pool.close(), this.#listener.close()]);
+  }
+
+  /** A replica for reads stays what it is, whoever is written to. */
+  #renew(hasReplica: boolean): void {
+    if (!hasReplica) this.#pool.renew();
+    this.#listener.renew();
   }
 
   #forget(): void {

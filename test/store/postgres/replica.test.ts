@@ -1,10 +1,14 @@
 // Reads from a replica: whoever was answered reads what it wrote, on every node.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { openPostgres } from "../../../src/store/postgres/postgres.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { PostgresServer } from "../../postgres-server.ts";
+import { found, put, written } from "../exam/words.ts";
+import { until } from "./house.ts";
 
 let primary: PostgresServer;
 let standby: PostgresServer;
@@ -68,6 +72,58 @@ describe("a replica for reads", () => {
       await assert.rejects(openPostgres({ url, readUrl }), /synchronous_standby_names/);
     } finally {
       await set("*");
+    }
+  });
+});
+
+/** An address that leads to another server when it is told to; connections that are there stay. */
+async function movingAddress(first: string) {
+  let target = new URL(first);
+  const server = createServer((socket) => {
+    const there = connect(Number(target.port), target.hostname);
+    socket.pipe(there).pipe(socket);
+    socket.on("error", () => there.destroy());
+    there.on("error", () => socket.destroy());
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const moving = new URL(first);
+  moving.port = String((server.address() as AddressInfo).port);
+  return {
+    url: moving.href,
+    leadTo: (url: string) => {
+      target = new URL(url);
+    },
+    close: () => server.close(),
+  };
+}
+
+describe("a server that has become read-only", () => {
+  it("is left for the one that took over, by writes and reads", { timeout: 60_000 }, async () => {
+    const address = await movingAddress(url);
+    const store = await openPostgres({ url: address.url, schema: "moving" });
+    try {
+      await store.commit([found(), put("a")]);
+      assert.ok(await store.find("things", "a"));
+      await primary.admin(async (sql) => {
+        await sql`ALTER SYSTEM SET synchronous_standby_names = ''`;
+        await sql`ALTER SYSTEM SET default_transaction_read_only = on`;
+        await sql`SELECT pg_reload_conf()`;
+      });
+      await until(async () => /read-only/.test((await store.ready()) ?? ""));
+      await assert.rejects(store.commit([put("b")]), /read-only/);
+      assert.ok(await store.find("things", "a"));
+      await standby.admin((sql) => sql`SELECT pg_promote()`);
+      await standby.admin(async (sql) => {
+        await sql`ALTER SYSTEM SET synchronous_standby_names = ''`;
+        await sql`SELECT pg_reload_conf()`;
+      });
+      address.leadTo(readUrl);
+      const [outcome] = await store.commit([put("b")]);
+      assert.deepEqual(await store.find("things", "b"), written(outcome));
+      assert.equal(await store.ready(), undefined);
+    } finally {
+      await store.close();
+      address.close();
     }
   });
 });

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Connection } from "../../../src/store/postgres/connection.ts";
 import { migrate, type Step, steps } from "../../../src/store/postgres/schema.ts";
-import { found, totalOf } from "../exam/words.ts";
+import { assertFinds, is, keep } from "../exam/asking.ts";
+import { define, found, kinds, totalOf } from "../exam/words.ts";
 import { House, type Place, until } from "./house.ts";
 
 const house = new House();
@@ -41,6 +42,28 @@ describe("migrations", () => {
       await migrateBy(place, path);
       await migrateBy(place, path);
       assert.deepEqual([await versionIn(place), await tablesIn(place)], [2, ["two"]]);
+    }),
+  );
+
+  it("what an older version has kept is there, and can be indexed", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      await migrateBy(place, steps.slice(0, 2));
+      await place.admin(async (sql) => {
+        await sql`
+          INSERT INTO collections (name, revision, seq, total, definition, created, updated, defined)
+          VALUES ('things', 3, 1, 1, '{"preconditions":"required"}', 1, 5, 2)`;
+        await sql`
+          INSERT INTO resources (collection, id, seq, revision, created, updated, fields)
+          SELECT key, 'a', 1, 3, 5, 5, '{"n":7}' FROM collections`;
+      });
+      const store = await place.open();
+      const known = { id: "a", revision: 3, createdAt: 5, updatedAt: 5, fields: '{"n":7}' };
+      assert.deepEqual(await store.find("things", "a"), known);
+      const outcomes = await store.commit([
+        ...[keep("b", { n: 1 }), define('{"unique":["n"]}'), keep("b", { n: 7 })],
+      ]);
+      assert.deepEqual(kinds(outcomes), ["created", "done", "conflict"]);
+      await assertFinds(store, ["a"], { conditions: [is("n", "any", 7)] });
     }),
   );
 
