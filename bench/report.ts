@@ -114,22 +114,27 @@ const depthSection = (
         depthTable(depth),
       ];
 
-const ruleTitles: Readonly<Record<RuleFigure["rule"], (count: string) => string>> = {
+const ruleTitles: Readonly<Record<RuleFigure["rule"], (figure: RuleFigure) => string>> = {
   validated: () => "POST of two fields, both judged by a schema",
-  filtered: (count) => `Page of 20 with an indexed filter that 1,000 fit, of ${count}`,
-  searched: (count) => `Page of 20 with a word that about 600 have, of ${count}`,
+  filtered: ({ count, matches }) =>
+    `Page of 20 with an indexed filter that ${whole(matches)} fit, of ${whole(count)}`,
+  searched: ({ count, matches }) =>
+    `Page of 20 with a word that about ${whole(matches)} have, of ${whole(count)}`,
 };
 
 function rulesSection({ rules }: Results): readonly string[] {
   if (rules.length === 0) return [];
   const head = ["", "without, req/s", "with, req/s", "time of with to without", "lowest – highest"];
-  const rows = rules.map(({ rule, count, cost, faults }) => [
-    ruleTitles[rule](whole(count)),
-    whole(cost.firstPerSecond),
-    whole(cost.lastPerSecond),
-    faults.length > 0 ? `invalid: ${oneLine(faults.join("; "))}` : `${ratio(cost.lastToFirst)} ×`,
-    `${ratio(cost.lowest)} – ${ratio(cost.highest)}`,
-  ]);
+  const rows = rules.map((figure) => {
+    const { rule, cost, faults } = figure;
+    return [
+      ruleTitles[rule](figure),
+      whole(cost.firstPerSecond),
+      whole(cost.lastPerSecond),
+      faults.length > 0 ? `invalid: ${oneLine(faults.join("; "))}` : `${ratio(cost.lastToFirst)} ×`,
+      `${ratio(cost.lowest)} – ${ratio(cost.highest)}`,
+    ];
+  });
   return [
     "## What rules cost",
     "Each against the same request without the rule. Lists have the exact total; pages, groups and words are taken at random.",

@@ -86,6 +86,8 @@ export interface RuleFigure {
   readonly rule: RuleLine["rule"];
   /** How many resources are in the collection; 0 for one that grows. */
   readonly count: number;
+  /** How many of them the rule leaves. */
+  readonly matches: number;
   /** Without the rule first, with it last. */
   readonly cost: Comparison;
   readonly faults: readonly string[];
@@ -177,9 +179,10 @@ export function depthFigures({ count, lines, absent, memory }: Depth): DepthFigu
 }
 
 export const ruleFigures = (lines: readonly RuleLine[]): readonly RuleFigure[] =>
-  lines.map(({ rule, count, without, with: ruled }) => ({
+  lines.map(({ rule, count, matches, without, with: ruled }) => ({
     rule,
     count,
+    matches,
     cost: compare(without, ruled),
     faults: faultsOf([...without, ...ruled]),
   }));

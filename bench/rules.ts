@@ -12,12 +12,15 @@ import { startRestante } from "./servers.ts";
 export interface RuleLine {
   readonly rule: "validated" | "filtered" | "searched";
   readonly count: number;
+  /** How many of them the rule leaves. */
+  readonly matches: number;
   readonly without: readonly Load[];
   readonly with: readonly Load[];
 }
 
 const groupCount = 1_000;
 const vocabulary = 2_000;
+const textWords = 12;
 
 const definitions = {
   open: {},
@@ -58,7 +61,9 @@ const grouped = (number: number): object => ({ ...person(number), group: number 
 
 /** Twelve words out of two thousand, in an order that is the same in every run. */
 function text(number: number): object {
-  const words = Array.from({ length: 12 }, (_, index) => wordOf(number * 7_919 + index * 104_729));
+  const words = Array.from({ length: textWords }, (_, index) =>
+    wordOf(number * 7_919 + index * 104_729),
+  );
   return { title: `Text ${number}`, text: words.join(" ") };
 }
 
@@ -88,13 +93,18 @@ export async function measureRules(
           loader.load(server.origin, ask, seconds),
     );
     const columns = await interleave("what rules cost", runs, pace);
-    const line = (rule: RuleLine["rule"], index: number, of: number): RuleLine => ({
+    const line = (rule: RuleLine["rule"], index: number, of: number, share: number): RuleLine => ({
       rule,
       count: of,
+      matches: of * share,
       without: columns[index] ?? [],
       with: columns[index + 1] ?? [],
     });
-    return [line("validated", 0, 0), line("filtered", 2, count), line("searched", 4, count / 10)];
+    return [
+      line("validated", 0, 0, 0),
+      line("filtered", 2, count, 1 / groupCount),
+      line("searched", 4, count / 10, textWords / vocabulary),
+    ];
   } finally {
     await server.stop();
   }
