@@ -91,8 +91,11 @@ export function reaches(
   rules: Rules | undefined,
   { owner }: Resource,
 ): boolean {
-  const isWithin = (reach: string | undefined) => reach === undefined || reach === owner;
-  return isWithin(reachOf(caller, "read", rules)) && isWithin(reachOf(caller, verb, rules));
+  const isWithin = (each: Verb) => {
+    const reach = reachOf(caller, each, rules);
+    return reach === undefined || reach === owner;
+  };
+  return isWithin("read") && (verb === "read" || isWithin(verb));
 }
 
 /** Whether it matters who created a resource. */
