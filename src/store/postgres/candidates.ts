@@ -5,14 +5,18 @@ import type { Plan } from "../../model/list/plan.ts";
 import { type Condition, type Query, select } from "../../model/list/query.ts";
 import type { Broad, Found } from "../store.ts";
 import { answer } from "./answer.ts";
-import { rows, type Sql, type Statement } from "./connection.ts";
+import { column, rows, type Sql, type Statement } from "./connection.ts";
 import { entriesIn, isPoint } from "./entries.ts";
 import { bestFirst, foundBy, matching, rank } from "./search.ts";
 import { searchOf } from "./vector.ts";
 import { isNarrowed } from "./walk.ts";
 
-/** A table of the `seq` of resources among which all answers are, and of no more than a limit. */
-export type Source = (sql: Sql, limit: number) => Statement;
+export interface Source {
+  /** A table of the `seq` of resources among which all answers are, and of no more than a limit. */
+  readonly table: (sql: Sql, limit: number) => Statement;
+  /** The condition that it is made of; it need not be asked again. */
+  readonly condition?: Condition;
+}
 
 /** What leads to few resources. Ids do in any case; of the others it depends on what is there. */
 export function sourcesFor(plan: Plan, { conditions, words }: Query): readonly Source[] {
@@ -30,27 +34,40 @@ export async function chooseSource(
   sources: readonly Source[],
   limit: number,
 ): Promise<Source> {
-  const counts = await rows<readonly [number]>(sql`
+  const counts = sources.map(
+    ({ table }, index) =>
+      sql`SELECT ${index}::bigint AS index, count(*) FROM (${table(sql, limit)}) AS source`,
+  );
+  const counted = await rows<readonly [index: number, count: number]>(sql`
     WITH shelf AS (SELECT * FROM collections WHERE name = ${collection})
-    ${sources
-      .map((source) => sql`SELECT count(*) FROM (${source(sql, limit)}) AS source`)
-      .reduce((one, other) => sql`${one} UNION ALL ${other}`)}`);
-  const fewest = Math.min(...counts.map(([count]) => count));
-  return sources[counts.findIndex(([count]) => count === fewest)] ?? everything;
+    ${counts.reduce((one, other) => sql`${one} UNION ALL ${other}`)}
+    ORDER BY count, index`);
+  return sources[counted[0]?.[0] ?? 0] ?? everything;
+}
+
+/** Where answers are looked for, and how many may be looked at. */
+export interface Search {
+  readonly plan: Plan;
+  readonly source: Source;
+  readonly limit: number;
 }
 
 export async function selectFrom(
   sql: Sql,
   collection: string,
-  { source, limit }: { readonly source: Source; readonly limit: number },
+  { plan, source, limit }: Search,
   query: Query,
 ): Promise<Found | Broad | undefined> {
+  const others = query.conditions.filter((condition) => condition !== source.condition);
   const looked = await answer(sql, collection, {
-    tables: sql`source AS (${source(sql, limit + 1)})`,
+    tables: sql`source AS (${source.table(sql, limit + 1)})`,
     hits: sql`
       SELECT row_number() OVER (${bestFirst(sql, query)}) AS place, seq, '' AS key
       FROM ${withinWords(sql, query)} AS candidate
-      WHERE (SELECT count(*) FROM source) <= ${limit}::bigint`,
+      WHERE (SELECT count(*) FROM source) <= ${limit}::bigint
+        ${others
+          .filter((condition) => isNarrowed(plan, condition) && condition.spans.every(isPoint))
+          .reduce((filters, condition) => sql`${filters} AND ${hasKey(sql, condition)}`, sql``)}`,
     count: sql`SELECT count(*) FROM source`,
   });
   if (!looked) return undefined;
@@ -60,6 +77,13 @@ export async function selectFrom(
   const isCounted = query.isCounted ? total : undefined;
   return { kind: "found", collection: shelf, resources, total: isCounted, last };
 }
+
+/** Spares what does not fit the way here, where an index tells it of a single resource. */
+const hasKey = (sql: Sql, { field, spans }: Condition): Statement => sql`(
+  SELECT count(*) FROM entries
+  WHERE collection = (SELECT key FROM shelf) AND field = ${field}
+    AND key = ANY (${column(spans, "from")}::text[]) AND seq = candidate.seq
+) > 0`;
 
 /** Those of the source that have all the words, with their rank. */
 const withinWords = (sql: Sql, { words }: Query): Statement =>
@@ -75,30 +99,30 @@ const withinWords = (sql: Sql, { words }: Query): Statement =>
         ) AS word
       )`;
 
-const withKeys =
-  (condition: Condition): Source =>
-  (sql, limit) =>
-    sql`
+const withKeys = (condition: Condition): Source => ({
+  condition,
+  table: (sql, limit) => sql`
     SELECT DISTINCT seq
     FROM ${entriesIn(sql, condition, sql`LIMIT ${limit}::bigint`)} AS entry
-    LIMIT ${limit}::bigint`;
+    LIMIT ${limit}::bigint`,
+});
 
-const withWords =
-  (search: string): Source =>
-  (sql, limit) =>
-    sql`SELECT seq FROM ${foundBy(sql, search)} LIMIT ${limit}::bigint`;
+const withWords = (search: string): Source => ({
+  table: (sql, limit) => sql`SELECT seq FROM ${foundBy(sql, search)} LIMIT ${limit}::bigint`,
+});
 
-const withIds =
-  (ids: readonly string[]): Source =>
-  (sql, limit) =>
-    sql`
+const withIds = (ids: readonly string[]): Source => ({
+  table: (sql, limit) => sql`
     SELECT seq FROM resources
     WHERE collection = (SELECT key FROM shelf) AND id = ANY (${ids}::text[]) AND seq IS NOT NULL
-    LIMIT ${limit}::bigint`;
+    LIMIT ${limit}::bigint`,
+});
 
-const everything: Source = (sql, limit) => sql`
-  SELECT seq FROM resources WHERE collection = (SELECT key FROM shelf) AND seq > 0
-  ORDER BY seq LIMIT ${limit}::bigint`;
+const everything: Source = {
+  table: (sql, limit) => sql`
+    SELECT seq FROM resources WHERE collection = (SELECT key FROM shelf) AND seq > 0
+    ORDER BY seq LIMIT ${limit}::bigint`,
+};
 
 /** The ids that a condition asks for, where it asks for ids and nothing else. */
 function idsIn({

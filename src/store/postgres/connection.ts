@@ -29,6 +29,7 @@ const graceMs = 2_000;
 const types = {
   number: { to: 20, from: [20], serialize: String, parse: Number },
   numbers: { to: 1016, from: [1016], serialize: numberArray, parse: String },
+  text: { to: 25, from: [25], serialize: withoutNul, parse: String },
   texts: { to: 1009, from: [1009], serialize: textArray, parse: String },
 };
 
@@ -160,9 +161,13 @@ export async function together<T extends readonly unknown[]>(
 /** Postgres has no NUL. Nothing that is kept has one, so that what is looked up with one is not there. */
 const insteadOfNul = "\uffff";
 
+function withoutNul(text: unknown): string {
+  return String(text).replaceAll("\0", insteadOfNul);
+}
+
 function textArray(texts: readonly (string | null)[]): string {
   const quote = (text: string | null) =>
-    text === null ? "NULL" : `"${text.replace(/["\\]/g, "\\$&").replaceAll("\0", insteadOfNul)}"`;
+    text === null ? "NULL" : `"${withoutNul(text).replace(/["\\]/g, "\\$&")}"`;
   return `{${texts.map(quote).join()}}`;
 }
 

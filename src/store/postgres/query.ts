@@ -54,6 +54,6 @@ export class Querying {
       only && more.length === 0
         ? only
         : await this.#read((sql) => chooseSource(sql, name, sources, limit + 1));
-    return this.#read((sql) => selectFrom(sql, name, { source, limit }, query));
+    return this.#read((sql) => selectFrom(sql, name, { plan, source, limit }, query));
   }
 }

@@ -91,6 +91,11 @@ describe("a connection", () => {
           rows(sql`SELECT text FROM unnest(${[...texts, null]}::text[]) AS texts (text)`),
         );
         assert.deepEqual(found.flat(), [...texts, null]);
+        const odd = "a\0b";
+        const same = await connection.ask((sql) =>
+          rows(sql`SELECT ${odd}::text, (${[odd]}::text[])[1]`),
+        );
+        assert.deepEqual(same, [["a\uffffb", "a\uffffb"]]);
         const counted = await connection.ask((sql) =>
           rows(sql`SELECT number FROM unnest(${[...numbers, null]}::bigint[]) AS n (number)`),
         );
