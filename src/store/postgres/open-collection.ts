@@ -20,7 +20,7 @@ interface Counters {
 export interface LockedCollection extends Counters {
   readonly key: number;
   readonly name: string;
-  /** The revision with which its definition came. */
+  /** The version of its definition. */
   readonly defined: number;
   readonly plan: Plan;
 }
@@ -83,7 +83,9 @@ export class OpenCollection {
   }
 
   define(definition: string, at: number): void {
-    this.#defined = this.#touch(at, 0).revision;
+    this.#touch(at, 0);
+    // By the clock, so that it does not come again in a collection that takes the place of a dropped one.
+    this.#defined = Math.max(this.#defined + 1, at);
     this.#definition = definition;
   }
 

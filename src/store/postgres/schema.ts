@@ -64,7 +64,7 @@ const first: Step = `
   CREATE INDEX kept_by_until ON kept (until);
 `;
 
-/** The revision with which the definition came: the version of the rules. */
+/** The version of the rules. */
 const second: Step = `
   ALTER TABLE collections ADD COLUMN defined bigint NOT NULL DEFAULT 0;
 `;
