@@ -19,6 +19,9 @@ export interface Asked {
 
 type Candidates = readonly Candidate[];
 
+/** To rank one takes SQLite a tenth of what it takes us to look at one. */
+const rankedToCandidates = 10;
+
 /** One way to candidates, and how many there are that way. */
 interface Way {
   readonly count: number;
@@ -56,9 +59,11 @@ export class CandidateReader {
     return this.at(this.#wordReader().best(words, offset, limit));
   }
 
-  /** How many have all of the words. */
-  count(words: readonly Word[]): number {
-    return this.#wordReader().count(words);
+  /** How many have all of the words; none if they are too many to be ranked while others wait. */
+  countRanked(words: readonly Word[]): number | undefined {
+    const most = rankedToCandidates * this.#maxCandidates;
+    const count = this.#wordReader().countUpTo(words, most + 1);
+    return count > most ? undefined : count;
   }
 
   /** All that may be an answer, with the best first where there are words; none if too many. */

@@ -116,11 +116,11 @@ export class QueryReader {
 
   /** The best of those that have the words. */
   #best(query: Query, { plan }: Asked): Answer | undefined {
-    const { conditions, words, start, limit, isCounted } = query;
+    const { conditions, words, start, limit } = query;
     if (!isRanked(query) || conditions.length > 0 || plan.searchable.length === 0) return undefined;
-    if (typeof start !== "number") return undefined;
+    const total = this.#candidates.countRanked(words);
+    if (typeof start !== "number" || total === undefined) return undefined;
     const resources = resourcesOf(this.#candidates.best(words, start, limit));
-    const total = isCounted ? this.#candidates.count(words) : undefined;
     return { resources, total, last: undefined };
   }
 

@@ -7,7 +7,6 @@ type SeqRow = readonly [seq: number];
 type CountRow = readonly [count: number];
 
 export class WordReader {
-  readonly #count: Query<CountRow>;
   readonly #countUpTo: Query<CountRow>;
   readonly #best: Query<SeqRow>;
   readonly #among: Query<SeqRow>;
@@ -16,17 +15,12 @@ export class WordReader {
     const from = `FROM words_${key} WHERE words_${key} MATCH ?`;
     // Where they are equally good, the order of creation decides.
     const ranked = "ORDER BY rank, rowid";
-    this.#count = connection.query(`SELECT count(*) ${from}`);
     this.#countUpTo = connection.query(`SELECT count(*) FROM (SELECT 1 ${from} LIMIT ?)`);
     this.#best = connection.query(`SELECT rowid ${from} ${ranked} LIMIT ? OFFSET ?`);
     // The plus keeps SQLite from searching anew for each of them.
     this.#among = connection.query(
       `SELECT rowid ${from} AND +rowid IN (SELECT value FROM json_each(?)) ${ranked}`,
     );
-  }
-
-  count(words: readonly Word[]): number {
-    return this.#count.one(matchOf(words))?.[0] ?? 0;
   }
 
   countUpTo(words: readonly Word[], limit: number): number {
