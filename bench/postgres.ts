@@ -60,11 +60,12 @@ async function measureScenarios(
   setting: Setting,
 ): Promise<Pick<PostgresSuite, "contests" | "memory">> {
   const { database, pace } = setting;
-  const ours = await startOurs(setting);
+  const ours = await startOurs(setting, "restante");
+  const shared = await startOurs(setting, "workers");
   const peer = setting.withPeer
     ? [await startPeer(setting, await database.forPeer(peopleCount))]
     : [];
-  const present = [ours, ...peer.filter((one) => "running" in one)];
+  const present = [ours, shared, ...peer.filter((one) => "running" in one)];
   const absent = peer.filter((one) => "reason" in one);
   const loader = metered(setting.loader, {
     server: (origin) => processorSeconds(present, origin),
@@ -80,15 +81,19 @@ async function measureScenarios(
   return { contests, memory };
 }
 
-async function startOurs(setting: Setting): Promise<Contestant> {
+async function startOurs(setting: Setting, name: "restante" | "workers"): Promise<Contestant> {
   const url = await setting.database.empty();
   const ids = await fill(() => openPostgres({ url }), peopleCount);
   const dialect = restanteDialect(setting.secret, ids);
-  return { name: "restante", dialect, running: await start(setting, url) };
+  const own = name === "workers" ? ["--workers", "2"] : [];
+  return { name, dialect, running: await start(setting, url, own) };
 }
 
-const start = ({ folder, secret }: Setting, url: string): Promise<Running> =>
-  startRestante(folder, secret, { own: ["--store", url] });
+const start = (
+  { folder, secret }: Setting,
+  url: string,
+  own: readonly string[] = [],
+): Promise<Running> => startRestante(folder, secret, { own: ["--store", url, ...own] });
 
 const startPeer = ({ folder }: Setting, url: string) => startPeerOnPostgres(folder, url);
 

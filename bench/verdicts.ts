@@ -59,10 +59,15 @@ function judgeEmbedded({ contests, depth, memory }: Suite): readonly Verdict[] {
 }
 
 function judgePostgres({ contests, depth }: Suite): readonly Verdict[] {
-  const ofPeer = (scenario: Scenario) => toBestPeer(contests, scenario, ["platformatic"]);
+  const ofPeer = (scenario: Scenario, ours: ServerName) =>
+    toBestPeer(contests, scenario, ["platformatic"], ours);
+  const verdict = (title: string, scenario: Scenario) => [
+    atLeast(`${title} on Postgres, to @platformatic/db`, 5, ofPeer(scenario, "restante")),
+    atLeast("The same with 2 processes, to its one", 5, ofPeer(scenario, "workers")),
+  ];
   return [
-    atLeast("GET one on Postgres, to @platformatic/db on it", 5, ofPeer("get")),
-    atLeast("POST on Postgres, to @platformatic/db on it", 5, ofPeer("post")),
+    ...verdict("GET one", "get"),
+    ...verdict("POST", "post"),
     ...judgeDepth(depth, " on Postgres"),
   ];
 }
@@ -119,8 +124,9 @@ function toBestPeer(
   contests: readonly ContestFigures[],
   scenario: Scenario,
   names: readonly PeerName[],
+  server: ServerName = "restante",
 ): number | undefined {
-  const ours = figureOf(contests, scenario, "restante");
+  const ours = figureOf(contests, scenario, server);
   const peers = names.map((name) => figureOf(contests, scenario, name));
   const rates = peers.map((peer) => peer?.requestsPerSecond).filter((rate) => rate !== undefined);
   if (ours === undefined || !isValid(ours) || rates.length < peers.length) return undefined;
