@@ -45,7 +45,7 @@ export function patched(
   patch: string,
   maxBytes: number,
 ): Draft | Problem {
-  const tree = applyPatch(kind, viewOf(rules, current), patch, maxBytes);
+  const tree = applyPatch(kind, viewOf(rules, current, ""), patch, maxBytes);
   if (tree instanceof Problem) return tree;
   if (isObject(tree)) {
     if (tree.members.has("id") && textOf(tree, "id") !== current.id) return anotherId;

@@ -65,7 +65,8 @@ function resultOf(
   }
   const { resource } = outcome;
   const status = outcome.kind === "created" ? 201 : 200;
-  const location = `${exchange.house.base}/${collection}/${resource.id}`;
+  const home = `${exchange.house.base}/${collection}`;
+  const location = `${home}/${resource.id}`;
   const etag = JSON.stringify(tagOf(resource, rules));
-  return `{"status":${status},"location":"${location}","etag":${etag},"body":${viewOf(rules, resource)}}`;
+  return `{"status":${status},"location":"${location}","etag":${etag},"body":${viewOf(rules, resource, home)}}`;
 }

@@ -10,7 +10,7 @@ import type { Feed, Removal } from "../store/store.ts";
 import type { Exchange } from "./exchange.ts";
 import type { FeedQuery } from "./list-query.ts";
 import { jsonTypes, refuseUnacceptable } from "./media.ts";
-import { answerByState, answerIfModified, cacheOf, stateOf } from "./representation.ts";
+import { answerByState, answerIfModified, cacheOf, homeOf, stateOf } from "./representation.ts";
 
 export function listChanges(
   exchange: Exchange,
@@ -32,7 +32,7 @@ export function listChanges(
       const address = `${house.base}${exchange.path}?since=${next}&limit=${limit}`;
       headers.set("link", `<${address}>; rel="next"`);
     }
-    const body = feedBody(feed, query, shown);
+    const body = feedBody(feed, query, shown, homeOf(exchange));
     return answerIfModified(exchange, { body, headers, etag, updatedAt });
   });
 }
@@ -51,16 +51,16 @@ function nextOf({ collection, entries }: Feed, { limit }: FeedQuery): number {
   return entries.length < limit ? collection.revision : (entries.at(-1)?.revision ?? 0);
 }
 
-function feedBody(feed: Feed, query: FeedQuery, rules: Rules): string {
+function feedBody(feed: Feed, query: FeedQuery, rules: Rules, home: string): string {
   const next = nextOf(feed, query);
   const isMore = next < feed.collection.revision;
-  const changes = feed.entries.map((entry) => entryBody(entry, rules)).join(",");
+  const changes = feed.entries.map((entry) => entryBody(entry, rules, home)).join(",");
   return `{"changes":[${changes}],"since":${query.since},"next":${next},"more":${isMore}}`;
 }
 
-function entryBody(entry: Resource | Removal, rules: Rules): string {
+function entryBody(entry: Resource | Removal, rules: Rules, home: string): string {
   if (!("kind" in entry)) {
-    return `{"revision":${entry.revision},"resource":${viewOf(rules, entry)}}`;
+    return `{"revision":${entry.revision},"resource":${viewOf(rules, entry, home)}}`;
   }
   const removedAt = new Date(entry.removedAt).toISOString();
   return `{"revision":${entry.revision},"removed":"${entry.id}","removedAt":"${removedAt}"}`;

@@ -19,6 +19,7 @@ import {
   answerByState,
   answerIfModified,
   cacheOf,
+  homeOf,
   noCache,
   type Prepared,
   type State,
@@ -44,7 +45,7 @@ export function listResources(exchange: Exchange): Soon<Response | Problem> {
     return then(house.lists.read(listing), (listed) => {
       if (listed instanceof Problem) return listed;
       const state = listState(exchange, listed.target, listed);
-      const page = { body: listBody(listed), ...state };
+      const page = { body: listBody(listed, homeOf(exchange)), ...state };
       keepHot(listed.target, query, page);
       return answerIfModified(exchange, page);
     });
@@ -76,7 +77,7 @@ export async function queryResources(exchange: Exchange): Promise<Response | Pro
   const headers = new Headers(house.jsonHeaders);
   headers.set("cache-control", noCache);
   if (listed.total !== undefined) headers.set("x-total-count", `${listed.total}`);
-  return new Response(listBody(listed), { headers });
+  return new Response(listBody(listed, homeOf(exchange)), { headers });
 }
 
 /** Enough for the first pages of a screen that everybody looks at; a walk through all is not hot. */
@@ -100,11 +101,11 @@ function keepHot(target: Target, query: string, page: Prepared): void {
   hotPages.set(target.collection, pages);
 }
 
-function listBody(listed: Listed): string {
+function listBody(listed: Listed, home: string): string {
   const { target, question, resources, total, isMore, next } = listed;
   const { page, limit, fields, cursor } = question;
   const project = fields.length > 0 && projectionOf(fields.map(({ field }) => field));
-  const itemOf = (resource: Resource) => viewOf(target.rules, resource);
+  const itemOf = (resource: Resource) => viewOf(target.rules, resource, home);
   const items = resources.map(project ? (resource) => project(itemOf(resource)) : itemOf);
   const data = `{"data":[${items.join(",")}]`;
   const counted = total === undefined ? "" : `,"total":${total}`;

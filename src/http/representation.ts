@@ -27,10 +27,13 @@ export function prepare(exchange: Exchange, resource: Resource, rules: Rules): P
   const known = prepared.get(resource);
   if (known?.rules === rules) return known;
   const { headers, etag, updatedAt } = stateOf(exchange, resource, cacheOf(rules), sealOf(rules));
-  const made = { body: viewOf(rules, resource), headers, etag, updatedAt, rules };
+  const made = { body: viewOf(rules, resource, homeOf(exchange)), headers, etag, updatedAt, rules };
   prepared.set(resource, made);
   return made;
 }
+
+/** The address of the collection in the path. */
+export const homeOf = ({ house, params }: Exchange): string => `${house.base}/${params.collection}`;
 
 /** What one token sees may differ from what another sees, so only its own cache keeps it. */
 const ownCache = "private, no-cache";

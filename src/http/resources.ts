@@ -8,11 +8,12 @@ import { sealOf, viewOf } from "../model/view.ts";
 import { readBody, readFields, readText, refuseBody, refuseTooLarge } from "./body.ts";
 import { readCondition } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
-import { jsonTypes, readPatchKind, refuseUnacceptable, takenByPost, takenByPut } from "./media.ts";
+import { readIncoming } from "./incoming.ts";
+import { jsonTypes, readPatchKind, refuseUnacceptable, takenByPut } from "./media.ts";
 import { onceOf, readKey, replayedField } from "./once.ts";
 import { readPreference } from "./prefer.ts";
 import { refuseParameters } from "./query.ts";
-import { answerIfModified, dated, noCache, prepare, stateOf } from "./representation.ts";
+import { answerIfModified, dated, homeOf, noCache, prepare, stateOf } from "./representation.ts";
 
 export function getResource(exchange: Exchange): Soon<Response | Problem> {
   const { request, house, caller } = exchange;
@@ -36,15 +37,12 @@ export async function createResource(exchange: Exchange): Promise<Response | Pro
   if (key instanceof Problem) return key;
   const rules = refuseParameters(exchange) ?? (await house.resources.target(caller, name));
   if (rules instanceof Problem) return rules;
-  const refused = refuseBody(exchange, takenByPost) ?? refuseKeyless(rules, key);
-  if (refused !== undefined) return refused;
-  const bytes = await readBody(exchange);
-  if (bytes instanceof Problem) return bytes;
-  const draft = readFields(bytes);
-  if (draft instanceof Problem) return draft;
+  const incoming = await readIncoming(exchange, rules, refuseKeyless(rules, key));
+  if (incoming instanceof Problem) return incoming;
+  const { draft, fingerprint } = incoming;
   if (draft.id !== undefined) return idInPost;
 
-  const once = key === undefined ? undefined : onceOf(exchange, key, bytes);
+  const once = key === undefined ? undefined : onceOf(exchange, key, fingerprint);
   const written = await house.resources.create(caller, name, draft, once);
   return written instanceof Problem ? written : answerWritten(exchange, written);
 }
@@ -113,10 +111,10 @@ export async function deleteResource(exchange: Exchange): Promise<Response | Pro
 
 /** The resource as it is now; when the client prefers so, only that it was written. */
 function answerWritten(exchange: Exchange, written: Written): Response {
-  const { house, request } = exchange;
+  const { request } = exchange;
   const { resource, rules, isNew, isReplay } = written;
   const { headers } = stateOf(exchange, resource, noCache, sealOf(rules));
-  const address = `${house.base}/${exchange.param("collection")}/${resource.id}`;
+  const address = `${homeOf(exchange)}/${resource.id}`;
   if (isNew) headers.set("location", address);
   if (isReplay) headers.set(replayedField, "true");
   // What was stored is not what was sent, byte for byte, so a PUT gets no validator (RFC 9110 §9.3.4).
@@ -129,7 +127,7 @@ function answerWritten(exchange: Exchange, written: Written): Response {
   else headers.set("content-location", address);
   // Otherwise Node would send the nothing in chunks; with a 204 it may not be sent at all.
   if (isMinimal && isNew) headers.set("content-length", "0");
-  const body = isMinimal ? null : viewOf(rules, resource);
+  const body = isMinimal ? null : viewOf(rules, resource, homeOf(exchange));
   return dated(new Response(body, { status, headers }), resource.updatedAt);
 }
 

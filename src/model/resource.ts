@@ -11,6 +11,8 @@ export interface Resource {
   readonly fields: string;
   /** The id of the token that created it, where the collection asks for it. */
   readonly owner?: string;
+  /** Its files, as the text of a JSON array of Part, where it has any. */
+  readonly parts?: string;
 }
 
 /** The members that only the server sets. So few are found sooner in a row than in a Set. */

@@ -1,17 +1,27 @@
-// What is shown of a resource: all but what its collection's schema keeps to itself.
+// What is shown of a resource: its fields and files, but what its collection's schema keeps to itself.
 
 import type { Rules } from "./collection.ts";
 import { definitionOf } from "./definition.ts";
+import { partMembers, readParts } from "./part.ts";
 import { type Resource, represent } from "./resource.ts";
 import { shapeOf } from "./schema/shape.ts";
 
 const hides = (rules: Rules): boolean => shapeOf(definitionOf(rules)).hides;
 
-/** A collection that has just come into being has no rules yet. */
-export function viewOf(rules: Rules | undefined, resource: Resource): string {
-  if (rules === undefined || !hides(rules)) return represent(resource);
-  const fields = shapeOf(definitionOf(rules)).shown(resource.fields);
-  return represent({ ...resource, fields });
+/** `home` is the collection's address. A collection that has just come into being has no rules yet. */
+export function viewOf(rules: Rules | undefined, resource: Resource, home: string): string {
+  const isOpen = rules === undefined || !hides(rules);
+  if (isOpen && resource.parts === undefined) return represent(resource);
+  const shown = isOpen ? resource.fields : shapeOf(definitionOf(rules)).shown(resource.fields);
+  return represent({ ...resource, fields: withParts(shown, resource, home) });
+}
+
+/** The text of the fields with the members that show its files. */
+export function withParts(fields: string, { id, parts }: Resource, home: string): string {
+  if (parts === undefined) return fields;
+  const members = [...partMembers(readParts(parts), `${home}/${id}`)];
+  const added = members.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",");
+  return fields === "{}" ? `{${added}}` : `${fields.slice(0, -1)},${added}}`;
 }
 
 /** Tells apart what the same state looks like under other rules; 0 where all is shown. */

@@ -25,6 +25,7 @@ export function grouped(store: Store, limits: Partial<GroupLimits> = {}): Store 
     slice: (collection, range) => store.slice(collection, range),
     query: (collection, query) => store.query(collection, query),
     since: (collection, revision, limit) => store.since(collection, revision, limit),
+    named: (keys) => store.named(keys),
     token: (hash) => store.token(hash),
     tokens: () => store.tokens(),
     commit: (changes) => group.commit(changes),

@@ -28,6 +28,8 @@ export interface Store {
   query(collection: string, query: Query): Soon<Found | Broad | undefined>;
   /** What was written or removed after a revision, in order of revision, at most `limit` entries. */
   since(collection: string, revision: number, limit: number): Soon<Feed | undefined>;
+  /** Which of these keys a resource's parts name. */
+  named(keys: readonly string[]): Soon<ReadonlySet<string>>;
   /** The token with this hash, dead or alive. */
   token(hash: string): Soon<Token | undefined>;
   tokens(): Soon<readonly Token[]>;
@@ -102,6 +104,8 @@ export interface Put {
   readonly expect: Expectation;
   /** Who creates it; what is there keeps its owner. */
   readonly owner?: string;
+  /** Its files, as in Resource; without it, it has none. */
+  readonly parts?: string;
   /** The version of the rules that it was judged by; it happens only while they hold. */
   readonly rules?: number;
 }
