@@ -12,6 +12,7 @@ import { indexes } from "./exam/indexes.ts";
 import { onces } from "./exam/once.ts";
 import { orders } from "./exam/orders.ts";
 import { owners } from "./exam/owners.ts";
+import { parts } from "./exam/parts.ts";
 import { queries } from "./exam/queries.ts";
 import { rivals } from "./exam/rivals.ts";
 import { searches } from "./exam/searches.ts";
@@ -46,6 +47,7 @@ export function exam(name: string, open: () => Promise<Candidate>): void {
   describe(`${name}: searches`, () => searches(question));
   describe(`${name}: unique fields`, () => uniques(question));
   describe(`${name}: owners`, () => owners(question));
+  describe(`${name}: parts`, () => parts(question));
   describe(`${name}: drops`, () => drops(question));
   describe(`${name}: tokens`, () => tokens(question));
   describe(`${name}: what is read is never old`, () => freshness(question));

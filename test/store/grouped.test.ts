@@ -36,6 +36,7 @@ class Gate {
       slice: (collection, range) => store.slice(collection, range),
       query: (collection, query) => store.query(collection, query),
       since: (collection, revision, limit) => store.since(collection, revision, limit),
+      named: (keys) => store.named(keys),
       token: (hash) => store.token(hash),
       tokens: () => store.tokens(),
       ready: () => store.ready(),

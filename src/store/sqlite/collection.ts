@@ -5,9 +5,16 @@ import type { Put, Remove } from "../store.ts";
 import type { Connection, Query } from "./connection.ts";
 import { dig, type Holes, storedHoles } from "./holes.ts";
 import { IndexWriter } from "./index.ts";
+import { NameWriter } from "./named.ts";
 import type { Verdict } from "./wire.ts";
 
-type StateRow = readonly [seq: number, revision: number, created: number, owner: string | null];
+type StateRow = readonly [
+  seq: number,
+  revision: number,
+  created: number,
+  owner: string | null,
+  parts: string | null,
+];
 
 /** What was planned when this batch defined the collection. */
 export interface Planned {
@@ -30,6 +37,7 @@ export class CollectionTables {
   readonly #connection: Connection;
   readonly #key: number;
   #indexes: IndexWriter | undefined;
+  #names: NameWriter | undefined;
 
   constructor(connection: Connection, key: number) {
     this.#connection = connection;
@@ -37,14 +45,14 @@ export class CollectionTables {
     const resources = `resources_${key}`;
     const removed = `removed_${key}`;
     this.state = connection.query(
-      `SELECT seq, revision, created, owner FROM ${resources} WHERE id = ?`,
+      `SELECT seq, revision, created, owner, parts FROM ${resources} WHERE id = ?`,
     );
     this.insert = connection.query(
-      `INSERT INTO ${resources} (seq, id, revision, created, updated, fields, owner)
-       VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+      `INSERT INTO ${resources} (seq, id, revision, created, updated, fields, owner, parts)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
     );
     this.update = connection.query(
-      `UPDATE ${resources} SET revision = ?, updated = ?, fields = ? WHERE seq = ?`,
+      `UPDATE ${resources} SET revision = ?, updated = ?, fields = ?, parts = ? WHERE seq = ?`,
     );
     this.remove = connection.query(`DELETE FROM ${resources} WHERE seq = ?`);
     this.remember = connection.query(`INSERT INTO ${removed} (revision, id, at) VALUES (?, ?, ?)`);
@@ -57,6 +65,12 @@ export class CollectionTables {
   get indexes(): IndexWriter {
     this.#indexes ??= new IndexWriter(this.#connection, this.#key);
     return this.#indexes;
+  }
+
+  /** Made when there is a file: most collections have none. */
+  get names(): NameWriter {
+    this.#names ??= new NameWriter(this.#connection, this.#key);
+    return this.#names;
   }
 }
 
@@ -149,19 +163,20 @@ export class OpenCollection {
   remove({ id, at, expect }: Remove): Verdict {
     const state = this.#tables.state.one(id);
     if (!state) return verdict("missing");
-    const [seq, revision] = state;
+    const [seq, revision, , , parts] = state;
     if (expect !== "anything" && expect !== revision) return verdict("stale");
     const next = this.touch(at);
     this.counters.total--;
     this.#holes.push(seq - 1);
     if (this.#isPlanned) this.#tables.indexes.remove(this.#plan, seq);
+    if (parts !== null) this.#tables.names.move(parts, undefined);
     this.#tables.remove.run(seq);
     this.#tables.remember.run(next, id, at);
     if (!this.#mayBeRemoved(id)) this.#lastRemoved = id;
     return ["removed", next, 0, ""];
   }
 
-  #create({ id, at, fields, owner }: Put): Verdict {
+  #create({ id, at, fields, owner, parts }: Put): Verdict {
     const seq = this.counters.seq + 1;
     const next = this.counters.revision + 1;
     if (this.#isPlanned) {
@@ -170,8 +185,10 @@ export class OpenCollection {
       const field = this.#tables.indexes.keep(this.#plan, seq, resource, true);
       if (field !== undefined) return verdict("conflict", field);
     }
-    const changed = this.#tables.insert.run(seq, id, next, at, at, fields, owner ?? null);
+    const { insert } = this.#tables;
+    const changed = insert.run(seq, id, next, at, at, fields, owner ?? null, parts ?? null);
     if (changed === 0) return verdict("taken");
+    if (parts !== undefined) this.#tables.names.move(undefined, parts);
     this.counters.seq = seq;
     this.counters.total++;
     if (this.#mayBeRemoved(id)) this.#tables.forget.run(id);
@@ -184,8 +201,8 @@ export class OpenCollection {
     return id <= this.#lastRemoved;
   }
 
-  #replace({ id, at, fields, expect }: Put, state: StateRow): Verdict {
-    const [seq, revision, createdAt, owner] = state;
+  #replace({ id, at, fields, expect, parts }: Put, state: StateRow): Verdict {
+    const [seq, revision, createdAt, owner, lastParts] = state;
     if (expect !== "anything" && expect !== revision) return verdict("stale");
     if (this.#isPlanned) {
       const resource = { id, revision, createdAt, updatedAt: at, fields, ...ownedBy(owner) };
@@ -193,7 +210,9 @@ export class OpenCollection {
       if (field !== undefined) return verdict("conflict", field);
     }
     const next = this.touch(at);
-    this.#tables.update.run(next, at, fields, seq);
+    this.#tables.update.run(next, at, fields, parts ?? null, seq);
+    const isNamingChanged = (lastParts ?? undefined) !== parts;
+    if (isNamingChanged) this.#tables.names.move(lastParts ?? undefined, parts);
     return ["replaced", next, createdAt, owner ?? ""];
   }
 

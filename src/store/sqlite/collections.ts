@@ -116,6 +116,7 @@ export class OpenCollections {
     this.#connection.run(`
       DELETE FROM collections WHERE key = ${key};
       DELETE FROM definitions WHERE collection = ${key};
+      DELETE FROM files WHERE collection = ${key};
     `);
     dropCollectionTables(this.#connection, key);
     this.#open.delete(name);

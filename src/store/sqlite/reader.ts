@@ -15,6 +15,7 @@ import {
 import type { Bell } from "./bell.ts";
 import type { Connection, Query } from "./connection.ts";
 import { HotResources } from "./hot.ts";
+import { NameReader } from "./named.ts";
 import { type CollectionRow, collectionColumns, Shelf, toCollection } from "./shelf.ts";
 import { TokenReader } from "./token.ts";
 
@@ -40,6 +41,7 @@ export class Reader {
   readonly #collection: Query<CollectionRow>;
   readonly #collections: Query<CollectionRow>;
   readonly #moved: Query<CollectionRow>;
+  readonly #nameReader: NameReader;
   readonly #tokenReader: TokenReader;
 
   readonly #limits: typeof readerLimits;
@@ -67,6 +69,7 @@ export class Reader {
     this.#collection = connection.query(`${select("0")} WHERE name = ?`);
     this.#collections = connection.query(`${select("0")} ORDER BY name`);
     this.#moved = connection.query(`${select("?1")} WHERE batch > ?1`);
+    this.#nameReader = new NameReader(connection);
     this.#tokenReader = new TokenReader(connection);
   }
 
@@ -112,6 +115,10 @@ export class Reader {
       collection: shelf.collection,
       entries: shelf.since(revision, limit),
     }));
+  }
+
+  named(keys: readonly string[]): ReadonlySet<string> {
+    return this.#nameReader.among(keys);
   }
 
   token(hash: string): Token | undefined {

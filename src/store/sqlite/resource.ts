@@ -9,13 +9,16 @@ export type ResourceRow = readonly [
   updatedAt: number,
   fields: string,
   owner: string | null,
+  parts: string | null,
 ];
-export const resourceColumns = "id, revision, created, updated, fields, owner";
+export const resourceColumns = "id, revision, created, updated, fields, owner, parts";
 
 export function toResource(row: ResourceRow): Resource {
-  const [id, revision, createdAt, updatedAt, fields, owner] = row;
-  if (owner === null) return { id, revision, createdAt, updatedAt, fields };
-  return { id, revision, createdAt, updatedAt, fields, owner };
+  const [id, revision, createdAt, updatedAt, fields, owner, parts] = row;
+  const resource = { id, revision, createdAt, updatedAt, fields };
+  if (parts !== null)
+    return owner === null ? { ...resource, parts } : { ...resource, owner, parts };
+  return owner === null ? resource : { ...resource, owner };
 }
 
 /** The same with its seq, which comes first. */

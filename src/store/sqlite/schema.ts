@@ -91,7 +91,23 @@ const third: Step = (connection) => {
     connection.run(`ALTER TABLE resources_${key} ADD COLUMN owner TEXT; ${createEntries(key)};`);
 };
 
-export const steps: readonly Step[] = [first, second, third];
+/**
+ * The files of a resource, and of all resources the keys of those that are named (see named.ts). The
+ * index is for the end of a collection.
+ */
+const fourth: Step = (connection) => {
+  connection.run(`
+    CREATE TABLE files (
+      key TEXT PRIMARY KEY,
+      collection INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX files_by_collection ON files (collection);
+  `);
+  for (const [key] of connection.query<readonly [key: number]>("SELECT key FROM collections").all())
+    connection.run(`ALTER TABLE resources_${key} ADD COLUMN parts TEXT`);
+};
+
+export const steps: readonly Step[] = [first, second, third, fourth];
 
 /** What is there now is not removed, and what is removed is so once: a feed tells of each once. */
 const indexRemoved = (key: number): string =>
@@ -115,7 +131,8 @@ export function createCollectionTables(connection: Connection, key: number): voi
       created INTEGER NOT NULL,
       updated INTEGER NOT NULL,
       fields TEXT NOT NULL,
-      owner TEXT
+      owner TEXT,
+      parts TEXT
     ) STRICT;
     CREATE TABLE removed_${key} (
       revision INTEGER PRIMARY KEY,

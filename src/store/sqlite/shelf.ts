@@ -46,7 +46,7 @@ function toRules(row: CollectionRow, last = noRules): Rules {
   return definition === null || version === null ? last : { version, definition };
 }
 
-type RemovalRow = readonly [id: string, revision: number, at: number, null, null, null];
+type RemovalRow = readonly [id: string, revision: number, at: number, null, null, null, null];
 
 const toRemoval = ([id, revision, removedAt]: RemovalRow): Removal => ({
   kind: "removal",
@@ -91,7 +91,8 @@ export class Shelf {
     // Both sides come in order from their indexes and are merged until there are enough.
     this.#since = connection.query(
       `${select} WHERE revision > ?1
-       UNION ALL SELECT id, revision, at, NULL, NULL, NULL FROM ${removed} WHERE revision > ?1
+       UNION ALL
+       SELECT id, revision, at, NULL, NULL, NULL, NULL FROM ${removed} WHERE revision > ?1
        ORDER BY revision LIMIT ?2`,
     );
     this.#changed = connection.query(

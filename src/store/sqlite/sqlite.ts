@@ -104,6 +104,10 @@ class SqliteStore implements Store {
     return this.#read((reader) => reader.since(collection, revision, limit));
   }
 
+  named(keys: readonly string[]): ReadonlySet<string> {
+    return this.#read((reader) => reader.named(keys));
+  }
+
   token(hash: string): Token | undefined {
     return this.#read((reader) => reader.token(hash));
   }

@@ -47,11 +47,13 @@ type ChangeCells = readonly [
   rules: number,
   /** Nothing when nobody owns it. */
   owner: string,
+  /** Nothing when it has none. */
+  parts: string,
 ];
 /** No version of the rules. */
 const anyRules = -1;
 /** Stands before the changes of a unit; before it, the unit's key if it has one. */
-type UnitCells = readonly [kind: "all", "", "", 0, length: number, "", 0, ""];
+type UnitCells = readonly [kind: "all", "", "", 0, length: number, "", 0, "", ""];
 type OnceCells = readonly [
   kind: "once",
   owner: string,
@@ -60,6 +62,7 @@ type OnceCells = readonly [
   keptUntil: number,
   fingerprint: string,
   0,
+  "",
   "",
 ];
 type Row = ChangeCells | UnitCells | OnceCells;
@@ -100,24 +103,24 @@ function pack(cells: (string | number)[], change: Change): void {
       break;
     case "all":
       if (change.once) packOnce(cells, change.once);
-      cells.push("all", "", "", 0, change.changes.length, "", 0, "");
+      cells.push("all", "", "", 0, change.changes.length, "", 0, "", "");
       for (const each of change.changes) pack(cells, each);
       break;
     case "found":
-      cells.push("found", change.collection, "", change.at, 0, "", 0, "");
+      cells.push("found", change.collection, "", change.at, 0, "", 0, "", "");
       break;
     case "drop":
-      cells.push("drop", change.collection, "", 0, change.isEmptyOnly ? 1 : 0, "", 0, "");
+      cells.push("drop", change.collection, "", 0, change.isEmptyOnly ? 1 : 0, "", 0, "", "");
       break;
     case "define":
-      cells.push("define", change.collection, "", change.at, 0, change.definition, 0, "");
+      cells.push("define", change.collection, "", change.at, 0, change.definition, 0, "", "");
       break;
     case "keep-token":
-      cells.push("keep-token", "", change.token.id, 0, 0, JSON.stringify(change.token), 0, "");
+      cells.push("keep-token", "", change.token.id, 0, 0, JSON.stringify(change.token), 0, "", "");
       break;
     case "revoke-token":
     case "touch-token":
-      cells.push(change.kind, "", change.id, change.at, 0, "", 0, "");
+      cells.push(change.kind, "", change.id, change.at, 0, "", 0, "", "");
       break;
   }
 }
@@ -127,15 +130,16 @@ function packOne(cells: (string | number)[], change: Put | Remove): void {
   const isPut = kind === "put";
   const content = isPut ? change.fields : "";
   const owner = isPut ? (change.owner ?? "") : "";
-  cells.push(kind, collection, id, at, expect, content, rules, owner);
+  const parts = isPut ? (change.parts ?? "") : "";
+  cells.push(kind, collection, id, at, expect, content, rules, owner, parts);
 }
 
 function packOnce(cells: (string | number)[], once: Once): void {
-  cells.push("once", once.owner, once.key, once.at, once.keptUntil, once.fingerprint, 0, "");
+  cells.push("once", once.owner, once.key, once.at, once.keptUntil, once.fingerprint, 0, "", "");
 }
 
 export function unpackChanges(cells: Cells): readonly Change[] {
-  const rows = new Rows<Row>(cells, 8);
+  const rows = new Rows<Row>(cells, 9);
   const changes: Change[] = [];
   while (!rows.isAtEnd) changes.push(unpack(rows.take(), rows));
   return changes;
@@ -155,11 +159,21 @@ function unpackUnit([kind, , , , length]: UnitCells, rows: Rows<Row>): Unit {
 }
 
 function unpackChange(cells: ChangeCells): Change {
-  const [kind, collection, id, at, expect, content, rules, owner] = cells;
+  const [kind, collection, id, at, expect, content, rules, owner, parts] = cells;
   const judged = rules === anyRules ? {} : { rules };
   switch (kind) {
     case "put":
-      return { kind, collection, id, at, expect, fields: content, ...judged, ...ownedBy(owner) };
+      return {
+        kind,
+        collection,
+        id,
+        at,
+        expect,
+        fields: content,
+        ...judged,
+        ...ownedBy(owner),
+        ...withParts(parts),
+      };
     case "remove":
       return { kind, collection, id, at, expect: expect as Remove["expect"], ...judged };
     case "found":
@@ -177,6 +191,7 @@ function unpackChange(cells: ChangeCells): Change {
 }
 
 const ownedBy = (owner: string): { readonly owner?: string } => (owner === "" ? {} : { owner });
+const withParts = (parts: string): { readonly parts?: string } => (parts === "" ? {} : { parts });
 
 export const packVerdicts = (verdicts: readonly (Verdict | UnitVerdict)[]): Cells =>
   verdicts.flat();
@@ -216,7 +231,8 @@ export function outcomeOf(change: Change | undefined, verdict: Verdict): Outcome
   if (kind === "conflict") return { kind, field: detail };
   if (kind !== "created" && kind !== "replaced") return { kind };
   if (change?.kind !== "put") throw new TypeError(`a ${change?.kind} cannot have been ${kind}`);
-  const { id, fields, at } = change;
+  const { id, fields, at, parts = "" } = change;
   const resource = { id, revision, createdAt, updatedAt: at, fields };
-  return { kind, resource: detail === "" ? resource : { ...resource, owner: detail } };
+  if (detail === "" && parts === "") return { kind, resource };
+  return { kind, resource: { ...resource, ...ownedBy(detail), ...withParts(parts) } };
 }

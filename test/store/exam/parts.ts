@@ -1,0 +1,200 @@
+// Parts: the files of a resource come and go with it, and each is named for exactly as long.
+
+import assert from "node:assert/strict";
+import type { Part } from "../../../src/model/part.ts";
+import type { Resource } from "../../../src/model/resource.ts";
+import type { Put, Store } from "../../../src/store/store.ts";
+import { answerTo, ask, by, keep, wordsLike } from "./asking.ts";
+import type { Question } from "./candidate.ts";
+import {
+  all,
+  define,
+  doneIn,
+  found,
+  idsFrom,
+  kinds,
+  lookAt,
+  once,
+  put,
+  remove,
+  written,
+} from "./words.ts";
+
+const part = (key: string): Part => ({
+  slot: `file.${key.length}`,
+  name: `name of "${key}" ☃.txt`,
+  type: "text/plain",
+  size: 2 ** 40,
+  sha256: "0".repeat(64),
+  key,
+});
+
+const textOf = (...keys: readonly string[]): string => JSON.stringify(keys.map(part));
+
+/** A put of a resource with the files under these keys. */
+const attach = (id: string, keys: readonly string[], more: Partial<Put> = {}): Put =>
+  keep(id, { of: id }, { parts: textOf(...keys), ...more });
+
+const drop = (isEmptyOnly = false) =>
+  ({ kind: "drop", collection: "things", isEmptyOnly }) as const;
+
+/** That of all these keys the first are named, and the others are not. */
+async function assertNamed(store: Store, named: string, unnamed = ""): Promise<void> {
+  const keys = (text: string) => text.split(" ").filter((key) => key !== "");
+  const found = await store.named([...keys(named), ...keys(unnamed), "never"]);
+  assert.deepEqual([...found].sort(), keys(named).sort());
+}
+
+export function parts(question: Question): void {
+  question("come with a resource that has any, and with no other", async ({ store }) => {
+    await assertNamed(store, "", "a1 a2");
+    const [, a, b] = await store.commit([found(), attach("a", ["a1", "a2"]), put("b")]);
+    assert.equal(written(a).parts, textOf("a1", "a2"));
+    assert.equal("parts" in written(b), false);
+    assert.deepEqual(await store.find("things", "a"), written(a));
+    assert.deepEqual(await store.find("things", "b"), written(b));
+    await assertNamed(store, "a1 a2", "a3");
+    assert.deepEqual(await store.named([]), new Set());
+  });
+
+  question("come along wherever the resource is read, and to everybody", async (candidate) => {
+    const { store } = candidate;
+    const other = await candidate.second();
+    const definition = '{"indexed":["of"],"searchable":["of"],"access":{"read":"owner"}}';
+    const outcomes = await store.commit([
+      define(definition),
+      attach("a", ["a1"], { owner: "ann" }),
+      attach("b", ["b1", "b2"]),
+      put("c"),
+    ]);
+    const [a, b, c] = outcomes.slice(1).map(written) as [Resource, Resource, Resource];
+    assert.deepEqual([a.owner, a.parts], ["ann", textOf("a1")]);
+    for (const each of [other, await candidate.reopen()]) {
+      assert.deepEqual(await each.find("things", "a"), a);
+      assert.deepEqual(await each.find("things", "c"), c);
+      const slice = await each.slice("things", { offset: 0, limit: 9, order: "-created" });
+      assert.deepEqual(slice?.resources, [c, b, a]);
+      assert.deepEqual((await each.since("things", 0, 9))?.entries, [a, b, c]);
+      assert.deepEqual((await answerTo(each, ask())).resources, [a, b, c]);
+      const sorted = await answerTo(each, ask({ sortings: [by("of", "any", true)] }));
+      assert.deepEqual(sorted.resources, [c, b, a]);
+      const searched = await answerTo(each, ask({ words: wordsLike("b") }));
+      assert.deepEqual(searched.resources, [b]);
+      await assertNamed(each, "a1 b1 b2");
+    }
+  });
+
+  question("are replaced together with the rest", async ({ store }) => {
+    await store.commit([found(), attach("a", ["1", "2"]), put("b")]);
+    const [other] = await store.commit([attach("a", ["2", "3"])]);
+    assert.equal(written(other).parts, textOf("2", "3"));
+    assert.deepEqual(await store.find("things", "a"), written(other));
+    await assertNamed(store, "2 3", "1");
+    const [same] = await store.commit([attach("a", ["2", "3"], { fields: '{"of":"it"}' })]);
+    assert.deepEqual(await store.find("things", "a"), written(same));
+    await assertNamed(store, "2 3", "1");
+    const [none, some] = await store.commit([put("a"), attach("b", ["4"])]);
+    assert.equal("parts" in written(none), false);
+    assert.deepEqual(await store.find("things", "a"), written(none));
+    assert.deepEqual(await store.find("things", "b"), written(some));
+    await assertNamed(store, "4", "1 2 3");
+    const [again] = await store.commit([attach("a", ["5"])]);
+    assert.deepEqual(await store.find("things", "a"), written(again));
+    await assertNamed(store, "4 5", "1 2 3");
+  });
+
+  question("stay as they are when the change is refused", async ({ store }) => {
+    await store.commit([define('{"unique":["n"]}'), attach("a", ["a1"]), keep("b", { n: 1 })]);
+    const before = await lookAt(store);
+    const outcomes = await store.commit([
+      attach("a", ["x1"], { expect: "nothing" }),
+      attach("a", ["x2"], { expect: 1_000 }),
+      attach("c", ["x3"], { expect: 1 }),
+      attach("a", ["x4"], { fields: '{"n":1}' }),
+      attach("c", ["x5"], { fields: '{"n":1}' }),
+      attach("a", ["x6"], { rules: 1_000 }),
+      attach("a", ["x7"], { collection: "nowhere" }),
+      remove("a", 1_000),
+    ]);
+    assert.deepEqual(kinds(outcomes), [
+      ...["taken", "stale", "missing", "conflict", "conflict", "outdated", "missing", "stale"],
+    ]);
+    assert.deepEqual(await lookAt(store), before);
+    await assertNamed(store, "a1", "x1 x2 x3 x4 x5 x6 x7");
+  });
+
+  question("go with the resource", async ({ store }) => {
+    await store.commit([found(), attach("a", ["a1", "a2"]), attach("b", ["b1"])]);
+    await store.commit([remove("a")]);
+    await assertNamed(store, "b1", "a1 a2");
+    const [again] = await store.commit([put("a")]);
+    assert.deepEqual(await store.find("things", "a"), written(again));
+    assert.equal("parts" in written(again), false);
+    const within = [attach("c", ["c1"]), attach("c", ["c2"]), remove("c"), attach("c", ["c3"])];
+    await store.commit(within);
+    await assertNamed(store, "b1 c3", "c1 c2");
+    await store.commit([attach("d", ["d1"]), remove("d"), remove("c"), put("c")]);
+    await assertNamed(store, "b1", "c3 d1");
+  });
+
+  question("a unit that is not done leaves them as they were", async ({ store }) => {
+    await store.commit([found(), attach("a", ["a1"]), attach("b", ["b1"]), attach("c", ["c1"])]);
+    const before = await lookAt(store);
+    const unit = [attach("a", ["a2"]), remove("b"), put("c"), attach("d", ["d1"]), remove("none")];
+    assert.deepEqual(kinds(await store.commit([all(unit)])), ["none"]);
+    assert.deepEqual(await lookAt(store), before);
+    await assertNamed(store, "a1 b1 c1", "a2 d1");
+    const [, done] = await store.commit([all(unit), all(unit.slice(0, -1))]);
+    assert.deepEqual(kinds(doneIn(done)), ["replaced", "removed", "replaced", "created"]);
+    await assertNamed(store, "a2 d1", "a1 b1 c1");
+  });
+
+  question("are told again when a unit is repeated", async (candidate) => {
+    const { store } = candidate;
+    const unit = all([attach("a", ["a1"], { owner: "ann" }), put("b")], once("k"));
+    const repetition = all([attach("a", ["a2"]), put("b")], once("k"));
+    const [, first, second] = await store.commit([found(), unit, repetition]);
+    assert.equal(written(doneIn(first)[0]).parts, textOf("a1"));
+    assert.deepEqual(doneIn(second, true), doneIn(first));
+    await store.commit([remove("a")]);
+    const other = await candidate.reopen();
+    const [third] = await other.commit([repetition]);
+    assert.deepEqual(doneIn(third, true), doneIn(first));
+    await assertNamed(other, "", "a1 a2");
+  });
+
+  question("end with the collection", async (candidate) => {
+    const { store } = candidate;
+    const other = await candidate.second();
+    await store.commit([found(), found("more"), attach("a", ["a1"]), attach("b", ["b1"])]);
+    await store.commit([attach("a", ["m1"], { collection: "more" })]);
+    assert.deepEqual(kinds(await store.commit([drop(true)])), ["taken"]);
+    await assertNamed(other, "a1 b1 m1");
+    const [dropped] = await store.commit([drop(), found(), attach("a", ["a2"])]);
+    assert.equal(dropped?.kind, "done");
+    await assertNamed(other, "a2 m1", "a1 b1");
+    const [, , , last] = await store.commit([
+      attach("b", ["b2"]),
+      remove("a"),
+      remove("b"),
+      drop(true),
+    ]);
+    assert.equal(last?.kind, "done");
+    await assertNamed(other, "m1", "a1 a2 b1 b2");
+  });
+
+  question("may be many", async ({ store }) => {
+    const ids = idsFrom(300);
+    const puts = ids.map((id) => attach(id, [`${id}/1`, `${id}/2`]));
+    await store.commit([found(), ...puts]);
+    await store.commit(ids.filter((_, index) => index % 3 === 0).map((id) => remove(id)));
+    const left = ids.filter((_, index) => index % 3 !== 0);
+    const keys = ids.flatMap((id) => [`${id}/1`, `${id}/2`]);
+    const named = await store.named(keys);
+    assert.deepEqual(
+      keys.filter((key) => named.has(key)),
+      left.flatMap((id) => [`${id}/1`, `${id}/2`]),
+    );
+    assert.equal(named.size, left.length * 2);
+  });
+}
