@@ -30,6 +30,16 @@ export interface Definition {
   readonly preconditions: Demand;
   /** Whether POST must carry an Idempotency-Key. */
   readonly idempotencyKey: Demand;
+  /** Where a browser goes whose form was accepted; to a page of ours where nothing is said. */
+  readonly redirect: string | undefined;
+  /** A field of forms that no person sees, so that only a machine fills it in. */
+  readonly honeypot: string | undefined;
+  /** How often one address may create without a token. */
+  readonly rateLimit: RateLimit | undefined;
+}
+
+export interface RateLimit {
+  readonly perMinute: number;
 }
 
 export type Demand = "optional" | "required";
@@ -48,6 +58,9 @@ export const openDefinition: Definition = {
   maxBytes: undefined,
   preconditions: "optional",
   idempotencyKey: "optional",
+  redirect: undefined,
+  honeypot: undefined,
+  rateLimit: undefined,
 };
 
 /** The definition in a text, or every fault of it at once. */

@@ -9,13 +9,14 @@ import {
 
 /** What a schema declares of one value: its members by name, and its items if it is a list. */
 export class Fields {
-  readonly #schemas: readonly ObjectSchema[];
+  /** Those that always judge the value. */
+  readonly schemas: readonly ObjectSchema[];
   readonly #family: Family;
   #members: ReadonlyMap<string, Field> | undefined;
   #items: Fields | undefined;
 
   constructor(schemas: readonly ObjectSchema[], family: Family) {
-    this.#schemas = schemas;
+    this.schemas = schemas;
     this.#family = family;
   }
 
@@ -26,14 +27,14 @@ export class Fields {
 
   get items(): Fields {
     this.#items ??= this.#family.of(
-      this.#schemas.flatMap(({ items }) => (isObjectSchema(items) ? [items] : [])),
+      this.schemas.flatMap(({ items }) => (isObjectSchema(items) ? [items] : [])),
     );
     return this.#items;
   }
 
   /** How many items come before those that `items` speaks of. */
   get itemsStart(): number {
-    const counts = this.#schemas.map(({ prefixItems }) =>
+    const counts = this.schemas.map(({ prefixItems }) =>
       Array.isArray(prefixItems) ? prefixItems.length : 0,
     );
     return Math.max(0, ...counts);
@@ -41,9 +42,17 @@ export class Fields {
 
   /** The types that are allowed; undefined where nothing is said. */
   get types(): ReadonlySet<unknown> | undefined {
-    const said = this.#schemas.filter((schema) => Object.hasOwn(schema, "type"));
+    const said = this.schemas.filter((schema) => Object.hasOwn(schema, "type"));
     const sets = said.map(({ type }) => new Set([type].flat()));
     return sets.length === 0 ? undefined : sets.reduce((one, other) => one.intersection(other));
+  }
+
+  /** What `anyOf` and `oneOf` choose from: a list for each of them. */
+  get alternatives(): readonly (readonly Fields[])[] {
+    return this.schemas
+      .flatMap(({ anyOf, oneOf }) => [anyOf, oneOf])
+      .filter((choice) => Array.isArray(choice))
+      .map((choice) => choice.map((one) => this.#family.of(isObjectSchema(one) ? [one] : [])));
   }
 
   /** The field at a path of names; undefined where it is not declared. */
@@ -59,12 +68,12 @@ export class Fields {
     seen.add(this);
     for (const field of this.members.values())
       if (test(field) || field.inner.some(test, seen)) return true;
-    return this.#schemas.some(({ items }) => isObjectSchema(items)) && this.items.some(test, seen);
+    return this.schemas.some(({ items }) => isObjectSchema(items)) && this.items.some(test, seen);
   }
 
   #findMembers(): ReadonlyMap<string, Field> {
     const found = new Map<string, Schema[]>();
-    for (const { properties } of this.#schemas)
+    for (const { properties } of this.schemas)
       for (const [name, schema] of Object.entries(isObjectSchema(properties) ? properties : {}))
         found.set(name, [...(found.get(name) ?? []), schema as Schema]);
     return new Map([...found].map(([name, schemas]) => [name, this.#field(schemas)]));
@@ -73,8 +82,8 @@ export class Fields {
   #field(schemas: readonly Schema[]): Field {
     const inner = this.#family.of(schemas.filter(isObjectSchema));
     const flagged = (name: string): boolean =>
-      inner.#schemas.some((schema) => schema[name] === true);
-    const filled = inner.#schemas.find((schema) => Object.hasOwn(schema, "default"));
+      inner.schemas.some((schema) => schema[name] === true);
+    const filled = inner.schemas.find((schema) => Object.hasOwn(schema, "default"));
     return {
       isReadOnly: flagged("readOnly"),
       isWriteOnly: flagged("writeOnly"),

@@ -12,6 +12,8 @@ export const definitionLimits = {
   /** A year. */
   maxAge: 31_536_000,
   minBytes: 2,
+  maxRedirectChars: 2_000,
+  maxPerMinute: 60_000,
 } as const;
 
 type Members = Readonly<Record<string, unknown>>;
@@ -30,6 +32,9 @@ const rules: Readonly<Record<string, Rule>> = {
     isWholeNumber(value, definitionLimits.minBytes, Number.MAX_SAFE_INTEGER, path, report),
   preconditions: isDemand,
   idempotencyKey: isDemand,
+  redirect: isRedirect,
+  honeypot: isHoneypot,
+  rateLimit: isRateLimit,
 };
 
 /** Adds every fault of a definition that is an object. */
@@ -96,13 +101,64 @@ function audienceWords(verb: string, audience: unknown, allowed?: readonly unkno
 }
 
 function isCache(value: unknown, path: Path, report: Report): void {
+  isOneNumber(value, "maxAge", 0, definitionLimits.maxAge, path, report);
+}
+
+function isRateLimit(value: unknown, path: Path, report: Report): void {
+  isOneNumber(value, "perMinute", 1, definitionLimits.maxPerMinute, path, report);
+  if (isObject(value) && !Object.hasOwn(value, "perMinute"))
+    report.add([...path, "perMinute"], "perMinute is needed");
+}
+
+/** An object that may have one member, which is a number. */
+function isOneNumber(
+  value: unknown,
+  member: string,
+  min: number,
+  max: number,
+  path: Path,
+  report: Report,
+): void {
   if (!isObject(value)) {
-    report.add(path, "must be an object with maxAge");
+    report.add(path, `must be an object with ${member}`);
     return;
   }
-  for (const [name, seconds] of Object.entries(value))
-    if (name !== "maxAge") report.add([...path, name], "there is no such rule; there is: maxAge");
-    else isWholeNumber(seconds, 0, definitionLimits.maxAge, [...path, name], report);
+  for (const [name, number] of Object.entries(value))
+    if (name !== member) report.add([...path, name], `there is no such rule; there is: ${member}`);
+    else isWholeNumber(number, min, max, [...path, name], report);
+}
+
+/** What a header field can carry: the characters of a URL, no space among them. */
+const urlCharacters = /^[!-~]+$/;
+/** To a browser, two slashes (or what it takes for them) begin the name of another host. */
+const absolutePath = /^\/(?![/\\])/;
+
+function isRedirect(value: unknown, path: Path, report: Report): void {
+  const { maxRedirectChars } = definitionLimits;
+  const isGood =
+    typeof value === "string" &&
+    value.length <= maxRedirectChars &&
+    urlCharacters.test(value) &&
+    (absolutePath.test(value) || isWebAddress(value));
+  if (!isGood)
+    report.add(
+      path,
+      `must be an http or https URL, or a path such as /thanks; at most ${maxRedirectChars} characters, others than ASCII percent-encoded`,
+    );
+}
+
+function isWebAddress(text: string): boolean {
+  const { protocol, username, password } = URL.parse(text) ?? {};
+  const isWeb = (protocol === "http:" || protocol === "https:") && /^https?:\/\//i.test(text);
+  return isWeb && username === "" && password === "";
+}
+
+function isHoneypot(value: unknown, path: Path, report: Report, fields: Fields | undefined): void {
+  const { maxFieldChars } = definitionLimits;
+  if (typeof value !== "string" || value === "" || value.length > maxFieldChars)
+    report.add(path, `must be the name of a form field, of 1 to ${maxFieldChars} characters`);
+  else if (fields?.members.has(value) || listable[value] !== undefined)
+    report.add(path, "this is a field that people fill in; take a name that the schema has not");
 }
 
 function isFieldList(value: unknown, path: Path, report: Report, fields: Fields | undefined): void {
