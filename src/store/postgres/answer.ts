@@ -41,23 +41,23 @@ export async function answer(
     WITH shelf AS (SELECT * FROM collections WHERE name = ${collection}),
     ${tables ? sql`${tables},` : sql``}
     hits AS (${hits})
-    SELECT name, revision, created, updated, definition, NULL AS owner, total, 0 AS place,
-      (${count})::bigint AS number, '' AS key
+    SELECT name, revision, created, updated, definition, NULL AS owner, NULL AS parts, total,
+      0 AS place, (${count})::bigint AS number, '' AS key
     FROM shelf
     UNION ALL
     SELECT resource.*, place, seq, key
     FROM hits CROSS JOIN LATERAL (
-      SELECT id, revision, created, updated, fields, owner, 0::bigint FROM resources
+      SELECT id, revision, created, updated, fields, owner, parts, 0::bigint FROM resources
       WHERE collection = (SELECT key FROM shelf) AND seq = hits.seq
       LIMIT 1
     ) AS resource`);
-  const [shelf, ...rest] = found.toSorted((one, other) => one[7] - other[7]);
+  const [shelf, ...rest] = found.toSorted((one, other) => one[8] - other[8]);
   if (!shelf) return undefined;
-  return { collection: collectionIn(shelf), hits: rest.map(toHit), count: shelf[8] ?? undefined };
+  return { collection: collectionIn(shelf), hits: rest.map(toHit), count: shelf[9] ?? undefined };
 }
 
 const toHit = (row: AnswerRow): Hit => {
-  return { seq: row[8] ?? 0, key: row[9], resource: toResource(row) };
+  return { seq: row[9] ?? 0, key: row[10], resource: toResource(row) };
 };
 
 /** One more than is asked for tells whether there are more. */

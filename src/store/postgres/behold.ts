@@ -73,26 +73,37 @@ type StandingRow = readonly [
   ...(readonly [string, string, number, number, number, number]),
   string | null,
   string | null,
+  string | null,
 ];
 
 async function readStandings(
   sql: Sql,
   addresses: readonly Address[],
-  fields: Statement,
+  content: Statement,
 ): Promise<readonly KnownResource[]> {
   const found = await rows<StandingRow>(sql`
-    SELECT wanted.collection, wanted.id, seq, revision, created, updated, owner, fields
+    SELECT wanted.collection, wanted.id, seq, revision, created, updated, owner, parts, fields
     FROM unnest(${column(addresses, "collection")}::text[], ${column(addresses, "id")}::text[])
       AS wanted (collection, id)
     CROSS JOIN LATERAL (
-      SELECT seq, revision, created, updated, owner, ${fields} AS fields FROM resources
+      SELECT seq, revision, created, updated, owner, parts, ${content} AS fields FROM resources
       WHERE collection = (SELECT key FROM collections WHERE name = wanted.collection)
         AND id = wanted.id AND seq IS NOT NULL
       LIMIT 1
     ) AS resource`);
   return found.map(
-    ([collection, id, seq, revision, createdAt, updatedAt, owner, content]): KnownResource => {
-      return { collection, id, seq, revision, createdAt, updatedAt, owner, fields: content };
+    ([
+      collection,
+      id,
+      seq,
+      revision,
+      createdAt,
+      updatedAt,
+      owner,
+      parts,
+      fields,
+    ]): KnownResource => {
+      return { collection, id, seq, revision, createdAt, updatedAt, owner, parts, fields };
     },
   );
 }

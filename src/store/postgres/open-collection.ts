@@ -5,6 +5,7 @@ import type { Candidate } from "../../model/list/query.ts";
 import type { Expectation, Outcome, Put, Remove } from "../store.ts";
 import { collectBeside } from "./beside.ts";
 import { type Claim, Claims, noClaim } from "./claims.ts";
+import { collectNames } from "./named.ts";
 import { isPlain } from "./plans.ts";
 import { toResource } from "./row.ts";
 import type { ResourceWrite, Writes } from "./writes.ts";
@@ -32,6 +33,7 @@ export interface Standing {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly owner: string | null;
+  readonly parts: string | null;
   /** None where the collection has no plan that asks for them. */
   readonly fields: string | null;
 }
@@ -93,20 +95,21 @@ export class OpenCollection {
     return version === undefined || version === this.#defined;
   }
 
-  put({ id, fields, at, expect, owner: creator }: Put): Outcome {
+  put({ id, fields, at, expect, owner: creator, parts: text }: Put): Outcome {
     const state = this.#stateOf(id);
     const refusal = refuse(state, expect);
     if (refusal) return refusal;
+    const parts = text ?? null;
     const { revision, seq: lastSeq } = this.#counters;
     const fresh = { seq: lastSeq + 1, createdAt: at, owner: creator ?? null };
     const { seq, createdAt, owner } = state ?? fresh;
-    const resource = toResource([id, revision + 1, createdAt, at, fields, owner]);
+    const resource = toResource([id, revision + 1, createdAt, at, fields, owner, parts]);
     const claim = this.#claims.claimOf({ seq, resource });
     const field = this.#claims.conflictOf(claim);
     if (field !== undefined) return { kind: "conflict", field };
     this.#claim(id, state, claim);
     this.#touch(at, state ? 0 : 1);
-    this.#write({ collection: this.#key, seq, ...resource, owner });
+    this.#write({ collection: this.#key, seq, ...resource, owner, parts });
     return { kind: state ? "replaced" : "created", resource };
   }
 
@@ -118,7 +121,7 @@ export class OpenCollection {
     const { createdAt } = state;
     this.#claim(id, state, noClaim);
     const { revision } = this.#touch(at, -1);
-    const nothing = { seq: null, fields: null, owner: null };
+    const nothing = { seq: null, fields: null, owner: null, parts: null };
     this.#write({ collection: this.#key, id, revision, createdAt, updatedAt: at, ...nothing });
     this.#holes.push(state.seq - 1);
     this.#undoes.push(() => this.#holes.pop());
@@ -143,6 +146,7 @@ export class OpenCollection {
     writes.collections.push({ key: collection, ...this.#counters, definition, defined });
     for (const resource of this.#written.values()) {
       writes.resources.push(resource);
+      collectNames(writes, collection, this.#known.get(resource.id)?.parts ?? null, resource.parts);
       if (!isPlain(this.#plan)) this.#collectBeside(writes, resource);
     }
     for (const position of this.#holes) writes.holes.push({ collection, position });
@@ -206,6 +210,6 @@ const isThere = (written: ResourceWrite): written is ResourceWrite & Standing =>
 
 function candidateOf(id: string, standing: Standing): Candidate {
   const { seq, revision, createdAt, updatedAt, fields, owner } = standing;
-  const resource = toResource([id, revision, createdAt, updatedAt, fields ?? "{}", owner]);
+  const resource = toResource([id, revision, createdAt, updatedAt, fields ?? "{}", owner, null]);
   return { seq, resource };
 }

@@ -22,6 +22,7 @@ import { findCollections, findRules, listCollections } from "./collection.ts";
 import { Connection, type ConnectionOptions, type Row, rows, type Sql } from "./connection.ts";
 import { Gathering } from "./gather.ts";
 import { Listener } from "./listener.ts";
+import { findNamed } from "./named.ts";
 import { Pool } from "./pool.ts";
 import { Querying } from "./query.ts";
 import { Remembered } from "./remembered.ts";
@@ -210,6 +211,10 @@ class PostgresStore implements Store {
 
   since(collection: string, revision: number, limit: number): Promise<Feed | undefined> {
     return this.#pool.read((sql) => readFeed(sql, collection, revision, limit));
+  }
+
+  named(keys: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#pool.read((sql) => findNamed(sql, keys));
   }
 
   token(hash: string): Soon<Token | undefined> {

@@ -65,7 +65,7 @@ async function build(connection: Connection, collection: number, plan: Plan): Pr
 /** Those after a seq: the first in any case, more of them only while they are small. */
 async function readChunk(sql: Sql, collection: number, seq: number): Promise<readonly Candidate[]> {
   const found = await rows<readonly [...ResourceRow, seq: number]>(sql`
-    SELECT id, revision, created, updated, fields, owner, seq
+    SELECT id, revision, created, updated, fields, owner, parts, seq
     FROM (
       SELECT *, sum(octet_length(fields)) OVER (ORDER BY seq) - octet_length(fields) AS before
       FROM (
@@ -75,7 +75,7 @@ async function readChunk(sql: Sql, collection: number, seq: number): Promise<rea
       ) AS next
     ) AS sized
     WHERE before < ${chunkBytes}::bigint ORDER BY seq`);
-  return found.map((row) => ({ seq: row[6], resource: toResource(row) }));
+  return found.map((row) => ({ seq: row[7], resource: toResource(row) }));
 }
 
 /**
@@ -105,6 +105,26 @@ export async function removeEntries(
   while (last) {
     const [key, seq]: readonly [string, number] = last;
     [last] = await connection.ask((sql) => remove(sql, key, seq));
+  }
+}
+
+/** The names of all of the collection's files, which then nobody names. */
+export async function removeNames(connection: Connection, collection: number): Promise<void> {
+  const remove = (sql: Sql, after: string) =>
+    rows<readonly [string | null]>(sql`
+      WITH gone AS (
+        SELECT * FROM files WHERE collection = ${collection}::bigint AND key > ${after}
+        ORDER BY key LIMIT ${goneRows}::bigint
+      ),
+      deleted AS (
+        DELETE FROM files AS file USING gone
+        WHERE file.collection = gone.collection AND file.key = gone.key
+      )
+      SELECT max(key) FROM gone`);
+  for (let after: string | null = ""; after !== null; ) {
+    const key: string = after;
+    const [row] = await connection.ask((sql) => remove(sql, key));
+    after = row?.[0] ?? null;
   }
 }
 

@@ -7,7 +7,7 @@ import { type Judgement, judge, type Known } from "./judge.ts";
 import { lookUp } from "./lookup.ts";
 import type { LockedCollection } from "./open-collection.ts";
 import type { Plans } from "./plans.ts";
-import { findDuplicate, rebuild, removeEntries, removeRows } from "./rebuild.ts";
+import { findDuplicate, rebuild, removeEntries, removeNames, removeRows } from "./rebuild.ts";
 import { isNothing, send } from "./writes.ts";
 
 type Define = Extract<Change, { kind: "define" }>;
@@ -95,6 +95,7 @@ async function drop(
   for (const { field } of plan.indexes) await removeEntries(connection, key, field);
   await removeRows(connection, key, "words", "seq");
   await removeRows(connection, key, "holes", "place");
+  await removeNames(connection, key);
   await removeRows(connection, key, "resources", "revision");
   await connection.ask((sql) => rows(sql`DELETE FROM collections WHERE key = ${key}::bigint`));
   return { outcomes, isWritten: true };

@@ -23,13 +23,13 @@ export async function findResources(
     FROM unnest(${column(addresses, "collection")}::text[], ${column(addresses, "id")}::text[])
       WITH ORDINALITY AS wanted (collection, id, number)
     CROSS JOIN LATERAL (
-      SELECT id, revision, created, updated, fields, owner FROM resources
+      SELECT id, revision, created, updated, fields, owner, parts FROM resources
       WHERE collection = (SELECT key FROM collections WHERE name = wanted.collection)
         AND id = wanted.id AND fields IS NOT NULL
       LIMIT 1
     ) AS resource`);
   const resources = new Array<Resource | undefined>(addresses.length).fill(undefined);
-  for (const row of found) resources[row[6] - 1] = toResource(row);
+  for (const row of found) resources[row[7] - 1] = toResource(row);
   return resources;
 }
 
@@ -59,18 +59,19 @@ export async function readRange(
       SELECT *, ${index} AS index FROM collections WHERE name = ${collection}
     ),
     ${walk(sql)}
-    SELECT name, revision, created, updated, definition, NULL AS owner, total, 0 AS place
+    SELECT name, revision, created, updated, definition, NULL AS owner, NULL AS parts, total,
+      0 AS place
     FROM shelf
     UNION ALL
     SELECT resource.*
     FROM walk CROSS JOIN LATERAL (
-      SELECT id, revision, created, updated, fields, owner, 0::bigint, seq FROM resources
+      SELECT id, revision, created, updated, fields, owner, parts, 0::bigint, seq FROM resources
       WHERE collection = (SELECT key FROM shelf) AND ${onward} LIMIT ${limit}::bigint
     ) AS resource
     WHERE level = -1
     ORDER BY place`);
   if (!shelf) return undefined;
-  const hits = found.map((row) => ({ seq: row[7], resource: toResource(row) }));
+  const hits = found.map((row) => ({ seq: row[8], resource: toResource(row) }));
   return { collection: collectionIn(shelf), hits: isForward ? hits : hits.reverse() };
 }
 
@@ -85,11 +86,13 @@ export async function readFeed(
 ): Promise<Feed | undefined> {
   const [shelf, ...found] = await rows<FeedRow>(sql`
     WITH shelf AS (SELECT * FROM collections WHERE name = ${collection})
-    SELECT name, revision, created, updated, definition, NULL AS owner, total, 0 AS place
+    SELECT name, revision, created, updated, definition, NULL AS owner, NULL AS parts, total,
+      0 AS place
     FROM shelf
     UNION ALL
     (
-      SELECT id, revision, created, updated, fields, owner, 0::bigint, revision FROM resources
+      SELECT id, revision, created, updated, fields, owner, parts, 0::bigint, revision
+      FROM resources
       WHERE collection = (SELECT key FROM shelf) AND revision > ${revision}::bigint
       ORDER BY revision LIMIT ${limit}::bigint
     )

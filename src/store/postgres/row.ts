@@ -12,11 +12,14 @@ export type ResourceRow = readonly [
   updatedAt: number,
   fields: string,
   owner: string | null,
+  parts: string | null,
 ];
 
 export function toResource(row: readonly [...ResourceRow, ...Value[]]): Resource {
-  const [id, revision, createdAt, updatedAt, fields, owner] = row;
+  const [id, revision, createdAt, updatedAt, fields, owner, parts] = row;
   const resource = { id, revision, createdAt, updatedAt, fields };
+  if (parts !== null)
+    return owner === null ? { ...resource, parts } : { ...resource, owner, parts };
   return owner === null ? resource : { ...resource, owner };
 }
 
@@ -24,6 +27,6 @@ export function toResource(row: readonly [...ResourceRow, ...Value[]]): Resource
 export type ShelfRow = readonly [...ResourceRow, total: number, place: number];
 
 export function collectionIn(row: readonly [...ShelfRow, ...Value[]]): Collection {
-  const [name, revision, createdAt, updatedAt, definition, , total] = row;
+  const [name, revision, createdAt, updatedAt, definition, , , total] = row;
   return toCollection([name, revision, createdAt, updatedAt, definition, total]);
 }

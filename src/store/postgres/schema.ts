@@ -93,7 +93,18 @@ const third: Step = `
   CREATE INDEX words_by_vector ON words USING gin (vector) WITH (fastupdate = off);
 `;
 
-export const steps: readonly Step[] = [first, second, third];
+/** The files of a resource, and of all resources the keys of those that are named. */
+const fourth: Step = `
+  ALTER TABLE resources ADD COLUMN parts text;
+  CREATE TABLE files (
+    collection bigint NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    PRIMARY KEY (collection, key)
+  );
+  CREATE INDEX files_by_key ON files (key);
+`;
+
+export const steps: readonly Step[] = [first, second, third, fourth];
 
 /**
  * Brings the database to the newest form. Of many nodes that start at once, one takes each step while

@@ -11,6 +11,8 @@ export interface Writes {
   readonly entries: EntryWrite[];
   readonly goneWords: Place[];
   readonly words: WordsWrite[];
+  readonly goneFiles: FileWrite[];
+  readonly files: FileWrite[];
   readonly holes: Hole[];
   readonly tokens: Token[];
   readonly tokenTimes: Pick<Token, "id" | "usedAt" | "revokedAt">[];
@@ -40,6 +42,7 @@ export interface ResourceWrite {
   readonly updatedAt: number;
   readonly fields: string | null;
   readonly owner: string | null;
+  readonly parts: string | null;
 }
 
 /** Where a resource is among those of all collections. */
@@ -55,6 +58,12 @@ export interface EntryWrite extends Place {
 
 interface WordsWrite extends Place {
   readonly vector: string;
+}
+
+/** A file that a resource names. */
+interface FileWrite {
+  readonly collection: number;
+  readonly key: string;
 }
 
 export interface KeptWrite {
@@ -74,6 +83,8 @@ export const noWrites = (): Writes => ({
   entries: [],
   goneWords: [],
   words: [],
+  goneFiles: [],
+  files: [],
   holes: [],
   tokens: [],
   tokenTimes: [],
@@ -90,7 +101,7 @@ export const isNothing = (writes: Writes): boolean =>
  */
 export function send(sql: Sql, writes: Writes): readonly Promise<unknown>[] {
   const { resources, holes, tokens, tokenTimes, collections, kept, overNames } = writes;
-  const { goneEntries, entries, goneWords, words } = writes;
+  const { goneEntries, entries, goneWords, words, goneFiles, files } = writes;
   const statements = [
     kept.length > 0 && sweepKept(sql, kept),
     overNames.length > 0 && deleteKept(sql, overNames),
@@ -100,6 +111,8 @@ export function send(sql: Sql, writes: Writes): readonly Promise<unknown>[] {
     entries.length > 0 && insertEntries(sql, entries),
     goneWords.length > 0 && deleteWords(sql, goneWords),
     words.length > 0 && putWords(sql, words),
+    goneFiles.length > 0 && deleteNames(sql, goneFiles),
+    files.length > 0 && insertNames(sql, files),
     holes.length > 0 && dig(sql, holes),
     tokens.length > 0 && insertTokens(sql, tokens),
     tokenTimes.length > 0 && updateTokens(sql, tokenTimes),
@@ -109,16 +122,18 @@ export function send(sql: Sql, writes: Writes): readonly Promise<unknown>[] {
 }
 
 const putResources = (sql: Sql, resources: Rows<"resources">): Statement => sql`
-  INSERT INTO resources (collection, id, seq, revision, created, updated, fields, owner)
+  INSERT INTO resources (collection, id, seq, revision, created, updated, fields, owner, parts)
   SELECT * FROM unnest(
     ${column(resources, "collection")}::bigint[], ${column(resources, "id")}::text[],
     ${column(resources, "seq")}::bigint[], ${column(resources, "revision")}::bigint[],
     ${column(resources, "createdAt")}::bigint[], ${column(resources, "updatedAt")}::bigint[],
-    ${column(resources, "fields")}::text[], ${column(resources, "owner")}::text[]
+    ${column(resources, "fields")}::text[], ${column(resources, "owner")}::text[],
+    ${column(resources, "parts")}::text[]
   )
   ON CONFLICT (collection, id) DO UPDATE
   SET seq = excluded.seq, revision = excluded.revision, created = excluded.created,
-    updated = excluded.updated, fields = excluded.fields, owner = excluded.owner`;
+    updated = excluded.updated, fields = excluded.fields, owner = excluded.owner,
+    parts = excluded.parts`;
 
 const insertEntries = (sql: Sql, entries: Rows<"entries">): Statement => sql`
   INSERT INTO entries (collection, field, key, seq) SELECT * FROM ${entryRows(sql, entries)}`;
@@ -149,6 +164,17 @@ const deleteWords = (sql: Sql, places: Rows<"goneWords">): Statement => sql`
   USING unnest(${column(places, "collection")}::bigint[], ${column(places, "seq")}::bigint[])
     AS gone (collection, seq)
   WHERE words.collection = gone.collection AND words.seq = gone.seq`;
+
+const insertNames = (sql: Sql, files: Rows<"files">): Statement => sql`
+  INSERT INTO files (collection, key)
+  SELECT * FROM unnest(${column(files, "collection")}::bigint[], ${column(files, "key")}::text[])
+  ON CONFLICT DO NOTHING`;
+
+const deleteNames = (sql: Sql, files: Rows<"goneFiles">): Statement => sql`
+  DELETE FROM files AS file
+  USING unnest(${column(files, "collection")}::bigint[], ${column(files, "key")}::text[])
+    AS gone (collection, key)
+  WHERE file.collection = gone.collection AND file.key = gone.key`;
 
 const updateCollections = (sql: Sql, moved: Rows<"collections">): Statement => sql`
   UPDATE collections AS collection

@@ -286,7 +286,7 @@ describe("judging a batch", () => {
     resources: [
       {
         ...{ collection: "things", id: "a", seq: 2, revision: 8, createdAt: 4, updatedAt: 5 },
-        ...{ owner: null, fields: null },
+        ...{ owner: null, parts: null, fields: null },
       },
     ],
     holders: [],
