@@ -1,7 +1,7 @@
 // Cross-origin requests (Fetch standard) and OPTIONS.
 
 import type { Exchange, House } from "./exchange.ts";
-import { takenByPatch, takenByPost, takenByQuery } from "./media.ts";
+import { takenByCreate, takenByPatch, takenByPost, takenByQuery } from "./media.ts";
 
 const exposed =
   "ETag, Location, Link, Content-Location, Retry-After, WWW-Authenticate, Allow, Accept, Accept-Encoding, Accept-Patch, Accept-Post, Accept-Query, Preference-Applied, Idempotency-Replayed, X-Total-Count, X-Request-Id";
@@ -33,7 +33,9 @@ export function options(exchange: Exchange, allow: string): Response {
   const headers = new Headers(exchange.house.commonHeaders);
   headers.set("allow", allow);
   headers.set("cache-control", "no-store");
-  if (allow.includes("POST")) headers.set("accept-post", takenByPost.types);
+  const isCollection = exchange.params.collection !== undefined;
+  const { types } = isCollection ? takenByCreate : takenByPost;
+  if (allow.includes("POST")) headers.set("accept-post", types);
   if (allow.includes("PATCH")) headers.set("accept-patch", takenByPatch.types);
   if (allow.includes("QUERY")) headers.set("accept-query", takenByQuery.types);
   if (exchange.request.headers.has("access-control-request-method")) {

@@ -2,11 +2,12 @@
 
 import { Problem } from "../model/problem.ts";
 import { type Soon, then } from "../model/soon.ts";
+import { answerProblem } from "./browser.ts";
 import { allowOrigin, options } from "./cors.ts";
 import { Exchange, type House, requestIds } from "./exchange.ts";
 import { guard, refuseCredential } from "./guard.ts";
 import { takenByQuery } from "./media.ts";
-import { problemOf, problemResponse, Refusal } from "./problem.ts";
+import { problemOf, Refusal } from "./problem.ts";
 import { findPlace, type Place } from "./routes.ts";
 import { isHost, readTarget } from "./target.ts";
 
@@ -16,6 +17,7 @@ export function createFetch(house: House): Fetch {
   const nextRequestId = requestIds();
   return (request, peerAddress) => {
     const exchange = new Exchange(house, request, nextRequestId());
+    exchange.peerAddress = peerAddress;
     try {
       const answer = admit(exchange, peerAddress) ?? walk(exchange);
       if (!(answer instanceof Promise)) return finish(exchange, answer);
@@ -95,7 +97,7 @@ function redirect(exchange: Exchange): Response {
 
 /** A HEAD is answered like its GET; the runtime leaves the body out and keeps Content-Length. */
 function finish(exchange: Exchange, answer: Response | Problem): Response {
-  const response = answer instanceof Problem ? problemResponse(exchange, answer) : answer;
+  const response = answer instanceof Problem ? answerProblem(exchange, answer) : answer;
   response.headers.set("x-request-id", exchange.requestId);
   // A client must not learn it from an answer that anyone could have changed (RFC 6797 §7.2).
   if (exchange.inClearText) response.headers.delete("strict-transport-security");

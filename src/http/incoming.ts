@@ -2,11 +2,13 @@
 
 import type { Rules } from "../model/collection.ts";
 import type { Draft } from "../model/draft.ts";
+import { isTrapped } from "../model/form.ts";
 import type { Part } from "../model/part.ts";
 import { Problem } from "../model/problem.ts";
-import { readBody, readFields, refuseBody } from "./body.ts";
+import { readBody, readFields, refuseBody, refuseForm } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
-import { takenByPost } from "./media.ts";
+import { draftOfForm, readPairs } from "./form.ts";
+import { takenByCreate, typeOf } from "./media.ts";
 
 /** What came, read and not yet accepted. */
 export interface Incoming {
@@ -15,6 +17,8 @@ export interface Incoming {
   readonly parts: readonly Part[];
   /** What tells this body from another, for an Idempotency-Key. */
   readonly fingerprint: Uint8Array;
+  /** Whether a form was filled in where only a machine does. */
+  readonly isTrapped?: boolean;
 }
 
 /**
@@ -23,17 +27,38 @@ export interface Incoming {
  */
 export async function readIncoming(
   exchange: Exchange,
-  _rules: Rules | undefined,
+  rules: Rules | undefined,
   keyless: Problem | undefined,
 ): Promise<Incoming | Problem> {
-  return readJson(exchange, keyless);
+  switch (typeOf(exchange.request.headers)) {
+    case "application/x-www-form-urlencoded":
+      return readForm(exchange, rules, keyless);
+    default:
+      return readJson(exchange, keyless);
+  }
+}
+
+async function readForm(
+  exchange: Exchange,
+  rules: Rules | undefined,
+  keyless: Problem | undefined,
+): Promise<Incoming | Problem> {
+  const refused = refuseForm(exchange) ?? keyless;
+  if (refused !== undefined) return refused;
+  const bytes = await readBody(exchange);
+  if (bytes instanceof Problem) return bytes;
+  const pairs = readPairs(bytes);
+  if (pairs instanceof Problem) return pairs;
+  const draft = draftOfForm(pairs, rules);
+  if (draft instanceof Problem) return draft;
+  return { draft, parts: [], fingerprint: bytes, isTrapped: isTrapped(pairs, rules) };
 }
 
 async function readJson(
   exchange: Exchange,
   keyless: Problem | undefined,
 ): Promise<Incoming | Problem> {
-  const refused = refuseBody(exchange, takenByPost) ?? keyless;
+  const refused = refuseBody(exchange, takenByCreate) ?? keyless;
   if (refused !== undefined) return refused;
   const bytes = await readBody(exchange);
   if (bytes instanceof Problem) return bytes;

@@ -4,6 +4,7 @@ import { parse } from "content-type";
 import Negotiator from "negotiator";
 import type { PatchKind } from "../model/json/patch.ts";
 import { Problem } from "../model/problem.ts";
+import { readCodings } from "./codings.ts";
 import { Refusal } from "./problem.ts";
 
 export const jsonTypes = ["application/json"] as const;
@@ -22,6 +23,27 @@ export function refuseUnacceptable(
   return new Problem("not-acceptable", `This address answers with ${offered.join(" or ")}.`);
 }
 
+const formTypes: readonly string[] = ["application/x-www-form-urlencoded", "multipart/form-data"];
+
+/** The media type that a body says it is, without its parameters; empty when it says none. */
+export const typeOf = (headers: Headers): string =>
+  headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+
+/** Whether the body is what a browser posts of a form. */
+export const isForm = (headers: Headers): boolean => formTypes.includes(typeOf(headers));
+
+/** Whether the client would rather have HTML than JSON: a browser does, a program does not. */
+export function prefersHtml(headers: Headers): boolean {
+  const accept = headers.get("accept");
+  if (!accept?.includes("text/html")) return false;
+  // What comes first wins a tie, so that only what wins from behind as well is preferred.
+  const reversed = accept.split(",").reverse().join(",");
+  return [accept, reversed].every((wish) => {
+    const negotiator = new Negotiator({ headers: { accept: wish } });
+    return negotiator.mediaType(["application/json", "text/html"]) === "text/html";
+  });
+}
+
 /** RFC 6839 §3.1: whatever ends in +json can be read as JSON; but to store a patch would be to lose the rest. */
 const jsonType =
   /^(?!application\/(?:merge|json)-patch\+)(?:application\/json|[\w.!#$&^-]+\/[\w.!#$&^+-]+\+json)$/;
@@ -33,6 +55,11 @@ export interface Taken {
 }
 
 export const takenByPost: Taken = { types: "application/json", field: "accept-post" };
+/** By a collection, which takes forms as well. */
+export const takenByCreate: Taken = {
+  types: "application/json, application/x-www-form-urlencoded",
+  field: "accept-post",
+};
 export const takenByPut: Taken = { types: "application/json", field: "accept" };
 export const takenByQuery: Taken = { types: "application/json", field: "accept-query" };
 export const takenByPatch: Taken = {
@@ -69,9 +96,9 @@ export function readPatchKind(headers: Headers): PatchKind | Problem {
 }
 
 /** Parsed once, matched exactly: nothing else gets by. */
-function readContentType(headers: Headers, taken: Taken): string | Problem {
-  const coding = headers.get("content-encoding");
-  if (coding !== null && coding.toLowerCase() !== "identity") return undecodable;
+export function readContentType(headers: Headers, taken: Taken): string | Problem {
+  const codings = readCodings(headers);
+  if (codings instanceof Problem) return codings;
   const field = headers.get("content-type");
   if (field === null || field === "") {
     const [first] = taken.types.split(",");
@@ -83,19 +110,15 @@ function readContentType(headers: Headers, taken: Taken): string | Problem {
   const { type, parameters } = readMediaType(field);
   const { charset } = parameters;
   return charset !== undefined && charset.toLowerCase() !== "utf-8"
-    ? unsupported(taken, "JSON is always UTF-8 (RFC 8259 §8.1); leave the charset out.")
+    ? unsupported(
+        taken,
+        "What is sent here is always UTF-8 (RFC 8259 §8.1); leave the charset out.",
+      )
     : type;
 }
 
 const unsupported = ({ types, field }: Taken, detail: string): Problem =>
   new Refusal("unsupported-media-type", detail, { [field]: types });
-
-/** Storing what was not decoded would lose it; RFC 9110 §12.5.3 has the field that says so. */
-const undecodable = new Refusal(
-  "unsupported-media-type",
-  "Send the body as it is, without a Content-Encoding.",
-  { "accept-encoding": "identity" },
-);
 
 function readMediaType(field: string): {
   type: string;

@@ -7,6 +7,7 @@ import { answerPage, json } from "./answer.ts";
 import { isNotModified } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
 import { guard } from "./guard.ts";
+import { answerHtml, escapeHtml } from "./html.ts";
 import { refuseUnacceptable } from "./media.ts";
 import { documentFor } from "./openapi.ts";
 import { problemStatus } from "./problem.ts";
@@ -107,7 +108,7 @@ export const problemIndex = page("text/html", (exchange) => {
     ([kind, { title }]) =>
       `<li><a href="${exchange.house.base}/-/problems/${kind}">${problemStatus[kind as ProblemKind]} ${kind}</a>: ${title}</li>`,
   );
-  return html(exchange, "Problems", `<ul>${rows.join("")}</ul>`);
+  return answerHtml(exchange, "Problems", `<ul>${rows.join("")}</ul>`);
 });
 
 export const problemPage = page("text/html", (exchange) => {
@@ -119,28 +120,14 @@ export const problemPage = page("text/html", (exchange) => {
   const words = escapeHtml(about).replace(/`([^`]+)`/g, "<code>$1</code>");
   const status = problemStatus[kind as ProblemKind];
   const index = `<p><a href="${exchange.house.base}/-/problems">All problems</a></p>`;
-  return html(
+  return answerHtml(
     exchange,
     title,
     `<p>Status ${status}, kind <code>${kind}</code></p><p>${words}</p>${index}`,
   );
 });
 
-const style =
-  "body{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}code{background:#8883;padding:.1em .3em;border-radius:.2em}";
-
-const contentSecurityPolicy =
-  "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
-
-function html(exchange: Exchange, title: string, content: string): Response {
-  const body = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title><style>${style}</style><h1>${escapeHtml(title)}</h1>${content}</html>`;
-  return answerPage(exchange, {
-    type: "text/html; charset=utf-8",
-    body,
-    cacheControl: "public, max-age=3600",
-    fields: { "content-security-policy": contentSecurityPolicy },
-  });
-}
-
-const escapeHtml = (words: string): string =>
-  words.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+/** Where a browser lands whose form was accepted. It says nothing of what was sent. */
+export const createdPage = page("text/html", (exchange) =>
+  answerHtml(exchange, "Thank you", "<p>What you sent has been received.</p>"),
+);

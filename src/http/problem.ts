@@ -37,10 +37,12 @@ export const problemStatus: Readonly<Record<ProblemKind, number>> = {
   "expectation-failed": 417,
   "key-reused": 422,
   "precondition-required": 428,
+  "too-many-requests": 429,
   "header-too-large": 431,
   "internal-error": 500,
   "not-implemented": 501,
   unavailable: 503,
+  "action-timeout": 504,
   "version-not-supported": 505,
   "storage-full": 507,
 };
@@ -81,7 +83,7 @@ export function problemResponse(exchange: Exchange, problem: Problem): Response 
   return new Response(body, { status: problemStatus[problem.kind], headers });
 }
 
-function problemHeaders(house: House, problem: Problem): Headers {
+export function problemHeaders(house: House, problem: Problem): Headers {
   const headers = new Headers(house.commonHeaders);
   headers.set("content-type", "application/problem+json");
   headers.set("cache-control", "no-store");

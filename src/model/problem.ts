@@ -32,7 +32,7 @@ export const problemKinds = {
   "insufficient-scope": {
     title: "The token lacks the scope for this",
     about:
-      "The token is valid, but its scopes do not cover this verb on this collection. The WWW-Authenticate field names the scope that is needed.",
+      "The token is valid, but its scopes do not cover this verb on this collection, or this action. The WWW-Authenticate field names the scope that is needed.",
   },
   "tls-required": {
     title: "This server is reached over TLS only",
@@ -117,6 +117,11 @@ export const problemKinds = {
     about:
       "The same key came before with another method, target or body. Nothing was done. Take a new key for each new request; repeat one only to retry.",
   },
+  "too-many-requests": {
+    title: "Too many requests",
+    about:
+      "The collection says how often one address may create without a token, and this was oftener. Nothing was stored. Wait for Retry-After and send the request again, or use a token.",
+  },
   "version-not-supported": {
     title: "The HTTP version is not supported",
     about: "HTTP/1.1 and HTTP/1.0 are spoken here. Put a proxy in front for HTTP/2 and HTTP/3.",
@@ -130,6 +135,11 @@ export const problemKinds = {
     title: "The server cannot do this right now",
     about:
       "The store is out of reach, overloaded or shutting down. Nothing was acknowledged; wait for Retry-After and send the request again.",
+  },
+  "action-timeout": {
+    title: "The action did not answer in time",
+    about:
+      "The action was told to stop, and can change nothing more; but what it has done by then stays done. Look at the resources before you send the request again.",
   },
   "storage-full": {
     title: "The storage is full",

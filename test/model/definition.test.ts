@@ -34,6 +34,9 @@ describe("a definition", () => {
       maxBytes: undefined,
       preconditions: "optional",
       idempotencyKey: "optional",
+      redirect: undefined,
+      honeypot: undefined,
+      rateLimit: undefined,
     });
   });
 

@@ -157,7 +157,7 @@ function isHoneypot(value: unknown, path: Path, report: Report, fields: Fields |
   const { maxFieldChars } = definitionLimits;
   if (typeof value !== "string" || value === "" || value.length > maxFieldChars)
     report.add(path, `must be the name of a form field, of 1 to ${maxFieldChars} characters`);
-  else if (fields?.members.has(value) || listable[value] !== undefined)
+  else if (fields?.members.has(value) || Object.hasOwn(listable, value))
     report.add(path, "this is a field that people fill in; take a name that the schema has not");
 }
 

@@ -1,0 +1,39 @@
+// Pages for people: small, static, and with nothing in them that could run.
+
+import { answerPage } from "./answer.ts";
+import type { Exchange } from "./exchange.ts";
+
+const style =
+  "body{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}code{background:#8883;padding:.1em .3em;border-radius:.2em}";
+
+export const htmlType = "text/html; charset=utf-8";
+
+export const contentSecurityPolicy =
+  "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+
+/** The content is HTML already. */
+export function htmlPage(title: string, content: string): string {
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title><style>${style}</style><h1>${escapeHtml(title)}</h1>${content}</html>`;
+}
+
+/** A page that stays as it is while the program runs. */
+export function answerHtml(exchange: Exchange, title: string, content: string): Response {
+  return answerPage(exchange, {
+    type: htmlType,
+    body: htmlPage(title, content),
+    cacheControl: "public, max-age=3600",
+    fields: { "content-security-policy": contentSecurityPolicy },
+  });
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Words as they are, in text and in attributes. */
+export const escapeHtml = (words: string): string =>
+  words.replace(/[&<>"']/g, (character) => entities[character] ?? "");
