@@ -1,9 +1,11 @@
 // Plain answers that several doors give.
 
 import { hash } from "node:crypto";
+import type { Problem } from "../model/problem.ts";
+import type { Soon } from "../model/soon.ts";
 import { isNotModified } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
-import { dated } from "./representation.ts";
+import { answerCoded, notModified } from "./representation.ts";
 
 /** JSON that no cache keeps: what administrators and machines ask for, as of now. */
 export function json(exchange: Exchange, status: number, value: unknown): Response {
@@ -24,24 +26,23 @@ export interface Page {
 const startedAt = Date.now();
 
 /** A page that stays as it is while the program runs: its hash is its tag. */
-export function answerPage(exchange: Exchange, page: Page): Response {
+export function answerPage(exchange: Exchange, page: Page): Soon<Response | Problem> {
   const headers = negotiated(exchange, page.type);
   const etag = `"${hash("sha256", page.body).slice(0, 32)}"`;
   headers.set("cache-control", page.cacheControl);
   headers.set("etag", etag);
   headers.set("last-modified", new Date(startedAt).toUTCString());
   for (const name in page.fields) headers.set(name, page.fields[name] ?? "");
-  if (!isNotModified(exchange.request.headers, etag, startedAt)) {
-    return dated(new Response(page.body, { headers }), startedAt);
-  }
-  headers.delete("content-type");
-  return dated(new Response(null, { status: 304, headers }), startedAt);
+  const state = { headers, etag, updatedAt: startedAt };
+  return isNotModified(exchange.request.headers, etag, startedAt)
+    ? notModified(exchange.request.headers, state)
+    : answerCoded(exchange, { ...state, body: page.body });
 }
 
-/** Another Accept might have been refused. */
+/** Another Accept might have been refused, and another Accept-Encoding answered in another coding. */
 function negotiated(exchange: Exchange, type: string): Headers {
   const headers = new Headers(exchange.house.commonHeaders);
   headers.set("content-type", type);
-  headers.append("vary", "Accept");
+  headers.append("vary", "Accept, Accept-Encoding");
   return headers;
 }

@@ -4,8 +4,18 @@ import { type Draft, readDraft } from "../model/draft.ts";
 import { scanJson } from "../model/json/json.ts";
 import { decodeUtf8 } from "../model/json/utf8.ts";
 import { Problem } from "../model/problem.ts";
+import { readCodings } from "./codings.ts";
+import { type Allowance, decodeAll, Undecodable } from "./decoding.ts";
+import { type DigestCheck, readDigest } from "./digest.ts";
 import type { Exchange } from "./exchange.ts";
-import { jsonTypes, refuseUnacceptable, refuseUnlessJson, type Taken } from "./media.ts";
+import {
+  jsonTypes,
+  readContentType,
+  refuseUnacceptable,
+  refuseUnlessJson,
+  type Taken,
+  takenByCreate,
+} from "./media.ts";
 
 /** Refuses by Content-Length, before a byte of the body is read. */
 export function refuseTooLarge({ request, house }: Exchange): Problem | undefined {
@@ -13,42 +23,75 @@ export function refuseTooLarge({ request, house }: Exchange): Problem | undefine
   return Number(declared) > house.maxBodyBytes ? tooLarge(house.maxBodyBytes) : undefined;
 }
 
-/** The whole body; what has no declared length is counted while it is read. */
+/** The whole body, decoded; what has no declared length is counted while it is read. */
 export async function readBody(exchange: Exchange): Promise<Uint8Array | Problem> {
   const { request, house } = exchange;
+  const { headers } = request;
   const refused = refuseTooLarge(exchange);
   if (refused !== undefined) return refused;
+  const isPlain = !headers.has("content-encoding") && !headers.has("content-digest");
   try {
-    if (request.headers.has("content-length")) return new Uint8Array(await request.arrayBuffer());
-    if (request.body === null) return new Uint8Array();
-    return await readStream(request.body, house.maxBodyBytes);
+    if (isPlain && headers.has("content-length")) {
+      return new Uint8Array(await request.arrayBuffer());
+    }
   } catch (thrown) {
     if (request.signal.aborted) return cutOff;
     throw thrown;
   }
-}
-
-async function readStream(
-  body: ReadableStream<Uint8Array>,
-  limitBytes: number,
-): Promise<Uint8Array | Problem> {
+  const limit = { bytes: house.maxBodyBytes, problem: tooLarge(house.maxBodyBytes) };
   const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.byteLength;
-    if (length > limitBytes) return tooLarge(limitBytes);
+  for await (const chunk of readContent(exchange, limit)) {
+    if (chunk instanceof Problem) return chunk;
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks, length);
+  return Buffer.concat(chunks);
+}
+
+/**
+ * The content of a body as it arrives: decoded, within what is allowed, and at its end compared with
+ * its digest. A problem is the last thing that comes.
+ */
+export async function* readContent(
+  { request }: Exchange,
+  allowance: Allowance,
+): AsyncGenerator<Uint8Array | Problem> {
+  const codings = readCodings(request.headers);
+  if (codings instanceof Problem) return yield codings;
+  const digest = readDigest(request.headers);
+  if (digest instanceof Problem) return yield digest;
+  try {
+    yield* decodeAll(received(request.body, digest, allowance), codings, allowance);
+    const mismatch = digest?.refuse();
+    if (mismatch !== undefined) yield mismatch;
+  } catch (thrown) {
+    if (thrown instanceof Undecodable) yield thrown.problem;
+    else if (request.signal.aborted) yield cutOff;
+    else throw thrown;
+  }
+}
+
+/** The content as it comes, before anything is decoded. */
+async function* received(
+  body: ReadableStream<Uint8Array> | null,
+  digest: DigestCheck | undefined,
+  { bytes, problem }: Allowance,
+): AsyncGenerator<Uint8Array> {
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    length += chunk.byteLength;
+    if (length > bytes) throw new Undecodable(problem);
+    digest?.add(chunk);
+    yield chunk;
+  }
 }
 
 /** Whether the framing says that there is no body at all (RFC 9112 §6.3). */
-function hasNoBody(headers: Headers): boolean {
+export function hasNoBody(headers: Headers): boolean {
   const length = headers.get("content-length");
   return (length === null || length === "0") && headers.get("transfer-encoding") === null;
 }
 
-const tooLarge = (limitBytes: number): Problem =>
+export const tooLarge = (limitBytes: number): Problem =>
   new Problem("content-too-large", `The body is over ${limitBytes} bytes. Nothing was stored.`);
 
 /** Seldom seen by anyone but the log: who stops sending has mostly stopped listening. */
@@ -64,6 +107,20 @@ export function refuseBody(exchange: Exchange, taken: Taken): Problem | undefine
     refuseUnacceptable(headers, jsonTypes)
   );
 }
+
+/** What is wrong with a form before it is read. One without fields has no body. */
+export function refuseForm(exchange: Exchange): Problem | undefined {
+  const { headers } = exchange.request;
+  const type = readContentType(headers, takenByCreate);
+  return (
+    (type instanceof Problem ? type : undefined) ??
+    refuseTooLarge(exchange) ??
+    refuseUnacceptable(headers, formAnswers)
+  );
+}
+
+/** A program is answered with JSON, a person's browser with a page. */
+const formAnswers = [...jsonTypes, "text/html"];
 
 export function readFields(bytes: Uint8Array): Draft | Problem {
   if (bytes.byteLength === 0) return emptyBody;

@@ -4,6 +4,7 @@ import type { Condition } from "../domain/refusals.ts";
 import type { Rules } from "../model/collection.ts";
 import type { Resource } from "../model/resource.ts";
 import { sealOf } from "../model/view.ts";
+import { type Coding, codings, takesCoding } from "./codings.ts";
 
 /**
  * The collection's counter and the time make the tag; the time keeps it apart after a restored backup,
@@ -11,6 +12,19 @@ import { sealOf } from "../model/view.ts";
  */
 export const entityTag = (revision: number, updatedAt: number, seal = 0): string =>
   `"${revision.toString(36)}-${updatedAt.toString(36)}${seal === 0 ? "" : `-${seal.toString(36)}`}"`;
+
+/** The tag of the same state in another form, for no two that differ by a byte may share one (§8.8.3). */
+export const variantTag = (etag: string, form: string): string => `${etag.slice(0, -1)}.${form}"`;
+
+/** The coding that a tag says its bytes have. */
+const codingOf = (tag: string): Coding | undefined =>
+  codings.find((coding) => tag.endsWith(`.${coding}"`));
+
+/** Whether a tag is that of a state, in whichever coding. */
+function isOfState(tag: string, etag: string): boolean {
+  const coding = tag === etag ? undefined : codingOf(tag);
+  return tag === etag || (coding !== undefined && tag === variantTag(etag, coding));
+}
 
 let lastSecond = 0;
 let lastDate = "";
@@ -33,13 +47,27 @@ const weakOrStrong = /(?<![^,\s])(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 
 /** Strong comparison, as If-Match wants (§13.1.1): a weak tag matches nothing. */
 function matchesStrongly(field: string, etag: string): boolean {
-  return field.match(weakOrStrong)?.includes(etag) ?? false;
+  return field.match(weakOrStrong)?.some((tag) => isOfState(tag, etag)) ?? false;
 }
 
 /** Weak comparison, as If-None-Match wants (§13.1.2): a `W/` before a tag does not matter. */
-export function matchesWeakly(field: string, etag: string): boolean {
+function matchesWeakly(field: string, etag: string): boolean {
   if (field === etag || field.trim() === "*") return true;
-  return field.match(tags)?.includes(etag) ?? false;
+  return field.match(tags)?.some((tag) => isOfState(tag, etag)) ?? false;
+}
+
+/**
+ * Of the tags that the client has, the one that is of this state. It counts only in a coding that the
+ * client takes now: a cache may ask on behalf of one that cannot read what it has.
+ */
+export function tagAtClient(headers: Headers, etag: string): string | undefined {
+  const field = headers.get("if-none-match");
+  if (field === null || field === etag || field.trim() === "*")
+    return field === null ? undefined : etag;
+  return field.match(tags)?.find((tag) => {
+    const coding = codingOf(tag);
+    return isOfState(tag, etag) && (coding === undefined || takesCoding(headers, coding));
+  });
 }
 
 /** Whether the client asks for another state than the current one; If-Match makes the date moot (§13.1.4). */
@@ -54,8 +82,7 @@ export function isAnotherState(headers: Headers, etag: string, updatedAt: number
 
 /** Whether the client already has the current state. If-None-Match makes If-Modified-Since moot (§13.1.3). */
 export function isNotModified(headers: Headers, etag: string, updatedAt: number): boolean {
-  const ifNoneMatch = headers.get("if-none-match");
-  if (ifNoneMatch !== null) return matchesWeakly(ifNoneMatch, etag);
+  if (headers.has("if-none-match")) return tagAtClient(headers, etag) !== undefined;
   const ifModifiedSince = headers.get("if-modified-since");
   if (ifModifiedSince === null) return false;
   const since = readHttpDate(ifModifiedSince);

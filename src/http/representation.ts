@@ -3,10 +3,19 @@
 import { preconditionFailed } from "../domain/refusals.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
-import type { Problem } from "../model/problem.ts";
+import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
+import { type Soon, then } from "../model/soon.ts";
 import { sealOf, viewOf } from "../model/view.ts";
-import { entityTag, httpDate, isAnotherState, isNotModified } from "./conditions.ts";
+import { type Coding, chooseCoding, encode } from "./codings.ts";
+import {
+  entityTag,
+  httpDate,
+  isAnotherState,
+  isNotModified,
+  tagAtClient,
+  variantTag,
+} from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** A state as a conditional request is judged by it, and its header fields. */
@@ -62,11 +71,50 @@ export function stateOf(
   return { headers, etag, updatedAt };
 }
 
-export function answerIfModified(exchange: Exchange, page: Prepared): Response | Problem {
-  return (
-    answerByState(exchange, page) ??
-    dated(new Response(page.body, { headers: page.headers }), page.updatedAt)
+export function answerIfModified(exchange: Exchange, page: Prepared): Soon<Response | Problem> {
+  return answerByState(exchange, page) ?? answerCoded(exchange, page);
+}
+
+/** The answer as it is, or coded as the client wishes. */
+export function answerCoded(exchange: Exchange, page: Prepared): Soon<Response | Problem> {
+  const coding = chooseCoding(exchange.request.headers, page.body.length);
+  if (coding instanceof Problem) return coding;
+  const { updatedAt } = page;
+  if (coding === undefined) {
+    return dated(new Response(page.body, { headers: page.headers }), updatedAt);
+  }
+  return then(codedAs(page, coding), ({ bytes, headers }) =>
+    dated(new Response(bytes, { headers }), updatedAt),
   );
+}
+
+interface Coded {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly headers: Headers;
+}
+
+/** What is kept prepared is kept coded, too. */
+const coded = new WeakMap<Prepared, Map<Coding, Coded>>();
+
+function codedAs(page: Prepared, coding: Coding): Soon<Coded> {
+  const forms = coded.get(page) ?? new Map<Coding, Coded>();
+  const known = forms.get(coding);
+  if (known !== undefined) return known;
+  coded.set(page, forms);
+  return then(encode(page.body, coding), (bytes) => {
+    const made = { bytes, headers: codedHeaders(page.headers, coding) };
+    forms.set(coding, made);
+    return made;
+  });
+}
+
+/** Other bytes, so another tag. */
+export function codedHeaders(plain: Headers, coding: Coding): Headers {
+  const headers = new Headers(plain);
+  headers.set("content-encoding", coding);
+  const etag = plain.get("etag");
+  if (etag !== null) headers.set("etag", variantTag(etag, coding));
+  return headers;
 }
 
 /** What is to say before the body is looked at, in the order of RFC 9110 §13.2.2: 412, 304 or nothing. */
@@ -76,12 +124,14 @@ export function answerByState(
 ): Response | Problem | undefined {
   const { etag, updatedAt } = state;
   if (isAnotherState(headers, etag, updatedAt)) return preconditionFailed;
-  return isNotModified(headers, etag, updatedAt) ? notModified(state) : undefined;
+  return isNotModified(headers, etag, updatedAt) ? notModified(headers, state) : undefined;
 }
 
-function notModified({ headers: asRead, updatedAt }: State): Response {
+/** It names what the client has, in the form in which it has it. */
+export function notModified(asked: Headers, { headers: asRead, etag, updatedAt }: State): Response {
   const headers = new Headers(asRead);
   headers.delete("content-type");
+  headers.set("etag", tagAtClient(asked, etag) ?? etag);
   return dated(new Response(null, { status: 304, headers }), updatedAt);
 }
 

@@ -1,0 +1,68 @@
+// Whether bytes are one whole zstd frame (RFC 8878 §3.1): Bun's decoder takes the beginning of one for
+// all of it, and Node's leaves out what follows the first.
+
+const magic = 0xfd2fb528;
+/** By the flags of the frame header. */
+const dictionaryBytes = [0, 1, 2, 4];
+const contentSizeBytes = [0, 2, 4, 8];
+
+const blockHeaderBytes = 3;
+const checksumBytes = 4;
+/** Of a block: one byte, many times. */
+const repeated = 1;
+
+/** Walks from header to header, and takes the bytes in any pieces. */
+export class ZstdFrame {
+  /** What a header has of its bytes so far. */
+  readonly #header = new Uint8Array(blockHeaderBytes + 2);
+  #has = 0;
+  #skip = 0;
+  #next: "frame" | "block" | "end" = "frame";
+  #hasChecksum = false;
+  #isWrong = false;
+
+  get isWhole(): boolean {
+    return !this.#isWrong && this.#next === "end" && this.#skip === 0;
+  }
+
+  add(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length && !this.#isWrong; ) {
+      if (this.#skip > 0) {
+        const step = Math.min(this.#skip, bytes.length - at);
+        this.#skip -= step;
+        at += step;
+      } else if (this.#next === "end") {
+        this.#isWrong = true;
+      } else {
+        this.#header[this.#has++] = bytes[at++] ?? 0;
+        if (this.#has === (this.#next === "frame" ? 5 : blockHeaderBytes)) this.#read();
+      }
+    }
+  }
+
+  #read(): void {
+    const [first = 0, second = 0, third = 0, fourth = 0, fifth = 0] = this.#header;
+    this.#has = 0;
+    if (this.#next === "frame") {
+      this.#isWrong = ((fourth << 24) | (third << 16) | (second << 8) | first) >>> 0 !== magic;
+      this.#beginFrame(fifth);
+    } else this.#beginBlock(first | (second << 8) | (third << 16));
+  }
+
+  #beginFrame(descriptor: number): void {
+    const isSingle = (descriptor & 0x20) !== 0;
+    const sizeFlag = descriptor >> 6;
+    const contentSize = sizeFlag === 0 && isSingle ? 1 : (contentSizeBytes[sizeFlag] ?? 0);
+    this.#hasChecksum = (descriptor & 0x04) !== 0;
+    this.#skip = (isSingle ? 0 : 1) + (dictionaryBytes[descriptor & 0x03] ?? 0) + contentSize;
+    this.#next = "block";
+  }
+
+  #beginBlock(header: number): void {
+    const isLast = (header & 1) !== 0;
+    this.#skip = ((header >> 1) & 3) === repeated ? 1 : header >> 3;
+    if (!isLast) return;
+    this.#next = "end";
+    if (this.#hasChecksum) this.#skip += checksumBytes;
+  }
+}
