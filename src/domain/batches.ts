@@ -4,12 +4,13 @@ import type { Rules } from "../model/collection.ts";
 import type { Draft } from "../model/draft.ts";
 import { newId } from "../model/id.ts";
 import type { PatchKind } from "../model/json/patch.ts";
+import { type Part, readParts } from "../model/part.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { isAdmin, type Token, type Verb } from "../model/token.ts";
 import type { Once, Outcome, Put, Remove, Store } from "../store/store.ts";
 import { isOwned, mayDo, reaches } from "./access.ts";
-import { accept, patched } from "./drafts.ts";
+import { type Accepted, accept, patched, type Site } from "./drafts.ts";
 import { conflictIn, lacksCollection, untilSettled } from "./outcomes.ts";
 import {
   type Condition,
@@ -22,6 +23,7 @@ import {
   refuseUnconditional,
 } from "./refusals.ts";
 import { judgedBy } from "./resources.ts";
+import type { Uploads } from "./uploads.ts";
 
 interface Place {
   readonly collection: string;
@@ -50,13 +52,17 @@ export interface BatchRefused {
 
 export class Batches {
   readonly #store: Store;
+  readonly #uploads: Uploads;
   readonly #clock: () => number;
   readonly #maxBytes: number;
+  readonly #base: string;
 
-  constructor(store: Store, clock: () => number, maxBytes: number) {
+  constructor(store: Store, uploads: Uploads, clock: () => number, maxBytes: number, base: string) {
     this.#store = store;
+    this.#uploads = uploads;
     this.#clock = clock;
     this.#maxBytes = maxBytes;
+    this.#base = base;
   }
 
   async run(
@@ -71,7 +77,10 @@ export class Batches {
       const changes = "index" in plan ? [impossible] : plan;
       const isHopeless = "index" in plan && once === undefined;
       const outcome = isHopeless ? undefined : await this.#commit(caller, changes, once);
-      if (outcome?.kind === "all") return { ...outcome, rules: planner.rules };
+      if (outcome?.kind === "all") {
+        if (!outcome.isReplay) await this.#uploads.discard(planner.dropped);
+        return { ...outcome, rules: planner.rules };
+      }
       if (outcome?.kind === "reused") return keyReused;
       const conflict = outcome && conflictIn(outcome);
       if (outcome?.kind === "none" && conflict) return { index: outcome.index, problem: conflict };
@@ -81,7 +90,8 @@ export class Batches {
 
   #planner(caller: Token, once: Once | undefined): Planner {
     const at = this.#clock();
-    return new Planner(this.#store, { caller, key: once?.key, at, maxBytes: this.#maxBytes });
+    const limits = { maxBytes: this.#maxBytes, base: this.#base };
+    return new Planner(this.#store, { caller, key: once?.key, at, ...limits });
   }
 
   async #commit(
@@ -112,6 +122,7 @@ interface Terms {
   readonly key: string | undefined;
   readonly at: number;
   readonly maxBytes: number;
+  readonly base: string;
 }
 
 /** Turns operations into changes, each judged on the state that those before it will have left. */
@@ -130,6 +141,15 @@ class Planner {
 
   get rules(): ReadonlyMap<string, Rules | undefined> {
     return this.#targets;
+  }
+
+  /** The files that nothing names when all is done. */
+  get dropped(): readonly Part[] {
+    const kept = [...this.#left.values()].flatMap((resource) => readParts(resource?.parts));
+    const keys = new Set(kept.map(({ key }) => key));
+    return [...this.#left.keys()]
+      .flatMap((address) => readParts(this.#found.get(address)?.parts))
+      .filter(({ key }) => !keys.has(key));
   }
 
   async make(operations: readonly Operation[]): Promise<readonly (Put | Remove)[] | BatchRefused> {
@@ -169,9 +189,12 @@ class Planner {
     if (forbidden !== undefined) return forbidden;
     if (target === undefined && !isAdmin(caller)) return noCollection(collection);
     if (kind !== "create") return this.#changeAt(operation, target);
-    const fields = refuseKeyless(target, key) ?? accept(caller, target, operation.draft.fields);
-    if (fields instanceof Problem) return fields;
-    return this.#put(collection, newId(), fields, undefined, "nothing");
+    const id = newId();
+    const accepted =
+      refuseKeyless(target, key) ??
+      accept(caller, target, operation.draft.fields, this.#site(collection, id));
+    if (accepted instanceof Problem) return accepted;
+    return this.#put(collection, id, accepted, undefined, "nothing");
   }
 
   #changeAt(
@@ -198,9 +221,13 @@ class Planner {
     }
     const draft = this.#draft(operation, current, target);
     if (draft instanceof Problem) return draft;
-    const fields = accept(caller, target, draft.fields, current);
-    if (fields instanceof Problem) return fields;
-    return this.#put(collection, id, fields, current, expect ?? "nothing");
+    const accepted = accept(caller, target, draft.fields, this.#site(collection, id, current));
+    if (accepted instanceof Problem) return accepted;
+    return this.#put(collection, id, accepted, current, expect ?? "nothing");
+  }
+
+  #site(collection: string, id: string, current?: Resource): Site {
+    return { address: `${this.#terms.base}/${collection}/${id}`, current };
   }
 
   #draft(
@@ -212,13 +239,15 @@ class Planner {
       return refusePutDraft(operation.id, operation.draft) ?? operation.draft;
     }
     if (current === undefined) return noResource;
-    return patched(target, current, operation.patchKind, operation.patch, this.#terms.maxBytes);
+    const { maxBytes, base } = this.#terms;
+    const terms = { maxBytes, home: `${base}/${operation.collection}` };
+    return patched(target, current, operation.patchKind, operation.patch, terms);
   }
 
   #put(
     collection: string,
     id: string,
-    fields: string,
+    accepted: Accepted,
     current: Resource | undefined,
     expect: Put["expect"],
   ): Put {
@@ -228,8 +257,17 @@ class Planner {
     const owner = current?.owner === undefined ? creator : { owner: current.owner };
     // No revision yet, so no client can name this state: it is judged by what it holds alone.
     const times = { createdAt: current?.createdAt ?? at, updatedAt: at };
-    this.#left.set(`${collection}/${id}`, { id, fields, revision: 0, ...times, ...owner });
-    return { kind: "put", collection, id, fields, at, expect, ...creator, ...judgedBy(target) };
+    this.#left.set(`${collection}/${id}`, { id, ...accepted, revision: 0, ...times, ...owner });
+    return {
+      kind: "put",
+      collection,
+      id,
+      ...accepted,
+      at,
+      expect,
+      ...creator,
+      ...judgedBy(target),
+    };
   }
 }
 

@@ -5,47 +5,84 @@ import { definitionOf } from "../model/definition.ts";
 import { type Draft, draftOf } from "../model/draft.ts";
 import { applyPatch, type PatchKind } from "../model/json/patch.ts";
 import { isObject, textOf, writeTree } from "../model/json/tree.ts";
+import { joinParts, type Part, readParts, writeParts } from "../model/part.ts";
 import { type Fault, Problem } from "../model/problem.ts";
 import { type Resource, serverMembers } from "../model/resource.ts";
 import { shapeOf } from "../model/schema/shape.ts";
+import { splitParts } from "../model/shown-parts.ts";
 import { isAdmin } from "../model/token.ts";
 import { viewOf } from "../model/view.ts";
 import type { Caller } from "./access.ts";
 import { anotherId } from "./refusals.ts";
+
+/** Where a draft is to be stored, with what. */
+export interface Site {
+  /** The address of the resource. */
+  readonly address: string;
+  /** What is there. */
+  readonly current: Resource | undefined;
+  /** The files that came with the draft. */
+  readonly parts?: readonly Part[];
+}
+
+/** What may be stored; the parts are those that are still there. */
+export type Accepted = Pick<Resource, "fields" | "parts">;
 
 /** The text to store: what was sent, with what the schema adds to it. */
 export function accept(
   caller: Caller,
   rules: Rules | undefined,
   fields: string,
-  current?: Resource,
-): string | Problem {
-  if (rules === undefined) return fields;
+  { address, current, parts = readParts(current?.parts) }: Site,
+): Accepted | Problem {
+  if (parts.length === 0) return judge(caller, rules, fields, current?.fields);
+  // The schema judges the whole representation, and knows files as they are shown.
+  const shown = current === undefined ? { fields, parts } : splitParts(fields, parts);
+  const whole = joinParts(shown.fields, shown.parts, address);
+  const before = current && joinParts(current.fields, parts, address);
+  return judge(caller, rules, whole, before, parts);
+}
+
+function judge(
+  caller: Caller,
+  rules: Rules | undefined,
+  fields: string,
+  before: string | undefined,
+  parts: readonly Part[] = [],
+): Accepted | Problem {
+  if (rules === undefined) return withoutParts(fields, parts);
   const definition = definitionOf(rules);
   const shape = shapeOf(definition);
   // Who writes back what it has read must not lose what it was not shown.
-  const whole = current && shape.hides ? shape.restored(fields, current.fields) : fields;
+  const whole = before && shape.hides ? shape.restored(fields, before) : fields;
   const mayFix = caller !== undefined && isAdmin(caller);
-  const accepted = shape.accept(whole, current?.fields, mayFix);
-  if (typeof accepted !== "string") return invalid(accepted);
+  const text = shape.accept(whole, before, mayFix);
+  if (typeof text !== "string") return invalid(text);
+  const accepted = withoutParts(text, parts);
   const { maxBytes } = definition;
-  const isTooLarge = maxBytes !== undefined && Buffer.byteLength(accepted) > maxBytes;
+  const isTooLarge = maxBytes !== undefined && Buffer.byteLength(accepted.fields) > maxBytes;
   return isTooLarge ? tooLarge(maxBytes) : accepted;
+}
+
+function withoutParts(whole: string, candidates: readonly Part[]): Accepted {
+  const { fields, parts } = splitParts(whole, candidates);
+  const text = writeParts(parts);
+  return text === undefined ? { fields } : { fields, parts: text };
 }
 
 /** Whether what is there decides what may take its place. */
 export const needsCurrent = (rules: Rules | undefined): boolean =>
   rules !== undefined && shapeOf(definitionOf(rules)).isBound;
 
-/** Applied to what is shown, so that no patch can read what is not. */
+/** Applied to what is shown, so that no patch can read what is not. `home` is the collection's address. */
 export function patched(
   rules: Rules | undefined,
   current: Resource,
   kind: PatchKind,
   patch: string,
-  maxBytes: number,
+  { maxBytes, home }: { readonly maxBytes: number; readonly home: string },
 ): Draft | Problem {
-  const tree = applyPatch(kind, viewOf(rules, current, ""), patch, maxBytes);
+  const tree = applyPatch(kind, viewOf(rules, current, home), patch, maxBytes);
   if (tree instanceof Problem) return tree;
   if (isObject(tree)) {
     if (tree.members.has("id") && textOf(tree, "id") !== current.id) return anotherId;

@@ -7,6 +7,7 @@ import { Content, type Plan, planOf } from "../model/list/plan.ts";
 import type { Fault } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { shapeOf } from "../model/schema/shape.ts";
+import { withParts } from "../model/view.ts";
 import type { Store } from "../store/store.ts";
 
 export interface Misfit {
@@ -63,7 +64,7 @@ class Judge {
   }
 
   look(resource: Resource): void {
-    const { fields } = resource;
+    const fields = withParts(resource.fields, resource, "");
     // As an administrator would write it back.
     const judged = shapeOf(this.#definition).accept(fields, fields, true);
     const faults = typeof judged === "string" ? [] : judged;

@@ -4,13 +4,14 @@ import type { Rules } from "../model/collection.ts";
 import type { Draft } from "../model/draft.ts";
 import { isCollectionName, newId } from "../model/id.ts";
 import type { PatchKind } from "../model/json/patch.ts";
+import type { Part } from "../model/part.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
 import { isAdmin, type Verb } from "../model/token.ts";
 import type { Expectation, Feed, Once, Outcome, Put, Remove, Store } from "../store/store.ts";
 import { type Caller, isOwned, mayDo, reaches, reachOf } from "./access.ts";
-import { accept, needsCurrent, patched } from "./drafts.ts";
+import { type Accepted, accept, needsCurrent, patched } from "./drafts.ts";
 import { isOutdated, lacksCollection, settledBy, untilSettled, type Written } from "./outcomes.ts";
 import {
   type Condition,
@@ -23,6 +24,7 @@ import {
   refusePutDraft,
   refuseUnconditional,
 } from "./refusals.ts";
+import type { Uploads } from "./uploads.ts";
 
 /** A resource with the rules that say how it is shown. */
 export interface Shown {
@@ -32,14 +34,21 @@ export interface Shown {
 
 export class Resources {
   readonly #store: Store;
+  readonly #uploads: Uploads;
   readonly #clock: () => number;
   readonly #maxBytes: number;
+  readonly #base: string;
 
-  /** No patch may make a resource larger than `maxBytes`, which is what a body may be. */
-  constructor(store: Store, clock: () => number, maxBytes: number) {
+  /**
+   * No patch may make a resource larger than `maxBytes`, which is what a body may be. With `base`
+   * begin the addresses of files.
+   */
+  constructor(store: Store, uploads: Uploads, clock: () => number, maxBytes: number, base: string) {
     this.#store = store;
+    this.#uploads = uploads;
     this.#clock = clock;
     this.#maxBytes = maxBytes;
+    this.#base = base;
   }
 
   rules(collection: string): Soon<Rules | undefined> {
@@ -84,21 +93,36 @@ export class Resources {
     return reaches(caller, verb, rules, resource) ? rules : noResource;
   }
 
-  /** Resolves when the resource is on disk. An admin's first POST brings the collection into being. */
-  async create(
+  /**
+   * Resolves when the resource is on disk. An admin's first POST brings the collection into being.
+   * The parts are on disk already; they are removed when nothing comes of it.
+   */
+  create(
     caller: Caller,
     collection: string,
     draft: Draft,
     once?: Once,
+    parts: readonly Part[] = [],
+  ): Promise<Written | Problem> {
+    return this.#uploads.until(parts, () => this.#create(caller, collection, draft, once, parts));
+  }
+
+  #create(
+    caller: Caller,
+    collection: string,
+    draft: Draft,
+    once: Once | undefined,
+    parts: readonly Part[],
   ): Promise<Written | Problem> {
     const id = newId();
+    const site = { address: this.#address(collection, id), current: undefined, parts };
     return untilSettled(async () => {
       const rules = await this.#store.rules(collection);
       const refused = refuseKeyless(rules, once?.key) ?? mayDo(caller, collection, "create", rules);
       if (refused !== undefined) return refused;
-      const fields = accept(caller, rules, draft.fields);
-      if (fields instanceof Problem) return fields;
-      const put = this.#put(caller, rules, collection, id, fields, "nothing");
+      const accepted = accept(caller, rules, draft.fields, site);
+      if (accepted instanceof Problem) return accepted;
+      const put = this.#put(caller, rules, collection, id, accepted, "nothing");
       const outcome = await this.#commit(caller, put, once);
       if (outcome.kind === "reused") return keyReused;
       return (
@@ -116,14 +140,15 @@ export class Resources {
     condition?: Condition,
   ): Promise<Written | Problem> {
     return untilSettled(async () => {
-      const rules = await this.#store.rules(collection);
+      // What is there may have files, which must not outlive it.
+      const [rules, current] = await this.#look(collection, id);
       const forbidden = (verb: Verb) => mayDo(caller, collection, verb, rules);
       const isPlain =
         condition === undefined &&
         !isOwned(rules) &&
         !needsCurrent(rules) &&
+        current?.parts === undefined &&
         (forbidden("create") ?? forbidden("update")) === undefined;
-      const current = isPlain ? undefined : await this.#store.find(collection, id);
       const verb = current === undefined ? "create" : "update";
       // First, because a precondition counts only where the request would be done without it (RFC 9110 §13.2.1).
       const refused = isPlain ? undefined : forbidden(verb);
@@ -132,13 +157,17 @@ export class Resources {
       if (condition?.(current, rules) === false) return preconditionFailed;
       const unfit = refuseUnconditional(rules, condition) ?? refusePutDraft(id, draft);
       if (unfit !== undefined) return unfit;
-      const fields = accept(caller, rules, draft.fields, current);
-      if (fields instanceof Problem) return fields;
+      const site = { address: this.#address(collection, id), current };
+      const accepted = accept(caller, rules, draft.fields, site);
+      if (accepted instanceof Problem) return accepted;
       const expect = isPlain ? "anything" : (current?.revision ?? "nothing");
-      const put = this.#put(caller, rules, collection, id, fields, expect);
+      const put = this.#put(caller, rules, collection, id, accepted, expect);
       const outcome = await this.#commit(caller, put);
       const isGone = outcome.kind === "missing" && current === undefined;
-      return settledBy(outcome, rules) ?? (isGone ? noCollection(collection) : undefined);
+      return (
+        (await this.#settle(outcome, rules, current)) ??
+        (isGone ? noCollection(collection) : undefined)
+      );
     });
   }
 
@@ -158,13 +187,15 @@ export class Resources {
         refuseOutOfReach(caller, "update", rules, current) ?? refuseUnconditional(rules, condition);
       if (refused !== undefined) return refused;
       if (condition?.(current, rules) === false) return preconditionFailed;
-      const draft = patched(rules, current, kind, patch, this.#maxBytes);
+      const terms = { maxBytes: this.#maxBytes, home: `${this.#base}/${collection}` };
+      const draft = patched(rules, current, kind, patch, terms);
       if (draft instanceof Problem) return draft;
-      const fields = accept(caller, rules, draft.fields, current);
-      if (fields instanceof Problem) return fields;
-      const put = this.#put(caller, rules, collection, id, fields, current.revision);
+      const site = { address: this.#address(collection, id), current };
+      const accepted = accept(caller, rules, draft.fields, site);
+      if (accepted instanceof Problem) return accepted;
+      const put = this.#put(caller, rules, collection, id, accepted, current.revision);
       const [outcome] = await this.#store.commit([put]);
-      return outcome && settledBy(outcome, rules);
+      return outcome && this.#settle(outcome, rules, current);
     });
   }
 
@@ -175,21 +206,21 @@ export class Resources {
     condition?: Condition,
   ): Promise<Problem | undefined> {
     const removed = await untilSettled(async () => {
-      const rules = await this.#store.rules(collection);
-      const isPlain = condition === undefined && !isOwned(rules);
-      const current = isPlain ? undefined : await this.#store.find(collection, id);
-      if (!isPlain && current === undefined) return noResource;
+      const [rules, current] = await this.#look(collection, id);
+      if (current === undefined) return noResource;
       const refused =
-        (current && refuseOutOfReach(caller, "delete", rules, current)) ??
-        refuseUnconditional(rules, condition);
+        refuseOutOfReach(caller, "delete", rules, current) ?? refuseUnconditional(rules, condition);
       if (refused !== undefined) return refused;
       if (condition?.(current, rules) === false) return preconditionFailed;
-      const expect = current?.revision ?? "anything";
+      const isPlain = condition === undefined && !isOwned(rules);
+      const expect = isPlain ? "anything" : current.revision;
       const at = this.#clock();
       const change: Remove = { kind: "remove", collection, id, at, expect, ...judgedBy(rules) };
       const [outcome] = await this.#store.commit([change]);
       if (outcome?.kind === "missing") return noResource;
-      return outcome?.kind === "removed" ? "removed" : undefined;
+      if (outcome?.kind !== "removed") return undefined;
+      await this.#uploads.release(current.parts, undefined);
+      return "removed";
     });
     return removed === "removed" ? undefined : removed;
   }
@@ -198,17 +229,33 @@ export class Resources {
     return Promise.all([this.#store.rules(collection), this.#store.find(collection, id)]);
   }
 
+  #address(collection: string, id: string): string {
+    return `${this.#base}/${collection}/${id}`;
+  }
+
+  /** What was there before may have files that what is there now has not. */
+  async #settle(
+    outcome: Outcome,
+    rules: Rules | undefined,
+    before: Resource | undefined,
+  ): Promise<Written | Problem | undefined> {
+    const settled = settledBy(outcome, rules);
+    if (settled !== undefined && !(settled instanceof Problem))
+      await this.#uploads.release(before?.parts, settled.resource.parts);
+    return settled;
+  }
+
   #put(
     caller: Caller,
     rules: Rules | undefined,
     collection: string,
     id: string,
-    fields: string,
+    accepted: Accepted,
     expect: Expectation,
   ): Put {
     const at = this.#clock();
     const owner = isOwned(rules) && caller !== undefined ? { owner: caller.id } : {};
-    return { kind: "put", collection, id, fields, at, expect, ...owner, ...judgedBy(rules) };
+    return { kind: "put", collection, id, ...accepted, at, expect, ...owner, ...judgedBy(rules) };
   }
 
   /** Commits; when the collection is not there and the caller is an admin, brings it into being. */

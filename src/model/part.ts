@@ -21,9 +21,14 @@ export const slotShape = /^[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[1-9]\d{0,3})?$/;
 export const memberOf = ({ slot }: Part): string => slot.split(".", 1)[0] ?? "";
 
 /** Whether it is one of several in its member. */
-const isNumbered = ({ slot }: Part): boolean => slot.includes(".");
+export const isNumbered = ({ slot }: Part): boolean => slot.includes(".");
 
-export const readParts = (text: string): readonly Part[] => JSON.parse(text);
+/** As a resource has them: none where the text is missing. */
+export const readParts = (text: string | undefined): readonly Part[] =>
+  text === undefined ? [] : JSON.parse(text);
+
+export const writeParts = (parts: readonly Part[]): string | undefined =>
+  parts.length === 0 ? undefined : JSON.stringify(parts);
 
 /** The members that show the parts, as the texts of JSON values; `address` is the resource's own. */
 export function partMembers(parts: readonly Part[], address: string): ReadonlyMap<string, string> {
@@ -38,4 +43,12 @@ export function partMembers(parts: readonly Part[], address: string): ReadonlyMa
 
 function partView({ slot, name, type, size, sha256 }: Part, address: string): string {
   return JSON.stringify({ name, type, size, sha256, url: `${address}/${slot}` });
+}
+
+/** The text of the fields with the members that show the parts. */
+export function joinParts(fields: string, parts: readonly Part[], address: string): string {
+  if (parts.length === 0) return fields;
+  const members = [...partMembers(parts, address)];
+  const added = members.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",");
+  return fields === "{}" ? `{${added}}` : `${fields.slice(0, -1)},${added}}`;
 }

@@ -2,7 +2,7 @@
 
 import type { Rules } from "./collection.ts";
 import { definitionOf } from "./definition.ts";
-import { partMembers, readParts } from "./part.ts";
+import { joinParts, readParts } from "./part.ts";
 import { type Resource, represent } from "./resource.ts";
 import { shapeOf } from "./schema/shape.ts";
 
@@ -12,16 +12,14 @@ const hides = (rules: Rules): boolean => shapeOf(definitionOf(rules)).hides;
 export function viewOf(rules: Rules | undefined, resource: Resource, home: string): string {
   const isOpen = rules === undefined || !hides(rules);
   if (isOpen && resource.parts === undefined) return represent(resource);
-  const shown = isOpen ? resource.fields : shapeOf(definitionOf(rules)).shown(resource.fields);
-  return represent({ ...resource, fields: withParts(shown, resource, home) });
+  const whole = withParts(resource.fields, resource, home);
+  const fields = isOpen ? whole : shapeOf(definitionOf(rules)).shown(whole);
+  return represent({ ...resource, fields });
 }
 
 /** The text of the fields with the members that show its files. */
 export function withParts(fields: string, { id, parts }: Resource, home: string): string {
-  if (parts === undefined) return fields;
-  const members = [...partMembers(readParts(parts), `${home}/${id}`)];
-  const added = members.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",");
-  return fields === "{}" ? `{${added}}` : `${fields.slice(0, -1)},${added}}`;
+  return joinParts(fields, readParts(parts), `${home}/${id}`);
 }
 
 /** Tells apart what the same state looks like under other rules; 0 where all is shown. */
