@@ -1,11 +1,12 @@
 // What a person sees whose browser posted a form: a page instead of JSON.
 
-import type { Rules } from "../model/collection.ts";
+import type { Written } from "../domain/outcomes.ts";
 import { definitionOf } from "../model/definition.ts";
 import type { Fault, ParameterFault, Problem } from "../model/problem.ts";
 import type { Exchange } from "./exchange.ts";
 import { contentSecurityPolicy, escapeHtml, htmlPage, htmlType } from "./html.ts";
 import { isForm, prefersHtml } from "./media.ts";
+import { replayedField } from "./once.ts";
 import { problemHeaders, problemResponse, problemStatus, withoutSecrets } from "./problem.ts";
 
 /** Whether the answer is for a person to read. */
@@ -14,11 +15,12 @@ export function isFromBrowser({ request }: Exchange): boolean {
 }
 
 /** 303, so that the browser GETs a page, and a reload does not post again (RFC 9110 §15.4.4). */
-export function answerCreated({ house }: Exchange, rules: Rules | undefined): Response {
+export function answerCreated({ house }: Exchange, { rules, isReplay }: Written): Response {
   const address = (rules && definitionOf(rules).redirect) ?? `${house.base}/-/created`;
   const headers = new Headers(house.commonHeaders);
   headers.set("location", address);
   headers.set("cache-control", "no-store");
+  if (isReplay) headers.set(replayedField, "true");
   headers.append("vary", "Accept");
   const content = `<p><a href="${escapeHtml(address)}">Go on</a></p>`;
   return htmlResponse(303, headers, "Received", content);

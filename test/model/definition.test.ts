@@ -57,6 +57,11 @@ describe("a definition", () => {
       { unique: ["email"], indexed: ["a.b", "createdAt", "updatedAt"], searchable: ["name"] },
     ],
     ['{"schema":{}}', { schema: {} }],
+    ['{"redirect":"/thanks?a=b#c"}', { redirect: "/thanks?a=b#c" }],
+    ['{"redirect":"https://example.org/thanks"}', { redirect: "https://example.org/thanks" }],
+    ['{"honeypot":"website"}', { honeypot: "website" }],
+    ['{"honeypot":"constructor"}', { honeypot: "constructor" }],
+    ['{"rateLimit":{"perMinute":10}}', { rateLimit: { perMinute: 10 } }],
     ['{"schema":{"type":"object","x-note":1}}', { schema: { type: "object", "x-note": 1 } }],
   ];
   for (const [text, said] of right)
@@ -97,6 +102,28 @@ describe("a definition", () => {
     [`{"indexed":${JSON.stringify(Array.from({ length: 65 }, (_, n) => `f${n}`))}}`, ["/indexed"]],
     [`{"indexed":["${"a".repeat(257)}"]}`, ["/indexed/0"]],
     ['{"schema":true,"nothing":1}', ["/schema", "/nothing"]],
+    ['{"redirect":1}', ["/redirect"]],
+    ...[
+      ...["", "thanks", "//evil.example", "/\\\\evil.example", "/a b", "/é", "/a\\r\\nX: y"],
+      ...[
+        "javascript:alert(1)",
+        "ftp://example.org/",
+        "https:example.org",
+        "https://",
+        "mailto:a@b",
+      ],
+      ...["https://me:pass@example.org/", `/${"a".repeat(2000)}`],
+    ].map((redirect) => [`{"redirect":"${redirect}"}`, ["/redirect"]] as const),
+    ['{"honeypot":""}', ["/honeypot"]],
+    ['{"honeypot":["website"]}', ["/honeypot"]],
+    [`{"honeypot":"${"a".repeat(257)}"}`, ["/honeypot"]],
+    ['{"honeypot":"id"}', ["/honeypot"]],
+    ['{"honeypot":"site","schema":{"properties":{"site":{}}}}', ["/honeypot"]],
+    ['{"rateLimit":10}', ["/rateLimit"]],
+    ['{"rateLimit":{}}', ["/rateLimit/perMinute"]],
+    ['{"rateLimit":{"perMinute":0}}', ["/rateLimit/perMinute"]],
+    ['{"rateLimit":{"perMinute":60001}}', ["/rateLimit/perMinute"]],
+    ['{"rateLimit":{"perMinute":1,"perHour":2}}', ["/rateLimit/perHour"]],
     ['{"schema":[]}', ["/schema"]],
   ];
   for (const [text, pointers] of wrong)
