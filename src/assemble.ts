@@ -4,11 +4,13 @@ import { readFileSync } from "node:fs";
 import { mapFile } from "#runtime";
 import type { Config } from "./config.ts";
 import { Access } from "./domain/access.ts";
+import { Actions } from "./domain/actions.ts";
 import { Batches } from "./domain/batches.ts";
 import { Collections } from "./domain/collections.ts";
 import { Lists } from "./domain/lists.ts";
 import { Resources } from "./domain/resources.ts";
 import { Tokens } from "./domain/tokens.ts";
+import { Buckets } from "./http/buckets.ts";
 import { corsHeaders } from "./http/cors.ts";
 import { createFetch, type Fetch } from "./http/door.ts";
 import type { House } from "./http/exchange.ts";
@@ -16,6 +18,7 @@ import { RequestLog } from "./http/line.ts";
 import { createRefuse, type Refuse, withoutSecrets } from "./http/problem.ts";
 import { Proxies } from "./http/proxies.ts";
 import { type Log, lineWriter } from "./log.ts";
+import type { Action } from "./model/action.ts";
 import { grouped } from "./store/grouped.ts";
 import type { Committer } from "./store/handed.ts";
 import { openPostgres } from "./store/postgres/postgres.ts";
@@ -30,6 +33,7 @@ export interface App {
   readonly firstAdminToken: string | undefined;
   readonly tokens: Tokens;
   readonly collections: Collections;
+  readonly actions: Actions;
   /** For the processes whose writes are handed to this one; no changes ask whether writing works. */
   readonly commit: Committer["commit"];
   close(): Promise<void>;
@@ -56,12 +60,20 @@ export function placeOf({ store, data }: Config): string {
   return `postgres://${host}${pathname}`;
 }
 
-/** With a committer, writes go to the process behind it. */
-export async function assemble(config: Config, log: Log, committer?: Committer): Promise<App> {
+/** With a committer, writes go to the process behind it. The actions are loaded already. */
+export async function assemble(
+  config: Config,
+  log: Log,
+  committer?: Committer,
+  loaded: readonly Action[] = [],
+): Promise<App> {
   const store = await openStore(config, committer);
   const clock = Date.now;
   const tokens = new Tokens(store, clock);
   const collections = new Collections(store, clock);
+  const actions = new Actions(loaded, (errand, thrown) =>
+    log.error({ ...errand, err: thrown }, "an action failed after its deadline"),
+  );
   const base = config.baseUrl ?? "";
   const tlsOnly = base.startsWith("https:");
   const corsOrigins = config.corsOrigins === "*" ? "*" : new Set(config.corsOrigins);
@@ -73,7 +85,7 @@ export async function assemble(config: Config, log: Log, committer?: Committer):
   });
   const jsonHeaders = new Headers(commonHeaders);
   jsonHeaders.set("content-type", "application/json");
-  jsonHeaders.append("vary", "Accept");
+  jsonHeaders.append("vary", "Accept, Accept-Encoding");
   const requests = new RequestLog(lineWriter(log));
   const house: House = {
     access: new Access(store, clock),
@@ -82,12 +94,14 @@ export async function assemble(config: Config, log: Log, committer?: Committer):
     tokens,
     collections,
     batches: new Batches(store, clock, config.maxBodyBytes),
+    actions,
     unready: () => store.ready(),
     base,
     commonHeaders,
     jsonHeaders,
     corsOrigins,
     proxies: new Proxies(config.trustProxy),
+    buckets: new Buckets(),
     tlsOnly,
     maxBodyBytes: config.maxBodyBytes,
     version,
@@ -99,6 +113,7 @@ export async function assemble(config: Config, log: Log, committer?: Committer):
     firstAdminToken: await tokens.first(config.adminToken),
     tokens,
     collections,
+    actions,
     async commit(changes) {
       const reason = changes.length === 0 ? await store.ready() : undefined;
       if (reason !== undefined) throw new Outage("unavailable", reason);

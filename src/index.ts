@@ -1,9 +1,29 @@
 // The package's door: Restante inside another program, as a Web-standard fetch.
 
+import { type Definitions, loadActions, readActions } from "./actions.ts";
 import { assemble } from "./assemble.ts";
 import { type Config, defaultConfig } from "./config.ts";
 import { defineAll } from "./definitions.ts";
 import { createLog } from "./log.ts";
+
+export {
+  type Action,
+  type ActionContext,
+  type ActionDefinition,
+  accepted,
+  defineAction,
+  type Elsewhere,
+  ProblemError,
+  problem,
+  seeOther,
+} from "./model/action.ts";
+export type * from "./model/action-resources.ts";
+export type { FromSchema } from "./model/schema/from-schema.ts";
+
+/** Those of the config file; the actions may also be given as they are, by their names. */
+export interface Options extends Partial<Omit<Config, "actions">> {
+  readonly actions?: string | Definitions;
+}
 
 export interface Restante {
   fetch(request: Request): Response | Promise<Response>;
@@ -12,11 +32,13 @@ export interface Restante {
   close(): Promise<void>;
 }
 
-/** Opens the store and gives the whole API as one function. Options are those of the config file. */
-export async function restante(options: Partial<Config> = {}): Promise<Restante> {
-  const config: Config = { ...defaultConfig, logLevel: "silent", ...options };
+/** Opens the store and gives the whole API as one function. */
+export async function restante({ actions, ...options }: Options = {}): Promise<Restante> {
+  const folder = typeof actions === "string" ? actions : undefined;
+  const config: Config = { ...defaultConfig, logLevel: "silent", ...options, actions: folder };
   const log = createLog(config.logLevel);
-  const app = await assemble(config, log);
+  const loaded = typeof actions === "object" ? readActions(actions) : await loadActions(config);
+  const app = await assemble(config, log, undefined, loaded);
   await defineAll(config, app, log);
   return {
     fetch: (request) => app.fetch(framed(request), () => ""),

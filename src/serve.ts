@@ -4,12 +4,14 @@ import { isIPv6 } from "node:net";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { serve as listen } from "#runtime";
+import { loadActions, surviveStrays } from "./actions.ts";
 import { type App, assemble, placeOf, version } from "./assemble.ts";
 import type { Config } from "./config.ts";
 import { defineAll } from "./definitions.ts";
 import { Exit, messageOf } from "./exit.ts";
 import { greeting } from "./greeting.ts";
 import { createLog, type Log } from "./log.ts";
+import type { Action } from "./model/action.ts";
 import type { Server } from "./runtime/runtime.ts";
 import type { Committer } from "./store/handed.ts";
 import { Workers } from "./workers.ts";
@@ -25,8 +27,11 @@ const samePressMs = 500;
 /** Runs until a signal ends the process. */
 export async function serve(config: Config): Promise<void> {
   const log = createLog(config.logLevel);
-  const app = await openApp(config, log);
+  // Also where others run them, so that what is wrong with them is told once, and nothing starts.
+  const actions = await loadActions(config);
+  const app = await openApp(config, log, undefined, actions);
   await prepare(config, app, log);
+  surviveStrays(config, app, log);
   if (config.workers > 1) return lead(config, app, log);
   const server = await start(config, app);
   stopOnSignal(server, app, log);
@@ -66,9 +71,14 @@ async function claimPort(config: Config, app: App): Promise<number> {
 }
 
 /** Also for commands that need the store and no server. */
-export async function openApp(config: Config, log: Log, committer?: Committer): Promise<App> {
+export async function openApp(
+  config: Config,
+  log: Log,
+  committer?: Committer,
+  actions?: readonly Action[],
+): Promise<App> {
   try {
-    return await assemble(config, log, committer);
+    return await assemble(config, log, committer, actions);
   } catch (cause) {
     const message = `The store in ${placeOf(config)} cannot be opened: ${messageOf(cause)}`;
     throw new Exit(1, message, { cause });

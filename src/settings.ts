@@ -29,6 +29,8 @@ export interface Config {
   readonly readStore: string | undefined;
   /** Absolute path of a folder of definitions. */
   readonly collections: string | undefined;
+  /** Absolute path of a folder of actions. */
+  readonly actions: string | undefined;
 }
 
 export interface Setting<Value> {
@@ -187,6 +189,17 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     placeholder: "folder",
     about:
       "A folder of definitions: people.json gives the collection people its rules when the server starts.",
+    allowed: "the path of a folder",
+    fallback: undefined,
+    read: folderPath,
+  },
+  actions: {
+    flag: "--actions",
+    variable: "RESTANTE_ACTIONS",
+    type: "string",
+    placeholder: "folder",
+    about:
+      "A folder of TypeScript or JavaScript modules: send-invoice.ts becomes POST /-/actions/send-invoice.",
     allowed: "the path of a folder",
     fallback: undefined,
     read: folderPath,

@@ -1,5 +1,6 @@
 // One of many processes behind one port: serves like a lone server, and has the first one write.
 
+import { loadActions, surviveStrays } from "./actions.ts";
 import { Exit, messageOf } from "./exit.ts";
 import { createLog } from "./log.ts";
 import { drain, listenFor, openApp } from "./serve.ts";
@@ -24,7 +25,8 @@ export async function work(): Promise<void> {
   });
   try {
     const log = createLog(config.logLevel);
-    const app = await openApp(config, log, committer);
+    const app = await openApp(config, log, committer, await loadActions(config));
+    surviveStrays(config, app, log);
     const server = await listenFor(config, app);
     process.once("SIGTERM", () => void drain(server, app, log).then(() => process.exit(0)));
     // A service manager tells every process, and then we are told again: that is no second wish.

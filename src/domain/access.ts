@@ -1,12 +1,15 @@
 // Who is calling, and whether they may.
 
+import { isActionName } from "../model/action.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
 import {
+  actionScope,
   allows,
+  allowsAction,
   hashSecret,
   isAdmin,
   isAlive,
@@ -105,6 +108,17 @@ export const isOwned = (rules: Rules | undefined): boolean =>
 export function mayAdminister(caller: Token): Problem | undefined {
   return isAdmin(caller) ? undefined : lacks("admin");
 }
+
+/** Refuses a caller who may not, existing action or not. What cannot be a name is nothing to anyone. */
+export function mayRun(caller: Token, action: string): Problem | undefined {
+  if (!isActionName(action)) return noAction;
+  return allowsAction(caller, action) ? undefined : lacks(actionScope(action));
+}
+
+export const noAction = new Problem(
+  "not-found",
+  "There is no action of this name; /-/actions lists those that the token may run.",
+);
 
 export function lacks(scope: string): Problem {
   return new Problem("insufficient-scope", `The token needs the scope ${scope} for this.`, {

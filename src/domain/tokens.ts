@@ -97,7 +97,7 @@ function faults(wish: TokenWish, now: number): readonly Fault[] {
     if (!isScope(scope)) {
       found.push({
         pointer: `/scopes/${index}`,
-        detail: `A scope is "admin" or "{collection|*}:{read|create|update|delete|*}".`,
+        detail: `A scope is "admin", "{collection|*}:{read|create|update|delete|*}" or "action:{name|*}".`,
       });
     }
   });

@@ -36,13 +36,13 @@ export async function runBatch(exchange: Exchange): Promise<Response | Problem> 
   if (done.isReplay) headers.set(replayedField, "true");
   const results = done.outcomes.map((outcome, index) => {
     const { collection = "" } = operations[index] ?? {};
-    return resultOf(exchange, outcome, collection, done.rules.get(collection));
+    return resultOf(house.base, outcome, collection, done.rules.get(collection));
   });
   return new Response(`{"results":[${results.join(",")}]}`, { headers });
 }
 
 /** The problem of the operation, with its place in the list. */
-function refusedAt({ index, problem }: BatchRefused): Problem {
+export function refusedAt({ index, problem }: BatchRefused): Problem {
   const { kind, detail, scope } = problem;
   const inner = (problem.errors ?? []).map((fault) =>
     "pointer" in fault
@@ -53,8 +53,8 @@ function refusedAt({ index, problem }: BatchRefused): Problem {
   return new Problem(kind, `Nothing was done: ${detail}`, { errors, ...(scope && { scope }) });
 }
 
-function resultOf(
-  exchange: Exchange,
+export function resultOf(
+  base: string,
   outcome: Outcome,
   collection: string,
   rules: Rules | undefined,
@@ -65,7 +65,7 @@ function resultOf(
   }
   const { resource } = outcome;
   const status = outcome.kind === "created" ? 201 : 200;
-  const home = `${exchange.house.base}/${collection}`;
+  const home = `${base}/${collection}`;
   const location = `${home}/${resource.id}`;
   const etag = JSON.stringify(tagOf(resource, rules));
   return `{"status":${status},"location":"${location}","etag":${etag},"body":${viewOf(rules, resource, home)}}`;

@@ -1,12 +1,14 @@
 // One request on its way through the house, and what the house lends to every request.
 
 import type { Access } from "../domain/access.ts";
+import type { Actions } from "../domain/actions.ts";
 import type { Batches } from "../domain/batches.ts";
 import type { Collections } from "../domain/collections.ts";
 import type { Lists } from "../domain/lists.ts";
 import type { Resources } from "../domain/resources.ts";
 import type { Tokens } from "../domain/tokens.ts";
 import type { Token } from "../model/token.ts";
+import type { Buckets } from "./buckets.ts";
 import type { Proxies } from "./proxies.ts";
 
 /** What is the same for all requests, made once. */
@@ -17,16 +19,19 @@ export interface House {
   readonly tokens: Tokens;
   readonly collections: Collections;
   readonly batches: Batches;
+  readonly actions: Actions;
   /** Why writes cannot be taken right now, if so. */
   readonly unready: () => string | undefined | Promise<string | undefined>;
   /** The public base URL without a trailing slash; empty makes links absolute paths. */
   readonly base: string;
   /** On every answer; copied, never changed. */
   readonly commonHeaders: Headers;
-  /** The same, for JSON that another Accept might have been refused. */
+  /** The same, for JSON that another Accept or Accept-Encoding might have been answered otherwise. */
   readonly jsonHeaders: Headers;
   readonly corsOrigins: "*" | ReadonlySet<string>;
   readonly proxies: Proxies;
+  /** How often an address may create, by collection and network. */
+  readonly buckets: Buckets;
   readonly tlsOnly: boolean;
   readonly maxBodyBytes: number;
   readonly version: string;
@@ -48,6 +53,8 @@ export class Exchange {
   caller: Token | undefined = undefined;
   /** The client's address as far as it is known; for the log. */
   clientAddress: string | undefined = undefined;
+  /** Of whoever is at the other end of the connection; empty when that is not known. */
+  peerAddress: () => string = nowhere;
   /** Whether it is known that the request was not encrypted on its way. */
   inClearText = false;
 
@@ -69,6 +76,7 @@ export class Exchange {
   }
 }
 
+const nowhere = (): string => "";
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
 /** Unique across restarts by the random start, and cheap by the counter. */

@@ -1,6 +1,6 @@
 // Who may pass a door: the bearer token is read, judged and checked before anything else is looked at.
 
-import { mayAdminister, mayDo, nobody } from "../domain/access.ts";
+import { mayAdminister, mayDo, mayRun, nobody } from "../domain/access.ts";
 import { Problem } from "../model/problem.ts";
 import { type Soon, then } from "../model/soon.ts";
 import { allows, type Token, type Verb } from "../model/token.ts";
@@ -13,9 +13,12 @@ type Deed = "put" | Verb;
 
 /**
  * `anyone` needs no token, `token` a living one; a deed needs its scope on the collection in the
- * path, unless the collection opens it to everyone.
+ * path, unless the collection opens it to everyone; `action` needs that of the action in the path.
  */
-export type Who = "anyone" | "token" | "admin" | Deed;
+export type Who = "anyone" | "token" | "admin" | "action" | Deed;
+
+const isDeed = (who: Who): who is Deed =>
+  who !== "anyone" && who !== "token" && who !== "admin" && who !== "action";
 
 /** Lets the caller in, or says why not. */
 export function guard(exchange: Exchange, who: Who): Soon<Problem | undefined> {
@@ -23,8 +26,7 @@ export function guard(exchange: Exchange, who: Who): Soon<Problem | undefined> {
   if (refused !== undefined || who === "anyone") return refused;
   if (exchange.inClearText && exchange.house.tlsOnly) return clearText;
   const authorization = exchange.request.headers.get("authorization");
-  if (authorization === null)
-    return who === "token" || who === "admin" ? nobody : judgeByRules(exchange, who);
+  if (authorization === null) return isDeed(who) ? judgeByRules(exchange, who) : nobody;
   const secret = readBearer(authorization);
   if (secret instanceof Problem) return secret;
   return then(exchange.house.access.identify(secret), (token) => {
@@ -41,6 +43,7 @@ function judge(
 ): Soon<Problem | undefined> {
   if (who === "token") return undefined;
   if (who === "admin") return mayAdminister(token);
+  if (who === "action") return mayRun(token, exchange.param("name"));
   const name = exchange.param("collection");
   const isAllowed =
     who === "put"

@@ -26,8 +26,12 @@ const badKey = new Problem(
   'Idempotency-Key is one string of 1 to 255 ASCII characters, like "8e03978e-40d5-43dd-bc93-6894a57f9324".',
 );
 
+type Asked = Pick<Exchange, "path" | "query" | "caller"> & {
+  readonly request: { readonly method: string };
+};
+
 /** Bound to the caller, the method, the target and the very bytes of the body. */
-export function onceOf(exchange: Exchange, key: string, body: Uint8Array): Once {
+export function onceOf(exchange: Asked, key: string, body: Uint8Array): Once {
   const at = Date.now();
   const fingerprint = createHash("sha256")
     .update(`${exchange.request.method} ${exchange.path}?${exchange.query}\n`)

@@ -3,12 +3,22 @@
 import { isCollectionName } from "../model/id.ts";
 import { Problem } from "../model/problem.ts";
 import type { Soon } from "../model/soon.ts";
+import { listActions, runAction } from "./actions.ts";
 import { runBatch } from "./batch.ts";
 import { deleteCollection, getCollection, listCollections, putCollection } from "./collections.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Who } from "./guard.ts";
 import { listResources, queryResources } from "./list.ts";
-import { apiCatalog, health, home, openapi, problemIndex, problemPage, ready } from "./pages.ts";
+import {
+  apiCatalog,
+  createdPage,
+  health,
+  home,
+  openapi,
+  problemIndex,
+  problemPage,
+  ready,
+} from "./pages.ts";
 import {
   createResource,
   deleteResource,
@@ -39,6 +49,7 @@ export const routes: Readonly<Record<string, Partial<Record<Method, Door>>>> = {
   "/-/openapi.json": { GET: door("anyone", openapi) },
   "/-/problems": { GET: door("anyone", problemIndex) },
   "/-/problems/:kind": { GET: door("anyone", problemPage) },
+  "/-/created": { GET: door("anyone", createdPage) },
   "/.well-known/api-catalog": { GET: door("anyone", apiCatalog) },
 
   "/:collection": {
@@ -54,6 +65,8 @@ export const routes: Readonly<Record<string, Partial<Record<Method, Door>>>> = {
   },
 
   "/-/batch": { POST: door("token", runBatch) },
+  "/-/actions": { GET: door("token", listActions) },
+  "/-/actions/:name": { POST: door("action", runAction) },
   "/-/collections": { GET: door("admin", listCollections) },
   "/-/collections/:name": {
     GET: door("admin", getCollection),

@@ -19,11 +19,14 @@ export interface Token {
 export const verbs = ["read", "create", "update", "delete"] as const;
 export type Verb = (typeof verbs)[number];
 
-/** `admin`, or `{collection|*}:{verb|*}`. */
+/** `admin`, `{collection|*}:{verb|*}`, or `action:{name|*}`. No action is called like a verb. */
 export type Scope = string;
 
 export const scopeShape =
-  /^(?:admin|(?:\*|[a-z0-9][a-z0-9_-]{0,62}):(?:\*|read|create|update|delete))$/;
+  /^(?:admin|action:(?:\*|[a-z0-9][a-z0-9-]{0,62})|(?:\*|[a-z0-9][a-z0-9_-]{0,62}):(?:\*|read|create|update|delete))$/;
+
+/** Every action; and not every verb in a collection that is called so. */
+const everyAction = "action:*";
 
 export const isScope = (text: string): boolean => scopeShape.test(text);
 
@@ -36,10 +39,19 @@ export function allows(token: Token, collection: string, verb: Verb): boolean {
     const colon = scope.indexOf(":");
     const place = scope.slice(0, colon);
     const deed = scope.slice(colon + 1);
-    if ((place === "*" || place === collection) && (deed === "*" || deed === verb)) return true;
+    const isHere = place === "*" || place === collection;
+    if (isHere && (deed === verb || (deed === "*" && scope !== everyAction))) return true;
   }
   return false;
 }
+
+/** Whether the token's scopes cover the action. `*:*` is about collections only. */
+export const allowsAction = (token: Token, name: string): boolean =>
+  token.scopes.some(
+    (scope) => scope === "admin" || scope === everyAction || scope === actionScope(name),
+  );
+
+export const actionScope = (name: string): Scope => `action:${name}`;
 
 export const isAlive = (token: Token, now: number): boolean =>
   token.revokedAt === null && (token.expiresAt === null || token.expiresAt > now);

@@ -29,8 +29,16 @@ export const schemaLimits = {
 
 let meta: Ready | undefined;
 
+/** What a schema is for: the fields of a resource, the input of an action, or any value. */
+export type Subject = "resource" | "input" | "value";
+
 /** Adds every fault of a schema. The fields that it declares, if it has none. */
-export function addSchemaFaults(given: unknown, path: Path, report: Report): Fields | undefined {
+export function addSchemaFaults(
+  given: unknown,
+  path: Path,
+  report: Report,
+  subject: Subject = "resource",
+): Fields | undefined {
   const before = report.faults.length;
   if (!isObjectSchema(given)) {
     report.add(path, "must be a JSON Schema of the fields: an object");
@@ -44,18 +52,20 @@ export function addSchemaFaults(given: unknown, path: Path, report: Report): Fie
   meta ??= new Ready(metaschema);
   if (!meta.isValid(given)) explain(meta, given, path, report);
   const ready = new Ready(given);
-  if (given.type !== undefined && given.type !== "object")
-    report.add([...path, "type"], 'must be "object", because a resource is one');
+  if (subject !== "value" && given.type !== undefined && given.type !== "object")
+    report.add([...path, "type"], `must be "object", because ${article[subject]} is one`);
   for (const place of places) addKeywordFaults(place, path, ready, report);
   // What follows walks through the schema, which must be sound for that.
   if (report.faults.length > before || !addCostFaults(given, path, ready.references, report))
     return undefined;
   const fields = fieldsOf(given, ready.references);
-  addNameFaults(given, fields, path, report);
+  if (subject === "resource") addNameFaults(given, fields, path, report);
   addFlagFaults({ path, schema: given }, ready, path, report);
   for (const place of places) addDefaultFaults(place, ready, report);
   return report.faults.length > before ? undefined : fields;
 }
+
+const article = { resource: "a resource", input: "an input" } as const;
 
 function addKeywordFaults({ path, schema }: Place, root: Path, ready: Ready, report: Report): void {
   if (!isObjectSchema(schema)) return;

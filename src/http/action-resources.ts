@@ -1,0 +1,188 @@
+// The verbs of an action: the same checks, rules and problems as over HTTP, with the caller's own rights.
+
+import { mayDo } from "../domain/access.ts";
+import type { Written } from "../domain/outcomes.ts";
+import type { Condition } from "../domain/refusals.ts";
+import { noCollection } from "../domain/refusals.ts";
+import { ProblemError } from "../model/action.ts";
+import type {
+  ActionResources,
+  BatchResult,
+  CreateOptions,
+  Precondition,
+  Representation,
+  ResourceAnswer,
+  ResourceList,
+} from "../model/action-resources.ts";
+import type { Rules } from "../model/collection.ts";
+import type { Draft } from "../model/draft.ts";
+import { isCollectionName } from "../model/id.ts";
+import { Problem } from "../model/problem.ts";
+import type { Resource } from "../model/resource.ts";
+import type { Token, Verb } from "../model/token.ts";
+import { viewOf } from "../model/view.ts";
+import type { Once } from "../store/store.ts";
+import { maxOperations, refusedAt, resultOf } from "./batch.ts";
+import { readFields, readText, tooLarge } from "./body.ts";
+import { both, ifMatch, ifNoneMatch, tagOf } from "./conditions.ts";
+import type { House } from "./exchange.ts";
+import { listBody } from "./list.ts";
+import { onceOf, readKey } from "./once.ts";
+import { readOperations } from "./operations.ts";
+import { readQuestion } from "./query-body.ts";
+import { idInPost } from "./resources.ts";
+
+/** After the signal nothing is done any more: the caller was told so. */
+export function resourcesFor(house: House, caller: Token, signal: AbortSignal): ActionResources {
+  return new VerbsOfAction(house, caller, signal);
+}
+
+class VerbsOfAction implements ActionResources {
+  readonly #house: House;
+  readonly #caller: Token;
+  readonly #signal: AbortSignal;
+
+  constructor(house: House, caller: Token, signal: AbortSignal) {
+    this.#house = house;
+    this.#caller = caller;
+    this.#signal = signal;
+  }
+
+  async create(name: string, fields: object, options: CreateOptions = {}): Promise<ResourceAnswer> {
+    await this.#admit(name, "create");
+    const bytes = this.#bytes(fields);
+    const draft = settled(readFields(bytes));
+    if (draft.id !== undefined) throw new ProblemError(idInPost);
+    const once = this.#once(options, `/${name}`, bytes);
+    settled(await this.#house.resources.target(this.#caller, name));
+    const written = await this.#house.resources.create(this.#caller, name, draft, once);
+    return this.#written(name, written);
+  }
+
+  async get(name: string, id: string): Promise<ResourceAnswer> {
+    await this.#admit(name, "read");
+    const shown = settled(await this.#house.resources.find(this.#caller, name, id));
+    return this.#answer(200, name, shown.resource, shown.rules);
+  }
+
+  async list(name: string, query: object = {}): Promise<ResourceList> {
+    await this.#admit(name, "read");
+    const { lists, base } = this.#house;
+    const target = settled(await lists.target(this.#caller, name));
+    const question = settled(readQuestion(settled(readText(this.#bytes(query)))));
+    const listed = settled(await lists.read(settled(lists.plan(target, question))));
+    return JSON.parse(listBody(listed, `${base}/${name}`));
+  }
+
+  async put(
+    name: string,
+    id: string,
+    fields: object,
+    precondition?: Precondition,
+  ): Promise<ResourceAnswer> {
+    await this.#admit(name, "create", "update");
+    const draft: Draft = settled(readFields(this.#bytes(fields)));
+    const condition = conditionOf(precondition);
+    const { resources } = this.#house;
+    settled(await resources.target(this.#caller, name));
+    return this.#written(name, await resources.put(this.#caller, name, id, draft, condition));
+  }
+
+  async patch(
+    name: string,
+    id: string,
+    patch: object,
+    precondition?: Precondition,
+  ): Promise<ResourceAnswer> {
+    await this.#admit(name, "update");
+    const text = settled(readText(this.#bytes(patch)));
+    const kind = Array.isArray(patch) ? "json" : "merge";
+    const condition = conditionOf(precondition);
+    const { resources } = this.#house;
+    return this.#written(
+      name,
+      await resources.patch(this.#caller, name, id, kind, text, condition),
+    );
+  }
+
+  async remove(name: string, id: string, precondition?: Precondition): Promise<void> {
+    await this.#admit(name, "delete");
+    const condition = conditionOf(precondition);
+    settled(await this.#house.resources.remove(this.#caller, name, id, condition));
+  }
+
+  /** Who may do what is judged with each operation. */
+  async batch(
+    operations: readonly unknown[],
+    options: CreateOptions = {},
+  ): Promise<readonly BatchResult[]> {
+    this.#signal.throwIfAborted();
+    const { batches, base } = this.#house;
+    const bytes = this.#bytes({ operations });
+    const read = settled(readOperations(bytes, maxOperations));
+    const once = this.#once(options, "/-/batch", bytes);
+    const done = settled(await batches.run(this.#caller, read, once));
+    if ("index" in done) throw new ProblemError(refusedAt(done));
+    return done.outcomes.map((outcome, index) => {
+      const { collection = "" } = read[index] ?? {};
+      return JSON.parse(resultOf(base, outcome, collection, done.rules.get(collection)));
+    });
+  }
+
+  /** What the door of HTTP asks of a collection in the path: one of these verbs must be allowed. */
+  async #admit(name: string, ...verbs: readonly Verb[]): Promise<void> {
+    this.#signal.throwIfAborted();
+    if (!isCollectionName(name)) throw new ProblemError(noCollection(name));
+    const rules = await this.#house.resources.rules(name);
+    this.#signal.throwIfAborted();
+    const refusals = verbs.map((verb) => mayDo(this.#caller, name, verb, rules));
+    const [first] = refusals;
+    if (refusals.every((refused) => refused !== undefined)) settled(first);
+  }
+
+  /** The body that HTTP would have got, within the same limit. */
+  #bytes(value: unknown): Uint8Array {
+    const text: string | undefined = JSON.stringify(value);
+    if (text === undefined) throw new TypeError(`a ${typeof value} cannot be kept`);
+    const bytes = Buffer.from(text);
+    const { maxBodyBytes } = this.#house;
+    if (bytes.byteLength > maxBodyBytes) throw new ProblemError(tooLarge(maxBodyBytes));
+    return bytes;
+  }
+
+  #once({ idempotencyKey: key }: CreateOptions, path: string, body: Uint8Array): Once | undefined {
+    if (key === undefined) return undefined;
+    settled(readKey(new Headers({ "idempotency-key": JSON.stringify(key) })));
+    const asked = { request: { method: "POST" }, path, query: "", caller: this.#caller };
+    return onceOf(asked, key, body);
+  }
+
+  #written(name: string, written: Written | Problem): ResourceAnswer {
+    const { isNew, resource, rules } = settled(written);
+    return this.#answer(isNew ? 201 : 200, name, resource, rules);
+  }
+
+  #answer(
+    status: ResourceAnswer["status"],
+    name: string,
+    resource: Resource,
+    rules: Rules | undefined,
+  ): ResourceAnswer {
+    const home = `${this.#house.base}/${name}`;
+    const body = JSON.parse(viewOf(rules, resource, home)) as Representation;
+    return { status, location: `${home}/${resource.id}`, etag: tagOf(resource, rules), body };
+  }
+}
+
+/** A value, where there is no problem; a problem is thrown. */
+function settled<T>(value: T): Exclude<T, Problem> {
+  if (value instanceof Problem) throw new ProblemError(value);
+  return value as Exclude<T, Problem>;
+}
+
+function conditionOf({
+  ifMatch: match,
+  ifNoneMatch: noneMatch,
+}: Precondition = {}): Condition | undefined {
+  return both(ifMatch(match ?? null), ifNoneMatch(noneMatch ?? null));
+}
