@@ -41,7 +41,7 @@ export const jsonBody = (name: string, limitBytes: number) =>
 
 /** A body of one of these media types, each with the name of its schema. */
 export const body = (types: Readonly<Record<string, string>>, limitBytes: number) => ({
-  description: `JSON in UTF-8, at most ${limitBytes} bytes.`,
+  description: `In UTF-8, at most ${limitBytes} bytes.`,
   required: true,
   content: Object.fromEntries(
     Object.entries(types).map(([type, name]) => [type, { schema: schema(name) }]),

@@ -160,6 +160,7 @@ const headers: Shapes = {
   ETag: always("Strong; changes with every change."),
   LastModified: always("An HTTP date."),
   Location: always("The address of what was made.", address),
+  NextPage: always("A page for a person, which says nothing of what was sent.", address),
   ContentLocation: sometimes("The address of what the body shows, if there is one.", address),
   Link: sometimes(
     "What is near (RFC 8288). Of a page: `first`, `prev`, `next` and `last`; of changes: `next`, when there are more.",
@@ -185,6 +186,7 @@ const fieldsOfStatus: Readonly<Record<number, Shapes>> = {
     "Accept-Post": header("AcceptPost"),
     "Accept-Patch": header("AcceptPatch"),
   },
+  429: { "Retry-After": header("RetryAfter") },
   503: { "Retry-After": header("RetryAfter") },
 };
 

@@ -2,6 +2,7 @@
 
 import { openDefinition } from "../model/definition.ts";
 import { collectionName } from "../model/id.ts";
+import { definitionLimits } from "../model/schema/definition-faults.ts";
 import { at, id, schema, text, time } from "./openapi-schemas.ts";
 
 const demand = (description: string) => ({
@@ -87,6 +88,24 @@ export const definitionSchemas: Readonly<Record<string, object>> = {
         additionalProperties: false,
       },
       maxBytes: { type: "integer", minimum: 1, description: "The largest resource." },
+      redirect: {
+        type: "string",
+        description: "Where a browser goes whose form was accepted: a URL or a path.",
+      },
+      honeypot: {
+        type: "string",
+        description:
+          "A field of forms that no person sees. Where it is filled in, nothing is stored.",
+      },
+      rateLimit: {
+        type: "object",
+        description: "How often one address may create without a token: 429 beyond it.",
+        required: ["perMinute"],
+        properties: {
+          perMinute: { type: "integer", minimum: 1, maximum: definitionLimits.maxPerMinute },
+        },
+        additionalProperties: false,
+      },
     },
     additionalProperties: false,
     examples: [definition],

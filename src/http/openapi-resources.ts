@@ -15,7 +15,7 @@ import {
   validators,
 } from "./openapi-answers.ts";
 import { header, parameter, problems } from "./openapi-components.ts";
-import { schema } from "./openapi-schemas.ts";
+import { schema, text } from "./openapi-schemas.ts";
 
 /** What operations are about: any collection, or a certain one. */
 export interface Subject {
@@ -31,7 +31,7 @@ export interface Subject {
   readonly listed: object;
   readonly listParameters: readonly object[];
   readonly idempotencyKey: object;
-  /** Whether it is told that an answer may be left empty; a typed client is better off without. */
+  /** Whether the other shapes of a body and of its answer are told; a typed client is better off without. */
   readonly isPreferable: boolean;
   readonly maxBodyBytes: number;
   /** What opens the door, as alternatives. */
@@ -56,6 +56,19 @@ const minimal = ({ isPreferable }: Subject, headers: object) => {
 
 const orNothing = ({ isPreferable }: Subject) =>
   isPreferable ? "; without a body if that was preferred." : ".";
+
+/** Forms are told of where any collection is: a typed client sends JSON. */
+const draftTypes = ({ isPreferable, schemas }: Subject) => ({
+  "application/json": schemas.draft,
+  ...(isPreferable ? { "application/x-www-form-urlencoded": schemas.draft } : {}),
+});
+
+const redirected = ({ isPreferable }: Subject) => {
+  const words =
+    "It is created, and a form was sent by a browser, whose Accept prefers HTML: a page to go on to.";
+  const headers = { ...commonHeaders, Location: header("NextPage"), ...replayed };
+  return isPreferable ? { 303: answer(words, "text/html", text, headers) } : {};
+};
 
 export const list = (subject: Subject) => ({
   operationId: subject.operationIds.list,
@@ -83,14 +96,15 @@ export const create = (subject: Subject) => ({
   tags: [subject.tag],
   security: subject.security("create"),
   parameters: [subject.idempotencyKey, ...preferences(subject)],
-  requestBody: jsonBody(subject.schemas.draft, subject.maxBodyBytes),
+  requestBody: body(draftTypes(subject), subject.maxBodyBytes),
   responses: {
     201: json(
       `The resource, as a GET of its address answers it${orNothing(subject)}`,
       subject.schemas.resource,
       { ...validators, ...placed, ...preferred, ...replayed },
     ),
-    ...problems(...ofWriters, 404, 409, 422),
+    ...redirected(subject),
+    ...problems(...ofWriters, 404, 409, 422, 429),
   },
 });
 
@@ -128,7 +142,7 @@ export const put = (subject: Subject) => ({
       ...preferred,
     }),
     ...minimal(subject, commonHeaders),
-    ...problems(...ofWriters, 404, 409, 412, 428),
+    ...problems(...ofWriters, 404, 409, 412, 428, 429),
   },
 });
 

@@ -173,6 +173,9 @@ export const serverPaths = {
     parameters: [parameter("kind")],
     get: { ...kindPage, responses: { ...kindPage.responses, ...problems(404) } },
   },
+  "/-/created": {
+    get: page("getCreated", "Where a browser lands whose form was accepted", "text/html", html),
+  },
   "/.well-known/api-catalog": {
     get: page("getApiCatalog", catalog, "application/linkset+json", anyObject, linked),
   },

@@ -55,7 +55,7 @@ export function openapiDocument(server: Server, collections: readonly Visible[])
 const taken = [
   ...Object.keys(ownSchemas),
   ..."Resources Resource Tokens Token Collections Collection Batch".split(" "),
-  ..."Home Health Ready Openapi Problems Problem ApiCatalog".split(" "),
+  ..."Home Health Ready Openapi Problems Problem Created ApiCatalog".split(" "),
 ];
 
 /** The verbs that the caller may use on a collection. */
@@ -121,6 +121,6 @@ function keyOf(caller: Caller, collections: readonly Collection[]): string {
 
 const about = `Every GET also answers HEAD: the same fields, no body. Every address answers OPTIONS without a token: \`Allow\`, and the CORS preflight.
 
-Every refusal is a problem (RFC 9457) whose \`type\` is the address of a page about it. Besides those listed with an operation, any address may answer 408, 417, 431, 501 or 505 to a request that cannot be read at all. A method that an address does not have is answered with 405 and \`Allow\`, an address with a slash at its end with 308. Unknown and repeated query parameters are refused.
+Every refusal is a problem (RFC 9457) whose \`type\` is the address of a page about it; but a browser that posts a form and prefers HTML gets a page. Besides those listed with an operation, any address may answer 408, 417, 431, 501 or 505 to a request that cannot be read at all. A method that an address does not have is answered with 405 and \`Allow\`, an address with a slash at its end with 308. Unknown and repeated query parameters are refused.
 
 Anything can be retried without harm: PUT, DELETE and every GET as they are, POST with an \`Idempotency-Key\`, PATCH with \`If-Match\`.`;

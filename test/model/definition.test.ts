@@ -68,7 +68,7 @@ describe("a definition", () => {
     it(`may be ${text}`, () =>
       assert.deepEqual(readDefinition(text), { ...openDefinition, ...said }));
 
-  const wrong: readonly [text: string, pointers: readonly string[]][] = [
+  const wrong: readonly (readonly [text: string, pointers: readonly string[]])[] = [
     ["[]", [""]],
     ["null", [""]],
     ["{", [""]],

@@ -82,7 +82,7 @@ describe("a text of a form", () => {
   const string = { type: "string" };
   const list = (items: object) => ({ type: "array", items });
   const nullable = (type: string) => ({ type: [type, "null"] });
-  const cases: readonly [schema: object, form: string, fields: string][] = [
+  const cases: readonly (readonly [schema: object, form: string, fields: string])[] = [
     [integer, "a=42", '{"a":42}'],
     [integer, "a=-1", '{"a":-1}'],
     [integer, "a= 007 ", '{"a":7}'],
