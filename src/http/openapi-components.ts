@@ -1,9 +1,11 @@
 // What the operations of the OpenAPI document share: parameters, header fields, and a response per status.
 
+import { actionName } from "../model/action.ts";
 import { collectionName, resourceId } from "../model/id.ts";
 import { pageLimits } from "../model/list/page.ts";
 import { operators } from "../model/list/question.ts";
 import { Problem, type ProblemKind, problemKinds } from "../model/problem.ts";
+import { actionSchemas } from "./openapi-action-schemas.ts";
 import { changeSchemas } from "./openapi-changes.ts";
 import { schema, schemas, text } from "./openapi-schemas.ts";
 import { problemBody, problemStatus } from "./problem.ts";
@@ -21,7 +23,7 @@ export function problems(...statuses: readonly number[]): Shapes {
 }
 
 /** The schemas that every document has. */
-export const ownSchemas: Shapes = { ...schemas, ...changeSchemas };
+export const ownSchemas: Shapes = { ...schemas, ...changeSchemas, ...actionSchemas };
 
 /** With the schemas of the collections that the document knows. */
 export const components = (base: string, ofCollections: Shapes) => ({
@@ -37,7 +39,7 @@ const bearer = {
   scheme: "bearer",
   bearerFormat: "rst_ and 49 letters and digits",
   description:
-    "A token, in the Authorization header only; credentials in a URL are refused. Scopes: `{collection}:{read|create|update|delete}`, where `*` stands for every collection or every verb; `admin` may do everything, make tokens and bring collections into being.",
+    "A token, in the Authorization header only; credentials in a URL are refused. Scopes: `{collection}:{read|create|update|delete}`, where `*` stands for every collection or every verb; `action:{name}`, where `*` stands for every action; `admin` may do everything, make tokens and bring collections into being.",
 };
 
 const inPath = (name: string, shape: object) => ({
@@ -64,6 +66,7 @@ export const parameters = {
   id: inPath("id", { type: "string", pattern: resourceId.source }),
   tokenId: inPath("id", { type: "string", format: "uuid" }),
   name: inPath("name", { type: "string", pattern: collectionName.source }),
+  action: inPath("name", { type: "string", pattern: actionName.source }),
   kind: inPath("kind", { type: "string", enum: Object.keys(problemKinds) }),
   page: inQuery("page", "Counted from 1.", { type: "integer", minimum: 1, default: 1 }),
   limit: inQuery("limit", "How many on a page; out of range is refused, never clamped.", {
@@ -161,6 +164,7 @@ const headers: Shapes = {
   LastModified: always("An HTTP date."),
   Location: always("The address of what was made.", address),
   NextPage: always("A page for a person, which says nothing of what was sent.", address),
+  Elsewhere: always("The address to go on with.", address),
   ContentLocation: sometimes("The address of what the body shows, if there is one.", address),
   Link: sometimes(
     "What is near (RFC 8288). Of a page: `first`, `prev`, `next` and `last`; of changes: `next`, when there are more.",

@@ -2,11 +2,13 @@
 
 import { hash } from "node:crypto";
 import type { Caller } from "../domain/access.ts";
+import type { Action } from "../model/action.ts";
 import type { Collection } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import { describe } from "../model/schema/components.ts";
 import { allows, type Verb, verbs } from "../model/token.ts";
 import type { House } from "./exchange.ts";
+import { type Addressed, actionPaths, describeActions, pathOf } from "./openapi-actions.ts";
 import { pathsOf, schemasOf, tagOf, usedBy, type Visible } from "./openapi-collections.ts";
 import { components, ownSchemas } from "./openapi-components.ts";
 import { resourcePaths } from "./openapi-resources.ts";
@@ -16,13 +18,22 @@ import { collectionPaths, serverPaths, tokenPaths } from "./openapi-server.ts";
 type Server = Pick<House, "base" | "version" | "maxBodyBytes">;
 
 /** The routes of `routes.ts` in OpenAPI's spelling; a test holds the two to each other. */
-export function openapiDocument(server: Server, collections: readonly Visible[]): unknown {
+export function openapiDocument(
+  server: Server,
+  collections: readonly Visible[],
+  actions: readonly Addressed[] = [],
+): unknown {
   const { base, version, maxBodyBytes } = server;
-  const ofCollections = Object.assign(
+  const ofUsers = Object.assign(
     {},
     ...collections.map((each) => pathsOf(each, maxBodyBytes)),
+    ...actions.map((each) => pathOf(each, maxBodyBytes)),
   );
-  const schemas = Object.assign({}, ...collections.map(schemasOf));
+  const schemas = Object.assign(
+    {},
+    ...collections.map(schemasOf),
+    ...actions.map((each) => each.schemas),
+  );
   return {
     openapi: "3.1.1",
     info: {
@@ -36,25 +47,27 @@ export function openapiDocument(server: Server, collections: readonly Visible[])
     tags: [
       ...collections.map(tagOf),
       { name: "Resources", description: "What people and programs keep here, in any collection." },
+      { name: "Actions", description: "What maps to no resource, and is written by the user." },
       { name: "Collections", description: "The rules of each collection; for administrators." },
       { name: "Tokens", description: "Who may do what; for administrators." },
       { name: "Server", description: "What is not user data; open to everyone." },
     ],
     paths: {
-      ...ofCollections,
+      ...ofUsers,
       ...resourcePaths(maxBodyBytes),
+      ...actionPaths(maxBodyBytes),
       ...collectionPaths(maxBodyBytes),
       ...tokenPaths(maxBodyBytes),
       ...serverPaths,
     },
-    components: components(base, usedBy(ofCollections, schemas)),
+    components: components(base, usedBy(ofUsers, schemas)),
   };
 }
 
 /** Nouns in our own operations' names; a collection called so gets a number behind its own. */
 const taken = [
   ...Object.keys(ownSchemas),
-  ..."Resources Resource Tokens Token Collections Collection Batch".split(" "),
+  ..."Resources Resource Tokens Token Collections Collection Batch Actions Action".split(" "),
   ..."Home Health Ready Openapi Problems Problem Created ApiCatalog".split(" "),
 ];
 
@@ -67,14 +80,23 @@ function verbsFor(caller: Caller, collection: Collection): readonly Verb[] {
   );
 }
 
+/** With the names of their types, which no collection's may have. */
+export const addressed = (actions: readonly Action[]): readonly Addressed[] =>
+  describeActions(actions, taken);
+
 /** The collections that the caller may do something with. Their type names are the same for everyone. */
-export function visibleTo(caller: Caller, collections: readonly Collection[]): readonly Visible[] {
+export function visibleTo(
+  caller: Caller,
+  collections: readonly Collection[],
+  actions: readonly Addressed[] = [],
+): readonly Visible[] {
+  const names = actions.flatMap(({ schemas }) => Object.keys(schemas));
   const byName = new Map(collections.map((each) => [each.name, each]));
   const defined = collections.map((each) => ({
     name: each.name,
     schema: definitionOf(each).schema,
   }));
-  return describe(defined, taken).flatMap((described) => {
+  return describe(defined, [...taken, ...names]).flatMap((described) => {
     const collection = byName.get(described.name);
     const allowed = collection === undefined ? [] : verbsFor(caller, collection);
     if (collection === undefined || allowed.length === 0) return [];
@@ -100,10 +122,13 @@ export function documentFor(
 ): Document {
   const documents = known.get(house) ?? new Map<string, Document>();
   known.set(house, documents);
-  const key = keyOf(caller, collections);
+  const mine = new Set(house.actions.visibleTo(caller));
+  const key = keyOf(caller, collections, mine);
   const before = documents.get(key);
   if (before !== undefined) return before;
-  const body = JSON.stringify(openapiDocument(house, visibleTo(caller, collections)));
+  const all = addressed(house.actions.all);
+  const visible = all.filter(({ action }) => mine.has(action));
+  const body = JSON.stringify(openapiDocument(house, visibleTo(caller, collections, all), visible));
   const document = { body, etag: `"${hash("sha256", body).slice(0, 32)}"` };
   if (documents.size === maxKnown) documents.clear();
   documents.set(key, document);
@@ -111,12 +136,16 @@ export function documentFor(
 }
 
 /** Of all that a document depends on. What is hidden takes a name from the others, and no more. */
-function keyOf(caller: Caller, collections: readonly Collection[]): string {
+function keyOf(
+  caller: Caller,
+  collections: readonly Collection[],
+  actions: ReadonlySet<Action>,
+): string {
   const seen = collections.map((collection) => {
     const allowed = verbsFor(caller, collection);
     return [collection.name, allowed, allowed.length === 0 ? "" : collection.definition];
   });
-  return hash("sha256", JSON.stringify(seen));
+  return hash("sha256", JSON.stringify([seen, [...actions].map(({ name }) => name)]));
 }
 
 const about = `Every GET also answers HEAD: the same fields, no body. Every address answers OPTIONS without a token: \`Allow\`, and the CORS preflight.

@@ -5,9 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { serve } from "#runtime";
+import { loadActions } from "../../src/actions.ts";
 import { assemble, version } from "../../src/assemble.ts";
 import { type Config, readConfig } from "../../src/config.ts";
-import { openapiDocument, visibleTo } from "../../src/http/openapi.ts";
+import { addressed, openapiDocument, visibleTo } from "../../src/http/openapi.ts";
 import { createLog, type Log } from "../../src/log.ts";
 import type { Token } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
@@ -61,7 +62,8 @@ export async function startApp(changes: Partial<Config> = {}, log?: Log): Promis
     ...{ data, logLevel: "silent" as const },
     ...{ ...changes, store },
   };
-  const app = await assemble(settled, log ?? createLog(settled.logLevel));
+  const actions = await loadActions(settled);
+  const app = await assemble(settled, log ?? createLog(settled.logLevel), undefined, actions);
   const server = await serve({
     host: "127.0.0.1",
     port: 0,
@@ -74,8 +76,9 @@ export async function startApp(changes: Partial<Config> = {}, log?: Log): Promis
 
   const truth = new Truth(async () => {
     const { baseUrl: base = "", maxBodyBytes } = settled;
-    const everyone = visibleTo(adminCaller, await app.collections.list());
-    return openapiDocument({ base, version, maxBodyBytes }, everyone) as Document;
+    const all = addressed(actions);
+    const everyone = visibleTo(adminCaller, await app.collections.list(), all);
+    return openapiDocument({ base, version, maxBodyBytes }, everyone, all) as Document;
   });
 
   const request: TestApp["request"] = async (path, { token = admin, ...init } = {}) => {

@@ -65,6 +65,11 @@ export class Direction {
     return { ...schema, type: "object" };
   }
 
+  /** A schema of any value. */
+  value(root: ObjectSchema): ObjectSchema {
+    return this.#object(root);
+  }
+
   #convert(schema: Schema): Schema {
     return typeof schema === "boolean" ? schema : this.#object(schema);
   }
