@@ -9,7 +9,7 @@ import { Courier } from "../../../src/store/sqlite/courier.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import { type Change, Outage } from "../../../src/store/store.ts";
-import { canInject, inDirectory, startChildUnder } from "./house.ts";
+import { canInject, inDirectory, mountSmall, startChildUnder } from "./house.ts";
 
 const found: Change = { kind: "found", collection: "things", at: 1 };
 
@@ -26,16 +26,6 @@ const outageOf =
   (reason: Outage["reason"]) =>
   (error: unknown): boolean =>
     error instanceof Outage && error.reason === reason;
-
-/** A file system of four mebibytes, or why there is none. */
-function mountSmall(path: string): string | undefined {
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", path], { stdio: "ignore" });
-    return undefined;
-  } catch {
-    return "mounting a small file system needs root";
-  }
-}
 
 describe("a full disk", () => {
   it("refuses writes, serves reads, and takes writes again when there is room", (context) =>

@@ -27,18 +27,20 @@ export interface Child {
   readonly gone: Promise<number | null>;
 }
 
-/** Runs a script of `children/` in a process of its own, on the same runtime. */
-export function startChild(script: string, ...options: readonly string[]): Child {
+/** Runs a script, of `children/` where it has but a name, in a process of its own, on the same runtime. */
+export function startChild(script: string | URL, ...options: readonly string[]): Child {
   return startChildUnder([], script, ...options);
 }
 
 /** Runs it under another program, which takes the command as its last arguments. */
 export function startChildUnder(
   wrapper: readonly string[],
-  script: string,
+  script: string | URL,
   ...options: readonly string[]
 ): Child {
-  const file = fileURLToPath(new URL(`./children/${script}.ts`, import.meta.url));
+  const isOurs = typeof script === "string";
+  const url = isOurs ? new URL(`./children/${script}.ts`, import.meta.url) : script;
+  const file = fileURLToPath(url);
   const [program = process.execPath, ...words] = [...wrapper, process.execPath, file, ...options];
   const child = spawn(program, words, {
     stdio: ["ignore", "pipe", "inherit"],
@@ -58,6 +60,16 @@ export function startChildUnder(
     kill: () => child.kill("SIGKILL"),
     gone,
   };
+}
+
+/** A file system of four mebibytes, or why there is none. */
+export function mountSmall(path: string): string | undefined {
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", path], { stdio: "ignore" });
+    return undefined;
+  } catch {
+    return "mounting a small file system needs root";
+  }
 }
 
 /** Whether a child can be run with failures put into its system calls. */

@@ -1,0 +1,28 @@
+// Keeps files, as many as asked, and says of each what became of it; without a number, one without end.
+
+import { writeSync } from "node:fs";
+import { openDisk } from "../../../../src/store/disk/disk.ts";
+import { Outage } from "../../../../src/store/store.ts";
+
+const [folder = "", count = "0"] = process.argv.slice(2);
+const files = openDisk(folder);
+
+async function* endless(): AsyncIterable<Uint8Array> {
+  for (let number = 0; ; number++) {
+    yield new Uint8Array(64 * 1024);
+    if (number === 20) writeSync(1, "under way\n");
+  }
+}
+
+async function* some(): AsyncIterable<Uint8Array> {
+  yield new Uint8Array(1_000);
+}
+
+for (let number = 0; number < Number(count); number++)
+  try {
+    const kept = await files.keep(some(), 10_000);
+    console.log(kept === "too-large" ? kept : `kept ${kept.key}`);
+  } catch (error) {
+    console.log(error instanceof Outage ? error.reason : `bug ${error}`);
+  }
+if (count === "0") await files.keep(endless(), Number.MAX_SAFE_INTEGER);

@@ -1,0 +1,272 @@
+// Files on disk: what was kept comes back byte for byte, and what failed leaves nothing.
+
+import assert from "node:assert/strict";
+import { mkdir, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import { platform } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, it } from "node:test";
+import { openDisk } from "../../../src/store/disk/disk.ts";
+import type { Files } from "../../../src/store/files.ts";
+import { inDirectory } from "../sqlite/house.ts";
+import { bytesOf, countOpen, filesIn, hashOf, inChunks, keep, read } from "./house.ts";
+
+const kibi = 1024;
+
+async function onDisk(test: (files: Files, folder: string) => Promise<void>): Promise<void> {
+  await inDirectory(async (path) => {
+    const folder = join(path, "deep", "files");
+    await test(openDisk(folder), folder);
+  });
+}
+
+const pathOf = (folder: string, key: string): string => join(folder, key.slice(0, 2), key.slice(2));
+
+describe("a file that is kept", () => {
+  const sizes = [0, 1, 64 * kibi - 1, 64 * kibi, 64 * kibi + 1, 20_000_000];
+  for (const size of sizes)
+    it(`comes back byte for byte: ${size} bytes`, () =>
+      onDisk(async (files, folder) => {
+        const bytes = bytesOf(size);
+        const kept = await keep(files, bytes);
+        assert.deepEqual(kept, { key: kept.key, size, sha256: hashOf(bytes) });
+        const back = await read(files, kept.key, 0, size);
+        assert.equal(back.byteLength, size);
+        assert.equal(hashOf(back), kept.sha256);
+        assert.deepEqual(await filesIn(folder), [`${kept.key.slice(0, 2)}/${kept.key.slice(2)}`]);
+      }));
+
+  it("may come in chunks of any size", () =>
+    onDisk(async (files) => {
+      const bytes = bytesOf(3_000_001);
+      for (const size of [7_919, 1_000_003, bytes.byteLength]) {
+        const kept = await files.keep(inChunks(bytes, size), bytes.byteLength);
+        assert.ok(kept !== "too-large");
+        assert.equal(kept.sha256, hashOf(bytes));
+        assert.equal(hashOf(await read(files, kept.key, 0, kept.size)), kept.sha256);
+      }
+      const withNothing = async function* () {
+        yield* [bytesOf(0), bytesOf(1), bytesOf(0), bytesOf(2)];
+      };
+      const kept = await files.keep(withNothing(), 3);
+      assert.ok(kept !== "too-large" && kept.size === 3);
+    }));
+
+  it("has a key of its own, and is for nobody else on the machine", () =>
+    onDisk(async (files, folder) => {
+      const bytes = bytesOf(1_000);
+      const [one, other] = [await keep(files, bytes), await keep(files, bytes)];
+      assert.notEqual(one.key, other.key);
+      await files.remove([one.key]);
+      assert.equal(hashOf(await read(files, other.key, 0, 1_000)), other.sha256);
+      const path = pathOf(folder, other.key);
+      assert.equal((await stat(path)).mode & 0o777, 0o600);
+      for (const directory of [dirname(path), folder, join(folder, "incoming")])
+        assert.equal((await stat(directory)).mode & 0o777, 0o700);
+    }));
+
+  it("is there for every process that opens the folder", () =>
+    onDisk(async (files, folder) => {
+      const kept = await keep(files, bytesOf(100));
+      const other = openDisk(folder);
+      assert.equal(hashOf(await read(other, kept.key, 0, 100)), kept.sha256);
+      await other.remove([kept.key]);
+      assert.equal(await files.read(kept.key, 0, 100), undefined);
+    }));
+
+  it("many can be at once", () =>
+    onDisk(async (files, folder) => {
+      const all = Array.from({ length: 60 }, (_, index) => bytesOf(index * 5_003));
+      const kept = await Promise.all(all.map((bytes) => keep(files, bytes)));
+      const back = await Promise.all(kept.map(({ key, size }) => read(files, key, 0, size)));
+      assert.deepEqual(back.map(hashOf), all.map(hashOf));
+      assert.equal((await filesIn(folder)).length, all.length);
+    }));
+
+  it("takes the next chunk only when the last is written", () =>
+    onDisk(async (files, folder) => {
+      let written = 0;
+      const source = async function* () {
+        for (let count = 0; count < 5; count++) {
+          const [path = ""] = await filesIn(folder);
+          assert.equal((await stat(join(folder, path))).size, written);
+          yield new Uint8Array(50_000);
+          written += 50_000;
+        }
+      };
+      const kept = await files.keep(source(), 250_000);
+      assert.ok(kept !== "too-large" && kept.size === written);
+    }));
+});
+
+describe("a range", () => {
+  it("is exactly what was asked for", () =>
+    onDisk(async (files) => {
+      const bytes = bytesOf(200_000);
+      const { key } = await keep(files, bytes);
+      const edges = [0, 1, 65_535, 65_536, 65_537, 131_072, 199_999, 200_000];
+      for (const start of edges)
+        for (const end of edges.filter((each) => each >= start)) {
+          const back = await read(files, key, start, end);
+          assert.equal(back.byteLength, end - start);
+          assert.equal(hashOf(back), hashOf(bytes.subarray(start, end)));
+        }
+    }));
+
+  it("may lie beyond four gibibytes", () =>
+    onDisk(async (files, folder) => {
+      const { key } = await keep(files, bytesOf(10));
+      const size = 5 * kibi ** 3;
+      await truncate(pathOf(folder, key), size);
+      const back = await read(files, key, size - 100_000, size);
+      assert.deepEqual(back, new Uint8Array(100_000));
+      assert.deepEqual(await read(files, key, 0, 10), bytesOf(10));
+    }));
+
+  it("goes on when the file is removed meanwhile", () =>
+    onDisk(async (files) => {
+      const { key, sha256 } = await keep(files, bytesOf(1_000_000));
+      const stream = await files.read(key, 0, 1_000_000);
+      await files.remove([key]);
+      assert.ok(stream);
+      assert.equal(hashOf(new Uint8Array(await new Response(stream).arrayBuffer())), sha256);
+    }));
+
+  it("closes the file at its end, when it is cancelled, and when it fails", async (context) => {
+    if (platform() !== "linux") return context.skip("open files are told by /proc");
+    await onDisk(async (files, folder) => {
+      const { key } = await keep(files, bytesOf(1_000_000));
+      await read(files, key, 0, 1_000_000);
+      await read(files, key, 5, 5);
+      assert.equal(countOpen(folder), 0);
+      const stream = await files.read(key, 0, 1_000_000);
+      const reader = stream?.getReader();
+      await reader?.read();
+      assert.equal(countOpen(folder), 1);
+      await reader?.cancel();
+      assert.equal(countOpen(folder), 0);
+      await assert.rejects(read(files, key, 0, 1_000_001));
+      assert.equal(countOpen(folder), 0);
+    });
+  });
+
+  it("of a file that has lost its end fails, rather than to end early", () =>
+    onDisk(async (files, folder) => {
+      const { key } = await keep(files, bytesOf(100_000));
+      await truncate(pathOf(folder, key), 70_000);
+      await assert.rejects(read(files, key, 0, 100_000), /shorter/);
+    }));
+});
+
+describe("what fails leaves nothing", () => {
+  it("over the limit", () =>
+    onDisk(async (files, folder) => {
+      for (const [size, limit] of [
+        [1, 0],
+        [100_001, 100_000],
+        [500_000, 60_000],
+      ] as const) {
+        assert.equal(await files.keep(inChunks(bytesOf(size)), limit), "too-large");
+        assert.deepEqual(await filesIn(folder), []);
+      }
+      const kept = await files.keep(inChunks(bytesOf(100_000)), 100_000);
+      assert.ok(kept !== "too-large");
+    }));
+
+  it("a source over the limit is told that no more is wanted", () =>
+    onDisk(async (files) => {
+      let isLetGo = false;
+      const source = async function* () {
+        try {
+          for (;;) yield new Uint8Array(1_000);
+        } finally {
+          isLetGo = true;
+        }
+      };
+      assert.equal(await files.keep(source(), 10_000), "too-large");
+      assert.ok(isLetGo);
+    }));
+
+  it("a source that throws, at once or half-way", () =>
+    onDisk(async (files, folder) => {
+      for (const count of [0, 1, 30]) {
+        const error = new Error("gone");
+        const source = async function* () {
+          for (let sent = 0; sent < count; sent++) yield new Uint8Array(50_000);
+          throw error;
+        };
+        await assert.rejects(files.keep(source(), 1e9), (thrown) => thrown === error);
+        assert.deepEqual(await filesIn(folder), []);
+      }
+      if (platform() === "linux") assert.equal(countOpen(folder), 0);
+    }));
+
+  it("a stream that is aborted", () =>
+    onDisk(async (files, folder) => {
+      const reason = new Error("aborted");
+      let count = 0;
+      const source = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          if (count++ === 10) controller.error(reason);
+          else controller.enqueue(new Uint8Array(50_000));
+        },
+      });
+      await assert.rejects(files.keep(source, 1e9), (thrown) => thrown === reason);
+      assert.deepEqual(await filesIn(folder), []);
+    }));
+});
+
+describe("what is not there", () => {
+  const strangers = [
+    "",
+    "0".repeat(32),
+    "0".repeat(31),
+    "../incoming",
+    "..",
+    `..${"/".repeat(30)}`,
+    `${"0".repeat(30)}/.`,
+    `${"0".repeat(31)}\0`,
+    "A".repeat(32),
+    `${"0".repeat(32)}\n`,
+    "/etc/passwd",
+  ];
+
+  it("is not read, and removing it is no fault", () =>
+    onDisk(async (files, folder) => {
+      const kept = await keep(files, bytesOf(10));
+      const before = await filesIn(folder);
+      for (const key of strangers) {
+        assert.equal(await files.read(key, 0, 1), undefined, key);
+        await files.remove([key]);
+      }
+      assert.deepEqual(await filesIn(folder), before);
+      await files.remove([...strangers, kept.key, kept.key]);
+      assert.deepEqual(await filesIn(folder), []);
+      assert.equal(await files.read(kept.key, 0, 10), undefined);
+    }));
+
+  it("nor is there anything before the first file came", () =>
+    onDisk(async (files) => {
+      const key = "0".repeat(32);
+      assert.equal(await files.read(key, 0, 1), undefined);
+      await files.remove([key]);
+      assert.equal(await files.sweep(async () => new Set(), 0), 0);
+    }));
+
+  it("a link is not followed", () =>
+    onDisk(async (files, folder) => {
+      const key = "ab".repeat(16);
+      await mkdir(join(folder, "ab"), { recursive: true });
+      await writeFile(join(folder, "secret"), "secret");
+      await symlink(join(folder, "secret"), pathOf(folder, key));
+      await assert.rejects(files.read(key, 0, 6));
+    }));
+
+  it("a folder that was taken away is made again with the next file", () =>
+    onDisk(async (files, folder) => {
+      await keep(files, bytesOf(10));
+      await rm(folder, { recursive: true });
+      await assert.rejects(keep(files, bytesOf(10)), { reason: "unavailable" });
+      const kept = await keep(files, bytesOf(10));
+      assert.equal(hashOf(await read(files, kept.key, 0, 10)), kept.sha256);
+    }));
+});
