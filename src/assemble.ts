@@ -8,6 +8,7 @@ import { Actions } from "./domain/actions.ts";
 import { Batches } from "./domain/batches.ts";
 import { Collections } from "./domain/collections.ts";
 import { Lists } from "./domain/lists.ts";
+import { Many } from "./domain/many.ts";
 import { Resources } from "./domain/resources.ts";
 import { Tokens } from "./domain/tokens.ts";
 import { Buckets } from "./http/buckets.ts";
@@ -94,6 +95,7 @@ export async function assemble(
     tokens,
     collections,
     batches: new Batches(store, clock, config.maxBodyBytes),
+    many: new Many(store, clock, base),
     actions,
     unready: () => store.ready(),
     base,

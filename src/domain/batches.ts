@@ -114,7 +114,7 @@ export class Batches {
 }
 
 /** A change that cannot happen: asks for a kept answer without doing anything. */
-const impossible: Remove = { kind: "remove", collection: "-", id: "-", at: 0, expect: 0 };
+export const impossible: Remove = { kind: "remove", collection: "-", id: "-", at: 0, expect: 0 };
 
 /** What is the same for all operations of a batch. */
 interface Terms {

@@ -120,7 +120,7 @@ export function refuseForm(exchange: Exchange): Problem | undefined {
 }
 
 /** A program is answered with JSON, a person's browser with a page. */
-const formAnswers = [...jsonTypes, "text/html"];
+export const formAnswers = [...jsonTypes, "text/html"];
 
 export function readFields(bytes: Uint8Array): Draft | Problem {
   if (bytes.byteLength === 0) return emptyBody;
@@ -146,3 +146,13 @@ export const invalidBody = (errors: Problem["errors"]): Problem =>
   new Problem("invalid-body", "The body is not valid; `errors` names each fault.", {
     errors: errors ?? [],
   });
+
+export const idInPost = new Problem(
+  "invalid-body",
+  "The server decides the id of what is POSTed.",
+  {
+    errors: [
+      { pointer: "/id", detail: "leave the id out, or PUT to /{collection}/{id} to choose it" },
+    ],
+  },
+);

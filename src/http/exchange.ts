@@ -5,8 +5,10 @@ import type { Actions } from "../domain/actions.ts";
 import type { Batches } from "../domain/batches.ts";
 import type { Collections } from "../domain/collections.ts";
 import type { Lists } from "../domain/lists.ts";
+import type { Many } from "../domain/many.ts";
 import type { Resources } from "../domain/resources.ts";
 import type { Tokens } from "../domain/tokens.ts";
+import type { Uploads } from "../domain/uploads.ts";
 import type { Token } from "../model/token.ts";
 import type { Buckets } from "./buckets.ts";
 import type { Proxies } from "./proxies.ts";
@@ -19,6 +21,8 @@ export interface House {
   readonly tokens: Tokens;
   readonly collections: Collections;
   readonly batches: Batches;
+  readonly uploads: Uploads;
+  readonly many: Many;
   readonly actions: Actions;
   /** Why writes cannot be taken right now, if so. */
   readonly unready: () => string | undefined | Promise<string | undefined>;
@@ -34,6 +38,8 @@ export interface House {
   readonly buckets: Buckets;
   readonly tlsOnly: boolean;
   readonly maxBodyBytes: number;
+  /** Of a body with files. */
+  readonly maxUploadBytes: number;
   readonly version: string;
   readonly logRequest: ((exchange: Exchange, status: number) => void) | undefined;
   readonly logRefusal: (requestId: string, status: number, detail: string, cause?: unknown) => void;
@@ -55,6 +61,8 @@ export class Exchange {
   clientAddress: string | undefined = undefined;
   /** Of whoever is at the other end of the connection; empty when that is not known. */
   peerAddress: () => string = nowhere;
+  /** Tells the runtime that the body is still arriving, however slowly. */
+  windClock: () => void = nothing;
   /** Whether it is known that the request was not encrypted on its way. */
   inClearText = false;
 
@@ -77,6 +85,7 @@ export class Exchange {
 }
 
 const nowhere = (): string => "";
+const nothing = (): void => undefined;
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
 /** Unique across restarts by the random start, and cheap by the counter. */

@@ -1,5 +1,7 @@
 // Pages for people: small, static, and with nothing in them that could run.
 
+import type { Problem } from "../model/problem.ts";
+import type { Soon } from "../model/soon.ts";
 import { answerPage } from "./answer.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -17,7 +19,11 @@ export function htmlPage(title: string, content: string): string {
 }
 
 /** A page that stays as it is while the program runs. */
-export function answerHtml(exchange: Exchange, title: string, content: string): Response {
+export function answerHtml(
+  exchange: Exchange,
+  title: string,
+  content: string,
+): Soon<Response | Problem> {
   return answerPage(exchange, {
     type: htmlType,
     body: htmlPage(title, content),

@@ -10,13 +10,22 @@ import { type Soon, then } from "../model/soon.ts";
 import { viewOf } from "../model/view.ts";
 import { readBody, readText, refuseBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
+import {
+  answerWhole,
+  exportPage,
+  exportState,
+  type ListType,
+  listTypes,
+  wholeQuestion,
+} from "./export.ts";
 import { listChanges } from "./feed.ts";
 import { readListQuery } from "./list-query.ts";
-import { jsonTypes, refuseUnacceptable, refuseUntyped, takenByQuery } from "./media.ts";
+import { chooseType, refuseUntyped, takenByQuery } from "./media.ts";
 import { pairs, refuseParameters } from "./query.ts";
 import { readQuestion } from "./query-body.ts";
 import {
   answerByState,
+  answerCoded,
   answerIfModified,
   cacheOf,
   homeOf,
@@ -30,24 +39,32 @@ export function listResources(exchange: Exchange): Soon<Response | Problem> {
   const { request, house, query, caller } = exchange;
   return then(house.lists.target(caller, exchange.param("collection")), (target) => {
     if (target instanceof Problem) return target;
-    const unacceptable = refuseUnacceptable(request.headers, jsonTypes);
-    const known = unacceptable === undefined ? hotPage(target, query) : undefined;
+    const type = chooseType(request.headers, listTypes);
+    const known = type === "application/json" ? hotPage(target, query) : undefined;
     if (known !== undefined) return answerIfModified(exchange, known);
     const question = readListQuery(query);
     if (question instanceof Problem) return question;
     if ("since" in question) return listChanges(exchange, target, question);
-    const listing = house.lists.plan(target, question);
+    const isWhole = type !== "application/json" && !isWindowed(query);
+    const listing = house.lists.plan(target, isWhole ? wholeQuestion(question) : question);
     if (listing instanceof Problem) return listing;
-    if (unacceptable !== undefined) return unacceptable;
+    if (type instanceof Problem) return type;
     // The revision alone decides, so a 304 reads no rows.
-    const settled = answerByState(exchange, listState(exchange, target, foreseen(listing)));
+    const foretold = isWhole ? undefined : foreseen(listing);
+    const settled = answerByState(exchange, listState(exchange, target, foretold, type));
     if (settled !== undefined) return settled;
     return then(house.lists.read(listing), (listed) => {
       if (listed instanceof Problem) return listed;
-      const state = listState(exchange, listed.target, listed);
-      const page = { body: listBody(listed, homeOf(exchange)), ...state };
-      keepHot(listed.target, query, page);
-      return answerIfModified(exchange, page);
+      const state = listState(exchange, listed.target, isWhole ? undefined : listed, type);
+      if (type === "application/json") {
+        const page = { body: listBody(listed, homeOf(exchange)), ...state };
+        keepHot(listed.target, query, page);
+        return answerIfModified(exchange, page);
+      }
+      if (!isWhole) {
+        return answerIfModified(exchange, { body: exportPage(exchange, listed, type), ...state });
+      }
+      return answerByState(exchange, state) ?? answerWhole(exchange, listed, state, type);
     });
   });
 }
@@ -77,7 +94,8 @@ export async function queryResources(exchange: Exchange): Promise<Response | Pro
   const headers = new Headers(house.jsonHeaders);
   headers.set("cache-control", noCache);
   if (listed.total !== undefined) headers.set("x-total-count", `${listed.total}`);
-  return new Response(listBody(listed, homeOf(exchange)), { headers });
+  const body = listBody(listed, homeOf(exchange));
+  return answerCoded(exchange, { body, headers, etag: "", updatedAt: 0 });
 }
 
 /** Enough for the first pages of a screen that everybody looks at; a walk through all is not hot. */
@@ -101,7 +119,7 @@ function keepHot(target: Target, query: string, page: Prepared): void {
   hotPages.set(target.collection, pages);
 }
 
-function listBody(listed: Listed, home: string): string {
+export function listBody(listed: Listed, home: string): string {
   const { target, question, resources, total, isMore, next } = listed;
   const { page, limit, fields, cursor } = question;
   const project = fields.length > 0 && projectionOf(fields.map(({ field }) => field));
@@ -118,8 +136,15 @@ function listBody(listed: Listed, home: string): string {
 }
 
 /** What is not known before the rows are read is left out. */
-function listState(exchange: Exchange, target: Target, listed: Listed | undefined): State {
-  const state = stateOf(exchange, target.collection, cacheOf(target.rules));
+function listState(
+  exchange: Exchange,
+  target: Target,
+  listed: Listed | undefined,
+  type: ListType,
+): State {
+  const asJson = stateOf(exchange, target.collection, cacheOf(target.rules));
+  const { name } = target.collection;
+  const state = type === "application/json" ? asJson : exportState(asJson, type, name);
   if (listed === undefined) return state;
   state.headers.set("link", links(exchange, listed));
   if (listed.total !== undefined) state.headers.set("x-total-count", `${listed.total}`);
@@ -127,6 +152,10 @@ function listState(exchange: Exchange, target: Target, listed: Listed | undefine
 }
 
 const windowNames = ["page", "limit", "cursor"];
+
+/** Whether a part of the list is asked for. */
+const isWindowed = (query: string): boolean =>
+  pairs(query).some(([name]) => windowNames.includes(name));
 
 /** RFC 8288; every other parameter stays as it was asked. */
 function links(exchange: Exchange, listed: Listed): string {

@@ -9,18 +9,38 @@ import { Refusal } from "./problem.ts";
 
 export const jsonTypes = ["application/json"] as const;
 
+/** One format under three names. */
+export const ndjsonTypes = [
+  "application/x-ndjson",
+  "application/ndjson",
+  "application/jsonl",
+] as const;
+
+/** Of the types on offer the one that the client likes best; the first, where it has no preference. */
+export function chooseType<Type extends string>(
+  headers: Headers,
+  offered: readonly [Type, ...Type[]],
+): Type | Problem {
+  const [first] = offered;
+  const accept = headers.get("accept");
+  if (accept === null || accept === "" || accept === "*/*" || accept === first) return first;
+  const spelled = offered.flatMap((type) => [type, `${type};charset=utf-8`]);
+  const chosen = new Negotiator({ headers: { accept } }).mediaType(spelled)?.split(";", 1)[0];
+  return (
+    offered.find((type) => type === chosen) ??
+    new Problem("not-acceptable", `This address answers with ${offered.join(" or ")}.`)
+  );
+}
+
 /** Refuses a client whose Accept excludes every type on offer (RFC 9110 §12.5.1). */
 export function refuseUnacceptable(
   headers: Headers,
   offered: readonly string[],
 ): Problem | undefined {
-  const accept = headers.get("accept");
-  if (accept === null || accept === "" || accept === "*/*" || accept === offered[0])
-    return undefined;
-  // What we send is UTF-8, so a client that insists on that is served, although JSON has no charset.
-  const spelled = offered.flatMap((type) => [type, `${type};charset=utf-8`]);
-  if (new Negotiator({ headers: { accept } }).mediaType(spelled) !== undefined) return undefined;
-  return new Problem("not-acceptable", `This address answers with ${offered.join(" or ")}.`);
+  const [first, ...others] = offered;
+  if (first === undefined) return undefined;
+  const type = chooseType(headers, [first, ...others]);
+  return type instanceof Problem ? type : undefined;
 }
 
 const formTypes: readonly string[] = ["application/x-www-form-urlencoded", "multipart/form-data"];
@@ -57,7 +77,7 @@ export interface Taken {
 export const takenByPost: Taken = { types: "application/json", field: "accept-post" };
 /** By a collection, which takes forms as well. */
 export const takenByCreate: Taken = {
-  types: "application/json, application/x-www-form-urlencoded",
+  types: "application/json, application/x-www-form-urlencoded, multipart/form-data, application/x-ndjson",
   field: "accept-post",
 };
 export const takenByPut: Taken = { types: "application/json", field: "accept" };
@@ -75,6 +95,23 @@ export function refuseUnlessJson(headers: Headers, taken: Taken): Problem | unde
   const type = readContentType(headers, taken);
   if (type instanceof Problem) return type;
   return jsonType.test(type) ? undefined : unsupported(taken, `The body must be ${taken.types}.`);
+}
+
+/** Whether a body says that it has a resource on each line. */
+export const isLines = (headers: Headers): boolean => {
+  const field = headers.get("content-type");
+  return field !== "application/json" && isLinesType(typeOf(headers));
+};
+
+const isLinesType = (type: string): boolean => (ndjsonTypes as readonly string[]).includes(type);
+
+/** Refuses what is not NDJSON in UTF-8 when it is read with care. */
+export function refuseUnlessLines(headers: Headers): Problem | undefined {
+  const type = readContentType(headers, takenByCreate);
+  if (type instanceof Problem) return type;
+  return isLinesType(type)
+    ? undefined
+    : unsupported(takenByCreate, `The body must be ${takenByCreate.types}.`);
 }
 
 /** A QUERY without a type is malformed, not unsupported (RFC 10008 §2). */

@@ -12,6 +12,7 @@ import { refuseUnacceptable } from "./media.ts";
 import { documentFor } from "./openapi.ts";
 import { problemStatus } from "./problem.ts";
 import { refuseParameters } from "./query.ts";
+import { answerCoded, notModified } from "./representation.ts";
 
 type Answer = (exchange: Exchange) => Soon<Response | Problem>;
 
@@ -77,11 +78,10 @@ const document = page("application/json", (exchange) => {
     headers.set("cache-control", "private, no-cache");
     headers.set("etag", etag);
     // The rules may have changed at any time, so that no date tells whether it is the same.
-    if (!isNotModified(request.headers, etag, Number.POSITIVE_INFINITY)) {
-      return new Response(body, { headers });
-    }
-    headers.delete("content-type");
-    return new Response(null, { status: 304, headers });
+    const state = { headers, etag, updatedAt: Number.POSITIVE_INFINITY };
+    return isNotModified(request.headers, etag, state.updatedAt)
+      ? notModified(request.headers, state)
+      : answerCoded(exchange, { ...state, body });
   });
 });
 

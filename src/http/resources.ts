@@ -2,17 +2,23 @@
 
 import type { Written } from "../domain/outcomes.ts";
 import { refuseKeyless, refuseUnconditional } from "../domain/refusals.ts";
+import type { Rules } from "../model/collection.ts";
+import type { Draft } from "../model/draft.ts";
+import { newId } from "../model/id.ts";
 import { Problem } from "../model/problem.ts";
 import { type Soon, then } from "../model/soon.ts";
 import { sealOf, viewOf } from "../model/view.ts";
-import { readBody, readFields, readText, refuseBody, refuseTooLarge } from "./body.ts";
+import { idInPost, readBody, readFields, readText, refuseBody, refuseTooLarge } from "./body.ts";
+import { answerCreated, isFromBrowser } from "./browser.ts";
 import { readCondition } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
 import { readIncoming } from "./incoming.ts";
-import { jsonTypes, readPatchKind, refuseUnacceptable, takenByPut } from "./media.ts";
+import { isLines, jsonTypes, readPatchKind, refuseUnacceptable, takenByPut } from "./media.ts";
+import { createMany } from "./ndjson.ts";
 import { onceOf, readKey, replayedField } from "./once.ts";
 import { readPreference } from "./prefer.ts";
 import { refuseParameters } from "./query.ts";
+import { refuseTooMany } from "./rate.ts";
 import { answerIfModified, dated, homeOf, noCache, prepare, stateOf } from "./representation.ts";
 
 export function getResource(exchange: Exchange): Soon<Response | Problem> {
@@ -32,19 +38,31 @@ export function getResource(exchange: Exchange): Soon<Response | Problem> {
 
 export async function createResource(exchange: Exchange): Promise<Response | Problem> {
   const { request, house, caller } = exchange;
+  if (isLines(request.headers)) return createMany(exchange);
   const name = exchange.param("collection");
   const key = readKey(request.headers);
   if (key instanceof Problem) return key;
   const rules = refuseParameters(exchange) ?? (await house.resources.target(caller, name));
   if (rules instanceof Problem) return rules;
+  const tooMany = refuseTooMany(exchange, rules);
+  if (tooMany !== undefined) return tooMany;
   const incoming = await readIncoming(exchange, rules, refuseKeyless(rules, key));
   if (incoming instanceof Problem) return incoming;
   const { draft, fingerprint } = incoming;
   if (draft.id !== undefined) return idInPost;
+  if (incoming.isTrapped) return answerWritten(exchange, pretended(exchange, draft, rules));
 
   const once = key === undefined ? undefined : onceOf(exchange, key, fingerprint);
-  const written = await house.resources.create(caller, name, draft, once);
+  const written = await house.resources.create(caller, name, draft, once, incoming.parts);
   return written instanceof Problem ? written : answerWritten(exchange, written);
+}
+
+/** What a machine that fell into the honeypot is told: all is as if it were stored. */
+function pretended({ house, requestId }: Exchange, draft: Draft, rules?: Rules): Written {
+  house.logRefusal(requestId, 201, "The honeypot is filled in; nothing was stored.");
+  const at = Date.now();
+  const resource = { id: newId(), revision: 1, createdAt: at, updatedAt: at, fields: draft.fields };
+  return { resource, rules, isNew: true, isReplay: false };
 }
 
 /** Creates or replaces; the client names the whole URL. */
@@ -55,6 +73,7 @@ export async function putResource(exchange: Exchange): Promise<Response | Proble
   const rules = refuseParameters(exchange) ?? (await house.resources.target(caller, name));
   if (rules instanceof Problem) return rules;
   const refused =
+    refuseTooMany(exchange, rules) ??
     (request.headers.has("content-range") ? partialPut : undefined) ??
     refuseBody(exchange, takenByPut) ??
     refuseUnconditional(rules, condition);
@@ -113,6 +132,7 @@ export async function deleteResource(exchange: Exchange): Promise<Response | Pro
 function answerWritten(exchange: Exchange, written: Written): Response {
   const { request } = exchange;
   const { resource, rules, isNew, isReplay } = written;
+  if (isNew && isFromBrowser(exchange)) return answerCreated(exchange, written);
   const { headers } = stateOf(exchange, resource, noCache, sealOf(rules));
   const address = `${homeOf(exchange)}/${resource.id}`;
   if (isNew) headers.set("location", address);
@@ -135,12 +155,6 @@ function dropValidators(headers: Headers): void {
   headers.delete("etag");
   headers.delete("last-modified");
 }
-
-const idInPost = new Problem("invalid-body", "The server decides the id of what is POSTed.", {
-  errors: [
-    { pointer: "/id", detail: "leave the id out, or PUT to /{collection}/{id} to choose it" },
-  ],
-});
 
 const partialPut = new Problem(
   "malformed-request",

@@ -23,6 +23,8 @@ export interface Shape {
   readonly hides: boolean;
   /** Whether what is there decides what may take its place. */
   readonly isBound: boolean;
+  /** The names of the members that are declared, without those that are never shown. */
+  readonly shownMembers: readonly string[];
   /** Whether the field at a path with dots is never shown, or lies in one that is not. */
   isHidden(field: string): boolean;
   /**
@@ -39,6 +41,7 @@ export interface Shape {
 const openShape: Shape = {
   hides: false,
   isBound: false,
+  shownMembers: [],
   isHidden: () => false,
   accept: (fields) => fields,
   shown: (fields) => fields,
@@ -76,6 +79,10 @@ class SchemaShape implements Shape {
     this.#settles = this.#fields.some(
       ({ filling, isReadOnly }) => isReadOnly || filling !== undefined,
     );
+  }
+
+  get shownMembers(): readonly string[] {
+    return [...this.#fields.members.keys()].filter((name) => !this.isHidden(name));
   }
 
   isHidden(field: string): boolean {
