@@ -1,10 +1,10 @@
 // Everything that must hold: form, types, and every test under Node and under Bun.
 // npm test [-- part-of-a-file-name…] [--runtime node|bun]
 
-import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
@@ -25,6 +25,7 @@ const runtimeSteps = { node: nodeStep, bun: bunStep };
 
 const { filters, runtimes } = readArguments();
 const files = findTests();
+bringChromium();
 const results = [];
 for (const step of filters.length === 0 ? formSteps : []) results.push(await run(step));
 for (const runtime of runtimes) results.push(await run(runtimeSteps[runtime]()));
@@ -51,6 +52,34 @@ function findTests() {
   if (found.length > 0) return found.sort().map((file) => `./test/${file}`);
   console.error(`No test file has a name with ${filters.join(" or ")}.`);
   process.exit(2);
+}
+
+/** Some tests drive a browser. It is fetched where that is ours to do; elsewhere they are skipped. */
+function bringChromium() {
+  const packages = ["chromium-headless-shell", "chromium"];
+  const isThere = () =>
+    (process.env.PATH ?? "")
+      .split(delimiter)
+      .some((folder) => packages.some((name) => existsSync(join(folder, name))));
+  if (!files.some((file) => file.includes("browser")) || isThere()) return;
+  const isRoot = process.getuid?.() === 0;
+  const run = (...args) => spawnSync("apt-get", args, { stdio: ["ignore", 2, 2], env: quietly });
+  const quietly = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const install = (name) => run("install", "-y", "--no-install-recommends", name).status === 0;
+  if (isRoot && isDebian()) {
+    console.error("\nChromium is missing: apt-get installs it, once…\n");
+    run("update");
+    packages.some(install);
+  }
+  if (isThere()) return;
+  console.error("\n  CHROMIUM MISSING: the tests with a real browser are SKIPPED.");
+  console.error("  On Debian, root installs it: apt-get install chromium-headless-shell\n");
+}
+
+function isDebian() {
+  return (
+    existsSync("/etc/os-release") && /^ID=debian$/m.test(readFileSync("/etc/os-release", "utf8"))
+  );
 }
 
 function nodeStep() {

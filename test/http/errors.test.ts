@@ -25,6 +25,11 @@ const log = captureLog();
 before(async () => {
   app = await startApp();
   await app.post("people", { name: "Ada" });
+  await app.request("/-/collections/busy", {
+    method: "PUT",
+    headers: json,
+    body: '{"access":{"create":"public"},"rateLimit":{"perMinute":1}}',
+  });
   await app.request("/-/collections/strict", {
     method: "PUT",
     headers: json,
@@ -97,6 +102,11 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
   "precondition-required": () =>
     request("/strict/ada", { method: "PUT", headers: json, body: "{}" }),
   "key-required": () => request("/strict", { method: "POST", headers: json, body: "{}" }),
+  "too-many-requests": async () => {
+    const init = { method: "POST", headers: json, body: "{}", token: null };
+    await request("/busy", init);
+    return request("/busy", init);
+  },
   "key-reused": async () => {
     const headers = { ...json, "idempotency-key": '"one"' };
     await request("/people", { method: "POST", headers, body: "{}" });
