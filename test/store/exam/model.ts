@@ -4,6 +4,7 @@ import type { Collection } from "../../../src/model/collection.ts";
 import { noKey } from "../../../src/model/list/key.ts";
 import { entriesOf, planOf, wordsIn } from "../../../src/model/list/plan.ts";
 import { type Query, type Selection, select, type Word } from "../../../src/model/list/query.ts";
+import { readParts } from "../../../src/model/part.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type {
   Change,
@@ -67,6 +68,12 @@ export class Model {
     return { collection: shelf.collection, entries: entries.slice(0, limit) };
   }
 
+  /** The keys of all files. */
+  named(): ReadonlySet<string> {
+    const all = [...this.#shelves.values()].flatMap(({ resources }) => [...resources.values()]);
+    return new Set(all.flatMap(({ parts = "[]" }) => readParts(parts).map(({ key }) => key)));
+  }
+
   /** Where the best come first, they come in no particular order. */
   query(name: string, query: Query): Selection | undefined {
     const shelf = this.#shelves.get(name);
@@ -101,7 +108,7 @@ export class Model {
     }
   }
 
-  #put({ collection, id, fields, at, expect, owner }: Put): Outcome {
+  #put({ collection, id, fields, at, expect, owner, parts }: Put): Outcome {
     const shelf = this.#shelves.get(collection);
     const state = shelf?.resources.get(id);
     if (!shelf) return { kind: "missing" };
@@ -110,8 +117,9 @@ export class Model {
     const times = { createdAt: state?.createdAt ?? at, updatedAt: at };
     const whose = state ? state.owner : owner;
     const owned = whose === undefined ? {} : { owner: whose };
+    const attached = parts === undefined ? {} : { parts };
     const revision = shelf.collection.revision + 1;
-    const resource: Resource = { id, revision, ...times, fields, ...owned };
+    const resource: Resource = { id, revision, ...times, fields, ...owned, ...attached };
     const others = [...shelf.resources.values()].filter((other) => other !== state);
     const field = sharedField(shelf.collection.definition, [...others, resource]);
     if (field !== undefined) return { kind: "conflict", field };

@@ -23,6 +23,7 @@ const single = fc.record({
   guess: fc.constantFrom(0, 0, 0, -1, 1, 2),
   at: fc.nat(50),
   owner: fc.constantFrom(undefined, undefined, "ann", "bob"),
+  files: fc.constantFrom<readonly string[]>([], [], ["1"], ["2"], ["1", "2"]),
   fields: fc.record(
     {
       n: fc.constantFrom(-1, 0, 7, 7.5, 1e300, null),
@@ -148,7 +149,7 @@ class Sequence {
     return { owner: `${owner} ${this.#number}`, key, fingerprint, at, keptUntil: at + lasts };
   }
 
-  #single({ deed, name, id, guess, at, owner, fields: more }: Single): Put | Remove {
+  #single({ deed, name, id, guess, at, owner, files, fields: more }: Single): Put | Remove {
     const collection = this.collection(name);
     const known = this.model.find(collection, id)?.revision;
     const last = this.model.collection(collection)?.revision ?? 1;
@@ -158,7 +159,12 @@ class Sequence {
     const expect = { put: "anything", create: "nothing", replace: revision } as const;
     const fields = JSON.stringify({ clock: this.#clock, ...more });
     const change = put(id, { collection, expect: expect[deed], fields, at });
-    return owner === undefined ? change : { ...change, owner };
+    const keys = files.map((file) => ({ key: fileKey(collection, id, file) }));
+    return {
+      ...change,
+      ...(owner !== undefined && { owner }),
+      ...(keys.length > 0 && { parts: JSON.stringify(keys) }),
+    };
   }
 
   async assertSameIn(store: Store, { range, behind, limit, id, query }: Look): Promise<void> {
@@ -175,6 +181,14 @@ class Sequence {
       );
       if (known) await this.#assertSameFor(store, collection, query);
     }
+    assert.deepEqual(await store.named(this.#everyKey()), model.named());
+  }
+
+  /** Of all files that a change may bring. */
+  #everyKey(): readonly string[] {
+    return names.flatMap((name) =>
+      ids.flatMap((id) => ["1", "2"].map((file) => fileKey(this.collection(name), id, file))),
+    );
   }
 
   async #assertSameFor(store: Store, collection: string, query: Query): Promise<void> {
@@ -199,6 +213,9 @@ class Sequence {
     assert.deepEqual(listed, this.model.collections());
   }
 }
+
+const fileKey = (collection: string, id: string, file: string): string =>
+  `${collection}/${id}/${file}`;
 
 const sortedById = (resources: readonly Resource[]): readonly Resource[] =>
   resources.toSorted((one, other) => (one.id < other.id ? -1 : 1));

@@ -42,6 +42,7 @@ class Tables {
   readonly holes = new Set<string>();
   readonly entries = new Map<string, EntryWrite>();
   readonly words = new Map<string, string>();
+  readonly files = new Set<string>();
 
   /** What a look-up for the changes would find: rows for collections to be founded included. */
   known(changes: readonly Change[]): Known {
@@ -96,6 +97,11 @@ class Tables {
       assert.ok(this.words.delete(`${collection}/${seq}`));
     for (const { collection, seq, vector } of writes.words)
       this.words.set(`${collection}/${seq}`, vector);
+    for (const { key } of writes.goneFiles) assert.ok(this.files.delete(key));
+    for (const { key } of writes.files) {
+      assert.ok(!this.files.has(key), "named once");
+      this.files.add(key);
+    }
     for (const { definition, ...row } of writes.collections) this.#move(row, definition);
   }
 
@@ -134,6 +140,7 @@ function insert<T>(table: Map<string, T>, key: string, row: T): void {
 }
 
 function assertSame(tables: Tables, model: Model): void {
+  assert.deepEqual(tables.files, model.named());
   for (const {
     key,
     name,
@@ -188,9 +195,17 @@ const isThere = (row: ResourceRow): row is ResourceRow & { readonly seq: number 
   row.seq !== null;
 
 function toEntry(row: ResourceRow): Resource | Removal {
-  const { id, revision, createdAt, updatedAt, fields, owner } = row;
+  const { id, revision, createdAt, updatedAt, fields, owner, parts } = row;
   if (fields === null) return { kind: "removal", id, revision, removedAt: updatedAt };
-  return { id, revision, createdAt, updatedAt, fields, ...(owner !== null && { owner }) };
+  return {
+    id,
+    revision,
+    createdAt,
+    updatedAt,
+    fields,
+    ...(owner !== null && { owner }),
+    ...(parts !== null && { parts }),
+  };
 }
 
 const fields = fc.record(
@@ -202,6 +217,9 @@ const fields = fc.record(
   { requiredKeys: [] },
 );
 
+const partsOf = (address: string, files: readonly string[]): string =>
+  JSON.stringify(files.map((file) => ({ key: `${address}/${file}` })));
+
 const single = fc
   .record({
     isPut: fc.boolean(),
@@ -210,11 +228,16 @@ const single = fc
     expect: fc.oneof(fc.constantFrom("anything", "nothing"), fc.integer({ min: 1, max: 12 })),
     at: fc.nat(50),
     owner: fc.constantFrom("ann", "bob"),
+    files: fc.constantFrom([], [], ["1"], ["2"], ["1", "2"]),
     fields,
   })
-  .map(({ isPut, collection, id, expect, at, owner, fields }): Put | Remove =>
+  .map(({ isPut, collection, id, expect, at, owner, files, fields }): Put | Remove =>
     isPut
-      ? { ...put(id, { collection, expect, at, fields: JSON.stringify(fields) }), owner }
+      ? {
+          ...put(id, { collection, expect, at, fields: JSON.stringify(fields) }),
+          owner,
+          ...(files.length > 0 && { parts: partsOf(`${collection}/${id}`, files) }),
+        }
       : { ...remove(id, expect === "nothing" ? "anything" : expect, collection), at },
   );
 
