@@ -19,7 +19,7 @@ export function collectNames(
 }
 
 const keysIn = (parts: string | null): ReadonlySet<string> =>
-  new Set(parts === null ? [] : readParts(parts).map(({ key }) => key));
+  new Set(readParts(parts ?? undefined).map(({ key }) => key));
 
 /** Those of the keys that a resource names. */
 export async function findNamed(sql: Sql, keys: readonly string[]): Promise<ReadonlySet<string>> {

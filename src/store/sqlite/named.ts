@@ -40,4 +40,4 @@ export class NameReader {
 }
 
 const keysIn = (parts: string | undefined): ReadonlySet<string> =>
-  new Set(parts === undefined ? [] : readParts(parts).map(({ key }) => key));
+  new Set(readParts(parts).map(({ key }) => key));
