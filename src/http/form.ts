@@ -13,10 +13,12 @@ export function readPairs(bytes: Uint8Array): readonly Pair[] | Problem {
   const text = decodeUtf8(bytes);
   if (typeof text !== "string") return invalidBody([text]);
   // One more than is accepted is enough to refuse it.
-  const pieces = text.split("&", formLimits.maxFields + 1);
+  const pieces = text
+    .split("&")
+    .filter(isThere)
+    .slice(0, formLimits.maxFields + 1);
   const pairs: Pair[] = [];
   for (const piece of pieces) {
-    if (piece === "") continue;
     const [name = "", ...rest] = piece.split("=");
     const pair = [decoded(name), decoded(rest.join("="))] as const;
     if (pair[0] === undefined) return invalidBody([{ pointer: "", detail: brokenName }]);
@@ -26,6 +28,9 @@ export function readPairs(bytes: Uint8Array): readonly Pair[] | Problem {
   }
   return pairs;
 }
+
+/** Two ampersands in a row have nothing between them. */
+const isThere = (piece: string): boolean => piece !== "";
 
 const brokenName = "the name of a field is not percent-encoded UTF-8";
 const brokenValue = "the value is not percent-encoded UTF-8";

@@ -55,7 +55,7 @@ export const isForm = (headers: Headers): boolean => formTypes.includes(typeOf(h
 /** Whether the client would rather have HTML than JSON: a browser does, a program does not. */
 export function prefersHtml(headers: Headers): boolean {
   const accept = headers.get("accept");
-  if (!accept?.includes("text/html")) return false;
+  if (!accept?.toLowerCase().includes("text/html")) return false;
   // What comes first wins a tie, so that only what wins from behind as well is preferred.
   const reversed = accept.split(",").reverse().join(",");
   return [accept, reversed].every((wish) => {
@@ -77,7 +77,8 @@ export interface Taken {
 export const takenByPost: Taken = { types: "application/json", field: "accept-post" };
 /** By a collection, which takes forms as well. */
 export const takenByCreate: Taken = {
-  types: "application/json, application/x-www-form-urlencoded, multipart/form-data, application/x-ndjson",
+  types:
+    "application/json, application/x-www-form-urlencoded, multipart/form-data, application/x-ndjson, */*",
   field: "accept-post",
 };
 export const takenByPut: Taken = { types: "application/json", field: "accept" };

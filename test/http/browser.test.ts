@@ -92,7 +92,7 @@ describe("a form in a browser", { skip }, () => {
 
   it("(98, 99) is stored with its types, answered with a page, and reloading posts nothing", async () => {
     await fill("contact", {
-      email: "zoë@example.com",
+      email: "zoe@example.com",
       message: "Hello,\n<b>you</b> & 100 % 😀",
       age: "042",
       price: ".5",
@@ -109,7 +109,7 @@ describe("a form in a browser", { skip }, () => {
     assert.equal(redirect?.method(), "POST");
     assert.equal((await redirect?.response())?.status(), 303);
     const sent = {
-      email: "zoë@example.com",
+      email: "zoe@example.com",
       message: "Hello,\r\n<b>you</b> & 100 % 😀",
       age: 42,
       price: 0.5,

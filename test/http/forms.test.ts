@@ -100,6 +100,7 @@ describe("a form", () => {
   const decodings: readonly [body: string, fields: object][] = [
     ["", {}],
     ["&&", {}],
+    [`a=1${"&".repeat(5000)}b=2`, { a: "1", b: "2" }],
     ["a", { a: "" }],
     ["a=b=c&=&d=", { a: "b=c", "": "", d: "" }],
     ["a+b=c+d%2B", { "a b": "c d+" }],
@@ -107,7 +108,7 @@ describe("a form", () => {
     ["a=1&a=2&a=3", { a: ["1", "2", "3"] }],
   ];
   for (const [body, fields] of decodings)
-    it(`(115) is read as browsers write it: ${body || "nothing"}`, async () => {
+    it(`(115) is read as browsers write it: ${body.slice(0, 20) || "nothing"}`, async () => {
       const answer = await answerOf(app.request("/open", { method: "POST", headers: form, body }));
       assert.equal(answer.status, 201, answer.body);
       assert.deepEqual(await last("open"), fields);
@@ -123,7 +124,6 @@ describe("a form", () => {
     ["__proto__=1", "/__proto__"],
     ["id=1", "/id"],
     [Array.from({ length: 1001 }, (_, n) => `f${n}=`).join("&"), ""],
-    [`a=1${"&".repeat(5000)}`, ""],
   ];
   for (const [body, pointer] of broken)
     it(`(115, 116, 118) is refused when it is ${String(body).slice(0, 20)}`, async () => {
