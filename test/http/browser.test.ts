@@ -1,6 +1,7 @@
 // A real browser posts real forms, from a page of another origin.
 
 import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
@@ -56,14 +57,20 @@ describe("a form in a browser", { skip }, () => {
     client = new Client(app);
     site = createServer((request, response) => {
       const name = request.url?.slice(1) ?? "";
+      const encoding = name === "files" ? ' enctype="multipart/form-data"' : "";
       response.setHeader("content-type", "text/html; charset=utf-8");
       response.end(`<!doctype html><title>${name}</title>
-        <form action="${app.url}/${name}" method="post">${fields}</form>`);
+        <form action="${app.url}/${name}" method="post"${encoding}>${fields}
+        ${encoding && '<input name="photo" type="file"><input name="more" type="file" multiple>'}
+        </form>`);
     });
     await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
     siteUrl = `http://localhost:${(site.address() as AddressInfo).port}`;
     await client.put("/-/collections/contact", contact);
     await client.put("/-/collections/home", { ...contact, redirect: `${siteUrl}/thanks` });
+    const { schema, ...rules } = contact;
+    const { additionalProperties, ...open } = schema;
+    await client.put("/-/collections/files", { ...rules, schema: open });
     browser = await startChromium(program ?? "");
     page = await browser.newPage();
   });
@@ -178,6 +185,43 @@ describe("a form in a browser", { skip }, () => {
     });
     assert.equal((await submit()).url(), `${app.url}/-/created`);
     assert.deepEqual(await stored("contact"), before);
+  });
+
+  it("has files with it, byte for byte", async () => {
+    const photo = randomBytes(300_000);
+    const files = [
+      { name: 'naïve "quote" 😀.png', mimeType: "image/png", buffer: photo },
+      { name: "empty.txt", mimeType: "text/plain", buffer: Buffer.alloc(0) },
+      { name: "a.csv", mimeType: "text/csv", buffer: Buffer.from("a,b\r\n1,2\r\n") },
+    ];
+    await fill("files", { email: "ann@example.com", message: "Look", age: "7" });
+    await page.setInputFiles('[name="photo"]', files.slice(0, 1));
+    await page.setInputFiles('[name="more"]', files.slice(1));
+    assert.equal((await submit()).url(), `${app.url}/-/created`);
+    const [said = {}] = await stored("files");
+    assert.equal(said.age, 7);
+    assert.equal(said.message, "Look");
+    const shown = [said.photo, said.more].flat() as readonly Record<string, unknown>[];
+    assert.deepEqual(
+      shown.map(({ url, ...rest }) => rest),
+      files.map(({ name, mimeType, buffer }) => ({
+        ...{ name, type: mimeType, size: buffer.length },
+        sha256: createHash("sha256").update(buffer).digest("hex"),
+      })),
+    );
+    const bytes = await (await app.request(String(shown[0]?.url))).arrayBuffer();
+    assert.ok(photo.equals(Buffer.from(bytes)));
+    await page.reload();
+    assert.equal((await stored("files")).length, 1);
+  });
+
+  it("has no file where none was chosen", async () => {
+    await fill("files", { email: "bob@example.com", message: "Nothing" });
+    assert.equal((await submit()).status(), 200);
+    const said = (await stored("files")).at(-1) ?? {};
+    assert.equal(said.email, "bob@example.com");
+    assert.equal(said.photo, undefined);
+    assert.equal(said.more, undefined);
   });
 
   it("may be sent by a script of the page, which may read the answer", async () => {
