@@ -48,6 +48,7 @@ export async function runAction(exchange: Exchange): Promise<Response | Problem>
   const accepted = house.actions.accept(action, token, text);
   if (accepted instanceof Problem) return accepted;
 
+  exchange.windClock();
   const answered = await house.actions.run(action, requestId, (signal) =>
     contextOf(exchange, accepted.input, signal),
   );

@@ -1,0 +1,39 @@
+// An action of the tests: answers in every way there is, and in some that there are not.
+
+import { accepted, defineAction, problem, seeOther } from "../../../src/index.ts";
+
+export default defineAction({
+  description: "Answers.",
+  input: {
+    type: "object",
+    properties: { how: { type: "string" }, location: { type: "string" }, value: {} },
+    required: ["how"],
+  },
+  run({ input: { how, location = "", value } }) {
+    switch (how) {
+      case "value":
+        return value;
+      case "accepted":
+        return accepted(location);
+      case "see-other":
+        return seeOther(location);
+      case "problem":
+        throw problem("conflict", "It is in the way.", [{ pointer: "/how", detail: "stop" }]);
+      case "another-problem":
+        throw problem("internal-error" as "conflict", "Not ours to say.");
+      case "bigint":
+        return 1n;
+      case "function":
+        return () => 1;
+      case "circle": {
+        const circle: Record<string, unknown> = {};
+        circle.self = circle;
+        return circle;
+      }
+      case "response":
+        return new Response("{}");
+      default:
+        return undefined;
+    }
+  },
+});

@@ -1,0 +1,45 @@
+// An action of the tests: fails in every way that takes nothing down.
+
+import { defineAction } from "../../../src/index.ts";
+
+const secret = "hunter2";
+
+export default defineAction({
+  description: "Fails.",
+  input: {
+    type: "object",
+    properties: {
+      how: { enum: ["throw", "reject", "nothing", "promise", "timer", "microtask", "late"] },
+    },
+    required: ["how"],
+  },
+  output: { type: "object", properties: { fine: { const: true } }, required: ["fine"] },
+  timeoutMs: 200,
+  // @ts-expect-error: one of the answers does not fit the output.
+  run({ input: { how } }) {
+    const failed = new Error(`it failed: ${secret}`);
+    switch (how) {
+      case "throw":
+        throw failed;
+      case "reject":
+        return Promise.reject(failed);
+      case "promise":
+        void Promise.reject(failed);
+        return { fine: true };
+      case "timer":
+        setTimeout(() => {
+          throw failed;
+        }, 1);
+        return { fine: true };
+      case "microtask":
+        queueMicrotask(() => {
+          throw failed;
+        });
+        return { fine: true };
+      case "late":
+        return new Promise((_, reject) => setTimeout(() => reject(failed), 400));
+      case "nothing":
+        return { fine: "no" };
+    }
+  },
+});
