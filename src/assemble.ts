@@ -1,6 +1,7 @@
 // The only file that knows everybody: a config becomes a running house.
 
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { mapFile } from "#runtime";
 import type { Config } from "./config.ts";
 import { Access } from "./domain/access.ts";
@@ -11,6 +12,7 @@ import { Lists } from "./domain/lists.ts";
 import { Many } from "./domain/many.ts";
 import { Resources } from "./domain/resources.ts";
 import { Tokens } from "./domain/tokens.ts";
+import { Uploads } from "./domain/uploads.ts";
 import { Buckets } from "./http/buckets.ts";
 import { corsHeaders } from "./http/cors.ts";
 import { createFetch, type Fetch } from "./http/door.ts";
@@ -20,6 +22,7 @@ import { createRefuse, type Refuse, withoutSecrets } from "./http/problem.ts";
 import { Proxies } from "./http/proxies.ts";
 import { type Log, lineWriter } from "./log.ts";
 import type { Action } from "./model/action.ts";
+import { openDisk } from "./store/disk/disk.ts";
 import { grouped } from "./store/grouped.ts";
 import type { Committer } from "./store/handed.ts";
 import { openPostgres } from "./store/postgres/postgres.ts";
@@ -37,8 +40,15 @@ export interface App {
   readonly actions: Actions;
   /** For the processes whose writes are handed to this one; no changes ask whether writing works. */
   readonly commit: Committer["commit"];
+  /** Removes files that no resource names; for the first process, when it starts. Says how many. */
+  sweep(): Promise<number>;
   close(): Promise<void>;
 }
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** Whether other nodes may have uploads under way, which no row names yet. */
+const isShared = ({ store }: Config): boolean => store !== undefined;
 
 export const { version } = JSON.parse(
   readFileSync(new URL("../package.json", import.meta.url), "utf8"),
@@ -68,6 +78,7 @@ export async function assemble(
   committer?: Committer,
   loaded: readonly Action[] = [],
 ): Promise<App> {
+  const openedAt = Date.now();
   const store = await openStore(config, committer);
   const clock = Date.now;
   const tokens = new Tokens(store, clock);
@@ -75,6 +86,7 @@ export async function assemble(
   const actions = new Actions(loaded, (errand, thrown) =>
     log.error({ ...errand, err: thrown }, "an action failed after its deadline"),
   );
+  const uploads = new Uploads(store, openDisk(config.files ?? join(config.data, "files")));
   const base = config.baseUrl ?? "";
   const tlsOnly = base.startsWith("https:");
   const corsOrigins = config.corsOrigins === "*" ? "*" : new Set(config.corsOrigins);
@@ -91,10 +103,11 @@ export async function assemble(
   const house: House = {
     access: new Access(store, clock),
     lists: new Lists(store),
-    resources: new Resources(store, clock, config.maxBodyBytes),
+    resources: new Resources(store, uploads, clock, config.maxBodyBytes, base),
     tokens,
     collections,
-    batches: new Batches(store, clock, config.maxBodyBytes),
+    batches: new Batches(store, uploads, clock, config.maxBodyBytes, base),
+    uploads,
     many: new Many(store, clock, base),
     actions,
     unready: () => store.ready(),
@@ -106,6 +119,7 @@ export async function assemble(
     buckets: new Buckets(),
     tlsOnly,
     maxBodyBytes: config.maxBodyBytes,
+    maxUploadBytes: config.maxUploadBytes,
     version,
     ...logging(log, requests),
   };
@@ -116,6 +130,7 @@ export async function assemble(
     tokens,
     collections,
     actions,
+    sweep: () => uploads.sweep(isShared(config) ? dayMs : Date.now() - openedAt),
     async commit(changes) {
       const reason = changes.length === 0 ? await store.ready() : undefined;
       if (reason !== undefined) throw new Outage("unavailable", reason);

@@ -40,6 +40,8 @@ export async function restante({ actions, ...options }: Options = {}): Promise<R
   const loaded = typeof actions === "object" ? readActions(actions) : await loadActions(config);
   const app = await assemble(config, log, undefined, loaded);
   await defineAll(config, app, log);
+  // Nobody waits for it, and what it cannot remove harms nobody.
+  app.sweep().catch(() => undefined);
   return {
     fetch: (request) => app.fetch(framed(request), () => ""),
     firstAdminToken: app.firstAdminToken,

@@ -31,6 +31,7 @@ export async function serve(config: Config): Promise<void> {
   const actions = await loadActions(config);
   const app = await openApp(config, log, undefined, actions);
   await prepare(config, app, log);
+  void sweepFiles(app, log);
   surviveStrays(config, app, log);
   if (config.workers > 1) return lead(config, app, log);
   const server = await start(config, app);
@@ -46,6 +47,16 @@ async function prepare(config: Config, app: App, log: Log): Promise<void> {
     showFirstAdminToken(app);
     await app.close();
     throw cause;
+  }
+}
+
+/** What a process that died has left of uploads; nobody waits for it. */
+async function sweepFiles(app: App, log: Log): Promise<void> {
+  try {
+    const count = await app.sweep();
+    if (count > 0) log.info({ count }, "removed files that no resource names");
+  } catch (error) {
+    log.warn({ err: error }, "the files cannot be swept");
   }
 }
 

@@ -21,6 +21,10 @@ export interface Config {
   readonly corsOrigins: "*" | readonly string[];
   readonly logLevel: LogLevel;
   readonly maxBodyBytes: number;
+  /** Of a body with files. */
+  readonly maxUploadBytes: number;
+  /** Absolute path of the folder of files; none for the one in the data folder. */
+  readonly files: string | undefined;
   /** Processes that answer requests. */
   readonly workers: number;
   /** Where the data is instead of the folder: a Postgres URL. */
@@ -146,6 +150,28 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     allowed: "a whole number from 1 to 268435456 (256 MiB)",
     fallback: "1048576",
     read: (text) => wholeNumber(text, 1, 268_435_456),
+  },
+  maxUploadBytes: {
+    flag: "--max-upload-bytes",
+    variable: "RESTANTE_MAX_UPLOAD_BYTES",
+    type: "number",
+    placeholder: "bytes",
+    about:
+      "The largest body with files that is taken, all files together; a larger one is answered with 413.",
+    allowed: "a whole number from 1 to 1099511627776 (1 TiB)",
+    fallback: "2147483648",
+    read: (text) => wholeNumber(text, 1, 1_099_511_627_776),
+  },
+  files: {
+    flag: "--files",
+    variable: "RESTANTE_FILES",
+    type: "string",
+    placeholder: "folder",
+    about:
+      "The folder of uploaded files; made when it is missing. Nodes that share a Postgres database must share this folder, too. Default: files in the data folder.",
+    allowed: "the path of a folder",
+    fallback: undefined,
+    read: folderPath,
   },
   store: {
     flag: "--store",

@@ -11,13 +11,19 @@ import { problemOf, Refusal } from "./problem.ts";
 import { findPlace, type Place } from "./routes.ts";
 import { isHost, readTarget } from "./target.ts";
 
-export type Fetch = (request: Request, peerAddress: () => string) => Soon<Response>;
+/** What the runtime's own Fetch is; here an answer may be there at once. */
+export type Fetch = (
+  request: Request,
+  peerAddress: () => string,
+  windClock?: () => void,
+) => Soon<Response>;
 
 export function createFetch(house: House): Fetch {
   const nextRequestId = requestIds();
-  return (request, peerAddress) => {
+  return (request, peerAddress, windClock) => {
     const exchange = new Exchange(house, request, nextRequestId());
     exchange.peerAddress = peerAddress;
+    if (windClock !== undefined) exchange.windClock = windClock;
     try {
       const answer = admit(exchange, peerAddress) ?? walk(exchange);
       if (!(answer instanceof Promise)) return finish(exchange, answer);

@@ -1,25 +1,16 @@
 // How the body of a POST becomes a draft, whatever format it comes in.
 
 import type { Rules } from "../model/collection.ts";
-import type { Draft } from "../model/draft.ts";
 import { isTrapped } from "../model/form.ts";
-import type { Part } from "../model/part.ts";
 import { Problem } from "../model/problem.ts";
 import { readBody, readFields, refuseBody, refuseForm } from "./body.ts";
+import type { Incoming } from "./draft.ts";
 import type { Exchange } from "./exchange.ts";
+import { readFile } from "./file.ts";
+import { isFile } from "./file-type.ts";
 import { draftOfForm, readPairs } from "./form.ts";
 import { takenByCreate, typeOf } from "./media.ts";
-
-/** What came, read and not yet accepted. */
-export interface Incoming {
-  readonly draft: Draft;
-  /** Files that are on disk already, and named by no resource yet. */
-  readonly parts: readonly Part[];
-  /** What tells this body from another, for an Idempotency-Key. */
-  readonly fingerprint: Uint8Array;
-  /** Whether a form was filled in where only a machine does. */
-  readonly isTrapped?: boolean;
-}
+import { readMultipart } from "./multipart.ts";
 
 /**
  * The rules say what the texts of a form stand for; there are none where the collection is not there
@@ -33,8 +24,12 @@ export async function readIncoming(
   switch (typeOf(exchange.request.headers)) {
     case "application/x-www-form-urlencoded":
       return readForm(exchange, rules, keyless);
+    case "multipart/form-data":
+      return readMultipart(exchange, rules, keyless);
     default:
-      return readJson(exchange, keyless);
+      return isFile(exchange.request.headers)
+        ? readFile(exchange, rules, keyless)
+        : readJson(exchange, keyless);
   }
 }
 

@@ -34,6 +34,7 @@ export const problemStatus: Readonly<Record<ProblemKind, number>> = {
   "content-too-large": 413,
   "uri-too-long": 414,
   "unsupported-media-type": 415,
+  "range-not-satisfiable": 416,
   "expectation-failed": 417,
   "key-reused": 422,
   "precondition-required": 428,

@@ -58,6 +58,11 @@ export const problemKinds = {
     about:
       "The Accept field excludes every media type that this address can answer with; the detail lists them. Leave Accept out, or include `application/json`.",
   },
+  "range-not-satisfiable": {
+    title: "The file has no such range",
+    about:
+      "The range starts after the end of the file. The Content-Range field says how many bytes the file has.",
+  },
   "expectation-failed": {
     title: "The expectation cannot be met",
     about: "The only expectation understood is `Expect: 100-continue` (RFC 9110 §10.1.1).",

@@ -8,8 +8,8 @@ const idleTimeoutSeconds = 10;
 
 /**
  * Only about 16 KB/s winds Bun's idle clock up again: slower uploads are cut off without a word
- * although bytes keep arriving. Bodies that may take a while therefore get a longer clock. It stays
- * on the connection until the next request there.
+ * although bytes keep arriving. Bodies that may take a while therefore get a longer clock, which their
+ * reader can wind up. It stays on the connection until the next request there.
  */
 const uploadTimeoutSeconds = 120;
 
@@ -36,8 +36,10 @@ export const serve: Serve = async ({ host, port, fetch, refuse, isShared = false
       const method = request.method;
       if (method === "GET") return fetch(request, peerAddress);
       if (method === "HEAD") return answerHead(fetch(request, peerAddress));
-      if (mayTakeAWhile(request.headers)) server.timeout(request, uploadTimeoutSeconds);
-      return fetch(request, peerAddress);
+      if (!mayTakeAWhile(method, request.headers)) return fetch(request, peerAddress);
+      const windClock = () => server.timeout(request, uploadTimeoutSeconds);
+      windClock();
+      return fetch(request, peerAddress, windClock);
     },
     error: (cause) => refuse(500, "The server failed while answering this request.", cause),
   });
@@ -53,9 +55,11 @@ export const serve: Serve = async ({ host, port, fetch, refuse, isShared = false
   };
 };
 
-function mayTakeAWhile(headers: Headers): boolean {
-  const length = headers.get("content-length");
-  return length === null ? headers.has("transfer-encoding") : Number(length) > smallBodyBytes;
+/** A large body does; and what is asked without one, because Bun takes thinking about that for idleness. */
+function mayTakeAWhile(method: string, headers: Headers): boolean {
+  const length = Number(headers.get("content-length"));
+  if (length > 0) return length > smallBodyBytes;
+  return method === "POST" || headers.has("transfer-encoding");
 }
 
 /** Bun leaves Date out when it strips a body, and RFC 9110 §6.6.1 wants it on every 2xx to 4xx. */

@@ -1,7 +1,14 @@
 // How bytes arrive: the contract of both runtimes. It knows nothing of resources.
 
-/** Answers one request. `peerAddress` is asked only when somebody needs it. */
-export type Fetch = (request: Request, peerAddress: () => string) => Response | Promise<Response>;
+/**
+ * Answers one request. `peerAddress` is asked only when somebody needs it. `windClock` is there where a
+ * body that arrives slowly would be cut off; whoever reads the body calls it with every chunk.
+ */
+export type Fetch = (
+  request: Request,
+  peerAddress: () => string,
+  windClock?: () => void,
+) => Response | Promise<Response>;
 
 export interface ServeOptions {
   readonly host: string;

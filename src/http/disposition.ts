@@ -1,0 +1,87 @@
+// Content-Disposition: the names that clients give files, and the name under which a file is saved.
+
+/** At most so many characters of a file's name are kept. */
+const maxNameLength = 255;
+
+export interface Disposition {
+  readonly kind: string;
+  /** By name in lower case; the first of each. */
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+const kindShape = new RegExp(`^\\s*(${token})\\s*(?=;|$)`);
+const parameterShape = new RegExp(
+  `;\\s*(?:(${token})\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"\\s*|([^;"]*)))?(?=;|$)`,
+  "y",
+);
+
+/** Undefined for what cannot be read. The text is as header fields come: each byte a character. */
+export function readDisposition(field: string): Disposition | undefined {
+  const [head, kind] = kindShape.exec(field) ?? [];
+  if (head === undefined || kind === undefined) return undefined;
+  const parameters = new Map<string, string>();
+  parameterShape.lastIndex = head.length;
+  while (parameterShape.lastIndex < field.length) {
+    const match = parameterShape.exec(field);
+    if (match === null) return undefined;
+    const [, name, quoted, plain = ""] = match;
+    const key = name?.toLowerCase();
+    if (key !== undefined && !parameters.has(key))
+      parameters.set(key, utf8(quoted === undefined ? plain.trim() : unquoted(quoted)));
+  }
+  return { kind: kind.toLowerCase(), parameters };
+}
+
+/** Only what must be escaped: old browsers send `C:\photo.png` as it is. */
+const unquoted = (text: string): string => text.replace(/\\(["\\])/g, "$1");
+
+/** What is no UTF-8 is Latin-1, as RFC 9110 has it for old fields. */
+function utf8(text: string): string {
+  if (!/[\x80-\xff]/.test(text)) return text;
+  const decoded = Buffer.from(text, "latin1").toString("utf8");
+  return decoded.includes("\ufffd") ? text : decoded;
+}
+
+/** Browsers write these in the names of forms so, and no others (HTML §4.10.22.8). */
+const escapes: Readonly<Record<string, string>> = { "%22": '"', "%0d": "\r", "%0a": "\n" };
+export const unescapeName = (name: string): string =>
+  name.replace(/%22|%0d|%0a/gi, (written) => escapes[written.toLowerCase()] ?? written);
+
+/** RFC 8187: the one that was sent for all characters, else the plain one. */
+export function fileNameOf({ parameters }: Disposition): string | undefined {
+  const [, encoded] = /^utf-8'[^']*'(.*)$/i.exec(parameters.get("filename*") ?? "") ?? [];
+  const decoded = encoded === undefined ? undefined : percentDecoded(encoded);
+  return decoded ?? parameters.get("filename");
+}
+
+function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The last segment of a path, without what could deceive a reader: a name is only shown, and opens nothing. */
+export function cleanFileName(name: string): string {
+  const last = name.split(/[/\\]/).at(-1) ?? "";
+  const visible = last.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, "").trim();
+  const isName = visible !== "." && visible !== "..";
+  return isName ? [...visible].slice(0, maxNameLength).join("").toWellFormed() : "";
+}
+
+/** For old clients ASCII without anything that needs an escape, for all others the whole name (RFC 6266 App. D). */
+export function writeDisposition(kind: "inline" | "attachment", name: string): string {
+  if (name === "") return kind;
+  const ascii = name
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
+    .replace(/[^ -~]|["%\\]/gu, "_");
+  const extended = encodeURIComponent(name).replace(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  const isPlain = ascii === name;
+  return `${kind}; filename="${ascii}"${isPlain ? "" : `; filename*=UTF-8''${extended}`}`;
+}

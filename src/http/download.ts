@@ -1,0 +1,96 @@
+// The bytes of a file: the whole or a range of it, safe to open whatever is in it.
+
+import { preconditionFailed } from "../domain/refusals.ts";
+import { partAt } from "../domain/uploads.ts";
+import type { Part } from "../model/part.ts";
+import { Problem } from "../model/problem.ts";
+import { httpDate, isAnotherState, isNotModified } from "./conditions.ts";
+import { writeDisposition } from "./disposition.ts";
+import type { Exchange } from "./exchange.ts";
+import { isSafeToShow } from "./file-type.ts";
+import { Refusal } from "./problem.ts";
+import { refuseParameters } from "./query.ts";
+import { isSameFile, readRange } from "./ranges.ts";
+import { cacheOf, dated } from "./representation.ts";
+
+/** No page may be made of a file: it runs nothing, and belongs to no site. */
+const sandbox = "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'";
+
+export async function getFile(exchange: Exchange): Promise<Response | Problem> {
+  const refused = refuseParameters(exchange);
+  if (refused !== undefined) return refused;
+  const found = await find(exchange);
+  if (found instanceof Problem) return found;
+  const { headers: asked } = exchange.request;
+  const { etag, modifiedAt, headers } = found;
+  if (isAnotherState(asked, etag, modifiedAt)) return preconditionFailed;
+  const answer = isNotModified(asked, etag, modifiedAt)
+    ? new Response(null, { status: 304, headers })
+    : await answerBytes(exchange, found);
+  return answer instanceof Problem ? answer : dated(answer, modifiedAt);
+}
+
+interface FoundFile {
+  readonly part: Part;
+  readonly etag: string;
+  /** What came with a resource stays as it is for as long as it is there. */
+  readonly modifiedAt: number;
+  /** Of a 304, to which a 200 and a 206 add theirs. */
+  readonly headers: Headers;
+}
+
+async function find(exchange: Exchange): Promise<FoundFile | Problem> {
+  const { house, caller } = exchange;
+  const [name, id] = [exchange.param("collection"), exchange.param("id")];
+  const shown = await house.resources.find(caller, name, id);
+  if (shown instanceof Problem) return shown;
+  const part = partAt(shown, exchange.param("part"));
+  if (part instanceof Problem) return part;
+  const etag = `"${part.sha256}"`;
+  const modifiedAt = shown.resource.createdAt;
+  const headers = new Headers(house.commonHeaders);
+  headers.set("cache-control", cacheOf(shown.rules));
+  headers.set("etag", etag);
+  headers.set("last-modified", httpDate(modifiedAt));
+  headers.set("accept-ranges", "bytes");
+  headers.set("content-security-policy", sandbox);
+  return { part, etag, modifiedAt, headers };
+}
+
+async function answerBytes(exchange: Exchange, found: FoundFile): Promise<Response | Problem> {
+  const { request, house } = exchange;
+  const { part, headers } = found;
+  const range = rangeOf(request, found);
+  if (range === "unsatisfiable") return unsatisfiable(part.size);
+  const { start, end } = range ?? { start: 0, end: part.size };
+  const isShown = isSafeToShow(part.type);
+  headers.set("content-type", part.type);
+  headers.set("content-length", String(end - start));
+  headers.set(
+    "content-disposition",
+    writeDisposition(isShown ? "inline" : "attachment", part.name),
+  );
+  if (range !== undefined) headers.set("content-range", `bytes ${start}-${end - 1}/${part.size}`);
+  const status = range === undefined ? 200 : 206;
+  if (request.method === "HEAD") return new Response(null, { status, headers });
+  const bytes = await house.uploads.read(part, start, end);
+  return bytes === undefined ? explainGone(exchange) : new Response(bytes, { status, headers });
+}
+
+/** GET alone has ranges (§14.2). */
+function rangeOf({ method, headers }: Request, { part, etag, modifiedAt }: FoundFile) {
+  const isAsked = method === "GET" && isSameFile(headers, etag, modifiedAt);
+  return isAsked ? readRange(headers, part.size) : undefined;
+}
+
+const unsatisfiable = (size: number): Problem =>
+  new Refusal("range-not-satisfiable", `The file has ${size} bytes.`, {
+    "content-range": `bytes */${size}`,
+  });
+
+/** Either somebody has removed the resource meanwhile, or its files are not where they should be. */
+async function explainGone(exchange: Exchange): Promise<Problem> {
+  const again = await find(exchange);
+  if (again instanceof Problem) return again;
+  throw new Error(`the bytes of ${exchange.path} are not in the folder of the files`);
+}
