@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { mapFile } from "#runtime";
+import { mapFile, sendFile } from "#runtime";
 import type { Config } from "./config.ts";
 import { Access } from "./domain/access.ts";
 import { Actions } from "./domain/actions.ts";
@@ -86,7 +86,10 @@ export async function assemble(
   const actions = new Actions(loaded, (errand, thrown) =>
     log.error({ ...errand, err: thrown }, "an action failed after its deadline"),
   );
-  const uploads = new Uploads(store, openDisk(config.files ?? join(config.data, "files")));
+  const uploads = new Uploads(
+    store,
+    openDisk(config.files ?? join(config.data, "files"), sendFile),
+  );
   const base = config.baseUrl ?? "";
   const tlsOnly = base.startsWith("https:");
   const corsOrigins = config.corsOrigins === "*" ? "*" : new Set(config.corsOrigins);

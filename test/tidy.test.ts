@@ -39,6 +39,7 @@ const doors: readonly [what: RegExp, importers: RegExp][] = [
   [/^src\/config\.ts$/, entrances],
   [/^src\/settings\.ts$/, /^src\/(config|log)\.ts$/],
   [/^src\/store\/sqlite\//, /^src\/(assemble\.ts$|store\/sqlite\/)/],
+  [/^src\/store\/disk\//, /^src\/(assemble\.ts$|store\/disk\/)/],
   [/^src\/store\/postgres\//, /^src\/(assemble\.ts$|store\/postgres\/)/],
   [/^src\/runtime\/(?!runtime\.ts$)/, /^src\/runtime\//],
   [/^#runtime$/, /^src\/(serve|assemble)\.ts$/],
@@ -46,6 +47,7 @@ const doors: readonly [what: RegExp, importers: RegExp][] = [
 
 /** Outside things have one address each. What is not listed is not used. */
 const packages: Readonly<Record<string, RegExp>> = {
+  "@fastify/busboy": /^src\/http\/parts\.ts$/,
   "@hono/node-server": /^src\/runtime\/node/,
   commander: /^src\/main\.ts$/,
   "content-type": /^src\/http\//,

@@ -6,7 +6,7 @@ import { memberOf, type Part, readParts } from "../model/part.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { shapeOf } from "../model/schema/shape.ts";
-import type { Files, KeptFile } from "../store/files.ts";
+import type { FileBytes, Files, KeptFile } from "../store/files.ts";
 import { Outage, type Store } from "../store/store.ts";
 
 export class Uploads {
@@ -24,7 +24,7 @@ export class Uploads {
   }
 
   /** Undefined when the file is gone. */
-  read({ key }: Part, start: number, end: number): Promise<ReadableStream<Uint8Array> | undefined> {
+  read({ key }: Part, start: number, end: number): Promise<FileBytes | undefined> {
     return this.#files.read(key, start, end);
   }
 
@@ -47,6 +47,8 @@ export class Uploads {
   ): Promise<T | Problem> {
     if (parts.length === 0) return write();
     try {
+      // Another process that starts now must not sweep what came first of a long upload.
+      await this.#files.renew(parts.map(({ key }) => key));
       const written = await write();
       const after = written instanceof Problem ? undefined : written.resource.parts;
       await this.release(JSON.stringify(parts), after);

@@ -1,7 +1,7 @@
 // Bytes through Bun.serve: as little as possible between its parser and the application.
 
 import { withoutStream } from "./head.ts";
-import type { MapFile, Serve } from "./runtime.ts";
+import type { MapFile, SendFile, Serve } from "./runtime.ts";
 
 /** Who has not sent a whole header section by then is cut off, and so is an idle connection. */
 const idleTimeoutSeconds = 10;
@@ -68,5 +68,8 @@ async function answerHead(answer: Response | Promise<Response>): Promise<Respons
   response.headers.set("Date", new Date().toUTCString());
   return response;
 }
+
+/** Every other stream is sent in chunks, whatever length is declared. */
+export const sendFile: SendFile = (path, start, end) => Bun.file(path).slice(start, end);
 
 export const mapFile: MapFile = (path) => Bun.mmap(path, { shared: true });

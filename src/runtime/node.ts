@@ -8,7 +8,7 @@ import { withoutStream } from "./head.ts";
 import { Connection } from "./node/connection.ts";
 import { explain, type ParserError } from "./node/parser.ts";
 import { findFault, type Refusal } from "./node/request.ts";
-import type { MapFile, Serve, ServeOptions } from "./runtime.ts";
+import type { MapFile, SendFile, Serve, ServeOptions } from "./runtime.ts";
 
 const headersTimeoutMs = 5_000;
 const keepAliveTimeoutMs = 5_000;
@@ -162,6 +162,9 @@ function closeUnlessRead(incoming: IncomingMessage, outgoing: ServerResponse): v
     outgoing.shouldKeepAlive = shouldKeepAlive;
   });
 }
+
+/** node:http sends the length that is declared. */
+export const sendFile: SendFile = undefined;
 
 /** node has no memory-mapped files. */
 export const mapFile: MapFile = undefined;

@@ -36,5 +36,11 @@ export interface Server {
 
 export type Serve = (options: ServeOptions) => Promise<Server>;
 
+/**
+ * A part of a file as the body of an answer, from `start` up to `end` and without it; undefined where
+ * any stream may have a Content-Length.
+ */
+export type SendFile = ((path: string, start: number, end: number) => Blob) | undefined;
+
 /** A file's bytes as memory that every process sees; undefined where the runtime cannot. */
 export type MapFile = ((path: string) => Uint8Array) | undefined;

@@ -7,7 +7,12 @@ export interface Files {
    */
   keep(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<KeptFile | "too-large">;
   /** The bytes from `start` up to `end` and without it; undefined when there is no such file. */
-  read(key: string, start: number, end: number): Promise<ReadableStream<Uint8Array> | undefined>;
+  read(key: string, start: number, end: number): Promise<FileBytes | undefined>;
+  /**
+   * Makes files as young as if they had just come, so that no sweep takes them for forgotten. Rejects
+   * with an Outage when one has been swept already.
+   */
+  renew(keys: readonly string[]): Promise<void>;
   /** What is not there is no fault. */
   remove(keys: readonly string[]): Promise<void>;
   /**
@@ -19,6 +24,9 @@ export interface Files {
     olderThanMs: number,
   ): Promise<number>;
 }
+
+/** What can be the body of an answer. */
+export type FileBytes = ReadableStream<Uint8Array> | Blob;
 
 export interface KeptFile {
   readonly key: string;

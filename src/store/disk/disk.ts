@@ -2,17 +2,21 @@
 
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, open, rename, unlink } from "node:fs/promises";
+import { type FileHandle, open, rename, unlink, utimes } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import type { Files, KeptFile } from "../files.ts";
+import type { FileBytes, Files, KeptFile } from "../files.ts";
 import { Directories, syncDirectory } from "./directories.ts";
 import { newKey, Places } from "./places.ts";
 import { RangeSource } from "./range.ts";
 import { sweep } from "./sweep.ts";
 import { ifThere, orOutage } from "./trouble.ts";
 
+/** A part of a file as a body whose length is known; where any stream may have one, it is not needed. */
+export type SendFile = (path: string, start: number, end: number) => Blob;
+
 /** The folder is made when the first file comes. Several processes may have it open. */
-export const openDisk = (folder: string): Files => new Disk(resolve(folder));
+export const openDisk = (folder: string, sendFile?: SendFile): Files =>
+  new Disk(resolve(folder), sendFile);
 
 /** A chunk that is larger is hashed and written piece by piece, so that others get their turn. */
 const pieceBytes = 1024 * 1024;
@@ -20,9 +24,11 @@ const pieceBytes = 1024 * 1024;
 class Disk implements Files {
   readonly #places: Places;
   readonly #directories = new Directories();
+  readonly #sendFile: SendFile | undefined;
 
-  constructor(folder: string) {
+  constructor(folder: string, sendFile: SendFile | undefined) {
     this.#places = new Places(folder);
+    this.#sendFile = sendFile;
   }
 
   async keep(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<KeptFile | "too-large"> {
@@ -41,16 +47,21 @@ class Disk implements Files {
     }
   }
 
-  async read(
-    key: string,
-    start: number,
-    end: number,
-  ): Promise<ReadableStream<Uint8Array> | undefined> {
+  async read(key: string, start: number, end: number): Promise<FileBytes | undefined> {
     const path = this.#places.of(key);
     if (path === undefined) return undefined;
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW;
     const handle = await orOutage(ifThere(open(path, flags)));
-    return handle && new ReadableStream(new RangeSource(handle, start, end));
+    if (handle === undefined) return undefined;
+    if (this.#sendFile === undefined)
+      return new ReadableStream(new RangeSource(handle, start, end));
+    await refuseShorter(handle, end);
+    return this.#sendFile(path, start, end);
+  }
+
+  async renew(keys: readonly string[]): Promise<void> {
+    const now = new Date();
+    for (const key of keys) await orOutage(utimes(this.#places.at(key), now, now));
   }
 
   async remove(keys: readonly string[]): Promise<void> {
@@ -89,6 +100,16 @@ class Disk implements Files {
       this.#directories.forget();
       throw error;
     }
+  }
+}
+
+/** Whoever sends it tells its length first, and can no longer say that something is missing. */
+async function refuseShorter(handle: FileHandle, end: number): Promise<void> {
+  try {
+    const { size } = await orOutage(handle.stat());
+    if (size < end) throw new Error("a file on disk is shorter than it was");
+  } finally {
+    await handle.close();
   }
 }
 

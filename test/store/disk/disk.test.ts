@@ -139,10 +139,11 @@ describe("a range", () => {
       await read(files, key, 5, 5);
       assert.equal(countOpen(folder), 0);
       const stream = await files.read(key, 0, 1_000_000);
-      const reader = stream?.getReader();
-      await reader?.read();
+      assert.ok(stream instanceof ReadableStream);
+      const reader = stream.getReader();
+      await reader.read();
       assert.equal(countOpen(folder), 1);
-      await reader?.cancel();
+      await reader.cancel();
       assert.equal(countOpen(folder), 0);
       await assert.rejects(read(files, key, 0, 1_000_001));
       assert.equal(countOpen(folder), 0);
