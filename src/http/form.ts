@@ -7,11 +7,13 @@ import { pointerTo } from "../model/json/report.ts";
 import { decodeUtf8 } from "../model/json/utf8.ts";
 import { Problem } from "../model/problem.ts";
 import { invalidBody } from "./body.ts";
+import { takenByCreate, unsupported } from "./media.ts";
 
 /** The fields in the order of the form (URL Standard §5.1); but what is broken is refused, not kept. */
 export function readPairs(bytes: Uint8Array): readonly Pair[] | Problem {
   const text = decodeUtf8(bytes);
   if (typeof text !== "string") return invalidBody([text]);
+  if (startOfJson.test(text)) return jsonInForm;
   // One more than is accepted is enough to refuse it.
   const pieces = text
     .split("&")
@@ -28,6 +30,13 @@ export function readPairs(bytes: Uint8Array): readonly Pair[] | Problem {
   }
   return pairs;
 }
+
+/** What encodes forms writes these as %7B and %5B; what forgot its Content-Type does not. */
+const startOfJson = /^\s*[{[]/;
+const jsonInForm = unsupported(
+  takenByCreate,
+  "The body looks like JSON, but says that it is a form. Send `Content-Type: application/json`.",
+);
 
 /** Two ampersands in a row have nothing between them. */
 const isThere = (piece: string): boolean => piece !== "";

@@ -155,7 +155,7 @@ export function readContentType(headers: Headers, taken: Taken): string | Proble
     : type;
 }
 
-const unsupported = ({ types, field }: Taken, detail: string): Problem =>
+export const unsupported = ({ types, field }: Taken, detail: string): Problem =>
   new Refusal("unsupported-media-type", detail, { [field]: types });
 
 function readMediaType(field: string): {

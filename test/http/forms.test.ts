@@ -164,6 +164,16 @@ describe("a form", () => {
     await client.refuses("contact", "unsupported-media-type", () => post("contact", good, latin));
   });
 
+  it("is not JSON that came without its type, as curl sends it", async () => {
+    for (const body of ['{"a":1}', ' [{"a":1}]', "{"]) {
+      const answer = await client.refuses("open", "unsupported-media-type", () =>
+        answerOf(app.request("/open", { method: "POST", headers: form, body })),
+      );
+      assert.match(answer.detail, /Send `Content-Type: application\/json`/);
+    }
+    assert.equal((await post("contact", `${good}&address[city]={}`)).status, 201);
+  });
+
   it("has the limit of every body, and the rules of every POST", async () => {
     const long = `${good}&a=${"a".repeat(2 ** 20)}`;
     await client.refuses("contact", "content-too-large", () => post("contact", long));
