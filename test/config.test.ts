@@ -52,9 +52,12 @@ describe("defaults", () => {
       corsOrigins: "*",
       logLevel: "info",
       maxBodyBytes: 1_048_576,
+      maxUploadBytes: 2_147_483_648,
+      files: undefined,
       store: undefined,
       readStore: undefined,
       collections: undefined,
+      actions: undefined,
       workers: 1,
     });
     assert.deepEqual({ ...defaultConfig, data: "" }, { ...config(), data: "" });
@@ -114,12 +117,16 @@ describe("the file", () => {
       ...{ logLevel: "warn", maxBodyBytes: 10, workers: 3 },
       ...{ store: "postgres://db.test/people", readStore: "postgres://replica.test/people" },
       collections: "rules",
+      ...{ files: "uploads", maxUploadBytes: 20 },
+      actions: "deeds",
     };
     writeFileSync(path, JSON.stringify(values));
     assert.deepEqual(config({ flags: { config: path } }), {
       ...values,
       data: join(folder, "here"),
       collections: join(folder, "rules"),
+      files: join(folder, "uploads"),
+      actions: join(folder, "deeds"),
       baseUrl: "https://example.org/api",
     });
   });
@@ -174,6 +181,7 @@ describe("values", () => {
     },
     data: { allowed: [["/x/../y", "/y"]], refused: ["a\0b"] },
     collections: { allowed: [["/x/../y", "/y"]], refused: ["a\0b"] },
+    actions: { allowed: [["/x/../y", "/y"]], refused: ["a\0b"] },
     baseUrl: {
       allowed: [
         ["https://example.org", "https://example.org"],
@@ -220,6 +228,11 @@ describe("values", () => {
     },
     logLevel: { allowed: [["silent", "silent"]], refused: ["INFO", "debug"] },
     maxBodyBytes: { allowed: [["1", 1]], refused: ["0", "268435457", "1MB"] },
+    maxUploadBytes: {
+      allowed: [["1099511627776", 2 ** 40]],
+      refused: ["0", "1099511627777", "1G"],
+    },
+    files: { allowed: [["/x/../y", "/y"]], refused: ["a\0b"] },
     store: { allowed: databases, refused: notDatabases },
     readStore: { allowed: databases, refused: notDatabases },
     workers: {

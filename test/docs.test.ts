@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { configFile, type Setting, settings } from "../src/config.ts";
 import { maxOperations } from "../src/http/batch.ts";
 import type { Who } from "../src/http/guard.ts";
+import { maxFiles } from "../src/http/multipart.ts";
 import { problemStatus } from "../src/http/problem.ts";
 import { routes } from "../src/http/routes.ts";
 import { openDefinition } from "../src/model/definition.ts";
@@ -76,6 +77,7 @@ const needed: Readonly<Record<Who, string>> = {
   anyone: "anyone",
   token: "any token",
   admin: "admin",
+  action: "scope of the action",
   read: "scope read",
   create: "scope create",
   update: "scope update",
@@ -109,6 +111,7 @@ describe("docs/reference/http.md", async () => {
     const limits = new Map(rows.map(([what = "", limit]) => [what, limit]));
     assert.equal(limits.get("operations in a batch"), `${maxOperations}`);
     assert.equal(limits.get("operations in a JSON Patch"), `${maxPatchOperations}`);
+    assert.equal(limits.get("files in a form"), `${maxFiles}`);
   });
 
   it("has the real bounds of a page", () => {

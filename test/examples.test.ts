@@ -7,6 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Config } from "../src/config.ts";
 import { startApp } from "./http/app.ts";
 
 const root = new URL("..", import.meta.url);
@@ -125,10 +127,15 @@ const pages = await Promise.all(
   })),
 );
 
+/** What a page's server is started with, where it is not the defaults. */
+const configs: Readonly<Record<string, Partial<Config>>> = {
+  "docs/actions.md": { actions: fileURLToPath(new URL("examples/actions", root)) },
+};
+
 describe("the examples", () => {
   it("are found", () => {
     const found = pages.filter(({ examples }) => examples.length > 0).map(({ page }) => page);
-    for (const guide of ["access", "definitions", "lists", "openapi", "validation"]) {
+    for (const guide of ["access", "actions", "definitions", "lists", "openapi", "validation"]) {
       assert.ok(found.includes(`docs/${guide}.md`), guide);
     }
     assert.ok(found.includes("README.md"));
@@ -136,7 +143,7 @@ describe("the examples", () => {
 
   for (const { page, examples } of pages.filter(({ examples }) => examples.length > 0)) {
     it(`of ${page} work as they stand`, { skip }, async () => {
-      const app = await startApp();
+      const app = await startApp(configs[page]);
       try {
         const variables = { BASE: app.url, TOKEN: app.admin };
         const { outputs, errors, code } = await runAll(examples, variables);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 import { problemStatus } from "../../src/http/problem.ts";
 import { restante } from "../../src/index.ts";
 import { type ProblemKind, problemKinds } from "../../src/model/problem.ts";
@@ -23,7 +24,7 @@ let broken: TestApp;
 let data: string;
 const log = captureLog();
 before(async () => {
-  app = await startApp();
+  app = await startApp({ actions: fileURLToPath(new URL("actions", import.meta.url)) });
   await app.post("people", { name: "Ada" });
   await app.request("/-/collections/busy", {
     method: "PUT",
@@ -82,7 +83,13 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
   "not-implemented": parser("FOO / HTTP/1.1\r\nHost: x\r\n\r\n"),
   "not-acceptable": () => request("/people", { headers: { accept: "image/png" } }),
   "expectation-failed": parser("GET / HTTP/1.1\r\nHost: x\r\nExpect: a miracle\r\n\r\n"),
-  "unsupported-media-type": () => request("/people", { method: "POST", body: "a" }),
+  "unsupported-media-type": () =>
+    request("/people", { method: "POST", headers: { "content-type": "text/json" }, body: "a" }),
+  "range-not-satisfiable": async () => {
+    const made = await app.request("/people", { method: "POST", body: "a" });
+    const { file } = (await made.json()) as { file: { url: string } };
+    return request(file.url, { headers: { range: "bytes=1-" } });
+  },
   "content-too-large": () =>
     request("/people", { method: "POST", headers: json, body: `"${"a".repeat(2 ** 20)}"` }),
   "uri-too-long": () => request(`/people/${"a".repeat(8192)}`),
@@ -96,6 +103,8 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
   timeout: undefined,
   // Tests of the store fill a disk.
   "storage-full": undefined,
+  "action-timeout": () =>
+    request("/-/actions/slow", { method: "POST", headers: json, body: '{"how":"heeds"}' }),
   conflict: () => request("/people/ada", { method: "PUT", headers: json, body: '{"id":"bob"}' }),
   "precondition-failed": () =>
     request("/people/ada", { method: "PUT", headers: { ...json, "if-match": "*" }, body: "{}" }),

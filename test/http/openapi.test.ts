@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 import type { Who } from "../../src/http/guard.ts";
 import { reserved } from "../../src/http/list-query.ts";
 import { problemStatus } from "../../src/http/problem.ts";
@@ -19,7 +20,7 @@ const methods = ["get", "post", "put", "patch", "delete"] as const;
 let app: TestApp;
 let document: Document;
 before(async () => {
-  app = await startApp();
+  app = await startApp({ actions: fileURLToPath(new URL("actions", import.meta.url)) });
   const response = await app.request("/-/openapi.json", { token: null });
   assert.equal(response.headers.get("content-type"), "application/json");
   document = (await response.json()) as Document;
@@ -31,6 +32,7 @@ function securityOf(who: Who) {
   if (who === "anyone") return [];
   if (who === "token") return [{ bearer: [] }];
   if (who === "admin") return [{ bearer: ["admin"] }];
+  if (who === "action") return [{ bearer: ["action:{name}"] }];
   const verbs = who === "put" ? ["create", "update"] : [who];
   return verbs.map((verb) => ({ bearer: [`{collection}:${verb}`] }));
 }

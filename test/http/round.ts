@@ -71,6 +71,8 @@ export async function walk(
     ["GET /-/collections"],
     [`POST /${own}`, { headers: json, body: "{}" }],
     [`PUT /${own}/ada`, { headers: json, body: "{}" }],
+    ["GET /-/actions"],
+    ["POST /-/actions/echo", { headers: json, body: "{}" }],
     ["GET /-/tokens"],
     ["POST /-/tokens", { headers: json, body: '{"name":"n","scopes":["*:read"]}' }],
     [`GET /-/tokens/${token}`],
@@ -100,6 +102,7 @@ export async function walk(
     ["GET /people", { headers: { accept: "image/png" } }],
     ["POST /people", { headers: json, body: `"${"a".repeat(1_100_000)}"` }],
     [`GET /people/${"a".repeat(8200)}`],
+    ["POST /people", { headers: { "content-type": "text/json" }, body: "a" }],
     ["POST /people", { headers: { "content-type": "text/csv" }, body: "a" }],
   ];
   const stops: Stop[] = [];

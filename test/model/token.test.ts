@@ -5,6 +5,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import {
   allows,
+  allowsAction,
   hashSecret,
   isAdmin,
   isAlive,
@@ -96,7 +97,10 @@ describe("a secret", () => {
 });
 
 describe("a scope", () => {
-  const scopes = ["admin", "*:*", "*:read", "people:*", "people:create", "a:update", "0_-:delete"];
+  const scopes = [
+    ..."admin *:* *:read people:* people:create a:update 0_-:delete".split(" "),
+    ..."action:send-invoice action:* action:0 action:read".split(" "),
+  ];
   for (const scope of scopes) it(`${scope} is one`, () => assert.ok(isScope(scope)));
 
   const others = [
@@ -115,6 +119,14 @@ describe("a scope", () => {
     "**:read",
     "peo*:read",
     `${"a".repeat(64)}:read`,
+    "action:",
+    "action:-x",
+    "action:a_b",
+    "action:A",
+    "actions:send-invoice",
+    "people:send-invoice",
+    "*:send-invoice",
+    `action:${"a".repeat(64)}`,
   ];
   for (const scope of others)
     it(`${JSON.stringify(scope)} is none`, () => assert.ok(!isScope(scope)));
@@ -138,6 +150,10 @@ describe("a token's scopes", () => {
     [["people2:*"], "people", []],
     [["admin:read"], "admin", ["read"]],
     [["admin:read"], "people", []],
+    [["action:*"], "action", []],
+    [["action:*", "action:read"], "action", ["read"]],
+    [["*:*"], "action", verbs],
+    [["action:*", "action:send"], "people", []],
   ];
   for (const [scopes, collection, allowed] of cases) {
     it(`[${scopes}] on ${collection}: ${allowed.join(", ") || "nothing"}`, () => {
@@ -145,6 +161,19 @@ describe("a token's scopes", () => {
       assert.deepEqual(found, allowed);
     });
   }
+
+  it("let run the actions that they name", () => {
+    const cases: readonly [scopes: readonly string[], isAllowed: boolean][] = [
+      [["admin"], true],
+      [["action:*"], true],
+      [["people:read", "action:send"], true],
+      [["action:send-invoice", "action:sen"], false],
+      [["*:*", "send:*", "action:read"], false],
+      [[], false],
+    ];
+    for (const [scopes, isAllowed] of cases)
+      assert.equal(allowsAction(token({ scopes }), "send"), isAllowed, `${scopes}`);
+  });
 
   it("make an administrator only by name", () => {
     assert.ok(isAdmin(token({ scopes: ["people:read", "admin"] })));

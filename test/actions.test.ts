@@ -1,0 +1,359 @@
+// A folder of actions: what is read from it, what is wrong with it, and what its modules cannot take down.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { loadActions } from "../src/actions.ts";
+import { defaultConfig } from "../src/config.ts";
+import { Exit } from "../src/exit.ts";
+import { defineAction, restante } from "../src/index.ts";
+import { actionLimits } from "../src/model/action.ts";
+import { newSecret } from "../src/model/token.ts";
+import { childrenOf, type Running, run, start } from "./process.ts";
+
+const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const actions = file("http/actions");
+const secret = newSecret();
+
+let folder: string;
+let cwd: string;
+let running: Running | undefined;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "restante-actions-"));
+  cwd = mkdtempSync(join(tmpdir(), "restante-"));
+});
+afterEach(async () => {
+  running?.signal("SIGTERM");
+  await running?.ended;
+  running = undefined;
+  for (const path of [folder, cwd]) rmSync(path, { recursive: true, force: true });
+});
+
+const write = (name: string, text: string): void => writeFileSync(join(folder, name), text);
+const load = () => loadActions({ ...defaultConfig, actions: folder });
+const sound = "export const description = 'x', input = {}, run = () => 1;";
+
+describe("a folder of actions", () => {
+  it("has an action in each module, by default or by name, in TypeScript or JavaScript", async () => {
+    write(
+      "a.ts",
+      "const text: string = 'A'; export default { description: text, input: { type: 'object' }, timeoutMs: 5, output: { type: 'integer' }, run: (): number => 1 };",
+    );
+    write("b-2.js", sound);
+    write("c.mts", sound);
+    write("d.mjs", `${sound} export const forTests = 1;`);
+    for (const name of ["_helper.ts", "a.test.ts", "a.spec.js", ".hidden.ts", "a.d.ts", "notes.md"])
+      write(name, "nonsense {");
+    mkdirSync(join(folder, "more.ts"));
+    const found = await load();
+    assert.deepEqual(
+      found.map(({ name, description, timeoutMs }) => [name, description, timeoutMs]),
+      [
+        ["a", "A", 5],
+        ["b-2", "x", actionLimits.defaultTimeoutMs],
+        ["c", "x", actionLimits.defaultTimeoutMs],
+        ["d", "x", actionLimits.defaultTimeoutMs],
+      ],
+    );
+    assert.deepEqual(found[0]?.output, { type: "integer" });
+  });
+
+  it("may be left out, and must be there when it is named", async () => {
+    assert.deepEqual(await loadActions(defaultConfig), []);
+    const nowhere = { ...defaultConfig, actions: join(folder, "nowhere") };
+    await assert.rejects(loadActions(nowhere), /--actions: the folder cannot be read/);
+  });
+
+  it("tells every fault of every module at once", async () => {
+    write("throws.ts", "throw new Error('at once')");
+    write("syntax.ts", "export const = 1;");
+    write("import.ts", "import 'no-such-package-anywhere';");
+    write("empty.ts", "export {};");
+    write("text.ts", "export default 'text';");
+    write("Upper.ts", sound);
+    write("read.ts", sound);
+    write("twice.js", sound);
+    write("twice.ts", sound);
+    write(
+      "wrong.ts",
+      `export default {
+      description: "", timeoutMs: 0, run: 1, color: "red", output: { type: "objet" },
+      input: { type: "array", properties: { a: { pattern: "(a+)+$" } } },
+    };`,
+    );
+    write(
+      "circle.ts",
+      `const input = {}; input.self = input; export default { description: "x", input, run() {} };`,
+    );
+    await assert.rejects(load(), (error) => {
+      assert.ok(error instanceof Exit);
+      assert.equal(error.code, 2);
+      const lines = error.message.split("\n");
+      const told: readonly [place: string, words: RegExp][] = [
+        ["throws.ts:", /cannot be loaded: at once/],
+        ["syntax.ts:", /cannot be loaded/],
+        ["import.ts:", /cannot be loaded.*no-such-package-anywhere/],
+        ["empty.ts /description:", /is missing/],
+        ["empty.ts /input:", /is missing/],
+        ["empty.ts /run:", /is missing/],
+        ["text.ts:", /must be an object/],
+        ["Upper.ts:", /1 to 63 of a-z/],
+        ["read.ts:", /cannot be called read/],
+        ["twice.ts:", /two modules/],
+        ["wrong.ts /description:", /must be text/],
+        ["wrong.ts /timeoutMs:", /from 1 to 100000/],
+        ["wrong.ts /run:", /must be a function/],
+        ["wrong.ts /color:", /there is no such member/],
+        ["wrong.ts /output/type:", /./],
+        ["wrong.ts /input/type:", /must be "object", because an input is one/],
+        ["wrong.ts /input/properties/a/pattern:", /run away/],
+        ["circle.ts /input:", /must be a JSON Schema/],
+      ];
+      for (const [place, words] of told)
+        assert.ok(
+          lines.some((line) => line.includes(`/${place}`) && words.test(line)),
+          `${place} in\n${error.message}`,
+        );
+      return true;
+    });
+  });
+
+  it("takes what a collection cannot: fields with the server's names, and any output", async () => {
+    write(
+      "a.ts",
+      "export default { description: 'x', input: { properties: { id: { type: 'string' } }, required: ['id'] }, output: { type: ['array', 'null'] }, run() {} };",
+    );
+    assert.equal((await load()).length, 1);
+  });
+
+  it("is told to be wrong before anything starts", async () => {
+    write("wrong.ts", "export default { description: 'x', input: {} };");
+    const args = ["serve", "--port", "0", "--data", join(cwd, "data"), "--actions", folder];
+    for (const workers of ["1", "2"]) {
+      const { code, stderr, stdout } = await run([...args, "--workers", workers], { cwd });
+      assert.deepEqual([code, stdout], [2, ""]);
+      assert.match(stderr, /^.*wrong\.ts \/run: is missing\n/);
+      assert.doesNotMatch(stderr, /admin token/);
+    }
+  });
+});
+
+const serve = async (...args: readonly string[]) => {
+  running = await start(["--data", "data", ...args], {
+    cwd,
+    environment: { RESTANTE_ADMIN_TOKEN: secret },
+  });
+  return running;
+};
+
+const post = (url: string, name: string, input: object) =>
+  fetch(`${url}/-/actions/${name}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+    body: JSON.stringify(input),
+  });
+
+describe("a server with actions", () => {
+  it("outlives what they leave behind, and tells it to the log", async () => {
+    const { url, stdout, ended } = await serve("--actions", actions);
+    let isEnded = false;
+    void ended.then(() => {
+      isEnded = true;
+    });
+    for (const how of ["promise", "timer", "microtask"]) {
+      const answer = await post(url, "fail", { how });
+      assert.deepEqual([answer.status, await answer.json()], [200, { fine: true }], how);
+    }
+    assert.equal((await post(url, "fail", { how: "throw" })).status, 500);
+    const strays = () => stdout().match(/nobody had waited for it|outside of its run/g)?.length;
+    for (let tries = 0; tries < 100 && strays() !== 3; tries++) await sleep(50);
+    assert.equal(strays(), 3, stdout());
+    assert.equal((await post(url, "echo", {})).status, 200);
+    assert.equal(isEnded, false);
+  });
+
+  it("has them in each of its processes", { skip: process.platform !== "linux" }, async () => {
+    const { url, pid } = await serve("--actions", actions, "--workers", "2");
+    const before = await childrenOf(pid);
+    assert.equal(before.length, 2);
+    const all = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        post(url, "verbs", { verb: "create", args: ["things", { n }] }),
+      ),
+    );
+    for (const answer of all) assert.equal(answer.status, 200);
+    for (const how of ["promise", "timer", "promise", "timer"]) await post(url, "fail", { how });
+    assert.equal((await post(url, "echo", {})).status, 200);
+    assert.deepEqual(await childrenOf(pid), before);
+  });
+
+  it("finds a folder that is named in the config file, from there", async () => {
+    write("hello.js", sound);
+    writeFileSync(join(folder, "restante.json"), '{ "actions": "." }');
+    const { url } = await serve("--config", join(folder, "restante.json"));
+    assert.equal(await (await post(url, "hello", {})).json(), 1);
+  });
+});
+
+describe("actions in another program", () => {
+  const greet = defineAction({
+    description: "Greets.",
+    input: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
+    run: ({ input: { name } }) => `Hello, ${name}!`,
+  });
+  const ask = async (options: Parameters<typeof restante>[0], name: string, input: object) => {
+    const server = await restante({ data: cwd, ...options });
+    const headers = {
+      authorization: `Bearer ${server.firstAdminToken}`,
+      "content-type": "application/json",
+    };
+    const url = `http://localhost/-/actions/${name}`;
+    const body = JSON.stringify(input);
+    const answer = await server.fetch(new Request(url, { method: "POST", headers, body }));
+    await server.close();
+    return answer;
+  };
+
+  it("are given as they are, or as a folder", async () => {
+    const greeted = await ask({ actions: { greet } }, "greet", { name: "Ada" });
+    assert.equal(await greeted.json(), "Hello, Ada!");
+    rmSync(cwd, { recursive: true });
+    const said = await ask({ actions }, "echo", { id: "x" });
+    assert.deepEqual(((await said.json()) as { input: unknown }).input, { id: "x", count: 1 });
+  });
+
+  it("are judged as a folder is", async () => {
+    const wrong = restante({ data: cwd, actions: { "Not a name": { ...greet, timeoutMs: 1.5 } } });
+    await assert.rejects(wrong, /"Not a name": the file is named[\s\S]*"Not a name" \/timeoutMs/);
+  });
+});
+
+describe("the types of an action", () => {
+  const compiler = file("../node_modules/.bin/tsc");
+  /** The door of the package leads to all of it, which takes the compiler longer. */
+  const modules = ["action.ts", "schema/from-schema.ts"].map((name) =>
+    file(`../src/model/${name}`),
+  );
+
+  /** What the compiler has to say of a module, nothing where all is well. */
+  async function compile(program: string): Promise<string> {
+    const path = join(folder, "program.ts");
+    writeFileSync(
+      path,
+      `import { accepted, defineAction, problem } from "${modules[0]}"; import type { FromSchema } from "${modules[1]}";\n${program}`,
+    );
+    const flags = [
+      "--ignoreConfig",
+      "--noEmit",
+      "--strict",
+      "--target",
+      "esnext",
+      "--skipLibCheck",
+    ];
+    const module = ["--module", "nodenext", "--moduleResolution", "nodenext"];
+    const more = [
+      "--allowImportingTsExtensions",
+      "--noUncheckedIndexedAccess",
+      "--exactOptionalPropertyTypes",
+    ];
+    const types = ["--typeRoots", file("../node_modules/@types"), "--types", "node,bun"];
+    return promisify(execFile)(compiler, [...flags, ...module, ...more, ...types, path]).then(
+      () => "",
+      ({ stdout }: { stdout: string }) => stdout,
+    );
+  }
+
+  it("come from its schema", async () => {
+    const found = await compile(`
+      type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+      const schema = {
+        type: "object",
+        properties: {
+          text: { type: "string" }, count: { type: "integer" }, ratio: { type: "number" },
+          isOpen: { type: "boolean" }, nothing: { type: "null" }, maybe: { type: ["string", "null"] },
+          one: { enum: ["a", 1, null] }, only: { const: "x" }, filled: { type: "integer", default: 1 },
+          tags: { type: "array", items: { type: "string" } }, list: { type: "array" },
+          inner: { type: "object", properties: { deep: { type: "boolean" } }, required: ["deep"] },
+          map: { type: "object", additionalProperties: { type: "number" } },
+          either: { anyOf: [{ type: "string" }, { type: "number" }] },
+          other: { $ref: "#/$defs/x" }, any: true, never: false,
+        },
+        required: ["text", "tags", "only", "inner"],
+      } as const;
+      type Input = FromSchema<typeof schema>;
+      type Output = FromSchema<typeof schema, "out">;
+      export const checks: readonly [
+        Same<Input["text"], string>, Same<Input["count"], number | undefined>, Same<Input["ratio"], number | undefined>,
+        Same<Input["isOpen"], boolean | undefined>, Same<Input["nothing"], null | undefined>,
+        Same<Input["maybe"], string | null | undefined>, Same<Input["one"], "a" | 1 | null | undefined>,
+        Same<Input["only"], "x">, Same<Input["filled"], number>, Same<Output["filled"], number | undefined>,
+        Same<Input["tags"], readonly string[]>, Same<Input["list"], readonly unknown[] | undefined>,
+        Same<Input["inner"], { readonly deep: boolean }>,
+        Same<NonNullable<Input["map"]>[string], number>, Same<Input["either"], string | number | undefined>,
+        Same<Input["other"], unknown>, Same<Input["any"], unknown>, Same<Input["never"], undefined>,
+      ] = [true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true];
+      export default defineAction({
+        description: "x",
+        input: { type: "object", properties: { name: { type: "string" }, age: { type: "integer" } }, required: ["name"] },
+        output: { type: "array", items: { type: "string" } },
+        async run({ input, resources, signal, caller }) {
+          const size: number = input.name.length + (input.age ?? 0);
+          const { body, etag, location } = await resources.get("people", input.name);
+          await resources.patch("people", body.id, { size }, { ifMatch: etag });
+          await resources.batch([{ method: "DELETE", path: "/people/x", ifMatch: etag }]);
+          const { data } = await resources.list("people", { where: { name: "x" }, limit: 1 });
+          if (data.length === 0) throw problem("conflict", "none");
+          if (signal.aborted) return undefined;
+          return size > 1 ? accepted(location) : [caller.name];
+        },
+      });
+      export const silent = defineAction({ description: "x", input: {}, async run() {} });
+    `);
+    assert.equal(found, "");
+  });
+
+  it("refuse wrong use", async () => {
+    const wrong = [
+      "input.nmae",
+      "input.name.toFixed()",
+      "input.age.toFixed()",
+      'input.role === "nobody"',
+      'input.name = "x"',
+      "input.tags[0].toFixed()",
+      'resources.create("people")',
+      'resources.get("people")',
+      'resources.list("people", { nonsense: 1 })',
+      'resources.batch([{ method: "GET", path: "/people" }])',
+      'problem("internal-error", "x")',
+      "accepted(1)",
+    ];
+    const head = `const input = { type: "object", properties: { name: { type: "string" }, age: { type: "integer" }, role: { enum: ["a", "b"] }, tags: { type: "array", items: { type: "string" } } }, required: ["name", "role", "tags"], additionalProperties: false } as const;`;
+    const bodies = wrong.map(
+      (each) =>
+        `defineAction({ description: "x", input, run({ input, resources }) { void resources; void input; void (${each}); } });`,
+    );
+    const definitions = [
+      "defineAction({ input, run() {} });",
+      'defineAction({ description: "x", run() {} });',
+      'defineAction({ description: "x", input });',
+      'defineAction({ description: "x", input, timeoutMs: "1", run() {} });',
+      'defineAction({ description: "x", input, colour: 1, run() {} });',
+      'defineAction({ description: "x", input, output: { type: "integer" }, run: () => "text" });',
+      'defineAction({ description: "x", input, output: { type: "object", properties: { a: { type: "string" } }, required: ["a"] }, run: async () => ({ b: 1 }) });',
+    ];
+    const lines = [...bodies, ...definitions];
+    const found = await compile([head, ...lines].join("\n"));
+    const told = new Set(
+      [...found.matchAll(/program\.ts\((\d+),/g)].map(([, line]) => Number(line)),
+    );
+    const missed = lines.filter((_, index) => !told.has(index + 3));
+    assert.deepEqual(missed, [], found);
+    assert.equal(told.size, lines.length, found);
+  });
+});
