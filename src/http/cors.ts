@@ -4,11 +4,11 @@ import type { Exchange, House } from "./exchange.ts";
 import { takenByCreate, takenByPatch, takenByPost, takenByQuery } from "./media.ts";
 
 const exposed =
-  "ETag, Location, Link, Content-Location, Retry-After, WWW-Authenticate, Allow, Accept, Accept-Encoding, Accept-Patch, Accept-Post, Accept-Query, Preference-Applied, Idempotency-Replayed, X-Total-Count, X-Request-Id";
+  "ETag, Location, Link, Content-Location, Content-Disposition, Content-Range, Accept-Ranges, Retry-After, WWW-Authenticate, Allow, Accept, Accept-Encoding, Accept-Patch, Accept-Post, Accept-Query, Preference-Applied, Idempotency-Replayed, X-Total-Count, X-Request-Id";
 
 /** `*` does not cover Authorization, so it is named. */
 const allowedHeaders =
-  "Authorization, Content-Type, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Idempotency-Key, Prefer, Content-Digest, X-Request-Id";
+  "Authorization, Content-Type, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Idempotency-Key, Prefer, Range, If-Range, Content-Disposition, Content-Digest, X-Request-Id";
 
 const preflightMaxAgeS = "7200";
 

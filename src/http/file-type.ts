@@ -10,7 +10,7 @@ const maxTypeLength = 255;
 /** Whether a body of this type is kept as a file. What is JSON of any kind is read, or refused. */
 export function isFile(headers: Headers): boolean {
   const type = typeOf(headers);
-  return isTypeValid(type) && !type.startsWith("multipart/") && !type.includes("json");
+  return isTypeValid(type) && !/\*|^multipart\/|json/.test(type);
 }
 
 /** The type of a file as it is told again; what cannot be read says nothing. */

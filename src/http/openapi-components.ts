@@ -4,6 +4,7 @@ import { actionName } from "../model/action.ts";
 import { collectionName, resourceId } from "../model/id.ts";
 import { pageLimits } from "../model/list/page.ts";
 import { operators } from "../model/list/question.ts";
+import { slotShape } from "../model/part.ts";
 import { Problem, type ProblemKind, problemKinds } from "../model/problem.ts";
 import { actionSchemas } from "./openapi-action-schemas.ts";
 import { changeSchemas } from "./openapi-changes.ts";
@@ -64,6 +65,7 @@ const inHeader = (name: string, description: string, shape: object = text) => ({
 export const parameters = {
   collection: inPath("collection", { type: "string", pattern: collectionName.source }),
   id: inPath("id", { type: "string", pattern: resourceId.source }),
+  part: inPath("part", { type: "string", pattern: slotShape.source }),
   tokenId: inPath("id", { type: "string", format: "uuid" }),
   name: inPath("name", { type: "string", pattern: collectionName.source }),
   action: inPath("name", { type: "string", pattern: actionName.source }),
@@ -133,6 +135,11 @@ export const parameters = {
     "If-Unmodified-Since",
     "Like If-Match, by time and to the second only; moot beside If-Match.",
   ),
+  range: inHeader("Range", "`bytes=0-499`, `bytes=500-` or `bytes=-500` (RFC 9110 §14.2)."),
+  ifRange: inHeader(
+    "If-Range",
+    "The ETag of what the client has a part of: the whole if it is another.",
+  ),
   idempotencyKey: inHeader(
     "Idempotency-Key",
     "Makes a retry harmless: the same key with the same request, by the same token and within 7 days, is not done again but answered as before. 1 to 255 ASCII characters as a quoted string; bare ones are taken too.",
@@ -175,6 +182,12 @@ const headers: Shapes = {
   AcceptPost: sometimes("The media types that a POST takes here."),
   AcceptPatch: sometimes("The media types that a PATCH takes here."),
   RetryAfter: always("In seconds.", count),
+  AcceptRanges: always("`bytes`."),
+  ContentRange: always("Which part it is, and of how many bytes."),
+  ContentRangeOfAll: always("`bytes */` and the number of bytes of the file."),
+  ContentDisposition: always(
+    "The name of the file, and whether it is to be saved or may be shown.",
+  ),
   PreferenceApplied: sometimes("The preference that was heeded (RFC 7240)."),
   IdempotencyReplayed: sometimes(
     "`true` when nothing was done, because this is the answer to the same request before.",
@@ -190,6 +203,7 @@ const fieldsOfStatus: Readonly<Record<number, Shapes>> = {
     "Accept-Post": header("AcceptPost"),
     "Accept-Patch": header("AcceptPatch"),
   },
+  416: { "Content-Range": header("ContentRangeOfAll") },
   429: { "Retry-After": header("RetryAfter") },
   503: { "Retry-After": header("RetryAfter") },
 };

@@ -15,6 +15,7 @@ import {
   validators,
 } from "./openapi-answers.ts";
 import { header, parameter, problems } from "./openapi-components.ts";
+import { uploadTypes } from "./openapi-files.ts";
 import { schema, text } from "./openapi-schemas.ts";
 
 /** What operations are about: any collection, or a certain one. */
@@ -63,6 +64,11 @@ const draftTypes = ({ isPreferable, schemas }: Subject) => ({
   ...(isPreferable ? { "application/x-www-form-urlencoded": schemas.draft } : {}),
 });
 
+const draftBody = (subject: Subject) => {
+  const { content, ...rest } = body(draftTypes(subject), subject.maxBodyBytes);
+  return { ...rest, content: subject.isPreferable ? { ...content, ...uploadTypes } : content };
+};
+
 const redirected = ({ isPreferable }: Subject) => {
   const words =
     "It is created, and a form was sent by a browser, whose Accept prefers HTML: a page to go on to.";
@@ -96,7 +102,7 @@ export const create = (subject: Subject) => ({
   tags: [subject.tag],
   security: subject.security("create"),
   parameters: [subject.idempotencyKey, ...preferences(subject)],
-  requestBody: body(draftTypes(subject), subject.maxBodyBytes),
+  requestBody: draftBody(subject),
   responses: {
     201: json(
       `The resource, as a GET of its address answers it${orNothing(subject)}`,

@@ -11,6 +11,7 @@ import type { House } from "./exchange.ts";
 import { type Addressed, actionPaths, describeActions, pathOf } from "./openapi-actions.ts";
 import { pathsOf, schemasOf, tagOf, usedBy, type Visible } from "./openapi-collections.ts";
 import { components, ownSchemas } from "./openapi-components.ts";
+import { filePaths } from "./openapi-files.ts";
 import { resourcePaths } from "./openapi-resources.ts";
 import { collectionPaths, serverPaths, tokenPaths } from "./openapi-server.ts";
 
@@ -55,6 +56,7 @@ export function openapiDocument(
     paths: {
       ...ofUsers,
       ...resourcePaths(maxBodyBytes),
+      ...filePaths,
       ...actionPaths(maxBodyBytes),
       ...collectionPaths(maxBodyBytes),
       ...tokenPaths(maxBodyBytes),

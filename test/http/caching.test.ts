@@ -85,7 +85,10 @@ describe("caching", () => {
 
   it("(177) what depends on Accept says so, 304 included", () => {
     const negotiated = stops.filter(
-      ({ status, headers }) => status === 304 || (status < 300 && headers.has("content-type")),
+      ({ asked, status, headers }) =>
+        // The bytes of a file are what they are.
+        !/\/file(?:\.1)? /.test(asked) &&
+        (status === 304 || (status < 300 && headers.has("content-type"))),
     );
     assert.ok(negotiated.length > 10);
     for (const { asked, headers } of negotiated) {

@@ -320,7 +320,7 @@ describe("a collection that requires an Idempotency-Key", () => {
   });
 
   it("says 415 before that, and takes PUT without", async () => {
-    const type = { "content-type": "text/plain" };
+    const type = { "content-type": "text/json" };
     await client.refuses("orders", "unsupported-media-type", () =>
       client.post("/orders", "x", type),
     );

@@ -76,9 +76,9 @@ function itemsAt({ paths }: Document, path: string): readonly Item[] {
     steps.with(-1, "{id}").join("/"),
     steps.with(-1, "{name}").join("/"),
     steps.with(-1, "{kind}").join("/"),
-    ...(isOurs ? [] : [["", "{collection}", "{id}"].slice(0, steps.length).join("/")]),
+    ...(isOurs ? [] : [["", "{collection}", "{id}", "{part}"].slice(0, steps.length).join("/")]),
   ];
-  return steps.length > 3 && !isOurs
+  return steps.length > 4 && !isOurs
     ? []
     : names.map((name) => paths[name]).filter((item) => item !== undefined);
 }
@@ -111,7 +111,7 @@ export function assertDescribed(
   if (type === undefined || body === "") return;
   // The description tells of the page that a browser gets instead of a problem.
   if (type === "text/html" && status >= 400) return;
-  const media = content?.[type];
+  const media = content?.[type] ?? content?.["*/*"];
   assert.ok(media !== undefined, `${where}: ${type} is not described`);
   validate(type.endsWith("json") ? JSON.parse(body) : body, media.schema, document, where);
 }

@@ -86,7 +86,8 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
   "unsupported-media-type": () =>
     request("/people", { method: "POST", headers: { "content-type": "text/json" }, body: "a" }),
   "range-not-satisfiable": async () => {
-    const made = await app.request("/people", { method: "POST", body: "a" });
+    const headers = { "content-type": "text/plain" };
+    const made = await app.request("/people", { method: "POST", headers, body: "a" });
     const { file } = (await made.json()) as { file: { url: string } };
     return request(file.url, { headers: { range: "bytes=1-" } });
   },
@@ -155,9 +156,9 @@ describe("a problem", () => {
   it("(212) says where it happened, by path alone", async () => {
     const { instance } = assertProblem(await request("/people?limit=0"), "invalid-parameter");
     assert.equal(instance, "/people");
-    const elsewhere = await answerOf(broken.request("/people/no/such"));
+    const elsewhere = await answerOf(broken.request("/people/no/such/place"));
     const problem = assertProblem(elsewhere, "not-found", "https://api.example.org/v1");
-    assert.equal(problem.instance, "https://api.example.org/v1/people/no/such");
+    assert.equal(problem.instance, "https://api.example.org/v1/people/no/such/place");
   });
 
   it("(94, 135) names each fault of a query by parameter, all at once", async () => {

@@ -309,10 +309,9 @@ describe("media types", () => {
   }
 
   const unsupported = [
-    "text/plain",
     "text/json",
-    "application/x-www-form-urlencoded",
-    "multipart/form-data; boundary=x",
+    "multipart/mixed; boundary=x",
+    "application/merge-patch+json",
     "application/jsonx",
     "application/json+xml",
     "application/json x",
@@ -326,7 +325,7 @@ describe("media types", () => {
     it(`(88, 112) refuses ${type} with 415, says what is taken, and leaves nothing`, async () => {
       const answer = await post("/untyped", '{"a":1}', { "content-type": type });
       assertProblem(answer, "unsupported-media-type");
-      assert.equal(answer.headers.get("accept-post"), "application/json");
+      assert.match(answer.headers.get("accept-post") ?? "", /^application\/json, .*\*\/\*$/);
       assert.equal(answer.headers.get("accept-encoding"), null);
       assert.equal(await app.total("untyped"), 0);
     });
@@ -335,7 +334,7 @@ describe("media types", () => {
   it("(87) refuses a body without a type", async () => {
     const answer = await post("/untyped", Buffer.from('{"a":1}'), {});
     assertProblem(answer, "unsupported-media-type");
-    assert.equal(answer.headers.get("accept-post"), "application/json");
+    assert.match(answer.headers.get("accept-post") ?? "", /^application\/json, .*\*\/\*$/);
     assert.equal(await app.total("untyped"), 0);
   });
 
@@ -484,7 +483,7 @@ describe("who may POST, and where", () => {
 
   it("refuses by the fields alone, without waiting for the body: 415 before 413 before 406", async () => {
     const fields = [
-      "Content-Type: text/plain",
+      "Content-Type: text/json",
       `Content-Length: ${limitBytes + 1}`,
       "Accept: text/html",
     ];

@@ -232,7 +232,7 @@ describe("POST with an Idempotency-Key", () => {
       [401, () => new Client(app, "rst_wrong").post("/people", {}, key)],
       [406, () => client.post("/people", {}, { ...key, accept: "text/html" })],
       [413, () => client.post("/people", { a: "x".repeat(limitBytes) }, key)],
-      [415, () => client.post("/people", "a", { ...key, "content-type": "text/csv" })],
+      [415, () => client.post("/people", "a", { ...key, "content-type": "text/json" })],
       [400, () => client.batch([{ method: "POST", path: "/people" }], key)],
       [404, () => client.batch([{ method: "DELETE", path: "/people/nobody" }], key)],
     ];

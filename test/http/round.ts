@@ -34,6 +34,13 @@ export async function walk(
   const rules = '{"preconditions":"required","idempotencyKey":"required"}';
   const operations = `[{"method":"POST","path":"/people","body":{}},{"method":"PUT","path":"/people/b-${own}","body":{}},{"method":"DELETE","path":"/people/b-${own}"}]`;
 
+  const filed = await app.request("/people", {
+    method: "POST",
+    headers: { "content-type": "text/plain" },
+    body: "post",
+  });
+  const { file } = (await filed.json()) as { file: { url: string } };
+
   const questions: [string, (RequestInit & { token?: string | null })?][] = [
     ["GET /"],
     ["GET /", { token: null }],
@@ -43,6 +50,12 @@ export async function walk(
     [`GET /people/${id}`],
     [`HEAD /people/${id}`],
     [`GET /people/${id}`, { headers: known }],
+    [`GET ${file.url}`],
+    [`HEAD ${file.url}`],
+    [`GET ${file.url}`, { headers: { range: "bytes=1-2" } }],
+    [`GET ${file.url}`, { headers: { range: "bytes=4-" } }],
+    [`GET ${file.url}`, { headers: { "if-none-match": "*" } }],
+    [`GET ${file.url}.1`],
     ["POST /people", { headers: json, body: "{}" }],
     ["POST /people", { headers: minimal, body: "{}" }],
     ["POST /people", { headers: key, body: "{}" }],
