@@ -100,12 +100,12 @@ function judge(loaded: readonly (Given | Failed)[]): readonly Action[] {
     }
   }
   if (faults.length > 0) throw misuse(faults);
-  return actions;
+  return actions.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 /**
  * What an action leaves behind may fail when nobody listens: that is told to the log, and ends
- * nothing. A failure of our own ends the process, as it would without actions.
+ * nothing. An exception of our own ends the process, as it would without actions.
  */
 export function surviveStrays({ actions: folder }: Config, { actions }: App, log: Log): void {
   if (folder === undefined || actions.all.length === 0) return;

@@ -32,8 +32,8 @@ export async function serve(config: Config): Promise<void> {
   const app = await openApp(config, log, undefined, actions);
   await prepare(config, app, log);
   void sweepFiles(app, log);
-  surviveStrays(config, app, log);
   if (config.workers > 1) return lead(config, app, log);
+  surviveStrays(config, app, log);
   const server = await start(config, app);
   stopOnSignal(server, app, log);
   announce(config, app, server.port, log);

@@ -170,10 +170,11 @@ describe("a server with actions", () => {
       const answer = await post(url, "fail", { how });
       assert.deepEqual([answer.status, await answer.json()], [200, { fine: true }], how);
     }
+    assert.equal((await post(url, "fail", { how: "abort" })).status, 504);
     assert.equal((await post(url, "fail", { how: "throw" })).status, 500);
     const strays = () => stdout().match(/nobody had waited for it|outside of its run/g)?.length;
-    for (let tries = 0; tries < 100 && strays() !== 3; tries++) await sleep(50);
-    assert.equal(strays(), 3, stdout());
+    for (let tries = 0; tries < 100 && strays() !== 4; tries++) await sleep(50);
+    assert.equal(strays(), 4, stdout());
     assert.equal((await post(url, "echo", {})).status, 200);
     assert.equal(isEnded, false);
   });
@@ -312,6 +313,11 @@ describe("the types of an action", () => {
           if (signal.aborted) return undefined;
           return size > 1 ? accepted(location) : [caller.name];
         },
+      });
+      export const bare = defineAction({
+        description: "x",
+        input: { properties: { name: { type: "string" } }, required: ["name"] },
+        run: ({ input: { name }, resources: { get } }) => get("people", name),
       });
       export const silent = defineAction({ description: "x", input: {}, async run() {} });
     `);

@@ -70,26 +70,39 @@ export class Actions {
     contextFor: (signal: AbortSignal) => ActionContext,
   ): Promise<Answered | Problem> {
     const errand = { action: action.name, requestId };
+    try {
+      // All of it, because the signal, too, calls what the action wrote.
+      return await this.#errands.run(errand, () => this.#race(action, errand, contextFor));
+    } catch (thrown) {
+      const refused = problemIn(thrown);
+      if (refused === undefined) throw thrown;
+      return refused;
+    }
+  }
+
+  async #race(
+    action: Action,
+    errand: Errand,
+    contextFor: (signal: AbortSignal) => ActionContext,
+  ): Promise<Answered | Problem> {
     const deadline = new AbortController();
     const late = Promise.withResolvers<Problem>();
     const timer = setTimeout(() => {
       late.resolve(tooLate(action));
       deadline.abort(new DOMException(`The deadline of ${action.name} is over.`, "TimeoutError"));
     }, action.timeoutMs);
-    const running = this.#errands.run(errand, async () => {
-      const returned: unknown = await action.run(contextFor(deadline.signal));
-      return answeredBy(returned, this.#known.get(action.name)?.output);
-    });
+    const running = this.#answer(action, contextFor(deadline.signal));
     running.catch((thrown) => this.#noteIfLate(errand, deadline.signal, thrown));
     try {
       return await Promise.race([running, late.promise]);
-    } catch (thrown) {
-      const refused = problemIn(thrown);
-      if (refused === undefined) throw thrown;
-      return refused;
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  async #answer(action: Action, context: ActionContext): Promise<Answered> {
+    const returned: unknown = await action.run(context);
+    return answeredBy(returned, this.#known.get(action.name)?.output);
   }
 
   /** Nobody waits for it any more, but it must not get lost. That it heeds the signal is no news. */

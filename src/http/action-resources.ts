@@ -33,10 +33,20 @@ import { readQuestion } from "./query-body.ts";
 
 /** After the signal nothing is done any more: the caller was told so. */
 export function resourcesFor(house: House, caller: Token, signal: AbortSignal): ActionResources {
-  return new VerbsOfAction(house, caller, signal);
+  const verbs = new Verbs(house, caller, signal);
+  // Each may be taken out of the object.
+  return {
+    create: verbs.create.bind(verbs),
+    get: verbs.get.bind(verbs),
+    list: verbs.list.bind(verbs),
+    put: verbs.put.bind(verbs),
+    patch: verbs.patch.bind(verbs),
+    remove: verbs.remove.bind(verbs),
+    batch: verbs.batch.bind(verbs),
+  };
 }
 
-class VerbsOfAction implements ActionResources {
+class Verbs implements ActionResources {
   readonly #house: House;
   readonly #caller: Token;
   readonly #signal: AbortSignal;

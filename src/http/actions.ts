@@ -88,7 +88,8 @@ function contextOf(exchange: Exchange, input: unknown, signal: AbortSignal): Act
   const { house, requestId, token } = exchange;
   const { id, name, scopes } = token;
   const resources = resourcesFor(house, token, signal);
-  const caller = { id, name, scopes };
+  // A copy: the store hands the same token to every request.
+  const caller = { id, name, scopes: [...scopes] };
   return { input, resources, caller, requestId, signal, accepted, seeOther, problem };
 }
 

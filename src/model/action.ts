@@ -74,11 +74,17 @@ export function defineAction<
   definition: Omit<ActionDefinition, "input" | "output" | "run"> & {
     readonly input: Input;
     readonly output?: Output;
-    run(context: ActionContext<FromSchema<Input>>): OutputOf<Output> | Promise<OutputOf<Output>>;
+    run(context: ActionContext<InputOf<Input>>): OutputOf<Output> | Promise<OutputOf<Output>>;
   },
 ): ActionDefinition {
   return definition as ActionDefinition;
 }
+
+/** An input is an object, also where its schema does not say so. */
+type InputOf<Input> =
+  unknown extends FromSchema<Input>
+    ? FromSchema<Input & { readonly type: "object" }>
+    : FromSchema<Input>;
 
 type OutputOf<Output> = Output extends undefined ? unknown : Returned<FromSchema<Output, "out">>;
 

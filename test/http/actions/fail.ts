@@ -9,14 +9,16 @@ export default defineAction({
   input: {
     type: "object",
     properties: {
-      how: { enum: ["throw", "reject", "nothing", "promise", "timer", "microtask", "late"] },
+      how: {
+        enum: ["throw", "reject", "nothing", "promise", "timer", "microtask", "late", "abort"],
+      },
     },
     required: ["how"],
   },
   output: { type: "object", properties: { fine: { const: true } }, required: ["fine"] },
   timeoutMs: 200,
   // @ts-expect-error: one of the answers does not fit the output.
-  run({ input: { how } }) {
+  run({ input: { how }, signal }) {
     const failed = new Error(`it failed: ${secret}`);
     switch (how) {
       case "throw":
@@ -36,6 +38,11 @@ export default defineAction({
           throw failed;
         });
         return { fine: true };
+      case "abort":
+        signal.addEventListener("abort", () => {
+          throw failed;
+        });
+        return new Promise(() => undefined);
       case "late":
         return new Promise((_, reject) => setTimeout(() => reject(failed), 400));
       case "nothing":

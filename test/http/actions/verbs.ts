@@ -17,7 +17,7 @@ export default defineAction({
   async run({ input: { verb, args, isCaught }, resources }) {
     const call = resources[verb] as (...args: readonly unknown[]) => Promise<unknown>;
     try {
-      return (await call.apply(resources, args as unknown[])) ?? null;
+      return (await call(...args)) ?? null;
     } catch (thrown) {
       if (!isCaught || !(thrown instanceof ProblemError)) throw thrown;
       const { kind, detail, errors, message } = thrown;
