@@ -27,15 +27,27 @@ export async function* partsOf(
     // Whoever reads the part that broke off must not take it for the whole.
     latest?.destroy(thrown instanceof Error ? thrown : new Error(String(thrown)));
   };
+  let isHeaded = true;
+  const failUnlessHeaded = () => {
+    if (!isHeaded) fail(new Undecodable(headless));
+  };
   dicer.on("part", (part) => {
+    failUnlessHeaded();
+    isHeaded = false;
     latest = part;
     // Told to the reader; without a reader there would be nobody to hear it.
     part.on("error", () => undefined);
-    part.on("header", (header) => queue.push({ headers: headersOf(header), bytes: part }));
+    part.on("header", (header) => {
+      isHeaded = true;
+      queue.push({ headers: headersOf(header), bytes: part });
+    });
   });
   dicer.on("error", () => fail(new Undecodable(brokenOff)));
   const finished = new Promise<"finished">((resolve) => {
-    dicer.on("finish", () => resolve("finished"));
+    dicer.on("finish", () => {
+      failUnlessHeaded();
+      resolve("finished");
+    });
   });
   void finished.then(() => queue.end());
   const fed = feed(body, dicer, finished).catch(fail);
@@ -74,15 +86,14 @@ function headersOf(header: object): ReadonlyMap<string, string> {
   return new Map(fields.map(([name, [first = ""]]) => [name, first]));
 }
 
-const brokenOff = new Problem(
-  "invalid-body",
-  "The body is not a whole multipart body. Nothing was stored.",
-  {
-    errors: [
-      { pointer: "", detail: "it ends before the closing boundary that Content-Type names" },
-    ],
-  },
-);
+const broken = (detail: string): Problem =>
+  new Problem("invalid-body", "The body is not a whole multipart body. Nothing was stored.", {
+    errors: [{ pointer: "", detail }],
+  });
+
+const brokenOff = broken("it ends before the closing boundary that Content-Type names");
+/** Dicer would pass it over in silence. */
+const headless = broken("a part has no header (RFC 2046 §5.1)");
 
 /** What was put in, for one reader who waits for more. */
 class Queue<T> {

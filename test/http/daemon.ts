@@ -9,6 +9,9 @@ const secret = newSecret();
 
 export interface Daemon {
   readonly pid: number;
+  readonly port: number;
+  /** Of an admin. */
+  readonly secret: string;
   request(path: string, init?: RequestInit): Promise<Response>;
   post(collection: string, fields: unknown): Promise<Response>;
   /** Sends the signal and waits for the end: the exit code, or null when the signal killed it. */
@@ -17,7 +20,7 @@ export interface Daemon {
 
 /** Starts the server on a folder, by the runtime that runs the test, and waits until it listens. */
 export async function launch(folder: string): Promise<Daemon> {
-  const { url, stdout, signal, ended } = await start(["--data", join(folder, "data")], {
+  const { url, port, stdout, signal, ended } = await start(["--data", join(folder, "data")], {
     cwd: folder,
     environment: { RESTANTE_ADMIN_TOKEN: secret },
   });
@@ -28,6 +31,8 @@ export async function launch(folder: string): Promise<Daemon> {
   };
   return {
     pid: Number(/"pid":(\d+)/.exec(stdout())?.[1]),
+    port,
+    secret,
     request,
     post: (collection, fields) =>
       request(`/${collection}`, {

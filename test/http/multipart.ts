@@ -1,0 +1,67 @@
+// Forms with files as bytes, written by hand: also those that no client would send.
+
+import { createHash } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+
+export interface Piece {
+  /** The header lines as they are. */
+  readonly head: readonly string[];
+  readonly bytes: Uint8Array | string;
+}
+
+export interface Form {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer<ArrayBuffer>;
+}
+
+/** A view of a file in a representation. */
+export interface Shown {
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+  readonly sha256: string;
+  readonly url: string;
+}
+
+const disposition = (rest: string) => `Content-Disposition: form-data; ${rest}`;
+
+export const text = (name: string, value: string): Piece => ({
+  head: [disposition(`name="${name}"`)],
+  bytes: value,
+});
+
+/** The file's name as it stands between the quotes. */
+export const file = (
+  name: string,
+  fileName: string,
+  bytes: Uint8Array | string,
+  type = "application/octet-stream",
+): Piece => ({
+  head: [disposition(`name="${name}"; filename="${fileName}"`), `Content-Type: ${type}`],
+  bytes,
+});
+
+export function form(pieces: readonly Piece[], boundary = "a-boundary", end = "--\r\n"): Form {
+  const parts = pieces.flatMap(({ head, bytes }) => [
+    Buffer.from(`--${boundary}\r\n${head.join("\r\n")}\r\n\r\n`),
+    Buffer.from(bytes as Uint8Array),
+    Buffer.from("\r\n"),
+  ]);
+  return {
+    headers: { "content-type": `multipart/form-data; boundary=${boundary}` },
+    body: Buffer.concat([...parts, Buffer.from(`--${boundary}${end}`)]),
+  };
+}
+
+export const hashOf = (bytes: Uint8Array | string): string =>
+  createHash("sha256").update(bytes).digest("hex");
+
+/** Every file below the folder, half-written ones included. */
+export async function filesIn(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}
