@@ -107,7 +107,8 @@ describe("by default, for pages of any origin", () => {
     assert.equal(
       seen,
       [
-        "accept accept-patch accept-post accept-query allow content-location etag idempotency-replayed link location",
+        "accept accept-patch accept-post accept-query accept-ranges allow content-disposition content-encoding",
+        "content-location content-range etag idempotency-replayed link location",
         "preference-applied www-authenticate x-request-id x-total-count",
       ].join(" "),
     );

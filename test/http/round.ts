@@ -92,6 +92,7 @@ export async function walk(
     [`DELETE /-/tokens/${token}`],
     ["GET /-/health", { token: null }],
     ["GET /-/ready", { token: null }],
+    ["GET /-/created", { token: null }],
     ["GET /-/openapi.json", { token: null }],
     ["GET /-/openapi.json", { token: null, headers: { "if-none-match": "*" } }],
     ["GET /-/problems", { token: null }],
