@@ -5,6 +5,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { newSecret } from "../src/model/token.ts";
+import { measureBodies } from "./bodies.ts";
 import { startDatabase } from "./database.ts";
 import { depth, openReaders, peerReader } from "./deep.ts";
 import { chooseLoader, type Loader } from "./load.ts";
@@ -18,6 +19,7 @@ import { profile } from "./profile.ts";
 import { say } from "./progress.ts";
 import { report, summary } from "./report.ts";
 import {
+  bodyFigures,
   type ContestFigures,
   contestFigures,
   type DepthFigures,
@@ -31,7 +33,7 @@ import { peopleCount, restanteDialect, type Scenario, scenarioNames } from "./sc
 import { type Absent, type Contestant, peerNames, startPeer, startRestante } from "./servers.ts";
 import { judge } from "./verdicts.ts";
 
-const parts = [...scenarioNames, "deep", "rules", "postgres"] as const;
+const parts = [...scenarioNames, "deep", "rules", "bodies", "postgres"] as const;
 type Part = (typeof parts)[number];
 
 const usage = `npm run bench -- [options]
@@ -83,6 +85,7 @@ const pace: Pace = options.quick
   ? { rounds: 1, seconds: 1, warmUpSeconds: 1 }
   : { rounds: 5, seconds: 3, warmUpSeconds: 2 };
 const bigCount = options.quick ? 100_000 : 1_000_000;
+const uploadBytes = options.quick ? 100_000_000 : 1_000_000_000;
 const withPeers = !options.quick || options.peers;
 
 /** On the repository's disk, gone with the process however it ends. */
@@ -151,9 +154,12 @@ async function measure(loader: Loader): Promise<Results> {
   const rules = wished.includes("rules")
     ? ruleFigures(await measureRules(bigCount, workFolder, secret, loader, pace))
     : [];
+  const bodies = wished.includes("bodies")
+    ? bodyFigures(await measureBodies(workFolder, secret, loader, pace, uploadBytes))
+    : undefined;
   const postgres =
     database && (await onPostgres(database, bigCount, workFolder, withPeers, loader, pace));
-  const suites = { embedded: { contests, depth: deep, memory }, rules, postgres };
+  const suites = { embedded: { contests, depth: deep, memory }, rules, bodies, postgres };
   return { machine, pace, ...suites, verdicts: judge(suites) };
 }
 

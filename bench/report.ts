@@ -1,8 +1,7 @@
 // The results in words: a page of Markdown.
 
 import { peerConnections } from "./deep.ts";
-import { defaultConnections } from "./load.ts";
-import type { Fsync, Machine } from "./machine.ts";
+import { fsyncWords, loadWords, machineList, method } from "./method.ts";
 import { root } from "./processes.ts";
 import type {
   Comparison,
@@ -15,6 +14,7 @@ import type {
 } from "./results.ts";
 import { scenarios } from "./scenarios.ts";
 import { servers } from "./servers.ts";
+import { milliseconds, ratio, whole } from "./words.ts";
 
 export function report(results: Results): string {
   return `${[
@@ -27,6 +27,7 @@ export function report(results: Results): string {
     ...results.embedded.contests.map(contestTable),
     ...depthSection(results.embedded.depth, "## Pages at any depth", embeddedDepth),
     ...rulesSection(results),
+    ...bodiesSection(results),
     ...postgresSection(results),
     "## Resident memory",
     "While loaded as above; Linux's VmRSS at the end and VmHWM.",
@@ -45,6 +46,7 @@ export const summary = (results: Results): string =>
     ...results.embedded.contests.map(contestTable),
     ...depthSection(results.embedded.depth, "## Pages at any depth", embeddedDepth),
     ...rulesSection(results),
+    ...bodiesSection(results),
     ...postgresSection(results),
     memoryTable(results),
     verdictTable(results.verdicts),
@@ -142,6 +144,33 @@ function rulesSection({ rules }: Results): readonly string[] {
   ];
 }
 
+function bodiesSection({ bodies }: Results): readonly string[] {
+  if (bodies === undefined) return [];
+  const { many, faults, uploads } = bodies;
+  const rate =
+    faults.length > 0
+      ? `invalid: ${oneLine(faults.join("; "))}`
+      : `${ratio(1 / many.lastToFirst)} ×`;
+  return [
+    "## Other ways in",
+    "Many resources in one request, against one a request; both counted in resources.",
+    table(
+      ["", "one a POST", "NDJSON, 20,000 a POST", "NDJSON to one"],
+      [["resources a second", whole(many.firstPerSecond), whole(many.lastPerSecond), rate]],
+    ),
+    "A form with one file, to a server that was just started and does nothing else.",
+    table(
+      ["", "bytes", "resident now, MB", "peak, MB"],
+      uploads.map(({ runtime, bytes, memory }) => [
+        runtime,
+        whole(bytes),
+        whole(memory?.residentMb ?? Number.NaN),
+        whole(memory?.peakMb ?? Number.NaN),
+      ]),
+    ),
+  ];
+}
+
 const fewConnections = `@platformatic/db has ${peerConnections} connections here: with more, one of its pages takes longer than a load lasts.`;
 
 const embeddedDepth = `${fewConnections} json-server would hold all of it in memory and write all of it at each change, so it is left out.`;
@@ -224,43 +253,6 @@ function memoryTable({ embedded, postgres }: Results): string {
     ),
   );
 }
-
-function machineList({ machine }: Results): string {
-  const lines = [
-    ["processor", `${machine.processor}, ${machine.cores} cores`],
-    ["memory", `${whole(machine.memoryGb)} GB`],
-    ["kernel", machine.kernel],
-    ["4 KiB write and fdatasync", fsyncWords(machine.fsync)],
-    ["load average before", loadWords(machine)],
-    ["date", machine.date],
-    ...Object.entries(machine.versions),
-  ];
-  return lines.map(([name, value]) => `- ${name}: ${value}`).join("\n");
-}
-
-const loadWords = ({ loadAverage }: Machine): string =>
-  `${loadAverage.toFixed(2)}${loadAverage > 0.5 ? ", **so the machine had other work to do**" : ""}`;
-
-const fsyncWords = ({ medianMs, p99Ms }: Fsync): string =>
-  `median ${milliseconds(medianMs)} ms, p99 ${milliseconds(p99Ms)} ms`;
-
-const slowLoader =
-  "- **autocannon is slower than the fast servers here**, so their figures are its own and the ratios come out too small or too even. Install wrk for figures that count.";
-
-const method = ({ pace, machine }: Results): string =>
-  [
-    ...(machine.versions.loader?.startsWith("autocannon") ? [slowLoader] : []),
-    `- ${defaultConnections} keep-alive connections from one loader thread on the same machine. Each figure is the median of ${pace.rounds} rounds of ${pace.seconds} s; in a round every server is loaded in turn, the bare one first and last. Ratios to it are taken within the round.`,
-    "- The bare server is `Bun.serve` with a handler that returns a constant: it reads neither URL, header nor body. It gets Restante's requests and sends bodies of the same size.",
-    "- Restante is one process with default settings: every request carries a bearer token that is checked, every request is logged (to /dev/null), a 201 is sent after the disk has confirmed the write. The line with 2 processes is `--workers 2`, and a first process that writes for both.",
-    "- The peers check no token and write no log. json-server keeps all in memory and rewrites its file without waiting for the disk. @platformatic/db has its SQLite as it comes: a rollback journal with full durability. On Postgres it has the same server and the same durability as Restante, and a table of the same two columns. Its answers carry no ETag and no times.",
-    "- All servers hold the same 10,000 resources; POSTs go to a second collection, which is empty at first. After each load of POSTs the number kept is compared with the number acknowledged.",
-    "- One error status, broken connection or timeout, or a wrong answer before or after the load, makes a figure invalid, and the table says so.",
-  ].join("\n");
-
-const whole = (value: number): string => Math.round(value).toLocaleString("en");
-const ratio = (value: number): string => value.toFixed(value >= 10 ? 1 : value >= 0.1 ? 2 : 3);
-const milliseconds = (value: number): string => (value >= 10 ? value.toFixed(0) : value.toFixed(2));
 
 /** Reasons come from programs; where on this machine they happened is nobody's business. */
 const oneLine = (text: string): string =>

@@ -1,5 +1,6 @@
 // From loads to figures: medians, spreads, ratios, and whether what was asked for is reached.
 
+import type { Bodies, Upload } from "./bodies.ts";
 import type { Depth } from "./deep.ts";
 import type { Load } from "./load.ts";
 import type { Fsync, Machine } from "./machine.ts";
@@ -14,6 +15,7 @@ export interface Results {
   readonly pace: Pace;
   readonly embedded: Suite;
   readonly rules: readonly RuleFigure[];
+  readonly bodies: BodyFigures | undefined;
   readonly postgres: PostgresSuite | undefined;
   readonly verdicts: readonly Verdict[];
 }
@@ -80,6 +82,13 @@ export interface DepthFigure {
   /** Pages at random of the first and of the last tenth. */
   readonly random: Comparison;
   readonly faults: readonly string[];
+}
+
+export interface BodyFigures {
+  /** Resources each second: one a request first, many in one last. */
+  readonly many: Comparison;
+  readonly faults: readonly string[];
+  readonly uploads: readonly Upload[];
 }
 
 export interface RuleFigure {
@@ -177,6 +186,12 @@ export function depthFigures({ count, lines, absent, memory }: Depth): DepthFigu
     })),
   };
 }
+
+export const bodyFigures = ({ single, many, uploads }: Bodies): BodyFigures => ({
+  many: compare(single, many),
+  faults: faultsOf([...single, ...many]),
+  uploads,
+});
 
 export const ruleFigures = (lines: readonly RuleLine[]): readonly RuleFigure[] =>
   lines.map(({ rule, count, matches, without, with: ruled }) => ({

@@ -37,6 +37,7 @@ export async function startBare(status: number, body: string): Promise<Running> 
 }
 
 interface Flags {
+  readonly command?: string;
   readonly own?: readonly string[];
   readonly runtime?: readonly string[];
 }
@@ -45,14 +46,14 @@ interface Flags {
 export async function startRestante(
   folder: string,
   secret: string,
-  { own = [], runtime = [] }: Flags = {},
+  { command = bun, own = [], runtime = [] }: Flags = {},
 ): Promise<Running> {
   const port = await freePort();
   const main = join(root, "src", "main.ts");
   const flags = ["--host", "127.0.0.1", "--port", `${port}`, "--data", folder, ...own];
   return serve(
     {
-      command: bun,
+      command,
       args: [...runtime, main, "serve", ...flags],
       environment: { RESTANTE_ADMIN_TOKEN: secret },
       folder,

@@ -1,6 +1,7 @@
 // Whether what was asked for is reached.
 
 import type {
+  BodyFigures,
   ContestFigures,
   DepthFigures,
   Measured,
@@ -15,12 +16,32 @@ import { type PeerName, peerNames, type ServerName } from "./servers.ts";
 export function judge({
   embedded,
   rules,
+  bodies,
   postgres,
 }: Omit<Results, "machine" | "pace" | "verdicts">) {
   return [
     ...judgeEmbedded(embedded),
     ...judgeRules(rules),
+    ...judgeBodies(bodies),
     ...(postgres ? judgePostgres(postgres) : []),
+  ];
+}
+
+function judgeBodies(bodies: BodyFigures | undefined): readonly Verdict[] {
+  const isCounted = bodies !== undefined && isValid(bodies);
+  const peaks = bodies?.uploads.map(({ memory }) => memory?.peakMb ?? Number.NaN) ?? [];
+  return [
+    atLeast(
+      "Resources a second by NDJSON, to one a POST",
+      5,
+      isCounted ? 1 / bodies.many.lastToFirst : undefined,
+    ),
+    atMost(
+      "Resident memory of an upload of 1 GB, peak on either runtime",
+      150,
+      " MB",
+      peaks.length > 0 ? Math.max(...peaks) : undefined,
+    ),
   ];
 }
 
