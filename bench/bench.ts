@@ -85,7 +85,7 @@ const pace: Pace = options.quick
   ? { rounds: 1, seconds: 1, warmUpSeconds: 1 }
   : { rounds: 5, seconds: 3, warmUpSeconds: 2 };
 const bigCount = options.quick ? 100_000 : 1_000_000;
-const uploadBytes = options.quick ? 100_000_000 : 1_000_000_000;
+const uploadBytes = 1_000_000_000;
 const withPeers = !options.quick || options.peers;
 
 /** On the repository's disk, gone with the process however it ends. */

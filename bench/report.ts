@@ -158,7 +158,7 @@ function bodiesSection({ bodies }: Results): readonly string[] {
       ["", "one a POST", "NDJSON, 20,000 a POST", "NDJSON to one"],
       [["resources a second", whole(many.firstPerSecond), whole(many.lastPerSecond), rate]],
     ),
-    "A form with one file, to a server that was just started and does nothing else.",
+    "A form with one file, to a server that was just started and does nothing else; on Node as the package starts it, built.",
     table(
       ["", "bytes", "resident now, MB", "peak, MB"],
       uploads.map(({ runtime, bytes, memory }) => [

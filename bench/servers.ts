@@ -36,8 +36,12 @@ export async function startBare(status: number, body: string): Promise<Running> 
   return serve({ command: bun, args }, port, "/");
 }
 
+const source = join(root, "src", "main.ts");
+
 interface Flags {
   readonly command?: string;
+  /** The program, where it is not the source. */
+  readonly main?: string;
   readonly own?: readonly string[];
   readonly runtime?: readonly string[];
 }
@@ -46,10 +50,9 @@ interface Flags {
 export async function startRestante(
   folder: string,
   secret: string,
-  { command = bun, own = [], runtime = [] }: Flags = {},
+  { command = bun, main = source, own = [], runtime = [] }: Flags = {},
 ): Promise<Running> {
   const port = await freePort();
-  const main = join(root, "src", "main.ts");
   const flags = ["--host", "127.0.0.1", "--port", `${port}`, "--data", folder, ...own];
   return serve(
     {
