@@ -1,0 +1,166 @@
+// Any other media type: a POST of an image, a document or a table makes a resource with one file.
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+import { send } from "../runtime/wire.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { Client } from "./client.ts";
+import { type Answer, answerOf, type assertProblem } from "./expect.ts";
+import { filesIn, hashOf, type Shown } from "./multipart.ts";
+
+let app: TestApp;
+let client: Client;
+let files: string;
+before(async () => {
+  files = await mkdtemp(join(tmpdir(), "restante-"));
+  app = await startApp({ files, maxUploadBytes: 100_000, maxBodyBytes: 1000 });
+  client = new Client(app);
+  await app.post("scans", {});
+});
+after(async () => {
+  await app.stop();
+  await rm(files, { recursive: true, force: true });
+});
+
+type Fields = Readonly<Record<string, string>>;
+
+const post = (body: string | Uint8Array, headers: Fields): Promise<Answer> =>
+  answerOf(app.request("/scans", { method: "POST", headers, body: Buffer.from(body as string) }));
+
+async function made(body: string | Uint8Array, headers: Fields): Promise<Shown> {
+  const answer = await post(body, headers);
+  assert.equal(answer.status, 201, answer.body);
+  const { file, id, createdAt, updatedAt, ...rest } = JSON.parse(answer.body);
+  assert.deepEqual([Object.keys(rest), file.url], [[], `/scans/${id}/file`]);
+  assert.ok(createdAt === updatedAt);
+  return file;
+}
+
+async function refuses(kind: Parameters<typeof assertProblem>[1], ask: () => Promise<Answer>) {
+  const before = await filesIn(files);
+  const problem = await client.refuses("scans", kind, ask);
+  assert.deepEqual(await filesIn(files), before);
+  return problem;
+}
+
+describe("a body of another type", () => {
+  const types: readonly [sent: string, kept: string][] = [
+    ["image/png", "image/png"],
+    ["application/pdf", "application/pdf"],
+    ["text/csv; charset=iso-8859-1", "text/csv; charset=iso-8859-1"],
+    ["TEXT/Plain", "text/plain"],
+    ["application/xml", "application/xml"],
+    ["application/octet-stream", "application/octet-stream"],
+    ["application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.text"],
+  ];
+  for (const [sent, kept] of types) {
+    it(`is the file of a new resource: ${sent}`, async () => {
+      const bytes = randomBytes(50_000);
+      const file = await made(bytes, { "content-type": sent });
+      assert.deepEqual([file.name, file.type, file.size], ["", kept, 50_000]);
+      assert.equal(file.sha256, hashOf(bytes));
+      const response = await app.request(file.url);
+      assert.equal(response.headers.get("content-type"), kept);
+      assert.equal(hashOf(new Uint8Array(await response.arrayBuffer())), hashOf(bytes));
+    });
+  }
+
+  const names: readonly [field: string, name: string][] = [
+    ['attachment; filename="scan 1.png"', "scan 1.png"],
+    ["attachment; filename=scan.png", "scan.png"],
+    ["inline; filename=\"fallback.png\"; filename*=UTF-8''gr%C3%BC%C3%9Fe.png", "grüße.png"],
+    ["attachment; FileName*=utf-8'de'%e2%82%ac.png", "€.png"],
+    ["attachment; filename*=UTF-8''%ff; filename=good.png", "good.png"],
+    ["attachment; filename*=UTF-8''..%2F..%2Fetc%2Fpasswd", "passwd"],
+    ["attachment; filename*=UTF-8''a%0D%0Ab", "ab"],
+    ["attachment", ""],
+  ];
+  for (const [field, name] of names) {
+    it(`has the name that is sent with it: ${field}`, async () => {
+      const headers = { "content-type": "image/png", "content-disposition": field };
+      assert.equal((await made("x", headers)).name, name);
+    });
+  }
+
+  it("may be empty, but must be there", async () => {
+    const { responses } = await send(app.port, head("Content-Length: 0"));
+    const [answer] = responses;
+    assert.equal(answer?.status, 201);
+    assert.equal((JSON.parse(answer?.body ?? "") as { file: Shown }).file.size, 0);
+    const before = await app.total("scans");
+    const { responses: none } = await send(app.port, head("X-Nothing: 1"));
+    assert.equal(none[0]?.status, 400);
+    assert.equal(await app.total("scans"), before);
+  });
+
+  const head = (field: string) =>
+    `POST /scans HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.admin}\r\nContent-Type: image/png\r\n${field}\r\n\r\n`;
+
+  it("may come coded, and is kept as it was before", async () => {
+    const text = "a,b\n".repeat(500);
+    const headers = { "content-type": "text/csv", "content-encoding": "gzip" };
+    const file = await made(gzipSync(text), headers);
+    assert.deepEqual([file.size, file.sha256], [text.length, hashOf(text)]);
+    await refuses("content-too-large", () => post(gzipSync(Buffer.alloc(200_000)), headers));
+    await refuses("invalid-body", () => post(gzipSync(text).subarray(0, 20), headers));
+  });
+
+  it("is not made twice with the same key", async () => {
+    const key = { "content-type": "image/png", "idempotency-key": `"${crypto.randomUUID()}"` };
+    const first = await post("one", key);
+    const before = await filesIn(files);
+    assert.equal((await post("one", key)).body, first.body);
+    await refuses("key-reused", () => post("two", key));
+    await refuses("key-reused", () => post("one", { ...key, "content-type": "image/gif" }));
+    assert.deepEqual(await filesIn(files), before);
+  });
+});
+
+describe("what is refused leaves nothing", () => {
+  it("too much, whether its length is told or not", async () => {
+    const large = Buffer.alloc(100_001);
+    await refuses("content-too-large", () => post(large, { "content-type": "image/png" }));
+    const init = {
+      method: "POST",
+      headers: { "content-type": "image/png" },
+      body: new Blob([large]).stream(),
+      duplex: "half",
+    };
+    await refuses("content-too-large", () => answerOf(app.request("/scans", init as RequestInit)));
+  });
+
+  it("no type, JSON of unknown kinds, and other multiparts", async () => {
+    const types = ["", "*/*", "image/*", "image", "text/json", "application/merge-patch+json"];
+    for (const type of [...types, "multipart/mixed; boundary=x", "image/png, image/png"]) {
+      const fields: Fields = type === "" ? {} : { "content-type": type };
+      const answer = await post("x", fields);
+      assert.ok([400, 415].includes(answer.status), `${type}: ${answer.status}`);
+    }
+  });
+
+  it("a name that cannot be read, a wrong digest, and who takes no JSON", async () => {
+    const png = { "content-type": "image/png" };
+    await refuses("malformed-request", () =>
+      post("x", { ...png, "content-disposition": 'a; filename="' }),
+    );
+    const digest = `sha-256=:${Buffer.alloc(32).toString("base64")}:`;
+    await refuses("invalid-body", () => post("x", { ...png, "content-digest": digest }));
+    await refuses("not-acceptable", () => post("x", { ...png, accept: "image/png" }));
+  });
+
+  it("what the schema of the collection does not take", async () => {
+    const schema = {
+      type: "object",
+      properties: { file: { type: "object", properties: { type: { pattern: "^image/" } } } },
+    };
+    assert.ok((await client.put("/-/collections/scans", { schema })).status < 300);
+    await refuses("invalid-body", () => post("x", { "content-type": "text/html" }));
+    await made("x", { "content-type": "image/png" });
+    assert.ok((await client.put("/-/collections/scans", {})).status < 300);
+  });
+});
