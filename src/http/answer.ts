@@ -35,7 +35,7 @@ export function answerPage(exchange: Exchange, page: Page): Soon<Response | Prob
   for (const name in page.fields) headers.set(name, page.fields[name] ?? "");
   const state = { headers, etag, updatedAt: startedAt };
   return isNotModified(exchange.request.headers, etag, startedAt)
-    ? notModified(exchange.request.headers, state)
+    ? notModified(exchange.request.headers, state, page.body.length)
     : answerCoded(exchange, { ...state, body: page.body });
 }
 

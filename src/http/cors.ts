@@ -4,7 +4,7 @@ import type { Exchange, House } from "./exchange.ts";
 import { takenByCreate, takenByPatch, takenByPost, takenByQuery } from "./media.ts";
 
 const exposed =
-  "ETag, Location, Link, Content-Location, Content-Disposition, Content-Range, Accept-Ranges, Retry-After, WWW-Authenticate, Allow, Accept, Accept-Encoding, Accept-Patch, Accept-Post, Accept-Query, Preference-Applied, Idempotency-Replayed, X-Total-Count, X-Request-Id";
+  "ETag, Location, Link, Content-Location, Content-Encoding, Content-Disposition, Content-Range, Accept-Ranges, Retry-After, WWW-Authenticate, Allow, Accept, Accept-Encoding, Accept-Patch, Accept-Post, Accept-Query, Preference-Applied, Idempotency-Replayed, X-Total-Count, X-Request-Id";
 
 /** `*` does not cover Authorization, so it is named. */
 const allowedHeaders =

@@ -51,7 +51,8 @@ export function listResources(exchange: Exchange): Soon<Response | Problem> {
     if (type instanceof Problem) return type;
     // The revision alone decides, so a 304 reads no rows.
     const foretold = isWhole ? undefined : foreseen(listing);
-    const settled = answerByState(exchange, listState(exchange, target, foretold, type));
+    const state = listState(exchange, target, foretold, type);
+    const settled = answerByState(exchange, state, isWhole ? Number.POSITIVE_INFINITY : 0);
     if (settled !== undefined) return settled;
     return then(house.lists.read(listing), (listed) => {
       if (listed instanceof Problem) return listed;

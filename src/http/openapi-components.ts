@@ -116,6 +116,11 @@ export const parameters = {
     "Asks for what changed after this revision, in the order of the changes, instead of a page: 0 for a first copy, then the `next` of the answer before. Together with `limit` only.",
     { type: "integer", minimum: 0 },
   ),
+  atomic: inQuery(
+    "atomic",
+    "Only with NDJSON. `true`: all lines are created, or none. Needed with an Idempotency-Key.",
+    { type: "boolean", default: false },
+  ),
   dryRun: inQuery("dry-run", "`true`: only tells what would happen.", {
     type: "boolean",
     default: false,
@@ -179,6 +184,7 @@ const headers: Shapes = {
   XTotalCount: sometimes("Of a page: as `total` in the body.", count),
   WWWAuthenticate: sometimes("The challenge of RFC 6750."),
   Accept: sometimes("The media types that a PUT takes here."),
+  AcceptEncoding: sometimes("The content codings that a body may have."),
   AcceptPost: sometimes("The media types that a POST takes here."),
   AcceptPatch: sometimes("The media types that a PATCH takes here."),
   RetryAfter: always("In seconds.", count),
@@ -202,6 +208,7 @@ const fieldsOfStatus: Readonly<Record<number, Shapes>> = {
     Accept: header("Accept"),
     "Accept-Post": header("AcceptPost"),
     "Accept-Patch": header("AcceptPatch"),
+    "Accept-Encoding": header("AcceptEncoding"),
   },
   416: { "Content-Range": header("ContentRangeOfAll") },
   429: { "Retry-After": header("RetryAfter") },

@@ -16,6 +16,7 @@ import {
 } from "./openapi-answers.ts";
 import { header, parameter, problems } from "./openapi-components.ts";
 import { uploadTypes } from "./openapi-files.ts";
+import { listFormats, manyAnswer, manyTypes } from "./openapi-formats.ts";
 import { schema, text } from "./openapi-schemas.ts";
 
 /** What operations are about: any collection, or a certain one. */
@@ -66,7 +67,8 @@ const draftTypes = ({ isPreferable, schemas }: Subject) => ({
 
 const draftBody = (subject: Subject) => {
   const { content, ...rest } = body(draftTypes(subject), subject.maxBodyBytes);
-  return { ...rest, content: subject.isPreferable ? { ...content, ...uploadTypes } : content };
+  const others = { ...manyTypes, ...uploadTypes };
+  return { ...rest, content: subject.isPreferable ? { ...content, ...others } : content };
 };
 
 const redirected = ({ isPreferable }: Subject) => {
@@ -76,6 +78,19 @@ const redirected = ({ isPreferable }: Subject) => {
   return isPreferable ? { 303: answer(words, "text/html", text, headers) } : {};
 };
 
+/** The page as JSON; where any collection is, in the other formats as well. */
+const listAnswer = (subject: Subject) => {
+  const page = answer("The page.", "application/json", subject.listed, {
+    ...validators,
+    Link: header("Link"),
+    "X-Total-Count": header("XTotalCount"),
+  });
+  const { content, ...rest } = page;
+  return { ...rest, content: subject.isPreferable ? { ...content, ...listFormats } : content };
+};
+
+const many = ({ isPreferable }: Subject) => (isPreferable ? { 200: manyAnswer } : {});
+
 export const list = (subject: Subject) => ({
   operationId: subject.operationIds.list,
   summary: `A page of ${subject.place}`,
@@ -84,11 +99,7 @@ export const list = (subject: Subject) => ({
   security: subject.security("read"),
   parameters: [...subject.listParameters, ...conditions],
   responses: {
-    200: answer("The page.", "application/json", subject.listed, {
-      ...validators,
-      Link: header("Link"),
-      "X-Total-Count": header("XTotalCount"),
-    }),
+    200: listAnswer(subject),
     304: notModified,
     ...problems(...ofCallers, 404, 412),
   },
@@ -101,9 +112,14 @@ export const create = (subject: Subject) => ({
     "The server decides the address; two equal POSTs make two resources, unless they have the same Idempotency-Key. 201 means that it is on disk.",
   tags: [subject.tag],
   security: subject.security("create"),
-  parameters: [subject.idempotencyKey, ...preferences(subject)],
+  parameters: [
+    ...(subject.isPreferable ? [parameter("atomic")] : []),
+    subject.idempotencyKey,
+    ...preferences(subject),
+  ],
   requestBody: draftBody(subject),
   responses: {
+    ...many(subject),
     201: json(
       `The resource, as a GET of its address answers it${orNothing(subject)}`,
       subject.schemas.resource,

@@ -80,7 +80,7 @@ const document = page("application/json", (exchange) => {
     // The rules may have changed at any time, so that no date tells whether it is the same.
     const state = { headers, etag, updatedAt: Number.POSITIVE_INFINITY };
     return isNotModified(request.headers, etag, state.updatedAt)
-      ? notModified(request.headers, state)
+      ? notModified(request.headers, state, body.length)
       : answerCoded(exchange, { ...state, body });
   });
 });

@@ -72,7 +72,7 @@ export function stateOf(
 }
 
 export function answerIfModified(exchange: Exchange, page: Prepared): Soon<Response | Problem> {
-  return answerByState(exchange, page) ?? answerCoded(exchange, page);
+  return answerByState(exchange, page, page.body.length) ?? answerCoded(exchange, page);
 }
 
 /** The answer as it is, or coded as the client wishes. */
@@ -117,22 +117,32 @@ export function codedHeaders(plain: Headers, coding: Coding): Headers {
   return headers;
 }
 
-/** What is to say before the body is looked at, in the order of RFC 9110 §13.2.2: 412, 304 or nothing. */
+/**
+ * What is to say before the body is looked at, in the order of RFC 9110 §13.2.2: 412, 304 or nothing.
+ * The length is that of the body, where it is known.
+ */
 export function answerByState(
   { request: { headers } }: Exchange,
   state: State,
+  length = 0,
 ): Response | Problem | undefined {
   const { etag, updatedAt } = state;
   if (isAnotherState(headers, etag, updatedAt)) return preconditionFailed;
-  return isNotModified(headers, etag, updatedAt) ? notModified(headers, state) : undefined;
+  return isNotModified(headers, etag, updatedAt) ? notModified(headers, state, length) : undefined;
 }
 
-/** It names what the client has, in the form in which it has it. */
-export function notModified(asked: Headers, { headers: asRead, etag, updatedAt }: State): Response {
+/** It names what the client has, in the form in which it has it, or would get it. */
+export function notModified(asked: Headers, state: State, length: number): Response {
+  const { headers: asRead, etag, updatedAt } = state;
   const headers = new Headers(asRead);
   headers.delete("content-type");
-  headers.set("etag", tagAtClient(asked, etag) ?? etag);
+  headers.set("etag", tagAtClient(asked, etag) ?? tagToSend(asked, etag, length));
   return dated(new Response(null, { status: 304, headers }), updatedAt);
+}
+
+function tagToSend(asked: Headers, etag: string, length: number): string {
+  const coding = chooseCoding(asked, length);
+  return typeof coding === "string" ? variantTag(etag, coding) : etag;
 }
 
 /** Bun's own Date ticks up to a second late, and Last-Modified may not be later (RFC 9110 §8.8.2.1). */

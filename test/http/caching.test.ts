@@ -140,7 +140,11 @@ describe("Accept", () => {
       "*/*;q=0",
     ];
     for (const path of jsonAddresses) {
-      for (const accept of refusers) {
+      // A list can be had as other application types, too.
+      const isList = path === "/people";
+      for (const accept of refusers.filter(
+        (each) => !(isList && each.startsWith("application/*")),
+      )) {
         const { detail } = assertProblem(await ask(path, accept), "not-acceptable");
         assert.ok(detail.includes("application/json"), `${path}, Accept: ${accept}`);
       }
@@ -175,9 +179,9 @@ describe("Accept", () => {
     assertProblem(answer, "invalid-parameter");
   });
 
-  it("(178) of codings is not used yet: every answer is as it is", async () => {
+  it("(182) of codings is no reason to code what is small", async () => {
     for (const coding of ["gzip, br", "identity", "*"]) {
-      const { status, headers } = await app.request("/people", {
+      const { status, headers } = await app.request("/people?limit=1", {
         headers: { "accept-encoding": coding },
       });
       assert.equal(status, 200);

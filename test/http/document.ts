@@ -54,6 +54,7 @@ export function operationAt(
   document: Document,
   { method, target }: Asked,
   status: number,
+  type = "",
 ): Operation | undefined {
   // OpenAPI 3.1 has no word for it; but it is answered as a list is.
   if (method === "QUERY") return status === 200 ? document.paths["/{collection}"]?.get : undefined;
@@ -63,7 +64,12 @@ export function operationAt(
   const operations = itemsAt(document, path)
     .map((item) => item[name])
     .filter((operation) => operation !== undefined && takes(document, operation, words));
-  return operations.find((operation) => operation?.responses[status]) ?? operations[0];
+  const fitting = operations.filter((operation) => operation?.responses[status]);
+  const isOfType = (operation: Operation | undefined) => {
+    const described = operation?.responses[status];
+    return described && resolve(document, described).content?.[type] !== undefined;
+  };
+  return fitting.find(isOfType) ?? fitting[0] ?? operations[0];
 }
 
 /** The fixed paths first, as OpenAPI has it. */
@@ -113,7 +119,8 @@ export function assertDescribed(
   if (type === "text/html" && status >= 400) return;
   const media = content?.[type] ?? content?.["*/*"];
   assert.ok(media !== undefined, `${where}: ${type} is not described`);
-  validate(type.endsWith("json") ? JSON.parse(body) : body, media.schema, document, where);
+  const isJson = type.endsWith("json") && !type.endsWith("ndjson");
+  validate(isJson ? JSON.parse(body) : body, media.schema, document, where);
 }
 
 /** The description of the document tells of these, not the operations. */
@@ -140,7 +147,8 @@ export class Truth {
   }
 
   #judge(document: Document, asked: Asked, given: Given): void {
-    const operation = operationAt(document, asked, given.status);
+    const type = given.headers.get("content-type")?.replace(/;.*/, "");
+    const operation = operationAt(document, asked, given.status, type);
     if (operation === undefined) return;
     assertDescribed(document, operation, given, `${asked.method} ${asked.target.slice(0, 100)}`);
   }

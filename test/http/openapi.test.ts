@@ -107,7 +107,7 @@ describe("the OpenAPI document", () => {
       changes.map((change) => [change.operation.operationId, named(change)]),
     );
     const preconditions = ["If-Match", "If-Unmodified-Since", "If-None-Match"];
-    assert.deepEqual(fieldsOf.createResource, ["Idempotency-Key", "Prefer"]);
+    assert.deepEqual(fieldsOf.createResource, ["atomic", "Idempotency-Key", "Prefer"]);
     assert.deepEqual(fieldsOf.putResource, [...preconditions, "Prefer"]);
     assert.deepEqual(fieldsOf.patchResource, [...preconditions, "Prefer"]);
     assert.deepEqual(fieldsOf.deleteResource, preconditions);

@@ -347,10 +347,10 @@ describe("media types", () => {
   });
 
   it("(91) refuses a content coding instead of storing what it did not decode", async () => {
-    for (const coding of ["gzip", "br", "identity, gzip"]) {
+    for (const coding of ["compress", "deflate", "identity, lzma"]) {
       const answer = await post("/untyped", '{"a":1}', { ...json, "content-encoding": coding });
       assertProblem(answer, "unsupported-media-type");
-      assert.equal(answer.headers.get("accept-encoding"), "identity");
+      assert.equal(answer.headers.get("accept-encoding"), "zstd, br, gzip, identity");
     }
     assert.equal(await app.total("untyped"), 0);
     const headers = { ...json, "content-encoding": "identity" };
