@@ -1,0 +1,431 @@
+// Many resources in one POST: a line for each, each on its own, or all together.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { request as send } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { after, before, describe, it } from "node:test";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { startApp, type TestApp } from "./app.ts";
+import { exactly, type Sent } from "./bytes.ts";
+import { Client, pointersOf } from "./client.ts";
+import { launch } from "./daemon.ts";
+import { assertProblem, type ProblemBody } from "./expect.ts";
+
+interface Result {
+  readonly line?: number;
+  readonly status: number;
+  readonly location?: string;
+  readonly problem?: ProblemBody;
+}
+
+const limitBytes = 4_096;
+const type = "application/x-ndjson";
+
+let app: TestApp;
+let client: Client;
+before(async () => {
+  app = await startApp({ maxBodyBytes: limitBytes });
+  client = new Client(app);
+});
+after(() => app.stop());
+
+const post = (path: string, body: Sent["body"], { headers = {}, ...sent }: Sent = {}) =>
+  exactly(app, path, {
+    method: "POST",
+    headers: { "content-type": type, ...headers },
+    ...sent,
+    ...(body === undefined ? {} : { body }),
+  });
+
+const read = (text: string): readonly Result[] =>
+  text === ""
+    ? []
+    : text
+        .replace(/\n$/, "")
+        .split("\n")
+        .map((line) => JSON.parse(line));
+
+/** Expects 200, and gives the results. */
+async function results(path: string, body: Sent["body"], sent?: Sent): Promise<readonly Result[]> {
+  const answer = await post(path, body, sent);
+  assert.equal(answer.status, 200, answer.body);
+  assert.equal(answer.headers.get("content-type"), type);
+  assert.equal(answer.headers.get("cache-control"), "no-store");
+  assert.ok(answer.body === "" || answer.body.endsWith("\n"));
+  return read(answer.body);
+}
+
+const told = (all: readonly Result[]) => all.map(({ line, status }) => `${line} ${status}`);
+
+const define = async (name: string, definition: object) => {
+  const { status, body } = await client.put(`/-/collections/${name}`, definition);
+  assert.ok(status < 300, body);
+};
+
+describe("lines", () => {
+  it("are created one by one, and told of in their order", async () => {
+    const all = await results("/plain", '{"n":1}\n{"n":2}\n{"n":3}\n');
+    assert.deepEqual(told(all), ["1 201", "2 201", "3 201"]);
+    for (const [index, { location = "" }] of all.entries()) {
+      assert.equal((await client.json<{ n: number }>(location)).n, index + 1);
+    }
+    const { data } = await client.json<{ data: { n: number }[] }>("/plain");
+    assert.deepEqual(
+      data.map(({ n }) => n),
+      [1, 2, 3],
+    );
+  });
+
+  it("need no newline at the end, may end in CRLF, and count when they are empty", async () => {
+    const all = await results("/ends", '\n{"n":1}\r\n \t\r\n\n{"n":2}');
+    assert.deepEqual(told(all), ["2 201", "5 201"]);
+  });
+
+  it("do not spoil their neighbours", async () => {
+    const lines = [
+      '{"n":1}',
+      '{"n":',
+      "[]",
+      '{"id":"mine"}',
+      '{"a":1,"a":2}',
+      `{"long":"${"x".repeat(limitBytes)}"}`,
+      '{"n":2}',
+    ];
+    const bytes = Buffer.concat([
+      Buffer.from(`${lines.join("\n")}\n{"n":"`),
+      Buffer.from([0xff, 0xfe]),
+      Buffer.from('"}\n{"n":3}'),
+    ]);
+    const all = await results("/spoiled", bytes);
+    const statuses = all.map(({ status }) => status);
+    assert.deepEqual(statuses, [201, 400, 400, 400, 400, 413, 201, 400, 201]);
+    for (const { status, problem } of all.filter((each) => each.status !== 201)) {
+      assert.equal(problem?.status, status);
+      assert.equal(problem?.instance, "/spoiled");
+      assert.ok(problem?.requestId);
+    }
+    assert.deepEqual(
+      all[3]?.problem?.errors?.map(({ pointer }) => pointer),
+      ["/id"],
+    );
+    assert.equal(await app.total("spoiled"), 3);
+  });
+
+  it("may come in any pieces", async () => {
+    const text = '{"name":"Zoë"}\n{"name":"👩‍🚀"}\n\n{"name":"x"}';
+    const bytes = Buffer.from(text);
+    for (const size of [1, 3, 7]) {
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+        bytes.subarray(index * size, (index + 1) * size),
+      );
+      const all = await results("/pieces", pieces);
+      assert.deepEqual(told(all), ["1 201", "2 201", "4 201"]);
+      const { name } = await client.json<{ name: string }>(all[1]?.location ?? "");
+      assert.equal(name, "👩‍🚀");
+    }
+  });
+
+  it("have three names, and only UTF-8", async () => {
+    for (const name of [
+      "application/ndjson",
+      "application/jsonl",
+      "Application/X-NDJSON; charset=utf-8",
+    ]) {
+      const all = await results("/names", "{}", { headers: { "content-type": name } });
+      assert.deepEqual(told(all), ["1 201"]);
+    }
+    const latin = await post("/names", "{}", {
+      headers: { "content-type": `${type}; charset=latin1` },
+    });
+    assertProblem(latin, "unsupported-media-type");
+    const wide = await post("/names", "{}", { headers: { accept: "application/jsonl" } });
+    assert.equal(wide.headers.get("content-type"), "application/jsonl");
+    assertProblem(
+      await post("/names", "{}", { headers: { accept: "application/json" } }),
+      "not-acceptable",
+    );
+  });
+
+  it("are many, and stay in order", async () => {
+    const count = 20_000;
+    const lines = Array.from({ length: count }, (_, index) => `{"n":${index}}\n`);
+    const pieces = Array.from({ length: 40 }, (_, index) =>
+      lines.slice(index * 500, (index + 1) * 500).join(""),
+    );
+    const all = await results("/crowd", pieces);
+    assert.equal(all.length, count);
+    assert.ok(all.every(({ line, status }, index) => line === index + 1 && status === 201));
+    assert.equal(new Set(all.map(({ location }) => location)).size, count);
+    assert.equal(await app.total("crowd"), count);
+    const { data } = await client.json<{ data: { n: number }[] }>("/crowd?limit=1000&page=20");
+    assert.deepEqual(
+      data.map(({ n }) => n),
+      Array.from({ length: 1000 }, (_, index) => 19_000 + index),
+    );
+  });
+
+  it("are answered while more are on their way", async () => {
+    const request = send(`${app.url}/talk`, {
+      method: "POST",
+      agent: false,
+      headers: { authorization: `Bearer ${app.admin}`, "content-type": type },
+    });
+    const answered = once(request, "response");
+    request.write('{"n":1}\n');
+    const [response] = await answered;
+    const heard = createInterface({ input: response })[Symbol.asyncIterator]();
+    for (const line of [1, 2, 3]) {
+      if (line > 1) request.write(`{"n":${line}}\n`);
+      const { value } = await heard.next();
+      assert.deepEqual(told([JSON.parse(value ?? "")]), [`${line} 201`]);
+    }
+    request.end();
+    assert.equal((await heard.next()).done, true);
+  });
+
+  it("of nothing are refused, and of nothing but empty ones have no results", async () => {
+    assertProblem(await post("/nothing", ""), "invalid-body");
+    assert.deepEqual(await results("/nothing", "\n\n \n"), []);
+    assert.equal((await client.get("/nothing")).status, 404);
+  });
+
+  it("are told of in short, when that is preferred", async () => {
+    const body = '{"n":1}\n{\n{"n":2}\n';
+    const { headers, body: text } = await post("/short", body, {
+      headers: { prefer: "return=minimal" },
+    });
+    assert.equal(headers.get("preference-applied"), "return=minimal");
+    const [refused, sum, ...rest] = read(text);
+    assert.deepEqual([refused?.line, refused?.status], [2, 400]);
+    assert.deepEqual([sum, rest], [{ lines: 3, created: 2 }, []]);
+  });
+
+  it("may be coded; what breaks off is told of at the end", async () => {
+    const lines = Array.from({ length: 3_000 }, (_, n) => `{"n":${n},"x":"${Math.sin(n)}"}\n`);
+    const coded = gzipSync(lines.join(""));
+    const headers = { "content-encoding": "gzip" };
+    const all = await results("/coded", coded, { headers });
+    assert.equal(all.filter(({ status }) => status === 201).length, 3_000);
+
+    const broken = await results("/broken", coded.subarray(0, coded.length - 8), { headers });
+    const last = broken.at(-1);
+    assert.deepEqual([last?.line, last?.status], [undefined, 400]);
+    const done = broken.filter(({ status }) => status === 201).length;
+    assert.equal(done, broken.length - 1);
+    assert.equal(await app.total("broken"), done);
+
+    const unread = await post("/unread", "{}\n", { headers });
+    assertProblem(unread, "invalid-body");
+    assert.equal((await client.get("/unread")).status, 404);
+  });
+
+  it("that are made of next to nothing are not read to the end", async () => {
+    const bomb = gzipSync(Buffer.alloc(50_000_000, "\n"));
+    const answer = await post("/bomb", bomb, { headers: { "content-encoding": "gzip" } });
+    assertProblem(answer, "content-too-large");
+  });
+
+  it("take no parameters but theirs", async () => {
+    assertProblem(await post("/plain?atom=true", "{}"), "invalid-parameter");
+    assertProblem(await post("/plain?atomic=yes", "{}"), "invalid-parameter");
+    const one = await client.post("/plain?atomic=true", {});
+    assertProblem(one, "invalid-parameter");
+  });
+});
+
+describe("the rules of a collection", () => {
+  it("hold for each line", async () => {
+    await define("strict", {
+      schema: {
+        type: "object",
+        properties: { email: { type: "string" }, role: { type: "string", default: "guest" } },
+        required: ["email"],
+      },
+      unique: ["email"],
+      maxBytes: 100,
+    });
+    const all = await results(
+      "/strict",
+      [
+        '{"email":"a@x"}',
+        "{}",
+        '{"email":7}',
+        '{"email":"b@x"}',
+        '{"email":"a@x"}',
+        `{"email":"${"c".repeat(100)}"}`,
+      ].join("\n"),
+    );
+    assert.deepEqual(told(all), ["1 201", "2 400", "3 400", "4 201", "5 409", "6 413"]);
+    assert.deepEqual(
+      all[2]?.problem?.errors?.map(({ pointer }) => pointer),
+      ["/email"],
+    );
+    assert.deepEqual(
+      all[4]?.problem?.errors?.map(({ pointer }) => pointer),
+      ["/email"],
+    );
+    const made = await client.json<{ role: string }>(all[0]?.location ?? "");
+    assert.equal(made.role, "guest");
+    assert.equal(await app.total("strict"), 2);
+  });
+
+  it("say who may create, and whose it is", async () => {
+    await define("owned", { access: { read: "owner" } });
+    assertProblem(await post("/owned", "{}", { token: null }), "unauthenticated");
+    const reader = await app.token("owned:read");
+    assertProblem(await post("/owned", "{}", { token: reader }), "insufficient-scope");
+    const [ann, bob] = [await app.token("owned:*"), await app.token("owned:*")];
+    assert.equal((await results("/owned", "{}\n{}", { token: ann })).length, 2);
+    const seen = await new Client(app, ann).json<{ total: number }>("/owned");
+    const others = await new Client(app, bob).json<{ total: number }>("/owned");
+    assert.deepEqual([seen.total, others.total], [2, 0]);
+    const stranger = await app.token("elsewhere:create");
+    assertProblem(await post("/elsewhere", "{}", { token: stranger }), "not-found");
+  });
+
+  it("may be open to everyone, within a rate", async () => {
+    await define("guests", { access: { create: "public" }, rateLimit: { perMinute: 3 } });
+    const all = await results("/guests", "{}\n{}\n{}\n{}\n{}", { token: null });
+    assert.deepEqual(
+      all.map(({ status }) => status),
+      [201, 201, 201, 429, 429],
+    );
+    assert.equal(await app.total("guests"), 3);
+  });
+
+  it("may demand a key: then all lines are one request", async () => {
+    await define("keyed", { idempotencyKey: "required" });
+    assertProblem(await post("/keyed", "{}"), "key-required");
+    assertProblem(await post("/keyed?atomic=true", "{}"), "key-required");
+    const headers = { "idempotency-key": '"k1"' };
+    const problem = assertProblem(await post("/keyed", "{}", { headers }), "invalid-parameter");
+    assert.deepEqual(pointersOf(problem), ["atomic"]);
+    assert.deepEqual(told(await results("/keyed?atomic=true", "{}\n{}", { headers })), [
+      "1 201",
+      "2 201",
+    ]);
+    assert.equal(await app.total("keyed"), 2);
+  });
+});
+
+describe("together", () => {
+  it("all are created, or none and each fault is told with its line", async () => {
+    await define("team", {
+      schema: { type: "object", properties: { email: { type: "string" } }, required: ["email"] },
+      unique: ["email"],
+    });
+    const path = "/team?atomic=true";
+    const all = await results(path, '{"email":"a"}\n\n{"email":"b"}\n');
+    assert.deepEqual(told(all), ["1 201", "3 201"]);
+
+    const refused = async (body: string, kind: "invalid-body" | "conflict") =>
+      pointersOf(await client.refuses("team", kind, () => post(path, body)));
+    assert.deepEqual(await refused('{"email":"c"}\n\n{"email":1}\n{}', "invalid-body"), [
+      "/3/email",
+      "/4/email",
+    ]);
+    assert.deepEqual(await refused('{"email":"c"}\n{"email"', "invalid-body"), ["/2"]);
+    assert.deepEqual(await refused('{"email":"c"}\n{"id":"x","email":"d"}', "invalid-body"), [
+      "/2/id",
+    ]);
+    assert.deepEqual(await refused('{"email":"c"}\n\n{"email":"a"}', "conflict"), ["/3/email"]);
+    assert.deepEqual(await refused('{"email":"c"}\n{"email":"c"}', "conflict"), ["/2/email"]);
+  });
+
+  it("an admin's first ones bring the collection into being", async () => {
+    assert.deepEqual(told(await results("/fresh?atomic=true", '{"n":1}\n{"n":2}')), [
+      "1 201",
+      "2 201",
+    ]);
+    assert.equal(await app.total("fresh"), 2);
+    assertProblem(await post("/stale?atomic=true", '{"n":1}\n{'), "invalid-body");
+    assert.equal((await client.get("/stale")).status, 404);
+  });
+
+  it("a retry is answered and not done again", async () => {
+    const headers = { "idempotency-key": '"retry"' };
+    const body = '{"n":1}\n\n{"n":2}\n';
+    const first = await post("/retried?atomic=true", body, { headers });
+    const second = await post("/retried?atomic=true", body, { headers });
+    assert.equal(first.headers.get("idempotency-replayed"), null);
+    assert.equal(second.headers.get("idempotency-replayed"), "true");
+    assert.equal(second.body, first.body);
+    assert.equal(await app.total("retried"), 2);
+    assertProblem(await post("/retried?atomic=true", '{"n":1}\n', { headers }), "key-reused");
+
+    // Also when the rules would refuse it by now.
+    await define("retried", { schema: { type: "object", required: ["other"] } });
+    const third = await post("/retried?atomic=true", body, { headers });
+    assert.equal(third.body, first.body);
+  });
+
+  it("are only so many", async () => {
+    const most = await results("/most?atomic=true", "{}\n".repeat(10_000));
+    assert.equal(most.length, 10_000);
+    const more = await post("/more?atomic=true", "{}\n".repeat(10_001));
+    assertProblem(more, "content-too-large");
+    assert.equal((await client.get("/more")).status, 404);
+  });
+});
+
+const run = promisify(execFile);
+const canStarve = await run("prlimit", ["--pid", `${process.pid}`, "--fsize"]).then(
+  () => true,
+  () => false,
+);
+
+describe("an outage", { skip: canStarve ? false : "this machine does not let us make one" }, () => {
+  it("in the middle is told of line by line, after what was done", {
+    timeout: 60_000,
+  }, async () => {
+    const folder = await mkdtemp(join(tmpdir(), "restante-ndjson-"));
+    const daemon = await launch(folder);
+    try {
+      // A stream that waits for its results before it goes on.
+      let more: () => void = () => {};
+      const starved = new Promise<void>((resolve) => {
+        more = resolve;
+      });
+      const encoder = new TextEncoder();
+      async function* lines() {
+        yield encoder.encode('{"n":1}\n{"n":2}\n');
+        await starved;
+        // Past what the log has already taken from the disk.
+        for (let n = 0; n < 40; n++) yield encoder.encode(`{"x":"${"x".repeat(500_000)}"}\n`);
+      }
+      const answer = await daemon.request("/people", {
+        method: "POST",
+        headers: { "content-type": type, "accept-encoding": "identity" },
+        body: Readable.toWeb(Readable.from(lines())),
+        duplex: "half",
+      } as unknown as RequestInit);
+      assert.equal(answer.status, 200);
+      await run("prlimit", ["--pid", `${daemon.pid}`, "--fsize=0:"]);
+      more();
+      const all = read(await answer.text());
+      await run("prlimit", ["--pid", `${daemon.pid}`, "--fsize=unlimited:"]);
+      assert.deepEqual(
+        all.map(({ line }) => line),
+        Array.from({ length: 42 }, (_, index) => index + 1),
+      );
+      const created = all.filter(({ status }) => status === 201);
+      const refused = all.slice(created.length);
+      assert.ok(created.length >= 2 && refused.length > 0);
+      assert.ok(refused.every(({ status }) => status === 503 || status === 507));
+      const found = await Promise.all(
+        created.map(async ({ location = "" }) => (await daemon.request(location)).status),
+      );
+      assert.ok(found.every((status) => status === 200));
+    } finally {
+      await daemon.end("SIGKILL");
+      await rm(folder, { recursive: true });
+    }
+  });
+});
