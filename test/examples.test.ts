@@ -135,7 +135,15 @@ const configs: Readonly<Record<string, Partial<Config>>> = {
 describe("the examples", () => {
   it("are found", () => {
     const found = pages.filter(({ examples }) => examples.length > 0).map(({ page }) => page);
-    for (const guide of ["access", "actions", "definitions", "lists", "openapi", "validation"]) {
+    for (const guide of [
+      "access",
+      "actions",
+      "definitions",
+      "lists",
+      "openapi",
+      "uploads",
+      "validation",
+    ]) {
       assert.ok(found.includes(`docs/${guide}.md`), guide);
     }
     assert.ok(found.includes("README.md"));
