@@ -1,11 +1,14 @@
 // Forms with files (RFC 7578): the texts become the draft, and files go to disk while they arrive.
 
 import type { Rules } from "../model/collection.ts";
+import type { Draft } from "../model/draft.ts";
 import { formLimits, isTrapped, type Pair } from "../model/form.ts";
 import { pointerTo } from "../model/json/report.ts";
+import { isObject, readTree } from "../model/json/tree.ts";
 import { decodeUtf8 } from "../model/json/utf8.ts";
+import { memberOf, type Part } from "../model/part.ts";
 import { Problem } from "../model/problem.ts";
-import { memberFor, type NamedFile, partsOf as slotted } from "../model/slots.ts";
+import { memberFor, type NamedFile, slotted } from "../model/slots.ts";
 import { formAnswers } from "./body.ts";
 import { Undecodable } from "./decoding.ts";
 import { cleanFileName, fileNameOf, readDisposition, unescapeName } from "./disposition.ts";
@@ -115,22 +118,24 @@ class Form {
 
   /** All that came, when nothing is wrong with it; otherwise its files are gone. */
   async incoming(): Promise<Incoming | Problem> {
+    const incoming = this.#read();
+    const isInVain = incoming instanceof Problem || incoming.parts.length === 0;
+    if (isInVain) await this.discard();
+    return incoming;
+  }
+
+  #read(): Incoming | Problem {
     const draft = draftOfForm(this.#pairs, this.#rules);
-    const parts = draft instanceof Problem ? draft : slotted(this.#files, this.#rules);
-    const refused =
-      (draft instanceof Problem ? draft : undefined) ??
-      (parts instanceof Problem ? parts : undefined) ??
-      this.#refuseMixed();
-    if (draft instanceof Problem || parts instanceof Problem || refused !== undefined) {
-      await this.discard();
-      return refused ?? nameless;
-    }
-    const trapped = isTrapped(this.#pairs, this.#rules);
-    const isWanted = !trapped && draft.id === undefined;
-    if (!isWanted) await this.discard();
+    if (draft instanceof Problem) return draft;
+    const parts = slotted(this.#files, this.#rules);
+    if (parts instanceof Problem) return parts;
+    const mixed = refuseMixed(draft, parts);
+    if (mixed !== undefined) return mixed;
     // Another boundary, or another order of bytes, is still the same form.
     const said = parts.map(({ key: _, ...shown }) => shown);
     const fingerprint = Buffer.from(JSON.stringify([this.#pairs, said]));
+    const trapped = isTrapped(this.#pairs, this.#rules);
+    const isWanted = !trapped && draft.id === undefined;
     return { draft, parts: isWanted ? parts : [], fingerprint, isTrapped: trapped };
   }
 
@@ -138,14 +143,14 @@ class Form {
   async discard(files: readonly NamedFile[] = this.#files): Promise<void> {
     await this.#exchange.house.uploads.discard(files);
   }
+}
 
-  #refuseMixed(): Problem | undefined {
-    const texts = new Set(this.#pairs.map(([name]) => name));
-    const both = this.#files.find(({ field }) => texts.has(field));
-    return (
-      both && invalid(both.field, "a text and a file were sent under this name; take two names")
-    );
-  }
+function refuseMixed({ fields }: Draft, parts: readonly Part[]): Problem | undefined {
+  const tree = parts.length === 0 ? undefined : readTree(fields);
+  const both = isObject(tree) && parts.map(memberOf).find((name) => tree.members.has(name));
+  return both
+    ? invalid(both, "a text and a file were sent under this name; take two names")
+    : undefined;
 }
 
 const invalid = (field: string, detail: string): Problem =>

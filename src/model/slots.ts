@@ -32,7 +32,7 @@ export function memberFor(field: string, rules: Rules | undefined): Member | Pro
 }
 
 /** The files of each field in their order: one alone, several in a list. */
-export function partsOf(
+export function slotted(
   files: readonly NamedFile[],
   rules: Rules | undefined,
 ): readonly Part[] | Problem {

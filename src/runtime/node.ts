@@ -13,7 +13,7 @@ import type { MapFile, SendFile, Serve, ServeOptions } from "./runtime.ts";
 const headersTimeoutMs = 5_000;
 const keepAliveTimeoutMs = 5_000;
 /** The most a whole request may take: a large file over a bad link, but not for ever. */
-const requestTimeoutMs = 1_800_000;
+const requestTimeoutMs = 14_400_000;
 /** The most a connection may be silent in the middle of a request or an answer. */
 const silenceTimeoutMs = 120_000;
 /** The rest of a body up to this size is read after an early answer; else the connection closes. */

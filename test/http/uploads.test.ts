@@ -418,6 +418,8 @@ describe("lists of files by the schema", () => {
         [`/albums/${id}/photos.1`],
       );
     }
+    const both = form([text("photos", "{}"), file("photos[]", "a", "x")]);
+    await refuses("invalid-body", () => post(both, {}, "/albums"), "albums");
     const texts = [text("size", "12"), file("photos", "a", "x")];
     await define("albums", {
       schema: {
