@@ -110,7 +110,7 @@ function assertExpected({ expected }: Example, output: string, where: string): v
   assertJson(JSON.parse(expected.text), JSON.parse(last), where);
 }
 
-const tools = ["bash", "curl", "sed", "grep"];
+const tools = ["bash", "curl", "sed", "grep", "gzip"];
 const missing = tools.filter((tool) => spawnSync(tool, ["--version"]).error !== undefined);
 const skip = missing.length > 0 && `${missing} MISSING: the documentation's examples were not run`;
 if (skip) console.error(`\n  ${skip}\n`);
@@ -139,6 +139,7 @@ describe("the examples", () => {
       "access",
       "actions",
       "definitions",
+      "formats",
       "lists",
       "openapi",
       "uploads",

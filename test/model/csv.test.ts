@@ -1,3 +1,5 @@
+// Rows of CSV: what a spreadsheet reads, and never runs.
+
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
