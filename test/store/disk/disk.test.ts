@@ -1,7 +1,8 @@
 // Files on disk: what was kept comes back byte for byte, and what failed leaves nothing.
 
 import assert from "node:assert/strict";
-import { mkdir, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { mkdir, rm, stat, symlink, truncate, utimes, writeFile } from "node:fs/promises";
 import { platform } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
@@ -155,6 +156,35 @@ describe("a range", () => {
       const { key } = await keep(files, bytesOf(100_000));
       await truncate(pathOf(folder, key), 70_000);
       await assert.rejects(read(files, key, 0, 100_000), /shorter/);
+    }));
+});
+
+describe("a file that is sent by the runtime", () => {
+  const send = (path: string, start: number, end: number) =>
+    new Blob([readFileSync(path).subarray(start, end)]);
+
+  it("is the same range, as long as it is whole", () =>
+    onDisk(async (files, folder) => {
+      const { key } = await keep(files, bytesOf(1_000));
+      const sending = openDisk(folder, send);
+      assert.ok((await sending.read(key, 0, 1)) instanceof Blob);
+      assert.deepEqual(await read(sending, key, 10, 990), bytesOf(1_000).slice(10, 990));
+      assert.equal(await sending.read("0".repeat(32), 0, 1), undefined);
+      await truncate(pathOf(folder, key), 500);
+      await assert.rejects(sending.read(key, 0, 1_000), /shorter/);
+    }));
+});
+
+describe("a file that is renewed", () => {
+  it("is too young to be swept; one that was swept is an outage", () =>
+    onDisk(async (files, folder) => {
+      const [kept, other] = [await keep(files, bytesOf(10)), await keep(files, bytesOf(10))];
+      const longAgo = new Date(Date.now() - 3_600_000);
+      for (const { key } of [kept, other]) await utimes(pathOf(folder, key), longAgo, longAgo);
+      await files.renew([kept.key]);
+      assert.equal(await files.sweep(async () => new Set(), 60_000), 1);
+      assert.equal(hashOf(await read(files, kept.key, 0, 10)), kept.sha256);
+      await assert.rejects(files.renew([other.key]), { reason: "unavailable" });
     }));
 });
 
