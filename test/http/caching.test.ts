@@ -72,7 +72,7 @@ describe("caching", () => {
     const open = stops.filter(({ headers }) => /public/.test(headers.get("cache-control") ?? ""));
     assert.deepEqual(
       open.map(({ asked }) => asked),
-      ["GET /-/problems → 200", "GET /-/problems/not-found → 200"],
+      ["GET /-/created → 200", "GET /-/problems → 200", "GET /-/problems/not-found → 200"],
     );
   });
 

@@ -39,7 +39,8 @@ export async function walk(
     headers: { "content-type": "text/plain" },
     body: "post",
   });
-  const { file } = (await filed.json()) as { file: { url: string } };
+  const { id: fileId } = (await filed.json()) as { id: string };
+  const file = `/people/${fileId}/file`;
 
   const questions: [string, (RequestInit & { token?: string | null })?][] = [
     ["GET /"],
@@ -50,12 +51,12 @@ export async function walk(
     [`GET /people/${id}`],
     [`HEAD /people/${id}`],
     [`GET /people/${id}`, { headers: known }],
-    [`GET ${file.url}`],
-    [`HEAD ${file.url}`],
-    [`GET ${file.url}`, { headers: { range: "bytes=1-2" } }],
-    [`GET ${file.url}`, { headers: { range: "bytes=4-" } }],
-    [`GET ${file.url}`, { headers: { "if-none-match": "*" } }],
-    [`GET ${file.url}.1`],
+    [`GET ${file}`],
+    [`HEAD ${file}`],
+    [`GET ${file}`, { headers: { range: "bytes=1-2" } }],
+    [`GET ${file}`, { headers: { range: "bytes=4-" } }],
+    [`GET ${file}`, { headers: { "if-none-match": "*" } }],
+    [`GET ${file}.1`],
     ["POST /people", { headers: json, body: "{}" }],
     ["POST /people", { headers: minimal, body: "{}" }],
     ["POST /people", { headers: key, body: "{}" }],
