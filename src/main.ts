@@ -43,7 +43,11 @@ const token = program
 withSettings(token.command("create"), ["data", "store"])
   .description("Make a token and print its secret, which is shown only this once.")
   .option("--name <text>", "What the token is for.", "")
-  .option("--scope <scopes...>", "admin, {collection|*}:{read|create|update|delete|*} or action:{name|*}", [])
+  .option(
+    "--scope <scopes...>",
+    "admin, {collection|*}:{read|create|update|delete|*} or action:{name|*}",
+    [],
+  )
   .option("--expires <when>", "30d, 12h, 90m, or a date such as 2030-01-31 (default: never)")
   .action((options: CreateOptions, command) => createToken(configOf(command), options));
 

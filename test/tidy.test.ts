@@ -41,13 +41,14 @@ const doors: readonly [what: RegExp, importers: RegExp][] = [
   [/^src\/store\/sqlite\//, /^src\/(assemble\.ts$|store\/sqlite\/)/],
   [/^src\/store\/disk\//, /^src\/(assemble\.ts$|store\/disk\/)/],
   [/^src\/store\/postgres\//, /^src\/(assemble\.ts$|store\/postgres\/)/],
+  [/^src\/store\/disk\//, /^src\/(assemble\.ts$|store\/disk\/)/],
   [/^src\/runtime\/(?!runtime\.ts$)/, /^src\/runtime\//],
   [/^#runtime$/, /^src\/(serve|assemble)\.ts$/],
 ];
 
 /** Outside things have one address each. What is not listed is not used. */
 const packages: Readonly<Record<string, RegExp>> = {
-  "@fastify/busboy": /^src\/http\/parts\.ts$/,
+  "@fastify/busboy": /^src\/http\/body\/parts\.ts$/,
   "@hono/node-server": /^src\/runtime\/node/,
   commander: /^src\/main\.ts$/,
   "content-type": /^src\/http\//,

@@ -23,13 +23,13 @@ import type { Token, Verb } from "../model/token.ts";
 import { viewOf } from "../model/view.ts";
 import type { Once } from "../store/store.ts";
 import { maxOperations, refusedAt, resultOf } from "./batch.ts";
-import { idInPost, readFields, readText, tooLarge } from "./body.ts";
+import { idInPost, readFields, readText, tooLarge } from "./body/body.ts";
 import { both, ifMatch, ifNoneMatch, tagOf } from "./conditions.ts";
 import type { House } from "./exchange.ts";
-import { listBody } from "./list.ts";
+import { listBody } from "./list/list.ts";
+import { readQuestion } from "./list/query-body.ts";
 import { onceOf, readKey } from "./once.ts";
 import { readOperations } from "./operations.ts";
-import { readQuestion } from "./query-body.ts";
 
 /** After the signal nothing is done any more: the caller was told so. */
 export function resourcesFor(house: House, caller: Token, signal: AbortSignal): ActionResources {

@@ -14,9 +14,9 @@ import { Problem } from "../model/problem.ts";
 import { actionScope } from "../model/token.ts";
 import { resourcesFor } from "./action-resources.ts";
 import { json } from "./answer.ts";
-import { hasNoBody, invalidBody, readBody, refuseBody } from "./body.ts";
+import { hasNoBody, invalidBody, readBody, refuseBody } from "./body/body.ts";
+import { jsonTypes, refuseUnacceptable, takenByPost } from "./body/media.ts";
 import type { Exchange } from "./exchange.ts";
-import { jsonTypes, refuseUnacceptable, takenByPost } from "./media.ts";
 import { refuseParameters } from "./query.ts";
 import { noCache } from "./representation.ts";
 

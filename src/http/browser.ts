@@ -3,9 +3,9 @@
 import type { Written } from "../domain/outcomes.ts";
 import { definitionOf } from "../model/definition.ts";
 import type { Fault, ParameterFault, Problem } from "../model/problem.ts";
+import { isForm, prefersHtml } from "./body/media.ts";
 import type { Exchange } from "./exchange.ts";
 import { contentSecurityPolicy, escapeHtml, htmlPage, htmlType } from "./html.ts";
-import { isForm, prefersHtml } from "./media.ts";
 import { replayedField } from "./once.ts";
 import { problemHeaders, problemResponse, problemStatus, withoutSecrets } from "./problem.ts";
 

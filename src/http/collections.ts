@@ -3,9 +3,9 @@
 import type { Collection } from "../model/collection.ts";
 import { Problem } from "../model/problem.ts";
 import { json } from "./answer.ts";
-import { readBody, readText, refuseBody } from "./body.ts";
+import { readBody, readText, refuseBody } from "./body/body.ts";
+import { jsonTypes, refuseUnacceptable, takenByPut } from "./body/media.ts";
 import type { Exchange } from "./exchange.ts";
-import { jsonTypes, refuseUnacceptable, takenByPut } from "./media.ts";
 import { readParameters, refuseParameters } from "./query.ts";
 import { noCache } from "./representation.ts";
 

@@ -4,7 +4,7 @@ import type { Condition } from "../domain/refusals.ts";
 import type { Rules } from "../model/collection.ts";
 import type { Resource } from "../model/resource.ts";
 import { sealOf } from "../model/view.ts";
-import { type Coding, codings, takesCoding } from "./codings.ts";
+import { type Coding, codings, takesCoding } from "./body/codings.ts";
 
 /**
  * The collection's counter and the time make the tag; the time keeps it apart after a restored backup,

@@ -1,7 +1,7 @@
 // Cross-origin requests (Fetch standard) and OPTIONS.
 
+import { takenByCreate, takenByPatch, takenByPost, takenByQuery } from "./body/media.ts";
 import type { Exchange, House } from "./exchange.ts";
-import { takenByCreate, takenByPatch, takenByPost, takenByQuery } from "./media.ts";
 
 const exposed =
   "ETag, Location, Link, Content-Location, Content-Encoding, Content-Disposition, Content-Range, Accept-Ranges, Retry-After, WWW-Authenticate, Allow, Accept, Accept-Encoding, Accept-Patch, Accept-Post, Accept-Query, Preference-Applied, Idempotency-Replayed, X-Total-Count, X-Request-Id";

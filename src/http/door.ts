@@ -2,11 +2,11 @@
 
 import { Problem } from "../model/problem.ts";
 import { type Soon, then } from "../model/soon.ts";
+import { takenByQuery } from "./body/media.ts";
 import { answerProblem } from "./browser.ts";
 import { allowOrigin, options } from "./cors.ts";
 import { Exchange, type House, requestIds } from "./exchange.ts";
 import { guard, refuseCredential } from "./guard.ts";
-import { takenByQuery } from "./media.ts";
 import { problemOf, Refusal } from "./problem.ts";
 import { findPlace, type Place } from "./routes.ts";
 import { isHost, readTarget } from "./target.ts";

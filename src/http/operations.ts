@@ -16,7 +16,7 @@ import {
 } from "../model/json/tree.ts";
 import { decodeUtf8 } from "../model/json/utf8.ts";
 import type { Problem } from "../model/problem.ts";
-import { invalidBody } from "./body.ts";
+import { invalidBody } from "./body/body.ts";
 import { both, ifMatch, ifNoneMatch } from "./conditions.ts";
 
 /** From 1 to `most` operations. */

@@ -7,7 +7,7 @@ import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
 import { sealOf, viewOf } from "../model/view.ts";
-import { type Coding, chooseCoding, encode } from "./codings.ts";
+import { type Coding, chooseCoding, encode } from "./body/codings.ts";
 import {
   entityTag,
   httpDate,

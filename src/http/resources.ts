@@ -8,13 +8,20 @@ import { newId } from "../model/id.ts";
 import { Problem } from "../model/problem.ts";
 import { type Soon, then } from "../model/soon.ts";
 import { sealOf, viewOf } from "../model/view.ts";
-import { idInPost, readBody, readFields, readText, refuseBody, refuseTooLarge } from "./body.ts";
+import {
+  idInPost,
+  readBody,
+  readFields,
+  readText,
+  refuseBody,
+  refuseTooLarge,
+} from "./body/body.ts";
+import { readIncoming } from "./body/incoming.ts";
+import { isLines, jsonTypes, readPatchKind, refuseUnacceptable, takenByPut } from "./body/media.ts";
+import { createMany } from "./body/ndjson.ts";
 import { answerCreated, isFromBrowser } from "./browser.ts";
 import { readCondition } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
-import { readIncoming } from "./incoming.ts";
-import { isLines, jsonTypes, readPatchKind, refuseUnacceptable, takenByPut } from "./media.ts";
-import { createMany } from "./ndjson.ts";
 import { onceOf, readKey, replayedField } from "./once.ts";
 import { readPreference } from "./prefer.ts";
 import { refuseParameters } from "./query.ts";

@@ -9,7 +9,7 @@ import { deleteCollection, getCollection, listCollections, putCollection } from 
 import { getFile } from "./download.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Who } from "./guard.ts";
-import { listResources, queryResources } from "./list.ts";
+import { listResources, queryResources } from "./list/list.ts";
 import {
   apiCatalog,
   createdPage,

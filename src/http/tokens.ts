@@ -6,9 +6,9 @@ import type { Fault } from "../model/problem.ts";
 import { Problem } from "../model/problem.ts";
 import type { Token } from "../model/token.ts";
 import { json } from "./answer.ts";
-import { invalidBody, readBody, refuseBody } from "./body.ts";
+import { invalidBody, readBody, refuseBody } from "./body/body.ts";
+import { jsonTypes, refuseUnacceptable, takenByPost } from "./body/media.ts";
 import type { Exchange } from "./exchange.ts";
-import { jsonTypes, refuseUnacceptable, takenByPost } from "./media.ts";
 import { refuseParameters } from "./query.ts";
 
 const isoOrNull = (at: number | null): string | null =>

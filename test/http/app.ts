@@ -8,7 +8,7 @@ import { serve } from "#runtime";
 import { loadActions } from "../../src/actions.ts";
 import { assemble, version } from "../../src/assemble.ts";
 import { type Config, readConfig } from "../../src/config.ts";
-import { addressed, openapiDocument, visibleTo } from "../../src/http/openapi.ts";
+import { addressed, openapiDocument, visibleTo } from "../../src/http/openapi/openapi.ts";
 import { createLog, type Log } from "../../src/log.ts";
 import type { Token } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Who } from "../../src/http/guard.ts";
-import { reserved } from "../../src/http/list-query.ts";
+import { reserved } from "../../src/http/list/list-query.ts";
 import { problemStatus } from "../../src/http/problem.ts";
 import { routes } from "../../src/http/routes.ts";
 import { pageLimits } from "../../src/model/list/page.ts";

@@ -1,0 +1,158 @@
+// Reading a request's body: what is wrong before it is read, within its limit, and with its JSON.
+
+import { type Draft, readDraft } from "../../model/draft.ts";
+import { scanJson } from "../../model/json/json.ts";
+import { decodeUtf8 } from "../../model/json/utf8.ts";
+import { Problem } from "../../model/problem.ts";
+import type { Exchange } from "../exchange.ts";
+import { readCodings } from "./codings.ts";
+import { type Allowance, decodeAll, Undecodable } from "./decoding.ts";
+import { type DigestCheck, readDigest } from "./digest.ts";
+import {
+  jsonTypes,
+  readContentType,
+  refuseUnacceptable,
+  refuseUnlessJson,
+  type Taken,
+  takenByCreate,
+} from "./media.ts";
+
+/** Refuses by Content-Length, before a byte of the body is read. */
+export function refuseTooLarge({ request, house }: Exchange): Problem | undefined {
+  const declared = request.headers.get("content-length");
+  return Number(declared) > house.maxBodyBytes ? tooLarge(house.maxBodyBytes) : undefined;
+}
+
+/** The whole body, decoded; what has no declared length is counted while it is read. */
+export async function readBody(exchange: Exchange): Promise<Uint8Array | Problem> {
+  const { request, house } = exchange;
+  const { headers } = request;
+  const refused = refuseTooLarge(exchange);
+  if (refused !== undefined) return refused;
+  const isPlain = !headers.has("content-encoding") && !headers.has("content-digest");
+  try {
+    if (isPlain && headers.has("content-length")) {
+      return new Uint8Array(await request.arrayBuffer());
+    }
+  } catch (thrown) {
+    if (request.signal.aborted) return cutOff;
+    throw thrown;
+  }
+  const limit = { bytes: house.maxBodyBytes, problem: tooLarge(house.maxBodyBytes) };
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of readContent(exchange, limit)) {
+    if (chunk instanceof Problem) return chunk;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/**
+ * The content of a body as it arrives: decoded, within what is allowed, and at its end compared with
+ * its digest. A problem is the last thing that comes.
+ */
+export async function* readContent(
+  { request }: Exchange,
+  allowance: Allowance,
+): AsyncGenerator<Uint8Array | Problem> {
+  const codings = readCodings(request.headers);
+  if (codings instanceof Problem) return yield codings;
+  const digest = readDigest(request.headers);
+  if (digest instanceof Problem) return yield digest;
+  try {
+    yield* decodeAll(received(request.body, digest, allowance), codings, allowance);
+    const mismatch = digest?.refuse();
+    if (mismatch !== undefined) yield mismatch;
+  } catch (thrown) {
+    if (thrown instanceof Undecodable) yield thrown.problem;
+    else if (request.signal.aborted) yield cutOff;
+    else throw thrown;
+  }
+}
+
+/** The content as it comes, before anything is decoded. */
+async function* received(
+  body: ReadableStream<Uint8Array> | null,
+  digest: DigestCheck | undefined,
+  { bytes, problem }: Allowance,
+): AsyncGenerator<Uint8Array> {
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    length += chunk.byteLength;
+    if (length > bytes) throw new Undecodable(problem);
+    digest?.add(chunk);
+    yield chunk;
+  }
+}
+
+/** Whether the framing says that there is no body at all (RFC 9112 §6.3). */
+export function hasNoBody(headers: Headers): boolean {
+  const length = headers.get("content-length");
+  return (length === null || length === "0") && headers.get("transfer-encoding") === null;
+}
+
+export const tooLarge = (limitBytes: number): Problem =>
+  new Problem("content-too-large", `The body is over ${limitBytes} bytes. Nothing was stored.`);
+
+/** Seldom seen by anyone but the log: who stops sending has mostly stopped listening. */
+const cutOff = new Problem("malformed-request", "The body broke off. Nothing was stored.");
+
+/** What is wrong with a body before it is read. */
+export function refuseBody(exchange: Exchange, taken: Taken): Problem | undefined {
+  const { headers } = exchange.request;
+  return (
+    (hasNoBody(headers) ? emptyBody : undefined) ??
+    refuseUnlessJson(headers, taken) ??
+    refuseTooLarge(exchange) ??
+    refuseUnacceptable(headers, jsonTypes)
+  );
+}
+
+/** What is wrong with a form before it is read. One without fields has no body. */
+export function refuseForm(exchange: Exchange): Problem | undefined {
+  const { headers } = exchange.request;
+  const type = readContentType(headers, takenByCreate);
+  return (
+    (type instanceof Problem ? type : undefined) ??
+    refuseTooLarge(exchange) ??
+    refuseUnacceptable(headers, formAnswers)
+  );
+}
+
+/** A program is answered with JSON, a person's browser with a page. */
+export const formAnswers = [...jsonTypes, "text/html"];
+
+export function readFields(bytes: Uint8Array): Draft | Problem {
+  if (bytes.byteLength === 0) return emptyBody;
+  const draft = readDraft(bytes);
+  return "fields" in draft ? draft : invalidBody(draft);
+}
+
+/** A body that may be any JSON value, as a patch may. */
+export function readText(bytes: Uint8Array | Problem): string | Problem {
+  if (bytes instanceof Problem) return bytes;
+  if (bytes.byteLength === 0) return emptyBody;
+  const text = decodeUtf8(bytes);
+  if (typeof text !== "string") return invalidBody([text]);
+  const faults = scanJson(text);
+  return faults.length > 0 ? invalidBody(faults) : text;
+}
+
+export const emptyBody = new Problem("invalid-body", "The body is empty; send a JSON object.", {
+  errors: [{ pointer: "", detail: "a JSON object is needed" }],
+});
+
+export const invalidBody = (errors: Problem["errors"]): Problem =>
+  new Problem("invalid-body", "The body is not valid; `errors` names each fault.", {
+    errors: errors ?? [],
+  });
+
+export const idInPost = new Problem(
+  "invalid-body",
+  "The server decides the id of what is POSTed.",
+  {
+    errors: [
+      { pointer: "/id", detail: "leave the id out, or PUT to /{collection}/{id} to choose it" },
+    ],
+  },
+);

@@ -1,0 +1,59 @@
+// Any other media type: what is POSTed becomes the one file of a new resource.
+
+import type { Rules } from "../../model/collection.ts";
+import type { Part } from "../../model/part.ts";
+import { Problem } from "../../model/problem.ts";
+import type { Exchange } from "../exchange.ts";
+import { emptyBody } from "./body.ts";
+import { Undecodable } from "./decoding.ts";
+import { cleanFileName, fileNameOf, readDisposition } from "./disposition.ts";
+import type { Incoming } from "./draft.ts";
+import { storedType } from "./file-type.ts";
+import { jsonTypes } from "./media.ts";
+import { arriving, maxUploadOf, refuseUpload, uploadTooLarge } from "./upload.ts";
+
+/** The member that shows it. */
+const slot = "file";
+
+export async function readFile(
+  exchange: Exchange,
+  rules: Rules | undefined,
+  keyless: Problem | undefined,
+): Promise<Incoming | Problem> {
+  const { headers } = exchange.request;
+  const maxBytes = maxUploadOf(exchange, rules);
+  const isFramed = headers.has("content-length") || headers.has("transfer-encoding");
+  const refused =
+    (isFramed ? undefined : emptyBody) ?? refuseUpload(exchange, maxBytes, jsonTypes) ?? keyless;
+  if (refused !== undefined) return refused;
+  const name = readName(headers);
+  if (name instanceof Problem) return name;
+  const type = storedType(headers.get("content-type"));
+  try {
+    const kept = await exchange.house.uploads.keep(arriving(exchange, maxBytes), maxBytes);
+    if (kept === "too-large") return uploadTooLarge(maxBytes);
+    return incomingOf({ slot, name, type, ...kept });
+  } catch (thrown) {
+    if (thrown instanceof Undecodable) return thrown.problem;
+    throw thrown;
+  }
+}
+
+function incomingOf(part: Part): Incoming {
+  const { key: _, ...said } = part;
+  const fingerprint = Buffer.from(JSON.stringify(said));
+  return { draft: { fields: "{}", id: undefined }, parts: [part], fingerprint };
+}
+
+/** The name that the client gives it (RFC 6266); empty where it gives none. */
+function readName(headers: Headers): string | Problem {
+  const field = headers.get("content-disposition");
+  if (field === null) return "";
+  const disposition = readDisposition(field);
+  return disposition === undefined ? unreadable : cleanFileName(fileNameOf(disposition) ?? "");
+}
+
+const unreadable = new Problem(
+  "malformed-request",
+  'Content-Disposition cannot be read. Send it like `attachment; filename="photo.png"` (RFC 6266).',
+);

@@ -1,0 +1,177 @@
+// Forms with files (RFC 7578): the texts become the draft, and files go to disk while they arrive.
+
+import type { Rules } from "../../model/collection.ts";
+import type { Draft } from "../../model/draft.ts";
+import { formLimits, isTrapped, type Pair } from "../../model/form.ts";
+import { pointerTo } from "../../model/json/report.ts";
+import { isObject, readTree } from "../../model/json/tree.ts";
+import { decodeUtf8 } from "../../model/json/utf8.ts";
+import { memberOf, type Part } from "../../model/part.ts";
+import { Problem } from "../../model/problem.ts";
+import { memberFor, type NamedFile, slotted } from "../../model/slots.ts";
+import type { Exchange } from "../exchange.ts";
+import { formAnswers } from "./body.ts";
+import { Undecodable } from "./decoding.ts";
+import { cleanFileName, fileNameOf, readDisposition, unescapeName } from "./disposition.ts";
+import type { Incoming } from "./draft.ts";
+import { readBoundary, storedType } from "./file-type.ts";
+import { draftOfForm } from "./form.ts";
+import { readContentType, takenByCreate } from "./media.ts";
+import { maxPartHeaderBytes, partsOf, type RawPart } from "./parts.ts";
+import { arriving, maxUploadOf, refuseUpload, uploadTooLarge } from "./upload.ts";
+
+/** Of one form. */
+export const maxFiles = 100;
+
+export async function readMultipart(
+  exchange: Exchange,
+  rules: Rules | undefined,
+  keyless: Problem | undefined,
+): Promise<Incoming | Problem> {
+  const maxBytes = maxUploadOf(exchange, rules);
+  const { headers } = exchange.request;
+  const type = readContentType(headers, takenByCreate);
+  if (type instanceof Problem) return type;
+  const boundary = readBoundary(headers);
+  if (boundary instanceof Problem) return boundary;
+  const refused = refuseUpload(exchange, maxBytes, formAnswers) ?? keyless;
+  if (refused !== undefined) return refused;
+  const form = new Form(exchange, rules, maxBytes);
+  try {
+    for await (const part of partsOf(arriving(exchange, maxBytes), boundary)) await form.add(part);
+    return await form.incoming();
+  } catch (thrown) {
+    await form.discard();
+    if (thrown instanceof Undecodable) return thrown.problem;
+    throw thrown;
+  }
+}
+
+/** What has come of a form so far. */
+class Form {
+  readonly #exchange: Exchange;
+  readonly #rules: Rules | undefined;
+  readonly #maxBytes: number;
+  readonly #pairs: Pair[] = [];
+  readonly #files: NamedFile[] = [];
+  #textBytes = 0;
+  #fileCount = 0;
+
+  constructor(exchange: Exchange, rules: Rules | undefined, maxBytes: number) {
+    this.#exchange = exchange;
+    this.#rules = rules;
+    this.#maxBytes = maxBytes;
+  }
+
+  async add({ headers, bytes }: RawPart): Promise<void> {
+    const length = [...headers].reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+    if (length > maxPartHeaderBytes) throw new Undecodable(longHeader);
+    const type = headers.get("content-type");
+    if (/^multipart\//i.test(type?.trim() ?? "")) throw new Undecodable(nested);
+    const disposition = readDisposition(headers.get("content-disposition") ?? "");
+    const name = disposition?.parameters.get("name");
+    if (disposition?.kind !== "form-data" || name === undefined) throw new Undecodable(nameless);
+    const field = unescapeName(name);
+    const fileName = fileNameOf(disposition);
+    if (fileName === undefined) await this.#addText(field, type, bytes);
+    else await this.#addFile(field, unescapeName(fileName), type, bytes);
+  }
+
+  async #addText(
+    field: string,
+    type: string | undefined,
+    bytes: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
+    const { maxBodyBytes } = this.#exchange.house;
+    if (this.#pairs.length === formLimits.maxFields) throw new Undecodable(manyFields);
+    const [, charset = "utf-8"] = /;\s*charset="?([^\s;"]+)/i.exec(type ?? "") ?? [];
+    if (!/^(?:utf-8|us-ascii)$/i.test(charset))
+      throw new Undecodable(invalid(field, `the charset ${charset} is not UTF-8`));
+    const chunks: Uint8Array[] = [];
+    this.#textBytes += Buffer.byteLength(field);
+    for await (const chunk of bytes) {
+      this.#textBytes += chunk.byteLength;
+      if (this.#textBytes > maxBodyBytes) throw new Undecodable(longTexts(maxBodyBytes));
+      chunks.push(chunk);
+    }
+    const text = decodeUtf8(Buffer.concat(chunks));
+    if (typeof text !== "string") throw new Undecodable(invalid(field, text.detail));
+    this.#pairs.push([field, text]);
+  }
+
+  async #addFile(
+    field: string,
+    fileName: string,
+    type: string | undefined,
+    bytes: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
+    const member = memberFor(field, this.#rules);
+    if (member instanceof Problem) throw new Undecodable(member);
+    if (++this.#fileCount > maxFiles) throw new Undecodable(manyFiles);
+    const kept = await this.#exchange.house.uploads.keep(bytes, this.#maxBytes);
+    if (kept === "too-large") throw new Undecodable(uploadTooLarge(this.#maxBytes));
+    const file = { field, name: cleanFileName(fileName), type: storedType(type), ...kept };
+    this.#files.push(file);
+    // A browser sends a field in which no file was chosen so.
+    if (fileName === "" && kept.size === 0) await this.discard(this.#files.splice(-1));
+  }
+
+  /** All that came, when nothing is wrong with it; otherwise its files are gone. */
+  async incoming(): Promise<Incoming | Problem> {
+    const incoming = this.#read();
+    const isInVain = incoming instanceof Problem || incoming.parts.length === 0;
+    if (isInVain) await this.discard();
+    return incoming;
+  }
+
+  #read(): Incoming | Problem {
+    const draft = draftOfForm(this.#pairs, this.#rules);
+    if (draft instanceof Problem) return draft;
+    const parts = slotted(this.#files, this.#rules);
+    if (parts instanceof Problem) return parts;
+    const mixed = refuseMixed(draft, parts);
+    if (mixed !== undefined) return mixed;
+    // Another boundary, or another order of bytes, is still the same form.
+    const said = parts.map(({ key: _, ...shown }) => shown);
+    const fingerprint = Buffer.from(JSON.stringify([this.#pairs, said]));
+    const trapped = isTrapped(this.#pairs, this.#rules);
+    const isWanted = !trapped && draft.id === undefined;
+    return { draft, parts: isWanted ? parts : [], fingerprint, isTrapped: trapped };
+  }
+
+  /** Removes files that nothing will name. */
+  async discard(files: readonly NamedFile[] = this.#files): Promise<void> {
+    await this.#exchange.house.uploads.discard(files);
+  }
+}
+
+function refuseMixed({ fields }: Draft, parts: readonly Part[]): Problem | undefined {
+  const tree = parts.length === 0 ? undefined : readTree(fields);
+  const both = isObject(tree) && parts.map(memberOf).find((name) => tree.members.has(name));
+  return both
+    ? invalid(both, "a text and a file were sent under this name; take two names")
+    : undefined;
+}
+
+const invalid = (field: string, detail: string): Problem =>
+  new Problem("invalid-body", "The form is not valid; `errors` names each fault.", {
+    errors: [{ pointer: pointerTo([field]), detail }],
+  });
+
+const faulty = (detail: string): Problem =>
+  new Problem("invalid-body", "The form is not valid; `errors` names each fault.", {
+    errors: [{ pointer: "", detail }],
+  });
+
+const nameless = faulty(
+  'a part has no `Content-Disposition: form-data; name="…"` that can be read (RFC 7578 §4.2)',
+);
+const nested = faulty("a multipart part within a form is not taken (RFC 7578 §4.3)");
+const manyFields = faulty(`more than ${formLimits.maxFields} fields in one form`);
+const manyFiles = faulty(`more than ${maxFiles} files in one form`);
+const longHeader = faulty(`the header of a part is over ${maxPartHeaderBytes} bytes`);
+const longTexts = (maxBytes: number): Problem =>
+  new Problem(
+    "content-too-large",
+    `The texts of the form are over ${maxBytes} bytes together. Nothing was stored.`,
+  );

@@ -1,0 +1,148 @@
+// Many resources in one POST: a JSON object on each line, and an answer with a line for each of them.
+
+import { setTimeout as wait } from "node:timers/promises";
+import { refuseKeyless } from "../../domain/refusals.ts";
+import { type Line, LineCutter } from "../../model/json/lines.ts";
+import { Problem } from "../../model/problem.ts";
+import type { Resource } from "../../model/resource.ts";
+import { Outage } from "../../store/store.ts";
+import type { Exchange } from "../exchange.ts";
+import { readKey } from "../once.ts";
+import { readPreference } from "../prefer.ts";
+import { problemOf } from "../problem.ts";
+import { invalid, readParameters } from "../query.ts";
+import { emptyBody, hasNoBody, readContent } from "./body.ts";
+import type { Allowance } from "./decoding.ts";
+import { Intake } from "./intake.ts";
+import { chooseType, ndjsonTypes, refuseUnlessLines } from "./media.ts";
+import { answerLines, draftIn, lineOf, type Order, resultOf } from "./result-lines.ts";
+import { createTogether } from "./together.ts";
+
+/** More than anyone should have to send again when it breaks off. */
+const maxStreamBytes = 16 * 1024 ** 3;
+/** No data shrinks as much as that; what makes work for us does. */
+const maxRatio = 200;
+
+/** An overload passes; who sends this much can wait for it, so long. */
+const busyWaits = { most: 100, ms: 50 } as const;
+
+export async function createMany(exchange: Exchange): Promise<Response | Problem> {
+  const { request, house, caller } = exchange;
+  const { headers } = request;
+  const name = exchange.param("collection");
+  const key = readKey(headers);
+  if (key instanceof Problem) return key;
+  const isAtomic = readAtomic(exchange.query);
+  if (isAtomic instanceof Problem) return isAtomic;
+  const rules = await house.resources.target(caller, name);
+  if (rules instanceof Problem) return rules;
+  const refused =
+    (hasNoBody(headers) ? emptyBody : undefined) ??
+    refuseUnlessLines(headers) ??
+    refuseKeyless(rules, key) ??
+    (key !== undefined && !isAtomic ? keyWithoutAtomic : undefined);
+  if (refused !== undefined) return refused;
+  const type = chooseType(headers, ndjsonTypes);
+  if (type instanceof Problem) return type;
+  const isMinimal = readPreference(headers) === "minimal";
+  const order = { exchange, name, rules, type, isMinimal };
+  return isAtomic ? createTogether(order, key) : createEach(order);
+}
+
+function readAtomic(query: string): boolean | Problem {
+  const parameters = readParameters(query, ["atomic"]);
+  if (parameters instanceof Problem) return parameters;
+  const { atomic = "false" } = parameters;
+  if (atomic === "true" || atomic === "false") return atomic === "true";
+  return invalid([{ parameter: "atomic", detail: "atomic is one of: true, false." }]);
+}
+
+const keyWithoutAtomic = new Problem(
+  "invalid-parameter",
+  "With an Idempotency-Key many resources are created together or not at all.",
+  {
+    errors: [
+      {
+        parameter: "atomic",
+        detail: "send ?atomic=true with the key: what is done line by line cannot be replayed",
+      },
+    ],
+  },
+);
+
+/** Each line on its own, as it arrives. */
+async function createEach(order: Order): Promise<Response | Problem> {
+  const { exchange, isMinimal } = order;
+  const count = { lines: 0, created: 0 };
+  let outage: Problem | undefined;
+  const intake = new Intake(async (lines) => {
+    const ends = outage === undefined ? await endsOf(lines) : lines.map(() => outage as Problem);
+    count.lines += lines.length;
+    let text = "";
+    for (const [index, line] of lines.entries()) {
+      const end = ends[index] ?? emptyBody;
+      if (!(end instanceof Problem)) count.created++;
+      text += resultOf(order, line.number, end);
+    }
+    return text;
+  });
+  const endsOf = async (lines: readonly Line[]): Promise<readonly (Resource | Problem)[]> => {
+    try {
+      return await createGroup(order, lines);
+    } catch (thrown) {
+      // As long as nothing is done, all of it can simply be sent again.
+      if (count.lines === 0) throw thrown;
+      exchange.house.logFailure(exchange, thrown);
+      outage = problemOf(thrown);
+      return lines.map(() => outage as Problem);
+    }
+  };
+  const content = readContent(exchange, wholeAllowance(exchange.house.maxBodyBytes));
+  const results = intake.results(content, new LineCutter(exchange.house.maxBodyBytes));
+  // Until there is a result, what is wrong can still be told with its own status.
+  const first = await results.next();
+  if (first.value instanceof Problem) return first.value;
+  async function* texts(): AsyncGenerator<string> {
+    if (typeof first.value === "string") yield first.value;
+    for await (const result of results) {
+      yield typeof result === "string" ? result : lineOf(order, undefined, result);
+    }
+    if (isMinimal) yield `${JSON.stringify(count)}\n`;
+  }
+  return answerLines(order, texts());
+}
+
+const wholeAllowance = (free: number): Allowance => ({
+  bytes: maxStreamBytes,
+  ratio: maxRatio,
+  free,
+  problem: new Problem(
+    "content-too-large",
+    `A stream has at most ${maxStreamBytes} bytes, and is at most ${maxRatio} times as long as it is coded. What was told before was done.`,
+  ),
+});
+
+/** What became of each line of a group. */
+async function createGroup(
+  order: Order,
+  lines: readonly Line[],
+): Promise<readonly (Resource | Problem)[]> {
+  const read = lines.map((line) => draftIn(order, line));
+  const drafts = read.flatMap((draft) => (draft instanceof Problem ? [] : [draft]));
+  const { house, caller } = order.exchange;
+  const created = await patiently(() => house.many.create(caller, order.name, drafts));
+  let next = 0;
+  return read.map((draft) => (draft instanceof Problem ? draft : (created[next++] ?? emptyBody)));
+}
+
+async function patiently<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let count = 0; ; count++) {
+    try {
+      return await attempt();
+    } catch (thrown) {
+      const isBusy = thrown instanceof Outage && thrown.reason === "busy";
+      if (!isBusy || count === busyWaits.most) throw thrown;
+      await wait(busyWaits.ms);
+    }
+  }
+}

@@ -1,0 +1,96 @@
+// Many resources that are created together: all of them, or none.
+
+import { createHash } from "node:crypto";
+import type { ManyRefused } from "../../domain/many.ts";
+import type { Draft } from "../../model/draft.ts";
+import { type Line, LineCutter } from "../../model/json/lines.ts";
+import { reportLimits } from "../../model/json/report.ts";
+import { Problem } from "../../model/problem.ts";
+import { onceOf } from "../once.ts";
+import { emptyBody, readContent } from "./body.ts";
+import { answerLines, draftIn, type Order, resultOf } from "./result-lines.ts";
+
+/** What is created together is held in memory, and written in one go. */
+export const togetherLimits = { maxLines: 10_000, maxBytes: 32 * 1024 * 1024 } as const;
+
+/** All lines or none: read to the end, judged together, written in one transaction. */
+export async function createTogether(
+  order: Order,
+  key: string | undefined,
+): Promise<Response | Problem> {
+  const { exchange, name } = order;
+  const { house, caller } = exchange;
+  const read = await readTogether(order);
+  if (read instanceof Problem) return read;
+  const { lines, drafts, refused, fingerprint } = read;
+  if (lines.length === 0) return emptyBody;
+  if (refused.length > 0) return refusedTogether(lines, refused);
+
+  const once = key === undefined ? undefined : onceOf(exchange, key, fingerprint);
+  const done = await house.many.createTogether(caller, name, drafts, once);
+  if (done instanceof Problem) return done;
+  if (!("resources" in done)) return refusedTogether(lines, done);
+
+  const { resources, isReplay } = done;
+  const results = resources.map((resource, index) => resultOf(order, lines[index] ?? 0, resource));
+  const count = { lines: lines.length, created: isReplay ? 0 : resources.length };
+  const told = order.isMinimal ? `${JSON.stringify(count)}\n` : results.join("");
+  async function* texts(): AsyncGenerator<string> {
+    yield told;
+  }
+  return answerLines(order, texts(), isReplay);
+}
+
+interface Together {
+  /** Their numbers. */
+  readonly lines: readonly number[];
+  readonly drafts: readonly Draft[];
+  readonly refused: readonly ManyRefused[];
+  readonly fingerprint: Uint8Array;
+}
+
+async function readTogether(order: Order): Promise<Together | Problem> {
+  const { exchange } = order;
+  const { maxBytes: bytes, maxLines } = togetherLimits;
+  const hash = createHash("sha256");
+  const cutter = new LineCutter(exchange.house.maxBodyBytes);
+  const lines: number[] = [];
+  const drafts: Draft[] = [];
+  const refused: ManyRefused[] = [];
+  const add = (line: Line) => {
+    const draft = draftIn(order, line);
+    if (draft instanceof Problem) refused.push({ index: lines.length, problem: draft });
+    else drafts.push(draft);
+    lines.push(line.number);
+  };
+  for await (const chunk of readContent(exchange, { bytes, problem: tooMuchTogether })) {
+    if (chunk instanceof Problem) return chunk;
+    hash.update(chunk);
+    cutter.add(chunk).forEach(add);
+    if (lines.length > maxLines) return tooMuchTogether;
+  }
+  cutter.end().forEach(add);
+  if (lines.length > maxLines) return tooMuchTogether;
+  return { lines, drafts, refused, fingerprint: hash.digest() };
+}
+
+const tooMuchTogether = new Problem(
+  "content-too-large",
+  `With atomic=true there are at most ${togetherLimits.maxLines} lines of ${togetherLimits.maxBytes} bytes in all. Nothing was stored; send less at once, or without atomic.`,
+);
+
+/** The problem of the first line that cannot be stored, with the faults of all; each with its line. */
+function refusedTogether(lines: readonly number[], refused: readonly ManyRefused[]): Problem {
+  const faults = refused.flatMap(({ index, problem: { errors, detail } }) => {
+    const inner = errors?.flatMap((fault) => ("pointer" in fault ? [fault] : [])) ?? [];
+    const told = inner.length > 0 ? inner : [{ pointer: "", detail }];
+    return told.map((fault) => ({ ...fault, pointer: `/${lines[index]}${fault.pointer}` }));
+  });
+  const [first] = refused;
+  const problem = first?.problem ?? emptyBody;
+  // Who may not create at all may not create any line.
+  if (problem.scope !== undefined || problem.kind === "unauthenticated") return problem;
+  const errors = faults.slice(0, reportLimits.maxFaults);
+  const detail = `Nothing was stored. Line ${lines[first?.index ?? 0]}: ${problem.detail}`;
+  return new Problem(problem.kind, detail, { errors });
+}

@@ -1,0 +1,78 @@
+// A large body as it arrives: decoded, within its limit, and not waited for for ever.
+
+import type { Rules } from "../../model/collection.ts";
+import { definitionOf } from "../../model/definition.ts";
+import { Problem } from "../../model/problem.ts";
+import type { Exchange } from "../exchange.ts";
+import { readContent } from "./body.ts";
+import { readCodings } from "./codings.ts";
+import { Undecodable } from "./decoding.ts";
+import { refuseUnacceptable } from "./media.ts";
+
+/** A phone in a tunnel is back by then. */
+const silenceMs = 60_000;
+
+/** What a body with files may have: the server's limit, or the collection's if that is lower. */
+export function maxUploadOf({ house }: Exchange, rules: Rules | undefined): number {
+  const { maxBytes = house.maxUploadBytes } = rules === undefined ? {} : definitionOf(rules);
+  return Math.min(maxBytes, house.maxUploadBytes);
+}
+
+/** What is wrong with an upload before it is read. */
+export function refuseUpload(
+  { request: { headers } }: Exchange,
+  maxBytes: number,
+  answers: readonly string[],
+): Problem | undefined {
+  const codings = readCodings(headers);
+  if (codings instanceof Problem) return codings;
+  if (Number(headers.get("content-length")) > maxBytes) return uploadTooLarge(maxBytes);
+  return refuseUnacceptable(headers, answers);
+}
+
+export const uploadTooLarge = (maxBytes: number): Problem =>
+  new Problem("content-too-large", `The upload is over ${maxBytes} bytes. Nothing was stored.`);
+
+/** The content of the body. Throws `Undecodable` when it cannot go on. */
+export async function* arriving(
+  exchange: Exchange,
+  maxBytes: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const allowance = { bytes: maxBytes, problem: uploadTooLarge(maxBytes) };
+  for await (const chunk of unlessSilent(readContent(exchange, allowance), silenceMs)) {
+    if (chunk instanceof Problem) throw new Undecodable(chunk);
+    exchange.windClock();
+    yield chunk;
+  }
+}
+
+/** Gives up when nothing comes for so long; what is done with what came takes its own time. */
+export async function* unlessSilent<T>(
+  source: AsyncGenerator<T>,
+  milliseconds: number,
+): AsyncGenerator<T, void, undefined> {
+  let isSilent = false;
+  try {
+    for (;;) {
+      const next = source.next();
+      const silence = Promise.withResolvers<never>();
+      const timer = setTimeout(() => {
+        isSilent = true;
+        silence.reject(new Undecodable(stalled));
+      }, milliseconds);
+      const result = await Promise.race([next, silence.promise]).finally(() => clearTimeout(timer));
+      if (result.done) return;
+      yield result.value;
+    }
+  } finally {
+    const ended = source.return(undefined);
+    // A source that is silent does not hear that it should end until it is cut off.
+    if (isSilent) ended.catch(() => undefined);
+    else await ended;
+  }
+}
+
+const stalled = new Problem(
+  "timeout",
+  `Nothing more of the body came for ${silenceMs / 1000} seconds. Nothing was stored.`,
+);

@@ -1,0 +1,104 @@
+// What a URL asks of a collection: filters, order, words, and where the answer begins.
+
+import type { Question, Said } from "../../model/list/question.ts";
+import type { ParameterFault, Problem } from "../../model/problem.ts";
+import { invalid, pairs } from "../query.ts";
+import { isWhole, pageBesideCursor, QuestionReader } from "./question.ts";
+
+/** A copy that is kept in step asks for what changed after a revision. */
+export interface FeedQuery {
+  readonly since: number;
+  readonly limit: number;
+}
+
+/** Their names are ours: a field of such a name is asked for with an operator. */
+export const reserved = [
+  "page",
+  "limit",
+  "sort",
+  "fields",
+  "q",
+  "cursor",
+  "total",
+  "since",
+] as const;
+type Reserved = (typeof reserved)[number];
+
+const isReserved = (name: string): name is Reserved =>
+  (reserved as readonly string[]).includes(name);
+
+/** A page, a walk, or the changes. Out of range is refused, never clamped. */
+export function readListQuery(query: string): Question | FeedQuery | Problem {
+  if (query === "") return plainQuestion;
+  const reader = new QuestionReader(true);
+  const said = new Map<Reserved, string>();
+  const others: string[] = [];
+  const seen = new Set<string>();
+  for (const [name, value] of pairs(query)) {
+    const [, field = name, operator = "eq"] = isReserved(name) ? [] : (bracketed.exec(name) ?? []);
+    const full = isReserved(name) ? name : `${field}[${operator}]`;
+    if (seen.has(full)) {
+      reader.fault({ parameter: name }, "The parameter is repeated; send it once.");
+    } else if (isReserved(name)) {
+      said.set(name, value);
+    } else {
+      others.push(name);
+      reader.filter(field, operator, value, { parameter: name });
+    }
+    seen.add(full);
+  }
+  readReserved(reader, said);
+  const since = said.get("since");
+  return since === undefined
+    ? reader.question()
+    : readFeedQuery(reader.question(), said, others, since);
+}
+
+/** A field, and in brackets an operator. */
+const bracketed = /^([^[\]]*)\[([^[\]]*)\]$/;
+
+const plainQuestion = new QuestionReader(true).question();
+
+function readReserved(reader: QuestionReader, said: ReadonlyMap<Reserved, string>): void {
+  const whenSaid = (
+    parameter: Reserved,
+    read: (text: string, place: { parameter: string }) => void,
+  ) => {
+    const text = said.get(parameter);
+    if (text !== undefined) read(text, { parameter });
+  };
+  whenSaid("page", (text, place) => reader.page(wholeIn(text), place));
+  whenSaid("limit", (text, place) => reader.limit(wholeIn(text), place));
+  whenSaid("sort", (text, place) => reader.sort(listIn(text, place)));
+  whenSaid("fields", (text, place) => reader.fields(listIn(text, place)));
+  whenSaid("q", (text, place) => reader.search(text, place));
+  whenSaid("cursor", (text, place) => reader.cursor(text, place));
+  whenSaid("total", (text, place) => reader.total(text, place));
+  if (said.has("page") && said.has("cursor")) reader.fault({ parameter: "page" }, pageBesideCursor);
+}
+
+const wholeNumber = /^(?:0|[1-9]\d{0,14})$/;
+const wholeIn = (text: string): number => (wholeNumber.test(text) ? Number(text) : Number.NaN);
+
+const listIn = (text: string, place: Said["place"]): readonly Said[] =>
+  text.split(",").map((piece) => ({ text: piece, place }));
+
+function readFeedQuery(
+  { limit, faults }: Question,
+  said: ReadonlyMap<Reserved, string>,
+  others: readonly string[],
+  since: string,
+): FeedQuery | Problem {
+  const errors = [...(faults as readonly ParameterFault[])];
+  const fault = (parameter: string, detail: string) => {
+    if (!errors.some((error) => error.parameter === parameter)) errors.push({ parameter, detail });
+  };
+  if (!isWhole(wholeIn(since), 0)) {
+    fault("since", "since is a revision: 0, or the `next` of an earlier answer.");
+  }
+  const strangers = [...said.keys()].filter((name) => name !== "since" && name !== "limit");
+  for (const name of [...strangers, ...others]) {
+    fault(name, "since has an order of its own; leave this out.");
+  }
+  return errors.length > 0 ? invalid(errors) : { since: Number(since), limit };
+}

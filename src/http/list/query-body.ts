@@ -1,0 +1,86 @@
+// What the body of a QUERY asks of a collection: the same as a URL can, in JSON.
+
+import { type Path, pointerTo } from "../../model/json/report.ts";
+import type { Question, Said } from "../../model/list/question.ts";
+import type { Problem } from "../../model/problem.ts";
+import { invalidBody } from "../body/body.ts";
+import { pageBesideCursor, QuestionReader } from "./question.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Reads a text that was found to be strict JSON. */
+export function readQuestion(text: string): Question | Problem {
+  const body: unknown = JSON.parse(text);
+  if (!isMembers(body)) {
+    return invalidBody([{ pointer: "", detail: "a JSON object is needed" }]);
+  }
+  const reader = new QuestionReader(false);
+  for (const [name, value] of Object.entries(body)) {
+    const read = Object.hasOwn(readers, name) ? readers[name] : undefined;
+    if (read === undefined) {
+      const known = Object.keys(readers).join(", ");
+      reader.fault(at(name), `there is no such member here; there are: ${known}`);
+    } else read(reader, value, name);
+  }
+  if ("page" in body && "cursor" in body) reader.fault(at("page"), pageBesideCursor);
+  return reader.question();
+}
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const at = (...path: Path) => ({ pointer: pointerTo(path) });
+
+type Read = (reader: QuestionReader, value: unknown, name: string) => void;
+
+const readers: Readonly<Record<string, Read>> = {
+  where: readWhere,
+  q: (reader, value, name) => readText(reader, value, name, reader.search),
+  sort: (reader, value, name) => reader.sort(readNames(reader, value, name)),
+  fields: (reader, value, name) => reader.fields(readNames(reader, value, name)),
+  page: (reader, value, name) => reader.page(numberIn(value), at(name)),
+  limit: (reader, value, name) => reader.limit(numberIn(value), at(name)),
+  cursor: (reader, value, name) => readText(reader, value, name, reader.cursor),
+  total: (reader, value, name) => reader.total(value, at(name)),
+};
+
+function readWhere(reader: QuestionReader, where: unknown, name: string): void {
+  if (!isMembers(where)) reader.fault(at(name), "where is an object with a member for each field");
+  for (const [field, test] of Object.entries(isMembers(where) ? where : {})) {
+    if (!isMembers(test)) reader.filter(field, "eq", test, at(name, field));
+    else if (Object.keys(test).length === 0) {
+      reader.fault(at(name, field), "an operator is needed, such as eq");
+    }
+    for (const [operator, operand] of Object.entries(isMembers(test) ? test : {})) {
+      reader.filter(field, operator, operand, at(name, field, operator));
+    }
+  }
+}
+
+function readText(
+  reader: QuestionReader,
+  value: unknown,
+  name: string,
+  tell: QuestionReader["search"],
+): void {
+  if (typeof value === "string") tell.call(reader, value, at(name));
+  else reader.fault(at(name), "a text is needed");
+}
+
+/** A text with commas, or a list of texts. */
+function readNames(reader: QuestionReader, value: unknown, name: string): readonly Said[] {
+  if (typeof value === "string") {
+    return value.split(",").map((text) => ({ text, place: at(name) }));
+  }
+  if (!Array.isArray(value) || value.length === 0) {
+    reader.fault(at(name), "a text or a list of texts is needed");
+    return [];
+  }
+  return value.flatMap((text: unknown, index) => {
+    if (typeof text === "string") return [{ text, place: at(name, index) }];
+    reader.fault(at(name, index), "a text is needed");
+    return [];
+  });
+}
+
+const numberIn = (value: unknown): number => (typeof value === "number" ? value : Number.NaN);

@@ -1,0 +1,133 @@
+// The OpenAPI document's part about each collection that the asker may see: its own paths and schemas.
+
+import type { Definition } from "../../model/definition.ts";
+import type { Described } from "../../model/schema/components.ts";
+import { componentPath } from "../../model/schema/direction.ts";
+import { exampleOf } from "../../model/schema/example.ts";
+import { isObjectSchema, type Schema } from "../../model/schema/schema-places.ts";
+import { shapeOf } from "../../model/schema/shape.ts";
+import type { Verb } from "../../model/token.ts";
+import { parameter, parameters } from "./components.ts";
+import { listParameters } from "./filters.ts";
+import { patchOf } from "./patches.ts";
+import { create, get, list, patch, put, remove, type Subject } from "./resources.ts";
+import { at, id, pageShape, schema } from "./schemas.ts";
+
+/** A collection as the asker may use it. */
+export interface Visible extends Described {
+  readonly definition: Definition;
+  /** The same, as it is stored. */
+  readonly text: string;
+  readonly verbs: readonly Verb[];
+}
+
+export function pathsOf(collection: Visible, maxBodyBytes: number) {
+  const { name, verbs } = collection;
+  const subject = subjectOf(collection, maxBodyBytes);
+  const may = (verb: Verb, item: object) => (verbs.includes(verb) ? item : {});
+  const mayPut = verbs.includes("create") || verbs.includes("update");
+  return {
+    [`/${name}`]: {
+      ...may("read", { get: list(subject) }),
+      ...may("create", { post: create(subject) }),
+    },
+    [`/${name}/{id}`]: {
+      parameters: [parameter("id")],
+      ...may("read", { get: get(subject) }),
+      ...(mayPut ? { put: put(subject) } : {}),
+      ...may("update", { patch: patch(subject) }),
+      ...may("delete", { delete: remove(subject) }),
+    },
+  };
+}
+
+function subjectOf({ name, typeName, definition, text }: Visible, maxBodyBytes: number): Subject {
+  const { access, idempotencyKey, maxBytes = maxBodyBytes } = definition;
+  const isKeyed = idempotencyKey === "required";
+  return {
+    tag: name,
+    operationIds: {
+      list: `list${typeName}`,
+      create: `create${typeName}`,
+      get: `get${typeName}`,
+      put: `replace${typeName}`,
+      patch: `update${typeName}`,
+      remove: `delete${typeName}`,
+    },
+    place: name,
+    schemas: {
+      resource: typeName,
+      draft: `${typeName}Draft`,
+      replacement: `${typeName}Draft`,
+      patch: `${typeName}Patch`,
+    },
+    aboutList:
+      "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. What is answered in another shape (`fields`, `since`, `Prefer`) is described with `/{collection}`.",
+    listed: schema(`${typeName}Page`),
+    listParameters: listParameters(definition, text),
+    idempotencyKey: isKeyed
+      ? { ...parameters.idempotencyKey, required: true }
+      : parameter("idempotencyKey"),
+    isPreferable: false,
+    maxBodyBytes: Math.min(maxBytes, maxBodyBytes),
+    security: (...verbs) => [
+      ...(verbs.some((verb) => access[verb] === "public") ? [{}] : []),
+      ...verbs.map((verb) => ({ bearer: [`${name}:${verb}`] })),
+    ],
+  };
+}
+
+export const tagOf = ({ name, definition }: Visible) => ({
+  name,
+  description: wordsOf(definition) ?? `The resources of /${name}.`,
+});
+
+function wordsOf({ description, schema }: Definition): string | undefined {
+  const words = description ?? schema?.description ?? schema?.title;
+  return typeof words === "string" && words.trim() !== "" ? words : undefined;
+}
+
+export function schemasOf(collection: Visible): Readonly<Record<string, object>> {
+  const { typeName, schemas } = collection;
+  const { [typeName]: resource = {}, [`${typeName}Draft`]: draft = {}, ...parts } = schemas;
+  const examples = examplesOf(collection);
+  return {
+    [typeName]: { ...resource, ...examples.resource },
+    [`${typeName}Draft`]: { ...draft, ...examples.draft },
+    [`${typeName}Patch`]: patchOf(draft),
+    [`${typeName}Page`]: pageShape(typeName),
+    ...parts,
+  };
+}
+
+const references = new RegExp(`"${componentPath}([^"]+)"`, "g");
+
+/** The schemas that something refers to, by way of others too. */
+export function usedBy(something: object, schemas: Readonly<Record<string, object>>) {
+  const used: Record<string, object> = {};
+  const follow = (from: object) => {
+    for (const [, name = ""] of JSON.stringify(from).matchAll(references)) {
+      const found = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
+      if (found === undefined || Object.hasOwn(used, name)) continue;
+      used[name] = found;
+      follow(found);
+    }
+  };
+  follow(something);
+  return used;
+}
+
+/** What the schema names itself, or else a guess; and none where that does not fit. */
+function examplesOf({ typeName, schemas, definition }: Visible) {
+  const find = (reference: string): Schema | undefined =>
+    schemas[reference.slice(componentPath.length)];
+  const given = definition.schema?.examples;
+  const [first] = Array.isArray(given) ? given : [];
+  const draft = first ?? exampleOf(schemas[`${typeName}Draft`] ?? false, find);
+  if (!isObjectSchema(draft)) return {};
+  const shape = shapeOf(definition);
+  const accepted = shape.accept(JSON.stringify(draft), undefined, false);
+  if (typeof accepted !== "string") return {};
+  const resource = { id, ...JSON.parse(shape.shown(accepted)), createdAt: at, updatedAt: at };
+  return { draft: { examples: [draft] }, resource: { examples: [resource] } };
+}

@@ -1,0 +1,257 @@
+// What the operations of the OpenAPI document share: parameters, header fields, and a response per status.
+
+import { actionName } from "../../model/action.ts";
+import { collectionName, resourceId } from "../../model/id.ts";
+import { pageLimits } from "../../model/list/page.ts";
+import { operators } from "../../model/list/question.ts";
+import { slotShape } from "../../model/part.ts";
+import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
+import { problemBody, problemStatus } from "../problem.ts";
+import { actionSchemas } from "./action-schemas.ts";
+import { changeSchemas } from "./changes.ts";
+import { schema, schemas, text } from "./schemas.ts";
+
+type Shapes = Readonly<Record<string, object>>;
+
+const reference = (kind: string) => (name: string) => ({ $ref: `#/components/${kind}/${name}` });
+export const parameter = reference("parameters");
+export const header = reference("headers");
+
+/** The refusals with these statuses. */
+export function problems(...statuses: readonly number[]): Shapes {
+  const refer = reference("responses");
+  return Object.fromEntries(statuses.map((status) => [status, refer(`Problem${status}`)]));
+}
+
+/** The schemas that every document has. */
+export const ownSchemas: Shapes = { ...schemas, ...changeSchemas, ...actionSchemas };
+
+/** With the schemas of the collections that the document knows. */
+export const components = (base: string, ofCollections: Shapes) => ({
+  securitySchemes: { bearer },
+  parameters,
+  headers,
+  schemas: { ...ownSchemas, ...ofCollections },
+  responses: problemResponses(base),
+});
+
+const bearer = {
+  type: "http",
+  scheme: "bearer",
+  bearerFormat: "rst_ and 49 letters and digits",
+  description:
+    "A token, in the Authorization header only; credentials in a URL are refused. Scopes: `{collection}:{read|create|update|delete}`, where `*` stands for every collection or every verb; `action:{name}`, where `*` stands for every action; `admin` may do everything, make tokens and bring collections into being.",
+};
+
+const inPath = (name: string, shape: object) => ({
+  name,
+  in: "path",
+  required: true,
+  schema: shape,
+});
+const inQuery = (name: string, description: string, shape: object) => ({
+  name,
+  in: "query",
+  description,
+  schema: shape,
+});
+const inHeader = (name: string, description: string, shape: object = text) => ({
+  name,
+  in: "header",
+  description,
+  schema: shape,
+});
+
+export const parameters = {
+  collection: inPath("collection", { type: "string", pattern: collectionName.source }),
+  id: inPath("id", { type: "string", pattern: resourceId.source }),
+  part: inPath("part", { type: "string", pattern: slotShape.source }),
+  tokenId: inPath("id", { type: "string", format: "uuid" }),
+  name: inPath("name", { type: "string", pattern: collectionName.source }),
+  action: inPath("name", { type: "string", pattern: actionName.source }),
+  kind: inPath("kind", { type: "string", enum: Object.keys(problemKinds) }),
+  page: inQuery("page", "Counted from 1.", { type: "integer", minimum: 1, default: 1 }),
+  limit: inQuery("limit", "How many on a page; out of range is refused, never clamped.", {
+    type: "integer",
+    minimum: 1,
+    maximum: pageLimits.maxLimit,
+    default: pageLimits.defaultLimit,
+  }),
+  sort: inQuery(
+    "sort",
+    "Fields with commas between them, each with `-` before it for the other direction. `-createdAt`: newest first.",
+    { type: "string", default: "createdAt" },
+  ),
+  q: inQuery(
+    "q",
+    "Words to search for in the searchable fields; all must be found, and `eng*` finds what begins so. Without `sort`, the best come first.",
+    text,
+  ),
+  cursor: inQuery(
+    "cursor",
+    "Walks through all in any order, stable under writes: empty to begin, then the `next` of the answer before. Not together with `page`.",
+    text,
+  ),
+  total: inQuery("total", "`none` leaves the total out, which may be quicker with filters.", {
+    type: "string",
+    enum: ["exact", "none"],
+    default: "exact",
+  }),
+  fields: inQuery(
+    "fields",
+    "Shows only these fields, with commas between them, and the `id`.",
+    text,
+  ),
+  filters: {
+    ...inQuery(
+      "filters",
+      `Every other parameter is a filter: \`field=value\`, \`field[operator]=value\`, with dots for what is inside. Operators: ${operators.join(", ")}.`,
+      { type: "object", additionalProperties: text },
+    ),
+    style: "form",
+    explode: true,
+  },
+  since: inQuery(
+    "since",
+    "Asks for what changed after this revision, in the order of the changes, instead of a page: 0 for a first copy, then the `next` of the answer before. Together with `limit` only.",
+    { type: "integer", minimum: 0 },
+  ),
+  atomic: inQuery(
+    "atomic",
+    "Only with NDJSON. `true`: all lines are created, or none. Needed with an Idempotency-Key.",
+    { type: "boolean", default: false },
+  ),
+  dryRun: inQuery("dry-run", "`true`: only tells what would happen.", {
+    type: "boolean",
+    default: false,
+  }),
+  confirm: inQuery("confirm", "The name again, to delete the resources in it, too.", {
+    type: "string",
+    pattern: collectionName.source,
+  }),
+  ifNoneMatch: inHeader("If-None-Match", "The ETag of what the client has: 304 if it is current."),
+  ifModifiedSince: inHeader("If-Modified-Since", "Like If-None-Match, by time and less exact."),
+  ifMatch: inHeader(
+    "If-Match",
+    "The ETag of the state that the change is meant for: 412 if it is another by now. `*`: whatever is there.",
+  ),
+  ifNoneMatchToWrite: inHeader("If-None-Match", "`*`: 412 if anything is there already."),
+  ifUnmodifiedSince: inHeader(
+    "If-Unmodified-Since",
+    "Like If-Match, by time and to the second only; moot beside If-Match.",
+  ),
+  range: inHeader("Range", "`bytes=0-499`, `bytes=500-` or `bytes=-500` (RFC 9110 §14.2)."),
+  ifRange: inHeader(
+    "If-Range",
+    "The ETag of what the client has a part of: the whole if it is another.",
+  ),
+  idempotencyKey: inHeader(
+    "Idempotency-Key",
+    "Makes a retry harmless: the same key with the same request, by the same token and within 7 days, is not done again but answered as before. 1 to 255 ASCII characters as a quoted string; bare ones are taken too.",
+    { type: "string", examples: ['"8e03978e-40d5-43dd-bc93-6894a57f9324"'] },
+  ),
+  prefer: inHeader(
+    "Prefer",
+    "`return=minimal` leaves the body of the answer out (RFC 7240); `return=representation` is what happens anyway. What is unknown is ignored.",
+    { type: "string", examples: ["return=minimal"] },
+  ),
+} satisfies Shapes;
+
+/** On every answer that lists it. */
+const always = (description: string, shape: object = text) => ({
+  description,
+  required: true,
+  schema: shape,
+});
+/** On some, as its words say. */
+const sometimes = (description: string, shape: object = text) => ({ description, schema: shape });
+
+const address = { type: "string", format: "uri-reference" };
+const count = { type: "integer", minimum: 0 };
+
+const headers: Shapes = {
+  XRequestId: always("Names this exchange in the log."),
+  CacheControl: always("Who may keep the answer, and for how long."),
+  ETag: always("Strong; changes with every change."),
+  LastModified: always("An HTTP date."),
+  Location: always("The address of what was made.", address),
+  NextPage: always("A page for a person, which says nothing of what was sent.", address),
+  Elsewhere: always("The address to go on with.", address),
+  ContentLocation: sometimes("The address of what the body shows, if there is one.", address),
+  Link: sometimes(
+    "What is near (RFC 8288). Of a page: `first`, `prev`, `next` and `last`; of changes: `next`, when there are more.",
+  ),
+  XTotalCount: sometimes("Of a page: as `total` in the body.", count),
+  WWWAuthenticate: sometimes("The challenge of RFC 6750."),
+  Accept: sometimes("The media types that a PUT takes here."),
+  AcceptEncoding: sometimes("The content codings that a body may have."),
+  AcceptPost: sometimes("The media types that a POST takes here."),
+  AcceptPatch: sometimes("The media types that a PATCH takes here."),
+  RetryAfter: always("In seconds.", count),
+  AcceptRanges: always("`bytes`."),
+  ContentRange: always("Which part it is, and of how many bytes."),
+  ContentRangeOfAll: always("`bytes */` and the number of bytes of the file."),
+  ContentDisposition: always(
+    "The name of the file, and whether it is to be saved or may be shown.",
+  ),
+  PreferenceApplied: sometimes("The preference that was heeded (RFC 7240)."),
+  IdempotencyReplayed: sometimes(
+    "`true` when nothing was done, because this is the answer to the same request before.",
+  ),
+};
+
+/** The fields that go with a status beyond those of every answer. */
+const fieldsOfStatus: Readonly<Record<number, Shapes>> = {
+  401: { "WWW-Authenticate": header("WWWAuthenticate") },
+  403: { "WWW-Authenticate": header("WWWAuthenticate") },
+  415: {
+    Accept: header("Accept"),
+    "Accept-Post": header("AcceptPost"),
+    "Accept-Patch": header("AcceptPatch"),
+    "Accept-Encoding": header("AcceptEncoding"),
+  },
+  416: { "Content-Range": header("ContentRangeOfAll") },
+  429: { "Retry-After": header("RetryAfter") },
+  503: { "Retry-After": header("RetryAfter") },
+};
+
+/** Those of the parser and of addresses without the method are told of in the document's description. */
+const withoutOperation: ReadonlySet<ProblemKind> = new Set([
+  "method-not-allowed",
+  "timeout",
+  "expectation-failed",
+  "header-too-large",
+  "not-implemented",
+  "version-not-supported",
+]);
+
+function problemResponses(base: string): Shapes {
+  const responses: Record<string, object> = {};
+  const kinds = (Object.keys(problemKinds) as ProblemKind[]).filter(
+    (kind) => !withoutOperation.has(kind),
+  );
+  for (const status of new Set(kinds.map((kind) => problemStatus[kind]))) {
+    const ofStatus = kinds.filter((kind) => problemStatus[kind] === status);
+    responses[`Problem${status}`] = {
+      description: ofStatus.map((kind) => `\`${kind}\`: ${problemKinds[kind].title}.`).join(" "),
+      headers: {
+        "X-Request-Id": header("XRequestId"),
+        "Cache-Control": header("CacheControl"),
+        ...fieldsOfStatus[status],
+      },
+      content: {
+        "application/problem+json": {
+          schema: schema("Problem"),
+          examples: Object.fromEntries(ofStatus.map((kind) => [kind, problemExample(kind, base)])),
+        },
+      },
+    };
+  }
+  return responses;
+}
+
+function problemExample(kind: ProblemKind, base: string) {
+  const [detail = ""] = problemKinds[kind].about.split(/(?<=\.) /);
+  const body = problemBody(new Problem(kind, detail), base, `${base}/people`, "5b2f8c1e-1");
+  return { summary: problemKinds[kind].title, value: JSON.parse(body) };
+}

@@ -1,0 +1,96 @@
+// What a collection's list can be asked by, as parameters of the OpenAPI document.
+
+import type { Definition } from "../../model/definition.ts";
+import { askableIn } from "../../model/list/askable.ts";
+import type { Kind } from "../../model/list/key.ts";
+import { ownerField } from "../../model/list/plan.ts";
+import type { Operator } from "../../model/list/question.ts";
+import { serverMembers } from "../../model/resource.ts";
+import { isObjectSchema, type ObjectSchema } from "../../model/schema/schema-places.ts";
+import { reserved } from "../list/list-query.ts";
+import { credentialIn } from "../query.ts";
+import { parameter } from "./components.ts";
+
+/** Answers of another shape (`fields`, `since`) are left to the path of any collection. */
+export function listParameters({ schema }: Definition, text: string): readonly object[] {
+  const fields = askableIn(text);
+  const own = ["page", "limit", "sort", "cursor", "total", ...(fields.isSearchable ? ["q"] : [])];
+  if (schema === undefined) return [...own, "filters"].map(parameter);
+  const indexed = [...fields.indexed].filter((field) => field !== ownerField);
+  const names = new Set(["id", ...declaredIn(schema, ""), ...indexed, "createdAt", "updatedAt"]);
+  const filters = [...names].filter(isAskable).flatMap((field) => {
+    const found = fields.find(field);
+    if (found === undefined || found.holds === "object") return [];
+    const operators = fields.indexed.has(field) ? operatorsOf[found.kind] : (known[field] ?? []);
+    return filtersFor(field, found.kind, ["eq", ...operators]);
+  });
+  return [...own.map(parameter), ...filters];
+}
+
+/** What would look like a credential is refused in a URL. */
+const isAskable = (field: string): boolean => credentialIn(`${field}=`) === undefined;
+
+const isReserved = (field: string): boolean => (reserved as readonly string[]).includes(field);
+
+function declaredIn(schema: ObjectSchema, prefix: string): readonly string[] {
+  const { properties } = schema;
+  if (!isObjectSchema(properties)) return [];
+  return Object.entries(properties).flatMap(([name, inner]) => {
+    if (name.includes(".") || serverMembers.includes(name)) return [];
+    // What is elsewhere is mostly an object, and those have no value of their own.
+    if (isObjectSchema(inner) && Object.hasOwn(inner, "$ref")) return [];
+    const below = isObjectSchema(inner) ? declaredIn(inner, `${prefix}${name}.`) : [];
+    return [`${prefix}${name}`, ...below];
+  });
+}
+
+const shapes: Readonly<Record<Kind, object>> = {
+  text: { type: "string" },
+  number: { type: "number" },
+  boolean: { type: "boolean" },
+  time: { type: "string", format: "date-time" },
+  any: { type: ["string", "number", "boolean"] },
+};
+
+const ordered = ["lt", "lte", "gt", "gte"] as const;
+const operatorsOf: Readonly<Record<Kind, readonly Operator[]>> = {
+  text: ["ne", "in", "like", "exists"],
+  number: [...ordered, "ne", "in", "exists"],
+  boolean: ["exists"],
+  time: [...ordered, "exists"],
+  any: [...ordered, "ne", "in", "like", "exists"],
+};
+
+const meanings: Readonly<Record<Operator, string>> = {
+  eq: "Equal to this.",
+  ne: "Not equal to this.",
+  lt: "Less than this.",
+  lte: "Less than this, or equal.",
+  gt: "Greater than this.",
+  gte: "Greater than this, or equal.",
+  in: "One of these, with commas between them.",
+  like: "Like this, where `*` stands for any characters.",
+  exists: "Whether there is a value.",
+};
+
+/** Those of the server that are asked for. */
+const known: Readonly<Record<string, readonly Operator[]>> = {
+  id: ["in"],
+  createdAt: ordered,
+  updatedAt: ordered,
+};
+
+/** All operators work on all fields; to list them all would make a document that nobody can read. */
+function filtersFor(field: string, kind: Kind, operators: readonly Operator[]): readonly object[] {
+  return operators.map((operator) => ({
+    name: operator === "eq" && !isReserved(field) ? field : `${field}[${operator}]`,
+    in: "query",
+    description: meanings[operator],
+    schema: operandOf(operator, kind),
+  }));
+}
+
+function operandOf(operator: Operator, kind: Kind): object {
+  if (operator === "exists") return shapes.boolean;
+  return operator === "in" || operator === "like" ? shapes.text : shapes[kind];
+}

@@ -1,0 +1,182 @@
+// The shapes of the bodies in the OpenAPI document.
+
+import { resourceId } from "../../model/id.ts";
+import { pageLimits } from "../../model/list/page.ts";
+import { scopeShape } from "../../model/token.ts";
+
+export const schema = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+export const id = "019a8448-5a3c-7c31-9d41-6f2f3f0c9a11";
+export const at = "2026-11-15T09:30:00.000Z";
+export const time = { type: "string", format: "date-time" };
+const timeOrNever = { type: ["string", "null"], format: "date-time" };
+export const text = { type: "string" };
+
+export const example = { id, name: "Ada", createdAt: at, updatedAt: at };
+const token = {
+  id,
+  name: "backup",
+  scopes: ["people:read"],
+  createdAt: at,
+  expiresAt: null,
+  usedAt: null,
+  revokedAt: null,
+};
+
+const tokenProperties = {
+  id: { type: "string", format: "uuid" },
+  name: { type: "string", minLength: 1, maxLength: 200 },
+  scopes: {
+    type: "array",
+    minItems: 1,
+    maxItems: 100,
+    items: { type: "string", pattern: scopeShape.source },
+  },
+  createdAt: time,
+  expiresAt: { ...timeOrNever, description: "null: never." },
+  usedAt: { ...timeOrNever, description: "To the minute." },
+  revokedAt: timeOrNever,
+};
+const tokenMembers = Object.keys(tokenProperties);
+
+/** A page of such resources. A walk by cursor has no pages, and a total may be left out. */
+export const pageShape = (name: string) => ({
+  type: "object",
+  required: ["data", "limit"],
+  properties: {
+    data: { type: "array", items: schema(name), maxItems: pageLimits.maxLimit },
+    page: { type: "integer", minimum: 1 },
+    limit: { type: "integer", minimum: 1, maximum: pageLimits.maxLimit },
+    total: { type: "integer", minimum: 0 },
+    pages: { type: "integer", minimum: 0 },
+    more: { type: "boolean", description: "Of a page without a total: whether there is more." },
+    next: {
+      type: ["string", "null"],
+      description: "Of a walk by cursor: the cursor of what comes next; null at the end.",
+    },
+  },
+  additionalProperties: false,
+});
+
+export const schemas: Readonly<Record<string, object>> = {
+  Draft: {
+    type: "object",
+    description:
+      "Any JSON object without an `id`, which the server decides; `createdAt` and `updatedAt` are ignored.",
+    not: { properties: { id: true }, required: ["id"] },
+    examples: [{ name: "Ada" }],
+  },
+  Replacement: {
+    type: "object",
+    description:
+      "Any JSON object. An `id` must be the one in the URL; `createdAt` and `updatedAt` are ignored, so what a GET answered can be changed and sent back.",
+    properties: { id: { type: "string", pattern: resourceId.source } },
+    additionalProperties: true,
+    examples: [{ name: "Ada Lovelace" }],
+  },
+  Resource: {
+    type: "object",
+    description: "`id`, the fields that were sent, and the times.",
+    required: ["id", "createdAt", "updatedAt"],
+    properties: {
+      id: { type: "string", pattern: resourceId.source },
+      createdAt: time,
+      updatedAt: time,
+    },
+    additionalProperties: true,
+    examples: [example],
+  },
+  Page: {
+    ...pageShape("Selected"),
+    examples: [{ data: [example], page: 1, limit: pageLimits.defaultLimit, total: 1, pages: 1 }],
+  },
+  Selected: {
+    type: "object",
+    description: "A resource, or with `fields` only some members of it.",
+    required: ["id"],
+    properties: {
+      id: { type: "string", pattern: resourceId.source },
+      createdAt: time,
+      updatedAt: time,
+    },
+    additionalProperties: true,
+  },
+  TokenWish: {
+    type: "object",
+    required: ["name", "scopes"],
+    properties: {
+      name: tokenProperties.name,
+      scopes: tokenProperties.scopes,
+      expiresAt: tokenProperties.expiresAt,
+    },
+    additionalProperties: false,
+    examples: [{ name: "backup", scopes: ["people:read"] }],
+  },
+  Token: {
+    type: "object",
+    required: tokenMembers,
+    properties: tokenProperties,
+    additionalProperties: false,
+    examples: [token],
+  },
+  NewToken: {
+    type: "object",
+    required: [...tokenMembers, "token"],
+    properties: { ...tokenProperties, token: { type: "string", description: "The secret." } },
+    additionalProperties: false,
+  },
+  Tokens: {
+    type: "object",
+    required: ["data"],
+    properties: { data: { type: "array", items: schema("Token") } },
+    additionalProperties: false,
+    examples: [{ data: [token] }],
+  },
+  Home: {
+    type: "object",
+    required: ["name", "version", "description", "links"],
+    properties: {
+      name: text,
+      version: text,
+      description: text,
+      links: { type: "object", additionalProperties: { type: "string", format: "uri-reference" } },
+    },
+    additionalProperties: false,
+  },
+  State: {
+    type: "object",
+    required: ["status"],
+    properties: { status: { type: "string", enum: ["ok", "ready"] } },
+    additionalProperties: false,
+  },
+  Problem: {
+    type: "object",
+    description: "RFC 9457.",
+    required: ["type", "title", "status", "detail", "requestId"],
+    properties: {
+      type: { type: "string", format: "uri-reference", description: "A page about this kind." },
+      title: text,
+      status: { type: "integer", minimum: 400, maximum: 599 },
+      detail: text,
+      instance: {
+        type: "string",
+        format: "uri-reference",
+        description: "The path that was asked for; absent when it could not be read.",
+      },
+      requestId: { type: "string", description: "As in X-Request-Id and in the log." },
+      errors: { type: "array", description: "Every fault at once.", items: schema("Fault") },
+    },
+    additionalProperties: false,
+  },
+  Fault: {
+    type: "object",
+    required: ["detail"],
+    properties: {
+      pointer: { type: "string", description: "Where in the body (RFC 6901)." },
+      parameter: { type: "string", description: "Which query parameter." },
+      detail: text,
+    },
+    additionalProperties: false,
+    examples: [{ pointer: "/scopes/0", detail: "…" }],
+  },
+};
