@@ -41,7 +41,6 @@ const doors: readonly [what: RegExp, importers: RegExp][] = [
   [/^src\/store\/sqlite\//, /^src\/(assemble\.ts$|store\/sqlite\/)/],
   [/^src\/store\/disk\//, /^src\/(assemble\.ts$|store\/disk\/)/],
   [/^src\/store\/postgres\//, /^src\/(assemble\.ts$|store\/postgres\/)/],
-  [/^src\/store\/disk\//, /^src\/(assemble\.ts$|store\/disk\/)/],
   [/^src\/runtime\/(?!runtime\.ts$)/, /^src\/runtime\//],
   [/^#runtime$/, /^src\/(serve|assemble)\.ts$/],
 ];
