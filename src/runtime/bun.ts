@@ -8,10 +8,11 @@ const idleTimeoutSeconds = 10;
 
 /**
  * Only about 16 KB/s winds Bun's idle clock up again: slower uploads are cut off without a word
- * although bytes keep arriving. Bodies that may take a while therefore get a longer clock, which their
- * reader can wind up. It stays on the connection until the next request there.
+ * although bytes keep arriving, and so is who reads slowly. Bodies that may take a while therefore get
+ * a longer clock, which who reads or writes them can wind up. It stays on the connection until the
+ * next request there.
  */
-const uploadTimeoutSeconds = 120;
+const longTimeoutSeconds = 120;
 
 /** A body up to this size comes with its header section, or right after it. */
 const smallBodyBytes = 4_096;
@@ -30,14 +31,14 @@ export const serve: Serve = async ({ host, port, fetch, refuse, isShared = false
     // The application answers 413, with words; Bun's own answer would have none.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
 
-    // The hot path: a GET costs one comparison and one closure, and stays synchronous if it was.
+    // The hot path: a GET costs one comparison and two closures, and stays synchronous if it was.
     fetch(request, server) {
       const peerAddress = () => server.requestIP(request)?.address ?? "";
+      const windClock = () => server.timeout(request, longTimeoutSeconds);
       const method = request.method;
-      if (method === "GET") return fetch(request, peerAddress);
+      if (method === "GET") return fetch(request, peerAddress, windClock);
       if (method === "HEAD") return answerHead(fetch(request, peerAddress));
       if (!mayTakeAWhile(method, request.headers)) return fetch(request, peerAddress);
-      const windClock = () => server.timeout(request, uploadTimeoutSeconds);
       windClock();
       return fetch(request, peerAddress, windClock);
     },

@@ -52,15 +52,16 @@ export async function readBody(exchange: Exchange): Promise<Uint8Array | Problem
  * its digest. A problem is the last thing that comes.
  */
 export async function* readContent(
-  { request }: Exchange,
+  exchange: Exchange,
   allowance: Allowance,
 ): AsyncGenerator<Uint8Array | Problem> {
+  const { request } = exchange;
   const codings = readCodings(request.headers);
   if (codings instanceof Problem) return yield codings;
   const digest = readDigest(request.headers);
   if (digest instanceof Problem) return yield digest;
   try {
-    yield* decodeAll(received(request.body, digest, allowance), codings, allowance);
+    yield* decodeAll(received(exchange, digest, allowance), codings, allowance);
     const mismatch = digest?.refuse();
     if (mismatch !== undefined) yield mismatch;
   } catch (thrown) {
@@ -72,13 +73,14 @@ export async function* readContent(
 
 /** The content as it comes, before anything is decoded. */
 async function* received(
-  body: ReadableStream<Uint8Array> | null,
+  { request: { body }, windClock }: Exchange,
   digest: DigestCheck | undefined,
   { bytes, problem }: Allowance,
 ): AsyncGenerator<Uint8Array> {
   let length = 0;
   for await (const chunk of body ?? []) {
     length += chunk.byteLength;
+    windClock();
     if (length > bytes) throw new Undecodable(problem);
     digest?.add(chunk);
     yield chunk;

@@ -126,6 +126,8 @@ async function* textsOf(
   let text = writer.head + writer.rows(first);
   try {
     for (;;) {
+      // Who reads slowly is not idle.
+      exchange.windClock();
       if (text !== "") yield text;
       if (listed.next === undefined) return;
       // Others wait for their answers, too.
