@@ -232,6 +232,31 @@ describe("lines", () => {
     assertProblem(answer, "content-too-large");
   });
 
+  it("of who leaves in the middle are done as far as they came, and harm nobody", async () => {
+    for (let round = 0; round < 3; round++) {
+      const request = send(`${app.url}/left`, {
+        method: "POST",
+        agent: false,
+        headers: { authorization: `Bearer ${app.admin}`, "content-type": type },
+      });
+      request.on("error", () => {});
+      const answered = once(request, "response");
+      request.write('{"n":1}\n{"n":2}\n{"n":');
+      const [response] = await answered;
+      response.on("error", () => {});
+      request.destroy();
+      await once(request, "close");
+    }
+    assert.equal(await app.total("left"), 6);
+    assert.deepEqual(told(await results("/left", "{}")), ["1 201"]);
+  });
+
+  it("whose answer nobody could read are not stored", async () => {
+    const answer = await post("/unheard", "{}", { headers: { "accept-encoding": "*;q=0" } });
+    assertProblem(answer, "not-acceptable");
+    assert.equal((await client.get("/unheard")).status, 404);
+  });
+
   it("take no parameters but theirs", async () => {
     assertProblem(await post("/plain?atom=true", "{}"), "invalid-parameter");
     assertProblem(await post("/plain?atomic=yes", "{}"), "invalid-parameter");

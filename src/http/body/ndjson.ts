@@ -12,6 +12,7 @@ import { readPreference } from "../prefer.ts";
 import { problemOf } from "../problem.ts";
 import { invalid, readParameters } from "../query.ts";
 import { emptyBody, hasNoBody, readContent } from "./body.ts";
+import { chooseCoding } from "./codings.ts";
 import type { Allowance } from "./decoding.ts";
 import { Intake } from "./intake.ts";
 import { chooseType, ndjsonTypes, refuseUnlessLines } from "./media.ts";
@@ -44,8 +45,10 @@ export async function createMany(exchange: Exchange): Promise<Response | Problem
   if (refused !== undefined) return refused;
   const type = chooseType(headers, ndjsonTypes);
   if (type instanceof Problem) return type;
+  const coding = chooseCoding(headers, Number.POSITIVE_INFINITY);
+  if (coding instanceof Problem) return coding;
   const isMinimal = readPreference(headers) === "minimal";
-  const order = { exchange, name, rules, type, isMinimal };
+  const order = { exchange, name, rules, type, isMinimal, coding };
   return isAtomic ? createTogether(order, key) : createEach(order);
 }
 
@@ -99,6 +102,8 @@ async function createEach(order: Order): Promise<Response | Problem> {
   };
   const content = readContent(exchange, wholeAllowance(exchange.house.maxBodyBytes));
   const results = intake.results(content, new LineCutter(exchange.house.maxBodyBytes));
+  // Who leaves before the first result is read would leave all of it behind.
+  exchange.request.signal.addEventListener("abort", () => void results.return(undefined));
   // Until there is a result, what is wrong can still be told with its own status.
   const first = await results.next();
   if (first.value instanceof Problem) return first.value;

@@ -12,7 +12,7 @@ import { problemBody, problemStatus } from "../problem.ts";
 import { refuseTooMany } from "../rate.ts";
 import { codedHeaders, homeOf, noCache } from "../representation.ts";
 import { idInPost, readFields } from "./body.ts";
-import { chooseCoding } from "./codings.ts";
+import type { Coding } from "./codings.ts";
 
 /** What is the same for all lines. */
 export interface Order {
@@ -23,6 +23,8 @@ export interface Order {
   readonly type: string;
   /** Whether only what was not created is told. */
   readonly isMinimal: boolean;
+  /** Of the answer. */
+  readonly coding: Coding | undefined;
 }
 
 export function draftIn({ exchange, rules }: Order, { bytes }: Line): Draft | Problem {
@@ -52,12 +54,10 @@ export function lineOf({ exchange }: Order, line: number | undefined, problem: P
 
 /** 200: the request was done as it asked to be; what became of each line, its own line tells. */
 export function answerLines(
-  { exchange, type, isMinimal }: Order,
+  { exchange, type, isMinimal, coding }: Order,
   texts: AsyncGenerator<string>,
   isReplay = false,
-): Response | Problem {
-  const coding = chooseCoding(exchange.request.headers, Number.POSITIVE_INFINITY);
-  if (coding instanceof Problem) return coding;
+): Response {
   const headers = new Headers(exchange.house.jsonHeaders);
   headers.set("content-type", type);
   headers.set("cache-control", noCache);
