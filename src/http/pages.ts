@@ -6,13 +6,13 @@ import { then } from "../model/soon.ts";
 import { answerPage, json } from "./answer.ts";
 import { refuseUnacceptable } from "./body/media.ts";
 import { isNotModified } from "./conditions.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, House } from "./exchange.ts";
 import { guard } from "./guard.ts";
 import { answerHtml, escapeHtml } from "./html.ts";
-import { documentFor } from "./openapi/openapi.ts";
+import { type Document, documentFor } from "./openapi/openapi.ts";
 import { problemStatus } from "./problem.ts";
 import { refuseParameters } from "./query.ts";
-import { answerCoded, notModified } from "./representation.ts";
+import { answerCoded, notModified, type Prepared } from "./representation.ts";
 
 type Answer = (exchange: Exchange) => Soon<Response | Problem>;
 
@@ -72,18 +72,29 @@ export const openapi: Answer = (exchange) => {
 const document = page("application/json", (exchange) => {
   const { house, caller, request } = exchange;
   return then(house.collections.list(), (collections) => {
-    const { body, etag } = documentFor(house, caller, collections);
-    const headers = new Headers(house.jsonHeaders);
-    headers.append("vary", "Authorization");
-    headers.set("cache-control", "private, no-cache");
-    headers.set("etag", etag);
-    // The rules may have changed at any time, so that no date tells whether it is the same.
-    const state = { headers, etag, updatedAt: Number.POSITIVE_INFINITY };
-    return isNotModified(request.headers, etag, state.updatedAt)
-      ? notModified(request.headers, state, body.length)
-      : answerCoded(exchange, { ...state, body });
+    const page = prepareDocument(house, documentFor(house, caller, collections));
+    return isNotModified(request.headers, page.etag, page.updatedAt)
+      ? notModified(request.headers, page, page.body.length)
+      : answerCoded(exchange, page);
   });
 });
+
+/** Kept as long as the document is, and with it what it is coded to. */
+const prepared = new WeakMap<Document, Prepared>();
+
+function prepareDocument(house: House, document: Document): Prepared {
+  const known = prepared.get(document);
+  if (known !== undefined) return known;
+  const { body, etag } = document;
+  const headers = new Headers(house.jsonHeaders);
+  headers.append("vary", "Authorization");
+  headers.set("cache-control", "private, no-cache");
+  headers.set("etag", etag);
+  // The rules may have changed at any time, so that no date tells whether it is the same.
+  const made = { headers, etag, body, updatedAt: Number.POSITIVE_INFINITY };
+  prepared.set(document, made);
+  return made;
+}
 
 /** RFC 9727: where a machine starts that knows only the host. */
 export const apiCatalog = page("application/linkset+json", (exchange) => {
