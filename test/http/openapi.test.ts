@@ -169,7 +169,8 @@ describe("what the server answers", () => {
     const seen = new Set<string>();
     for (const { asked, status, headers, body } of stops) {
       const [method = "", target = ""] = asked.split(" ");
-      const operation = operationAt(document, { method, target }, status);
+      const type = headers.get("content-type")?.replace(/;.*/, "");
+      const operation = operationAt(document, { method, target }, status, type);
       if (operation === undefined || status === 308) continue;
       assertDescribed(document, operation, { status, headers, body }, asked);
       const described = resolve(document, operation.responses[status] ?? assert.fail(asked));

@@ -41,6 +41,7 @@ export async function walk(
   });
   const { id: fileId } = (await filed.json()) as { id: string };
   const file = `/people/${fileId}/file`;
+  const lines = { "content-type": "application/x-ndjson" };
 
   const questions: [string, (RequestInit & { token?: string | null })?][] = [
     ["GET /"],
@@ -48,6 +49,12 @@ export async function walk(
     ["GET /people"],
     ["GET /people?page=1&limit=1&sort=-createdAt"],
     ["GET /people", { headers: { "if-none-match": "*" } }],
+    ["GET /people", { headers: { accept: "application/x-ndjson" } }],
+    ["HEAD /people", { headers: { accept: "application/x-ndjson" } }],
+    ["GET /people?limit=1", { headers: { accept: "text/csv" } }],
+    ["POST /people", { headers: lines, body: "{}\n{\n" }],
+    ["POST /people?atomic=true", { headers: lines, body: "{}\n{}\n" }],
+    ["POST /people?atomic=true", { headers: lines, body: "{}\n{\n" }],
     [`GET /people/${id}`],
     [`HEAD /people/${id}`],
     [`GET /people/${id}`, { headers: known }],
