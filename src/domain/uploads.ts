@@ -41,11 +41,17 @@ export class Uploads {
   }
 
   /** Writes what names the parts; those that it does not name in the end are removed. */
-  async until<T extends { readonly resource: { readonly parts?: string } }>(
+  until<T extends { readonly resource: { readonly parts?: string } }>(
     parts: readonly Part[],
     write: () => Promise<T | Problem>,
   ): Promise<T | Problem> {
-    if (parts.length === 0) return write();
+    return parts.length === 0 ? write() : this.#guard(parts, write);
+  }
+
+  async #guard<T extends { readonly resource: { readonly parts?: string } }>(
+    parts: readonly Part[],
+    write: () => Promise<T | Problem>,
+  ): Promise<T | Problem> {
     try {
       // Another process that starts now must not sweep what came first of a long upload.
       await this.#files.renew(parts.map(({ key }) => key));

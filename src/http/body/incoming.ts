@@ -22,6 +22,8 @@ export async function readIncoming(
   keyless: Problem | undefined,
 ): Promise<Incoming | Problem> {
   switch (typeOf(exchange.request.headers)) {
+    case "application/json":
+      return readJson(exchange, keyless);
     case "application/x-www-form-urlencoded":
       return readForm(exchange, rules, keyless);
     case "multipart/form-data":
