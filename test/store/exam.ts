@@ -22,7 +22,7 @@ import { tokens } from "./exam/tokens.ts";
 import { uniques } from "./exam/uniques.ts";
 import { units } from "./exam/units.ts";
 
-export { type Candidate, fewCandidates } from "./exam/candidate.ts";
+export { type Candidate, candidateOf, fewCandidates } from "./exam/candidate.ts";
 
 export function exam(name: string, open: () => Promise<Candidate>): void {
   const question: Question = (text, answer) => {

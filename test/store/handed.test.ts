@@ -8,8 +8,8 @@ import { describe, it } from "node:test";
 import { grouped } from "../../src/store/grouped.ts";
 import { type Committer, HandedCommitter, runErrand } from "../../src/store/handed.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
-import { type Change, Outage, type Outcome, type Store } from "../../src/store/store.ts";
-import { type Candidate, exam, fewCandidates } from "./exam.ts";
+import { type Change, Outage, type Outcome } from "../../src/store/store.ts";
+import { type Candidate, candidateOf, exam, fewCandidates } from "./exam.ts";
 
 /** What becomes of a message on its way from process to process. */
 const sent = <T>(message: T): T => JSON.parse(JSON.stringify(message));
@@ -26,27 +26,14 @@ function handTo(commit: Committer["commit"]): HandedCommitter {
 async function candidate(): Promise<Candidate> {
   const path = await mkdtemp(join(tmpdir(), "restante-"));
   const first = grouped(await openSqlite({ path }));
-  const opened: Store[] = [];
   const open = async () => {
     const committer = handTo((changes) => first.commit(changes));
-    const store = grouped(await openSqlite({ path, committer, maxCandidates: fewCandidates }));
-    opened.push(store);
-    return store;
+    return grouped(await openSqlite({ path, committer, maxCandidates: fewCandidates }));
   };
-  const store = await open();
-  return {
-    store,
-    reopen: async () => {
-      await store.close();
-      return open();
-    },
-    second: open,
-    destroy: async () => {
-      for (const each of opened) await each.close();
-      await first.close();
-      await rm(path, { recursive: true });
-    },
-  };
+  return candidateOf(open, async () => {
+    await first.close();
+    await rm(path, { recursive: true });
+  });
 }
 
 exam("sqlite, handed over", candidate);

@@ -5,8 +5,7 @@ import { grouped } from "../../src/store/grouped.ts";
 import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import type { Store } from "../../src/store/store.ts";
 import { PostgresServer } from "../postgres-server.ts";
-import { fewCandidates } from "./exam/candidate.ts";
-import { type Candidate, exam } from "./exam.ts";
+import { type Candidate, candidateOf, exam, fewCandidates } from "./exam.ts";
 
 let database: Promise<readonly [PostgresServer, string]> | undefined;
 let schemas = 0;
@@ -28,28 +27,12 @@ async function candidate(wrap: (store: Store) => Store): Promise<Candidate> {
   database ??= start();
   const [server, url] = await database;
   const schema = `candidate_${++schemas}`;
-  const opened: Store[] = [];
-  const open = async () => {
-    // The exam lets nobody see anything old, tokens included.
-    const store = wrap(
-      await openPostgres({ url, schema, readers: 2, memoryMs: 0, maxCandidates: fewCandidates }),
-    );
-    opened.push(store);
-    return store;
-  };
-  const store = await open();
-  return {
-    store,
-    reopen: async () => {
-      await store.close();
-      return open();
-    },
-    second: open,
-    destroy: async () => {
-      for (const each of opened) await each.close();
-      await server.admin((sql) => sql`DROP SCHEMA ${sql(schema)} CASCADE`, url);
-    },
-  };
+  // The exam lets nobody see anything old, tokens included.
+  const options = { url, schema, readers: 2, memoryMs: 0, maxCandidates: fewCandidates };
+  return candidateOf(
+    async () => wrap(await openPostgres(options)),
+    () => server.admin((sql) => sql`DROP SCHEMA ${sql(schema)} CASCADE`, url),
+  );
 }
 
 exam("postgres", () => candidate((store) => store));

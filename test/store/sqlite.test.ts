@@ -6,32 +6,17 @@ import { join } from "node:path";
 import { grouped } from "../../src/store/grouped.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
-import { type Candidate, exam, fewCandidates } from "./exam.ts";
+import { type Candidate, candidateOf, exam, fewCandidates } from "./exam.ts";
 
 /** Bun maps files, so that its readers can listen to the bell; Node's ask before each read. */
 const mapFile = globalThis.Bun && ((file: string) => Bun.mmap(file, { shared: true }));
 
 async function candidate(openAt: (path: string) => Promise<Store>): Promise<Candidate> {
   const path = await mkdtemp(join(tmpdir(), "restante-"));
-  const opened: Store[] = [];
-  const open = async () => {
-    const store = await openAt(path);
-    opened.push(store);
-    return store;
-  };
-  const store = await open();
-  return {
-    store,
-    reopen: async () => {
-      await store.close();
-      return open();
-    },
-    second: open,
-    destroy: async () => {
-      for (const each of opened) await each.close();
-      await rm(path, { recursive: true });
-    },
-  };
+  return candidateOf(
+    () => openAt(path),
+    () => rm(path, { recursive: true }),
+  );
 }
 
 const maxCandidates = fewCandidates;

@@ -16,5 +16,31 @@ export interface Candidate {
   destroy(): Promise<void>;
 }
 
+/** A candidate of stores that are opened one way; `remove` takes the data away when all are closed. */
+export async function candidateOf(
+  open: () => Promise<Store>,
+  remove: () => Promise<unknown>,
+): Promise<Candidate> {
+  const opened: Store[] = [];
+  const openOne = async () => {
+    const store = await open();
+    opened.push(store);
+    return store;
+  };
+  const store = await openOne();
+  return {
+    store,
+    reopen: async () => {
+      await store.close();
+      return openOne();
+    },
+    second: openOne,
+    destroy: async () => {
+      for (const each of opened) await each.close();
+      await remove();
+    },
+  };
+}
+
 /** A test that is given a candidate with fresh data. */
 export type Question = (text: string, answer: (candidate: Candidate) => Promise<void>) => void;
