@@ -2,6 +2,7 @@
 
 import { setImmediate } from "node:timers/promises";
 import type { Definition } from "../model/definition.ts";
+import { pointerTo } from "../model/json/report.ts";
 import { keysOf, noKey } from "../model/list/key.ts";
 import { Content, type Plan, planOf } from "../model/list/plan.ts";
 import type { Fault } from "../model/problem.ts";
@@ -87,7 +88,7 @@ class Judge {
     const place = `${field} ${key}`;
     const holder = this.#holders.get(place);
     if (holder === undefined) this.#holders.set(place, id);
-    const pointer = `/${field.replaceAll(".", "/")}`;
+    const pointer = pointerTo(field.split("."));
     return holder === undefined ? [] : [{ pointer, detail: `${holder} has the same value` }];
   }
 }

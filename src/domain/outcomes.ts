@@ -1,9 +1,10 @@
 // What the outcomes of changes mean to the caller.
 
 import type { Rules } from "../model/collection.ts";
+import { pointerTo } from "../model/json/report.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
-import { Outage, type Outcome, type Put, type Remove } from "../store/store.ts";
+import { failureOf, Outage, type Outcome, type Put, type Remove } from "../store/store.ts";
 
 export interface Written {
   readonly resource: Resource;
@@ -38,14 +39,8 @@ export function conflictIn(outcome: Outcome): Problem | undefined {
   return failed.kind === "conflict" ? notUnique(failed.field) : undefined;
 }
 
-/** The outcome that decided: within a unit, that of the change that failed. */
-const failureOf = (outcome: Outcome): Outcome =>
-  outcome.kind === "none" ? outcome.outcome : outcome;
-
-export const isOutdated = (outcome: Outcome): boolean => failureOf(outcome).kind === "outdated";
-
 export function notUnique(field: string): Problem {
-  const pointer = `/${field.replaceAll(".", "/")}`;
+  const pointer = pointerTo(field.split("."));
   const errors = [{ pointer, detail: "another resource has this value, and it must be unique" }];
   return new Problem("conflict", `${field} must be unique. Nothing was stored.`, { errors });
 }

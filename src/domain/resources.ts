@@ -9,10 +9,19 @@ import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
 import { isAdmin, type Verb } from "../model/token.ts";
-import type { Expectation, Feed, Once, Outcome, Put, Remove, Store } from "../store/store.ts";
+import {
+  type Expectation,
+  type Feed,
+  isOutdated,
+  type Once,
+  type Outcome,
+  type Put,
+  type Remove,
+  type Store,
+} from "../store/store.ts";
 import { type Caller, isOwned, mayDo, reaches, reachOf } from "./access.ts";
 import { type Accepted, accept, needsCurrent, patched } from "./drafts.ts";
-import { isOutdated, lacksCollection, settledBy, untilSettled, type Written } from "./outcomes.ts";
+import { lacksCollection, settledBy, untilSettled, type Written } from "./outcomes.ts";
 import {
   type Condition,
   keyReused,

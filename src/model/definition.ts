@@ -6,6 +6,7 @@ import { Report } from "./json/report.ts";
 import type { Fault } from "./problem.ts";
 import { addRuleFaults } from "./schema/definition-faults.ts";
 import type { ObjectSchema } from "./schema/schema-places.ts";
+import type { Verb } from "./token.ts";
 
 export interface Definition {
   /** What the collection is for, in words. */
@@ -43,7 +44,6 @@ export interface RateLimit {
 }
 
 export type Demand = "optional" | "required";
-export type Verb = "read" | "create" | "update" | "delete";
 /** Whoever has a token with the scope, everyone, or whoever created the resource. */
 export type Audience = "token" | "public" | "owner";
 

@@ -179,6 +179,12 @@ export type Outcome =
   | { readonly kind: "reused" }
   | { readonly kind: "done" };
 
+/** The outcome that decided: within a unit, that of the change that failed. */
+export const failureOf = (outcome: Outcome): Outcome =>
+  outcome.kind === "none" ? outcome.outcome : outcome;
+
+export const isOutdated = (outcome: Outcome): boolean => failureOf(outcome).kind === "outdated";
+
 /** The store cannot do it now. Nothing of the batch was kept, unless `reason` is `unknown`. */
 export class Outage extends Error {
   /**

@@ -10,6 +10,7 @@ import {
   type Change,
   type Feed,
   type Found,
+  isOutdated,
   maxCandidates,
   Outage,
   type Outcome,
@@ -270,9 +271,6 @@ class PostgresStore implements Store {
 }
 
 const closed = "the store is closed";
-
-const isOutdated = (outcome: Outcome): boolean =>
-  (outcome.kind === "none" ? outcome.outcome : outcome).kind === "outdated";
 
 const isRemembered = ({ kind }: Change): boolean =>
   kind.endsWith("-token") || kind === "define" || kind === "drop";
