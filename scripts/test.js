@@ -1,5 +1,6 @@
 // Everything that must hold: form, types, and every test under Node and under Bun.
 // npm test [-- part-of-a-file-name…] [--runtime node|bun]
+// npm run test:long does the same with full counts, and adds the files named *.long.test.ts.
 
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -8,9 +9,10 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
+const isLong = process.argv.includes("--long");
 /** A test that takes longer hangs. */
-const testTimeoutMs = 120_000;
-const stepTimeoutMs = 1_800_000;
+const testTimeoutMs = isLong ? 3_600_000 : 120_000;
+const stepTimeoutMs = isLong ? 14_400_000 : 1_800_000;
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const reports = mkdtempSync(join(tmpdir(), "restante-test-"));
@@ -33,7 +35,7 @@ process.exitCode = report();
 
 function readArguments() {
   try {
-    const options = { runtime: { type: "string" } };
+    const options = { runtime: { type: "string" }, long: { type: "boolean" } };
     const { values, positionals } = parseArgs({ allowPositionals: true, options });
     const all = Object.keys(runtimeSteps);
     if (values.runtime !== undefined && !all.includes(values.runtime))
@@ -47,7 +49,7 @@ function readArguments() {
 
 function findTests() {
   const found = readdirSync(join(root, "test"), { recursive: true })
-    .filter((file) => file.endsWith(".test.ts"))
+    .filter((file) => file.endsWith(".test.ts") && (isLong || !file.endsWith(".long.test.ts")))
     .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)));
   if (found.length > 0) return found.sort().map((file) => `./test/${file}`);
   console.error(`No test file has a name with ${filters.join(" or ")}.`);
@@ -127,7 +129,11 @@ async function run({ name, args, count }) {
   const child = spawn(join(root, "node_modules/.bin", name), args, {
     cwd: root,
     // Stripping types is most of a process's start on Node, and a hundred processes start here.
-    env: { ...process.env, NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node") },
+    env: {
+      ...process.env,
+      NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node"),
+      ...(isLong && { RESTANTE_TEST_LONG: "1" }),
+    },
     stdio: "inherit",
     timeout: stepTimeoutMs,
   });

@@ -1,0 +1,28 @@
+// Counts and seeds of random tests: few in `npm test`, all in `npm run test:long`, printed and replayable.
+
+/** Whether `npm run test:long` runs. */
+export const isLong = process.env.RESTANTE_TEST_LONG === "1";
+
+/** How often a random test runs: `few` in `npm test`, `full` in `npm run test:long`. */
+export const runs = (few: number, full: number): number => (isLong ? full : few);
+
+/**
+ * A new seed for a random test, printed with the test's name. `RESTANTE_TEST_SEED=n` replays a run.
+ */
+export function newSeed(name: string): number {
+  const given = Number.parseInt(process.env.RESTANTE_TEST_SEED ?? "", 10);
+  const seed = Number.isNaN(given) ? Math.floor(Math.random() * 0x7fffffff) : given;
+  console.log(`${name}: RESTANTE_TEST_SEED=${seed}`);
+  return seed;
+}
+
+/** Numbers in [0, 1) that depend on the seed alone (mulberry32). */
+export function randomNumbers(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
