@@ -80,12 +80,20 @@ export function answerCoded(exchange: Exchange, page: Prepared): Soon<Response |
   const coding = chooseCoding(exchange.request.headers, page.body.length);
   if (coding instanceof Problem) return coding;
   const { updatedAt } = page;
-  if (coding === undefined) {
-    return dated(new Response(page.body, { headers: page.headers }), updatedAt);
-  }
+  if (coding === undefined) return dated(responseWith(page.headers, page.body), updatedAt);
   return then(codedAs(page, coding), ({ bytes, headers }) =>
-    dated(new Response(bytes, { headers }), updatedAt),
+    dated(responseWith(headers, bytes), updatedAt),
   );
+}
+
+/**
+ * A response with its own copy of header fields that are kept. The Response that @hono/node-server
+ * puts in the place of Node's own keeps the object it is given, so a change would reach later answers.
+ */
+function responseWith(kept: Headers, body: string | Uint8Array<ArrayBuffer>): Response {
+  const response = new Response(body, { headers: kept });
+  const isShared = response.headers === kept;
+  return isShared ? new Response(body, { headers: new Headers(kept) }) : response;
 }
 
 interface Coded {

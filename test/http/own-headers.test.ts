@@ -1,0 +1,104 @@
+// Every answer has only the header fields of its own request, however many answers share a kept page.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startApp, type TestApp } from "./app.ts";
+
+const origins = ["https://one.example", "https://two.example"] as const;
+const proxy = "10.0.0.1";
+const base = "https://api.example";
+
+let app: TestApp;
+before(async () => {
+  app = await startApp({ corsOrigins: [...origins], baseUrl: base, trustProxy: [proxy] });
+  const access = { read: "public" };
+  await put("/-/collections/notes", { access, cache: { maxAge: 60 } });
+  const text = "many words ".repeat(200);
+  for (const id of ["a", "b", "c"]) await put(`/notes/${id}`, { id, text });
+});
+after(() => app.stop());
+
+async function put(path: string, value: unknown): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  const answer = await app.request(path, { method: "PUT", headers, body: JSON.stringify(value) });
+  assert.equal(answer.status, 201, await answer.text());
+}
+
+/** As from behind the proxy, whatever the runtime does with a Host. */
+async function send(
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const request = new Request(base + path, {
+    method,
+    headers,
+  });
+  return app.direct(request, proxy);
+}
+
+const paths = ["/notes/a", "/notes", "/notes?limit=2", "/notes?since=0", "/-/openapi.json", "/"];
+const codings = ["identity", "gzip", "br"];
+const origin = [undefined, ...origins, "https://other.example"];
+const protocols = ["https", "http"];
+
+/** Each path with each coding, origin and protocol, in an order in which neighbours differ. */
+const asked = paths.flatMap((path) =>
+  codings.flatMap((coding) =>
+    origin.flatMap((from) =>
+      protocols.flatMap((protocol) =>
+        ["GET", "HEAD"].map((method) => ({ path, coding, from, protocol, method })),
+      ),
+    ),
+  ),
+);
+type Asked = (typeof asked)[number];
+
+const fieldsOf = ({ coding, from, protocol }: Asked): Record<string, string> => ({
+  "accept-encoding": coding,
+  "x-forwarded-proto": protocol,
+  "x-forwarded-for": "192.0.2.1",
+  ...(from === undefined ? {} : { origin: from }),
+});
+
+function assertOwn(answer: Response, { path, coding, from, protocol }: Asked): void {
+  const words = `${path} ${coding} ${from} ${protocol}`;
+  const { status, headers } = answer;
+  const isKnown = from !== undefined && (origins as readonly string[]).includes(from);
+  const allowed = headers.get("access-control-allow-origin");
+  assert.equal(allowed, isKnown ? from : null, `the origin of ${words}`);
+  assert.equal(headers.has("strict-transport-security"), protocol === "https", `HSTS of ${words}`);
+  const coded = headers.get("content-encoding");
+  assert.ok(coded === null || coded === coding, `the coding of ${words} is ${coded}`);
+  // What is not encrypted gets no data here, but the pages that everyone may see.
+  const refused = protocol === "http" ? [403] : [];
+  assert.ok([200, 304, ...refused].includes(status), `${words}: ${status}`);
+}
+
+describe("requests with other origins, codings and protocols", () => {
+  it("get their own fields, one after another, three times over", async () => {
+    for (let round = 0; round < 3; round++)
+      for (const one of asked) assertOwn(await send(one.method, one.path, fieldsOf(one)), one);
+  });
+
+  it("get their own fields when all are under way at once, and each its own request id", async () => {
+    const answers = await Promise.all(
+      asked.map(async (one) => ({ one, answer: await send(one.method, one.path, fieldsOf(one)) })),
+    );
+    for (const { one, answer } of answers) assertOwn(answer, one);
+    const ids = new Set(answers.map(({ answer }) => answer.headers.get("x-request-id")));
+    assert.equal(ids.size, asked.length);
+  });
+
+  it("get their own fields with a 304", async () => {
+    for (const path of paths) {
+      const plain = await send("GET", path, { "accept-encoding": "identity" });
+      const etag = plain.headers.get("etag") ?? "";
+      for (const one of asked.filter((each) => each.path === path)) {
+        const answer = await send(one.method, path, { ...fieldsOf(one), "if-none-match": etag });
+        assertOwn(answer, one);
+        assert.ok(answer.status === 304 || one.protocol === "http", path);
+      }
+    }
+  });
+});
