@@ -1,5 +1,6 @@
 // Conditional requests (RFC 9110 §13): entity tags, HTTP dates, and when a 304 is the answer.
 
+import { hash } from "node:crypto";
 import type { Condition } from "../domain/refusals.ts";
 import type { Rules } from "../model/collection.ts";
 import type { Resource } from "../model/resource.ts";
@@ -12,6 +13,13 @@ import { type Coding, codings, takesCoding } from "./body/codings.ts";
  */
 export const entityTag = (revision: number, updatedAt: number, seal = 0): string =>
   `"${revision.toString(36)}-${updatedAt.toString(36)}${seal === 0 ? "" : `-${seal.toString(36)}`}"`;
+
+/** The tag of these very bytes: for what depends on more than the state of one resource or collection. */
+export const contentTag = (body: string): string =>
+  `"${hash("sha256", body, "base64url").slice(0, contentTagChars)}"`;
+
+/** 132 bits. */
+const contentTagChars = 22;
 
 /** The tag of the same state in another form, for no two that differ by a byte may share one (§8.8.3). */
 export const variantTag = (etag: string, form: string): string => `${etag.slice(0, -1)}.${form}"`;
@@ -71,20 +79,29 @@ export function tagAtClient(headers: Headers, etag: string): string | undefined 
 }
 
 /** Whether the client asks for another state than the current one; If-Match makes the date moot (§13.1.4). */
-export function isAnotherState(headers: Headers, etag: string, updatedAt: number): boolean {
+export function isAnotherState(
+  headers: Headers,
+  etag: string,
+  updatedAt: number | undefined,
+): boolean {
   const ifMatch = headers.get("if-match");
   if (ifMatch !== null) return ifMatch.trim() !== "*" && !matchesStrongly(ifMatch, etag);
   const ifUnmodifiedSince = headers.get("if-unmodified-since");
-  if (ifUnmodifiedSince === null) return false;
+  // What has no date is not judged by one (§13.1.4).
+  if (ifUnmodifiedSince === null || updatedAt === undefined) return false;
   const since = readHttpDate(ifUnmodifiedSince);
   return since !== undefined && wholeSecond(updatedAt) > since;
 }
 
 /** Whether the client already has the current state. If-None-Match makes If-Modified-Since moot (§13.1.3). */
-export function isNotModified(headers: Headers, etag: string, updatedAt: number): boolean {
+export function isNotModified(
+  headers: Headers,
+  etag: string,
+  updatedAt: number | undefined,
+): boolean {
   if (headers.has("if-none-match")) return tagAtClient(headers, etag) !== undefined;
   const ifModifiedSince = headers.get("if-modified-since");
-  if (ifModifiedSince === null) return false;
+  if (ifModifiedSince === null || updatedAt === undefined) return false;
   const since = readHttpDate(ifModifiedSince);
   return since !== undefined && wholeSecond(updatedAt) <= since;
 }

@@ -11,7 +11,7 @@ import type { Exchange } from "./exchange.ts";
 import { Refusal } from "./problem.ts";
 import { refuseParameters } from "./query.ts";
 import { isSameFile, readRange } from "./ranges.ts";
-import { cacheOf, dated } from "./representation.ts";
+import { dated, setCaching } from "./representation.ts";
 
 /** No page may be made of a file: it runs nothing, and belongs to no site. */
 const sandbox = "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'";
@@ -49,7 +49,7 @@ async function find(exchange: Exchange): Promise<FoundFile | Problem> {
   const etag = `"${part.sha256}"`;
   const modifiedAt = shown.resource.createdAt;
   const headers = new Headers(house.commonHeaders);
-  headers.set("cache-control", cacheOf(shown.rules));
+  setCaching(headers, shown.rules);
   headers.set("etag", etag);
   headers.set("last-modified", httpDate(modifiedAt));
   headers.set("accept-ranges", "bytes");

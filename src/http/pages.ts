@@ -91,7 +91,7 @@ function prepareDocument(house: House, document: Document): Prepared {
   headers.set("cache-control", "private, no-cache");
   headers.set("etag", etag);
   // The rules may have changed at any time, so that no date tells whether it is the same.
-  const made = { headers, etag, body, updatedAt: Number.POSITIVE_INFINITY };
+  const made = { headers, etag, body, updatedAt: undefined };
   prepared.set(document, made);
   return made;
 }

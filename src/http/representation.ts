@@ -9,6 +9,7 @@ import { type Soon, then } from "../model/soon.ts";
 import { sealOf, viewOf } from "../model/view.ts";
 import { type Coding, chooseCoding, encode } from "./body/codings.ts";
 import {
+  contentTag,
   entityTag,
   httpDate,
   isAnotherState,
@@ -21,8 +22,10 @@ import type { Exchange } from "./exchange.ts";
 /** A state as a conditional request is judged by it, and its header fields. */
 export interface State {
   readonly headers: Headers;
+  /** Empty where it is not known. */
   readonly etag: string;
-  readonly updatedAt: number;
+  /** Undefined where no date tells whether it is the same. */
+  readonly updatedAt: number | undefined;
 }
 
 export interface Prepared extends State {
@@ -35,7 +38,7 @@ const prepared = new WeakMap<Resource, Prepared & { readonly rules: Rules }>();
 export function prepare(exchange: Exchange, resource: Resource, rules: Rules): Prepared {
   const known = prepared.get(resource);
   if (known?.rules === rules) return known;
-  const { headers, etag, updatedAt } = stateOf(exchange, resource, cacheOf(rules), sealOf(rules));
+  const { headers, etag, updatedAt } = stateOf(exchange, resource, rules, sealOf(rules));
   const made = { body: viewOf(rules, resource, homeOf(exchange)), headers, etag, updatedAt, rules };
   prepared.set(resource, made);
   return made;
@@ -54,21 +57,41 @@ export function cacheOf(rules: Rules): string {
   return cache.maxAge === 0 ? "public, no-cache" : `public, max-age=${cache.maxAge}`;
 }
 
+/** Says to caches who may keep an answer to a read, and whether it depends on who asks. */
+export function setCaching(headers: Headers, rules: Rules): void {
+  headers.set("cache-control", cacheOf(rules));
+  if (definitionOf(rules).access.read === "owner") headers.append("vary", "Authorization");
+}
+
 /** An answer to a write that had freshness would become a cached GET (RFC 9110 §9.3.3). */
 export const noCache = "no-store";
 
+/** The state of what has a revision. */
 export function stateOf(
   { house }: Exchange,
   { revision, updatedAt }: { readonly revision: number; readonly updatedAt: number },
-  cacheControl: string,
+  caching: Rules | typeof noCache,
   seal = 0,
 ): State {
   const headers = new Headers(house.jsonHeaders);
   const etag = entityTag(revision, updatedAt, seal);
-  headers.set("cache-control", cacheControl);
+  if (caching === noCache) headers.set("cache-control", noCache);
+  else setCaching(headers, caching);
   headers.set("etag", etag);
   headers.set("last-modified", httpDate(updatedAt));
   return { headers, etag, updatedAt };
+}
+
+/**
+ * The state of what a caller sees a part of: what is shown makes its tag, and it has no date, because
+ * the dates of the rest are not for this caller. Without a body the tag is not known.
+ */
+export function shownState({ house }: Exchange, rules: Rules, body: string | undefined): State {
+  const headers = new Headers(house.jsonHeaders);
+  const etag = body === undefined ? "" : contentTag(body);
+  setCaching(headers, rules);
+  if (etag !== "") headers.set("etag", etag);
+  return { headers, etag, updatedAt: undefined };
 }
 
 export function answerIfModified(exchange: Exchange, page: Prepared): Soon<Response | Problem> {
@@ -144,7 +167,7 @@ export function notModified(asked: Headers, state: State, length: number): Respo
   const { headers: asRead, etag, updatedAt } = state;
   const headers = new Headers(asRead);
   headers.delete("content-type");
-  headers.set("etag", tagAtClient(asked, etag) ?? tagToSend(asked, etag, length));
+  if (etag !== "") headers.set("etag", tagAtClient(asked, etag) ?? tagToSend(asked, etag, length));
   return dated(new Response(null, { status: 304, headers }), updatedAt);
 }
 
@@ -154,8 +177,9 @@ function tagToSend(asked: Headers, etag: string, length: number): string {
 }
 
 /** Bun's own Date ticks up to a second late, and Last-Modified may not be later (RFC 9110 §8.8.2.1). */
-export function dated(response: Response, updatedAt: number): Response {
+export function dated(response: Response, updatedAt: number | undefined): Response {
   const now = Date.now();
-  if (now - updatedAt < 2000) response.headers.set("date", httpDate(now));
+  if (updatedAt !== undefined && now - updatedAt < 2000)
+    response.headers.set("date", httpDate(now));
   return response;
 }

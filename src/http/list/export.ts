@@ -36,8 +36,8 @@ const pageChars = 1024 * 1024;
 export function exportState(state: State, type: ExportType, name: string): State {
   const { headers, updatedAt } = state;
   const isCsv = type === "text/csv";
-  const etag = variantTag(state.etag, isCsv ? "csv" : "ndjson");
-  headers.set("etag", etag);
+  const etag = state.etag === "" ? "" : variantTag(state.etag, isCsv ? "csv" : "ndjson");
+  if (etag !== "") headers.set("etag", etag);
   headers.set("content-type", isCsv ? "text/csv; charset=utf-8; header=present" : type);
   if (isCsv) headers.set("content-disposition", `attachment; filename="${name}.csv"`);
   return { headers, etag, updatedAt };

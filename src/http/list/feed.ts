@@ -9,7 +9,7 @@ import { viewOf } from "../../model/view.ts";
 import type { Feed, Removal } from "../../store/store.ts";
 import { jsonTypes, refuseUnacceptable } from "../body/media.ts";
 import type { Exchange } from "../exchange.ts";
-import { answerByState, answerIfModified, cacheOf, homeOf, stateOf } from "../representation.ts";
+import { answerByState, answerIfModified, homeOf, stateOf } from "../representation.ts";
 import type { FeedQuery } from "./list-query.ts";
 
 export function listChanges(
@@ -20,13 +20,13 @@ export function listChanges(
   const { request, house, caller } = exchange;
   const refused = refuseAhead(collection, query) ?? refuseUnacceptable(request.headers, jsonTypes);
   if (refused !== undefined) return refused;
-  const settled = answerByState(exchange, stateOf(exchange, collection, cacheOf(rules)));
+  const settled = answerByState(exchange, stateOf(exchange, collection, rules));
   if (settled !== undefined) return settled;
   const { since, limit } = query;
   return then(house.resources.since(caller, collection.name, since, limit), (feed) => {
     if (feed instanceof Problem) return feed;
     const shown = rulesOf(feed.collection, rules);
-    const { headers, etag, updatedAt } = stateOf(exchange, feed.collection, cacheOf(shown));
+    const { headers, etag, updatedAt } = stateOf(exchange, feed.collection, shown);
     const next = nextOf(feed, query);
     if (next < feed.collection.revision) {
       const address = `${house.base}${exchange.path}?since=${next}&limit=${limit}`;

@@ -1,6 +1,6 @@
 // A collection over HTTP: what is asked of it by URL or by QUERY, page by page or from cursor to cursor.
 
-import { foreseen, type Listed, type Target } from "../../domain/lists.ts";
+import { foreseen, type Listed, type Listing, type Target } from "../../domain/lists.ts";
 import type { Collection } from "../../model/collection.ts";
 import { pageCount } from "../../model/list/page.ts";
 import { projectionOf } from "../../model/list/projection.ts";
@@ -16,15 +16,17 @@ import {
   answerByState,
   answerCoded,
   answerIfModified,
-  cacheOf,
   homeOf,
   noCache,
   type Prepared,
   type State,
+  setCaching,
+  shownState,
   stateOf,
 } from "../representation.ts";
 import {
   answerWhole,
+  type ExportType,
   exportPage,
   exportState,
   type ListType,
@@ -49,25 +51,48 @@ export function listResources(exchange: Exchange): Soon<Response | Problem> {
     const listing = house.lists.plan(target, isWhole ? wholeQuestion(question) : question);
     if (listing instanceof Problem) return listing;
     if (type instanceof Problem) return type;
-    // The revision alone decides, so a 304 reads no rows.
-    const foretold = isWhole ? undefined : foreseen(listing);
-    const state = listState(exchange, target, foretold, type);
-    const settled = answerByState(exchange, state, isWhole ? Number.POSITIVE_INFINITY : 0);
+    const settled = isWholeSeen(target)
+      ? answerByRevision(exchange, listing, type, isWhole)
+      : undefined;
     if (settled !== undefined) return settled;
     return then(house.lists.read(listing), (listed) => {
       if (listed instanceof Problem) return listed;
-      const state = listState(exchange, listed.target, isWhole ? undefined : listed, type);
-      if (type === "application/json") {
-        const page = { body: listBody(listed, homeOf(exchange)), ...state };
-        keepHot(listed.target, query, page);
-        return answerIfModified(exchange, page);
-      }
-      if (!isWhole) {
-        return answerIfModified(exchange, { body: exportPage(exchange, listed, type), ...state });
-      }
-      return answerByState(exchange, state) ?? answerWhole(exchange, listed, state, type);
+      if (isWhole) return answerExport(exchange, listed, type as ExportType);
+      const isJson = type === "application/json";
+      const body = isJson ? listBody(listed, homeOf(exchange)) : exportPage(exchange, listed, type);
+      const page = { body, ...listState(exchange, listed.target, type, listed, body) };
+      if (isJson) keepHot(listed.target, query, page);
+      return answerIfModified(exchange, page);
     });
   });
+}
+
+/** Whether the caller sees all of the collection, so that its revision tells whether a list is the same. */
+const isWholeSeen = ({ owner }: Target): boolean => owner === undefined;
+
+/** What the revision alone decides: a 304 reads no rows. */
+function answerByRevision(
+  exchange: Exchange,
+  listing: Listing,
+  type: ListType,
+  isWhole: boolean,
+): Response | Problem | undefined {
+  const foretold = isWhole ? undefined : foreseen(listing);
+  const state = listState(exchange, listing.target, type, foretold);
+  return answerByState(exchange, state, isWhole ? Number.POSITIVE_INFINITY : 0);
+}
+
+/** All of a list. Who sees a part gets a tag where all that is shown is at hand, and none otherwise. */
+function answerExport(
+  exchange: Exchange,
+  listed: Listed,
+  type: ExportType,
+): Soon<Response | Problem> {
+  const isAtHand = !isWholeSeen(listed.target) && listed.next === undefined;
+  const body = isAtHand ? exportPage(exchange, listed, type) : undefined;
+  const state = listState(exchange, listed.target, type, undefined, body);
+  if (body !== undefined) return answerIfModified(exchange, { body, ...state });
+  return answerByState(exchange, state) ?? answerWhole(exchange, listed, state, type);
 }
 
 /**
@@ -93,10 +118,11 @@ export async function queryResources(exchange: Exchange): Promise<Response | Pro
   if (listed instanceof Problem) return listed;
 
   const headers = new Headers(house.jsonHeaders);
+  setCaching(headers, listed.target.rules);
   headers.set("cache-control", noCache);
   if (listed.total !== undefined) headers.set("x-total-count", `${listed.total}`);
   const body = listBody(listed, homeOf(exchange));
-  return answerCoded(exchange, { body, headers, etag: "", updatedAt: 0 });
+  return answerCoded(exchange, { body, headers, etag: "", updatedAt: undefined });
 }
 
 /** Enough for the first pages of a screen that everybody looks at; a walk through all is not hot. */
@@ -140,12 +166,15 @@ export function listBody(listed: Listed, home: string): string {
 function listState(
   exchange: Exchange,
   target: Target,
-  listed: Listed | undefined,
   type: ListType,
+  listed?: Listed,
+  body?: string,
 ): State {
-  const asJson = stateOf(exchange, target.collection, cacheOf(target.rules));
-  const { name } = target.collection;
-  const state = type === "application/json" ? asJson : exportState(asJson, type, name);
+  const { collection, rules } = target;
+  const asJson = isWholeSeen(target)
+    ? stateOf(exchange, collection, rules)
+    : shownState(exchange, rules, body);
+  const state = type === "application/json" ? asJson : exportState(asJson, type, collection.name);
   if (listed === undefined) return state;
   state.headers.set("link", links(exchange, listed));
   if (listed.total !== undefined) state.headers.set("x-total-count", `${listed.total}`);
