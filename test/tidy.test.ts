@@ -47,7 +47,6 @@ const doors: readonly [what: RegExp, importers: RegExp][] = [
 
 /** Outside things have one address each. What is not listed is not used. */
 const packages: Readonly<Record<string, RegExp>> = {
-  "@fastify/busboy": /^src\/http\/body\/parts\.ts$/,
   "@hono/node-server": /^src\/runtime\/node/,
   commander: /^src\/main\.ts$/,
   "content-type": /^src\/http\//,

@@ -1,5 +1,7 @@
 // Content-Disposition: the names that clients give files, and the name under which a file is saved.
 
+import { isUtf8 } from "node:buffer";
+
 /** At most so many characters of a file's name are kept. */
 const maxNameLength = 255;
 
@@ -39,8 +41,8 @@ const unquoted = (text: string): string => text.replace(/\\(["\\])/g, "$1");
 /** What is no UTF-8 is Latin-1, as RFC 9110 has it for old fields. */
 function utf8(text: string): string {
   if (!/[\x80-\xff]/.test(text)) return text;
-  const decoded = Buffer.from(text, "latin1").toString("utf8");
-  return decoded.includes("\ufffd") ? text : decoded;
+  const bytes = Buffer.from(text, "latin1");
+  return isUtf8(bytes) ? bytes.toString("utf8") : text;
 }
 
 /** Browsers write these in the names of forms so, and no others (HTML §4.10.22.8). */

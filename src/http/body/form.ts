@@ -4,14 +4,14 @@ import type { Rules } from "../../model/collection.ts";
 import { type Draft, draftOf } from "../../model/draft.ts";
 import { fieldsOfForm, formLimits, type Pair } from "../../model/form.ts";
 import { pointerTo } from "../../model/json/report.ts";
-import { decodeUtf8 } from "../../model/json/utf8.ts";
+import { decodeExactUtf8 } from "../../model/json/utf8.ts";
 import { Problem } from "../../model/problem.ts";
 import { invalidBody } from "./body.ts";
 import { takenByCreate, unsupported } from "./media.ts";
 
 /** The fields in the order of the form (URL Standard §5.1); but what is broken is refused, not kept. */
 export function readPairs(bytes: Uint8Array): readonly Pair[] | Problem {
-  const text = decodeUtf8(bytes);
+  const text = decodeExactUtf8(bytes);
   if (typeof text !== "string") return invalidBody([text]);
   if (startOfJson.test(text)) return jsonInForm;
   // One more than is accepted is enough to refuse it.

@@ -5,7 +5,7 @@ import type { Draft } from "../../model/draft.ts";
 import { formLimits, isTrapped, type Pair } from "../../model/form.ts";
 import { pointerTo } from "../../model/json/report.ts";
 import { isObject, readTree } from "../../model/json/tree.ts";
-import { decodeUtf8 } from "../../model/json/utf8.ts";
+import { decodeExactUtf8 } from "../../model/json/utf8.ts";
 import { memberOf, type Part } from "../../model/part.ts";
 import { Problem } from "../../model/problem.ts";
 import { memberFor, type NamedFile, slotted } from "../../model/slots.ts";
@@ -17,7 +17,7 @@ import type { Incoming } from "./draft.ts";
 import { readBoundary, storedType } from "./file-type.ts";
 import { draftOfForm } from "./form.ts";
 import { readContentType, takenByCreate } from "./media.ts";
-import { maxPartHeaderBytes, partsOf, type RawPart } from "./parts.ts";
+import { type MultipartPart, readParts } from "./multipart-stream.ts";
 import { arriving, maxUploadOf, refuseUpload, uploadTooLarge } from "./upload.ts";
 
 /** Of one form. */
@@ -38,7 +38,8 @@ export async function readMultipart(
   if (refused !== undefined) return refused;
   const form = new Form(exchange, rules, maxBytes);
   try {
-    for await (const part of partsOf(arriving(exchange, maxBytes), boundary)) await form.add(part);
+    for await (const part of readParts(arriving(exchange, maxBytes), boundary))
+      await form.add(part);
     return await form.incoming();
   } catch (thrown) {
     await form.discard();
@@ -63,9 +64,7 @@ class Form {
     this.#maxBytes = maxBytes;
   }
 
-  async add({ headers, bytes }: RawPart): Promise<void> {
-    const length = [...headers].reduce((sum, [name, value]) => sum + name.length + value.length, 0);
-    if (length > maxPartHeaderBytes) throw new Undecodable(longHeader);
+  async add({ headers, bytes }: MultipartPart): Promise<void> {
     const type = headers.get("content-type");
     if (/^multipart\//i.test(type?.trim() ?? "")) throw new Undecodable(nested);
     const disposition = readDisposition(headers.get("content-disposition") ?? "");
@@ -94,7 +93,7 @@ class Form {
       if (this.#textBytes > maxBodyBytes) throw new Undecodable(longTexts(maxBodyBytes));
       chunks.push(chunk);
     }
-    const text = decodeUtf8(Buffer.concat(chunks));
+    const text = decodeExactUtf8(Buffer.concat(chunks));
     if (typeof text !== "string") throw new Undecodable(invalid(field, text.detail));
     this.#pairs.push([field, text]);
   }
@@ -169,7 +168,6 @@ const nameless = faulty(
 const nested = faulty("a multipart part within a form is not taken (RFC 7578 §4.3)");
 const manyFields = faulty(`more than ${formLimits.maxFields} fields in one form`);
 const manyFiles = faulty(`more than ${maxFiles} files in one form`);
-const longHeader = faulty(`the header of a part is over ${maxPartHeaderBytes} bytes`);
 const longTexts = (maxBytes: number): Problem =>
   new Problem(
     "content-too-large",

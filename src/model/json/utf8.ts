@@ -4,12 +4,18 @@ import { Buffer } from "node:buffer";
 import type { Fault } from "../problem.ts";
 
 const strict = new TextDecoder("utf-8", { fatal: true });
+const exact = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** The text without a leading byte order mark (RFC 8259 §8.1), or where it is not UTF-8. */
-export function decodeUtf8(bytes: Uint8Array): string | Fault {
+export const decodeUtf8 = (bytes: Uint8Array): string | Fault => decode(bytes, strict);
+
+/** The text with a leading U+FEFF, which is a character like others in a form; or where it is not UTF-8. */
+export const decodeExactUtf8 = (bytes: Uint8Array): string | Fault => decode(bytes, exact);
+
+function decode(bytes: Uint8Array, decoder: TextDecoder): string | Fault {
   try {
-    return strict.decode(bytes);
+    return decoder.decode(bytes);
   } catch {
     const detail = `not valid UTF-8: the byte at offset ${badByteOffset(bytes)} fits no character`;
     return { pointer: "", detail };

@@ -1,0 +1,47 @@
+// The header section of one part of a multipart body (RFC 2046 §5.1, RFC 5322 §2.2).
+
+import { isUtf8 } from "node:buffer";
+
+/** Both decide what a part is, so a second one would be ambiguous. */
+const singleFields = new Set(["content-disposition", "content-type"]);
+
+const fieldShape = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):(.*)$/;
+const forbidden = /[\0\r\n]/;
+
+/** The fields by name in lower case, the first of each; or what is wrong with the section. */
+export function readPartHeader(lines: readonly Uint8Array[]): ReadonlyMap<string, string> | string {
+  if (lines.length === 0) return "a part has no header (RFC 7578 §4.2)";
+  const fields = new Map<string, string>();
+  for (const line of unfolded(lines)) {
+    if (!isUtf8(Buffer.from(line, "latin1"))) return "the header of a part is not UTF-8";
+    const [, name = "", value = ""] = fieldShape.exec(line) ?? [];
+    if (name === "" || forbidden.test(line))
+      return "a line in the header of a part is not `name: value`";
+    const key = name.toLowerCase();
+    if (!fields.has(key)) fields.set(key, trimmed(value));
+    else if (singleFields.has(key)) return `a part has more than one ${name}`;
+  }
+  return fields;
+}
+
+/** A line that begins with white space continues the one before it (RFC 5322 §2.2.3). */
+function unfolded(lines: readonly Uint8Array[]): readonly string[] {
+  const whole: string[] = [];
+  for (const bytes of lines) {
+    const line = Buffer.from(bytes).toString("latin1");
+    const last = whole.at(-1);
+    if (last !== undefined && /^[ \t]/.test(line)) whole[whole.length - 1] = last + line;
+    else whole.push(line);
+  }
+  return whole;
+}
+
+/** `trim` would also cut bytes of UTF-8 that look like spaces in Latin-1. */
+function trimmed(value: string): string {
+  let [start, end] = [0, value.length];
+  while (isSpace(value[start])) start++;
+  while (end > start && isSpace(value[end - 1])) end--;
+  return value.slice(start, end);
+}
+
+const isSpace = (character: string | undefined): boolean => character === " " || character === "\t";
