@@ -5,8 +5,8 @@ import { scanJson } from "../../model/json/json.ts";
 import { decodeUtf8 } from "../../model/json/utf8.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Exchange } from "../exchange.ts";
-import { readCodings } from "./codings.ts";
-import { type Allowance, decodeAll, Undecodable } from "./decoding.ts";
+import { readCoding } from "./codings.ts";
+import { type ByteLimit, decode, Undecodable } from "./decoding.ts";
 import { type DigestCheck, readDigest } from "./digest.ts";
 import {
   jsonTypes,
@@ -53,15 +53,16 @@ export async function readBody(exchange: Exchange): Promise<Uint8Array | Problem
  */
 export async function* readContent(
   exchange: Exchange,
-  allowance: Allowance,
+  limit: ByteLimit,
 ): AsyncGenerator<Uint8Array | Problem> {
   const { request } = exchange;
-  const codings = readCodings(request.headers);
-  if (codings instanceof Problem) return yield codings;
+  const coding = readCoding(request.headers);
+  if (coding instanceof Problem) return yield coding;
   const digest = readDigest(request.headers);
   if (digest instanceof Problem) return yield digest;
   try {
-    yield* decodeAll(received(exchange, digest, allowance), codings, allowance);
+    const sent = received(exchange, digest, limit);
+    yield* coding === undefined ? sent : decode(sent, coding, limit);
     const mismatch = digest?.refuse();
     if (mismatch !== undefined) yield mismatch;
   } catch (thrown) {
@@ -75,7 +76,7 @@ export async function* readContent(
 async function* received(
   { request: { body }, windClock }: Exchange,
   digest: DigestCheck | undefined,
-  { bytes, problem }: Allowance,
+  { bytes, problem }: ByteLimit,
 ): AsyncGenerator<Uint8Array> {
   let length = 0;
   for await (const chunk of body ?? []) {

@@ -143,23 +143,18 @@ export async function* encodeAll(
   yield* encoder as AsyncIterable<Uint8Array>;
 }
 
-/** Two are enough for any good reason; each one more is work that a sender can have us do for nothing. */
-const maxCodings = 2;
-
-/** The codings of a request's body, in the order in which they were applied. */
-export function readCodings(headers: Headers): readonly Coding[] | Problem {
+/** The coding of a request's body. Only one is taken, so that a small body cannot grow twice. */
+export function readCoding(headers: Headers): Coding | undefined | Problem {
   const field = headers.get("content-encoding");
-  if (field === null) return noCodings;
-  const names = field
+  if (field === null) return undefined;
+  const [name, ...others] = field
     .split(",")
-    .map((name) => nameOf(name.trim().toLowerCase()))
-    .filter((name) => name !== "identity");
-  if (names.length > maxCodings) return undecodable(`more than ${maxCodings} codings`);
-  const stranger = names.find((name) => !isCoding(name));
-  return stranger === undefined ? (names as Coding[]) : undecodable(`the coding "${stranger}"`);
+    .map((piece) => nameOf(piece.trim().toLowerCase()))
+    .filter((piece) => piece !== "" && piece !== "identity");
+  if (name === undefined) return undefined;
+  if (others.length > 0) return undecodable("more than one coding");
+  return isCoding(name) ? name : undecodable(`the coding "${name}"`);
 }
-
-const noCodings: readonly Coding[] = [];
 
 const isCoding = (name: string): name is Coding => (codings as readonly string[]).includes(name);
 

@@ -1,4 +1,4 @@
-// Coded bodies of requests, decoded: never past a limit, and never a part for the whole.
+// Decodes the bodies of requests, never past a limit; a body that is cut off is not taken for a whole one.
 
 import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -27,29 +27,21 @@ export class Undecodable extends Error {
   }
 }
 
-/** How much may come out of what came in. */
-export interface Allowance {
-  /** At most so many bytes in all. */
+/** A body may decode to this many times the bytes that were sent, beyond `freeBytes`. */
+export const maxRatio = 200;
+export const freeBytes = 1024 * 1024;
+
+/** The limit for the bytes of a body, as it is sent and decoded. */
+export interface ByteLimit {
   readonly bytes: number;
-  /** At most so many times what came in, beyond the first of `free`. */
-  readonly ratio?: number;
-  readonly free?: number;
   readonly problem: Problem;
 }
 
-/** The content as it was before the codings were applied, in this order. Throws Undecodable. */
-export function decodeAll(
-  source: AsyncIterable<Uint8Array>,
-  codings: readonly Coding[],
-  allowance: Allowance,
-): AsyncIterable<Uint8Array> {
-  return codings.toReversed().reduce((from, coding) => decodeOne(from, coding, allowance), source);
-}
-
-async function* decodeOne(
+/** The content before the coding was applied. Throws `Undecodable`. */
+export async function* decode(
   source: AsyncIterable<Uint8Array>,
   coding: Coding,
-  { bytes, ratio = Number.POSITIVE_INFINITY, free = 0, problem }: Allowance,
+  limit: ByteLimit,
 ): AsyncGenerator<Uint8Array> {
   const decoder = decoders[coding]();
   const frame = coding === "zstd" ? new ZstdFrame() : undefined;
@@ -67,7 +59,8 @@ async function* decodeOne(
   try {
     for await (const chunk of decoder as AsyncIterable<Uint8Array>) {
       made += chunk.byteLength;
-      if (made > Math.min(bytes, free + received * ratio)) throw new Undecodable(problem);
+      if (made > limit.bytes) throw new Undecodable(limit.problem);
+      if (made > freeBytes + received * maxRatio) throw new Undecodable(grownTooMuch);
       yield chunk;
     }
   } catch (thrown) {
@@ -76,6 +69,11 @@ async function* decodeOne(
   if (received > 0 && !isWhole(frame, decoder.bytesWritten, received))
     throw new Undecodable(corrupt(coding));
 }
+
+const grownTooMuch = new Problem(
+  "content-too-large",
+  `The body decodes to more than ${freeBytes} bytes and ${maxRatio} times what was sent. Send it without Content-Encoding.`,
+);
 
 /** Bun says nothing of a zstd frame that breaks off, and neither runtime of what follows the end. */
 const isWhole = (frame: ZstdFrame | undefined, used: number, received: number): boolean =>

@@ -5,7 +5,7 @@ import Negotiator from "negotiator";
 import type { PatchKind } from "../../model/json/patch.ts";
 import { Problem } from "../../model/problem.ts";
 import { Refusal } from "../problem.ts";
-import { readCodings } from "./codings.ts";
+import { readCoding } from "./codings.ts";
 
 export const jsonTypes = ["application/json"] as const;
 
@@ -136,8 +136,8 @@ export function readPatchKind(headers: Headers): PatchKind | Problem {
 
 /** Parsed once, matched exactly: nothing else gets by. */
 export function readContentType(headers: Headers, taken: Taken): string | Problem {
-  const codings = readCodings(headers);
-  if (codings instanceof Problem) return codings;
+  const coding = readCoding(headers);
+  if (coding instanceof Problem) return coding;
   const field = headers.get("content-type");
   if (field === null || field === "") {
     const [first] = taken.types.split(",");

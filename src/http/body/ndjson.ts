@@ -13,7 +13,7 @@ import { problemOf } from "../problem.ts";
 import { invalid, readParameters } from "../query.ts";
 import { emptyBody, hasNoBody, readContent } from "./body.ts";
 import { chooseCoding } from "./codings.ts";
-import type { Allowance } from "./decoding.ts";
+import type { ByteLimit } from "./decoding.ts";
 import { Intake } from "./intake.ts";
 import { chooseType, ndjsonTypes, refuseUnlessLines } from "./media.ts";
 import { answerLines, draftIn, lineOf, type Order, resultOf } from "./result-lines.ts";
@@ -21,8 +21,6 @@ import { createTogether } from "./together.ts";
 
 /** More than anyone should have to send again when it breaks off. */
 const maxStreamBytes = 16 * 1024 ** 3;
-/** No data shrinks as much as that; what makes work for us does. */
-const maxRatio = 200;
 
 /** An overload passes; who sends this much can wait for it, so long. */
 const busyWaits = { most: 100, ms: 50 } as const;
@@ -100,7 +98,7 @@ async function createEach(order: Order): Promise<Response | Problem> {
       return lines.map(() => outage as Problem);
     }
   };
-  const content = readContent(exchange, wholeAllowance(exchange.house.maxBodyBytes));
+  const content = readContent(exchange, streamLimit);
   const results = intake.results(content, new LineCutter(exchange.house.maxBodyBytes));
   // Who leaves before the first result is read would leave all of it behind.
   exchange.request.signal.addEventListener("abort", () => void results.return(undefined));
@@ -117,15 +115,13 @@ async function createEach(order: Order): Promise<Response | Problem> {
   return answerLines(order, texts());
 }
 
-const wholeAllowance = (free: number): Allowance => ({
+const streamLimit: ByteLimit = {
   bytes: maxStreamBytes,
-  ratio: maxRatio,
-  free,
   problem: new Problem(
     "content-too-large",
-    `A stream has at most ${maxStreamBytes} bytes, and is at most ${maxRatio} times as long as it is coded. What was told before was done.`,
+    `A stream has at most ${maxStreamBytes} bytes. What was reported before was done.`,
   ),
-});
+};
 
 /** What became of each line of a group. */
 async function createGroup(

@@ -5,7 +5,7 @@ import { definitionOf } from "../../model/definition.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Exchange } from "../exchange.ts";
 import { readContent } from "./body.ts";
-import { readCodings } from "./codings.ts";
+import { readCoding } from "./codings.ts";
 import { Undecodable } from "./decoding.ts";
 import { refuseUnacceptable } from "./media.ts";
 
@@ -24,8 +24,8 @@ export function refuseUpload(
   maxBytes: number,
   answers: readonly string[],
 ): Problem | undefined {
-  const codings = readCodings(headers);
-  if (codings instanceof Problem) return codings;
+  const coding = readCoding(headers);
+  if (coding instanceof Problem) return coding;
   if (Number(headers.get("content-length")) > maxBytes) return uploadTooLarge(maxBytes);
   return refuseUnacceptable(headers, answers);
 }
@@ -38,8 +38,8 @@ export async function* arriving(
   exchange: Exchange,
   maxBytes: number,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const allowance = { bytes: maxBytes, problem: uploadTooLarge(maxBytes) };
-  for await (const chunk of unlessSilent(readContent(exchange, allowance), silenceMs)) {
+  const limit = { bytes: maxBytes, problem: uploadTooLarge(maxBytes) };
+  for await (const chunk of unlessSilent(readContent(exchange, limit), silenceMs)) {
     if (chunk instanceof Problem) throw new Undecodable(chunk);
     exchange.windClock();
     yield chunk;
