@@ -3,12 +3,28 @@
 import { takenByCreate, takenByPatch, takenByPost, takenByQuery } from "./body/media.ts";
 import type { Exchange, House } from "./exchange.ts";
 
-const exposed =
-  "ETag, Location, Link, Content-Location, Content-Encoding, Content-Disposition, Content-Range, Accept-Ranges, Retry-After, WWW-Authenticate, Allow, Accept, Accept-Encoding, Accept-Patch, Accept-Post, Accept-Query, Preference-Applied, Idempotency-Replayed, X-Total-Count, X-Request-Id";
+/** Every field of an answer that a page can use and that the Fetch standard does not show by itself. */
+const exposed = [
+  ...["ETag", "Location", "Link", "Content-Location", "Content-Encoding", "Content-Disposition"],
+  ...["Content-Range", "Accept-Ranges", "Retry-After", "WWW-Authenticate", "Allow", "Accept"],
+  ...["Accept-Encoding", "Accept-Patch", "Accept-Post", "Accept-Query", "Preference-Applied"],
+  ...["Idempotency-Replayed", "RateLimit", "RateLimit-Policy", "X-Total-Count", "X-Request-Id"],
+  ...["Date", "Age"],
+].join(", ");
 
-/** `*` does not cover Authorization, so it is named. */
-const allowedHeaders =
-  "Authorization, Content-Type, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Idempotency-Key, Prefer, Range, If-Range, Content-Disposition, Content-Digest, X-Request-Id";
+/**
+ * Every field that is understood here, and those that common clients add by themselves: a preflight
+ * without one of them fails the whole request. `*` does not cover Authorization, so all are named.
+ */
+const allowedHeaders = [
+  ...["Authorization", "Content-Type", "Content-Encoding", "Content-Disposition", "Content-Digest"],
+  ...["Content-Language", "Accept", "Accept-Language", "If-Match", "If-None-Match"],
+  ...["If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range", "Idempotency-Key", "Prefer"],
+  ...["Cache-Control", "Pragma", "Expires", "Last-Event-ID", "User-Agent", "X-Requested-With"],
+  ...["X-Request-Id", "X-Correlation-Id", "X-Client-Version", "traceparent", "tracestate"],
+  ...["baggage", "sentry-trace", "b3", "X-B3-TraceId", "X-B3-SpanId", "X-B3-ParentSpanId"],
+  ...["X-B3-Sampled"],
+].join(", ");
 
 const preflightMaxAgeS = "7200";
 

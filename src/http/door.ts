@@ -42,11 +42,11 @@ let lastGoodHost = "";
 /** Refuses what is wrong with the request itself, whoever sent it and wherever it goes. */
 function admit(exchange: Exchange, peerAddress: () => string): Problem | undefined {
   const { request, house } = exchange;
-  const target = readTarget(request.url);
+  const host = request.headers.get("host");
+  const target = readTarget(request.url, host);
   if (target instanceof Problem) return target;
   exchange.path = target.path;
   exchange.query = target.query;
-  const host = request.headers.get("host");
   if (host !== null && host !== lastGoodHost) {
     if (!isHost(host)) return new Problem("malformed-request", "Send one valid Host field.");
     lastGoodHost = host;
@@ -69,10 +69,10 @@ const knownMethods = new Set(
 function walk(exchange: Exchange): Soon<Response | Problem> {
   const { path, request } = exchange;
   const { method } = request;
-  if (path.length > 1 && path.endsWith("/") && !path.includes("//")) {
-    return refuseCredential(exchange) ?? redirect(exchange);
-  }
-  const match = findPlace(path);
+  const isSlashed = path.length > 1 && path.endsWith("/") && !path.includes("//");
+  // A browser does not follow a redirect of a preflight.
+  if (isSlashed && method !== "OPTIONS") return refuseCredential(exchange) ?? redirect(exchange);
+  const match = findPlace(isSlashed ? path.slice(0, -1) : path);
   if (match instanceof Problem) return match;
   const { place, params } = match;
   exchange.params = params;

@@ -11,9 +11,12 @@ export interface Target {
   readonly query: string;
 }
 
-/** `request.url` is `http://host/path?query`; anything else means that the Host was no host. */
-export function readTarget(url: string): Target | Problem {
-  const pathStart = url.startsWith("http") ? url.indexOf("/", 8) : -1;
+/**
+ * `request.url` is `http://host/path?query`. On Bun it is the path alone when there is no Host, which
+ * HTTP/1.0 does not need, and when Host is not a host.
+ */
+export function readTarget(url: string, host: string | null): Target | Problem {
+  const pathStart = url.startsWith("http") ? url.indexOf("/", 8) : host === null ? 0 : -1;
   if (pathStart < 0) return malformed("The Host field is not a valid host.");
   if (url.length - pathStart > maxTargetBytes) {
     return new Problem("uri-too-long", `The request target is over ${maxTargetBytes} bytes.`);
@@ -24,6 +27,10 @@ export function readTarget(url: string): Target | Problem {
   const query = queryStart < 0 ? "" : url.slice(queryStart + 1);
   if ((path.includes("/.") || path.includes("%")) && dotSegment.test(path)) {
     return malformed("Dot segments in a path are not accepted; send the path they stand for.");
+  }
+  if (path.includes("%")) {
+    const decoded = decodeSegment(path);
+    if (decoded instanceof Problem) return decoded;
   }
   // Browsers read it as a slash, so `/\evil.example/` would redirect them there.
   if (path.includes("\\")) return malformed("A path has no backslash (RFC 3986 §3.3).");

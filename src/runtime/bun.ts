@@ -1,5 +1,6 @@
 // Bytes through Bun.serve: as little as possible between its parser and the application.
 
+import { badPath, rawRoutes } from "./bun/raw-target.ts";
 import { withoutStream } from "./head.ts";
 import type { MapFile, SendFile, Serve } from "./runtime.ts";
 
@@ -22,6 +23,18 @@ const smallBodyBytes = 4_096;
  * (`--max-http-header-size`, 16 KiB by default), so `maxHeaderBytes` is not read here.
  */
 export const serve: Serve = async ({ host, port, fetch, refuse, isShared = false }) => {
+  // The hot path: a GET costs one comparison and two closures, and stays synchronous if it was.
+  const answer = (request: Request, server: Bun.Server<undefined>) => {
+    const peerAddress = () => server.requestIP(request)?.address ?? "";
+    const windClock = () => server.timeout(request, longTimeoutSeconds);
+    const method = request.method;
+    if (method === "GET") return fetch(request, peerAddress, windClock);
+    if (method === "HEAD") return answerHead(fetch(request, peerAddress));
+    if (!mayTakeAWhile(method, request.headers)) return fetch(request, peerAddress);
+    windClock();
+    return fetch(request, peerAddress, windClock);
+  };
+
   const server = Bun.serve({
     hostname: host,
     port,
@@ -31,17 +44,7 @@ export const serve: Serve = async ({ host, port, fetch, refuse, isShared = false
     // The application answers 413, with words; Bun's own answer would have none.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
 
-    // The hot path: a GET costs one comparison and two closures, and stays synchronous if it was.
-    fetch(request, server) {
-      const peerAddress = () => server.requestIP(request)?.address ?? "";
-      const windClock = () => server.timeout(request, longTimeoutSeconds);
-      const method = request.method;
-      if (method === "GET") return fetch(request, peerAddress, windClock);
-      if (method === "HEAD") return answerHead(fetch(request, peerAddress));
-      if (!mayTakeAWhile(method, request.headers)) return fetch(request, peerAddress);
-      windClock();
-      return fetch(request, peerAddress, windClock);
-    },
+    routes: rawRoutes(answer, () => refuse(400, badPath)),
     error: (cause) => refuse(500, "The server failed while answering this request.", cause),
   });
 

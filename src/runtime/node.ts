@@ -81,6 +81,7 @@ function answerRequests(server: Server, connections: Connections, options: Serve
     // The whole server is asked, not one of its addresses, and a Request cannot say so.
     if (incoming.url === "*") return void outgoing.writeHead(204).end();
 
+    if (incoming.headers.upgrade !== undefined) connection.closeAfter(outgoing);
     closeUnlessRead(incoming, outgoing);
     // It rejects when a field of the answer cannot be written, which must not end the process.
     listener(incoming, outgoing).catch((cause) => {

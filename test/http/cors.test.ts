@@ -1,7 +1,10 @@
 // Pages of other origins (Fetch standard): what a browser lets them ask, see and keep.
 
 import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 import { routes } from "../../src/http/routes.ts";
 import { send } from "../runtime/wire.ts";
 import { startApp, type TestApp } from "./app.ts";
@@ -24,6 +27,21 @@ const preflight = (app: TestApp, path: string, from: string, method = "POST") =>
   });
 
 const listOf = (field: string | null) => (field ?? "").split(",").map((item) => item.trim());
+
+/** The request fields that the source asks for by name. */
+async function fieldsRead(): Promise<ReadonlySet<string>> {
+  const folder = fileURLToPath(new URL("../../src/http/", import.meta.url));
+  const names = new Set<string>();
+  for (const file of await readdir(folder, { recursive: true })) {
+    if (!file.endsWith(".ts")) continue;
+    const text = await readFile(join(folder, file), "utf8");
+    for (const [, name = ""] of text.matchAll(/headers\s*\.(?:get|has)\("([a-z-]+)"\)/g)) {
+      names.add(name);
+    }
+  }
+  assert.ok(names.has("if-match") && names.has("idempotency-key"));
+  return names;
+}
 
 describe("by default, for pages of any origin", () => {
   let app: TestApp;
@@ -65,6 +83,38 @@ describe("by default, for pages of any origin", () => {
       assert.ok(allowed.includes(name), name);
     }
     assert.ok(!allowed.includes("*"));
+  });
+
+  it("a preflight allows every field that the server reads, and what common clients add", async () => {
+    const { headers } = await preflight(app, "/people", origin);
+    const allowed = new Set(
+      listOf(headers.get("access-control-allow-headers")?.toLowerCase() ?? ""),
+    );
+    /** A browser sets these itself, or a proxy does. */
+    const forbidden =
+      /^(?:accept-encoding|access-control-.*|connection|content-length|content-range|host|origin|trailer|transfer-encoding|upgrade|x-forwarded-.*|forwarded)$/;
+    for (const name of await fieldsRead()) {
+      if (!forbidden.test(name)) assert.ok(allowed.has(name), name);
+    }
+    const added =
+      "x-requested-with traceparent tracestate baggage cache-control pragma content-encoding accept-language x-request-id last-event-id";
+    for (const name of added.split(" ")) assert.ok(allowed.has(name), name);
+  });
+
+  it("a preflight of an address with a slash at the end is answered, not redirected", async () => {
+    for (const path of ["/people/", "/people/ada/", "/-/batch/"]) {
+      const { status, headers } = await preflight(app, path, origin);
+      assert.equal(status, 204, path);
+      const plain = await preflight(app, path.slice(0, -1), origin);
+      for (const name of [
+        "allow",
+        "access-control-allow-methods",
+        "access-control-allow-headers",
+      ]) {
+        assert.equal(headers.get(name), plain.headers.get(name), path);
+      }
+    }
+    assert.equal((await preflight(app, "/no/such/place/at/all/", origin)).status, 404);
   });
 
   it("an OPTIONS that is no preflight has no words for one", async () => {

@@ -49,6 +49,28 @@ describe("POST /{collection}", () => {
     assert.equal(modified, Math.floor(Date.parse(made.updatedAt ?? "") / 1000) * 1000);
   });
 
+  it("refuses a Content-Type that says a parameter twice, and stores nothing", async () => {
+    const before = await app.total("people");
+    const types = [
+      "application/json; charset=utf-8; charset=iso-8859-1",
+      "application/json; charset=iso-8859-1; charset=utf-8",
+      'application/json;CHARSET="utf-8";charset=utf-8',
+      "application/x-www-form-urlencoded; charset=utf-8; charset=utf-16",
+      "application/x-ndjson; charset=utf-8; charset=utf-16",
+      "multipart/form-data; boundary=a; boundary=b",
+    ];
+    for (const type of types) {
+      const answer = app.request("/people", {
+        method: "POST",
+        headers: { "content-type": type },
+        body: "{}",
+      });
+      const { detail } = await expectProblem(answer, "malformed-request");
+      assert.match(detail, /charset|boundary/);
+    }
+    assert.equal(await app.total("people"), before);
+  });
+
   it("(114, 196, 237) sends JSON without a charset, which no cache keeps", async () => {
     const { headers, body } = await post("/people", "{}");
     assert.equal(headers.get("content-type"), "application/json");

@@ -8,8 +8,9 @@ import { send } from "./wire.ts";
 /**
  * Below us on Bun. A status: that answer, empty, and a close. `silence`: a close without an answer.
  * An `arrives`: the request reaches the application with this URL, and refusing it is its matter.
+ * A `refuses`: our runtime refuses it, with words.
  */
-type OnBun = number | "silence" | { readonly arrives: string };
+type OnBun = number | "silence" | { readonly arrives: string } | { readonly refuses: number };
 
 interface Case {
   /** The number in the list of HTTP behaviour that the project keeps. */
@@ -377,6 +378,29 @@ const methodsAndVersions: readonly Case[] = [
     bun: "silence",
   },
   {
+    point: 5,
+    title: "RTSP/1.0",
+    bytes: "GET /a RTSP/1.0\r\nHost: a\r\n\r\n",
+    status: 505,
+    bun: 505,
+  },
+  {
+    point: 44,
+    title: "a dot segment",
+    bytes: get("/a/b/../c", host),
+    status: 400,
+    words: /dot segments/,
+    bun: { refuses: 400 },
+  },
+  {
+    point: 44,
+    title: "a backslash",
+    bytes: get("/a/b\\..\\c", host),
+    status: 400,
+    words: /backslash/,
+    bun: { refuses: 400 },
+  },
+  {
     point: 53,
     title: "CONNECT h:443",
     bytes: "CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\r\n",
@@ -400,8 +424,14 @@ describe(isBun ? "below us on Bun" : "refused with words", () => {
     it(`${point}: ${title} → ${isBun ? describeOnBun(bun) : refused.status}`, async () => {
       const { responses, closed } = await send(server.port, bytes, { halfClose });
       if (isBun && typeof bun === "object") {
-        assert.deepEqual(server.reached.length, 1);
-        assert.equal(server.reached[0]?.split(" ")[1], bun.arrives);
+        if ("arrives" in bun) {
+          assert.deepEqual(server.reached.length, 1);
+          assert.equal(server.reached[0]?.split(" ")[1], bun.arrives);
+        } else {
+          assert.deepEqual(server.reached, []);
+          assert.equal(responses[0]?.status, bun.refuses);
+          assert.equal(server.refusals.at(-1)?.status, bun.refuses);
+        }
         return;
       }
       assert.equal(closed, true);
@@ -429,5 +459,6 @@ describe(isBun ? "below us on Bun" : "refused with words", () => {
 
 function describeOnBun(bun: OnBun): string {
   if (typeof bun === "number") return `${bun}, empty`;
-  return bun === "silence" ? "closed without an answer" : `arrives as ${bun.arrives}`;
+  if (bun === "silence") return "closed without an answer";
+  return "refuses" in bun ? `${bun.refuses}` : `arrives as ${bun.arrives}`;
 }

@@ -2,7 +2,7 @@
 
 import { format, isTypeValid, parse } from "content-type";
 import { Problem } from "../../model/problem.ts";
-import { typeOf } from "./media.ts";
+import { repeatedParameter, typeOf } from "./media.ts";
 
 const unknownType = "application/octet-stream";
 const maxTypeLength = 255;
@@ -24,7 +24,10 @@ export function storedType(field: string | undefined | null): string {
 const boundaryShape = /^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/;
 
 export function readBoundary(headers: Headers): string | Problem {
-  const { boundary = "" } = read(headers.get("content-type") ?? "").parameters;
+  const field = headers.get("content-type") ?? "";
+  const repeated = repeatedParameter(field);
+  if (repeated !== undefined) return repeated;
+  const { boundary = "" } = read(field).parameters;
   return boundaryShape.test(boundary) ? boundary : noBoundary;
 }
 

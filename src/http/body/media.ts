@@ -146,6 +146,8 @@ export function readContentType(headers: Headers, taken: Taken): string | Proble
   if (field.replace(/"[^"]*"/g, "").includes(",")) {
     return new Problem("malformed-request", "Content-Type was sent more than once.");
   }
+  const repeated = repeatedParameter(field);
+  if (repeated !== undefined) return repeated;
   const { type, parameters } = readMediaType(field);
   const { charset } = parameters;
   return charset !== undefined && charset.toLowerCase() !== "utf-8"
@@ -154,6 +156,21 @@ export function readContentType(headers: Headers, taken: Taken): string | Proble
         "What is sent here is always UTF-8 (RFC 8259 §8.1); leave the charset out.",
       )
     : type;
+}
+
+/** Refuses a Content-Type that says a parameter twice: readers differ on which one counts. */
+export function repeatedParameter(field: string): Problem | undefined {
+  const [, ...parameters] = field.replace(/"[^"]*"/g, "").split(";");
+  const names = parameters.map((parameter) =>
+    (parameter.split("=", 1)[0] ?? "").trim().toLowerCase(),
+  );
+  const repeated = names.find((name, index) => name !== "" && names.indexOf(name) < index);
+  return repeated === undefined
+    ? undefined
+    : new Problem(
+        "malformed-request",
+        `Content-Type has the parameter ${repeated} twice; send it once.`,
+      );
 }
 
 export const unsupported = ({ types, field }: Taken, detail: string): Problem =>

@@ -40,6 +40,15 @@ export class Connection {
     this.#isClosing = true;
   }
 
+  /**
+   * Takes no further request after this one. The parser of node:http drops what follows an Upgrade in
+   * the same packet, so what comes next could be the middle of a request.
+   */
+  closeAfter(outgoing: ServerResponse): void {
+    outgoing.shouldKeepAlive = false;
+    this.#isClosing = true;
+  }
+
   /** Answers a request with a refusal, in its turn, and closes. */
   async refuseRequest(outgoing: ServerResponse, refusal: Refusal, cause?: unknown): Promise<void> {
     this.#isClosing = true;

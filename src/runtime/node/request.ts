@@ -27,8 +27,19 @@ export function findFault(incoming: IncomingMessage, maxHeaderBytes: number): Re
   );
 }
 
-function findVersionFault({ httpVersionMajor }: IncomingMessage): Refusal | undefined {
-  return httpVersionMajor === 1 ? undefined : versionNotSupported;
+function findVersionFault(incoming: IncomingMessage): Refusal | undefined {
+  if (incoming.httpVersionMajor !== 1) return versionNotSupported;
+  return incoming.httpVersionMinor === 0 && isRtsp(incoming) ? versionNotSupported : undefined;
+}
+
+/**
+ * The parser takes `RTSP/1.0` for HTTP/1.0 and does not tell. The packet tells, where the request
+ * line is in the same one as the end of the header section.
+ */
+function isRtsp({ method, url, socket }: IncomingMessage): boolean {
+  const { parser } = socket as { parser?: { getCurrentBuffer?: () => Buffer | undefined } };
+  const packet = parser?.getCurrentBuffer?.();
+  return packet?.includes(`${method} ${url} RTSP/`) ?? false;
 }
 
 export const versionNotSupported: Refusal = {
@@ -78,7 +89,7 @@ function findTargetFault(incoming: IncomingMessage): Refusal | undefined {
   const { url: target = "", method } = incoming;
   if (target.includes("#"))
     return { status: 400, detail: "A request target has no fragment (RFC 9112 §3.2)." };
-  if (target.startsWith("/")) return undefined;
+  if (target.startsWith("/")) return findPathFault(target);
   if (target === "*")
     return method === "OPTIONS"
       ? undefined
@@ -89,8 +100,25 @@ function findTargetFault(incoming: IncomingMessage): Refusal | undefined {
     return { status: 400, detail: "User information in a URL is not accepted (RFC 9110 §4.2.4)." };
   if (!isAuthority(authority))
     return { status: 400, detail: "The request target is no valid URL (RFC 9112 §3.2)." };
-  return findHostFault(incoming) ?? toOriginForm(incoming, authority, pathAndQuery);
+  return (
+    findPathFault(pathAndQuery) ??
+    findHostFault(incoming) ??
+    toOriginForm(incoming, authority, pathAndQuery)
+  );
 }
+
+/** A Request resolves dot segments and backslashes, and would be for another resource. */
+function findPathFault(target: string): Refusal | undefined {
+  if (!target.includes("\\") && !target.includes("/.") && !target.includes("%")) return undefined;
+  const [path = ""] = target.split("?", 1);
+  if (path.includes("\\"))
+    return { status: 400, detail: "A path has no backslash (RFC 3986 §3.3)." };
+  return dotSegment.test(path)
+    ? { status: 400, detail: "A path has no dot segments here; send the path they stand for." }
+    : undefined;
+}
+
+const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
 /** The authority of an absolute target replaces what Host says (RFC 9112 §3.2.2). */
 function toOriginForm(

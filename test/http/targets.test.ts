@@ -1,0 +1,193 @@
+// Request targets in every spelling, sent over raw sockets: each addresses what it says, or is refused.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { isCollectionName, isResourceId } from "../../src/model/id.ts";
+import { dial, type WireResponse } from "../runtime/wire.ts";
+import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { startApp, type TestApp } from "./app.ts";
+
+const onBun = process.versions.bun !== undefined;
+
+const collections = ["dots", "x", "y"];
+const ids = ["x", "y", "a.b", "dots"];
+
+/** Names, dot segments, backslashes and slashes, as they are and percent-encoded once or twice. */
+const segments = [
+  ...["dots", "x", "y", "a.b", "%64ots", "%78", "a%2eb", "a%2Eb"],
+  ...[".", "..", "%2e", "%2E", ".%2e", "%2e.", "%2E%2e", "%2e%2E"],
+  ...["...", "..;", ".;x", "..x", "x..", "%2e%2e%2e", "%252e%252e", "%2e%2e%3b"],
+  ...["\\", "..\\", "\\..", "..\\y", "x\\..\\y", "x\\y", "dots\\x", "%zz\\..\\dots"],
+  ...["%5c", "..%5cy", "x%5c..%5cy", "%2f", "x%2fy", "..%2fy", "%2e%2e%2fy", "%2F..%2Fdots"],
+  ...["", "", "%00", "%zz", "%", "%2", "-", "tokens", "%2d"],
+];
+
+const origins = ["", "", "", "http://localhost", "HTTP://localhost", "http://127.0.0.1:80"];
+
+/** What a target addresses, from RFC 3986 alone and without any resolution. */
+type Meaning =
+  | "malformed"
+  | "nothing"
+  | { readonly slashed: string }
+  | { readonly collection: string; readonly id?: string };
+
+function meaningOf(target: string): Meaning {
+  const [path = ""] = target.replace(/^https?:\/\/[^/?]*/i, "").split("?", 1);
+  if (path.includes("\\")) return "malformed";
+  const parts = path.slice(1).split("/");
+  if (parts.some((part) => /^(?:\.|%2e){1,2}$/i.test(part))) return "malformed";
+  const decoded = parts.map(decode);
+  if (decoded.includes(undefined)) return "malformed";
+  if (path.length > 1 && path.endsWith("/") && !path.includes("//"))
+    return { slashed: path.slice(0, -1) };
+  if (parts.includes("") || parts.length > 2 || parts[0] === "-") return "nothing";
+  const [collection = "", id] = decoded;
+  if (!isCollectionName(collection)) return "nothing";
+  if (id === undefined) return { collection };
+  return isResourceId(id) ? { collection, id } : "nothing";
+}
+
+function decode(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+let app: TestApp;
+/** What each resource must hold. */
+const expected = new Map<string, number>();
+
+before(async () => {
+  app = await startApp();
+  for (const collection of collections) {
+    for (const id of ids) await put(collection, id, 0);
+  }
+});
+after(() => app.stop());
+
+async function put(collection: string, id: string, mark: number): Promise<void> {
+  const url = `/${collection}/${id}`;
+  const headers = { "content-type": "application/json" };
+  const { status } = await app.request(url, { method: "PUT", headers, body: `{"mark":${mark}}` });
+  assert.ok(status === 200 || status === 201, `${status}`);
+  expected.set(`${collection}/${id}`, mark);
+}
+
+async function send(method: string, target: string, mark: number): Promise<WireResponse> {
+  const body = method === "PUT" ? `{"mark":${mark}}` : "";
+  const head = [
+    `${method} ${target} HTTP/1.1`,
+    "Host: localhost",
+    `Authorization: Bearer ${app.admin}`,
+    ...(body === "" ? [] : ["Content-Type: application/json", `Content-Length: ${body.length}`]),
+    "Connection: close",
+  ];
+  const wire = await dial(app.port, { head: method === "HEAD" });
+  wire.write(`${head.join("\r\n")}\r\n\r\n${body}`);
+  const answer = await wire.response();
+  wire.hangUp();
+  assert.ok(answer !== undefined, `no answer to ${method} ${target}`);
+  return answer;
+}
+
+/** Every resource there is, with its mark. */
+async function state(): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>();
+  for (const collection of collections) {
+    const headers = { authorization: `Bearer ${app.admin}` };
+    const request = new Request(`http://localhost/${collection}?limit=1000`, { headers });
+    const { data } = (await (await app.direct(request)).json()) as {
+      data: { id: string; mark: number }[];
+    };
+    for (const { id, mark } of data) found.set(`${collection}/${id}`, mark);
+  }
+  return found;
+}
+
+const sorted = (map: ReadonlyMap<string, number>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
+
+/** Bun's router compares up to three segments that are not empty; below that nothing is of ours. */
+const isBeyondRouter = (target: string): boolean => {
+  const path = target.replace(/^https?:\/\/[^/?]*/i, "").split("?", 1)[0] ?? "";
+  const parts = path.slice(1).replace(/\/$/, "").split("/");
+  return parts.length > 3 || parts.includes("");
+};
+
+async function check(method: string, target: string, mark: number): Promise<void> {
+  const words = `${method} ${target}`;
+  const meaning = meaningOf(target);
+  const { status, headers } = await send(method, target, mark);
+  if (meaning === "malformed") {
+    if (onBun && isBeyondRouter(target)) {
+      assert.ok([400, 404, 308].includes(status), `${words}: ${status}`);
+      const location = (headers.location ?? "/a/b/c/d").split("?", 1)[0] ?? "";
+      assert.ok(location.split("/").length > 4, `${words} leads to ${location}`);
+    } else assert.equal(status, 400, words);
+  } else if (meaning === "nothing") {
+    // OPTIONS tells what an address takes, be there something or not.
+    const isTold = method === "OPTIONS" && status === 204;
+    assert.ok(isTold || [400, 404, 405].includes(status), `${words}: ${status}`);
+  } else if ("slashed" in meaning) {
+    if (method === "OPTIONS") assert.notEqual(status, 308, words);
+    else {
+      assert.equal(status, 308, words);
+      assert.equal(headers.location, meaning.slashed, words);
+    }
+  } else if (meaning.id !== undefined) {
+    const key = `${meaning.collection}/${meaning.id}`;
+    const isThere = expected.has(key);
+    const statuses: Readonly<Record<string, number>> = {
+      OPTIONS: 204,
+      PUT: isThere ? 200 : 201,
+      DELETE: isThere ? 204 : 404,
+    };
+    assert.equal(status, statuses[method] ?? (isThere ? 200 : 404), words);
+    if (method === "PUT") expected.set(key, mark);
+    if (method === "DELETE") expected.delete(key);
+  }
+  assert.deepEqual(sorted(await state()), sorted(expected), words);
+}
+
+describe("a request target", () => {
+  it("addresses exactly what it says, or is refused, in every spelling and by every method", async () => {
+    const random = randomNumbers(newSeed("targets"));
+    const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
+    for (let run = 1; run <= runs(600, 20_000); run++) {
+      const depth = 1 + Math.floor(random() * 4);
+      const start = pick(["dots/", "dots/", "dots/x/", "x/"]);
+      const path = Array.from({ length: depth }, () => pick(segments)).join("/");
+      const end = pick(["", "", "", "/", "?", "/."]);
+      const target = `${pick(origins)}/${start}${path}${end}`;
+      await check(pick(["GET", "HEAD", "PUT", "DELETE", "OPTIONS"]), target, run);
+      // What was deleted comes back, so that there is something to hit.
+      if (expected.size < 8) {
+        for (const id of ids) await put("dots", id, run);
+      }
+    }
+  });
+
+  it("with a dot segment or a backslash is refused at every depth that we answer", async () => {
+    const climbs = [".", "..", "%2e", "%2E%2e", ".%2E", "x\\..", "..\\x", "\\"];
+    for (const climb of climbs) {
+      for (const target of [
+        `/${climb}`,
+        `/${climb}/dots`,
+        `/dots/${climb}`,
+        `/dots/${climb}/`,
+        `/dots/x/${climb}`,
+        `/dots/x/${climb}/`,
+        `/dots/x/${climb}/y`,
+        `/dots/x/${climb}/y/`,
+        `/x/${climb}/dots/y`,
+        `/dots/a/b/${climb}/${climb}/y`,
+        `http://localhost/dots/${climb}/y`,
+        `/dots/${climb}/y?`,
+        `/-/${climb}/dots/y`,
+      ]) {
+        for (const method of ["GET", "DELETE"]) await check(method, target, 0);
+      }
+    }
+  });
+});
