@@ -70,7 +70,7 @@ export const problemKinds = {
   "unsupported-media-type": {
     title: "The media type is not supported",
     about:
-      "Content-Type is missing or names a format that this address does not take. The Accept-Post, Accept-Patch or Accept-Query field lists what it takes. JSON is always UTF-8. Or Content-Encoding names a coding that is not known; then Accept-Encoding lists those that are.",
+      "Content-Type is missing or names a format that this address does not take. The Accept-Post, Accept-Patch or Accept-Query field lists what it takes. JSON is always UTF-8. Or Content-Encoding names more than one coding, or one that is not known; then Accept-Encoding lists those that are.",
   },
   "content-too-large": {
     title: "The body is too large",

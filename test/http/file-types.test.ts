@@ -164,3 +164,71 @@ describe("what is refused leaves nothing", () => {
     assert.ok((await client.put("/-/collections/scans", {})).status < 300);
   });
 });
+
+describe("JSON that says it is plain text", () => {
+  const long = "x".repeat(2_000);
+  const refused: readonly string[] = [
+    "{}",
+    '{"name":"Ada"}',
+    ' \r\n\t{"name": "Ada",\n "age": 36}\n',
+    '\ufeff{"name":"Ada"}',
+    '[{"name":"Ada"}]',
+    "[]",
+    '{"name":"Ada"}\n{"name":"Bob"}\n',
+    '{"a":1,"a":2}',
+    // Longer than a JSON body may be.
+    `{"name":"${long}"}`,
+    `[ {"name":"${long}"}]`,
+  ];
+  for (const type of ["text/plain;charset=UTF-8", "text/plain", "Text/Plain; charset=iso-8859-1"])
+    it(`is refused like JSON that says it is a form: ${type}`, async () => {
+      for (const body of refused) {
+        const ask = () => post(body, { "content-type": type });
+        const problem = await refuses("unsupported-media-type", ask);
+        assert.match(problem.detail, /Send `Content-Type: application\/json`/);
+        assert.match((await ask()).headers.get("accept-post") ?? "", /^application\/json,/);
+      }
+    });
+
+  it("is refused when it comes in pieces, or encoded", async () => {
+    const body = '{"name":"Ada"}';
+    const fields = ["Host: x", `Authorization: Bearer ${app.admin}`, "Content-Type: text/plain"];
+    const head = `POST /scans HTTP/1.1\r\n${fields.join("\r\n")}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const chunks = [" ", ...body].map((character) => `1\r\n${character}\r\n`);
+    const { responses } = await send(app.port, [`${head}${chunks.join("")}0\r\n\r\n`]);
+    assert.equal(responses.at(-1)?.status, 415);
+    const coded = { "content-type": "text/plain", "content-encoding": "gzip" };
+    await refuses("unsupported-media-type", () => post(gzipSync(body), coded));
+  });
+
+  it("is refused as fetch sends it, without a Content-Type", async () => {
+    await refuses("unsupported-media-type", () =>
+      answerOf(app.request("/scans", { method: "POST", body: JSON.stringify({ name: "Ada" }) })),
+    );
+  });
+
+  it("is a file when it only looks like JSON, or when it says that it is one", async () => {
+    const texts = [
+      "",
+      " ",
+      "{name} was here",
+      "[INFO] started",
+      '{"name":"Ada"',
+      '{"name":"Ada"} and more',
+      '"a text"',
+      "12",
+      "null",
+      `{${long}}`,
+      `[1, ${long}]`,
+      `${" ".repeat(2_000)}{}`,
+    ];
+    for (const body of texts) {
+      const { sha256 } = await made(body, { "content-type": "text/plain" });
+      assert.equal(sha256, hashOf(body), body.slice(0, 30));
+    }
+    for (const type of ["application/octet-stream", "text/markdown"]) {
+      const { sha256 } = await made('{"name":"Ada"}', { "content-type": type });
+      assert.equal(sha256, hashOf('{"name":"Ada"}'));
+    }
+  });
+});

@@ -9,7 +9,8 @@ import { Undecodable } from "./decoding.ts";
 import { cleanFileName, fileNameOf, readDisposition } from "./disposition.ts";
 import type { Incoming } from "./draft.ts";
 import { storedType } from "./file-type.ts";
-import { jsonTypes } from "./media.ts";
+import { refuseJsonText } from "./json-as-text.ts";
+import { jsonTypes, typeOf } from "./media.ts";
 import { arriving, maxUploadOf, refuseUpload, uploadTooLarge } from "./upload.ts";
 
 /** The member that shows it. */
@@ -30,7 +31,10 @@ export async function readFile(
   if (name instanceof Problem) return name;
   const type = storedType(headers.get("content-type"));
   try {
-    const kept = await exchange.house.uploads.keep(arriving(exchange, maxBytes), maxBytes);
+    const content = arriving(exchange, maxBytes);
+    const isText = typeOf(headers) === "text/plain";
+    const bytes = isText ? refuseJsonText(content, exchange.house.maxBodyBytes) : content;
+    const kept = await exchange.house.uploads.keep(bytes, maxBytes);
     if (kept === "too-large") return uploadTooLarge(maxBytes);
     return incomingOf({ slot, name, type, ...kept });
   } catch (thrown) {
