@@ -26,6 +26,7 @@ import { openDisk } from "./store/disk/disk.ts";
 import { grouped } from "./store/grouped.ts";
 import type { Committer } from "./store/handed.ts";
 import { openPostgres } from "./store/postgres/postgres.ts";
+import type { Report } from "./store/sqlite/courier.ts";
 import { openSqlite } from "./store/sqlite/sqlite.ts";
 import { Outage, type Store } from "./store/store.ts";
 
@@ -55,11 +56,15 @@ export const { version } = JSON.parse(
 ) as { version: string };
 
 /** Postgres has writers of its own in every process; SQLite's file has one for all of them. */
-export async function openStore(config: Config, committer?: Committer): Promise<Store> {
+export async function openStore(
+  config: Config,
+  committer?: Committer,
+  report?: Report,
+): Promise<Store> {
   const { store: url, readStore: readUrl, data: path } = config;
   return grouped(
     url === undefined
-      ? await openSqlite({ path, mapFile, committer })
+      ? await openSqlite({ path, mapFile, committer, report })
       : await openPostgres({ url, readUrl }),
   );
 }
@@ -79,7 +84,7 @@ export async function assemble(
   loaded: readonly Action[] = [],
 ): Promise<App> {
   const openedAt = Date.now();
-  const store = await openStore(config, committer);
+  const store = await openStore(config, committer, (level, message) => log[level](message));
   const clock = Date.now;
   const tokens = new Tokens(store, clock);
   const collections = new Collections(store, clock);

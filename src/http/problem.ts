@@ -119,6 +119,11 @@ export function problemOf(thrown: unknown): Problem {
       return new Problem("unavailable", "Too much is waiting. Nothing was stored; try again.");
     case "unavailable":
       return new Problem("unavailable", "The store cannot be written now. Nothing was stored.");
+    case "suspect":
+      return new Problem(
+        "unavailable",
+        "The disk has failed under the database. No write is taken until the data has been copied to new files and verified; reads go on. Nothing was stored.",
+      );
   }
 }
 

@@ -189,9 +189,10 @@ export const isOutdated = (outcome: Outcome): boolean => failureOf(outcome).kind
 export class Outage extends Error {
   /**
    * `full`: no room; `busy`: too much is waiting; `unavailable`: cannot be reached or written;
-   * `unknown`: the connection broke during the commit, so it may or may not have happened.
+   * `unknown`: the connection broke during the commit, so it may or may not have happened;
+   * `suspect`: the disk has failed, and no write is taken until the data is copied to new files.
    */
-  readonly reason: "full" | "busy" | "unavailable" | "unknown";
+  readonly reason: "full" | "busy" | "unavailable" | "unknown" | "suspect";
 
   constructor(reason: Outage["reason"], message: string, options?: ErrorOptions) {
     super(message, options);

@@ -19,6 +19,7 @@ export class BatchWriter {
   readonly #units: UnitWriter;
   readonly #tokens: TokenWriter;
   #isTokenTouched = false;
+  #lastBatch = 0;
 
   constructor(connection: Connection, bell: BellRope) {
     this.#bell = bell;
@@ -32,6 +33,11 @@ export class BatchWriter {
     this.#tokens = new TokenWriter(connection);
   }
 
+  /** The number of the last batch that was committed. */
+  get lastBatch(): number {
+    return this.#lastBatch;
+  }
+
   commit(changes: readonly Change[]): readonly (Verdict | UnitVerdict)[] {
     this.#begin.run();
     this.#collections.forget();
@@ -43,7 +49,10 @@ export class BatchWriter {
     } catch (error) {
       throw commitTrouble(error);
     }
-    if (batch !== undefined) this.#bell.ring(batch);
+    if (batch !== undefined) {
+      this.#lastBatch = batch;
+      this.#bell.ring(batch);
+    }
     return verdicts;
   }
 

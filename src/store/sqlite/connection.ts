@@ -12,8 +12,6 @@ export type Row = readonly Value[];
 const oldestSqlite = "3.53.4";
 
 const busyMs = 5_000;
-/** A checkpoint each 16 MiB: rare enough to cost little, small enough to recover from in no time. */
-const checkpointPages = 4_096;
 const largestIdleWalBytes = 64 * 1024 * 1024;
 const cacheKibibytes = 32 * 1024;
 
@@ -29,10 +27,18 @@ const pragmas = {
     busy_timeout: busyMs,
     journal_mode: "wal",
     synchronous: 2,
-    wal_autocheckpoint: checkpointPages,
+    // SQLite hides the errors of automatic checkpoints: checkpoint.ts runs them instead.
+    wal_autocheckpoint: 0,
     journal_size_limit: largestIdleWalBytes,
     cache_size: -cacheKibibytes,
     // What a unit may have to undo is kept in memory: a file for it could find the disk full.
+    temp_store: 2,
+  },
+  /** Reads the database while it is copied to another file (see repair.ts). */
+  copy: {
+    busy_timeout: busyMs,
+    wal_autocheckpoint: 0,
+    cache_size: -cacheKibibytes,
     temp_store: 2,
   },
 } as const;
@@ -66,7 +72,7 @@ export class Connection {
   /** Never makes the file: who asks for a connection has seen that it is there. */
   constructor(file: string, access: keyof typeof pragmas) {
     const address = pathToFileURL(file);
-    address.searchParams.set("mode", access === "read" ? "ro" : "rw");
+    address.searchParams.set("mode", access === "write" ? "rw" : "ro");
     this.#database = new DatabaseSync(address, { timeout: busyMs });
     try {
       this.#settle(access);
@@ -82,6 +88,16 @@ export class Connection {
 
   run(sql: string): void {
     this.#database.exec(sql);
+  }
+
+  /** Does it without waiting for the locks of others. */
+  withoutWaiting<T>(act: () => T): T {
+    this.run("PRAGMA busy_timeout = 0");
+    try {
+      return act();
+    } finally {
+      this.run(`PRAGMA busy_timeout = ${busyMs}`);
+    }
   }
 
   /** Undoes a transaction under way; SQLite may have done so already. */
@@ -129,11 +145,31 @@ const storageCodes: ReadonlyMap<number, string> = new Map([
   [26, "the file is not a SQLite database, or is damaged"],
 ]);
 const fullCode = 13;
+const ioErrorCode = 10;
+
+/**
+ * The I/O errors that say nothing of the bytes in the database or its WAL: those of locks, of the
+ * shared memory and of memory (sqlite.org/rescode.html, extended codes).
+ */
+const harmlessIoErrors: ReadonlySet<number> = new Set(
+  // RDLOCK, UNLOCK, BLOCKED, NOMEM, ACCESS, CHECKRESERVEDLOCK, LOCK, then those of the -shm file.
+  [9, 8, 11, 12, 13, 14, 15, 18, 19, 20, 21].map((detail) => ioErrorCode | (detail << 8)),
+);
+
+const codeOf = (error: unknown): number =>
+  error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
+
+/** Whether a write or a sync failed, so that the files may hold other bytes than the page cache shows. */
+export function isIoFailure(error: unknown): boolean {
+  if (error instanceof Outage && error.cause !== undefined) return isIoFailure(error.cause);
+  const code = codeOf(error);
+  return (code & 0xff) === ioErrorCode && !harmlessIoErrors.has(code);
+}
 
 /** What the error tells of the storage, or nothing when it is a mistake of ours. */
 export function storageTrouble(error: unknown): Outage | undefined {
   if (error instanceof Outage) return error;
-  const code = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
+  const code = codeOf(error) & 0xff;
   const words = storageCodes.get(code);
   if (words === undefined) return undefined;
   const reason = code === fullCode ? "full" : "unavailable";

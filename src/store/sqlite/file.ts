@@ -1,7 +1,17 @@
 // The database file on the disk: made for its owner only, and recognised again.
 
-import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { Outage } from "../store.ts";
 import { hangBell } from "./bell.ts";
 
 export interface DatabaseFile {
@@ -10,12 +20,22 @@ export interface DatabaseFile {
   readonly identity: string;
   /** The small file that writers ring (see bell.ts). */
   readonly bell: string;
+  /** There while the disk is suspected of having lost writes (see suspect.ts). */
+  readonly mark: string;
+  /** A copy of the database while it is made and verified; of no use to a process that finds it. */
+  readonly copy: string;
+  /** A verified copy that takes the database's place, also when a crash comes in between. */
+  readonly fresh: string;
 }
+
+/** The files that SQLite keeps beside the database: what is committed is in all three together. */
+const besideSuffixes = ["-wal", "-shm"] as const;
 
 /** Finds or makes the file. Throws an error with words for a person when that cannot be. */
 export function prepareFile(directory: string): DatabaseFile {
-  const path = join(resolve(directory), "restante.db");
-  const bell = join(resolve(directory), "restante.bell");
+  const at = (name: string) => join(resolve(directory), name);
+  const path = at("restante.db");
+  const bell = at("restante.bell");
   try {
     makeDirectory(dirname(path));
     makeFile(path);
@@ -23,11 +43,51 @@ export function prepareFile(directory: string): DatabaseFile {
   } catch (error) {
     throw new Error(`Cannot make ${path}: ${why(error)}`, { cause: error });
   }
-  return { path, identity: identify(path) ?? "", bell };
+  const names = {
+    mark: at("restante.suspect"),
+    copy: at("restante.copy"),
+    fresh: at("restante.new"),
+  };
+  return { path, identity: identify(path) ?? "", bell, ...names };
 }
 
 /** A database that was moved, replaced or deleted under a running server must not take writes. */
-export const isStillThere = (file: DatabaseFile): boolean => identify(file.path) === file.identity;
+export function assertStillThere({ path, identity }: DatabaseFile): void {
+  if (identify(path) === identity) return;
+  throw new Outage("unavailable", `${path} was moved or replaced: restart Restante`);
+}
+
+/** The files beside the database as they are now: who holds others open must not go on. */
+export const identifyBeside = ({ path }: DatabaseFile): string =>
+  besideSuffixes.map((suffix) => identify(path + suffix) ?? "none").join(" ");
+
+export function removeCopy({ copy }: DatabaseFile): void {
+  for (const suffix of ["", "-journal", ...besideSuffixes]) rmSync(copy + suffix, { force: true });
+}
+
+/** From here on the copy is the database, whatever dies next. */
+export function decideForCopy({ path, copy, fresh }: DatabaseFile): void {
+  renameSync(copy, fresh);
+  syncDirectory(dirname(path));
+}
+
+/**
+ * Puts a verified copy in the database's place, if there is one. The old WAL goes first, because
+ * SQLite would apply it to the copy; a crash in between finds the copy and comes here again. Only
+ * the process that writes may call it. The file with its new identity is returned.
+ */
+export function finishSwap(file: DatabaseFile): DatabaseFile {
+  const { path, fresh, mark } = file;
+  if (!existsSync(fresh)) return file;
+  for (const suffix of besideSuffixes) rmSync(path + suffix, { force: true });
+  syncDirectory(dirname(path));
+  renameSync(fresh, path);
+  syncDirectory(dirname(path));
+  rmSync(mark, { force: true });
+  return { ...file, identity: identify(path) ?? "" };
+}
+
+export const hasFreshCopy = ({ fresh }: DatabaseFile): boolean => existsSync(fresh);
 
 function identify(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });

@@ -15,6 +15,7 @@ import {
 import type { Bell } from "./bell.ts";
 import type { Connection, Query } from "./connection.ts";
 import { HotResources } from "./hot.ts";
+import { Moved, movedBatch } from "./moved.ts";
 import { NameReader } from "./named.ts";
 import { type CollectionRow, collectionColumns, Shelf, toCollection } from "./shelf.ts";
 import { TokenReader } from "./token.ts";
@@ -79,6 +80,7 @@ export class Reader {
   }
 
   collections(): readonly Collection[] {
+    this.#listen();
     return this.#collections.all().map((row) => toCollection(row));
   }
 
@@ -118,6 +120,7 @@ export class Reader {
   }
 
   named(keys: readonly string[]): ReadonlySet<string> {
+    this.#listen();
     return this.#nameReader.among(keys);
   }
 
@@ -134,6 +137,7 @@ export class Reader {
   }
 
   tokens(): readonly Token[] {
+    this.#listen();
     return this.#tokenReader.all();
   }
 
@@ -195,6 +199,7 @@ export class Reader {
     const version = this.#dataVersion.one()?.[0] ?? 0;
     if (version === this.#seenVersion) return;
     const [batch, tokens, drops] = this.#ledger.one() ?? [0, 0, 0];
+    if (batch === movedBatch) throw new Moved("the database is in another file now");
     if (tokens !== this.#seenTokens) this.#tokens.clear();
     if (drops !== this.#seenDrops) this.#forgetDropped();
     for (const row of this.#moved.all(this.#seenBatch)) this.#follow(row);

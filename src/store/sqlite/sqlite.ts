@@ -21,8 +21,9 @@ import {
 } from "../store.ts";
 import { Bell, type MapFile } from "./bell.ts";
 import { Connection, isOfMissingTable, storageTrouble } from "./connection.ts";
-import { Courier } from "./courier.ts";
-import { prepareFile } from "./file.ts";
+import { Courier, type Report } from "./courier.ts";
+import { finishSwap, prepareFile } from "./file.ts";
+import { Moved } from "./moved.ts";
 import { Reader, readerLimits } from "./reader.ts";
 
 export interface SqliteOptions {
@@ -34,6 +35,8 @@ export interface SqliteOptions {
   readonly committer?: Committer | undefined;
   /** How many resources a query may look at one by one. */
   readonly maxCandidates?: number | undefined;
+  /** Told of a disk that fails, and of its repair. */
+  readonly report?: Report | undefined;
 }
 
 /** The writer's program lies beside this one, as source or as built. */
@@ -41,14 +44,16 @@ const writerScript = new URL(`./writer${extname(import.meta.url)}`, import.meta.
 
 /** Opens or makes the database. Rejects with words for a person when it cannot be used. */
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
-  const file = prepareFile(options.path);
-  const courier = options.committer ?? new Courier(file, writerScript);
+  const found = prepareFile(options.path);
+  const file = options.committer ? found : finishSwap(found);
+  const courier = options.committer ?? new Courier(file, writerScript, options.report);
   try {
     // Another process has shown it already; and with a full disk, this one can still read.
-    if (!options.committer) await prove(courier);
+    if (courier instanceof Courier) await prove(courier);
     const bell = options.mapFile && new Bell(file.bell, options.mapFile);
     const limits = { ...readerLimits, maxCandidates: options.maxCandidates ?? maxCandidates };
-    return new SqliteStore(courier, new Reader(new Connection(file.path, "read"), bell, limits));
+    const openReader = () => new Reader(new Connection(file.path, "read"), bell, limits);
+    return new SqliteStore(courier, openReader);
   } catch (error) {
     await courier.close();
     const words = error instanceof Error ? error.message : String(error);
@@ -56,24 +61,27 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   }
 }
 
-/** Has the writer make the tables and show that it can write. On a full disk reading still works. */
-async function prove(courier: Committer): Promise<void> {
-  try {
-    await courier.commit([]);
-  } catch (error) {
-    if (!(error instanceof Outage && error.reason === "full")) throw error;
-  }
+/** Has the writer make the tables and show that it can write. On a failing disk reading still works. */
+async function prove(courier: Courier): Promise<void> {
+  const [result] = await Promise.allSettled([courier.commit([])]);
+  if (result.status === "fulfilled") return;
+  const { reason: error } = result;
+  if (!(error instanceof Outage)) throw error;
+  if (error.reason === "suspect") await courier.repair();
+  else if (error.reason !== "full") throw error;
 }
 
 class SqliteStore implements Store {
   readonly #committer: Committer;
-  readonly #reader: Reader;
+  readonly #openReader: () => Reader;
+  #reader: Reader;
   #probe: Promise<string | undefined> | undefined;
   #isClosed = false;
 
-  constructor(committer: Committer, reader: Reader) {
+  constructor(committer: Committer, openReader: () => Reader) {
     this.#committer = committer;
-    this.#reader = reader;
+    this.#openReader = openReader;
+    this.#reader = openReader();
   }
 
   collection(name: string): Collection | undefined {
@@ -124,7 +132,9 @@ class SqliteStore implements Store {
   /** In trouble it tries again, so that a server which is sent no writes comes back by itself. */
   ready(): Soon<string | undefined> {
     if (this.#isClosed) return closed().message;
-    if (this.#committer.trouble === undefined) return undefined;
+    // Where another process writes, only that one knows whether it still can.
+    const isOwnWriter = this.#committer instanceof Courier;
+    if (isOwnWriter && this.#committer.trouble === undefined) return undefined;
     this.#probe ??= this.#tryToWrite().finally(() => {
       this.#probe = undefined;
     });
@@ -135,9 +145,15 @@ class SqliteStore implements Store {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#committer.settled();
-    // The writer goes last: the last one out folds the log into the file, and readers cannot.
+    // The writer goes last: it can empty the WAL when no reader holds on to it.
     this.#reader.close();
     await this.#committer.close();
+  }
+
+  #reopen(): void {
+    const old = this.#reader;
+    this.#reader = this.#openReader();
+    old.close();
   }
 
   async #tryToWrite(): Promise<string | undefined> {
@@ -145,14 +161,20 @@ class SqliteStore implements Store {
     return this.#committer.trouble;
   }
 
-  /** A collection that another drops in the middle of a read is looked for again. */
+  /**
+   * A collection that another drops in the middle of a read is looked for again, and a database that
+   * was replaced by its copy is opened again.
+   */
   #read<T>(read: (reader: Reader) => T, attemptsLeft = 3): T {
     if (this.#isClosed) throw closed();
     try {
       return read(this.#reader);
     } catch (error) {
-      if (attemptsLeft === 0 || !isOfMissingTable(error)) throw storageTrouble(error) ?? error;
-      this.#reader.distrust();
+      const isMoved = error instanceof Moved;
+      const isWorthAnother = isMoved || isOfMissingTable(error);
+      if (attemptsLeft === 0 || !isWorthAnother) throw storageTrouble(error) ?? error;
+      if (isMoved) this.#reopen();
+      else this.#reader.distrust();
       return this.#read(read, attemptsLeft - 1);
     }
   }

@@ -9,13 +9,25 @@ import type { Change, Expectation, Once, Outage, Outcome, Put, Remove } from "..
  */
 type Cells = readonly (string | number)[];
 
-/** A batch of changes; an empty one asks whether writing works at all. `close` lets go of the file. */
-export type Message = Cells | "close";
+/**
+ * A batch of changes; an empty one asks whether writing works at all. `repair` has a suspect database
+ * replaced by a verified copy, `close` lets go of the file.
+ */
+export type Message = Cells | "repair" | "close";
 
+/** The answer to a message; they come in the order of the messages. */
 export type Reply =
   | { readonly kind: "done"; readonly verdicts: Cells }
+  /** The database is in a new file, with this identity. */
+  | { readonly kind: "repaired"; readonly identity: string }
   | { readonly kind: "outage"; readonly reason: Outage["reason"]; readonly message: string }
   | { readonly kind: "bug"; readonly message: string };
+
+/** Comes unasked: the disk has failed, and no batch is taken until the database is repaired. */
+export interface SuspectNotice {
+  readonly kind: "suspect";
+  readonly message: string;
+}
 
 export type Unit = Extract<Change, { kind: "all" }>;
 

@@ -2,59 +2,134 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import { Outage } from "../store.ts";
-import { BatchWriter } from "./batch.ts";
-import { BellRope } from "./bell.ts";
-import { Connection, storageTrouble } from "./connection.ts";
-import { type DatabaseFile, isStillThere } from "./file.ts";
-import { migrate } from "./schema.ts";
-import { type Message, packVerdicts, type Reply, unpackChanges } from "./wire.ts";
+import { isIoFailure, storageTrouble } from "./connection.ts";
+import { Database } from "./database.ts";
+import { assertStillThere, type DatabaseFile, finishSwap, hasFreshCopy } from "./file.ts";
+import { replaceByCopy } from "./repair.ts";
+import { markSuspect, readSuspicion, type Suspicion } from "./suspect.ts";
+import {
+  type Message,
+  packVerdicts,
+  type Reply,
+  type SuspectNotice,
+  unpackChanges,
+} from "./wire.ts";
 
-const file = workerData as DatabaseFile;
-let connection: Connection | undefined;
-let rope: BellRope | undefined;
-let batches: BatchWriter | undefined;
+/** So often the files are looked at while nothing is written. */
+const lookMs = 1_000;
 
-parentPort?.on("message", (message: Message) => parentPort?.postMessage(answer(message)));
+let file = workerData as DatabaseFile;
+let database: Database | undefined;
+let suspicion: Suspicion | undefined;
+let isMarked = false;
+
+parentPort?.on("message", (message: Message) => {
+  parentPort?.postMessage(answer(message));
+  attempt(() => database?.runCheckpointIfDue());
+});
+
+setInterval(look, lookMs).unref();
 
 function answer(message: Message): Reply {
   try {
-    return { kind: "done", verdicts: packVerdicts(obey(message)) };
+    return obey(message);
   } catch (error) {
+    return explain(fail(error));
+  }
+}
+
+function obey(message: Message): Reply {
+  if (message === "repair") return repair();
+  if (message !== "close")
+    return { kind: "done", verdicts: packVerdicts(open().commit(unpackChanges(message))) };
+  const last = database;
+  database = undefined;
+  if (suspicion) last?.abandon();
+  else last?.close();
+  return { kind: "done", verdicts: [] };
+}
+
+function open(): Database {
+  if (suspicion) throw new Outage("suspect", words(suspicion));
+  const marked = database ? undefined : readSuspicion(file);
+  if (marked) {
+    isMarked = true;
+    suspect(marked);
+    throw new Outage("suspect", words(marked));
+  }
+  if (!database) {
+    assertStillThere(file);
+    database = new Database(file);
+  }
+  return database;
+}
+
+/** What the error means for what comes next; returns the one to tell. */
+function fail(error: unknown): unknown {
+  if (isSuspicious(error)) {
+    if (!suspicion) suspect(suspicionOf(error));
+  } else if (!suspicion) {
     // After a failed write nothing that the connection holds in memory can be trusted.
-    letGo();
-    return explain(error);
+    database?.abandon();
+    database = undefined;
   }
+  return error;
 }
 
-function obey(message: Message): ReturnType<BatchWriter["commit"]> {
-  if (message !== "close") return openBatches().commit(unpackChanges(message));
-  letGo();
-  return [];
+const isSuspicious = (error: unknown): boolean =>
+  isIoFailure(error) || (error instanceof Outage && error.reason === "suspect");
+
+const suspicionOf = (error: unknown): Suspicion => ({
+  reason: error instanceof Error ? error.message : String(error),
+  since: new Date().toISOString(),
+  batch: database?.lastBatch ?? 0,
+});
+
+/** From here on nothing is written to these files; their connections stay open, to be copied from. */
+function suspect(seen: Suspicion): void {
+  suspicion = seen;
+  if (!isMarked) isMarked = markSuspect(file, seen);
+  const notice: SuspectNotice = { kind: "suspect", message: words(seen) };
+  parentPort?.postMessage(notice);
 }
 
-function openBatches(): BatchWriter {
-  if (!isStillThere(file))
-    throw new Outage("unavailable", `${file.path} was moved or replaced: restart Restante`);
-  if (!batches) {
-    connection = new Connection(file.path, "write");
-    migrate(connection);
-    rope = new BellRope(file.bell);
-    batches = new BatchWriter(connection, rope);
+/** Replaces the files by a verified copy. Asked again after a failure, it goes on where it was. */
+function repair(): Reply {
+  if (suspicion) {
+    if (!hasFreshCopy(file)) assertStillThere(file);
+    database ??= new Database(file);
+    if (!hasFreshCopy(file)) {
+      replaceByCopy(file, database.guard, suspicion.batch);
+    }
+    const fresh = finishSwap(file);
+    database.tellMoved();
+    database.abandon();
+    database = undefined;
+    file = fresh;
+    suspicion = undefined;
+    isMarked = false;
   }
-  return batches;
+  return { kind: "repaired", identity: file.identity };
 }
 
-function letGo(): void {
-  const last = [connection, rope];
-  connection = undefined;
-  rope = undefined;
-  batches = undefined;
+/** Notices files that were taken away while nobody writes, and leaves a mark that could not be left. */
+function look(): void {
+  if (!suspicion) attempt(() => database?.assertSame());
+  else if (!isMarked) isMarked = markSuspect(file, suspicion);
+}
+
+/** Does what nobody waits for. */
+function attempt(act: () => void): void {
+  if (suspicion) return;
   try {
-    for (const each of last) each?.close();
-  } catch {
-    // It is of no use any more; the error that led here is the one to tell.
+    act();
+  } catch (error) {
+    fail(error);
   }
 }
+
+const words = ({ reason }: Suspicion): string =>
+  `no write is taken, because the disk may have lost some (${reason})`;
 
 function explain(error: unknown): Reply {
   const trouble = storageTrouble(error);

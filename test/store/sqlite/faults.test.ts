@@ -9,7 +9,7 @@ import { Courier } from "../../../src/store/sqlite/courier.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import { type Change, Outage } from "../../../src/store/store.ts";
-import { canInject, inDirectory, mountSmall, startChildUnder } from "./house.ts";
+import { inDirectory, mountSmall } from "./house.ts";
 
 const found: Change = { kind: "found", collection: "things", at: 1 };
 
@@ -64,28 +64,6 @@ describe("a full disk", () => {
       } finally {
         execFileSync("umount", [path]);
       }
-    }));
-});
-
-describe("a disk that fails to sync", () => {
-  it("fails those commits and no others; all that was acknowledged is there", (context) =>
-    inDirectory(async (path) => {
-      if (!canInject()) return context.skip("strace is not here or not allowed");
-      const inject = ["-e", "inject=fsync,fdatasync:error=EIO:when=40+25"];
-      const strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync", ...inject];
-      const child = startChildUnder(strace, "persist", path, "80");
-      assert.equal(await child.gone, 0);
-      const told = (word: string) =>
-        child.lines
-          .filter((line) => line.startsWith(`${word} `))
-          .map((line) => line.slice(word.length + 1));
-      assert.ok(told("kept").length > 60);
-      assert.ok(told("unknown").length > 0);
-      assert.equal(told("kept").length + told("unknown").length, 80);
-      const store = await openSqlite({ path });
-      for (const id of told("kept")) assert.ok(await store.find("things", id), id);
-      assert.equal((await store.collection("things"))?.total, told("kept").length);
-      await store.close();
     }));
 });
 

@@ -43,7 +43,7 @@ describe("opening a database", () => {
         return values;
       };
       const names = ["journal_mode", "synchronous", "busy_timeout", "wal_autocheckpoint"];
-      assert.deepEqual(settings("write", names), ["wal", 2, 5_000, 4_096]);
+      assert.deepEqual(settings("write", names), ["wal", 2, 5_000, 0]);
       assert.deepEqual(settings("read", [...names, "query_only"]), ["wal", 2, 5_000, 0, 1]);
     }));
 

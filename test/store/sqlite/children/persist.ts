@@ -1,20 +1,31 @@
-// Writes one after another, and says of each whether it was kept or why not.
+// Writes one after another, and says of each whether it was kept or why not; waits when the disk is suspect.
 
 import { openSqlite } from "../../../../src/store/sqlite/sqlite.ts";
 import { Outage } from "../../../../src/store/store.ts";
+import { contentOf } from "../content.ts";
 
-const [path = "", count = "0"] = process.argv.slice(2);
-const store = await openSqlite({ path });
-await store.commit([{ kind: "found", collection: "things", at: 1 }]);
+const [path = "", count = "0", bytes = "0", prefix = "id"] = process.argv.slice(2);
+const report = (level: string, message: string) => console.log(`${level} ${message}`);
+const store = await openSqlite({ path, report });
+const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
+const isFounded = await store
+  .commit([{ kind: "found", collection: "things", at: 1 }])
+  .then(() => true)
+  .catch(() => false);
+if (!isFounded) while ((await store.ready()) !== undefined) await pause();
+if (!isFounded) await store.commit([{ kind: "found", collection: "things", at: 1 }]);
 for (let number = 0; number < Number(count); number++) {
-  const id = `id-${number}`;
+  const id = `${prefix}-${number}`;
+  const fields = contentOf(id, Number(bytes));
   try {
     await store.commit([
-      { kind: "put", collection: "things", id, fields: "{}", at: 1, expect: "nothing" },
+      { kind: "put", collection: "things", id, fields, at: 1, expect: "nothing" },
     ]);
     console.log(`kept ${id}`);
   } catch (error) {
     console.log(`${error instanceof Outage ? error.reason : error} ${id}`);
+    while ((await store.ready()) !== undefined) await pause();
   }
 }
 await store.close();
+console.log("closed");

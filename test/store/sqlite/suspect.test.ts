@@ -1,0 +1,281 @@
+// A disk that fails for a moment: no write is acknowledged until the database is in new, verified files.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { copyFile, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { mapFile } from "#runtime";
+import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
+import { type Change, Outage, type Store } from "../../../src/store/store.ts";
+import { newSeed, randomNumbers, runs } from "../../seeds.ts";
+import { assertKept, contentOf, Told } from "./content.ts";
+import { canInject, inDirectory, mountSmall, startChild, startChildUnder } from "./house.ts";
+
+const found: Change = { kind: "found", collection: "things", at: 1 };
+const put = (id: string, bytes = 0): Change => ({
+  kind: "put",
+  collection: "things",
+  id,
+  fields: contentOf(id, bytes),
+  at: 10,
+  expect: "nothing",
+});
+const isSuspect = (error: unknown): boolean =>
+  error instanceof Outage && error.reason === "suspect";
+
+const patience = { timeout: 120_000 };
+const inode = async (path: string): Promise<number> => (await stat(join(path, "restante.db"))).ino;
+
+/** Resolves when the store takes writes again. */
+async function untilReady(store: Store): Promise<void> {
+  while ((await store.ready()) !== undefined) await new Promise((go) => setTimeout(go, 20));
+}
+
+/** A closed store with some resources in it. */
+async function fill(path: string, ids: readonly string[], bytes = 0): Promise<void> {
+  const store = await openSqlite({ path });
+  await store.commit([found, ...ids.map((id) => put(id, bytes))]);
+  await store.close();
+}
+
+async function assertStored(path: string, ids: readonly string[], bytes = 0): Promise<void> {
+  const store = await openSqlite({ path });
+  assert.equal(await store.ready(), undefined);
+  await assertKept(store, ids, [], bytes);
+  await store.close();
+}
+
+describe("system calls that fail", () => {
+  const cases = [
+    ["a sync of a commit", "fsync,fdatasync", "", 300, 0],
+    ["a write of a commit", "pwrite64", "restante.db-wal", 300, 0],
+    ["a write of a checkpoint", "pwrite64", "restante.db", 120, 200_000],
+    ["a sync of a checkpoint", "fsync,fdatasync", "restante.db", 120, 200_000],
+  ] as const;
+
+  for (const [title, calls, name, count, bytes] of cases)
+    it(`${title}: suspect, repaired, and nothing is lost`, patience, (context) =>
+      inDirectory(async (path) => {
+        if (!canInject()) return context.skip("strace is not here or not allowed");
+        await fill(path, []);
+        const random = randomNumbers(newSeed(title));
+        for (let run = 0; run < runs(1, 20); run++) {
+          const prefix = `run${run}`;
+          const when = 10 + Math.floor(random() * (name === "restante.db" ? 1 : 100));
+          // The first calls on the database itself are those of the checkpoint.
+          const at = name === "restante.db" ? "1" : `${when}`;
+          const filter = name === "" ? [] : ["-P", join(path, name)];
+          const inject = ["-e", `trace=${calls}`, "-e", `inject=${calls}:error=EIO:when=${at}`];
+          const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...filter, ...inject];
+          const child = startChildUnder(strace, "persist", path, `${count}`, `${bytes}`, prefix);
+          assert.equal(await child.gone, 0, child.lines.join("\n"));
+          const told = new Told(child.lines);
+          assert.match(told.with("error").join("\n"), /no write is taken/);
+          assert.match(told.with("info").join("\n"), /copied to new files and verified/);
+          const kept = told.with("kept");
+          assert.ok(kept.length >= count - 3, `${kept.length} of ${count}`);
+          const store = await openSqlite({ path });
+          await assertKept(store, kept, told.with("unknown"), bytes);
+          await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
+          await store.close();
+        }
+      }),
+    );
+});
+
+describe("a database that is marked as suspect", () => {
+  const ids = ["a", "b", "c"];
+
+  it("is copied to new files at the start, before it takes writes", () =>
+    inDirectory(async (path) => {
+      await fill(path, ids, 5_000);
+      const before = await inode(path);
+      await writeFile(join(path, "restante.suspect"), "");
+      const messages: string[] = [];
+      const store = await openSqlite({ path, report: (_, message) => messages.push(message) });
+      assert.equal(await store.ready(), undefined);
+      assert.notEqual(await inode(path), before);
+      await store.commit([put("later", 5_000)]);
+      await store.close();
+      assert.deepEqual((await readdir(path)).sort(), ["restante.bell", "restante.db"]);
+      assert.equal(((await stat(join(path, "restante.db"))).mode & 0o777).toString(8), "600");
+      assert.match(messages.at(-1) ?? "", /copied to new files/);
+      await assertStored(path, [...ids, "later"], 5_000);
+    }));
+
+  it("stays readable and takes no writes while there is no room for a copy", patience, (context) =>
+    inDirectory(async (path) => {
+      const reason = mountSmall(path);
+      if (reason) return context.skip(reason);
+      try {
+        await fill(path, ids, 300_000);
+        await writeFile(join(path, "ballast"), new Uint8Array(5 * 512 * 1024));
+        await writeFile(join(path, "restante.suspect"), "{}");
+        const store = await openSqlite({ path });
+        await assertKept(store, ids, [], 300_000);
+        await assert.rejects(store.commit([put("d")]), isSuspect);
+        assert.match((await store.ready()) ?? "", /needs \d+ bytes, and \d+ are free/);
+        // Started again, it is as suspect as before.
+        await store.close();
+        assert.ok(existsSync(join(path, "restante.suspect")));
+        const again = await openSqlite({ path });
+        await assert.rejects(again.commit([put("d")]), isSuspect);
+        await rm(join(path, "ballast"));
+        await untilReady(again);
+        await again.commit([put("d", 300_000)]);
+        await assertKept(again, [...ids, "d"], [], 300_000);
+        await again.close();
+      } finally {
+        execFileSync("umount", ["--lazy", path]);
+      }
+    }),
+  );
+
+  it("says what is missing when acknowledged writes are", () =>
+    inDirectory(async (path) => {
+      await fill(path, ids);
+      const mark = { reason: "the disk failed", since: "", batch: 1_000 };
+      await writeFile(join(path, "restante.suspect"), JSON.stringify(mark));
+      const store = await openSqlite({ path });
+      assert.match(
+        (await store.ready()) ?? "",
+        /acknowledged writes are missing.*Restore a backup/,
+      );
+      await assert.rejects(store.commit([put("d")]), isSuspect);
+      await assertKept(store, ids, [], 0);
+      await store.close();
+    }));
+
+  it("killed at any step of its repair, it is the old one or the new one", patience, (context) =>
+    inDirectory(async (path) => {
+      if (!canInject()) return context.skip("strace is not here or not allowed");
+      const steps = [
+        ["rename", 1],
+        ["unlink", runs(5, 1)],
+        ["fsync,fdatasync", runs(5, 1)],
+        ["pwrite64", runs(60, 1)],
+      ] as const;
+      let kills = 0;
+      for (const [calls, stride] of steps)
+        for (let when = 1, isKilled = true; isKilled; when += stride) {
+          const folder = join(path, `${calls}-${when}`);
+          await mkdir(folder);
+          await leaveOpen(folder, ids);
+          await writeFile(join(folder, "restante.suspect"), "");
+          const inject = ["-e", `trace=${calls}`, "-e", `inject=${calls}:signal=KILL:when=${when}`];
+          const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...inject];
+          isKilled = (await startChildUnder(strace, "persist", folder, "0").gone) !== 0;
+          if (isKilled) kills++;
+          await assertStored(folder, ids, 5_000);
+          await rm(folder, { recursive: true });
+        }
+      assert.ok(kills > 3, `${kills} kills`);
+    }),
+  );
+});
+
+/** Leaves a folder as a crash does: with all that was written only in the WAL. */
+async function leaveOpen(folder: string, ids: readonly string[]): Promise<void> {
+  await inDirectory(async (other) => {
+    const store = await openSqlite({ path: other });
+    await store.commit([found, ...ids.map((id) => put(id, 5_000))]);
+    for (const name of ["restante.db", "restante.db-wal", "restante.bell"])
+      await copyFile(join(other, name), join(folder, name));
+    await store.close();
+  });
+}
+
+describe("files taken away under a running store", () => {
+  const thefts: readonly (readonly [string, (file: string) => Promise<void>])[] = [
+    ["the WAL is deleted", (file) => rm(`${file}-wal`)],
+    ["the shared memory is deleted", (file) => rm(`${file}-shm`)],
+    [
+      "the WAL is replaced",
+      async (file) => {
+        await rm(`${file}-wal`);
+        await writeFile(`${file}-wal`, new Uint8Array(100_000));
+      },
+    ],
+  ];
+
+  for (const [title, steal] of thefts)
+    it(`${title}: refused, then saved with all that was acknowledged`, () =>
+      inDirectory(async (path) => {
+        const store = await openSqlite({ path });
+        await store.commit([found, put("a")]);
+        await steal(join(path, "restante.db"));
+        await assert.rejects(store.commit([put("b")]), isSuspect);
+        assert.notEqual(await store.ready(), undefined);
+        assert.equal((await store.find("things", "a"))?.id, "a");
+        await untilReady(store);
+        await store.commit([put("c")]);
+        await assertKept(store, ["a", "c"], [], 0);
+        await store.close();
+        await assertStored(path, ["a", "c"]);
+      }));
+
+  it("is noticed also while nobody writes", () =>
+    inDirectory(async (path) => {
+      const told = Promise.withResolvers<string>();
+      const store = await openSqlite({ path, report: (_, message) => told.resolve(message) });
+      await store.commit([found, put("a")]);
+      await rm(join(path, "restante.db-wal"));
+      assert.match(await told.promise, /restante\.db-wal.* was deleted or replaced/);
+      await untilReady(store);
+      await store.close();
+      await assertStored(path, ["a"]);
+    }));
+});
+
+describe("readers of a database that was replaced by its copy", () => {
+  for (const [title, map] of [
+    ["told by the bell", mapFile],
+    ["asking SQLite", undefined],
+  ] as const)
+    it(`${title}, see the next write at once`, () =>
+      inDirectory(async (path) => {
+        const store = await openSqlite({ path, mapFile: map });
+        await store.commit([found, put("a")]);
+        const committer = {
+          commit: (changes: readonly Change[]) => store.commit(changes),
+          trouble: undefined,
+          settled: async () => undefined,
+          close: async () => undefined,
+        };
+        const follower = await openSqlite({ path, mapFile: map, committer });
+        assert.equal((await follower.find("things", "a"))?.id, "a");
+        await rm(join(path, "restante.db-wal"));
+        await assert.rejects(store.commit([put("b")]), isSuspect);
+        await untilReady(store);
+        await store.commit([put("c")]);
+        for (const reader of [follower, store]) {
+          assert.equal((await reader.find("things", "c"))?.id, "c");
+          assert.equal((await reader.collection("things"))?.total, 2);
+        }
+        await follower.close();
+        await store.close();
+        await assertStored(path, ["a", "c"]);
+      }));
+});
+
+describe("closing", () => {
+  it("leaves the WAL to the next start when the checkpoint fails", patience, (context) =>
+    inDirectory(async (path) => {
+      if (!canInject()) return context.skip("strace is not here or not allowed");
+      await fill(path, []);
+      const inject = ["-e", "trace=pwrite64", "-e", "inject=pwrite64:error=EIO:when=1+"];
+      const only = ["-P", join(path, "restante.db")];
+      const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...only, ...inject];
+      const child = startChildUnder(strace, "persist", path, "20");
+      assert.equal(await child.gone, 0);
+      const kept = new Told(child.lines).with("kept");
+      assert.equal(kept.length, 20);
+      assert.ok(existsSync(join(path, "restante.suspect")));
+      assert.ok(existsSync(join(path, "restante.db-wal")));
+      await assertStored(path, kept);
+      assert.equal(await startChild("persist", path, "0").gone, 0);
+    }),
+  );
+});
