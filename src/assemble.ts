@@ -1,8 +1,7 @@
 // The only file that knows everybody: a config becomes a running house.
 
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { mapFile, sendFile } from "#runtime";
+import { sendFile } from "#runtime";
 import type { Config } from "./config.ts";
 import { Access } from "./domain/access.ts";
 import { Actions } from "./domain/actions.ts";
@@ -22,20 +21,14 @@ import { createRefuse, type Refuse, withoutSecrets } from "./http/problem.ts";
 import { Proxies } from "./http/proxies.ts";
 import { type Log, lineWriter } from "./log.ts";
 import type { Action } from "./model/action.ts";
+import { filesFolder, type OpenStore, openStore } from "./open-store.ts";
 import { openDisk } from "./store/disk/disk.ts";
-import { grouped } from "./store/grouped.ts";
 import type { Committer } from "./store/handed.ts";
-import { openPostgres } from "./store/postgres/postgres.ts";
-import type { Report } from "./store/sqlite/courier.ts";
-import { openSqlite } from "./store/sqlite/sqlite.ts";
-import { Outage, type Store } from "./store/store.ts";
 
 export interface App {
   readonly fetch: Fetch;
   /** Words for what the runtime refuses before there is a request. */
   readonly refuse: Refuse;
-  /** The secret of the first admin token, only when it was just made: to be shown once. */
-  readonly firstAdminToken: string | undefined;
   readonly tokens: Tokens;
   readonly collections: Collections;
   readonly actions: Actions;
@@ -43,6 +36,11 @@ export interface App {
   readonly commit: Committer["commit"];
   /** Removes files that no resource names; for the first process, when it starts. Says how many. */
   sweep(): Promise<number>;
+  /**
+   * Tells others who owns the data folder and where it listens, and takes changes from commands. Logs a
+   * warning when commands cannot reach this process.
+   */
+  announce(address: string | undefined): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -54,20 +52,6 @@ const isShared = ({ store }: Config): boolean => store !== undefined;
 export const { version } = JSON.parse(
   readFileSync(new URL("../package.json", import.meta.url), "utf8"),
 ) as { version: string };
-
-/** Postgres has writers of its own in every process; SQLite's file has one for all of them. */
-export async function openStore(
-  config: Config,
-  committer?: Committer,
-  report?: Report,
-): Promise<Store> {
-  const { store: url, readStore: readUrl, data: path } = config;
-  return grouped(
-    url === undefined
-      ? await openSqlite({ path, mapFile, committer, report })
-      : await openPostgres({ url, readUrl }),
-  );
-}
 
 /** Where the data is, in words for a person, without a password. */
 export function placeOf({ store, data }: Config): string {
@@ -85,16 +69,28 @@ export async function assemble(
 ): Promise<App> {
   const openedAt = Date.now();
   const store = await openStore(config, committer, (level, message) => log[level](message));
+  try {
+    return build(config, log, store, loaded, openedAt);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function build(
+  config: Config,
+  log: Log,
+  store: OpenStore,
+  loaded: readonly Action[],
+  openedAt: number,
+): App {
   const clock = Date.now;
   const tokens = new Tokens(store, clock);
   const collections = new Collections(store, clock);
   const actions = new Actions(loaded, (errand, thrown) =>
     log.error({ ...errand, err: thrown }, "an action failed after its deadline"),
   );
-  const uploads = new Uploads(
-    store,
-    openDisk(config.files ?? join(config.data, "files"), sendFile),
-  );
+  const uploads = new Uploads(store, openDisk(filesFolder(config), sendFile));
   const base = config.baseUrl ?? "";
   const tlsOnly = base.startsWith("https:");
   const corsOrigins = config.corsOrigins === "*" ? "*" : new Set(config.corsOrigins);
@@ -134,16 +130,15 @@ export async function assemble(
   return {
     fetch: createFetch(house),
     refuse: createRefuse(house),
-    firstAdminToken: await tokens.first(config.adminToken),
     tokens,
     collections,
     actions,
     sweep: () => uploads.sweep(isShared(config) ? dayMs : Date.now() - openedAt),
-    async commit(changes) {
-      const reason = changes.length === 0 ? await store.ready() : undefined;
-      if (reason !== undefined) throw new Outage("unavailable", reason);
-      return store.commit(changes);
-    },
+    commit: store.tryCommit,
+    announce: (address) =>
+      store.announce(version, address).catch((error) => {
+        log.warn({ err: error }, "commands such as token create cannot reach this process");
+      }),
     close() {
       requests.flush();
       return store.close();

@@ -1,10 +1,11 @@
 // The package's door: Restante inside another program, as a Web-standard fetch.
 
 import { type Definitions, loadActions, readActions } from "./actions.ts";
-import { assemble } from "./assemble.ts";
+import { type App, assemble } from "./assemble.ts";
 import { type Config, defaultConfig } from "./config.ts";
 import { defineAll } from "./definitions.ts";
-import { createLog } from "./log.ts";
+import { makeFirstToken } from "./first-token.ts";
+import { createLog, type Log } from "./log.ts";
 
 export {
   type Action,
@@ -39,14 +40,27 @@ export async function restante({ actions, ...options }: Options = {}): Promise<R
   const log = createLog(config.logLevel);
   const loaded = typeof actions === "object" ? readActions(actions) : await loadActions(config);
   const app = await assemble(config, log, undefined, loaded);
-  await defineAll(config, app, log);
+  const firstAdminToken = await prepare(config, app, log);
   // Nobody waits for it, and what it cannot remove harms nobody.
   app.sweep().catch(() => undefined);
   return {
     fetch: (request) => app.fetch(framed(request), () => ""),
-    firstAdminToken: app.firstAdminToken,
+    firstAdminToken,
     close: () => app.close(),
   };
+}
+
+/** Gives up the data folder when the program cannot have what it asked for. */
+async function prepare(config: Config, app: App, log: Log): Promise<string | undefined> {
+  try {
+    await defineAll(config, app, log);
+    const secret = await makeFirstToken(app.tokens, config.adminToken);
+    await app.announce(undefined);
+    return secret;
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
 }
 
 /** On the wire a body is always announced; in a Request made by hand it is not. */

@@ -9,6 +9,7 @@ import { type App, assemble, placeOf, version } from "./assemble.ts";
 import type { Config } from "./config.ts";
 import { defineAll } from "./definitions.ts";
 import { Exit, messageOf } from "./exit.ts";
+import { firstTokenFile, makeFirstToken, writeFirstToken } from "./first-token.ts";
 import { greeting } from "./greeting.ts";
 import { createLog, type Log } from "./log.ts";
 import type { Action } from "./model/action.ts";
@@ -36,15 +37,15 @@ export async function serve(config: Config): Promise<void> {
   surviveStrays(config, app, log);
   const server = await start(config, app);
   stopOnSignal(server, app, log);
-  announce(config, app, server.port, log);
+  await announce(config, app, server.port, log);
 }
 
-/** What the folder of definitions says holds before the first request. */
+/** What the folder of definitions says holds before the first request, and so does a given token. */
 async function prepare(config: Config, app: App, log: Log): Promise<void> {
   try {
     await defineAll(config, app, log);
+    if (config.adminToken !== undefined) await makeFirstToken(app.tokens, config.adminToken);
   } catch (cause) {
-    showFirstAdminToken(app);
     await app.close();
     throw cause;
   }
@@ -70,7 +71,7 @@ async function lead(config: Config, app: App, log: Log): Promise<void> {
   } catch (cause) {
     return giveUp(app, `A worker cannot start: ${messageOf(cause)}`, cause);
   }
-  announce(config, app, port, log);
+  await announce(config, app, port, log);
 }
 
 /** A shared port is never "in use": another server there would silently get half of the requests. */
@@ -112,8 +113,6 @@ async function start(config: Config, app: App): Promise<Server> {
 }
 
 async function giveUp(app: App, message: string, cause: unknown): Promise<never> {
-  // Otherwise nobody would ever see it: the next start finds a store that has a token.
-  showFirstAdminToken(app);
   await app.close();
   throw new Exit(1, message, { cause });
 }
@@ -127,20 +126,34 @@ function whyNotListening({ host, port }: Config, cause: unknown): string {
   return `${place} cannot be listened on: ${messageOf(cause)}`;
 }
 
-function announce(config: Config, app: App, port: number, log: Log): void {
+/** Tells commands, and a person or the log, that the server listens. */
+async function announce(config: Config, app: App, port: number, log: Log): Promise<void> {
   const localUrl = `http://${urlHost(config.host)}:${port}`;
+  const tokenCommand = `${invocation()} token create ${placeFlag(config)} --name me --scope admin`;
+  await app.announce(localUrl);
   if (!process.stdout.isTTY) {
-    showFirstAdminToken(app);
+    if (config.adminToken === undefined) await leaveFirstToken(config, app, tokenCommand);
     const { pid } = process;
     log.info({ url: localUrl, data: placeOf(config), version, pid }, "listening");
     return;
   }
   const { baseUrl } = config;
-  const { firstAdminToken } = app;
+  const firstAdminToken =
+    config.adminToken === undefined ? await makeFirstToken(app.tokens) : undefined;
   const data = config.store === undefined ? shortPath(config.data) : placeOf(config);
-  const tokenCommand = `${invocation()} token create ${placeFlag(config)} --name me --scope admin`;
   const welcome = { version, localUrl, baseUrl, data, firstAdminToken, tokenCommand };
   process.stdout.write(greeting(welcome));
+}
+
+/** Without a terminal the token goes to a file: what a process prints is kept with its log. */
+async function leaveFirstToken({ data }: Config, app: App, tokenCommand: string): Promise<void> {
+  const file = firstTokenFile(data);
+  try {
+    if (await writeFirstToken(app.tokens, data))
+      console.error(`The first admin token is in ${file}. Remove the file when you have read it.`);
+  } catch (error) {
+    console.error(`No admin token was made (${messageOf(error)}). Make one: ${tokenCommand}`);
+  }
 }
 
 /** A URL with a password is not shown: it stays where it was set. */
@@ -148,12 +161,6 @@ function placeFlag({ store, data }: Config): string {
   if (store === undefined) return `--data ${quoted(shortPath(data))}`;
   const isPrivate = new URL(store).password !== "";
   return `--store ${isPrivate ? '"$RESTANTE_STORE"' : quoted(store)}`;
-}
-
-/** To standard error as plain text: a log is kept, and a secret must not be kept with it. */
-export function showFirstAdminToken({ firstAdminToken }: App): void {
-  if (firstAdminToken !== undefined)
-    console.error(`The first admin token, shown only this once: ${firstAdminToken}`);
 }
 
 type Stoppable = Pick<Server, "stop">;

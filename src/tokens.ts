@@ -1,13 +1,19 @@
-// Tokens at the command line: made, listed and revoked in the store itself, also while a server runs.
+// Tokens at the command line: read in the store itself, and written by the process that owns it.
 
 import { existsSync } from "node:fs";
-import type { App } from "./assemble.ts";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type App, version } from "./assemble.ts";
 import type { Config } from "./config.ts";
 import { Exit, misuse } from "./exit.ts";
+import { makeFirstToken } from "./first-token.ts";
 import { createLog } from "./log.ts";
 import { type Fault, type ParameterFault, Problem } from "./model/problem.ts";
 import { isAlive, type Token } from "./model/token.ts";
-import { openApp, showFirstAdminToken } from "./serve.ts";
+import { connectToOwner, FolderInUse, OtherVersion } from "./open-store.ts";
+import { openApp } from "./serve.ts";
+import type { Committer } from "./store/handed.ts";
+import { Outage } from "./store/store.ts";
 
 export interface CreateOptions {
   readonly name: string;
@@ -17,16 +23,17 @@ export interface CreateOptions {
 
 /** The secret alone goes to standard output, so that a script can take it. */
 export const createToken = (config: Config, options: CreateOptions): Promise<void> =>
-  withStore(config, async ({ tokens }) => {
+  withStoreToWrite(config, async ({ tokens }) => {
     const expiresAt = readExpiry(options.expires, Date.now());
-    const made = await tokens.create({ name: options.name, scopes: options.scope, expiresAt });
+    const scopes = options.scope.flatMap((text) => text.split(/[\s,]+/)).filter(Boolean);
+    const made = await tokens.create({ name: options.name, scopes, expiresAt });
     if (made instanceof Problem) throw misuse((made.errors ?? []).map(atFlag));
     console.error(`Token ${made.token.id} has this secret, shown only this once:`);
     console.log(made.secret);
   });
 
 export const listTokens = (config: Config): Promise<void> =>
-  withStore(config, async ({ tokens }) => {
+  withStoreToRead(config, async ({ tokens }) => {
     const now = Date.now();
     const rows = (await tokens.list()).map((token) => row(token, now));
     console.log(
@@ -35,28 +42,92 @@ export const listTokens = (config: Config): Promise<void> =>
   });
 
 export const revokeToken = (config: Config, id: string): Promise<void> =>
-  withStore(config, async ({ tokens }) => {
+  withStoreToWrite(config, async ({ tokens }) => {
     const problem = await tokens.revoke(id);
     if (problem !== undefined) throw new Exit(1, `${problem.detail} (${id})`);
     console.log(`Token ${id} is revoked.`);
   });
 
-export async function withStore(config: Config, act: (app: App) => Promise<void>): Promise<void> {
+/** Opens the store for reading only, also while a server runs. */
+export const withStoreToRead = (config: Config, act: (app: App) => Promise<void>): Promise<void> =>
+  withStore(config, act, () => {
+    if (config.store === undefined && !existsSync(join(config.data, "restante.db")))
+      throw noStore(config);
+    return openApp(config, silent, readOnly);
+  });
+
+/**
+ * Sends what is written to the process that owns the data folder, and opens the store itself when none
+ * does.
+ */
+const withStoreToWrite = (config: Config, act: (app: App) => Promise<void>): Promise<void> =>
+  withStore(config, act, async () => {
+    const app =
+      config.store === undefined ? await openEmbedded(config) : await openApp(config, silent);
+    // Otherwise a later start would find a store that has a token, and not take this one.
+    if (config.adminToken !== undefined) await makeFirstToken(app.tokens, config.adminToken);
+    return app;
+  });
+
+async function withStore(
+  config: Config,
+  act: (app: App) => Promise<void>,
+  open: () => Promise<App>,
+): Promise<void> {
   // Opening would make one, and a typo in the path would look like an empty store.
-  if (config.store === undefined && !existsSync(config.data))
-    throw new Exit(
-      1,
-      `There is no store in ${config.data}: start the server once, or mend --data.`,
-    );
-  // Silent, because standard output belongs to what was asked for.
-  const app = await openApp(config, createLog("silent"));
+  if (config.store === undefined && !existsSync(config.data)) throw noStore(config);
+  const app = await open();
   try {
-    showFirstAdminToken(app);
     await act(app);
+  } catch (thrown) {
+    if (!(thrown instanceof Outage)) throw thrown;
+    const doubt = thrown.reason === "unknown" ? " It may have been done: look at the list." : "";
+    throw new Exit(1, `The change failed: ${thrown.message}.${doubt}`, { cause: thrown });
   } finally {
     await app.close();
   }
 }
+
+const noStore = ({ data }: Config): Exit =>
+  new Exit(1, `There is no store in ${data}: start the server once, or correct --data.`);
+
+/** An owner may come or go at any moment, so both ways are tried until one is open. */
+async function openEmbedded(config: Config): Promise<App> {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    const owner = await connect(config);
+    if (owner !== undefined) return openApp(config, silent, owner);
+    try {
+      return await openApp(config, silent);
+    } catch (thrown) {
+      if (!(thrown instanceof Exit && thrown.cause instanceof FolderInUse)) throw thrown;
+      if (performance.now() > deadline)
+        throw new Exit(1, `${thrown.message} It does not take changes from commands at present.`);
+      await sleep(pauseMs);
+    }
+  }
+}
+
+async function connect({ data }: Config): Promise<Committer | undefined> {
+  try {
+    return await connectToOwner(data, version);
+  } catch (thrown) {
+    throw thrown instanceof OtherVersion ? new Exit(1, thrown.message) : thrown;
+  }
+}
+
+const patienceMs = 3_000;
+const pauseMs = 100;
+
+/** Standard output belongs to what was asked for. */
+const silent = createLog("silent");
+
+const readOnly: Committer = {
+  commit: () => Promise.reject(new Outage("unavailable", "the store is open for reading only")),
+  trouble: undefined,
+  settled: async () => undefined,
+  close: async () => undefined,
+};
 
 const flags: Readonly<Record<string, string>> = {
   name: "--name",

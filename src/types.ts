@@ -5,7 +5,7 @@ import { readFolder } from "./definitions.ts";
 import { definitionOf } from "./model/definition.ts";
 import { describe } from "./model/schema/components.ts";
 import { writeTypes } from "./model/schema/typescript.ts";
-import { withStore } from "./tokens.ts";
+import { withStoreToRead } from "./tokens.ts";
 
 /** The types alone go to standard output, so that they can be written to a file. */
 export async function printTypes(config: Config): Promise<void> {
@@ -28,7 +28,7 @@ async function definitionsIn(config: Config): Promise<readonly Defined[]> {
     return readFolder(config.collections).map(({ name, text }) => ({ name, definition: text }));
   }
   const found: Defined[] = [];
-  await withStore(config, async ({ collections }) => {
+  await withStoreToRead(config, async ({ collections }) => {
     found.push(...(await collections.list()));
   });
   return found;

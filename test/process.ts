@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
@@ -52,6 +53,13 @@ export async function start(args: readonly string[], surroundings: Surroundings)
   });
   const port = Number(new URL(url).port);
   return { ...watched, pid: child.pid ?? 0, url, port, signal: (name) => child.kill(name) };
+}
+
+/** The first admin token, from the file that the server names on standard error. */
+export function firstToken(running: Running): string {
+  const path = /^The first admin token is in (.+)\. Remove the file/m.exec(running.stderr())?.[1];
+  if (path === undefined) throw new Error(`no file with a token is named: ${running.stderr()}`);
+  return readFileSync(path, "utf8").trimEnd();
 }
 
 /** The processes that this one has started and that still run, the oldest first; on Linux. */

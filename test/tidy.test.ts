@@ -20,8 +20,10 @@ const floors = [
   "src/actions.ts",
   "src/workers.ts",
   "src/greeting.ts",
+  "src/first-token.ts",
   "src/exit.ts",
   "src/assemble.ts",
+  "src/open-store.ts",
   "src/http/",
   "src/log.ts",
   "src/config.ts",
@@ -32,17 +34,18 @@ const floors = [
   "src/model/",
 ];
 
-const entrances = /^src\/(main|index|types|tokens|serve|definitions|actions|workers|assemble)\.ts$/;
+const entrances =
+  /^src\/(main|index|types|tokens|serve|definitions|actions|workers|assemble|open-store)\.ts$/;
 
 /** Who may import a file or folder of ours, where the floors alone do not say it. */
 const doors: readonly [what: RegExp, importers: RegExp][] = [
   [/^src\/config\.ts$/, entrances],
   [/^src\/settings\.ts$/, /^src\/(config|log)\.ts$/],
-  [/^src\/store\/sqlite\//, /^src\/(assemble\.ts$|store\/sqlite\/)/],
+  [/^src\/store\/sqlite\//, /^src\/(open-store\.ts$|store\/sqlite\/)/],
   [/^src\/store\/disk\//, /^src\/(assemble\.ts$|store\/disk\/)/],
-  [/^src\/store\/postgres\//, /^src\/(assemble\.ts$|store\/postgres\/)/],
+  [/^src\/store\/postgres\//, /^src\/(open-store\.ts$|store\/postgres\/)/],
   [/^src\/runtime\/(?!runtime\.ts$)/, /^src\/runtime\//],
-  [/^#runtime$/, /^src\/(serve|assemble)\.ts$/],
+  [/^#runtime$/, /^src\/(serve|assemble|open-store)\.ts$/],
 ];
 
 /** Outside things have one address each. What is not listed is not used. */

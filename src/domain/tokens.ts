@@ -53,14 +53,13 @@ export class Tokens {
     return outcome?.kind === "missing" ? noToken : undefined;
   }
 
-  /** On an empty store: the first admin token, with the given secret or a new one. */
-  async first(given: string | undefined): Promise<string | undefined> {
-    if ((await this.#store.tokens()).length > 0) return undefined;
-    const secret = given ?? newSecret();
+  /** Makes the first admin token of an empty store. Says whether it did. */
+  async first(secret: string): Promise<boolean> {
+    if ((await this.#store.tokens()).length > 0) return false;
     const wish = { name: "first admin", scopes: ["admin"], expiresAt: null };
     const token = tokenOf(firstId, secret, wish, this.#clock());
     const [outcome] = await this.#store.commit([{ kind: "keep-token", token }]);
-    return given === undefined && outcome?.kind === "done" ? secret : undefined;
+    return outcome?.kind === "done";
   }
 }
 
@@ -97,7 +96,7 @@ function faults(wish: TokenWish, now: number): readonly Fault[] {
     if (!isScope(scope)) {
       found.push({
         pointer: `/scopes/${index}`,
-        detail: `A scope is "admin", "{collection|*}:{read|create|update|delete|*}" or "action:{name|*}".`,
+        detail: `${JSON.stringify(scope.slice(0, 100))} is no scope. A scope is "admin", "{collection|*}:{read|create|update|delete|*}" or "action:{name|*}".`,
       });
     }
   });

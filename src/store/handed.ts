@@ -62,6 +62,13 @@ export class HandedCommitter implements Committer {
     } else waiting?.reject(new Error(answer.message));
   }
 
+  /** Nobody answers any more: what was sent may or may not have been committed. */
+  lose(reason: string): void {
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of waiting) reject(new Outage("unknown", reason));
+  }
+
   async settled(): Promise<void> {
     await Promise.allSettled([...this.#waiting.values()].map(({ promise }) => promise));
   }

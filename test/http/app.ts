@@ -8,9 +8,11 @@ import { serve } from "#runtime";
 import { loadActions } from "../../src/actions.ts";
 import { assemble, version } from "../../src/assemble.ts";
 import { type Config, readConfig } from "../../src/config.ts";
+import { makeFirstToken } from "../../src/first-token.ts";
 import { addressed, openapiDocument, visibleTo } from "../../src/http/openapi/openapi.ts";
 import { createLog, type Log } from "../../src/log.ts";
 import type { Token } from "../../src/model/token.ts";
+import type { Committer } from "../../src/store/handed.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { type Document, Truth } from "./document.ts";
 import { answerOf } from "./expect.ts";
@@ -32,6 +34,8 @@ export interface TestApp {
   /** A secret of a new token with these scopes. */
   token(...scopes: string[]): Promise<string>;
   total(collection: string): Promise<number>;
+  /** Writes for another app on the same folder. */
+  readonly commit: Committer["commit"];
   stop(): Promise<void>;
 }
 
@@ -51,8 +55,12 @@ async function databaseFor(store: string | undefined): Promise<string | undefine
   return (await postgres).database();
 }
 
-/** The log is silent unless one is given; RESTANTE_TEST_STORE=postgres tries all of it on Postgres. */
-export async function startApp(changes: Partial<Config> = {}, log?: Log): Promise<TestApp> {
+/** With a committer it is a worker: another app owns the folder. The log is silent unless one is given; RESTANTE_TEST_STORE=postgres tries all of it on Postgres. */
+export async function startApp(
+  changes: Partial<Config> = {},
+  log?: Log,
+  committer?: Committer,
+): Promise<TestApp> {
   const store = await databaseFor(changes.store ?? process.env.RESTANTE_TEST_STORE);
   const data = await mkdtemp(join(tmpdir(), "restante-"));
   const config = readConfig({ flags: {}, environment: {}, cwd: data });
@@ -63,7 +71,7 @@ export async function startApp(changes: Partial<Config> = {}, log?: Log): Promis
     ...{ ...changes, store },
   };
   const actions = await loadActions(settled);
-  const app = await assemble(settled, log ?? createLog(settled.logLevel), undefined, actions);
+  const app = await assemble(settled, log ?? createLog(settled.logLevel), committer, actions);
   const server = await serve({
     host: "127.0.0.1",
     port: 0,
@@ -71,7 +79,8 @@ export async function startApp(changes: Partial<Config> = {}, log?: Log): Promis
     refuse: app.refuse,
     maxHeaderBytes: 16_384,
   });
-  const admin = app.firstAdminToken ?? settled.adminToken ?? "";
+  const made = await makeFirstToken(app.tokens, settled.adminToken);
+  const admin = made ?? settled.adminToken ?? "";
   const url = `http://127.0.0.1:${server.port}`;
 
   const truth = new Truth(async () => {
@@ -97,6 +106,7 @@ export async function startApp(changes: Partial<Config> = {}, log?: Log): Promis
     url,
     admin,
     request,
+    commit: app.commit,
     direct: async (request, peerAddress = "") => app.fetch(request, () => peerAddress),
     async post(collection, fields) {
       const response = await request(`/${collection}`, {

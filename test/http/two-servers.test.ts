@@ -1,4 +1,4 @@
-// Two servers on one store: what holds for one holds across both.
+// Two servers on one store, the owner of its folder and a worker: what holds for one holds across both.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { newSecret } from "../../src/model/token.ts";
+import { HandedCommitter, runErrand } from "../../src/store/handed.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { atOnce, Client } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -17,8 +18,13 @@ let other: Client;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "restante-"));
   const config = { data: join(folder, "data"), adminToken: newSecret() };
-  // One after the other: the first makes the store and its token.
-  apps = [await startApp(config), await startApp(config)];
+  // The first makes the store and its token, owns the folder, and writes for the second.
+  const owner = await startApp(config);
+  const committer: HandedCommitter = new HandedCommitter(async (errand) => {
+    committer.receive(await runErrand(owner.commit, errand));
+  });
+  // The worker stops first.
+  apps = [await startApp(config, undefined, committer), owner];
   const [first, second] = apps.map((app) => new Client(app, config.adminToken));
   assert.ok(first !== undefined && second !== undefined);
   [one, other] = [first, second];

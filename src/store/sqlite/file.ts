@@ -41,7 +41,7 @@ export function prepareFile(directory: string): DatabaseFile {
     makeFile(path);
     hangBell(bell);
   } catch (error) {
-    throw new Error(`Cannot make ${path}: ${why(error)}`, { cause: error });
+    throw new Error(`Cannot make ${path}: ${reasonOf(error)}`, { cause: error });
   }
   const names = {
     mark: at("restante.suspect"),
@@ -94,12 +94,12 @@ function identify(path: string): string | undefined {
   return stats && `${stats.dev}:${stats.ino}`;
 }
 
-function makeDirectory(directory: string): void {
+export function makeDirectory(directory: string): void {
   const topmostMade = mkdirSync(directory, { recursive: true, mode: 0o700 });
   if (topmostMade) syncDirectory(dirname(topmostMade));
 }
 
-function makeFile(path: string): void {
+export function makeFile(path: string): void {
   try {
     // Only ever opened to be made: closing a second descriptor would drop SQLite's locks on it.
     closeSync(openSync(path, "wx", 0o600));
@@ -129,4 +129,4 @@ const words: Readonly<Record<string, string>> = {
   EEXIST: "a file stands where the directory should be",
 };
 
-const why = (error: unknown): string => words[String(codeOf(error))] ?? String(error);
+export const reasonOf = (error: unknown): string => words[String(codeOf(error))] ?? String(error);

@@ -1,7 +1,7 @@
 // The tables, and the steps that bring a database of any age to them.
 
 import { Outage } from "../store.ts";
-import type { Connection } from "./connection.ts";
+import { Connection } from "./connection.ts";
 
 /** Runs inside its own transaction, together with the bump of the version. */
 export type Step = (connection: Connection) => void;
@@ -188,6 +188,21 @@ function step(connection: Connection, path: readonly Step[]): boolean {
   } catch (error) {
     connection.rollback();
     throw error;
+  }
+}
+
+/** For a process that only reads, and cannot take the steps. */
+export function requireNewest(path: string): void {
+  const connection = new Connection(path, "read");
+  try {
+    const version = currentVersion(connection, steps.length);
+    if (version === steps.length) return;
+    throw new Outage(
+      "unavailable",
+      `the database is of an older form (${version}, and this Restante reads ${steps.length}): start the server once, which brings it up to date`,
+    );
+  } finally {
+    connection.close();
   }
 }
 

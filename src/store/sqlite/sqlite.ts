@@ -25,6 +25,7 @@ import { Courier, type Report } from "./courier.ts";
 import { finishSwap, prepareFile } from "./file.ts";
 import { Moved } from "./moved.ts";
 import { Reader, readerLimits } from "./reader.ts";
+import { requireNewest } from "./schema.ts";
 
 export interface SqliteOptions {
   /** The directory of the data; made when it is not there. */
@@ -53,6 +54,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     const bell = options.mapFile && new Bell(file.bell, options.mapFile);
     const limits = { ...readerLimits, maxCandidates: options.maxCandidates ?? maxCandidates };
     const openReader = () => new Reader(new Connection(file.path, "read"), bell, limits);
+    if (options.committer) requireNewest(file.path);
     return new SqliteStore(courier, openReader);
   } catch (error) {
     await courier.close();

@@ -1,0 +1,245 @@
+// One process owns a data folder: a second one stops and names it, and commands go through it.
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rm, symlink } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { defaultConfig } from "../src/config.ts";
+import { restante } from "../src/index.ts";
+import { isSecret, newSecret } from "../src/model/token.ts";
+import { openStore } from "../src/open-store.ts";
+import { type Running, run, start } from "./process.ts";
+
+let cwd: string;
+before(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "restante-owner-"));
+});
+after(() => rm(cwd, { recursive: true }));
+
+const tokenCommand = (data: string, ...args: string[]) =>
+  run(["token", ...args, "--data", data], { cwd });
+
+const create = (data: string) => tokenCommand(data, "create", "--name", "ci", "--scope", "admin");
+
+const statusWith = async (url: string, secret: string): Promise<number> =>
+  (await fetch(`${url}/-/tokens`, { headers: { authorization: `Bearer ${secret}` } })).status;
+
+async function stop(running: Running): Promise<void> {
+  running.signal("SIGTERM");
+  assert.equal((await running.ended).code, 0);
+}
+
+async function kill(running: Running): Promise<void> {
+  running.signal("SIGKILL");
+  await running.ended;
+}
+
+describe("a second server on a data folder", () => {
+  let running: Running;
+  before(async () => {
+    running = await start(["--data", "one"], { cwd });
+    await symlink("one", join(cwd, "link"));
+  });
+  after(() => stop(running));
+
+  for (const [title, ...args] of [
+    ["stops and names the first", "--data", "one"],
+    ["also with workers", "--data", "one", "--workers", "2"],
+    ["also by another path", "--data", "link"],
+  ])
+    it(title ?? "", async () => {
+      const { code, stdout, stderr } = await run(["serve", "--port", "0", ...args], { cwd });
+      assert.equal(code, 1);
+      assert.equal(stdout, "");
+      assert.match(
+        stderr,
+        /^The store in \S+(one|link) cannot be opened: process \d+ at \S+, since /,
+      );
+      assert.match(
+        stderr,
+        new RegExp(`process ${running.pid} at ${running.url}, since 20.* UTC, owns it`),
+      );
+    });
+
+  it("and an embedding program", async () => {
+    const data = join(cwd, "one");
+    await assert.rejects(
+      restante({ data }),
+      new RegExp(`process ${running.pid} at ${running.url}`),
+    );
+  });
+
+  it("does so while the first is stalled, and takes the folder when it was killed", async () => {
+    const first = await start(["--data", "stalled"], { cwd });
+    first.signal("SIGSTOP");
+    const { code, stderr } = await run(["serve", "--port", "0", "--data", "stalled"], { cwd });
+    assert.equal(code, 1);
+    assert.match(stderr, new RegExp(`process ${first.pid} `));
+    await kill(first);
+    await stop(await start(["--data", "stalled"], { cwd }));
+  });
+
+  it("may not share a folder of files with another store", async () => {
+    const first = await start(["--data", "a", "--files", "shared"], { cwd });
+    const args = ["serve", "--port", "0", "--data", "b", "--files", "shared"];
+    const { code, stderr } = await run(args, { cwd });
+    assert.equal(code, 1);
+    assert.match(stderr, new RegExp(`process ${first.pid} `));
+    await stop(first);
+  });
+
+  it("of two that start at once, one runs", async () => {
+    const starts = await Promise.allSettled(
+      [1, 2, 3].map(() => start(["--data", "raced"], { cwd })),
+    );
+    const won = starts.filter((each) => each.status === "fulfilled").map(({ value }) => value);
+    assert.equal(won.length, 1);
+    for (const each of won) await stop(each);
+  });
+});
+
+describe("an embedding program", () => {
+  it("owns its folder until it closes, within one process too", async () => {
+    const data = join(cwd, "embedded");
+    const first = await restante({ data });
+    await assert.rejects(restante({ data }), /owns it/);
+    await assert.rejects(openStore({ ...defaultConfig, data }), /owns it/);
+    await first.close();
+    assert.deepEqual(
+      (await readdir(data)).filter((name) => /owner|sock/.test(name)),
+      [],
+    );
+    await (await restante({ data })).close();
+  });
+
+  it("gives the folder up when it cannot start", async () => {
+    const data = join(cwd, "undefined");
+    const collections = join(cwd, "definitions");
+    await mkdir(collections);
+    writeFileSync(join(collections, "people.json"), "{");
+    await assert.rejects(restante({ data, collections }), /people\.json/);
+    await (await restante({ data })).close();
+  });
+
+  it("takes tokens from commands", async () => {
+    const data = join(cwd, "embedded-tokens");
+    const server = await restante({ data });
+    const { code, stdout, stderr } = await create(data);
+    assert.equal(code, 0, stderr);
+    const headers = { authorization: `Bearer ${stdout.trimEnd()}` };
+    const answer = await server.fetch(new Request("http://x/-/tokens", { headers }));
+    assert.equal(answer.status, 200);
+    await server.close();
+  });
+});
+
+describe("commands", () => {
+  it("write through the owner, and by themselves when there is none", async () => {
+    const data = join(cwd, "commanded");
+    const running = await start(["--data", data], { cwd });
+    const socket = join(data, "restante.sock");
+    assert.equal(statSync(socket).mode & 0o777, 0o600);
+    const through = await create(data);
+    assert.equal(await statusWith(running.url, through.stdout.trimEnd()), 200);
+    await stop(running);
+    assert(!existsSync(socket));
+    const alone = await create(data);
+    assert(isSecret(alone.stdout.trimEnd()), alone.stderr);
+    const again = await start(["--data", data], { cwd });
+    for (const secret of [through, alone])
+      assert.equal(await statusWith(again.url, secret.stdout.trimEnd()), 200);
+    await stop(again);
+  });
+
+  it("work through the first of many processes", async () => {
+    const running = await start(["--data", "many", "--workers", "2"], { cwd });
+    const { stdout } = await create("many");
+    for (let turn = 0; turn < 6; turn++)
+      assert.equal(await statusWith(running.url, stdout.trimEnd()), 200);
+    await stop(running);
+  });
+
+  it("work where the path is too long for a socket, and leave nothing in the temporary folder", async () => {
+    const long = await mkdtemp(join(cwd, "temporary-"));
+    const environment = { TMPDIR: long };
+    const data = join(cwd, "d".repeat(200));
+    const running = await start(["--data", data], { cwd, environment });
+    const args = ["token", "create", "--data", data, "--name", "x", "--scope", "admin"];
+    const { stdout } = await run(args, { cwd, environment });
+    assert.equal(await statusWith(running.url, stdout.trimEnd()), 200);
+    assert.equal(statSync(join(data, "restante.sock")).mode & 0o777, 0o600);
+    await stop(running);
+    assert(!existsSync(join(data, "restante.sock")));
+    assert.deepEqual(await readdir(long), []);
+  });
+
+  it("pass over the socket that a killed server left", async () => {
+    const first = await start(["--data", "crashed"], { cwd });
+    await kill(first);
+    assert(existsSync(join(cwd, "crashed", "restante.sock")));
+    const { code, stderr } = await create("crashed");
+    assert.equal(code, 0, stderr);
+    const second = await start(["--data", "crashed"], { cwd });
+    assert.equal((await create("crashed")).code, 0);
+    await stop(second);
+  });
+
+  it("all succeed when many run at once, with and without an owner", async () => {
+    const created = async () => {
+      const made = await Promise.all([1, 2, 3, 4].map(() => create("crowded")));
+      for (const { code, stderr } of made) assert.equal(code, 0, stderr);
+      return made.map(({ stdout }) => stdout.trimEnd());
+    };
+    await mkdir(join(cwd, "crowded"));
+    const alone = await created();
+    const running = await start(["--data", "crowded"], { cwd });
+    const through = await created();
+    for (const secret of [...alone, ...through])
+      assert.equal(await statusWith(running.url, secret), 200);
+    await stop(running);
+  });
+
+  it("that read do so while the owner is stalled; those that write name it", async () => {
+    const running = await start(["--data", "silent"], { cwd });
+    running.signal("SIGSTOP");
+    const listed = await tokenCommand("silent", "list");
+    assert.match(listed.stdout, /first admin/);
+    const { code, stdout, stderr } = await create("silent");
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, new RegExp(`process ${running.pid} at ${running.url}.* owns it`));
+    running.signal("SIGCONT");
+    assert.equal((await create("silent")).code, 0);
+    await stop(running);
+  });
+
+  it("that read do not change the store, and make none", async () => {
+    const data = join(cwd, "read");
+    const environment = { RESTANTE_ADMIN_TOKEN: newSecret() };
+    await stop(await start(["--data", data], { cwd, environment }));
+    const database = readFileSync(join(data, "restante.db"));
+    for (const command of [["token", "list"], ["types"]])
+      assert.equal((await run([...command, "--data", data], { cwd, environment })).code, 0);
+    assert.deepEqual(readFileSync(join(data, "restante.db")), database);
+    await mkdir(join(cwd, "bare"));
+    const { code, stderr } = await tokenCommand("bare", "list");
+    assert.equal(code, 1);
+    assert.match(stderr, /^There is no store in /);
+    assert.deepEqual(await readdir(join(cwd, "bare")), []);
+  });
+
+  it("refuse an owner of another version", async () => {
+    const data = join(cwd, "other");
+    await stop(await start(["--data", data], { cwd }));
+    const owner = createServer((socket) => socket.write('{"kind":"hello","version":"9.9.9"}\n'));
+    owner.listen(join(data, "restante.sock"));
+    await once(owner, "listening");
+    const { code, stderr } = await create(data);
+    assert.equal(code, 1);
+    assert.match(stderr, /is version 9\.9\.9, and this command is version /);
+    owner.close();
+  });
+});
