@@ -80,6 +80,26 @@ export function mayDo(
   return caller === undefined ? nobody : lacks(`${collection}:${verb}`);
 }
 
+/** Judged before anything is looked at, so that nobody learns what there is where they may not go. */
+export function mayTry(
+  caller: Caller,
+  kind: "create" | "put" | "patch" | "remove",
+  collection: string,
+  rules: Rules | undefined,
+): Problem | undefined {
+  const forbidden = (verb: Verb) => mayDo(caller, collection, verb, rules);
+  switch (kind) {
+    case "create":
+      return forbidden("create");
+    case "put":
+      return forbidden("create") && forbidden("update");
+    case "patch":
+      return forbidden("update");
+    case "remove":
+      return forbidden("delete");
+  }
+}
+
 /** The id of the only owner whose resources the caller reaches with this verb; none for all. */
 export function reachOf(caller: Caller, verb: Verb, rules: Rules | undefined): string | undefined {
   if (rules === undefined || definitionOf(rules).access[verb] !== "owner") return undefined;

@@ -7,11 +7,12 @@ import type { PatchKind } from "../model/json/patch.ts";
 import { type Part, readParts } from "../model/part.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
-import { isAdmin, type Token, type Verb } from "../model/token.ts";
+import { isAdmin, type Token } from "../model/token.ts";
 import type { Once, Outcome, Put, Remove, Store } from "../store/store.ts";
-import { isOwned, mayDo, reaches } from "./access.ts";
-import { type Accepted, accept, patched, type Site } from "./drafts.ts";
-import { conflictIn, lacksCollection, untilSettled } from "./outcomes.ts";
+import { isOwned, mayDo, mayTry, reaches } from "./access.ts";
+import { type Accepted, accept } from "./drafts.ts";
+import { conflictIn, impossible, lacksCollection, untilSettled } from "./outcomes.ts";
+import { acceptPatch, siteOf, type Writing } from "./patches.ts";
 import {
   type Condition,
   keyReused,
@@ -74,7 +75,8 @@ export class Batches {
       const planner = this.#planner(caller, once);
       const plan = await planner.make(operations);
       // A retry must get the first answer also where its own preconditions no longer hold.
-      const changes = "index" in plan ? [impossible] : plan;
+      const changes =
+        "index" in plan ? [impossible] : planner.hidden ? [...plan, impossible] : plan;
       const isHopeless = "index" in plan && once === undefined;
       const outcome = isHopeless ? undefined : await this.#commit(caller, changes, once);
       if (outcome?.kind === "all") {
@@ -84,7 +86,9 @@ export class Batches {
       if (outcome?.kind === "reused") return keyReused;
       const conflict = outcome && conflictIn(outcome);
       if (outcome?.kind === "none" && conflict) return { index: outcome.index, problem: conflict };
-      return "index" in plan ? plan : undefined;
+      if ("index" in plan) return plan;
+      const isRefused = outcome?.kind === "none" && outcome.index === plan.length;
+      return isRefused ? planner.hidden : undefined;
     });
   }
 
@@ -113,9 +117,6 @@ export class Batches {
   }
 }
 
-/** A change that cannot happen: asks for a kept answer without doing anything. */
-export const impossible: Remove = { kind: "remove", collection: "-", id: "-", at: 0, expect: 0 };
-
 /** What is the same for all operations of a batch. */
 interface Terms {
   readonly caller: Token;
@@ -133,6 +134,10 @@ class Planner {
   readonly #found = new Map<string, Resource | undefined>();
   /** What earlier operations of the batch leave at an address. */
   readonly #left = new Map<string, Resource | undefined>();
+  /** The ids under which PUTs to what the caller does not reach are tried, by address; see hidden.ts. */
+  readonly #elsewhere = new Map<string, string>();
+  /** The first of these, refused when nothing else refuses the batch. */
+  hidden: BatchRefused | undefined;
 
   constructor(store: Store, terms: Terms) {
     this.#store = store;
@@ -156,7 +161,7 @@ class Planner {
     await this.#read(operations);
     const changes: (Put | Remove)[] = [];
     for (const [index, operation] of operations.entries()) {
-      const change = this.#change(operation);
+      const change = this.#change(operation, index);
       if (change instanceof Problem) return { index, problem: change };
       changes.push(change);
     }
@@ -181,18 +186,18 @@ class Planner {
     this.#found.set(`${collection}/${id}`, await this.#store.find(collection, id));
   }
 
-  #change(operation: Operation): Put | Remove | Problem {
+  #change(operation: Operation, index: number): Put | Remove | Problem {
     const { caller, key } = this.#terms;
     const { kind, collection } = operation;
     const target = this.#targets.get(collection);
-    const forbidden = mayTry(caller, operation, target);
+    const forbidden = mayTry(caller, kind, collection, target);
     if (forbidden !== undefined) return forbidden;
     if (target === undefined && !isAdmin(caller)) return noCollection(collection);
-    if (kind !== "create") return this.#changeAt(operation, target);
+    if (kind !== "create") return this.#changeAt(operation, target, index);
     const id = newId();
+    const site = siteOf(this.#writing(collection, target), id, undefined);
     const accepted =
-      refuseKeyless(target, key) ??
-      accept(caller, target, operation.draft.fields, this.#site(collection, id));
+      refuseKeyless(target, key) ?? accept(caller, target, operation.draft.fields, site);
     if (accepted instanceof Problem) return accepted;
     return this.#put(collection, id, accepted, undefined, "nothing");
   }
@@ -200,12 +205,15 @@ class Planner {
   #changeAt(
     operation: Exclude<Operation, { kind: "create" }>,
     target: Rules | undefined,
+    index: number,
   ): Put | Remove | Problem {
     const { caller, at } = this.#terms;
     const { kind, collection, id, condition } = operation;
     const address = `${collection}/${id}`;
     const isTouched = this.#left.has(address);
-    const current = (isTouched ? this.#left : this.#found).get(address);
+    const found = (isTouched ? this.#left : this.#found).get(address);
+    const isHidden = kind === "put" && found && !reaches(caller, "update", target, found);
+    const current = isHidden ? undefined : found;
     const verb = kind === "remove" ? "delete" : current ? "update" : "create";
     const refused =
       (kind === "put" ? mayDo(caller, collection, verb, target) : undefined) ??
@@ -214,34 +222,43 @@ class Planner {
       refuseUnconditional(target, condition) ??
       (condition?.(current, target) === false ? preconditionFailed : undefined);
     if (refused !== undefined) return refused;
+    if (isHidden) this.#hide(address, index);
     const expect = isTouched ? "anything" : current?.revision;
     if (kind === "remove") {
       this.#left.set(address, undefined);
-      return { kind, collection, id, at, expect: expect ?? "anything", ...judgedBy(target) };
+      const place = { collection, id: this.#elsewhere.get(address) ?? id };
+      return { kind, ...place, at, expect: expect ?? "anything", ...judgedBy(target) };
     }
-    const draft = this.#draft(operation, current, target);
-    if (draft instanceof Problem) return draft;
-    const accepted = accept(caller, target, draft.fields, this.#site(collection, id, current));
+    const accepted = this.#accept(operation, current, target);
     if (accepted instanceof Problem) return accepted;
     return this.#put(collection, id, accepted, current, expect ?? "nothing");
   }
 
-  #site(collection: string, id: string, current?: Resource): Site {
-    return { address: `${this.#terms.base}/${collection}/${id}`, current };
+  #hide(address: string, index: number): void {
+    this.#elsewhere.set(address, newId());
+    this.hidden ??= { index, problem: noResource };
   }
 
-  #draft(
+  #writing(collection: string, rules: Rules | undefined): Writing {
+    const { caller, base } = this.#terms;
+    return { caller, collection, rules, base };
+  }
+
+  #accept(
     operation: Extract<Operation, { kind: "put" | "patch" }>,
     current: Resource | undefined,
     target: Rules | undefined,
-  ): Draft | Problem {
+  ): Accepted | Problem {
+    const { caller, maxBytes } = this.#terms;
+    const writing = this.#writing(operation.collection, target);
     if (operation.kind === "put") {
-      return refusePutDraft(operation.id, operation.draft) ?? operation.draft;
+      const site = siteOf(writing, operation.id, current);
+      const unfit = refusePutDraft(operation.id, operation.draft);
+      return unfit ?? accept(caller, target, operation.draft.fields, site);
     }
     if (current === undefined) return noResource;
-    const { maxBytes, base } = this.#terms;
-    const terms = { maxBytes, home: `${base}/${operation.collection}` };
-    return patched(target, current, operation.patchKind, operation.patch, terms);
+    const { patchKind, patch } = operation;
+    return acceptPatch(writing, current, { kind: patchKind, text: patch, maxBytes });
   }
 
   #put(
@@ -261,31 +278,12 @@ class Planner {
     return {
       kind: "put",
       collection,
-      id,
+      id: this.#elsewhere.get(`${collection}/${id}`) ?? id,
       ...accepted,
       at,
       expect,
       ...creator,
       ...judgedBy(target),
     };
-  }
-}
-
-/** Judged before anything is looked at, so that nobody learns what there is where they may not go. */
-function mayTry(
-  caller: Token,
-  { kind, collection }: Operation,
-  rules: Rules | undefined,
-): Problem | undefined {
-  const forbidden = (verb: Verb) => mayDo(caller, collection, verb, rules);
-  switch (kind) {
-    case "create":
-      return forbidden("create");
-    case "put":
-      return forbidden("create") && forbidden("update");
-    case "patch":
-      return forbidden("update");
-    case "remove":
-      return forbidden("delete");
   }
 }

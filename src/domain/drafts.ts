@@ -23,7 +23,12 @@ export interface Site {
   readonly current: Resource | undefined;
   /** The files that came with the draft. */
   readonly parts?: readonly Part[];
+  /** Whether the caller may not read what is there. */
+  readonly isUnread?: boolean;
 }
+
+/** Who writes, as far as it decides what may be stored. */
+type Writer = { readonly isAdmin: boolean } & Required<Pick<Site, "isUnread">>;
 
 /** What may be stored; the parts are those that are still there. */
 export type Accepted = Pick<Resource, "fields" | "parts">;
@@ -33,18 +38,19 @@ export function accept(
   caller: Caller,
   rules: Rules | undefined,
   fields: string,
-  { address, current, parts = readParts(current?.parts) }: Site,
+  { address, current, parts = readParts(current?.parts), isUnread = false }: Site,
 ): Accepted | Problem {
-  if (parts.length === 0) return judge(caller, rules, fields, current?.fields);
+  const writer = { isAdmin: caller !== undefined && isAdmin(caller), isUnread };
+  if (parts.length === 0) return judge(writer, rules, fields, current?.fields);
   // The schema judges the whole representation, and knows files as they are shown.
   const shown = current === undefined ? { fields, parts } : splitParts(fields, parts);
   const whole = joinParts(shown.fields, shown.parts, address);
   const before = current && joinParts(current.fields, parts, address);
-  return judge(caller, rules, whole, before, parts);
+  return judge(writer, rules, whole, before, parts);
 }
 
 function judge(
-  caller: Caller,
+  writer: Writer,
   rules: Rules | undefined,
   fields: string,
   before: string | undefined,
@@ -55,8 +61,7 @@ function judge(
   const shape = shapeOf(definition);
   // Who writes back what it has read must not lose what it was not shown.
   const whole = before && shape.hides ? shape.restored(fields, before) : fields;
-  const mayFix = caller !== undefined && isAdmin(caller);
-  const text = shape.accept(whole, before, mayFix);
+  const text = shape.accept(whole, before, writer.isAdmin, writer.isUnread);
   if (typeof text !== "string") return invalid(text);
   const accepted = withoutParts(text, parts);
   const { maxBytes } = definition;

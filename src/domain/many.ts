@@ -8,9 +8,8 @@ import type { Resource } from "../model/resource.ts";
 import { isAdmin } from "../model/token.ts";
 import type { Change, Once, Outcome, Put, Store } from "../store/store.ts";
 import { type Caller, isOwned, mayDo } from "./access.ts";
-import { impossible } from "./batches.ts";
 import { accept } from "./drafts.ts";
-import { conflictIn, lacksCollection, untilSettled } from "./outcomes.ts";
+import { conflictIn, impossible, lacksCollection, untilSettled } from "./outcomes.ts";
 import { keyReused, noCollection, refuseKeyless } from "./refusals.ts";
 import { judgedBy } from "./resources.ts";
 

@@ -59,6 +59,9 @@ export function lacksCollection(
   );
 }
 
+/** A change that cannot happen: asks for a kept answer, or undoes the changes beside it. */
+export const impossible: Remove = { kind: "remove", collection: "-", id: "-", at: 0, expect: 0 };
+
 /** Each new attempt means that another's write got through, so this many are hardly ever needed. */
 const maxAttempts = 1_000;
 

@@ -20,8 +20,10 @@ import {
   type Store,
 } from "../store/store.ts";
 import { type Caller, isOwned, mayDo, reaches, reachOf } from "./access.ts";
-import { type Accepted, accept, needsCurrent, patched } from "./drafts.ts";
+import { type Accepted, accept, needsCurrent } from "./drafts.ts";
+import { refuseHidden } from "./hidden.ts";
 import { lacksCollection, settledBy, untilSettled, type Written } from "./outcomes.ts";
+import { acceptPatch, siteOf, type Writing } from "./patches.ts";
 import {
   type Condition,
   keyReused,
@@ -124,11 +126,12 @@ export class Resources {
     parts: readonly Part[],
   ): Promise<Written | Problem> {
     const id = newId();
-    const site = { address: this.#address(collection, id), current: undefined, parts };
+    const address = `${this.#base}/${collection}/${id}`;
     return untilSettled(async () => {
       const rules = await this.#store.rules(collection);
       const refused = refuseKeyless(rules, once?.key) ?? mayDo(caller, collection, "create", rules);
       if (refused !== undefined) return refused;
+      const site = { address, current: undefined, parts };
       const accepted = accept(caller, rules, draft.fields, site);
       if (accepted instanceof Problem) return accepted;
       const put = this.#put(caller, rules, collection, id, accepted, "nothing");
@@ -150,7 +153,10 @@ export class Resources {
   ): Promise<Written | Problem> {
     return untilSettled(async () => {
       // What is there may have files, which must not outlive it.
-      const [rules, current] = await this.#look(collection, id);
+      const [rules, found] = await this.#look(collection, id);
+      // What the caller does not reach is judged as if nothing were there, so that no refusal tells of it.
+      const isHidden = found !== undefined && !reaches(caller, "update", rules, found);
+      const current = isHidden ? undefined : found;
       const forbidden = (verb: Verb) => mayDo(caller, collection, verb, rules);
       const isPlain =
         condition === undefined &&
@@ -158,19 +164,18 @@ export class Resources {
         !needsCurrent(rules) &&
         current?.parts === undefined &&
         (forbidden("create") ?? forbidden("update")) === undefined;
-      const verb = current === undefined ? "create" : "update";
       // First, because a precondition counts only where the request would be done without it (RFC 9110 §13.2.1).
-      const refused = isPlain ? undefined : forbidden(verb);
+      const refused = isPlain ? undefined : forbidden(current === undefined ? "create" : "update");
       if (refused !== undefined) return refused;
-      if (current && !reaches(caller, verb, rules, current)) return noResource;
       if (condition?.(current, rules) === false) return preconditionFailed;
       const unfit = refuseUnconditional(rules, condition) ?? refusePutDraft(id, draft);
       if (unfit !== undefined) return unfit;
-      const site = { address: this.#address(collection, id), current };
+      const site = siteOf(this.#writing(caller, collection, rules), id, current);
       const accepted = accept(caller, rules, draft.fields, site);
       if (accepted instanceof Problem) return accepted;
       const expect = isPlain ? "anything" : (current?.revision ?? "nothing");
       const put = this.#put(caller, rules, collection, id, accepted, expect);
+      if (isHidden) return refuseHidden(this.#store, put, rules);
       const outcome = await this.#commit(caller, put);
       const isGone = outcome.kind === "missing" && current === undefined;
       return (
@@ -196,11 +201,9 @@ export class Resources {
         refuseOutOfReach(caller, "update", rules, current) ?? refuseUnconditional(rules, condition);
       if (refused !== undefined) return refused;
       if (condition?.(current, rules) === false) return preconditionFailed;
-      const terms = { maxBytes: this.#maxBytes, home: `${this.#base}/${collection}` };
-      const draft = patched(rules, current, kind, patch, terms);
-      if (draft instanceof Problem) return draft;
-      const site = { address: this.#address(collection, id), current };
-      const accepted = accept(caller, rules, draft.fields, site);
+      const writing = this.#writing(caller, collection, rules);
+      const asked = { kind, text: patch, maxBytes: this.#maxBytes };
+      const accepted = acceptPatch(writing, current, asked);
       if (accepted instanceof Problem) return accepted;
       const put = this.#put(caller, rules, collection, id, accepted, current.revision);
       const [outcome] = await this.#store.commit([put]);
@@ -238,8 +241,8 @@ export class Resources {
     return Promise.all([this.#store.rules(collection), this.#store.find(collection, id)]);
   }
 
-  #address(collection: string, id: string): string {
-    return `${this.#base}/${collection}/${id}`;
+  #writing(caller: Caller, collection: string, rules: Rules | undefined): Writing {
+    return { caller, collection, rules, base: this.#base };
   }
 
   /** What was there before may have files that what is there now has not. */

@@ -4,6 +4,7 @@ import { mayDo } from "../domain/access.ts";
 import type { Written } from "../domain/outcomes.ts";
 import type { Condition } from "../domain/refusals.ts";
 import { noCollection } from "../domain/refusals.ts";
+import { mayRead } from "../domain/without-read.ts";
 import { ProblemError } from "../model/action.ts";
 import type {
   ActionResources,
@@ -13,6 +14,7 @@ import type {
   Representation,
   ResourceAnswer,
   ResourceList,
+  WriteAnswer,
 } from "../model/action-resources.ts";
 import type { Rules } from "../model/collection.ts";
 import type { Draft } from "../model/draft.ts";
@@ -22,7 +24,7 @@ import type { Resource } from "../model/resource.ts";
 import type { Token, Verb } from "../model/token.ts";
 import { viewOf } from "../model/view.ts";
 import type { Once } from "../store/store.ts";
-import { maxOperations, refusedAt, resultOf } from "./batch.ts";
+import { maxOperations, refusedAt, resultsOf } from "./batch.ts";
 import { idInPost, readFields, readText, tooLarge } from "./body/body.ts";
 import { both, ifMatch, ifNoneMatch, tagOf } from "./conditions.ts";
 import type { House } from "./exchange.ts";
@@ -57,7 +59,7 @@ class Verbs implements ActionResources {
     this.#signal = signal;
   }
 
-  async create(name: string, fields: object, options: CreateOptions = {}): Promise<ResourceAnswer> {
+  async create(name: string, fields: object, options: CreateOptions = {}): Promise<WriteAnswer> {
     await this.#admit(name, "create");
     const bytes = this.#bytes(fields);
     const draft = settled(readFields(bytes));
@@ -70,8 +72,12 @@ class Verbs implements ActionResources {
 
   async get(name: string, id: string): Promise<ResourceAnswer> {
     await this.#admit(name, "read");
-    const shown = settled(await this.#house.resources.find(this.#caller, name, id));
-    return this.#answer(200, name, shown.resource, shown.rules);
+    const { resource, rules } = settled(await this.#house.resources.find(this.#caller, name, id));
+    return {
+      status: 200,
+      ...this.#named(name, resource, rules),
+      body: this.#body(name, resource, rules),
+    };
   }
 
   async list(name: string, query: object = {}): Promise<ResourceList> {
@@ -88,7 +94,7 @@ class Verbs implements ActionResources {
     id: string,
     fields: object,
     precondition?: Precondition,
-  ): Promise<ResourceAnswer> {
+  ): Promise<WriteAnswer> {
     await this.#admit(name, "create", "update");
     const draft: Draft = settled(readFields(this.#bytes(fields)));
     const condition = conditionOf(precondition);
@@ -102,7 +108,7 @@ class Verbs implements ActionResources {
     id: string,
     patch: object,
     precondition?: Precondition,
-  ): Promise<ResourceAnswer> {
+  ): Promise<WriteAnswer> {
     await this.#admit(name, "update");
     const text = settled(readText(this.#bytes(patch)));
     const kind = Array.isArray(patch) ? "json" : "merge";
@@ -132,10 +138,7 @@ class Verbs implements ActionResources {
     const once = this.#once(options, "/-/batch", bytes);
     const done = settled(await batches.run(this.#caller, read, once));
     if ("index" in done) throw new ProblemError(refusedAt(done));
-    return done.outcomes.map((outcome, index) => {
-      const { collection = "" } = read[index] ?? {};
-      return JSON.parse(resultOf(base, outcome, collection, done.rules.get(collection)));
-    });
+    return resultsOf(base, this.#caller, read, done).map((result) => JSON.parse(result));
   }
 
   /** What the door of HTTP asks of a collection in the path: one of these verbs must be allowed. */
@@ -166,20 +169,22 @@ class Verbs implements ActionResources {
     return onceOf(asked, key, body);
   }
 
-  #written(name: string, written: Written | Problem): ResourceAnswer {
+  /** Who may not read what was written gets no body, as over HTTP. */
+  #written(name: string, written: Written | Problem): WriteAnswer {
     const { isNew, resource, rules } = settled(written);
-    return this.#answer(isNew ? 201 : 200, name, resource, rules);
+    const named = this.#named(name, resource, rules);
+    return mayRead(this.#caller, name, rules, resource)
+      ? { status: isNew ? 201 : 200, ...named, body: this.#body(name, resource, rules) }
+      : { status: isNew ? 201 : 204, ...named };
   }
 
-  #answer(
-    status: ResourceAnswer["status"],
-    name: string,
-    resource: Resource,
-    rules: Rules | undefined,
-  ): ResourceAnswer {
-    const home = `${this.#house.base}/${name}`;
-    const body = JSON.parse(viewOf(rules, resource, home)) as Representation;
-    return { status, location: `${home}/${resource.id}`, etag: tagOf(resource, rules), body };
+  #named(name: string, resource: Resource, rules: Rules | undefined) {
+    const location = `${this.#house.base}/${name}/${resource.id}`;
+    return { location, etag: tagOf(resource, rules) };
+  }
+
+  #body(name: string, resource: Resource, rules: Rules | undefined): Representation {
+    return JSON.parse(viewOf(rules, resource, `${this.#house.base}/${name}`));
   }
 }
 

@@ -1,8 +1,10 @@
 // POST /-/batch: a list of operations, done all or not at all.
 
-import type { BatchRefused } from "../domain/batches.ts";
+import type { BatchDone, BatchRefused, Operation } from "../domain/batches.ts";
+import { mayRead } from "../domain/without-read.ts";
 import type { Rules } from "../model/collection.ts";
 import { Problem } from "../model/problem.ts";
+import type { Token } from "../model/token.ts";
 import { viewOf } from "../model/view.ts";
 import type { Outcome } from "../store/store.ts";
 import { readBody, refuseBody } from "./body/body.ts";
@@ -34,10 +36,7 @@ export async function runBatch(exchange: Exchange): Promise<Response | Problem> 
   const headers = new Headers(house.jsonHeaders);
   headers.set("cache-control", "no-store");
   if (done.isReplay) headers.set(replayedField, "true");
-  const results = done.outcomes.map((outcome, index) => {
-    const { collection = "" } = operations[index] ?? {};
-    return resultOf(house.base, outcome, collection, done.rules.get(collection));
-  });
+  const results = resultsOf(house.base, token, operations, done);
   return new Response(`{"results":[${results.join(",")}]}`, { headers });
 }
 
@@ -53,8 +52,22 @@ export function refusedAt({ index, problem }: BatchRefused): Problem {
   return new Problem(kind, `Nothing was done: ${detail}`, { errors, ...(scope && { scope }) });
 }
 
-export function resultOf(
+/** A result for each operation, as JSON. */
+export const resultsOf = (
   base: string,
+  caller: Token,
+  operations: readonly Operation[],
+  { outcomes, rules }: BatchDone,
+): readonly string[] =>
+  outcomes.map((outcome, index) => {
+    const { collection = "" } = operations[index] ?? {};
+    return resultOf(base, caller, outcome, collection, rules.get(collection));
+  });
+
+/** What was written; without its body for a caller who may not read it. */
+function resultOf(
+  base: string,
+  caller: Token,
   outcome: Outcome,
   collection: string,
   rules: Rules | undefined,
@@ -64,9 +77,11 @@ export function resultOf(
     throw new Error(`a batch that was done cannot hold ${outcome.kind}`);
   }
   const { resource } = outcome;
-  const status = outcome.kind === "created" ? 201 : 200;
+  const isReadable = mayRead(caller, collection, rules, resource);
+  const status = outcome.kind === "created" ? 201 : isReadable ? 200 : 204;
   const home = `${base}/${collection}`;
   const location = `${home}/${resource.id}`;
   const etag = JSON.stringify(tagOf(resource, rules));
-  return `{"status":${status},"location":"${location}","etag":${etag},"body":${viewOf(rules, resource, home)}}`;
+  const body = isReadable ? `,"body":${viewOf(rules, resource, home)}` : "";
+  return `{"status":${status},"location":"${location}","etag":${etag}${body}}`;
 }

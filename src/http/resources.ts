@@ -1,7 +1,9 @@
 // Resources over HTTP: read, act, answer.
 
+import { isOwned } from "../domain/access.ts";
 import type { Written } from "../domain/outcomes.ts";
 import { refuseKeyless, refuseUnconditional } from "../domain/refusals.ts";
+import { mayRead } from "../domain/without-read.ts";
 import type { Rules } from "../model/collection.ts";
 import type { Draft } from "../model/draft.ts";
 import { newId } from "../model/id.ts";
@@ -65,10 +67,12 @@ export async function createResource(exchange: Exchange): Promise<Response | Pro
 }
 
 /** What a machine that fell into the honeypot is told: all is as if it were stored. */
-function pretended({ house, requestId }: Exchange, draft: Draft, rules?: Rules): Written {
+function pretended({ house, requestId, caller }: Exchange, draft: Draft, rules?: Rules): Written {
   house.logRefusal(requestId, 201, "The honeypot is filled in; nothing was stored.");
   const at = Date.now();
-  const resource = { id: newId(), revision: 1, createdAt: at, updatedAt: at, fields: draft.fields };
+  const times = { createdAt: at, updatedAt: at };
+  const owner = isOwned(rules) && caller !== undefined ? { owner: caller.id } : {};
+  const resource = { id: newId(), revision: 1, ...times, fields: draft.fields, ...owner };
   return { resource, rules, isNew: true, isReplay: false };
 }
 
@@ -135,9 +139,9 @@ export async function deleteResource(exchange: Exchange): Promise<Response | Pro
   return new Response(null, { status: 204, headers });
 }
 
-/** The resource as it is now; when the client prefers so, only that it was written. */
+/** The resource as it is now; when the client prefers so or may not read it, only that it was written. */
 function answerWritten(exchange: Exchange, written: Written): Response {
-  const { request } = exchange;
+  const { request, caller } = exchange;
   const { resource, rules, isNew, isReplay } = written;
   if (isNew && isFromBrowser(exchange)) return answerCreated(exchange, written);
   const { headers } = stateOf(exchange, resource, noCache, sealOf(rules));
@@ -147,8 +151,10 @@ function answerWritten(exchange: Exchange, written: Written): Response {
   // What was stored is not what was sent, byte for byte, so a PUT gets no validator (RFC 9110 §9.3.4).
   if (request.method === "PUT") dropValidators(headers);
   const wanted = readPreference(request.headers);
-  if (wanted !== undefined) headers.set("preference-applied", `return=${wanted}`);
-  const isMinimal = wanted === "minimal";
+  const isReadable = mayRead(caller, exchange.param("collection"), rules, resource);
+  const isMinimal = wanted === "minimal" || !isReadable;
+  if (wanted !== undefined && isMinimal === (wanted === "minimal"))
+    headers.set("preference-applied", `return=${wanted}`);
   const status = isNew ? 201 : isMinimal ? 204 : 200;
   if (isMinimal) headers.delete("content-type");
   else headers.set("content-location", address);

@@ -3,7 +3,7 @@
 /** Each throws a ProblemError where HTTP would answer with a problem. */
 export interface ActionResources {
   /** As POST. */
-  create(collection: string, fields: object, options?: CreateOptions): Promise<ResourceAnswer>;
+  create(collection: string, fields: object, options?: CreateOptions): Promise<WriteAnswer>;
   get(collection: string, id: string): Promise<ResourceAnswer>;
   /** As QUERY. */
   list(collection: string, query?: ListQuery): Promise<ResourceList>;
@@ -12,14 +12,14 @@ export interface ActionResources {
     id: string,
     fields: object,
     precondition?: Precondition,
-  ): Promise<ResourceAnswer>;
+  ): Promise<WriteAnswer>;
   /** A merge patch; a JSON Patch when it is an array. */
   patch(
     collection: string,
     id: string,
     patch: object,
     precondition?: Precondition,
-  ): Promise<ResourceAnswer>;
+  ): Promise<WriteAnswer>;
   /** As DELETE. */
   remove(collection: string, id: string, precondition?: Precondition): Promise<void>;
   /** As POST to /-/batch: all of them happen, or none. */
@@ -31,10 +31,18 @@ export interface ActionResources {
 
 /** What HTTP would have answered. */
 export interface ResourceAnswer {
-  readonly status: 200 | 201;
+  readonly status: 200;
   readonly location: string;
   readonly etag: string;
   readonly body: Representation;
+}
+
+/** The same of a write. A caller who may not read what it writes gets no body. */
+export interface WriteAnswer {
+  readonly status: 200 | 201 | 204;
+  readonly location: string;
+  readonly etag: string;
+  readonly body?: Representation;
 }
 
 export interface Representation {

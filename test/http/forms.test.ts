@@ -90,9 +90,9 @@ describe("a form", () => {
       topics: ["x"],
       address: { city: "Rome" },
     };
-    const { id, createdAt, updatedAt, ...shown } = JSON.parse(body);
-    assert.deepEqual(shown, fields);
-    assert.equal(headers.get("location"), `/contact/${id}`);
+    // Everyone may post, and not everyone may read.
+    assert.equal(body, "");
+    assert.match(headers.get("location") ?? "", /^\/contact\/[0-9a-f-]{36}$/);
     assert.match(headers.get("vary") ?? "", /\bAccept\b/);
     assert.deepEqual(await last("contact"), fields);
   });
@@ -358,13 +358,9 @@ describe("a honeypot", () => {
     assert.equal(page.headers.get("location"), "/-/created");
     const answer = await post("trap", `${good}&website=spam`);
     assert.equal(answer.status, 201);
-    assert.deepEqual(Object.keys(JSON.parse(answer.body)), [
-      "id",
-      "email",
-      "message",
-      "createdAt",
-      "updatedAt",
-    ]);
+    const stored = await post("contact", good);
+    assert.deepEqual([answer.body, stored.body], ["", ""]);
+    assert.deepEqual([...answer.headers.keys()], [...stored.headers.keys()]);
     assert.equal((await client.get(answer.headers.get("location") ?? "")).status, 404);
     assert.deepEqual(await client.state("trap"), before);
   });

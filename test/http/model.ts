@@ -189,6 +189,8 @@ export class Model {
     demandCondition(shelf, change.condition);
     demand(holds(change.condition, current), "precondition-failed");
     if (change.kind === "delete") return this.#remove(collection, id);
+    const isTesting = change.kind === "json" && change.body.some(({ op }) => op === "test");
+    demand(!isTesting || caller.verbs.includes("read"), "insufficient-scope");
     return this.#write(collection, id, fieldsAfter(change, current));
   }
 

@@ -27,11 +27,19 @@ export interface Shape {
   readonly shownMembers: readonly string[];
   /** Whether the field at a path with dots is never shown, or lies in one that is not. */
   isHidden(field: string): boolean;
+  /** Whether only an administrator may set the field at these names, or one that it lies in. */
+  isKept(names: readonly string[]): boolean;
   /**
    * The text to store, or every fault at once. `fields` is the compact text of an object without
    * faults of JSON, `before` what was stored when it is replaced. Nothing added, nothing touched.
+   * With `isUnread` the caller may not read what was stored, and no answer depends on its values.
    */
-  accept(fields: string, before: string | undefined, isAdmin: boolean): string | readonly Fault[];
+  accept(
+    fields: string,
+    before: string | undefined,
+    isAdmin: boolean,
+    isUnread?: boolean,
+  ): string | readonly Fault[];
   /** The fields without those that are never shown. */
   shown(fields: string): string;
   /** With the hidden fields of `before` that are not there: for what was made out of what is shown. */
@@ -43,6 +51,7 @@ const openShape: Shape = {
   isBound: false,
   shownMembers: [],
   isHidden: () => false,
+  isKept: () => false,
   accept: (fields) => fields,
   shown: (fields) => fields,
   restored: (fields) => fields,
@@ -61,7 +70,7 @@ export function shapeOf(definition: Definition): Shape {
 }
 
 const ownedByAdmin = "only an administrator may set this";
-const keptByAdmin = "only an administrator may change this";
+export const keptByAdmin = "only an administrator may change this";
 
 class SchemaShape implements Shape {
   readonly hides: boolean;
@@ -89,19 +98,29 @@ class SchemaShape implements Shape {
     return this.hides && isHiddenIn(this.#fields, field.split("."));
   }
 
-  accept(fields: string, before: string | undefined, isAdmin: boolean): string | readonly Fault[] {
+  isKept(names: readonly string[]): boolean {
+    return names.some((_, index) => this.#fields.at(names.slice(0, index + 1))?.isReadOnly);
+  }
+
+  accept(
+    fields: string,
+    before: string | undefined,
+    isAdmin: boolean,
+    isUnread = false,
+  ): string | readonly Fault[] {
     const report = new Report();
-    const text = this.#settles ? this.#settled(fields, before, isAdmin, report) : fields;
+    const settling = new Settling(isAdmin, isUnread, report);
+    const text = this.#settles ? this.#settled(fields, before, settling) : fields;
     const value = this.#ready.parse(text);
     if (!this.#ready.isValid(value)) explain(this.#ready, value, [], report);
     return report.faults.length > 0 ? report.faults : text;
   }
 
-  #settled(fields: string, before: string | undefined, isAdmin: boolean, report: Report): string {
+  #settled(fields: string, before: string | undefined, settling: Settling): string {
     const tree = readTree(fields);
     const old = before === undefined ? undefined : readTree(before);
     if (!isObject(tree)) return fields;
-    const isChanged = new Settling(isAdmin, report).settle(this.#fields, tree, objectOr(old), []);
+    const isChanged = settling.settle(this.#fields, tree, objectOr(old), []);
     return isChanged ? writeTree(tree) : fields;
   }
 
@@ -126,10 +145,12 @@ const objectOr = (tree: Tree | undefined): ObjectTree | undefined =>
 /** Fills in defaults, and keeps what only an administrator may change. Each says whether it changed something. */
 class Settling {
   readonly #isAdmin: boolean;
+  readonly #isUnread: boolean;
   readonly #report: Report;
 
-  constructor(isAdmin: boolean, report: Report) {
+  constructor(isAdmin: boolean, isUnread: boolean, report: Report) {
     this.#isAdmin = isAdmin;
+    this.#isUnread = isUnread;
     this.#report = report;
   }
 
@@ -152,7 +173,9 @@ class Settling {
   #keep(field: Field, given: Tree | undefined, old: Tree | undefined, path: Path) {
     const own = old ?? (field.filling === undefined ? undefined : readTree(field.filling));
     if (given === undefined) return own && copyTree(own);
-    if (own === undefined || !sameTree(given, own))
+    // Who may not read it must not learn by guessing that this is its value.
+    const isGuess = this.#isUnread && old !== undefined;
+    if (isGuess || own === undefined || !sameTree(given, own))
       this.#report.add(path, old === undefined ? ownedByAdmin : keptByAdmin);
     return undefined;
   }
