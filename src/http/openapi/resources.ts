@@ -52,12 +52,13 @@ const placed = { Location: header("Location"), "Content-Location": header("Conte
 const shown = { "Content-Location": header("ContentLocation") };
 const preferences = ({ isPreferable }: Subject) => (isPreferable ? [parameter("prefer")] : []);
 const minimal = ({ isPreferable }: Subject, headers: object) => {
-  const description = "It is done, and `Prefer: return=minimal` was sent.";
+  const description =
+    "It is done. The caller sent `Prefer: return=minimal`, or may not read the resource.";
   return isPreferable ? { 204: { description, headers: { ...headers, ...preferred } } } : {};
 };
 
 const orNothing = ({ isPreferable }: Subject) =>
-  isPreferable ? "; without a body if that was preferred." : ".";
+  isPreferable ? "; without a body if that was preferred, or if the caller may not read it." : ".";
 
 /** Forms are told of where any collection is: a typed client sends JSON. */
 const draftTypes = ({ isPreferable, schemas }: Subject) => ({
