@@ -12,6 +12,7 @@ import { Many } from "./domain/many.ts";
 import { Resources } from "./domain/resources.ts";
 import { Tokens } from "./domain/tokens.ts";
 import { Uploads } from "./domain/uploads.ts";
+import { AllowedHosts } from "./http/allowed-hosts.ts";
 import { Buckets } from "./http/buckets.ts";
 import { corsHeaders } from "./http/cors.ts";
 import { createFetch, type Fetch } from "./http/door.ts";
@@ -120,6 +121,7 @@ function build(
     jsonHeaders,
     corsOrigins,
     proxies: new Proxies(config.trustProxy),
+    allowedHosts: new AllowedHosts(config.baseUrl, config.allowedHosts),
     buckets: new Buckets(),
     tlsOnly,
     maxBodyBytes: config.maxBodyBytes,

@@ -15,6 +15,8 @@ export interface Config {
   readonly data: string;
   /** Scheme, authority and path prefix, without a slash at the end. */
   readonly baseUrl: string | undefined;
+  /** Hosts besides the base URL's, each with a port or for any; `*` for every host. */
+  readonly allowedHosts: readonly string[];
   /** IP addresses and CIDR ranges. */
   readonly trustProxy: readonly string[];
   readonly adminToken: string | undefined;
@@ -98,6 +100,18 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
       "an absolute http or https URL without user, query and fragment, such as https://example.org/api",
     fallback: undefined,
     read: baseUrl,
+  },
+  allowedHosts: {
+    flag: "--allowed-hosts",
+    variable: "RESTANTE_ALLOWED_HOSTS",
+    type: "list",
+    placeholder: "hosts",
+    about:
+      "The hosts that requests may be for, besides that of --base-url; any other Host is answered with 421. Default: every host without --base-url, only its host with it.",
+    allowed:
+      "*, or host names and IP addresses, each with a port or for any, such as api.internal,[::1]:8080",
+    fallback: "",
+    read: (text) => listOf(text, isAuthority),
   },
   trustProxy: {
     flag: "--trust-proxy",
@@ -253,6 +267,11 @@ function isAddressRange(item: string): boolean {
   const family = address.includes("%") ? 0 : isIP(address);
   if (family === 0 || rest.length > 0) return false;
   return bits === undefined || wholeNumber(bits, 0, family === 4 ? 32 : 128) !== undefined;
+}
+
+function isAuthority(item: string): boolean {
+  if (item === "*") return true;
+  return /^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.test(item) && URL.canParse(`http://${item}`);
 }
 
 function isOrigin(item: string): boolean {

@@ -47,6 +47,7 @@ describe("defaults", () => {
       port: 8080,
       data: join(cwd, "data"),
       baseUrl: undefined,
+      allowedHosts: [],
       trustProxy: [],
       adminToken: undefined,
       corsOrigins: "*",
@@ -114,7 +115,7 @@ describe("the file", () => {
     const values = {
       ...{ host: "::1", port: 0, data: "here", baseUrl: "https://example.org/api/" },
       ...{ trustProxy: ["10.0.0.0/8", "::1"], adminToken, corsOrigins: ["https://a.test"] },
-      ...{ logLevel: "warn", maxBodyBytes: 10, workers: 3 },
+      ...{ logLevel: "warn", maxBodyBytes: 10, workers: 3, allowedHosts: ["api.internal"] },
       ...{ store: "postgres://db.test/people", readStore: "postgres://replica.test/people" },
       collections: "rules",
       ...{ files: "uploads", maxUploadBytes: 20 },
@@ -199,6 +200,13 @@ describe("values", () => {
           "http://a:0x",
         ],
       ],
+    },
+    allowedHosts: {
+      allowed: [
+        ["*", ["*"]],
+        ["a.example, A.example:80 ,[::1]:8080", ["a.example", "A.example:80", "[::1]:8080"]],
+      ],
+      refused: ["a b", "http://a", "a/b", "a:99999", "a:x", "::1", "a,,b", "[::1", "a@b"],
     },
     trustProxy: {
       allowed: [["127.0.0.1, 10.0.0.0/8 ,fd00::/8", ["127.0.0.1", "10.0.0.0/8", "fd00::/8"]]],

@@ -37,8 +37,6 @@ export function createFetch(house: House): Fetch {
   };
 }
 
-let lastGoodHost = "";
-
 /** Refuses what is wrong with the request itself, whoever sent it and wherever it goes. */
 function admit(exchange: Exchange, peerAddress: () => string): Problem | undefined {
   const { request, house } = exchange;
@@ -47,13 +45,37 @@ function admit(exchange: Exchange, peerAddress: () => string): Problem | undefin
   if (target instanceof Problem) return target;
   exchange.path = target.path;
   exchange.query = target.query;
-  if (host !== null && host !== lastGoodHost) {
-    if (!isHost(host)) return new Problem("malformed-request", "Send one valid Host field.");
-    lastGoodHost = host;
+  if (host !== null && host !== house.allowedHosts.lastAllowed) {
+    const refused = judgeHost(exchange, host, peerAddress);
+    if (refused !== undefined) return refused;
   }
   if (!house.proxies.none) lookBehindProxy(exchange, peerAddress());
   return undefined;
 }
+
+/** Health checks name the server by its address. */
+const anyHostPaths = new Set(["/-/health", "/-/ready"]);
+
+function judgeHost(
+  exchange: Exchange,
+  host: string,
+  peerAddress: () => string,
+): Problem | undefined {
+  const { allowedHosts, proxies } = exchange.house;
+  if (!isHost(host)) return new Problem("malformed-request", "Send one valid Host field.");
+  if (allowedHosts.allows(host)) {
+    allowedHosts.lastAllowed = host;
+    return undefined;
+  }
+  const forwarded = exchange.request.headers.get("x-forwarded-host");
+  const isForwarded = allowedHosts.allowsForwarded(forwarded) && proxies.trusts(peerAddress());
+  return isForwarded || anyHostPaths.has(exchange.path) ? undefined : misdirected;
+}
+
+const misdirected = new Problem(
+  "misdirected",
+  "This server does not answer for the host of this request. Use its public address; the operator allows further hosts with --allowed-hosts.",
+);
 
 function lookBehindProxy(exchange: Exchange, peer: string): void {
   const { headers } = exchange.request;

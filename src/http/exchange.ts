@@ -10,6 +10,7 @@ import type { Resources } from "../domain/resources.ts";
 import type { Tokens } from "../domain/tokens.ts";
 import type { Uploads } from "../domain/uploads.ts";
 import type { Token } from "../model/token.ts";
+import type { AllowedHosts } from "./allowed-hosts.ts";
 import type { Buckets } from "./buckets.ts";
 import type { Proxies } from "./proxies.ts";
 
@@ -34,6 +35,7 @@ export interface House {
   readonly jsonHeaders: Headers;
   readonly corsOrigins: "*" | ReadonlySet<string>;
   readonly proxies: Proxies;
+  readonly allowedHosts: AllowedHosts;
   /** How often an address may create, by collection and network. */
   readonly buckets: Buckets;
   readonly tlsOnly: boolean;

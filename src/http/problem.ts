@@ -36,6 +36,7 @@ export const problemStatus: Readonly<Record<ProblemKind, number>> = {
   "unsupported-media-type": 415,
   "range-not-satisfiable": 416,
   "expectation-failed": 417,
+  misdirected: 421,
   "key-reused": 422,
   "precondition-required": 428,
   "too-many-requests": 429,

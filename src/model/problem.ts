@@ -127,6 +127,11 @@ export const problemKinds = {
     about:
       "The collection says how often one address may create without a token, and this was oftener. Nothing was stored. Wait for Retry-After and send the request again, or use a token.",
   },
+  misdirected: {
+    title: "The request is for another host",
+    about:
+      "This server does not answer for the host that the Host field names (RFC 9110 §7.4). Use the public address of the server. The operator allows further hosts with `--allowed-hosts`; behind a proxy, let it pass the Host on.",
+  },
   "version-not-supported": {
     title: "The HTTP version is not supported",
     about: "HTTP/1.1 and HTTP/1.0 are spoken here. Put a proxy in front for HTTP/2 and HTTP/3.",

@@ -68,6 +68,8 @@ export async function startApp(
   const settled = {
     ...(config as Config),
     ...{ data, logLevel: "silent" as const },
+    // The tests ask by address, whatever the base URL says.
+    ...(changes.baseUrl === undefined ? {} : { allowedHosts: ["127.0.0.1", "localhost"] }),
     ...{ ...changes, store },
   };
   const actions = await loadActions(settled);

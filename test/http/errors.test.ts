@@ -117,6 +117,7 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
     await request("/busy", init);
     return request("/busy", init);
   },
+  misdirected: () => raw(broken.port, "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
   "key-reused": async () => {
     const headers = { ...json, "idempotency-key": '"one"' };
     await request("/people", { method: "POST", headers, body: "{}" });
@@ -143,8 +144,8 @@ describe("a problem", () => {
     if (provoke === undefined) continue;
     it(`(212, 213, 214) is what a client gets: ${kind}`, async () => {
       const answer = await provoke();
-      const base =
-        kind === "tls-required" || kind === "internal-error" ? "https://api.example.org/v1" : "";
+      const isBased = ["tls-required", "internal-error", "misdirected"].includes(kind);
+      const base = isBased ? "https://api.example.org/v1" : "";
       const problem = assertProblem(answer, kind, base);
       assert.match(problem.requestId, /^[0-9a-f]{8}-[0-9a-z]+$/);
       assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
