@@ -2,13 +2,15 @@
 
 import { Problem } from "../model/problem.ts";
 import { type Soon, then } from "../model/soon.ts";
+import { skipBody } from "./body/body.ts";
+import { isChunked } from "./body/framing.ts";
 import { takenByQuery } from "./body/media.ts";
 import { answerProblem } from "./browser.ts";
 import { allowOrigin, options } from "./cors.ts";
 import { Exchange, type House, requestIds } from "./exchange.ts";
 import { guard, refuseCredential } from "./guard.ts";
 import { problemOf, Refusal } from "./problem.ts";
-import { findPlace, type Place } from "./routes.ts";
+import { type Door, findPlace, type Place } from "./routes.ts";
 import { isHost, readTarget } from "./target.ts";
 
 /** What the runtime's own Fetch is; here an answer may be there at once. */
@@ -101,7 +103,14 @@ function walk(exchange: Exchange): Soon<Response | Problem> {
   if (method === "OPTIONS") return options(exchange, place.allow);
   const door = place.doors[method === "HEAD" ? "GET" : method];
   if (door === undefined) return refuseMethod(method, place);
-  return then(guard(exchange, door.who), (refused) => refused ?? door.run(exchange));
+  return then(guard(exchange, door.who), (refused) => refused ?? run(exchange, door));
+}
+
+/** DELETE reads no body. One that comes in chunks is read first, so that a fault in it is known. */
+function run(exchange: Exchange, door: Door): Soon<Response | Problem> {
+  const { method, headers } = exchange.request;
+  if (method !== "DELETE" || !isChunked(headers)) return door.run(exchange);
+  return skipBody(exchange).then((refused) => refused ?? door.run(exchange));
 }
 
 function refuseMethod(method: string, place: Place): Problem {

@@ -8,6 +8,7 @@ import type { Exchange } from "../exchange.ts";
 import { readCoding } from "./codings.ts";
 import { type ByteLimit, decode, Undecodable } from "./decoding.ts";
 import { type DigestCheck, readDigest } from "./digest.ts";
+import { refuseBadEnd, refuseTrailer } from "./framing.ts";
 import {
   jsonTypes,
   readContentType,
@@ -56,6 +57,8 @@ export async function* readContent(
   limit: ByteLimit,
 ): AsyncGenerator<Uint8Array | Problem> {
   const { request } = exchange;
+  const trailer = refuseTrailer(request.headers);
+  if (trailer !== undefined) return yield trailer;
   const coding = readCoding(request.headers);
   if (coding instanceof Problem) return yield coding;
   const digest = readDigest(request.headers);
@@ -74,18 +77,26 @@ export async function* readContent(
 
 /** The content as it comes, before anything is decoded. */
 async function* received(
-  { request: { body }, windClock }: Exchange,
+  { request, windClock }: Exchange,
   digest: DigestCheck | undefined,
   { bytes, problem }: ByteLimit,
 ): AsyncGenerator<Uint8Array> {
   let length = 0;
-  for await (const chunk of body ?? []) {
+  for await (const chunk of request.body ?? []) {
     length += chunk.byteLength;
     windClock();
     if (length > bytes) throw new Undecodable(problem);
     digest?.add(chunk);
     yield chunk;
   }
+  const badEnd = await refuseBadEnd(request);
+  if (badEnd !== undefined) throw new Undecodable(badEnd);
+}
+
+/** Reads a body that means nothing to its end, and says what is wrong with it. */
+export async function skipBody(exchange: Exchange): Promise<Problem | undefined> {
+  const read = await readBody(exchange);
+  return read instanceof Problem ? read : undefined;
 }
 
 /** Whether the framing says that there is no body at all (RFC 9112 §6.3). */
