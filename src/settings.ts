@@ -285,5 +285,8 @@ function postgresUrl(text: string): string | undefined {
 
 function baseUrl(text: string): string | undefined {
   const url = /^https?:\/\/[^\s\\?#@]+$/i.test(text) ? URL.parse(text) : null;
-  return url === null ? undefined : url.origin + url.pathname.replace(/\/+$/, "");
+  if (url === null) return undefined;
+  let end = url.pathname.length;
+  while (url.pathname[end - 1] === "/") end--;
+  return url.origin + url.pathname.slice(0, end);
 }

@@ -5,6 +5,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import {
+  complaintOf,
+  expressionsIn,
+  type FoundExpression,
+  nameOf,
+  provedBounded,
+} from "./regular-expressions.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -89,6 +96,8 @@ interface Source {
   /** The lines with comments and strings blanked out. */
   readonly code: readonly string[];
   readonly imports: readonly Import[];
+  /** The regular expressions of the source. */
+  readonly expressions: readonly FoundExpression[];
 }
 
 interface Import {
@@ -154,6 +163,16 @@ const rules: Readonly<Record<string, (house: readonly Source[]) => readonly stri
   "nothing is left for later": (house) =>
     house.flatMap(({ path, lines }) => linesWith(path, lines, promises, "leaves work undone")),
 
+  "no regular expression is slower than linear": (house) =>
+    house
+      .filter(({ path }) => source.test(path))
+      .flatMap(({ path, expressions }) =>
+        expressions.flatMap((found) => {
+          const complaint = complaintOf(path, found);
+          return complaint === undefined ? [] : [`${path}:${found.line}: ${complaint}`];
+        }),
+      ),
+
   "folders are named after nouns, not kinds": (house) =>
     house
       .filter(({ path }) => kindFolders.test(path))
@@ -173,6 +192,13 @@ describe("the house is tidy", () => {
       .flatMap(({ imports }) => imports.map(({ target }) => target))
       .filter((target) => !/^(src\/|#|node:)/.test(target));
     assert.deepEqual([...new Set([...outside, "bun"])].sort(), Object.keys(dependencies).sort());
+  });
+
+  it("every exception among the regular expressions is in use", () => {
+    const texts = house
+      .filter(({ path }) => source.test(path))
+      .flatMap(({ path, expressions }) => expressions.map(({ text }) => nameOf(path, text)));
+    assert.deepEqual([...new Set(provedBounded.keys()).difference(new Set(texts))], []);
   });
 
   it("the compiler refuses what cannot be erased, and all that strictness finds", () => {
@@ -256,6 +282,17 @@ describe("the rules find what they are for", () => {
       ["test/a.test.ts:2: leaves work undone"],
     ],
     [
+      "no regular expression is slower than linear",
+      "src/http/a.ts",
+      `${charge}const a = /^a+$/;\nconst b = "/(a+)+$/";\nconst c = x / y / /(a+)+$/g.z;\nconst d = [/a+$/, /a+b/y, new RegExp(b)];`,
+      [
+        "src/http/a.ts:4: holds a regular expression that is runaway: /(a+)+$/g",
+        "src/http/a.ts:5: holds a regular expression that is square: /a+$/",
+        "src/http/a.ts:5: holds a regular expression that is square: /a+b/y",
+        "src/http/a.ts:5: makes a regular expression at run time: new RegExp(b)",
+      ],
+    ],
+    [
       "folders are named after nouns, not kinds",
       "src/http/utils/a.ts",
       charge,
@@ -289,7 +326,8 @@ function parse(path: string, text: string): Source {
     line: text.slice(0, match.index + match[0].length).split("\n").length,
   }));
   const lines = text.replace(/\n$/, "").split("\n");
-  return { path, lines, code: code.split("\n"), imports };
+  const expressions = source.test(path) ? expressionsIn(path, text) : [];
+  return { path, lines, code: code.split("\n"), imports, expressions };
 }
 
 function blank(text: string): string {

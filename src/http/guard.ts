@@ -80,14 +80,16 @@ const twoTokens = new Refusal("malformed-request", "Send one Authorization field
 
 const anotherScheme = /^(?!bearer(?: |$))[!#$%&'*+.^_`|~0-9A-Za-z-]+(?: |$)/i;
 /** Two lines arrive joined by a comma. Other schemes have commas of their own, between `name=value`. */
-const twoCredentials = /^bearer .*,|, *[!#$%&'*+.^_`|~0-9A-Za-z-]+ +[^ =,]/i;
+const nextCredentials = /, *[!#$%&'*+.^_`|~0-9A-Za-z-]+ +[^ =,]/;
+const bearerList = /^bearer [^,]*,/i;
 const quoted = /"[^"]*"/g;
 const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
 function readBearer(authorization: string): string | Problem {
   const [, secret] = bearer.exec(authorization) ?? [];
   if (secret !== undefined) return secret;
-  if (twoCredentials.test(authorization.replace(quoted, ""))) return twoTokens;
+  const unquoted = authorization.replace(quoted, "");
+  if (bearerList.test(unquoted) || nextCredentials.test(unquoted)) return twoTokens;
   return anotherScheme.test(authorization) ? nobody : invalidToken;
 }
 

@@ -31,7 +31,8 @@ export class Proxies {
   /** Known only of a request that came straight over the network, or of which a trusted proxy says so. */
   cameInClearText(peer: string, forwardedProto: string | null): boolean {
     if (!this.trusts(peer)) return isIP(peer) !== 0 && !loopback.check(peer, familyOf(peer));
-    return /(?:^|,)\s*http\s*(?:,|$)/i.test(forwardedProto ?? "");
+    const schemes = (forwardedProto ?? "").split(",");
+    return schemes.some((scheme) => scheme.trim().toLowerCase() === "http");
   }
 
   /** The right-most hop that is not one of ours (RFC 7239 §8.1: the rest can be made up). */

@@ -82,7 +82,8 @@ export const problemKinds = {
   },
   "header-too-large": {
     title: "The header section is too large",
-    about: "The header fields together are over the limit, or there are too many of them.",
+    about:
+      "The header fields together are over the limit, or there are too many of them, or one of them is longer than it may be; the detail says which.",
   },
   "invalid-parameter": {
     title: "A parameter is not valid",

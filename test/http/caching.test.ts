@@ -151,6 +151,22 @@ describe("Accept", () => {
     }
   });
 
+  it("that is longer than any client needs is refused before it is read", async () => {
+    const long = Array.from({ length: 300 }, (_, at) => `a/b${at}`).join();
+    for (const path of jsonAddresses) {
+      const { detail } = assertProblem(await ask(path, long), "header-too-large");
+      assert.match(detail, /^Accept has \d+ characters, and at most 1000/);
+    }
+    const answer = await ask("/people", `${long.slice(0, 900)},application/json`);
+    assert.equal(answer.status, 200);
+    const headers = { "accept-encoding": `gzip,${"a,".repeat(1_000)}` };
+    const { detail } = assertProblem(
+      await ask("/people", "application/json", { headers }),
+      "header-too-large",
+    );
+    assert.match(detail, /^Accept-Encoding /);
+  });
+
   it("(176) is looked at before anything is made", async () => {
     const json = { "content-type": "application/json" };
     const total = await app.total("people");

@@ -75,6 +75,9 @@ describe("Content-Digest", () => {
       "sha-256=abc",
       "sha-256=:a b:",
       `${right},`,
+      // An expression that tries every way to divide it would never end.
+      `${right}${";a=b".repeat(60)}"${";a=b".repeat(15)},`,
+      `${right}${"; ".repeat(150)}`,
     ]) {
       await client.refuses("notes", "malformed-request", () => post(body, digest));
     }

@@ -78,10 +78,13 @@ describe("a body of another type", () => {
     ["attachment; filename*=UTF-8''%ff; filename=good.png", "good.png"],
     ["attachment; filename*=UTF-8''..%2F..%2Fetc%2Fpasswd", "passwd"],
     ["attachment; filename*=UTF-8''a%0D%0Ab", "ab"],
+    ['attachment; filename="a; b\\"c.png" ; x=y;', 'a; b"c.png'],
+    ["attachment ; filename = plain.png ", "plain.png"],
+    [`attachment;${" ".repeat(4_000)}filename=a.png`, "a.png"],
     ["attachment", ""],
   ];
   for (const [field, name] of names) {
-    it(`has the name that is sent with it: ${field}`, async () => {
+    it(`has the name that is sent with it: ${field.slice(0, 80)}`, async () => {
       const headers = { "content-type": "image/png", "content-disposition": field };
       assert.equal((await made("x", headers)).name, name);
     });
@@ -145,9 +148,17 @@ describe("what is refused leaves nothing", () => {
 
   it("a name that cannot be read, a wrong digest, and who takes no JSON", async () => {
     const png = { "content-type": "image/png" };
-    await refuses("malformed-request", () =>
-      post("x", { ...png, "content-disposition": 'a; filename="' }),
-    );
+    for (const field of [
+      'a; filename="',
+      'a; filename="b" c',
+      'a; filename=b"',
+      "a; filename",
+      "a; =b",
+      "a b",
+      `a; filename=${" ".repeat(4_000)}b"`,
+      `a;${" ".repeat(4_000)}"`,
+    ])
+      await refuses("malformed-request", () => post("x", { ...png, "content-disposition": field }));
     const digest = `sha-256=:${Buffer.alloc(32).toString("base64")}:`;
     await refuses("invalid-body", () => post("x", { ...png, "content-digest": digest }));
     await refuses("not-acceptable", () => post("x", { ...png, accept: "image/png" }));

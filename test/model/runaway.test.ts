@@ -62,6 +62,10 @@ const patterns: Readonly<Record<Growth, readonly string[]>> = {
     "^[a-z]{600}$",
     "^(a{1,50}){1,50}$",
     "^([\\p{L}]|[\\p{Script=Greek}])*$",
+    "^(?:\\p{Script=Yi}|\\p{Lm})+$",
+    "^(?:[\\u1600-\\u1700]|\\s)+$",
+    "^(?:\\p{Script=Han}|[\\u{2f800}-\\u{2f801}])+$",
+    "^(?:\\p{Script=Common}|\\u{e0041})+$",
   ],
 };
 

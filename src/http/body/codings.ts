@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 import { Problem } from "../../model/problem.ts";
 import type { Soon } from "../../model/soon.ts";
+import { refuseLong } from "../field.ts";
 import { Refusal } from "../problem.ts";
 
 /** The one we like best first, where a client likes them alike. */
@@ -73,6 +74,8 @@ function acceptanceOf(field: string): Acceptance {
 export function chooseCoding(headers: Headers, bytes: number): Coding | undefined | Problem {
   const field = headers.get("accept-encoding");
   if (field === null) return undefined;
+  const tooLong = refuseLong("Accept-Encoding", field);
+  if (tooLong !== undefined) return tooLong;
   const { best, isPlainTaken } = acceptanceOf(field);
   if (best !== undefined && (bytes >= leastBytes || !isPlainTaken)) return best;
   return isPlainTaken ? undefined : noCoding;
@@ -81,7 +84,8 @@ export function chooseCoding(headers: Headers, bytes: number): Coding | undefine
 /** Whether the client takes what has this coding; who says nothing of codings takes none. */
 export function takesCoding(headers: Headers, coding: Coding): boolean {
   const field = headers.get("accept-encoding");
-  return field !== null && acceptanceOf(field).taken.has(coding);
+  if (field === null || refuseLong("Accept-Encoding", field) !== undefined) return false;
+  return acceptanceOf(field).taken.has(coding);
 }
 
 const noCoding = new Problem(

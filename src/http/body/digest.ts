@@ -2,13 +2,15 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { Problem } from "../../model/problem.ts";
+import { splitField } from "../field.ts";
 
 /** Those that are fit for it; what else there is, is ignored (§5). */
 const algorithms: Readonly<Record<string, string>> = { "sha-256": "sha256", "sha-512": "sha512" };
 
-/** One member of the dictionary: a byte sequence (RFC 9651 §3.2), and parameters that mean nothing here. */
-const member =
-  /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]*={0,2}):(?:\s*;\s*[a-z*][a-z0-9_.*-]*(?:=[^,;]+)?)*$/;
+/** One member of the dictionary is a byte sequence (RFC 9651 §3.2). */
+const member = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]*={0,2}):$/;
+/** A parameter of a member, which means nothing here. */
+const parameter = /^[a-z*][a-z0-9_.*-]*(?:=(?:[^"]+|".*"))?$/;
 
 /** The content's digests, made while it arrives. */
 export class DigestCheck {
@@ -41,9 +43,11 @@ export function readDigest(headers: Headers): DigestCheck | Problem | undefined 
   const field = headers.get("content-digest");
   if (field === null) return undefined;
   const expected = new Map<string, string>();
-  for (const piece of field.split(",")) {
-    const [, name, digest = ""] = member.exec(piece.trim()) ?? [];
-    if (name === undefined) return malformed;
+  for (const piece of splitField(field, ",")) {
+    const [bytes = "", ...parameters] = splitField(piece, ";").map((part) => part.trim());
+    const [, name, digest = ""] = member.exec(bytes) ?? [];
+    const isRead = parameters.every((part) => parameter.test(part));
+    if (name === undefined || !isRead) return malformed;
     // The last of a name counts (RFC 9651 §4.2.2), spelled as we would.
     const isKnown = Object.hasOwn(algorithms, name);
     if (isKnown) expected.set(name, Buffer.from(digest, "base64").toString("base64"));

@@ -1,6 +1,7 @@
 // Content-Disposition: the names that clients give files, and the name under which a file is saved.
 
 import { isUtf8 } from "node:buffer";
+import { quotedInner, splitField } from "../field.ts";
 
 /** At most so many characters of a file's name are kept. */
 const maxNameLength = 255;
@@ -11,28 +12,29 @@ export interface Disposition {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
-const kindShape = new RegExp(`^\\s*(${token})\\s*(?=;|$)`);
-const parameterShape = new RegExp(
-  `;\\s*(?:(${token})\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"\\s*|([^;"]*)))?(?=;|$)`,
-  "y",
-);
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** Undefined for what cannot be read. The text is as header fields come: each byte a character. */
 export function readDisposition(field: string): Disposition | undefined {
-  const [head, kind] = kindShape.exec(field) ?? [];
-  if (head === undefined || kind === undefined) return undefined;
+  const [kind = "", ...pieces] = splitField(field, ";").map((piece) => piece.trim());
+  if (!token.test(kind)) return undefined;
   const parameters = new Map<string, string>();
-  parameterShape.lastIndex = head.length;
-  while (parameterShape.lastIndex < field.length) {
-    const match = parameterShape.exec(field);
-    if (match === null) return undefined;
-    const [, name, quoted, plain = ""] = match;
-    const key = name?.toLowerCase();
-    if (key !== undefined && !parameters.has(key))
-      parameters.set(key, utf8(quoted === undefined ? plain.trim() : unquoted(quoted)));
+  for (const piece of pieces) {
+    if (piece === "") continue;
+    const equals = piece.indexOf("=");
+    const name = piece.slice(0, Math.max(0, equals)).trim().toLowerCase();
+    const value = parameterValue(piece.slice(equals + 1).trim());
+    if (!token.test(name) || value === undefined) return undefined;
+    if (!parameters.has(name)) parameters.set(name, utf8(value));
   }
   return { kind: kind.toLowerCase(), parameters };
+}
+
+/** A quoted string without its quotes, or a text without any. */
+function parameterValue(text: string): string | undefined {
+  if (!text.includes('"')) return text;
+  const inner = quotedInner(text);
+  return inner === undefined ? undefined : unquoted(inner);
 }
 
 /** Only what must be escaped: old browsers send `C:\photo.png` as it is. */

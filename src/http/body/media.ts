@@ -4,6 +4,7 @@ import { parse } from "content-type";
 import Negotiator from "negotiator";
 import type { PatchKind } from "../../model/json/patch.ts";
 import { Problem } from "../../model/problem.ts";
+import { refuseLong, splitField } from "../field.ts";
 import { Refusal } from "../problem.ts";
 import { readCoding } from "./codings.ts";
 
@@ -24,12 +25,28 @@ export function chooseType<Type extends string>(
   const [first] = offered;
   const accept = headers.get("accept");
   if (accept === null || accept === "" || accept === "*/*" || accept === first) return first;
-  const spelled = offered.flatMap((type) => [type, `${type};charset=utf-8`]);
-  const chosen = new Negotiator({ headers: { accept } }).mediaType(spelled)?.split(";", 1)[0];
+  const tooLong = refuseLong("Accept", accept);
+  if (tooLong !== undefined) return tooLong;
+  const chosen = preferredType(accept, offered);
   return (
     offered.find((type) => type === chosen) ??
     new Problem("not-acceptable", `This address answers with ${offered.join(" or ")}.`)
   );
+}
+
+/** Clients of one kind all send the same Accept, and there are few kinds. */
+const maxPreferred = 200;
+const preferred = new Map<string, string | undefined>();
+
+/** Of the types on offer the one that an Accept field prefers; undefined when it excludes all. */
+function preferredType(accept: string, offered: readonly string[]): string | undefined {
+  const key = `${offered.join()} ${accept}`;
+  if (preferred.has(key)) return preferred.get(key);
+  const spelled = offered.flatMap((type) => [type, `${type};charset=utf-8`]);
+  const chosen = new Negotiator({ headers: { accept } }).mediaType(spelled)?.split(";", 1)[0];
+  if (preferred.size === maxPreferred) preferred.clear();
+  preferred.set(key, chosen);
+  return chosen;
 }
 
 /** Refuses a client whose Accept excludes every type on offer (RFC 9110 §12.5.1). */
@@ -59,13 +76,13 @@ export const isForm = (headers: Headers): boolean => formTypes.includes(typeOf(h
 /** Whether the client would rather have HTML than JSON: a browser does, a program does not. */
 export function prefersHtml(headers: Headers): boolean {
   const accept = headers.get("accept");
-  if (!accept?.toLowerCase().includes("text/html")) return false;
+  if (accept === null || refuseLong("Accept", accept) !== undefined) return false;
+  if (!accept.toLowerCase().includes("text/html")) return false;
   // What comes first wins a tie, so that only what wins from behind as well is preferred.
-  const reversed = accept.split(",").reverse().join(",");
-  return [accept, reversed].every((wish) => {
-    const negotiator = new Negotiator({ headers: { accept: wish } });
-    return negotiator.mediaType(["application/json", "text/html"]) === "text/html";
-  });
+  const reversed = splitField(accept, ",").toReversed().join(",");
+  return [accept, reversed].every(
+    (wish) => preferredType(wish, ["application/json", "text/html"]) === "text/html",
+  );
 }
 
 /** RFC 6839 §3.1: whatever ends in +json can be read as JSON; but to store a patch would be to lose the rest. */

@@ -90,8 +90,10 @@ function readFeedQuery(
   since: string,
 ): FeedQuery | Problem {
   const errors = [...(faults as readonly ParameterFault[])];
+  const named = new Set(errors.map(({ parameter }) => parameter));
   const fault = (parameter: string, detail: string) => {
-    if (!errors.some((error) => error.parameter === parameter)) errors.push({ parameter, detail });
+    if (!named.has(parameter)) errors.push({ parameter, detail });
+    named.add(parameter);
   };
   if (!isWhole(wholeIn(since), 0)) {
     fault("since", "since is a revision: 0, or the `next` of an earlier answer.");

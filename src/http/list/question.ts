@@ -1,5 +1,6 @@
 // How a question is put together from what was said, be it in a URL or in a body.
 
+import { jsonLimits } from "../../model/json/json.ts";
 import { pageLimits } from "../../model/list/page.ts";
 import {
   type Filter,
@@ -128,7 +129,7 @@ export const isWhole = (number: number, least: number, most = Number.MAX_SAFE_IN
 /** Some write a plus for the order that needs no sign; in a URL that is a space. */
 const signed = /^[+\s]/;
 
-const fieldWords = "a field is a name, or names with dots between them";
+const fieldWords = `a field is a name, or up to ${jsonLimits.maxDepth} names with dots between them`;
 
 const noOperator = (operator: string): string =>
   `there is no operator "${operator}"; there are: ${operators.join(", ")}`;

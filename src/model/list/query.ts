@@ -2,6 +2,7 @@
 
 import type { Resource } from "../resource.ts";
 import { compareKeys, isIn, type Kind, keyOf, keysOf, type Span } from "./key.ts";
+import { likeMatcher, type Matcher } from "./like.ts";
 import { Content } from "./plan.ts";
 
 /** Holds for a resource when one of the field's keys lies in one of the spans. */
@@ -106,23 +107,19 @@ export function holds(condition: Condition, content: Content): boolean {
   const value = content.at(field);
   const isFound = keysOf(kind, value).some((key) => spans.some((span) => isIn(key, span)));
   const isFitting =
-    isFound && (pattern === undefined || textsOf(value).some((text) => fits(text, pattern)));
+    isFound && (pattern === undefined || textsOf(value).some(matcherOf(condition, pattern)));
   return isFitting !== isNegated;
 }
 
-/** Piece by piece, each at the first place where it is found: a pattern cannot run away. */
-export function fits(text: string, pattern: string): boolean {
-  const [start = "", ...pieces] = pattern.split("*");
-  const end = pieces.pop();
-  if (end === undefined) return text === pattern;
-  if (!text.startsWith(start)) return false;
-  let index = start.length;
-  for (const piece of pieces) {
-    const found = text.indexOf(piece, index);
-    if (found < 0) return false;
-    index = found + piece.length;
-  }
-  return text.length - end.length >= index && text.endsWith(end);
+/** The matcher of each condition, made once for all resources that it is tried on. */
+const matchers = new WeakMap<Condition, Matcher>();
+
+function matcherOf(condition: Condition, pattern: string): Matcher {
+  const known = matchers.get(condition);
+  if (known !== undefined) return known;
+  const matcher = likeMatcher(pattern);
+  matchers.set(condition, matcher);
+  return matcher;
 }
 
 const textsOf = (value: unknown): readonly string[] =>

@@ -1,5 +1,6 @@
 // What is asked of a list, as it was said: not yet judged by the collection's definition.
 
+import { jsonLimits } from "../json/json.ts";
 import type { Fault, ParameterFault } from "../problem.ts";
 import { pageOffset } from "./page.ts";
 
@@ -70,8 +71,11 @@ export const isPlain = ({ filters, search, cursor, sort }: Question): boolean =>
   cursor === undefined &&
   (sort.length === 0 || (sort.length === 1 && sort[0]?.field === "createdAt"));
 
-/** Names with dots between them; none is empty. */
-export const isFieldPath = (field: string): boolean => !field.split(".").includes("");
+/** Names with dots between them; none is empty, and there are no more than objects nest. */
+export function isFieldPath(field: string): boolean {
+  const names = field.split(".");
+  return names.length <= jsonLimits.maxDepth && !names.includes("");
+}
 
 /** How many come before the page. */
 export const questionOffset = ({ page, limit }: Question): number => pageOffset(page, limit);

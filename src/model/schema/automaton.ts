@@ -1,5 +1,6 @@
 // A pattern as an automaton: which character may come after which, and in how many ways.
 
+import { type Alphabet, everyLetter } from "./alphabet.ts";
 import type { Pattern } from "./pattern.ts";
 
 export interface Automaton {
@@ -16,11 +17,6 @@ const maxStates = 500;
 /** So many optional copies are told apart; more count as any number. */
 const maxOptional = 4;
 const manyWays = 1e9;
-
-/** Characters that no two sets of the pattern tell apart are one letter. */
-export type Alphabet = (source: string) => bigint;
-
-const everyLetter = -1n;
 
 /** Undefined when it has too many states or parts that cannot be followed. */
 export function automatonOf(
@@ -176,41 +172,4 @@ function sum(one: Ways, other: Ways): Ways {
 
 function addWays(next: readonly Map<number, number>[], from: number, to: number, ways: number) {
   next[from]?.set(to, bounded((next[from].get(to) ?? 0) + ways));
-}
-
-const escapedCharacter = /\\u\{?([0-9a-fA-F]{1,6})\}?|\\x([0-9a-fA-F]{2})/g;
-
-/** The letters of a pattern: every character that a set may begin or end with is tried in each set. */
-export function alphabetOf(pattern: string, sources: readonly string[]): Alphabet {
-  const sets = sources.map((source) => new RegExp(`^(?:${source})$`, "u"));
-  const letters = new Map<string, readonly boolean[]>();
-  for (const sample of samplesOf(pattern)) {
-    const row = sets.map((set) => set.test(sample));
-    letters.set(row.map(Number).join(""), row);
-  }
-  const rows = [...letters.values()];
-  const masks = new Map(
-    sources.map((source, index) => [
-      source,
-      rows.reduce((mask, row, bit) => (row[index] ? mask | (1n << BigInt(bit)) : mask), 0n),
-    ]),
-  );
-  return (source) => masks.get(source) ?? everyLetter;
-}
-
-function samplesOf(pattern: string): Iterable<string> {
-  const written = Array.from(pattern, (character) => character.codePointAt(0) ?? 0);
-  const escaped = [...pattern.matchAll(escapedCharacter)].map(([, one, other]) =>
-    Number.parseInt(one ?? other ?? "0", 16),
-  );
-  const points = new Set(
-    [...written, ...escaped].flatMap((point) => [point - 1, point, point + 1]),
-  );
-  for (let point = 0; point < 0x300; point++) points.add(point);
-  // A property of characters may begin and end anywhere.
-  if (/\\p/iu.test(pattern))
-    for (let point = 0; point < 0x20000; point += point < 0x3000 ? 1 : 17) points.add(point);
-  return [...points]
-    .filter((point) => point >= 0 && point <= 0x10ffff && !(point >= 0xd800 && point <= 0xdfff))
-    .map((point) => String.fromCodePoint(point));
 }

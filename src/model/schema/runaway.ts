@@ -1,17 +1,22 @@
 // Whether a pattern can run away: how the time of a backtracking engine grows with the length of a text.
 
+import { type Alphabet, alphabetOf } from "./alphabet.ts";
 import { Ambiguity } from "./ambiguity.ts";
-import { type Alphabet, alphabetOf, automatonOf } from "./automaton.ts";
+import { automatonOf } from "./automaton.ts";
 import { type Pattern, readPattern } from "./pattern.ts";
 
 /** The time grows with the text, with its square, or faster: then it can hang the server. */
 export type Growth = "linear" | "square" | "runaway";
 
-/** How bad it can get for a pattern that compiles; what cannot be judged counts as the worst. */
-export function growthOf(source: string): Growth {
+/**
+ * How bad it can get for a pattern that compiles; what cannot be judged counts as the worst. With `g`
+ * or `y` it is the time of all matches in one text, whose starts are tried one after another.
+ */
+export function growthOf(source: string, flags = "u"): Growth {
+  if (flags.includes("v")) return "runaway";
   const pattern = readPattern(source);
-  const alphabet = alphabetOf(source, [...new Set(sourcesOf(pattern))]);
-  const degree = degreeOf(pattern, alphabet, isAnchored(pattern));
+  const alphabet = alphabetOf(source, [...new Set(sourcesOf(pattern))], flags);
+  const degree = degreeOf(pattern, alphabet, !flags.includes("m") && isAnchored(pattern));
   if (degree === undefined || degree > 1) return "runaway";
   return degree === 1 ? "square" : "linear";
 }
@@ -63,7 +68,7 @@ function degreeOf(pattern: Pattern, alphabet: Alphabet, isFixed: boolean): numbe
 interface Look {
   readonly body: Pattern;
   readonly isBehind: boolean;
-  /** Whether it is tried at one place only. */
+  /** Whether it is tried at a few places only, however long the text is. */
   readonly isOnce: boolean;
 }
 
@@ -74,6 +79,7 @@ function looksIn(pattern: Pattern, isOnce: boolean): readonly Look[] {
     const isSameOnce = isOnce && pattern.kind === "choice";
     return parts.flatMap((part) => looksIn(part, isSameOnce));
   }
-  const start = parts.findIndex(({ kind }) => kind !== "edge" && kind !== "look");
-  return parts.flatMap((part, index) => looksIn(part, isOnce && (start < 0 || index <= start)));
+  // What stands before the first loop is tried at a few places only.
+  const loop = parts.findIndex((part) => part.kind !== "look" && hasLoop(part));
+  return parts.flatMap((part, index) => looksIn(part, isOnce && (loop < 0 || index <= loop)));
 }

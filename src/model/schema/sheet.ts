@@ -84,8 +84,8 @@ export class Sheet {
 const listOnly: Kinds = new Set(["array", "null"]);
 
 /** `address[city]` and `address.city`. What is in brackets may have dots. */
-const nestedName = /^[^.[\]]+(?:\.[^.[\]]+|\[[^\]]+\])+$/;
-const nestedStep = /\[([^\]]+)\]|([^.[\]]+)/g;
+const nestedName = /^[^.[\]]+(?:\.[^.[\]]+|\[[^[\]]+\])+$/;
+const nestedStep = /\[([^[\]]+)\]|([^.[\]]+)/g;
 
 function stepsOf(name: string): readonly string[] {
   if (!nestedName.test(name)) return [name];

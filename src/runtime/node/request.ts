@@ -14,7 +14,7 @@ const maxFieldLines = 1_000;
 /** `uri-host [ ":" port ]` of RFC 3986 §3.2; anything else in Host is invalid (RFC 9112 §3.2). */
 const authorityForm = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::(\d*))?$/i;
 
-const absoluteForm = /^https?:\/\/([^/?#]*)([^#]*)$/i;
+const absoluteForm = /^https?:\/\/([^/?#]*)((?:[/?][^#]*)?)$/i;
 
 /** What is wrong with a request whose header section the parser accepted. */
 export function findFault(incoming: IncomingMessage, maxHeaderBytes: number): Refusal | undefined {

@@ -1,0 +1,98 @@
+// Finds every regular expression in a TypeScript source, and those whose time can grow faster than their text.
+
+import ts from "typescript";
+import { growthOf } from "../src/model/schema/runaway.ts";
+
+export interface FoundExpression {
+  readonly line: number;
+  /** The literal, or the call of RegExp, as it is written. */
+  readonly text: string;
+  /** Undefined for what is put together at run time. */
+  readonly literal: { readonly source: string; readonly flags: string } | undefined;
+}
+
+/** Literals, and `new RegExp(…)` or `RegExp(…)`, in the order in which they stand. */
+export function expressionsIn(path: string, text: string): readonly FoundExpression[] {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const found: FoundExpression[] = [];
+  const add = (node: ts.Node, literal: FoundExpression["literal"]) => {
+    const line = file.getLineAndCharacterOfPosition(node.getStart()).line + 1;
+    found.push({ line, text: node.getText(), literal });
+  };
+  const visit = (node: ts.Node): void => {
+    if (ts.isRegularExpressionLiteral(node)) add(node, literalOf(node.text));
+    else if (ts.isIdentifier(node) && node.text === "RegExp" && isCalled(node))
+      add(node.parent, undefined);
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+function literalOf(text: string): FoundExpression["literal"] {
+  const end = text.lastIndexOf("/");
+  return { source: text.slice(1, end), flags: text.slice(end + 1) };
+}
+
+const isCalled = (node: ts.Identifier): boolean =>
+  (ts.isNewExpression(node.parent) || ts.isCallExpression(node.parent)) &&
+  node.parent.expression === node;
+
+/**
+ * Expressions that are slower than linear, or made at run time, and why that does no harm. By file and
+ * text, without the dollar of a placeholder; each entry must be in use.
+ */
+export const provedBounded: ReadonlyMap<string, string> = new Map([
+  ...[
+    "/\\(\\?:|\\(\\?<[^>]*>|\\((?!\\?)/y",
+    "/\\\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2}|u\\{[^}]*\\}|u.{4}|x..|[pP]\\{[^}]*\\}|c.|[\\s\\S])/uy",
+    "/\\[(?:\\\\[\\s\\S]|[^\\]\\\\])*\\]/uy",
+    "/\\\\[1-9]\\d*|\\\\k<[^>]*>/y",
+  ].map(
+    (text) =>
+      [
+        `src/model/schema/pattern.ts ${text}`,
+        "reads the pattern of a schema, whose 1,000 characters at most are counted before",
+      ] as const,
+  ),
+  [
+    'src/model/schema/pattern.ts new RegExp(source, "u")',
+    "compiles the pattern of a schema to see whether it can be; growthOf judges it next",
+  ],
+  [
+    "src/model/schema/alphabet.ts new RegExp(`^(?:{source})$`, setFlags)",
+    "tries one set of characters on one character",
+  ],
+  [
+    "src/model/schema/alphabet.ts new RegExp(`(?:{source})+`, `g{flags}`)",
+    "finds the runs of one set of characters, which is linear",
+  ],
+  [
+    'src/model/schema/explain.ts new RegExp(pattern, "u")',
+    "is a pattern of a definition, which growthOf found harmless",
+  ],
+  [
+    'src/model/schema/example.ts new RegExp(pattern, "u")',
+    "is a pattern of a definition, which growthOf found harmless, on texts of ours",
+  ],
+  [
+    'src/http/openapi/collections.ts new RegExp(`"{componentPath}([^"]+)"`, "g")',
+    "is put together from a constant, and linear: what follows a match's start has no other start",
+  ],
+  [
+    'src/http/problem.ts new RegExp(secretPattern, "g")',
+    "is a literal of model/token.ts, which is judged there, with another flag",
+  ],
+]);
+
+/** The name of an expression among those that are proved to be bounded. */
+export const nameOf = (path: string, text: string): string =>
+  `${path} ${text.replaceAll("${", "{")}`;
+
+/** Why an expression may not stand in a file; undefined when it may. */
+export function complaintOf(path: string, { text, literal }: FoundExpression): string | undefined {
+  if (provedBounded.has(nameOf(path, text))) return undefined;
+  if (literal === undefined) return `makes a regular expression at run time: ${text}`;
+  const growth = growthOf(literal.source, literal.flags);
+  return growth === "linear" ? undefined : `holds a regular expression that is ${growth}: ${text}`;
+}
