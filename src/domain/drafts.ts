@@ -87,14 +87,16 @@ export function patched(
   patch: string,
   { maxBytes, home }: { readonly maxBytes: number; readonly home: string },
 ): Draft | Problem {
-  const tree = applyPatch(kind, viewOf(rules, current, home), patch, maxBytes);
-  if (tree instanceof Problem) return tree;
+  const result = applyPatch(kind, viewOf(rules, current, home), patch, maxBytes);
+  if (result instanceof Problem) return result;
+  const { tree, isStrict } = result;
   if (isObject(tree)) {
     if (tree.members.has("id") && textOf(tree, "id") !== current.id) return anotherId;
     // Ours, so they do not count as members of the client's.
     for (const name of serverMembers) tree.members.delete(name);
   }
-  const draft = draftOf(writeTree(tree));
+  const text = writeTree(tree);
+  const draft = isStrict ? { fields: text, id: undefined } : draftOf(text);
   if (!("fields" in draft)) return invalidResult(draft);
   const isTooLarge = Buffer.byteLength(draft.fields) > maxBytes;
   const detail = `it would be over ${maxBytes} bytes`;

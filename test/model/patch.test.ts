@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { scanJson } from "../../src/model/json/json.ts";
 import { applyPatch, maxOperations, type PatchKind } from "../../src/model/json/patch.ts";
-import { writeTree } from "../../src/model/json/tree.ts";
+import { isObject, writeTree } from "../../src/model/json/tree.ts";
 import { Problem } from "../../src/model/problem.ts";
 import { anyObject, faultsOf, write } from "./documents.ts";
 import { type Json, merge, type Operation, operate } from "./reference.ts";
@@ -12,9 +13,12 @@ import { type Json, merge, type Operation, operate } from "./reference.ts";
 const roomy = 100_000;
 
 function patch(kind: PatchKind, document: string, text: string, maxChars = roomy): string {
-  const tree = applyPatch(kind, document, text, maxChars);
-  assert.ok(!(tree instanceof Problem), JSON.stringify(tree));
-  return writeTree(tree);
+  const result = applyPatch(kind, document, text, maxChars);
+  assert.ok(!(result instanceof Problem), JSON.stringify(result));
+  const written = writeTree(result.tree);
+  // What is not scanned again must not need it.
+  if (result.isStrict) assert.deepEqual(scanJson(written), []);
+  return written;
 }
 
 function refuse(kind: PatchKind, document: string, text: string, maxChars = roomy): Problem {
@@ -384,6 +388,46 @@ describe("a bomb", () => {
   });
 });
 
+describe("a patch of a large document", () => {
+  const many = (count: number) => `{"deep":{"list":[${Array(count).fill('{"a":[1]}').join(",")}]}}`;
+  const first = (result: ReturnType<typeof applyPatch>): unknown => {
+    assert.ok(!(result instanceof Problem));
+    return isObject(result.tree) ? [...result.tree.members.values()][0] : undefined;
+  };
+
+  it("does not look into what it does not name", () => {
+    assert.equal(typeof first(applyPatch("merge", many(1000), "{}", roomy)), "string");
+    assert.equal(typeof first(applyPatch("merge", many(1000), '{"deep":[]}', roomy)), "object");
+    const named = '[{"op":"add","path":"/other","value":1}]';
+    assert.equal(typeof first(applyPatch("json", many(1000), named, roomy)), "string");
+  });
+
+  it("is scanned again when an object may have got too many members", () => {
+    const members = (name: string, count: number) =>
+      `{${Array.from({ length: count }, (_, index) => `"${name}${index}":1`).join(",")}}`;
+    const isStrict = (document: string, text: string) => {
+      const result = applyPatch("merge", document, text, roomy);
+      return !(result instanceof Problem) && result.isStrict;
+    };
+    assert.ok(isStrict(members("a", 999), '{"b":1}'));
+    assert.ok(!isStrict(members("a", 1000), '{"b":1}'));
+    assert.ok(!isStrict(`{"in":${members("a", 600)}}`, `{"in":${members("b", 600)}}`));
+    assert.ok(isStrict(`{"in":${members("a", 600)}}`, `{"other":${members("b", 600)}}`));
+    assert.ok(!isStrict('{"a":1}', "[]"));
+  });
+
+  it("moves only so many items of an array", () => {
+    const operations = (count: number, path: string) =>
+      JSON.stringify(Array(count).fill({ op: "add", path: `/deep/list/${path}`, value: 1 }));
+    patch("json", many(50_000), operations(150, "0"));
+    patch("json", many(50_000), operations(1000, "-"));
+    const { errors } = refuse("json", many(50_000), operations(1000, "0"));
+    assert.match(JSON.stringify(errors), /moves too many items/);
+    const turns = Array(1000).fill({ op: "move", from: "/deep/list/0", path: "/deep/list/-" });
+    refuse("json", many(50_000), JSON.stringify(turns));
+  });
+});
+
 describe("any sequence of operations", () => {
   const paths = ["", "/a", "/b", "/a/0", "/a/1", "/a/-", "/a/b", "/b/a", "/b/a/0", "/~0~1"];
   const path = fc.constantFrom(...paths);
@@ -406,7 +450,7 @@ describe("any sequence of operations", () => {
           assert.ok(result instanceof Problem && result.kind === "conflict");
         } else {
           assert.ok(!(result instanceof Problem), JSON.stringify(result));
-          assert.deepEqual(JSON.parse(writeTree(result)), expected);
+          assert.deepEqual(JSON.parse(writeTree(result.tree)), expected);
         }
       }),
       { numRuns: 500 },

@@ -4,10 +4,14 @@ import { type Fault, Problem } from "../problem.ts";
 import { jsonLimits } from "./json.ts";
 import { Report } from "./report.ts";
 import {
+  type ArrayTree,
   copyTree,
   emptyObject,
   isObject,
+  itemOf,
+  memberOf,
   type ObjectTree,
+  opened,
   readTree,
   sameTree,
   sizeOf,
@@ -19,29 +23,59 @@ export type PatchKind = "merge" | "json";
 
 export const maxOperations = 1000;
 
+/** All insertions and removals of a patch together may move this many items of arrays. */
+const maxMovedItems = 10_000_000;
+
+export interface Patched {
+  readonly tree: Tree;
+  /** Whether it is strict JSON because the document and the patch are; else it has to be scanned. */
+  readonly isStrict: boolean;
+}
+
 /**
- * The patched document, or why it cannot be patched. Both texts are valid, strict JSON. All copies
- * together may take `maxChars`, because one that doubles with every operation is a bomb.
+ * The patched document, or why it cannot be patched. Both texts are valid, strict JSON, and the
+ * document is compact. All copies together may take `maxChars`, because one that doubles with every
+ * operation is a bomb.
  */
 export function applyPatch(
   kind: PatchKind,
   document: string,
   patch: string,
   maxChars: number,
-): Tree | Problem {
-  const tree = readTree(document);
-  return kind === "merge" ? merge(tree, readTree(patch)) : applyOperations(tree, patch, maxChars);
+): Patched | Problem {
+  const tree = opened(document);
+  if (kind === "merge") return mergePatch(tree, readTree(patch));
+  const result = applyOperations(tree, patch, { chars: maxChars, moves: maxMovedItems });
+  return result instanceof Problem ? result : { tree: result, isStrict: false };
 }
 
-/** RFC 7396 §2: null removes, objects merge, anything else replaces. */
-function merge(target: Tree | undefined, patch: Tree): Tree {
-  if (!isObject(patch)) return patch;
-  const merged = isObject(target) ? target : emptyObject();
-  for (const [name, value] of patch.members) {
-    if (value === "null") merged.members.delete(name);
-    else merged.members.set(name, merge(merged.members.get(name), value));
-  }
-  return merged;
+/**
+ * RFC 7396 §2: null removes, objects merge, anything else replaces. Every value stays at its depth, so
+ * all that can break a rule is an object that has got too many members.
+ */
+function mergePatch(document: Tree, patch: Tree): Patched {
+  let isStrict = isObject(document) && isObject(patch);
+  const merge = (target: Tree | undefined, change: Tree): Tree => {
+    if (!isObject(change)) return change;
+    const merged = isObject(target) ? target : emptyObject();
+    for (const [name, value] of change.members) {
+      if (value === "null") merged.members.delete(name);
+      else merged.members.set(name, merge(memberToMerge(merged, name, value), value));
+    }
+    if (merged.members.size > jsonLimits.maxMembers) isStrict = false;
+    return merged;
+  };
+  return { tree: merge(document, patch), isStrict };
+}
+
+/** What is replaced as a whole is not looked into. */
+const memberToMerge = (target: ObjectTree, name: string, change: Tree): Tree | undefined =>
+  isObject(change) ? memberOf(target, name) : undefined;
+
+/** How much a patch may still do. */
+interface Room {
+  chars: number;
+  moves: number;
 }
 
 type Operation =
@@ -51,28 +85,34 @@ type Operation =
 
 type Path = readonly string[];
 
-function applyOperations(document: Tree, patch: string, maxChars: number): Tree | Problem {
+function applyOperations(document: Tree, patch: string, room: Room): Tree | Problem {
   const operations = readOperations(readTree(patch));
   if (operations instanceof Problem) return operations;
   let tree = document;
-  let room = maxChars;
   for (const [index, operation] of operations.entries()) {
     if (operation.op === "copy") {
-      room -= weigh(valueAt(tree, operation.from));
-      if (room < 0) return malformed([{ pointer: `/${index}`, detail: "this copies too much" }]);
+      room.chars -= weigh(valueAt(tree, operation.from));
+      if (room.chars < 0) return tooMuch(index, "this copies too much");
     }
-    const result = applyOperation(tree, operation);
+    const result = applyOperation(tree, operation, room);
+    if (room.moves < 0) return tooMuch(index, movesTooMuch);
     if (result === undefined) return conflict(index, operation);
     tree = result;
   }
   return weigh(tree) === Number.POSITIVE_INFINITY ? tooDeep : tree;
 }
 
+const movesTooMuch =
+  "this moves too many items of a large array; add and remove at its end, or replace it";
+
+const tooMuch = (index: number, detail: string): Problem =>
+  malformed([{ pointer: `/${index}`, detail }]);
+
 const weigh = (tree: Tree | undefined): number =>
   tree === undefined ? 0 : sizeOf(tree, jsonLimits.maxDepth);
 
 /** Undefined when the document's state does not allow it. */
-function applyOperation(tree: Tree, operation: Operation): Tree | undefined {
+function applyOperation(tree: Tree, operation: Operation, room: Room): Tree | undefined {
   const { path } = operation;
   switch (operation.op) {
     case "test": {
@@ -80,19 +120,19 @@ function applyOperation(tree: Tree, operation: Operation): Tree | undefined {
       return found !== undefined && sameTree(found, operation.value) ? tree : undefined;
     }
     case "add":
-      return add(tree, path, operation.value);
+      return add(tree, path, operation.value, room);
     case "replace":
       return replace(tree, path, operation.value);
     case "remove":
-      return remove(tree, path);
+      return remove(tree, path, room);
     case "copy": {
       const value = valueAt(tree, operation.from);
-      return value && add(tree, path, copyTree(value));
+      return value && add(tree, path, copyTree(value), room);
     }
     case "move": {
       const value = valueAt(tree, operation.from);
-      const without = value && remove(tree, operation.from);
-      return without && add(without, path, value);
+      const without = value && remove(tree, operation.from, room);
+      return without && add(without, path, value, room);
     }
   }
 }
@@ -103,13 +143,13 @@ function valueAt(tree: Tree, path: Path): Tree | undefined {
     if (current === undefined || typeof current === "string") return undefined;
     current =
       current.kind === "object"
-        ? current.members.get(segment)
-        : current.items[readIndex(segment) ?? -1];
+        ? memberOf(current, segment)
+        : itemOf(current, readIndex(segment) ?? -1);
   }
   return current;
 }
 
-function add(tree: Tree, path: Path, value: Tree): Tree | undefined {
+function add(tree: Tree, path: Path, value: Tree, room: Room): Tree | undefined {
   const last = path.at(-1);
   if (last === undefined) return value;
   const parent = valueAt(tree, path.slice(0, -1));
@@ -120,7 +160,7 @@ function add(tree: Tree, path: Path, value: Tree): Tree | undefined {
   }
   const index = last === "-" ? parent.items.length : readIndex(last);
   if (index === undefined || index > parent.items.length) return undefined;
-  parent.items.splice(index, 0, value);
+  splice(parent, index, 0, [value], room);
   return tree;
 }
 
@@ -135,14 +175,26 @@ function replace(tree: Tree, path: Path, value: Tree): Tree | undefined {
   return tree;
 }
 
-function remove(tree: Tree, path: Path): Tree | undefined {
+function remove(tree: Tree, path: Path, room: Room): Tree | undefined {
   const last = path.at(-1);
   if (last === undefined || valueAt(tree, path) === undefined) return undefined;
   const parent = valueAt(tree, path.slice(0, -1));
   if (parent === undefined || typeof parent === "string") return undefined;
   if (parent.kind === "object") parent.members.delete(last);
-  else parent.items.splice(readIndex(last) ?? 0, 1);
+  else splice(parent, readIndex(last) ?? 0, 1, [], room);
   return tree;
+}
+
+/** Every item behind the place is moved, and that is counted. */
+function splice(
+  { items }: ArrayTree,
+  index: number,
+  removed: number,
+  added: readonly Tree[],
+  room: Room,
+): void {
+  room.moves -= items.length - index;
+  if (room.moves >= 0) items.splice(index, removed, ...added);
 }
 
 /** No leading zeros (RFC 6901 §4). */

@@ -1,8 +1,10 @@
 // A JSON text as a tree that keeps names and scalars as they were written, so a patch changes only what it names.
+// Values that nobody looks into can stay text: reading a large document costs little where little of it is needed.
 
 import { code, codeAt } from "./character.ts";
 import { Lexer } from "./lexer.ts";
 
+/** A string is the text of a scalar, or of a whole value that nobody has looked into yet (`readLevel`). */
 export type Tree = string | ObjectTree | ArrayTree;
 
 export interface ObjectTree {
@@ -34,12 +36,48 @@ export function textOf({ members }: ObjectTree, name: string): string | undefine
 }
 
 /** Reads a text that is known to be valid, strict JSON. */
-export function readTree(text: string): Tree {
+export const readTree = (text: string): Tree => read(text, true);
+
+/**
+ * Reads the outermost level of a valid, strict and compact JSON text. The objects and arrays in it stay
+ * text until `opened` reads their outermost level.
+ */
+const readLevel = (text: string): Tree => read(text, false);
+
+/** The value with its outermost level read, if it was not. */
+export const opened = (tree: Tree): Tree =>
+  typeof tree === "string" && isNestAt(tree, 0) ? readLevel(tree) : tree;
+
+const isNestAt = (text: string, at: number): boolean => {
+  const unit = codeAt(text, at);
+  return unit === code.openBrace || unit === code.openBracket;
+};
+
+/** A member with its outermost level read, which it stays. */
+export function memberOf({ members }: ObjectTree, name: string): Tree | undefined {
+  const member = members.get(name);
+  if (typeof member !== "string" || !isNestAt(member, 0)) return member;
+  const read = readLevel(member);
+  members.set(name, read);
+  return read;
+}
+
+/** An item with its outermost level read, which it stays. */
+export function itemOf({ items }: ArrayTree, index: number): Tree | undefined {
+  const item = items[index];
+  if (typeof item !== "string" || !isNestAt(item, 0)) return item;
+  const read = readLevel(item);
+  items[index] = read;
+  return read;
+}
+
+function read(text: string, isWhole: boolean): Tree {
   const lexer = new Lexer(text);
   let at = 0;
 
-  const readValue = (): Tree => {
+  const readValue = (isOpened = isWhole): Tree => {
     at = lexer.gap(at);
+    if (!isOpened && isNestAt(text, at)) return readUntil(endOfNest(text, at));
     switch (codeAt(text, at)) {
       case code.openBrace:
         return readObject();
@@ -93,7 +131,31 @@ export function readTree(text: string): Tree {
     return { kind: "array", items };
   };
 
-  return readValue();
+  return readValue(true);
+}
+
+/** Where an object or array ends that is known to be valid. */
+function endOfNest(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; ; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit === code.quote) at = endOfString(text, at);
+    else if (unit === code.openBrace || unit === code.openBracket) depth++;
+    else if (unit === code.closeBrace || unit === code.closeBracket) {
+      depth--;
+      if (depth === 0) return at + 1;
+    }
+  }
+}
+
+/** Where the closing quote is. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  for (;;) {
+    const unit = text.charCodeAt(at);
+    if (unit === code.quote) return at;
+    at += unit === code.backslash ? 2 : 1;
+  }
 }
 
 export function writeTree(tree: Tree): string {
@@ -126,7 +188,8 @@ export function sizeOf(tree: Tree, maxDepth: number): number {
 }
 
 /** Equal as RFC 6902 §4.6 means it: numbers by value, strings by characters, members in any order. */
-export function sameTree(a: Tree, b: Tree): boolean {
+export function sameTree(one: Tree, other: Tree): boolean {
+  const [a, b] = [opened(one), opened(other)];
   if (typeof a === "string" || typeof b === "string") {
     return typeof a === "string" && typeof b === "string" && JSON.parse(a) === JSON.parse(b);
   }
@@ -134,13 +197,13 @@ export function sameTree(a: Tree, b: Tree): boolean {
     return (
       b.kind === "array" &&
       a.items.length === b.items.length &&
-      a.items.every((item, index) => sameTree(item, b.items[index] ?? ""))
+      a.items.every((_, index) => sameTree(itemOf(a, index) ?? "", itemOf(b, index) ?? ""))
     );
   }
   if (b.kind === "array" || a.members.size !== b.members.size) return false;
-  for (const [name, value] of a.members) {
-    const other = b.members.get(name);
-    if (other === undefined || !sameTree(value, other)) return false;
+  for (const name of a.members.keys()) {
+    const [value, another] = [memberOf(a, name), memberOf(b, name)];
+    if (value === undefined || another === undefined || !sameTree(value, another)) return false;
   }
   return true;
 }
