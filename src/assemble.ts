@@ -13,15 +13,16 @@ import { Resources } from "./domain/resources.ts";
 import { Tokens } from "./domain/tokens.ts";
 import { Uploads } from "./domain/uploads.ts";
 import { AllowedHosts } from "./http/allowed-hosts.ts";
-import { Buckets } from "./http/buckets.ts";
 import { corsHeaders } from "./http/cors.ts";
 import { createFetch, type Fetch } from "./http/door.ts";
 import type { House } from "./http/exchange.ts";
 import { RequestLog } from "./http/line.ts";
 import { createRefuse, type Refuse, withoutSecrets } from "./http/problem.ts";
 import { Proxies } from "./http/proxies.ts";
+import { RateLimits } from "./http/rate-limits.ts";
 import { type Log, lineWriter } from "./log.ts";
 import type { Action } from "./model/action.ts";
+import { MemoryBudget } from "./model/memory-budget.ts";
 import { filesFolder, type OpenStore, openStore } from "./open-store.ts";
 import { openDisk } from "./store/disk/disk.ts";
 import type { Committer } from "./store/handed.ts";
@@ -104,6 +105,7 @@ function build(
   const jsonHeaders = new Headers(commonHeaders);
   jsonHeaders.set("content-type", "application/json");
   jsonHeaders.append("vary", "Accept, Accept-Encoding");
+  const memory = new MemoryBudget(config.maxInFlightBytes);
   const requests = new RequestLog(lineWriter(log));
   const house: House = {
     access: new Access(store, clock),
@@ -111,7 +113,7 @@ function build(
     resources: new Resources(store, uploads, clock, config.maxBodyBytes, base),
     tokens,
     collections,
-    batches: new Batches(store, uploads, clock, config.maxBodyBytes, base),
+    batches: new Batches(store, uploads, { clock, maxBytes: config.maxBodyBytes, base, memory }),
     uploads,
     many: new Many(store, clock, base),
     actions,
@@ -122,7 +124,11 @@ function build(
     corsOrigins,
     proxies: new Proxies(config.trustProxy),
     allowedHosts: new AllowedHosts(config.baseUrl, config.allowedHosts),
-    buckets: new Buckets(),
+    rateLimits: new RateLimits({
+      perAddress: config.rateLimitPerAddress,
+      perToken: config.rateLimitPerToken,
+    }),
+    memory,
     tlsOnly,
     maxBodyBytes: config.maxBodyBytes,
     maxUploadBytes: config.maxUploadBytes,

@@ -2,8 +2,18 @@
 
 import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
-import { resolve } from "node:path";
 import { isSecret } from "./model/token.ts";
+import {
+  baseUrl,
+  folderPath,
+  hostName,
+  isAddressRange,
+  isAuthority,
+  isOrigin,
+  listOf,
+  postgresUrl,
+  wholeNumber,
+} from "./setting-values.ts";
 
 export const logLevels = ["info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -25,6 +35,11 @@ export interface Config {
   readonly maxBodyBytes: number;
   /** Of a body with files. */
   readonly maxUploadBytes: number;
+  /** Of all requests and answers in flight together. */
+  readonly maxInFlightBytes: number;
+  /** Requests a minute; 0 for no limit. */
+  readonly rateLimitPerAddress: number;
+  readonly rateLimitPerToken: number;
   /** Absolute path of the folder of files; none for the one in the data folder. */
   readonly files: string | undefined;
   /** Processes that answer requests. */
@@ -176,6 +191,39 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     fallback: "2147483648",
     read: (text) => wholeNumber(text, 1, 1_099_511_627_776),
   },
+  maxInFlightBytes: {
+    flag: "--max-in-flight-bytes",
+    variable: "RESTANTE_MAX_IN_FLIGHT_BYTES",
+    type: "number",
+    placeholder: "bytes",
+    about:
+      "How many bytes of request bodies and answers each process holds in memory at once; what would need more is answered with 503.",
+    allowed: "a whole number from 16777216 (16 MiB) to 1099511627776 (1 TiB)",
+    fallback: "268435456",
+    read: (text) => wholeNumber(text, 16_777_216, 1_099_511_627_776),
+  },
+  rateLimitPerAddress: {
+    flag: "--rate-limit-per-address",
+    variable: "RESTANTE_RATE_LIMIT_PER_ADDRESS",
+    type: "number",
+    placeholder: "requests",
+    about:
+      "How many requests a minute each process takes from one client address (IPv6: one /64); more are answered with 429.",
+    allowed: "a whole number from 0 (no limit) to 1000000",
+    fallback: "0",
+    read: (text) => wholeNumber(text, 0, 1_000_000),
+  },
+  rateLimitPerToken: {
+    flag: "--rate-limit-per-token",
+    variable: "RESTANTE_RATE_LIMIT_PER_TOKEN",
+    type: "number",
+    placeholder: "requests",
+    about:
+      "How many requests a minute each process takes with one token; more are answered with 429.",
+    allowed: "a whole number from 0 (no limit) to 1000000",
+    fallback: "0",
+    read: (text) => wholeNumber(text, 0, 1_000_000),
+  },
   files: {
     flag: "--files",
     variable: "RESTANTE_FILES",
@@ -245,48 +293,3 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     read: folderPath,
   },
 };
-
-function folderPath(text: string, folder: string): string | undefined {
-  return text === "" || text.includes("\0") ? undefined : resolve(folder, text);
-}
-
-const hostName = /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_-]+)*$/;
-
-function wholeNumber(text: string, least: number, most: number): number | undefined {
-  const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  return number >= least && number <= most ? number : undefined;
-}
-
-function listOf(text: string, isAllowed: (item: string) => boolean): readonly string[] | undefined {
-  const items = text === "" ? [] : text.split(",").map((item) => item.trim());
-  return items.every(isAllowed) ? Object.freeze(items) : undefined;
-}
-
-function isAddressRange(item: string): boolean {
-  const [address = "", bits, ...rest] = item.split("/");
-  const family = address.includes("%") ? 0 : isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  return bits === undefined || wholeNumber(bits, 0, family === 4 ? 32 : 128) !== undefined;
-}
-
-function isAuthority(item: string): boolean {
-  if (item === "*") return true;
-  return /^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.test(item) && URL.canParse(`http://${item}`);
-}
-
-function isOrigin(item: string): boolean {
-  const url = URL.parse(item);
-  return url !== null && url.host !== "" && item === `${url.protocol}//${url.host}`;
-}
-
-function postgresUrl(text: string): string | undefined {
-  return /^postgres(?:ql)?:$/.test(URL.parse(text)?.protocol ?? "") ? text : undefined;
-}
-
-function baseUrl(text: string): string | undefined {
-  const url = /^https?:\/\/[^\s\\?#@]+$/i.test(text) ? URL.parse(text) : null;
-  if (url === null) return undefined;
-  let end = url.pathname.length;
-  while (url.pathname[end - 1] === "/") end--;
-  return url.origin + url.pathname.slice(0, end);
-}

@@ -240,6 +240,12 @@ describe("values", () => {
       allowed: [["1099511627776", 2 ** 40]],
       refused: ["0", "1099511627777", "1G"],
     },
+    maxInFlightBytes: {
+      allowed: [["16777216", 2 ** 24]],
+      refused: ["0", "16777215", "1099511627777", "256MB"],
+    },
+    rateLimitPerAddress: { allowed: [["0", 0]], refused: ["-1", "1000001", "1/s"] },
+    rateLimitPerToken: { allowed: [["600", 600]], refused: ["-1", "1000001", "none"] },
     files: { allowed: [["/x/../y", "/y"]], refused: ["a\0b"] },
     store: { allowed: databases, refused: notDatabases },
     readStore: { allowed: databases, refused: notDatabases },

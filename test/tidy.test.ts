@@ -35,6 +35,7 @@ const floors = [
   "src/log.ts",
   "src/config.ts",
   "src/settings.ts",
+  "src/setting-values.ts",
   "src/runtime/",
   "src/domain/",
   "src/store/",
@@ -47,6 +48,7 @@ const entrances =
 /** Who may import a file or folder of ours, where the floors alone do not say it. */
 const doors: readonly [what: RegExp, importers: RegExp][] = [
   [/^src\/config\.ts$/, entrances],
+  [/^src\/setting-values\.ts$/, /^src\/settings\.ts$/],
   [/^src\/settings\.ts$/, /^src\/(config|log)\.ts$/],
   [/^src\/store\/sqlite\//, /^src\/(open-store\.ts$|store\/sqlite\/)/],
   [/^src\/store\/disk\//, /^src\/(assemble\.ts$|store\/disk\/)/],

@@ -51,6 +51,12 @@ export const othersHidden = new Problem(
   { errors: [{ parameter: "since", detail: "read the list instead, or use an admin token" }] },
 );
 
+/** Answered before memory runs out; a client retries. */
+export const overloaded = new Problem(
+  "unavailable",
+  "Requests and answers in flight hold as many bytes as the server allows. Nothing was stored; try again.",
+);
+
 export const preconditionFailed = new Problem(
   "precondition-failed",
   "The resource is not in the state that the precondition names. Nothing was changed.",

@@ -10,6 +10,14 @@ interface Bucket {
   readonly at: number;
 }
 
+export interface Spent {
+  /** 0 when one has passed; else after how many seconds the next may. */
+  readonly waitSeconds: number;
+  /** How many more may pass now. */
+  readonly left: number;
+  readonly fullInSeconds: number;
+}
+
 export class Buckets {
   readonly #buckets = new Map<string, Bucket>();
   readonly #now: () => number;
@@ -24,13 +32,24 @@ export class Buckets {
 
   /** Lets one pass, and says 0; or after how many seconds the next may. */
   take(key: string, perMinute: number): number {
+    return this.spend(key, perMinute).waitSeconds;
+  }
+
+  /** Lets one pass if there is one left, and tells what is left then. */
+  spend(key: string, perMinute: number): Spent {
     const at = this.#now();
     const before = this.#buckets.get(key) ?? { level: perMinute, at };
     const filled = before.level + ((at - before.at) * perMinute) / minuteMs;
-    const level = Math.min(perMinute, filled);
-    const mayPass = level >= 1;
-    this.#keep(key, { level: mayPass ? level - 1 : level, at });
-    return mayPass ? 0 : Math.ceil(((1 - level) * minuteMs) / perMinute / 1000);
+    const full = Math.min(perMinute, filled);
+    const mayPass = full >= 1;
+    const level = mayPass ? full - 1 : full;
+    this.#keep(key, { level, at });
+    const secondsFor = (count: number) => Math.ceil((count * minuteMs) / perMinute / 1000);
+    return {
+      waitSeconds: mayPass ? 0 : secondsFor(1 - level),
+      left: Math.floor(level),
+      fullInSeconds: secondsFor(perMinute - level),
+    };
   }
 
   /** Last in the row, because it was seen last. */

@@ -10,6 +10,7 @@ import { allowOrigin, options } from "./cors.ts";
 import { Exchange, type House, requestIds } from "./exchange.ts";
 import { guard, refuseCredential } from "./guard.ts";
 import { problemOf, Refusal } from "./problem.ts";
+import { refuseAddress, setRateLimitFields } from "./rate.ts";
 import { type Door, findPlace, type Place } from "./routes.ts";
 import { isHost, readTarget } from "./target.ts";
 
@@ -52,7 +53,7 @@ function admit(exchange: Exchange, peerAddress: () => string): Problem | undefin
     if (refused !== undefined) return refused;
   }
   if (!house.proxies.none) lookBehindProxy(exchange, peerAddress());
-  return undefined;
+  return refuseAddress(exchange);
 }
 
 /** Health checks name the server by its address. */
@@ -138,6 +139,7 @@ function finish(exchange: Exchange, answer: Response | Problem): Response {
   response.headers.set("x-request-id", exchange.requestId);
   // A client must not learn it from an answer that anyone could have changed (RFC 6797 §7.2).
   if (exchange.inClearText) response.headers.delete("strict-transport-security");
+  if (exchange.quotas.length > 0) setRateLimitFields(response.headers, exchange.quotas);
   allowOrigin(exchange, response.headers);
   exchange.house.logRequest?.(exchange, response.status);
   return response;

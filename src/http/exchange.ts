@@ -9,10 +9,11 @@ import type { Many } from "../domain/many.ts";
 import type { Resources } from "../domain/resources.ts";
 import type { Tokens } from "../domain/tokens.ts";
 import type { Uploads } from "../domain/uploads.ts";
+import type { MemoryBudget } from "../model/memory-budget.ts";
 import type { Token } from "../model/token.ts";
 import type { AllowedHosts } from "./allowed-hosts.ts";
-import type { Buckets } from "./buckets.ts";
 import type { Proxies } from "./proxies.ts";
+import type { Quota, RateLimits } from "./rate-limits.ts";
 
 /** What is the same for all requests, made once. */
 export interface House {
@@ -36,8 +37,9 @@ export interface House {
   readonly corsOrigins: "*" | ReadonlySet<string>;
   readonly proxies: Proxies;
   readonly allowedHosts: AllowedHosts;
-  /** How often an address may create, by collection and network. */
-  readonly buckets: Buckets;
+  readonly rateLimits: RateLimits;
+  /** For the bytes of all requests and answers in flight. */
+  readonly memory: MemoryBudget;
   readonly tlsOnly: boolean;
   readonly maxBodyBytes: number;
   /** Of a body with files. */
@@ -65,6 +67,8 @@ export class Exchange {
   peerAddress: () => string = nowhere;
   /** Tells the runtime that the body is still arriving, however slowly. */
   windClock: () => void = nothing;
+  /** What the request was counted against, where there are rate limits. */
+  quotas: readonly Quota[] = noQuotas;
   /** Whether it is known that the request was not encrypted on its way. */
   inClearText = false;
 
@@ -88,6 +92,7 @@ export class Exchange {
 
 const nowhere = (): string => "";
 const nothing = (): void => undefined;
+const noQuotas: readonly Quota[] = Object.freeze([]);
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
 /** Unique across restarts by the random start, and cheap by the counter. */

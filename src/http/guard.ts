@@ -7,6 +7,7 @@ import { allows, type Token, type Verb } from "../model/token.ts";
 import type { Exchange } from "./exchange.ts";
 import { challenge, Refusal } from "./problem.ts";
 import { credentialIn } from "./query.ts";
+import { refuseToken, refuseWrongToken } from "./rate.ts";
 
 /** What is done to a collection. `put` creates or updates: only the state decides which it will be. */
 type Deed = "put" | Verb;
@@ -28,11 +29,13 @@ export function guard(exchange: Exchange, who: Who): Soon<Problem | undefined> {
   const authorization = exchange.request.headers.get("authorization");
   if (authorization === null) return isDeed(who) ? judgeByRules(exchange, who) : nobody;
   const secret = readBearer(authorization);
+  const { access } = exchange.house;
+  if (secret === invalidToken) return refuseWrongToken(exchange) ?? secret;
   if (secret instanceof Problem) return secret;
-  return then(exchange.house.access.identify(secret), (token) => {
-    if (token === undefined) return invalidToken;
+  return then(access.identify(secret), (token) => {
+    if (token === undefined) return refuseWrongToken(exchange) ?? invalidToken;
     exchange.caller = token;
-    return judge(exchange, token, who);
+    return refuseToken(exchange) ?? judge(exchange, token, who);
   });
 }
 

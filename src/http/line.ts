@@ -2,6 +2,7 @@
 
 import type { Exchange } from "./exchange.ts";
 import { withoutSecrets } from "./problem.ts";
+import { addressOf, plainAddress } from "./rate.ts";
 
 /** Written one after another they cost a third of what they cost between two requests. */
 const linesAtOnce = 256;
@@ -15,7 +16,8 @@ interface Note {
   readonly path: string;
   readonly status: number;
   readonly token: string | undefined;
-  readonly client: string | undefined;
+  /** Empty where it is not known. */
+  readonly client: string;
 }
 
 export class RequestLog {
@@ -29,7 +31,7 @@ export class RequestLog {
 
   /** The path but never the query, for that may hold what must not be shown. */
   note(exchange: Exchange, status: number): void {
-    const { request, requestId, path, caller, clientAddress, startedAt } = exchange;
+    const { request, requestId, path, caller, startedAt } = exchange;
     this.#notes.push({
       at: Date.now(),
       ms: performance.now() - startedAt,
@@ -38,7 +40,7 @@ export class RequestLog {
       path,
       status,
       token: caller?.id,
-      client: clientAddress,
+      client: plainAddress(addressOf(exchange)),
     });
     if (this.#notes.length === linesAtOnce) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), longestWaitMs);
@@ -57,7 +59,7 @@ export class RequestLog {
 
 function lineOf({ at, ms, requestId, method, path, status, token, client }: Note): string {
   const who = token === undefined ? "" : `,"token":"${token}"`;
-  const whence = client === undefined ? "" : `,"client":"${client}"`;
+  const whence = client === "" ? "" : `,"client":"${client}"`;
   return `{"level":30,"time":"${timeOf(at)}","requestId":"${requestId}","method":"${method}","path":${quoted(path)},"status":${status},"ms":${decimal(ms)}${who}${whence}}\n`;
 }
 

@@ -1,30 +1,105 @@
-// How often one address may create without a token: a bucket for each, in this process alone.
+// How often one address or one token may ask: a bucket for each, in this process alone.
 
 import { isIP } from "node:net";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import type { Problem } from "../model/problem.ts";
+import type { Buckets } from "./buckets.ts";
 import type { Exchange } from "./exchange.ts";
 import { Refusal } from "./problem.ts";
+import type { Quota } from "./rate-limits.ts";
 
-/** Refuses a caller without a token whose address has created too often. */
-export function refuseTooMany(exchange: Exchange, rules: Rules | undefined): Problem | undefined {
-  if (rules === undefined || exchange.caller !== undefined) return undefined;
-  const { rateLimit } = definitionOf(rules);
-  if (rateLimit === undefined) return undefined;
-  const { house, params } = exchange;
-  const address = exchange.clientAddress ?? exchange.peerAddress();
-  const { perMinute } = rateLimit;
-  const seconds = house.buckets.take(`${params.collection} ${networkOf(address)}`, perMinute);
+/** Of one address in a minute; a person who mistypes needs fewer, and who guesses needs more. */
+const wrongTokensPerMinute = 20;
+
+/** These must be answered, or whoever watches the server takes it for dead. */
+const unlimitedPaths = ["/-/health", "/-/ready"];
+
+/** Refuses a request from an address that has asked too often. */
+export function refuseAddress(exchange: Exchange): Problem | undefined {
+  const { perAddress, addresses } = exchange.house.rateLimits;
+  if (perAddress === 0 || unlimitedPaths.includes(exchange.path)) return undefined;
+  const network = networkOf(addressOf(exchange));
+  if (network === "") return undefined;
+  const quota = count(exchange, addresses, "address", network, perAddress);
+  return tooMany(quota, `One address may send ${perAddress} requests a minute.`);
+}
+
+/** Refuses a request with a valid token that has asked too often. */
+export function refuseToken(exchange: Exchange): Problem | undefined {
+  const { perToken, tokens } = exchange.house.rateLimits;
+  if (perToken === 0 || exchange.caller === undefined) return undefined;
+  const quota = count(exchange, tokens, "token", exchange.caller.id, perToken);
+  return tooMany(quota, `One token may send ${perToken} requests a minute.`);
+}
+
+/** Refuses a wrong token from an address that has sent too many; a valid one never comes here. */
+export function refuseWrongToken(exchange: Exchange): Problem | undefined {
+  const network = networkOf(addressOf(exchange));
+  if (network === "") return undefined;
+  const seconds = exchange.house.rateLimits.wrongTokens.take(network, wrongTokensPerMinute);
   if (seconds === 0) return undefined;
-  const words = `Without a token, one address may create ${perMinute} a minute here. Nothing was stored; try again in ${seconds} s.`;
+  const words = `The token is not valid, and this address has sent ${wrongTokensPerMinute} such tokens in a minute. A valid token is answered at once.`;
   return new Refusal("too-many-requests", words, { "retry-after": String(seconds) });
 }
 
-/** One household has a whole /64 of IPv6, and an IPv4 address may be written as an IPv6 one. */
+/** Refuses a caller without a token whose address has created too often. */
+export function refuseCreation(exchange: Exchange, rules: Rules | undefined): Problem | undefined {
+  if (rules === undefined || exchange.caller !== undefined) return undefined;
+  const { rateLimit } = definitionOf(rules);
+  if (rateLimit === undefined) return undefined;
+  const { perMinute } = rateLimit;
+  const key = `${exchange.params.collection} ${networkOf(addressOf(exchange))}`;
+  const quota = count(exchange, exchange.house.rateLimits.creations, "create", key, perMinute);
+  return tooMany(quota, `Without a token, one address may create ${perMinute} a minute here.`);
+}
+
+function count(
+  exchange: Exchange,
+  buckets: Buckets,
+  policy: Quota["policy"],
+  key: string,
+  perMinute: number,
+): Quota {
+  const quota = { policy, perMinute, ...buckets.spend(key, perMinute) };
+  // A stream of lines counts each of them; the last count tells.
+  exchange.quotas = [...exchange.quotas.filter((other) => other.policy !== policy), quota];
+  return quota;
+}
+
+function tooMany({ waitSeconds }: Quota, words: string): Problem | undefined {
+  if (waitSeconds === 0) return undefined;
+  const detail = `${words} Nothing was stored; try again in ${waitSeconds} s.`;
+  return new Refusal("too-many-requests", detail, { "retry-after": String(waitSeconds) });
+}
+
+/** Tells what is left (draft-ietf-httpapi-ratelimit-headers). */
+export function setRateLimitFields(headers: Headers, quotas: readonly Quota[]): void {
+  const list = (words: (quota: Quota) => string) => quotas.map(words).join(", ");
+  headers.set(
+    "ratelimit-policy",
+    list(({ policy, perMinute }) => `"${policy}";q=${perMinute};w=60`),
+  );
+  headers.set(
+    "ratelimit",
+    list(({ policy, left, fullInSeconds }) => `"${policy}";r=${left};t=${fullInSeconds}`),
+  );
+}
+
+/** The client's address as far as it is known: behind a trusted proxy the one that it names. */
+export function addressOf(exchange: Exchange): string {
+  return exchange.clientAddress ?? exchange.peerAddress();
+}
+
+const mapped = /^::ffff:(?=\d+\.)/i;
+
+/** An IPv4 address may be written as an IPv6 one. */
+export const plainAddress = (address: string): string =>
+  address.startsWith("::") ? address.replace(mapped, "") : address;
+
+/** One household has a whole /64 of IPv6. */
 export function networkOf(address: string): string {
-  const mapped = /^::ffff:(?=\d+\.)/i;
-  const plain = address.replace(mapped, "");
+  const plain = plainAddress(address);
   return isIP(plain) === 6 ? prefixOf(plain) : plain;
 }
 

@@ -27,7 +27,7 @@ import type { Exchange } from "./exchange.ts";
 import { onceOf, readKey, replayedField } from "./once.ts";
 import { readPreference } from "./prefer.ts";
 import { refuseParameters } from "./query.ts";
-import { refuseTooMany } from "./rate.ts";
+import { refuseCreation } from "./rate.ts";
 import { answerIfModified, dated, homeOf, noCache, prepare, stateOf } from "./representation.ts";
 
 export function getResource(exchange: Exchange): Soon<Response | Problem> {
@@ -53,7 +53,7 @@ export async function createResource(exchange: Exchange): Promise<Response | Pro
   if (key instanceof Problem) return key;
   const rules = refuseParameters(exchange) ?? (await house.resources.target(caller, name));
   if (rules instanceof Problem) return rules;
-  const tooMany = refuseTooMany(exchange, rules);
+  const tooMany = refuseCreation(exchange, rules);
   if (tooMany !== undefined) return tooMany;
   const incoming = await readIncoming(exchange, rules, refuseKeyless(rules, key));
   if (incoming instanceof Problem) return incoming;
@@ -84,7 +84,7 @@ export async function putResource(exchange: Exchange): Promise<Response | Proble
   const rules = refuseParameters(exchange) ?? (await house.resources.target(caller, name));
   if (rules instanceof Problem) return rules;
   const refused =
-    refuseTooMany(exchange, rules) ??
+    refuseCreation(exchange, rules) ??
     (request.headers.has("content-range") ? partialPut : undefined) ??
     refuseBody(exchange, takenByPut) ??
     refuseUnconditional(rules, condition);

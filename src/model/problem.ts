@@ -126,7 +126,7 @@ export const problemKinds = {
   "too-many-requests": {
     title: "Too many requests",
     about:
-      "The collection says how often one address may create without a token, and this was oftener. Nothing was stored. Wait for Retry-After and send the request again, or use a token.",
+      "One address or one token has sent more requests than the server allows in a minute, one address has created more without a token than the collection allows, or one address has sent many tokens that are not valid. The detail says which. Nothing was stored. Wait for Retry-After and send the request again.",
   },
   misdirected: {
     title: "The request is for another host",

@@ -15,10 +15,21 @@ const invalid = `${missing}, error="invalid_token"`;
 let app: TestApp;
 let id: string;
 before(async () => {
-  app = await startApp();
+  app = fromManyAddresses(await startApp({ trustProxy: ["127.0.0.1"] }));
   ({ id } = (await app.post("people", { name: "Ada" })) as { id: string });
 });
 after(() => app.stop());
+
+/** Each request comes from another address, because one that sends many wrong tokens is answered 429. */
+function fromManyAddresses(one: TestApp): TestApp {
+  let count = 0;
+  const request: TestApp["request"] = (path, init = {}) => {
+    const headers = new Headers(init.headers);
+    headers.set("x-forwarded-for", `198.51.${++count >> 8}.${count & 255}`);
+    return one.request(path, { ...init, headers });
+  };
+  return { ...one, request };
+}
 
 /** Every door that asks for a token. */
 const doors = Object.entries(routes).flatMap(([route, methods]) =>

@@ -26,11 +26,12 @@ async function lineOf(requestId: string | null | undefined) {
 describe("the log", () => {
   it("has a line for each request, found by the id in its answer", async () => {
     const { headers } = await app.request("/people/ada?page=1");
-    const { level, time, requestId, method, path, token, ms, status, ...rest } =
+    const { level, time, requestId, method, path, token, ms, status, client, ...rest } =
       (await lineOf(headers.get("x-request-id"))) ?? {};
     assert.deepEqual([method, path, status], ["GET", "/people/ada", 400]);
     assert.ok(typeof token === "string" && typeof ms === "number" && ms >= 0);
     assert.ok(level && time && requestId);
+    assert.equal(client, "127.0.0.1");
     assert.deepEqual(rest, {});
   });
 

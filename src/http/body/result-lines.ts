@@ -9,7 +9,7 @@ import type { Exchange } from "../exchange.ts";
 import { streamOf } from "../list/stream.ts";
 import { replayedField } from "../once.ts";
 import { problemBody, problemStatus } from "../problem.ts";
-import { refuseTooMany } from "../rate.ts";
+import { refuseCreation } from "../rate.ts";
 import { codedHeaders, homeOf, noCache } from "../representation.ts";
 import { idInPost, readFields } from "./body.ts";
 import type { Coding } from "./codings.ts";
@@ -28,7 +28,7 @@ export interface Order {
 }
 
 export function draftIn({ exchange, rules }: Order, { bytes }: Line): Draft | Problem {
-  const tooMany = refuseTooMany(exchange, rules);
+  const tooMany = refuseCreation(exchange, rules);
   if (tooMany !== undefined) return tooMany;
   if (bytes === undefined) return lineTooLong(exchange.house.maxBodyBytes);
   const draft = readFields(bytes);

@@ -20,7 +20,7 @@ export const notModified = {
 };
 
 /** The statuses that a problem may have for anyone, for who needs a token, and for who sends a body. */
-export const ofEveryone = [400, 401, 406, 414, 421, 500] as const;
+export const ofEveryone = [400, 401, 406, 414, 421, 429, 500] as const;
 export const ofCallers = [...ofEveryone, 403, 503] as const;
 export const ofWriters = [...ofCallers, 413, 415, 507] as const;
 

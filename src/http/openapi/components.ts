@@ -188,6 +188,12 @@ const headers: Shapes = {
   AcceptPost: sometimes("The media types that a POST takes here."),
   AcceptPatch: sometimes("The media types that a PATCH takes here."),
   RetryAfter: always("In seconds.", count),
+  RateLimit: sometimes(
+    "Where requests are limited: how many are left (`r`), and in how many seconds all are again (`t`).",
+  ),
+  RateLimitPolicy: sometimes(
+    "Where requests are limited: how many (`q`) in how many seconds (`w`).",
+  ),
   AcceptRanges: always("`bytes`."),
   ContentRange: always("Which part it is, and of how many bytes."),
   ContentRangeOfAll: always("`bytes */` and the number of bytes of the file."),
@@ -211,7 +217,11 @@ const fieldsOfStatus: Readonly<Record<number, Shapes>> = {
     "Accept-Encoding": header("AcceptEncoding"),
   },
   416: { "Content-Range": header("ContentRangeOfAll") },
-  429: { "Retry-After": header("RetryAfter") },
+  429: {
+    "Retry-After": header("RetryAfter"),
+    RateLimit: header("RateLimit"),
+    "RateLimit-Policy": header("RateLimitPolicy"),
+  },
   503: { "Retry-After": header("RetryAfter") },
 };
 

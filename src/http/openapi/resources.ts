@@ -127,7 +127,7 @@ export const create = (subject: Subject) => ({
       { ...validators, ...placed, ...preferred, ...replayed },
     ),
     ...redirected(subject),
-    ...problems(...ofWriters, 404, 409, 422, 429),
+    ...problems(...ofWriters, 404, 409, 422),
   },
 });
 
@@ -165,7 +165,7 @@ export const put = (subject: Subject) => ({
       ...preferred,
     }),
     ...minimal(subject, commonHeaders),
-    ...problems(...ofWriters, 404, 409, 412, 428, 429),
+    ...problems(...ofWriters, 404, 409, 412, 428),
   },
 });
 

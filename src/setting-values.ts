@@ -1,0 +1,53 @@
+// How the texts of settings are read: each returns undefined for a text that is not allowed.
+
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+
+export function folderPath(text: string, folder: string): string | undefined {
+  return text === "" || text.includes("\0") ? undefined : resolve(folder, text);
+}
+
+export const hostName =
+  /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_-]+)*$/;
+
+export function wholeNumber(text: string, least: number, most: number): number | undefined {
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  return number >= least && number <= most ? number : undefined;
+}
+
+export function listOf(
+  text: string,
+  isAllowed: (item: string) => boolean,
+): readonly string[] | undefined {
+  const items = text === "" ? [] : text.split(",").map((item) => item.trim());
+  return items.every(isAllowed) ? Object.freeze(items) : undefined;
+}
+
+export function isAddressRange(item: string): boolean {
+  const [address = "", bits, ...rest] = item.split("/");
+  const family = address.includes("%") ? 0 : isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return bits === undefined || wholeNumber(bits, 0, family === 4 ? 32 : 128) !== undefined;
+}
+
+export function isAuthority(item: string): boolean {
+  if (item === "*") return true;
+  return /^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.test(item) && URL.canParse(`http://${item}`);
+}
+
+export function isOrigin(item: string): boolean {
+  const url = URL.parse(item);
+  return url !== null && url.host !== "" && item === `${url.protocol}//${url.host}`;
+}
+
+export function postgresUrl(text: string): string | undefined {
+  return /^postgres(?:ql)?:$/.test(URL.parse(text)?.protocol ?? "") ? text : undefined;
+}
+
+export function baseUrl(text: string): string | undefined {
+  const url = /^https?:\/\/[^\s\\?#@]+$/i.test(text) ? URL.parse(text) : null;
+  if (url === null) return undefined;
+  let end = url.pathname.length;
+  while (url.pathname[end - 1] === "/") end--;
+  return url.origin + url.pathname.slice(0, end);
+}

@@ -1,0 +1,127 @@
+// What a batch may cost: few bytes that ask for much are refused, and what is done leaves others their turn.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { batchLimits, type Operation, Planner } from "../../src/domain/batch-plan.ts";
+import { MemoryBudget, Reservation } from "../../src/model/memory-budget.ts";
+import type { Token } from "../../src/model/token.ts";
+import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { Client, pointersOf } from "./client.ts";
+import { assertProblem } from "./expect.ts";
+
+/** About 800 KB in 400,000 items. */
+const wide = { list: Array(400_000).fill(1) };
+const wideBytes = JSON.stringify(wide).length;
+/** So many of them are within the budget. */
+const most = Math.floor(batchLimits.maxWrittenBytes / wideBytes);
+
+const patch = (path: string, body: unknown = {}) => ({ method: "PATCH", path, body });
+const remove = (path: string) => ({ method: "DELETE", path });
+
+for (const store of [undefined, "postgres"])
+  describe(`a batch on ${store ?? "the embedded engine"}`, () => {
+    let app: TestApp;
+    let client: Client;
+    before(async () => {
+      app = await startApp({ store, maxBodyBytes: 16 * 1024 * 1024 });
+      client = new Client(app);
+      await client.keep("/wide/a", wide);
+    });
+    after(() => app.stop());
+
+    it("that would write and answer too many bytes is 413, and nothing is done", async () => {
+      const operations = Array(100).fill(patch("/wide/a"));
+      const problem = await client.refuses("wide", "content-too-large", () =>
+        client.batch(operations),
+      );
+      assert.deepEqual(pointersOf(problem), [`/operations/${most}`]);
+      assert.match(problem.detail, /^Nothing was done: .* over 32 MiB/);
+    });
+
+    it("within the budget is done", async () => {
+      const { status, body } = await client.batch(Array(3).fill(patch("/wide/a")));
+      assert.equal(status, 200, body.slice(0, 300));
+      assert.equal(JSON.parse(body).results.length, 3);
+    });
+
+    // The plan is the same on both engines, and this is much to write.
+    const onlyEmbedded = { skip: store !== undefined };
+    it(
+      "that changes too many bytes is 413; one that removes as many is done",
+      onlyEmbedded,
+      async () => {
+        const paths = ["/many/a", "/many/b", "/many/c"];
+        const text = "x".repeat(12 * 1024 * 1024);
+        for (const path of paths) assert.equal((await client.put(path, { text })).status, 201);
+        const problem = assertProblem(
+          await client.batch(paths.map((path) => patch(path, { text: null }))),
+          "content-too-large",
+        );
+        assert.match(
+          problem.detail,
+          /^Nothing was done: .* changes resources of over 32 MiB together/,
+        );
+        const { status } = await client.batch(paths.map(remove));
+        assert.equal(status, 200);
+        assert.equal(await app.total("many"), 0);
+      },
+    );
+
+    it("may change and remove the same resource", async () => {
+      await client.keep("/wide/c", { n: 1 });
+      const put = { method: "PUT", path: "/wide/c", body: { n: 2 } };
+      for (const operations of [
+        [patch("/wide/c", { m: 1 }), remove("/wide/c"), put],
+        [remove("/wide/c"), put, patch("/wide/c", { m: 2 })],
+      ]) {
+        const { status, body } = await client.batch(operations);
+        assert.equal(status, 200, body);
+      }
+      const { n, m } = await client.json<Record<string, unknown>>("/wide/c");
+      assert.deepEqual([n, m], [2, 2]);
+    });
+  });
+
+describe("the plan of a batch", () => {
+  const caller = { id: "t", scopes: ["admin"] } as unknown as Token;
+  const terms = { caller, key: undefined, at: 1, maxBytes: 2 ** 20, base: "" };
+
+  it("leaves others their turn, and counts what it holds", async () => {
+    const path = await mkdtemp(join(tmpdir(), "restante-"));
+    const store = await openSqlite({ path });
+    const fields = JSON.stringify(wide);
+    await store.commit([
+      { kind: "found", collection: "wide", at: 1 },
+      { kind: "put", collection: "wide", id: "a", fields, at: 1, expect: "nothing" },
+    ]);
+    const operation = { kind: "patch", collection: "wide", id: "a", patchKind: "merge" } as const;
+    const operations: readonly Operation[] = Array(most).fill({ ...operation, patch: "{}" });
+
+    const budget = new MemoryBudget(2 ** 30);
+    const memory = new Reservation(budget);
+    let turns = 0;
+    let next: ReturnType<typeof setImmediate>;
+    const count = () => {
+      turns++;
+      next = setImmediate(count);
+    };
+    next = setImmediate(count);
+    const changes = await new Planner(store, terms, memory).make(operations);
+    clearImmediate(next);
+    assert.ok(Array.isArray(changes) && changes.length === most);
+    assert.ok(turns >= 3, `${turns}`);
+    assert.equal(budget.usedBytes, (most + 1) * fields.length);
+    memory.release();
+    assert.equal(budget.usedBytes, 0);
+
+    const little = new Reservation(new MemoryBudget(10 * fields.length));
+    const refused = await new Planner(store, terms, little).make(operations);
+    assert.ok("kind" in refused && refused.kind === "unavailable");
+    await store.close();
+    await rm(path, { recursive: true, force: true });
+  });
+});

@@ -1,0 +1,143 @@
+// Limits on requests by address and by token, what is told of them, and guesses at tokens.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { newSecret } from "../../src/model/token.ts";
+import { isLong, runs } from "../seeds.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { answerOf, assertProblem } from "./expect.ts";
+import { captureLog } from "./log.ts";
+
+/** A request from an address that a socket here cannot have. */
+function from(app: TestApp, peer: string, path: string, headers: Record<string, string> = {}) {
+  const request = new Request(`http://localhost${path}`, { headers });
+  return answerOf(app.direct(request, peer));
+}
+
+const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
+
+describe("a limit for each address", () => {
+  let app: TestApp;
+  before(async () => {
+    app = await startApp({ rateLimitPerAddress: 3, trustProxy: ["10.0.0.0/8"] });
+  });
+  after(() => app.stop());
+
+  it("lets so many pass, tells what is left, and then answers 429 with Retry-After", async () => {
+    for (const left of [2, 1, 0]) {
+      const { status, headers } = await from(app, "192.0.2.1", "/");
+      assert.equal(status, 200);
+      assert.equal(headers.get("ratelimit-policy"), '"address";q=3;w=60');
+      assert.equal(headers.get("ratelimit"), `"address";r=${left};t=${(3 - left) * 20}`);
+    }
+    const refused = await from(app, "192.0.2.1", "/");
+    assertProblem(refused, "too-many-requests");
+    assert.equal(refused.headers.get("retry-after"), "20");
+    assert.equal(refused.headers.get("ratelimit"), '"address";r=0;t=60');
+  });
+
+  it("counts a valid token, too, and what is not found", async () => {
+    for (let count = 0; count < 3; count++)
+      await from(app, "192.0.2.2", "/nowhere/at/all", bearer(app.admin));
+    assertProblem(await from(app, "192.0.2.2", "/people", bearer(app.admin)), "too-many-requests");
+  });
+
+  it("counts a whole /64 of IPv6 as one, and an IPv4 address however it is written", async () => {
+    for (const peer of ["2001:db8:1:2::1", "2001:db8:1:2::2", "2001:db8:1:2:3:4:5:6"])
+      assert.equal((await from(app, peer, "/")).status, 200);
+    assertProblem(await from(app, "2001:db8:1:2::9", "/"), "too-many-requests");
+    assert.equal((await from(app, "2001:db8:1:3::1", "/")).status, 200);
+    for (const peer of ["::ffff:192.0.2.3", "192.0.2.3", "192.0.2.3"]) await from(app, peer, "/");
+    assertProblem(await from(app, "::ffff:192.0.2.3", "/"), "too-many-requests");
+  });
+
+  it("counts the client behind a trusted proxy, and believes nobody else", async () => {
+    const behind = (peer: string, client: string) =>
+      from(app, peer, "/", { "x-forwarded-for": client });
+    for (let count = 0; count < 3; count++) await behind("10.0.0.1", "203.0.113.1");
+    assertProblem(await behind("10.0.0.2", "203.0.113.1"), "too-many-requests");
+    assert.equal((await behind("10.0.0.1", "203.0.113.2")).status, 200);
+    for (let count = 0; count < 3; count++) await behind("192.0.2.4", `203.0.113.${10 + count}`);
+    assertProblem(await behind("192.0.2.4", "203.0.113.99"), "too-many-requests");
+  });
+
+  it("never refuses who asks whether the server lives", async () => {
+    for (let count = 0; count < 10; count++) {
+      assert.equal((await from(app, "192.0.2.5", "/-/health")).status, 200);
+      assert.equal((await from(app, "192.0.2.5", "/-/ready")).status, 200);
+    }
+  });
+});
+
+describe("a limit for each token", () => {
+  let app: TestApp;
+  before(async () => {
+    app = await startApp({ rateLimitPerToken: 2, rateLimitPerAddress: 100 });
+  });
+  after(() => app.stop());
+
+  it("counts a token wherever it comes from, and tells of both limits", async () => {
+    const secret = await app.token("people:read");
+    await from(app, "192.0.2.1", "/people", bearer(secret));
+    const second = await from(app, "192.0.2.2", "/people", bearer(secret));
+    assert.equal(second.headers.get("ratelimit-policy"), '"address";q=100;w=60, "token";q=2;w=60');
+    assert.match(second.headers.get("ratelimit") ?? "", /^"address";r=99;t=1, "token";r=0;t=60$/);
+    assertProblem(await from(app, "192.0.2.3", "/people", bearer(secret)), "too-many-requests");
+    const other = await app.token("people:read");
+    assert.notEqual((await from(app, "192.0.2.1", "/people", bearer(other))).status, 429);
+  });
+});
+
+describe("without settings", () => {
+  let app: TestApp;
+  const captured = captureLog();
+  before(async () => {
+    app = await startApp({}, captured.log);
+  });
+  after(() => app.stop());
+
+  it("nobody is limited, and nothing is told", async () => {
+    for (let count = 0; count < 200; count++) {
+      const { status, headers } = await from(app, "192.0.2.1", "/-/tokens", bearer(app.admin));
+      assert.equal(status, 200);
+      assert.equal(headers.get("ratelimit"), null);
+    }
+  });
+
+  it("after 20 wrong tokens from one address further ones are 429; a valid one never is", async () => {
+    const guesses = runs(200, 20_000);
+    const statuses = new Map<number, number>();
+    for (let count = 0; count < guesses; count++) {
+      const guess = count % 3 === 0 ? "wrong" : newSecret();
+      const { status } = await from(app, "192.0.2.7", "/people", bearer(guess));
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (count % 10 === 0)
+        assert.equal((await from(app, "192.0.2.7", "/-/tokens", bearer(app.admin))).status, 200);
+    }
+    assert.deepEqual([...statuses.keys()], [401, 429]);
+    // One more every three seconds is let through.
+    const more = isLong ? 600 : 20;
+    const let401 = statuses.get(401) ?? 0;
+    assert.ok(let401 >= 20 && let401 <= 20 + more, `${let401}`);
+    const refused = await from(app, "192.0.2.7", "/people", bearer(newSecret()));
+    assertProblem(refused, "too-many-requests");
+    assert.match(refused.headers.get("retry-after") ?? "", /^[123]$/);
+    assertProblem(await from(app, "192.0.2.7", "/people"), "unauthenticated");
+    assertProblem(await from(app, "192.0.2.8", "/people", bearer("wrong")), "unauthenticated");
+  });
+
+  it("keeps a bounded number of addresses, however many guess", async () => {
+    for (let count = 0; count < runs(100, 15_000); count++) {
+      const peer = `2001:db8:${(count >> 8).toString(16)}:${(count & 255).toString(16)}::1`;
+      assertProblem(await from(app, peer, "/people", bearer("wrong")), "unauthenticated");
+    }
+  });
+
+  it("logs the address of each client", async () => {
+    const { headers } = await from(app, "::ffff:192.0.2.9", "/-/health");
+    await captured.settled();
+    const id = headers.get("x-request-id");
+    const line = captured.lines().find(({ requestId }) => requestId === id);
+    assert.equal(line?.client, "192.0.2.9");
+  });
+});
