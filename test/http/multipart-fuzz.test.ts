@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { dial, type Wire } from "../runtime/wire.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
@@ -38,10 +39,15 @@ const chunkOf = (piece: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from("\r\n")]);
 
 /** The request as bytes: with a length, or in random chunks. */
-function requestOf(chance: Chance, boundary: string, body: Buffer): Buffer {
+function requestOf(chance: Chance, boundary: string, body: Buffer, coding: string): Buffer {
   const isChunked = chance.of(0.5);
   const framing = isChunked ? "Transfer-Encoding: chunked" : `Content-Length: ${body.length}`;
-  const fields = ["Host: localhost", `Content-Type: ${contentType(boundary)}`, framing];
+  const fields = [
+    "Host: localhost",
+    `Content-Type: ${contentType(boundary)}`,
+    `Content-Encoding: ${coding}`,
+    framing,
+  ];
   const content = isChunked
     ? [...chance.pieces(body, 1_000).map(chunkOf), Buffer.from("0\r\n\r\n")]
     : [body];
@@ -59,16 +65,39 @@ async function writeInSegments(chance: Chance, wire: Wire, bytes: Buffer): Promi
   }
 }
 
+const encoders = {
+  identity: (body: Buffer) => body,
+  gzip: (body: Buffer) => gzipSync(body),
+  br: (body: Buffer) => brotliCompressSync(body),
+  zstd: (body: Buffer) => zstdCompressSync(body),
+} as const;
+
+interface Encoded {
+  readonly body: Buffer;
+  readonly coding: keyof typeof encoders;
+}
+
+/** The body as it is sent: as it is, changed, encoded, or encoded and changed. */
+function encoded(chance: Chance, generated: GeneratedBody, isMutated: boolean): Encoded {
+  const coding = chance.pick(["identity", "identity", "identity", "gzip", "br", "zstd"] as const);
+  const encode = encoders[coding];
+  if (!isMutated) return { body: encode(generated.body), coding };
+  const isChangedBefore = chance.of(0.7);
+  return isChangedBefore
+    ? { body: encode(mutate(chance, generated)), coding }
+    : { body: mutate(chance, { ...generated, body: encode(generated.body) }), coding };
+}
+
 type Created = Readonly<Record<string, unknown>> & { readonly id: string };
 
 /** The new resource, the status of a refusal, or undefined where the client left too early. */
 async function attempt(
   chance: Chance,
   { boundary }: GeneratedBody,
-  body: Buffer,
+  { body, coding }: Encoded,
   label: string,
 ): Promise<Created | number | undefined> {
-  const whole = requestOf(chance, boundary, body);
+  const whole = requestOf(chance, boundary, body, coding);
   const isCutOff = chance.of(0.15);
   // At most all but the last chunk, or the last byte of a known length.
   const bytes = isCutOff ? whole.subarray(0, chance.below(whole.length - 5)) : whole;
@@ -140,8 +169,8 @@ describe("random multipart streams", () => {
       const chance = new Chance(randomNumbers(seed + run));
       const generated = generateBody(chance);
       const isMutated = chance.of(0.7);
-      const body = isMutated ? mutate(chance, generated) : generated.body;
-      const result = await attempt(chance, generated, body, label);
+      const sent = encoded(chance, generated, isMutated);
+      const result = await attempt(chance, generated, sent, label);
       if (result === undefined) seen.cutOff++;
       else if (typeof result === "number") seen.refused++;
       else seen.created++;

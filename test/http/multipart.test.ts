@@ -17,7 +17,7 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), "restante-"));
   app = await startApp({ files: folder });
   client = new Client(app);
-  await client.put("/-/collections/drop", { access: { create: "public" } });
+  await client.put("/-/collections/drop", { access: { create: "public", read: "public" } });
 });
 after(async () => {
   await app.stop();

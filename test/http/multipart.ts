@@ -57,11 +57,11 @@ export function form(pieces: readonly Piece[], boundary = "a-boundary", end = "-
 export const hashOf = (bytes: Uint8Array | string): string =>
   createHash("sha256").update(bytes).digest("hex");
 
-/** Every file below the folder, half-written ones included. */
+/** Every file below the folder, half-written ones included; not those of the folder's lock. */
 export async function filesIn(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() && !entry.name.startsWith("restante."))
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
 }
