@@ -5,6 +5,7 @@ import { type Askable, askableIn } from "../model/list/askable.ts";
 import { markOf, readCursor } from "../model/list/cursor.ts";
 import { conditionOf } from "../model/list/filter.ts";
 import { equalTo, keyOf } from "../model/list/key.ts";
+import { meantBy } from "../model/list/near-miss.ts";
 import { ownerField, wordsOf } from "../model/list/plan.ts";
 import {
   type Condition,
@@ -76,11 +77,24 @@ class Inquiry {
   }
 
   #condition(filter: Filter): readonly Condition[] {
+    const meant = this.#meantBy(filter);
+    if (meant !== undefined) return this.#fault(filter.place, meant);
     const shape = this.#find(filter);
     if (shape === undefined) return [];
     if (shape.holds === "object") return this.#fault(filter.place, anObject(filter.field));
     const condition = conditionOf(filter, shape.kind, this.#question.isSpelled);
     return typeof condition === "string" ? this.#fault(filter.place, condition) : [condition];
+  }
+
+  /** What to send instead of a parameter that is nearly one of ours; undefined when it is a field. */
+  #meantBy({ field, operand, place }: Filter): string | undefined {
+    const isBare = "parameter" in place && place.parameter === field;
+    if (!isBare || this.#askable.declares(field)) return undefined;
+    const meant = meantBy(field, operand);
+    return (
+      meant &&
+      `there is no parameter "${field}"; use ${meant}. For a field of this name, write ${field}[eq]`
+    );
   }
 
   #sortings(): readonly Sorting[] {

@@ -1,5 +1,6 @@
 // What a URL asks of a collection: filters, order, words, and where the answer begins.
 
+import { type ListParameter, listParameters } from "../../model/list/near-miss.ts";
 import type { Question, Said } from "../../model/list/question.ts";
 import type { ParameterFault, Problem } from "../../model/problem.ts";
 import { invalid, pairs } from "../query.ts";
@@ -12,17 +13,8 @@ export interface FeedQuery {
 }
 
 /** Their names are ours: a field of such a name is asked for with an operator. */
-export const reserved = [
-  "page",
-  "limit",
-  "sort",
-  "fields",
-  "q",
-  "cursor",
-  "total",
-  "since",
-] as const;
-type Reserved = (typeof reserved)[number];
+export const reserved = listParameters;
+type Reserved = ListParameter;
 
 const isReserved = (name: string): name is Reserved =>
   (reserved as readonly string[]).includes(name);

@@ -1,6 +1,7 @@
 // What the body of a QUERY asks of a collection: the same as a URL can, in JSON.
 
 import { type Path, pointerTo } from "../../model/json/report.ts";
+import { meantBy } from "../../model/list/near-miss.ts";
 import type { Question, Said } from "../../model/list/question.ts";
 import type { Problem } from "../../model/problem.ts";
 import { invalidBody } from "../body/body.ts";
@@ -19,7 +20,9 @@ export function readQuestion(text: string): Question | Problem {
     const read = Object.hasOwn(readers, name) ? readers[name] : undefined;
     if (read === undefined) {
       const known = Object.keys(readers).join(", ");
-      reader.fault(at(name), `there is no such member here; there are: ${known}`);
+      const meant = meantBy(name);
+      const advice = meant === undefined ? `there are: ${known}` : `use ${meant}`;
+      reader.fault(at(name), `there is no such member here; ${advice}`);
     } else read(reader, value, name);
   }
   if ("page" in body && "cursor" in body) reader.fault(at("page"), pageBesideCursor);

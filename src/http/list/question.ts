@@ -1,6 +1,7 @@
 // How a question is put together from what was said, be it in a URL or in a body.
 
 import { jsonLimits } from "../../model/json/json.ts";
+import { meantBy } from "../../model/list/near-miss.ts";
 import { pageLimits } from "../../model/list/page.ts";
 import {
   type Filter,
@@ -40,7 +41,7 @@ export class QuestionReader {
   filter(field: string, operator: string, operand: unknown, place: Place): void {
     const { maxFilters } = questionLimits;
     if (!isFieldPath(field)) this.fault(place, fieldWords);
-    else if (!isOperator(operator)) this.fault(place, noOperator(operator));
+    else if (!isOperator(operator)) this.fault(place, noOperator(operator, place));
     else if (this.#filters.length === maxFilters) {
       this.fault(place, `there are more than ${maxFilters} filters`);
     } else this.#filters.push({ field, operator, operand, place });
@@ -131,7 +132,12 @@ const signed = /^[+\s]/;
 
 const fieldWords = `a field is a name, or up to ${jsonLimits.maxDepth} names with dots between them`;
 
-const noOperator = (operator: string): string =>
-  `there is no operator "${operator}"; there are: ${operators.join(", ")}`;
+function noOperator(operator: string, place: Place): string {
+  const name = "parameter" in place ? place.parameter : "";
+  const meant = meantBy(name);
+  return meant === undefined
+    ? `there is no operator "${operator}"; there are: ${operators.join(", ")}`
+    : `there is no parameter "${name}"; use ${meant}`;
+}
 
 export const pageBesideCursor = "a walk by cursor has no pages; leave this out";

@@ -52,6 +52,18 @@ export class Askable {
     return { kind, holds: typeof place === "object" ? holdingOf(place) : "value" };
   }
 
+  /** Whether the definition names the field: in its schema or as indexed. */
+  declares(field: string): boolean {
+    if (serverMembers.includes(field) || this.indexed.has(field)) return true;
+    let place = this.#schema;
+    for (const name of field.split(".")) {
+      const properties = isSchema(place) ? place.properties : undefined;
+      if (properties === undefined || !Object.hasOwn(properties, name)) return false;
+      place = properties[name];
+    }
+    return true;
+  }
+
   /** The schema of the field, or why there is none. */
   #placeOf(field: string): Schema | "undeclared" | "open" {
     let place = this.#schema;
