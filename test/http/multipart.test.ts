@@ -5,6 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { dial } from "../runtime/wire.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { answerOf } from "./expect.ts";
@@ -75,6 +76,21 @@ describe("a broken form", () => {
       assert.deepEqual(await filesIn(folder), []);
     });
   }
+});
+
+describe("a form that is broken at its beginning", () => {
+  for (const framing of ["Content-Length: 20000000", "Transfer-Encoding: chunked"])
+    it(`is answered before its end has come, and leaves nothing (${framing})`, async () => {
+      const wire = await dial(app.port);
+      const type = "Content-Type: multipart/form-data; boundary=b";
+      wire.write(`POST /drop HTTP/1.1\r\nHost: localhost\r\n${type}\r\n${framing}\r\n\r\n`);
+      const filling = `${aFile}--b\r\nbroken\r\n${"x".repeat(100_000)}`;
+      const chunk = `${filling.length.toString(16)}\r\n${filling}\r\n`;
+      wire.write(framing.startsWith("Content") ? filling : chunk);
+      assert.equal((await wire.response())?.status, 400);
+      wire.hangUp();
+      assert.deepEqual(await filesIn(folder), []);
+    });
 });
 
 describe("an unusual form", () => {

@@ -512,19 +512,34 @@ describe("an upload that breaks off", () => {
     }
   });
 
-  it("ends when nothing comes any more", async () => {
-    async function* source() {
+  it("ends when nothing comes any more, or when it takes too long", async () => {
+    async function* silent() {
       yield 1;
       await new Promise(() => {});
     }
-    const got: number[] = [];
-    await assert.rejects(
-      async () => {
-        for await (const one of unlessSilent(source(), 20)) got.push(one);
-      },
-      (thrown) => thrown instanceof Undecodable && thrown.problem.kind === "timeout",
-    );
-    assert.deepEqual(got, [1]);
+    async function* endless() {
+      for (;;) {
+        await sleep(1);
+        yield 1;
+      }
+    }
+    for (const [source, quietMs, totalMs, detail] of [
+      [silent(), 20, 60_000, /^Nothing more of the body came/],
+      [silent(), 60_000, 20, /^The body did not arrive within/],
+      [endless(), 60_000, 20, /^The body did not arrive within/],
+    ] as const) {
+      const got: number[] = [];
+      await assert.rejects(
+        async () => {
+          for await (const one of unlessSilent(source, quietMs, totalMs)) got.push(one);
+        },
+        (thrown) =>
+          thrown instanceof Undecodable &&
+          thrown.problem.kind === "timeout" &&
+          detail.test(thrown.problem.detail),
+      );
+      assert.equal(got[0], 1);
+    }
   });
 });
 

@@ -11,6 +11,8 @@ import { refuseUnacceptable } from "./media.ts";
 
 /** A phone in a tunnel is back by then. */
 const silenceMs = 60_000;
+/** A large file over a bad link has arrived by then; who sends a byte a minute has not. */
+const wholeMs = 4 * 3_600_000;
 
 /** What a body with files may have: the server's limit, or the collection's if that is lower. */
 export function maxUploadOf({ house }: Exchange, rules: Rules | undefined): number {
@@ -39,27 +41,32 @@ export async function* arriving(
   maxBytes: number,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const limit = { bytes: maxBytes, problem: uploadTooLarge(maxBytes) };
-  for await (const chunk of unlessSilent(readContent(exchange, limit), silenceMs)) {
+  for await (const chunk of unlessSilent(readContent(exchange, limit), silenceMs, wholeMs)) {
     if (chunk instanceof Problem) throw new Undecodable(chunk);
     exchange.windClock();
     yield chunk;
   }
 }
 
-/** Gives up when nothing comes for so long; what is done with what came takes its own time. */
+/** Gives up when nothing comes for `quietMs`, or when the end has not come after `totalMs`. */
 export async function* unlessSilent<T>(
   source: AsyncGenerator<T>,
-  milliseconds: number,
+  quietMs: number,
+  totalMs: number,
 ): AsyncGenerator<T, void, undefined> {
+  const deadline = performance.now() + totalMs;
   let isSilent = false;
   try {
     for (;;) {
+      const left = deadline - performance.now();
+      if (left <= 0) throw new Undecodable(tooSlow);
       const next = source.next();
       const silence = Promise.withResolvers<never>();
-      const timer = setTimeout(() => {
+      const giveUp = () => {
         isSilent = true;
-        silence.reject(new Undecodable(stalled));
-      }, milliseconds);
+        silence.reject(new Undecodable(left < quietMs ? tooSlow : stalled));
+      };
+      const timer = setTimeout(giveUp, Math.min(quietMs, left));
       const result = await Promise.race([next, silence.promise]).finally(() => clearTimeout(timer));
       if (result.done) return;
       yield result.value;
@@ -75,4 +82,9 @@ export async function* unlessSilent<T>(
 const stalled = new Problem(
   "timeout",
   `Nothing more of the body came for ${silenceMs / 1000} seconds. Nothing was stored.`,
+);
+
+const tooSlow = new Problem(
+  "timeout",
+  `The body did not arrive within ${wholeMs / 3_600_000} hours. Nothing was stored.`,
 );
