@@ -22,8 +22,8 @@ const child = spawn(program, [...flags, main, ...process.argv.slice(2)], { stdio
 // Whoever stops this process means the server; it ends when the server has.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 
-// npx puts a shell in between that dies of a signal without passing it on; it leaves us an orphan.
-if (process.env.npm_command === "exec") {
+// npx and npm start put a shell in between, which a signal ends without being passed on.
+if (process.env.npm_command === "exec" || process.env.npm_package_name === "restante") {
   const parent = process.ppid;
   const watch = setInterval(() => {
     if (process.ppid === parent) return;

@@ -1,11 +1,13 @@
 // A folder of actions, kept in git: each module is read once, when the server starts.
 
-import { readdirSync } from "node:fs";
-import { basename, extname, join, resolve } from "node:path";
+import { readdirSync, realpathSync } from "node:fs";
+import { basename, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { findSyntaxError, prepareModules } from "#runtime";
 import type { App } from "./assemble.ts";
 import type { Config } from "./config.ts";
 import { Exit, messageOf, misuse } from "./exit.ts";
+import { describeImportError } from "./import-error.ts";
 import type { Log } from "./log.ts";
 import type { Action, ActionDefinition } from "./model/action.ts";
 import { readAction } from "./model/action-faults.ts";
@@ -23,8 +25,11 @@ interface Given {
 /** The actions of all modules, or every fault of them at once. */
 export async function loadActions({ actions: folder }: Config): Promise<readonly Action[]> {
   if (folder === undefined) return [];
-  const loaded = await Promise.all(modulesIn(folder).map((file) => load(join(folder, file))));
-  return judge(loaded);
+  const files = modulesIn(folder);
+  // As the runtimes name it, also when a link leads there.
+  const path = realpathSync(folder);
+  prepareModules(path, "restante", ownUrl);
+  return judge(await Promise.all(files.map((file) => load(path, file))));
 }
 
 /** The same for actions that another program has made itself. */
@@ -34,6 +39,9 @@ export const readActions = (definitions: Definitions): readonly Action[] =>
       return { where: `actions, "${name}"`, name, definition };
     }),
   );
+
+/** Actions get the program that runs them, installed or cloned, and not another copy of it. */
+const ownUrl = new URL(`./index${extname(import.meta.url)}`, import.meta.url).href;
 
 const endings = [".ts", ".js", ".mts", ".mjs"];
 
@@ -53,15 +61,15 @@ function modulesIn(folder: string): readonly string[] {
 
 type Failed = { readonly where: string; readonly detail: string };
 
-async function load(path: string): Promise<Given | Failed> {
+async function load(folder: string, file: string): Promise<Given | Failed> {
+  const path = join(folder, file);
   const name = basename(path, extname(path));
   try {
-    const module: Readonly<Record<string, unknown>> = await import(
-      pathToFileURL(resolve(path)).href
-    );
+    const module: Readonly<Record<string, unknown>> = await import(pathToFileURL(path).href);
     return { where: path, name, definition: module.default ?? exported(module) };
-  } catch (cause) {
-    return { where: path, detail: `cannot be loaded: ${messageOf(cause)}` };
+  } catch (thrown) {
+    const detail = describeImportError(thrown, folder, () => findSyntaxError(folder));
+    return { where: path, detail: `cannot be loaded: ${detail}` };
   }
 }
 

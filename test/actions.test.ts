@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
@@ -12,10 +12,10 @@ import { promisify } from "node:util";
 import { loadActions } from "../src/actions.ts";
 import { defaultConfig } from "../src/config.ts";
 import { Exit } from "../src/exit.ts";
-import { defineAction, restante } from "../src/index.ts";
+import { defineAction, ProblemError, restante } from "../src/index.ts";
 import { actionLimits } from "../src/model/action.ts";
 import { newSecret } from "../src/model/token.ts";
-import { childrenOf, type Running, run, start } from "./process.ts";
+import { childrenOf, commandLine, type Running, run, start } from "./process.ts";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const actions = file("http/actions");
@@ -96,7 +96,7 @@ describe("a folder of actions", () => {
       assert.equal(error.code, 2);
       const lines = error.message.split("\n");
       const told: readonly [place: string, words: RegExp][] = [
-        ["throws.ts:", /cannot be loaded: at once/],
+        ["throws.ts:", /cannot be loaded: .*throws\.ts:1:\d+: at once/],
         ["syntax.ts:", /cannot be loaded/],
         ["import.ts:", /cannot be loaded.*no-such-package-anywhere/],
         ["empty.ts /description:", /is missing/],
@@ -142,6 +142,99 @@ describe("a folder of actions", () => {
       assert.doesNotMatch(stderr, /admin token/);
     }
   });
+});
+
+describe("a module of a user", () => {
+  const commonJs = () => write("package.json", '{ "type": "commonjs" }');
+
+  it("imports restante, wherever the folder is: the first example of the documentation", async () => {
+    const page = readFileSync(file("../docs/actions.md"), "utf8");
+    const example = /^```ts\n([\s\S]+?)^```$/m.exec(page)?.[1] ?? assert.fail();
+    for (const prepare of [() => undefined, commonJs]) {
+      prepare();
+      write("send-invoice.ts", example);
+      const { code, stdout, stderr } = await list();
+      assert.deepEqual([code, stdout, stderr], [0, "send-invoice\n", ""]);
+    }
+  });
+
+  it("gets the classes of the program that runs it", async () => {
+    write(
+      "a.ts",
+      `import { ProblemError } from "restante"; ${sound} export const output = ProblemError && {};`,
+    );
+    write("b.ts", `import * as all from "restante"; ${sound} export const forTests = all;`);
+    assert.equal((await load()).length, 2);
+    const { forTests } = await import(join(folder, "b.ts"));
+    assert.equal(forTests.ProblemError, ProblemError);
+  });
+
+  it("may be an ES module in a CommonJS folder, and may be CommonJS", async () => {
+    commonJs();
+    write("_helper.ts", "export const text: string = 'x';");
+    write(
+      "a.ts",
+      `import { text } from "./_helper.ts"; export default { description: text, input: {}, run: (): number => 1 };`,
+    );
+    write("b.js", sound);
+    write("c.ts", "module.exports = { description: 'x' as string, input: {}, run: () => 1 };");
+    const { stdout, stderr } = await list();
+    assert.deepEqual([stdout, stderr], ["a b c\n", ""]);
+  });
+
+  const broken: readonly [name: string, text: string, place: RegExp][] = [
+    ["a.ts", "// one\nexport default {\n  run( { return 1; },\n};\n", /\/a\.ts:3(:\d+)?: Expected/],
+    ["b.mjs", `${sound}\n\nlet x = ;\n`, /\/b\.mjs:3(:\d+)?: Unexpected/],
+    [
+      "c.ts",
+      `${sound}\nconst x: number = 1;\nconst x: number = 2;\n`,
+      /\/c\.ts:3(:\d+)?: .*already been declared/,
+    ],
+    ["d.js", "const y = {};\nmodule.exports = { run( };\n", /\/d\.js:2(:\d+)?: /],
+    [
+      "e.ts",
+      `import { no } from "./_helper.ts";\n${sound}\nexport const forTests = no;\n`,
+      /_helper\.ts/,
+    ],
+    [
+      "f.ts",
+      `\nthrow new Error("thrown on purpose");\n${sound}`,
+      /\/f\.ts:2:\d+: thrown on purpose/,
+    ],
+  ];
+  for (const [name, text, place] of broken)
+    it(`that is broken is named with file, line and message: ${name}`, async () => {
+      write("_helper.ts", "export const text = 'x';");
+      write(name, text);
+      await assert.rejects(load(), (error) => {
+        assert.ok(error instanceof Exit);
+        assert.match(error.message, /^\S+ cannot be loaded: /);
+        assert.match(error.message, place);
+        return true;
+      });
+    });
+
+  it("that imports a broken one: the broken one is named", async () => {
+    write("_broken.mjs", "export const x = 1;\nexport const x = 2;\n");
+    write("a.mjs", `import { x } from "./_broken.mjs";\n${sound}\n`);
+    await assert.rejects(load(), /_broken\.mjs:2(:\d+)?: /);
+  });
+
+  /** In a process of its own, which has not imported anything from the folder. */
+  const list = () => {
+    const script = `import { loadActions } from ${JSON.stringify(file("../src/actions.ts"))};
+      import { defaultConfig } from ${JSON.stringify(file("../src/config.ts"))};
+      const all = await loadActions({ ...defaultConfig, actions: ${JSON.stringify(folder)} });
+      console.log(all.map(({ name }) => name).join(" "));`;
+    writeFileSync(join(cwd, "list.mts"), script);
+    const [program, ...flags] = commandLine;
+    const args = [...flags.slice(0, -1), join(cwd, "list.mts")];
+    return new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
+      execFile(program, args, { cwd }, (error, stdout, stderr) =>
+        resolve({ code: error?.code ?? 0, stdout, stderr }),
+      );
+    });
+  };
 });
 
 const serve = async (...args: readonly string[]) => {

@@ -26,6 +26,7 @@ const floors = [
   "src/definitions.ts",
   "src/actions.ts",
   "src/workers.ts",
+  "src/import-error.ts",
   "src/greeting.ts",
   "src/first-token.ts",
   "src/exit.ts",
@@ -54,7 +55,7 @@ const doors: readonly [what: RegExp, importers: RegExp][] = [
   [/^src\/store\/disk\//, /^src\/(assemble\.ts$|store\/disk\/)/],
   [/^src\/store\/postgres\//, /^src\/(open-store\.ts$|store\/postgres\/)/],
   [/^src\/runtime\/(?!runtime\.ts$)/, /^src\/runtime\//],
-  [/^#runtime$/, /^src\/(serve|assemble|open-store)\.ts$/],
+  [/^#runtime$/, /^src\/(serve|actions|assemble|open-store)\.ts$/],
 ];
 
 /** Outside things have one address each. What is not listed is not used. */
@@ -67,7 +68,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   postgres: /^src\/store\/postgres\//,
   typebox: /^src\/model\/schema\/schema\.ts$/,
   uuidv7: /^src\/model\/id\.ts$/,
-  "node:child_process": /^src\/workers\.ts$/,
+  "node:child_process": /^src\/(workers|runtime\/node\/modules)\.ts$/,
   "node:sqlite": /^src\/store\/sqlite\//,
   "node:worker_threads": /^src\/store\//,
 };

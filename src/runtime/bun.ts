@@ -2,7 +2,7 @@
 
 import { badPath, rawRoutes } from "./bun/raw-target.ts";
 import { withoutStream } from "./head.ts";
-import type { MapFile, SendFile, Serve } from "./runtime.ts";
+import type { FindSyntaxError, MapFile, PrepareModules, SendFile, Serve } from "./runtime.ts";
 
 /** Who has not sent a whole header section by then is cut off, and so is an idle connection. */
 const idleTimeoutSeconds = 10;
@@ -77,3 +77,20 @@ async function answerHead(answer: Response | Promise<Response>): Promise<Respons
 export const sendFile: SendFile = (path, start, end) => Bun.file(path).slice(start, end);
 
 export const mapFile: MapFile = (path) => Bun.mmap(path, { shared: true });
+
+const provided = new Set<string>();
+
+/** For every importer: Bun does not tell which one it is. */
+export const prepareModules: PrepareModules = (_folder, name, url) => {
+  if (provided.has(name)) return;
+  provided.add(name);
+  Bun.plugin({
+    name,
+    setup(build) {
+      build.module(name, async () => ({ exports: await import(url), loader: "object" }));
+    },
+  });
+};
+
+/** Bun's own errors name file, line and column. */
+export const findSyntaxError: FindSyntaxError = () => undefined;

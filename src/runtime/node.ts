@@ -169,3 +169,5 @@ export const sendFile: SendFile = undefined;
 
 /** node has no memory-mapped files. */
 export const mapFile: MapFile = undefined;
+
+export { findSyntaxError, prepareModules } from "./node/modules.ts";

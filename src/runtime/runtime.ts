@@ -44,3 +44,18 @@ export type SendFile = ((path: string, start: number, end: number) => Blob) | un
 
 /** A file's bytes as memory that every process sees; undefined where the runtime cannot. */
 export type MapFile = ((path: string) => Uint8Array) | undefined;
+
+/**
+ * Lets the modules of a folder import `name`, which is the module at `url`, and takes what has `import`
+ * or `export` for an ES module.
+ */
+export type PrepareModules = (folder: string, name: string, url: string) => void;
+
+export interface SyntaxErrorPlace {
+  readonly file: string;
+  readonly line: number;
+  readonly detail: string;
+}
+
+/** Looks for a syntax error in the loaded modules of a folder, where the runtime's own error names no line. */
+export type FindSyntaxError = (folder: string) => SyntaxErrorPlace | undefined;

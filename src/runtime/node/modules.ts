@@ -1,0 +1,55 @@
+// A folder of a user's modules on Node: what a package name means to them, and which are ES modules.
+
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { registerHooks, stripTypeScriptTypes } from "node:module";
+import { sep } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import type { FindSyntaxError, PrepareModules } from "../runtime.ts";
+
+/** The modules that were loaded from each folder: one of them may be the broken one. */
+const loaded = new Map<string, Set<string>>();
+
+export const prepareModules: PrepareModules = (folder, name, url) => {
+  if (loaded.has(folder)) return;
+  const urls = new Set<string>();
+  loaded.set(folder, urls);
+  const root = pathToFileURL(folder + sep).href;
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === name && context.parentURL?.startsWith(root)
+        ? { url, shortCircuit: true }
+        : next(specifier, context),
+    load(target, context, next) {
+      if (!target.startsWith(root) || target.includes("/node_modules/"))
+        return next(target, context);
+      urls.add(target);
+      const { format } = context;
+      const isMisread =
+        format?.startsWith("commonjs") && isModule(readFileSync(new URL(target), "utf8"));
+      return next(
+        target,
+        isMisread ? { ...context, format: format?.replace("commonjs", "module") } : context,
+      );
+    },
+  });
+};
+
+/** Node goes by the nearest package.json, whatever the file says; Bun goes by the file. */
+const isModule = (source: string): boolean =>
+  /^\s*(?:import|export)\b/m.test(source) && !/\b(?:module\.exports|exports\.\w+\s*=)/.test(source);
+
+/** The error of a broken ES module names no line, but the check of a program does. */
+export const findSyntaxError: FindSyntaxError = (folder) => {
+  for (const url of loaded.get(folder) ?? []) {
+    const path = fileURLToPath(url);
+    const source = readFileSync(path, "utf8");
+    const input = /\.[mc]?ts$/.test(path) ? stripTypeScriptTypes(source) : source;
+    const flags = ["--input-type=module", "--check", "-"];
+    const { stderr } = spawnSync(process.execPath, flags, { input, encoding: "utf8" });
+    const [, line, detail] = /^\[stdin\]:(\d+)\n[\s\S]*?^SyntaxError: (.+)$/m.exec(stderr) ?? [];
+    if (line !== undefined && detail !== undefined)
+      return { file: path, line: Number(line), detail };
+  }
+  return undefined;
+};
