@@ -38,12 +38,12 @@ function placeIn(thrown: unknown, folder: string): Place | undefined {
   const stack = "stack" in thrown ? String(thrown.stack) : "";
   const [, head, headLine] = /^(.+):(\d+)$/.exec(stack.slice(0, stack.indexOf("\n"))) ?? [];
   if (head !== undefined) return { file: pathOf(head), line: Number(headLine), detail };
-  for (const [, place = "", line, column] of stack.matchAll(
-    /((?:file:\/\/)?\/[^\s()]+):(\d+):(\d+)/g,
-  )) {
-    const file = pathOf(place);
-    if (file.startsWith(folder))
-      return { file, line: Number(line), column: Number(column), detail };
+  for (const frame of stack.split("\n").filter((each) => each.includes(folder))) {
+    const [file = "", line, column] = frame
+      .slice(frame.indexOf(folder))
+      .replace(")", "")
+      .split(":");
+    if (column !== undefined) return { file, line: Number(line), column: Number(column), detail };
   }
   return undefined;
 }

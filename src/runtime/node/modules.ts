@@ -37,7 +37,10 @@ export const prepareModules: PrepareModules = (folder, name, url) => {
 
 /** Node goes by the nearest package.json, whatever the file says; Bun goes by the file. */
 const isModule = (source: string): boolean =>
-  /^\s*(?:import|export)\b/m.test(source) && !/\b(?:module\.exports|exports\.\w+\s*=)/.test(source);
+  source.split("\n").some((line) => /^(?:import|export)\b/.test(line.trimStart())) &&
+  !/\b(?:module\.exports|exports\.\w)/.test(source);
+
+const prefix = "SyntaxError: ";
 
 /** The error of a broken ES module names no line, but the check of a program does. */
 export const findSyntaxError: FindSyntaxError = (folder) => {
@@ -47,7 +50,9 @@ export const findSyntaxError: FindSyntaxError = (folder) => {
     const input = /\.[mc]?ts$/.test(path) ? stripTypeScriptTypes(source) : source;
     const flags = ["--input-type=module", "--check", "-"];
     const { stderr } = spawnSync(process.execPath, flags, { input, encoding: "utf8" });
-    const [, line, detail] = /^\[stdin\]:(\d+)\n[\s\S]*?^SyntaxError: (.+)$/m.exec(stderr) ?? [];
+    const lines = stderr.split("\n");
+    const [, line] = /^\[stdin\]:(\d+)$/.exec(lines[0] ?? "") ?? [];
+    const detail = lines.find((text) => text.startsWith(prefix))?.slice(prefix.length);
     if (line !== undefined && detail !== undefined)
       return { file: path, line: Number(line), detail };
   }
