@@ -1,5 +1,6 @@
 // Making, listing and revoking tokens.
 
+import { createHash } from "node:crypto";
 import { newId } from "../model/id.ts";
 import { type Fault, Problem } from "../model/problem.ts";
 import type { Soon } from "../model/soon.ts";
@@ -11,6 +12,12 @@ export interface TokenWish {
   readonly scopes: readonly string[];
   /** Milliseconds since the epoch; null never expires. */
   readonly expiresAt: number | null;
+}
+
+/** An Idempotency-Key, and the id of the token that it came with. */
+export interface TokenKey {
+  readonly owner: string;
+  readonly key: string;
 }
 
 export interface NewToken {
@@ -37,14 +44,22 @@ export class Tokens {
     return tokens.find((token) => token.id === id) ?? noToken;
   }
 
-  async create(wish: TokenWish, secret = newSecret()): Promise<NewToken | Problem> {
+  /**
+   * With a key, a repetition of the request finds the token of the first: its id is made from the key,
+   * so that any process on any node sees that it is taken. Its secret cannot be shown again.
+   */
+  async create(wish: TokenWish, key?: TokenKey): Promise<NewToken | Problem> {
     const now = this.#clock();
+    const secret = newSecret();
     const errors = faults(wish, now);
     if (errors.length > 0)
       return new Problem("invalid-body", "The token cannot be made.", { errors });
-    const token = tokenOf(newId(), secret, wish, now);
-    await this.#store.commit([{ kind: "keep-token", token }]);
-    return { secret, token };
+    const id = key === undefined ? newId() : idFor(key);
+    const token = tokenOf(id, secret, wish, now);
+    const [outcome] = await this.#store.commit([{ kind: "keep-token", token }]);
+    return outcome?.kind === "taken"
+      ? refuseRepetition(await this.find(id), token)
+      : { secret, token };
   }
 
   /** Takes effect at once, in every process. Revoking twice is not an error of its own. */
@@ -61,6 +76,31 @@ export class Tokens {
     const [outcome] = await this.#store.commit([{ kind: "keep-token", token }]);
     return outcome?.kind === "done";
   }
+}
+
+/** A UUID of version 8 (RFC 9562 §5.8). */
+function idFor({ owner, key }: TokenKey): string {
+  const bytes = createHash("sha256")
+    .update(JSON.stringify(["token", owner, key]))
+    .digest();
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = bytes.toString("hex", 0, 16);
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+function refuseRepetition(first: Token | Problem, { id, ...asked }: Token): Problem {
+  const wishOf = ({ name, scopes, expiresAt }: Omit<Token, "id">) =>
+    JSON.stringify([name, [...scopes].sort(), expiresAt]);
+  return first instanceof Problem || wishOf(first) !== wishOf(asked)
+    ? new Problem(
+        "key-reused",
+        "This Idempotency-Key came before with another request. Nothing was done.",
+      )
+    : new Problem(
+        "conflict",
+        `The token ${id} was created under this Idempotency-Key, and its secret is shown only once. Without the secret, revoke the token and create another with a new key.`,
+      );
 }
 
 /** Always the same, so that of many nodes that start on an empty store at once only one makes it. */

@@ -9,6 +9,7 @@ import { json } from "./answer.ts";
 import { invalidBody, readBody, refuseBody } from "./body/body.ts";
 import { jsonTypes, refuseUnacceptable, takenByPost } from "./body/media.ts";
 import type { Exchange } from "./exchange.ts";
+import { readKey } from "./once.ts";
 import { refuseParameters } from "./query.ts";
 
 const isoOrNull = (at: number | null): string | null =>
@@ -43,12 +44,15 @@ export async function createToken(exchange: Exchange): Promise<Response | Proble
   const { house } = exchange;
   const refused = refuseParameters(exchange) ?? refuseBody(exchange, takenByPost);
   if (refused !== undefined) return refused;
+  const key = readKey(exchange.request.headers);
+  if (key instanceof Problem) return key;
   const bytes = await readBody(exchange);
   if (bytes instanceof Problem) return bytes;
   const wish = readWish(bytes);
   if (!("name" in wish)) return invalidBody(wish);
 
-  const made = await house.tokens.create(wish);
+  const owner = exchange.token.id;
+  const made = await house.tokens.create(wish, key === undefined ? undefined : { owner, key });
   if (made instanceof Problem) return made;
 
   const response = json(exchange, 201, { ...tokenView(made.token), token: made.secret });

@@ -445,3 +445,64 @@ describe("a server that is killed", () => {
     },
   );
 });
+
+describe("POST /-/tokens with an Idempotency-Key", () => {
+  const wish = { name: "backup", scopes: ["people:read", "places:read"], expiresAt: null };
+  const tokens = async () =>
+    (await client.json<{ data: { id: string }[] }>("/-/tokens")).data.map(({ id }) => id);
+
+  it("makes one token, and never shows a secret for a repetition", async () => {
+    const key = newKey();
+    const before = await tokens();
+    const first = await client.post("/-/tokens", wish, key);
+    assert.equal(first.status, 201, first.body);
+    const made = JSON.parse(first.body) as { id: string; token: string };
+    assert.match(made.id, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    for (const scopes of [wish.scopes, [...wish.scopes].reverse()]) {
+      const again = await client.post("/-/tokens", { ...wish, scopes }, key);
+      const { detail } = assertProblem(again, "conflict");
+      assert.ok(detail.includes(made.id), detail);
+      assert.ok(!again.body.includes("rst_"), again.body);
+    }
+    assert.deepEqual(await tokens(), [...before, made.id]);
+    const reader = new Client(app, made.token);
+    assert.equal((await reader.get("/people")).status, 200);
+
+    await client.remove(`/-/tokens/${made.id}`);
+    assertProblem(await client.post("/-/tokens", wish, key), "conflict");
+    assertProblem(await reader.get("/people"), "unauthenticated");
+  });
+
+  it("makes one token of many requests at once", async () => {
+    const key = newKey();
+    const before = await tokens();
+    const answers = await atOnce(10, () => client.post("/-/tokens", wish, key));
+    const statuses = answers.map(({ status }) => status).sort();
+    assert.deepEqual(statuses, [201, ...Array(9).fill(409)]);
+    assert.equal((await tokens()).length, before.length + 1);
+  });
+
+  it("refuses another request under the same key, and a key that is none", async () => {
+    const key = newKey();
+    await client.post("/-/tokens", wish, key);
+    const before = await tokens();
+    const others = [
+      { name: "other" },
+      { scopes: ["people:read"] },
+      { expiresAt: "2090-01-01T00:00Z" },
+    ];
+    for (const other of others) {
+      assertProblem(await client.post("/-/tokens", { ...wish, ...other }, key), "key-reused");
+    }
+    const bad = { "idempotency-key": '""' };
+    assertProblem(await client.post("/-/tokens", wish, bad), "malformed-request");
+    assert.deepEqual(await tokens(), before);
+  });
+
+  it("keeps the keys of two callers apart", async () => {
+    const key = newKey();
+    const other = new Client(app, await app.token("admin"));
+    assert.equal((await client.post("/-/tokens", wish, key)).status, 201);
+    assert.equal((await other.post("/-/tokens", wish, key)).status, 201);
+  });
+});

@@ -28,14 +28,17 @@ export const tokenPaths = (maxBodyBytes: number) => ({
     post: {
       operationId: "createToken",
       summary: "Make a token",
+      description:
+        "With an `Idempotency-Key`, a repetition makes no second token: it is 409, and its detail names the first.",
       ...forAdmins("Tokens"),
+      parameters: [parameter("idempotencyKey")],
       requestBody: jsonBody("TokenWish", maxBodyBytes),
       responses: {
         201: json("The token and its secret, which is shown this once.", "NewToken", {
           ...commonHeaders,
           Location: header("Location"),
         }),
-        ...problems(...ofWriters),
+        ...problems(...ofWriters, 409, 422),
       },
     },
   },
