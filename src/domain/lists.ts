@@ -1,6 +1,7 @@
 // Lists: what a caller asks of a collection, judged by its definition and answered by the store.
 
 import type { Collection, Rules } from "../model/collection.ts";
+import type { FeedPosition } from "../model/feed-position.ts";
 import { writeCursor } from "../model/list/cursor.ts";
 import { pageCount } from "../model/list/page.ts";
 import { isRanked, type Position, type Query } from "../model/list/query.ts";
@@ -8,10 +9,10 @@ import { isPlain, type Question, questionOffset } from "../model/list/question.t
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
-import type { Found, Slice, Store } from "../store/store.ts";
+import type { Feed, Found, Slice, Store } from "../store/store.ts";
 import { type Caller, reachOf } from "./access.ts";
 import { inquire, markOfQuery, refuseBroad } from "./inquiry.ts";
-import { noCollection } from "./refusals.ts";
+import { noCollection, othersHidden, positionGone } from "./refusals.ts";
 
 /** A collection as a caller finds it. */
 export interface Target {
@@ -83,6 +84,21 @@ export class Lists {
       return answer.kind === "broad"
         ? refuseBroad(answer.collection, question)
         : foundOf(moved(target, answer.collection), question, query, answer);
+    });
+  }
+
+  /** What changed after a position, so that a client can keep a copy in step. */
+  since(
+    caller: Caller,
+    collection: string,
+    position: FeedPosition | 0,
+    limit: number,
+  ): Soon<Feed | Problem> {
+    return then(this.#store.rules(collection), (rules) => {
+      if (reachOf(caller, "read", rules) !== undefined) return othersHidden;
+      return then(this.#store.since(collection, position, limit), (feed) =>
+        feed === "gone" ? positionGone : (feed ?? noCollection(collection)),
+      );
     });
   }
 

@@ -8,14 +8,18 @@ import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 
 /** What a client says of the state it wants to change; judged against the state as it is, and is shown. */
-export type Condition = (current: Resource | undefined, rules: Rules | undefined) => boolean;
+export interface Condition {
+  (current: Resource | undefined, rules: Rules | undefined): boolean;
+  /** Whether it names tags. A date does not suffice: within its second there may be another change. */
+  readonly isByTag: boolean;
+}
 
 /** A collection may demand that a change names the state it means. */
 export function refuseUnconditional(
   rules: Rules | undefined,
   condition: Condition | undefined,
 ): Problem | undefined {
-  if (rules === undefined || condition !== undefined) return undefined;
+  if (rules === undefined || condition?.isByTag) return undefined;
   return definitionOf(rules).preconditions === "required" ? preconditionRequired : undefined;
 }
 
@@ -55,6 +59,12 @@ export const othersHidden = new Problem(
 export const overloaded = new Problem(
   "unavailable",
   "Requests and answers in flight hold as many bytes as the server allows. Nothing was stored; try again.",
+);
+
+/** It says nothing of where the collection is now. */
+export const positionGone = new Problem(
+  "gone",
+  "This position is not one of the collection as it is now. Make a new copy, from since=0.",
 );
 
 export const preconditionFailed = new Problem(

@@ -11,7 +11,6 @@ import { type Soon, then } from "../model/soon.ts";
 import { isAdmin, type Verb } from "../model/token.ts";
 import {
   type Expectation,
-  type Feed,
   isOutdated,
   type Once,
   type Outcome,
@@ -19,7 +18,7 @@ import {
   type Remove,
   type Store,
 } from "../store/store.ts";
-import { type Caller, isOwned, mayDo, reaches, reachOf } from "./access.ts";
+import { type Caller, isOwned, mayDo, reaches } from "./access.ts";
 import { type Accepted, accept, needsCurrent } from "./drafts.ts";
 import { refuseHidden } from "./hidden.ts";
 import { lacksCollection, settledBy, untilSettled, type Written } from "./outcomes.ts";
@@ -29,7 +28,6 @@ import {
   keyReused,
   noCollection,
   noResource,
-  othersHidden,
   preconditionFailed,
   refuseKeyless,
   refusePutDraft,
@@ -76,17 +74,6 @@ export class Resources {
               : { resource, rules },
           ),
     );
-  }
-
-  /** What changed after a revision, so that a client can keep a copy in step. */
-  since(caller: Caller, collection: string, revision: number, limit: number): Soon<Feed | Problem> {
-    return then(this.#store.rules(collection), (rules) => {
-      if (reachOf(caller, "read", rules) !== undefined) return othersHidden;
-      return then(
-        this.#store.since(collection, revision, limit),
-        (feed) => feed ?? noCollection(collection),
-      );
-    });
   }
 
   /** The rules of the collection to write to; none when an admin is about to bring it into being. */

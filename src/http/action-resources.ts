@@ -198,5 +198,5 @@ function conditionOf({
   ifMatch: match,
   ifNoneMatch: noneMatch,
 }: Precondition = {}): Condition | undefined {
-  return both(ifMatch(match ?? null), ifNoneMatch(noneMatch ?? null));
+  return both(settled(ifMatch(match ?? null)), settled(ifNoneMatch(noneMatch ?? null)));
 }

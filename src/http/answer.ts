@@ -33,8 +33,8 @@ export function answerPage(exchange: Exchange, page: Page): Soon<Response | Prob
   headers.set("etag", etag);
   headers.set("last-modified", new Date(startedAt).toUTCString());
   for (const name in page.fields) headers.set(name, page.fields[name] ?? "");
-  const state = { headers, etag, updatedAt: startedAt };
-  return isNotModified(exchange.request.headers, etag, startedAt)
+  const state = { headers, etag, updatedAt: startedAt, isDateExact: true };
+  return isNotModified(exchange.request.headers, state)
     ? notModified(exchange.request.headers, state, page.body.length)
     : answerCoded(exchange, { ...state, body: page.body });
 }

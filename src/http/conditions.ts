@@ -3,6 +3,7 @@
 import { hash } from "node:crypto";
 import type { Condition } from "../domain/refusals.ts";
 import type { Rules } from "../model/collection.ts";
+import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { sealOf } from "../model/view.ts";
 import { type Coding, codings, takesCoding } from "./body/codings.ts";
@@ -78,30 +79,36 @@ export function tagAtClient(headers: Headers, etag: string): string | undefined 
   });
 }
 
+/** What a conditional request is judged by. */
+export interface Validators {
+  /** Empty where it is not known. */
+  readonly etag: string;
+  /** Undefined where there is no date that could be judged by (§13.1.3, §13.1.4). */
+  readonly updatedAt: number | undefined;
+  /**
+   * Whether no other state has the same date. Two changes within a second have it, and so has a change
+   * whose time was held back because the clock was behind (see store/times.ts): then no date holds.
+   */
+  readonly isDateExact: boolean;
+}
+
 /** Whether the client asks for another state than the current one; If-Match makes the date moot (§13.1.4). */
-export function isAnotherState(
-  headers: Headers,
-  etag: string,
-  updatedAt: number | undefined,
-): boolean {
+export function isAnotherState(headers: Headers, validators: Validators): boolean {
+  const { etag, updatedAt, isDateExact } = validators;
   const ifMatch = headers.get("if-match");
   if (ifMatch !== null) return ifMatch.trim() !== "*" && !matchesStrongly(ifMatch, etag);
   const ifUnmodifiedSince = headers.get("if-unmodified-since");
-  // What has no date is not judged by one (§13.1.4).
   if (ifUnmodifiedSince === null || updatedAt === undefined) return false;
   const since = readHttpDate(ifUnmodifiedSince);
-  return since !== undefined && wholeSecond(updatedAt) > since;
+  return since !== undefined && !(isDateExact && wholeSecond(updatedAt) <= since);
 }
 
 /** Whether the client already has the current state. If-None-Match makes If-Modified-Since moot (§13.1.3). */
-export function isNotModified(
-  headers: Headers,
-  etag: string,
-  updatedAt: number | undefined,
-): boolean {
+export function isNotModified(headers: Headers, validators: Validators): boolean {
+  const { etag, updatedAt, isDateExact } = validators;
   if (headers.has("if-none-match")) return tagAtClient(headers, etag) !== undefined;
   const ifModifiedSince = headers.get("if-modified-since");
-  if (ifModifiedSince === null || updatedAt === undefined) return false;
+  if (ifModifiedSince === null || updatedAt === undefined || !isDateExact) return false;
   const since = readHttpDate(ifModifiedSince);
   return since !== undefined && wholeSecond(updatedAt) <= since;
 }
@@ -110,11 +117,13 @@ export function isNotModified(
 const wholeSecond = (ms: number): number => Math.floor(ms / 1000) * 1000;
 
 /** What the client says of the state it wants to change, in the order of §13.2.2; undefined when nothing. */
-export const readCondition = (headers: Headers): Condition | undefined =>
-  both(
-    ifMatch(headers.get("if-match")) ?? ifUnmodifiedSince(headers.get("if-unmodified-since")),
-    ifNoneMatch(headers.get("if-none-match")),
-  );
+export function readCondition(headers: Headers): Condition | Problem | undefined {
+  const match = ifMatch(headers.get("if-match"));
+  const noneMatch = ifNoneMatch(headers.get("if-none-match"));
+  if (match instanceof Problem) return match;
+  if (noneMatch instanceof Problem) return noneMatch;
+  return both(match ?? ifUnmodifiedSince(headers.get("if-unmodified-since")), noneMatch);
+}
 
 /** The one that is there, or both together. */
 export function both(
@@ -122,25 +131,67 @@ export function both(
   second: Condition | undefined,
 ): Condition | undefined {
   if (first === undefined || second === undefined) return first ?? second;
-  return (current, rules) => first(current, rules) && second(current, rules);
+  const isByTag = first.isByTag || second.isByTag;
+  return condition(isByTag, (current, rules) => first(current, rules) && second(current, rules));
 }
 
-export function ifMatch(field: string | null): Condition | undefined {
+const condition = (
+  isByTag: boolean,
+  holds: (current: Resource | undefined, rules: Rules | undefined) => boolean,
+): Condition => Object.assign(holds, { isByTag });
+
+export function ifMatch(field: string | null): Condition | Problem | undefined {
   if (field === null) return undefined;
-  if (field.trim() === "*") return (current) => current !== undefined;
-  return (current, rules) => current !== undefined && matchesStrongly(field, tagOf(current, rules));
+  if (field.trim() === "*") return condition(true, (current) => current !== undefined);
+  if (!isTagList(field)) return notTags("If-Match");
+  return condition(
+    true,
+    (current, rules) => current !== undefined && matchesStrongly(field, tagOf(current, rules)),
+  );
 }
 
-export function ifNoneMatch(field: string | null): Condition | undefined {
+export function ifNoneMatch(field: string | null): Condition | Problem | undefined {
   if (field === null) return undefined;
-  return (current, rules) => current === undefined || !matchesWeakly(field, tagOf(current, rules));
+  if (field.trim() !== "*" && !isTagList(field)) return notTags("If-None-Match");
+  return condition(
+    true,
+    (current, rules) => current === undefined || !matchesWeakly(field, tagOf(current, rules)),
+  );
 }
 
-/** An invalid date is ignored (§13.1.4), and so is one about nothing. */
+/** If-Match of a read, which must name tags, too. A broken If-None-Match of a read only costs a 200. */
+export function refuseIfMatch(headers: Headers): Problem | undefined {
+  const field = headers.get("if-match");
+  if (field === null || field.trim() === "*" || isTagList(field)) return undefined;
+  return notTags("If-Match");
+}
+
+const tag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
+
+/** One entity tag or more, with commas between them (§8.8.3, §5.6.1). */
+function isTagList(field: string): boolean {
+  // No tag holds a space, so that what is left shows where the tags were.
+  const left = field.replace(tag, " t ");
+  return /^[t, \t]*$/.test(left) && left.includes("t") && !/t[ \t]+t/.test(left);
+}
+
+/**
+ * It is refused, and not taken for a condition that fails: 412 would say that the resource has changed.
+ */
+const notTags = (name: string): Problem =>
+  new Problem(
+    "malformed-request",
+    `${name} is * or entity tags with commas between them, like "1-lx3k2": send the ETag as it came, with its quotation marks.`,
+  );
+
+/** An invalid date is ignored (§13.1.4), and so is one about nothing. A second may hold many changes. */
 function ifUnmodifiedSince(field: string | null): Condition | undefined {
   const since = field === null ? undefined : readHttpDate(field);
   if (since === undefined) return undefined;
-  return (current) => current === undefined || wholeSecond(current.updatedAt) <= since;
+  return condition(false, (current) => {
+    if (current === undefined) return true;
+    return current.sharesDate !== true && wholeSecond(current.updatedAt) <= since;
+  });
 }
 
 export const tagOf = ({ revision, updatedAt }: Resource, rules: Rules | undefined): string =>

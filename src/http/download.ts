@@ -4,9 +4,16 @@ import { preconditionFailed } from "../domain/refusals.ts";
 import { partAt } from "../domain/uploads.ts";
 import type { Part } from "../model/part.ts";
 import { Problem } from "../model/problem.ts";
+import { Outage } from "../store/store.ts";
 import { writeDisposition } from "./body/disposition.ts";
 import { isSafeToShow } from "./body/file-type.ts";
-import { httpDate, isAnotherState, isNotModified } from "./conditions.ts";
+import {
+  httpDate,
+  isAnotherState,
+  isNotModified,
+  refuseIfMatch,
+  type Validators,
+} from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
 import { Refusal } from "./problem.ts";
 import { refuseParameters } from "./query.ts";
@@ -22,19 +29,20 @@ export async function getFile(exchange: Exchange): Promise<Response | Problem> {
   const found = await find(exchange);
   if (found instanceof Problem) return found;
   const { headers: asked } = exchange.request;
-  const { etag, modifiedAt, headers } = found;
-  if (isAnotherState(asked, etag, modifiedAt)) return preconditionFailed;
-  const answer = isNotModified(asked, etag, modifiedAt)
+  const { updatedAt, headers } = found;
+  const broken = refuseIfMatch(asked);
+  if (broken !== undefined) return broken;
+  if (isAnotherState(asked, found)) return preconditionFailed;
+  const answer = isNotModified(asked, found)
     ? new Response(null, { status: 304, headers })
     : await answerBytes(exchange, found);
-  return answer instanceof Problem ? answer : dated(answer, modifiedAt);
+  return answer instanceof Problem ? answer : dated(answer, updatedAt);
 }
 
-interface FoundFile {
+interface FoundFile extends Validators {
   readonly part: Part;
-  readonly etag: string;
   /** What came with a resource stays as it is for as long as it is there. */
-  readonly modifiedAt: number;
+  readonly updatedAt: number;
   /** Of a 304, to which a 200 and a 206 add theirs. */
   readonly headers: Headers;
 }
@@ -47,14 +55,14 @@ async function find(exchange: Exchange): Promise<FoundFile | Problem> {
   const part = partAt(shown, exchange.param("part"));
   if (part instanceof Problem) return part;
   const etag = `"${part.sha256}"`;
-  const modifiedAt = shown.resource.createdAt;
+  const { createdAt: updatedAt, sharesDate } = shown.resource;
   const headers = new Headers(house.commonHeaders);
   setCaching(headers, shown.rules);
   headers.set("etag", etag);
-  headers.set("last-modified", httpDate(modifiedAt));
+  headers.set("last-modified", httpDate(updatedAt));
   headers.set("accept-ranges", "bytes");
   headers.set("content-security-policy", sandbox);
-  return { part, etag, modifiedAt, headers };
+  return { part, etag, updatedAt, isDateExact: sharesDate !== true, headers };
 }
 
 async function answerBytes(exchange: Exchange, found: FoundFile): Promise<Response | Problem> {
@@ -78,9 +86,9 @@ async function answerBytes(exchange: Exchange, found: FoundFile): Promise<Respon
 }
 
 /** GET alone has ranges (§14.2). */
-function rangeOf({ method, headers }: Request, { part, etag, modifiedAt }: FoundFile) {
-  const isAsked = method === "GET" && isSameFile(headers, etag, modifiedAt);
-  return isAsked ? readRange(headers, part.size) : undefined;
+function rangeOf({ method, headers }: Request, found: FoundFile) {
+  const isAsked = method === "GET" && isSameFile(headers, found);
+  return isAsked ? readRange(headers, found.part.size) : undefined;
 }
 
 const unsatisfiable = (size: number): Problem =>
@@ -92,5 +100,7 @@ const unsatisfiable = (size: number): Problem =>
 async function explainGone(exchange: Exchange): Promise<Problem> {
   const again = await find(exchange);
   if (again instanceof Problem) return again;
-  throw new Error(`the bytes of ${exchange.path} are not in the folder of the files`);
+  const [id, collection] = [exchange.param("id"), exchange.param("collection")];
+  const place = `the resource "${id}" in the collection "${collection}"`;
+  throw new Outage("damaged", `the bytes of a file of ${place} are missing: restore the files`);
 }

@@ -15,7 +15,7 @@ import {
   writeTree,
 } from "../model/json/tree.ts";
 import { decodeUtf8 } from "../model/json/utf8.ts";
-import type { Problem } from "../model/problem.ts";
+import { Problem } from "../model/problem.ts";
 import { invalidBody } from "./body/body.ts";
 import { both, ifMatch, ifNoneMatch } from "./conditions.ts";
 
@@ -92,11 +92,12 @@ function readPlace(item: ObjectTree, method: string, fault: Fault): Place | unde
     fault(["path"], `${method} goes to ${isForAll ? "/{collection}" : "/{collection}/{id}"}`);
     return undefined;
   }
-  const condition = both(
-    ifMatch(textOf(item, "ifMatch") ?? null),
-    ifNoneMatch(textOf(item, "ifNoneMatch") ?? null),
-  );
-  return { collection, id, condition };
+  const match = ifMatch(textOf(item, "ifMatch") ?? null);
+  const noneMatch = ifNoneMatch(textOf(item, "ifNoneMatch") ?? null);
+  if (match instanceof Problem) fault(["ifMatch"], match.detail);
+  if (noneMatch instanceof Problem) fault(["ifNoneMatch"], noneMatch.detail);
+  if (match instanceof Problem || noneMatch instanceof Problem) return undefined;
+  return { collection, id, condition: both(match, noneMatch) };
 }
 
 type Content =

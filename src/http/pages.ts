@@ -73,7 +73,7 @@ const document = page("application/json", (exchange) => {
   const { house, caller, request } = exchange;
   return then(house.collections.list(), (collections) => {
     const page = prepareDocument(house, documentFor(house, caller, collections));
-    return isNotModified(request.headers, page.etag, page.updatedAt)
+    return isNotModified(request.headers, page)
       ? notModified(request.headers, page, page.body.length)
       : answerCoded(exchange, page);
   });
@@ -91,7 +91,7 @@ function prepareDocument(house: House, document: Document): Prepared {
   headers.set("cache-control", "private, no-cache");
   headers.set("etag", etag);
   // The rules may have changed at any time, so that no date tells whether it is the same.
-  const made = { headers, etag, body, updatedAt: undefined };
+  const made = { headers, etag, body, updatedAt: undefined, isDateExact: false };
   prepared.set(document, made);
   return made;
 }

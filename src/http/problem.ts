@@ -30,6 +30,7 @@ export const problemStatus: Readonly<Record<ProblemKind, number>> = {
   "not-acceptable": 406,
   timeout: 408,
   conflict: 409,
+  gone: 410,
   "precondition-failed": 412,
   "content-too-large": 413,
   "uri-too-long": 414,
@@ -42,6 +43,7 @@ export const problemStatus: Readonly<Record<ProblemKind, number>> = {
   "too-many-requests": 429,
   "header-too-large": 431,
   "internal-error": 500,
+  damaged: 500,
   "not-implemented": 501,
   unavailable: 503,
   "action-timeout": 504,
@@ -114,10 +116,12 @@ export function problemOf(thrown: unknown): Problem {
     case "unknown":
       return new Problem(
         "unavailable",
-        "The store was lost during the write, so it may or may not have happened. Read before you retry.",
+        "The store was lost during the write, so it may or may not have happened. Look before you send it again, or send it again with the same Idempotency-Key.",
       );
     case "busy":
       return new Problem("unavailable", "Too much is waiting. Nothing was stored; try again.");
+    case "damaged":
+      return new Problem("damaged", `${capitalized(thrown.message)}.`);
     case "unavailable":
       return new Problem("unavailable", "The store cannot be written now. Nothing was stored.");
     case "suspect":
@@ -127,6 +131,8 @@ export function problemOf(thrown: unknown): Problem {
       );
   }
 }
+
+const capitalized = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 /** What a runtime's parser refuses, before there is a request to walk with. */
 const parserKinds: Readonly<Record<number, ProblemKind>> = {

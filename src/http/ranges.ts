@@ -1,6 +1,6 @@
 // Byte ranges (RFC 9110 §14): which part of a file a GET asks for.
 
-import { readHttpDate } from "./conditions.ts";
+import { readHttpDate, type Validators } from "./conditions.ts";
 
 export interface ByteRange {
   readonly start: number;
@@ -28,10 +28,12 @@ export function readRange(headers: Headers, size: number): ByteRange | "unsatisf
 }
 
 /** Whether the client has a part of this very file (§13.1.5); without If-Range it says so. */
-export function isSameFile(headers: Headers, etag: string, modifiedAt: number): boolean {
+export function isSameFile(headers: Headers, validators: Validators): boolean {
+  const { etag, updatedAt, isDateExact } = validators;
   const field = headers.get("if-range");
   if (field === null) return true;
   if (field.includes('"')) return field.trim() === etag;
   const date = readHttpDate(field);
-  return date !== undefined && date === Math.floor(modifiedAt / 1000) * 1000;
+  if (date === undefined || updatedAt === undefined || !isDateExact) return false;
+  return date === Math.floor(updatedAt / 1000) * 1000;
 }

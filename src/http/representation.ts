@@ -14,18 +14,16 @@ import {
   httpDate,
   isAnotherState,
   isNotModified,
+  refuseIfMatch,
   tagAtClient,
+  type Validators,
   variantTag,
 } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** A state as a conditional request is judged by it, and its header fields. */
-export interface State {
+export interface State extends Validators {
   readonly headers: Headers;
-  /** Empty where it is not known. */
-  readonly etag: string;
-  /** Undefined where no date tells whether it is the same. */
-  readonly updatedAt: number | undefined;
 }
 
 export interface Prepared extends State {
@@ -38,8 +36,8 @@ const prepared = new WeakMap<Resource, Prepared & { readonly rules: Rules }>();
 export function prepare(exchange: Exchange, resource: Resource, rules: Rules): Prepared {
   const known = prepared.get(resource);
   if (known?.rules === rules) return known;
-  const { headers, etag, updatedAt } = stateOf(exchange, resource, rules, sealOf(rules));
-  const made = { body: viewOf(rules, resource, homeOf(exchange)), headers, etag, updatedAt, rules };
+  const state = stateOf(exchange, resource, rules, sealOf(rules));
+  const made = { body: viewOf(rules, resource, homeOf(exchange)), ...state, rules };
   prepared.set(resource, made);
   return made;
 }
@@ -69,7 +67,7 @@ export const noCache = "no-store";
 /** The state of what has a revision. */
 export function stateOf(
   { house }: Exchange,
-  { revision, updatedAt }: { readonly revision: number; readonly updatedAt: number },
+  { revision, updatedAt, sharesDate }: Pick<Resource, "revision" | "updatedAt" | "sharesDate">,
   caching: Rules | typeof noCache,
   seal = 0,
 ): State {
@@ -79,7 +77,7 @@ export function stateOf(
   else setCaching(headers, caching);
   headers.set("etag", etag);
   headers.set("last-modified", httpDate(updatedAt));
-  return { headers, etag, updatedAt };
+  return { headers, etag, updatedAt, isDateExact: sharesDate !== true };
 }
 
 /**
@@ -91,7 +89,7 @@ export function shownState({ house }: Exchange, rules: Rules, body: string | und
   const etag = body === undefined ? "" : contentTag(body);
   setCaching(headers, rules);
   if (etag !== "") headers.set("etag", etag);
-  return { headers, etag, updatedAt: undefined };
+  return { headers, etag, updatedAt: undefined, isDateExact: false };
 }
 
 export function answerIfModified(exchange: Exchange, page: Prepared): Soon<Response | Problem> {
@@ -157,9 +155,10 @@ export function answerByState(
   state: State,
   length = 0,
 ): Response | Problem | undefined {
-  const { etag, updatedAt } = state;
-  if (isAnotherState(headers, etag, updatedAt)) return preconditionFailed;
-  return isNotModified(headers, etag, updatedAt) ? notModified(headers, state, length) : undefined;
+  const refused = refuseIfMatch(headers);
+  if (refused !== undefined) return refused;
+  if (isAnotherState(headers, state)) return preconditionFailed;
+  return isNotModified(headers, state) ? notModified(headers, state, length) : undefined;
 }
 
 /** It names what the client has, in the form in which it has it, or would get it. */
@@ -176,10 +175,15 @@ function tagToSend(asked: Headers, etag: string, length: number): string {
   return typeof coding === "string" ? variantTag(etag, coding) : etag;
 }
 
-/** Bun's own Date ticks up to a second late, and Last-Modified may not be later (RFC 9110 §8.8.2.1). */
+/**
+ * Last-Modified may not be later than Date (RFC 9110 §8.8.2.1). Bun's own Date ticks up to a second
+ * late; and a time that another node wrote, or a clock that was set back since, may be ahead of ours.
+ */
 export function dated(response: Response, updatedAt: number | undefined): Response {
   const now = Date.now();
-  if (updatedAt !== undefined && now - updatedAt < 2000)
-    response.headers.set("date", httpDate(now));
+  if (updatedAt === undefined || now - updatedAt >= 2000) return response;
+  const date = httpDate(now);
+  response.headers.set("date", date);
+  if (updatedAt > now) response.headers.set("last-modified", date);
   return response;
 }

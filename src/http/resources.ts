@@ -83,6 +83,7 @@ export async function putResource(exchange: Exchange): Promise<Response | Proble
   const condition = readCondition(request.headers);
   const rules = refuseParameters(exchange) ?? (await house.resources.target(caller, name));
   if (rules instanceof Problem) return rules;
+  if (condition instanceof Problem) return condition;
   const refused =
     refuseCreation(exchange, rules) ??
     (request.headers.has("content-range") ? partialPut : undefined) ??
@@ -108,6 +109,7 @@ export async function patchResource(exchange: Exchange): Promise<Response | Prob
   if (rules instanceof Problem) return rules;
   const kind = readPatchKind(request.headers);
   if (kind instanceof Problem) return kind;
+  if (condition instanceof Problem) return condition;
   const refused =
     refuseTooLarge(exchange) ??
     refuseUnacceptable(request.headers, jsonTypes) ??
@@ -128,6 +130,7 @@ export async function deleteResource(exchange: Exchange): Promise<Response | Pro
   const rules =
     refuseParameters(exchange) ?? (await house.resources.existing(caller, "delete", name, id));
   if (rules instanceof Problem) return rules;
+  if (condition instanceof Problem) return condition;
   const refused = refuseUnconditional(rules, condition);
   if (refused !== undefined) return refused;
 

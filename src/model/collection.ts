@@ -11,6 +11,8 @@ export interface Collection {
   readonly createdAt: number;
   /** When the last write happened. */
   readonly updatedAt: number;
+  /** As in Resource. */
+  readonly sharesDate?: true;
 }
 
 /** What a collection demands, since its last definition. */

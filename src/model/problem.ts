@@ -99,6 +99,11 @@ export const problemKinds = {
     title: "The request took too long to arrive",
     about: "The client did not finish sending the request in time. Nothing was stored.",
   },
+  gone: {
+    title: "This is no longer valid",
+    about:
+      "What the request names was valid once and is not any more. A position of `since` is gone when the collection was deleted and created again, or the server was set back to a backup: make a new copy, from `since=0`.",
+  },
   conflict: {
     title: "The request contradicts the current state",
     about: "The detail says what is in the way.",
@@ -141,6 +146,11 @@ export const problemKinds = {
     title: "The server made a mistake",
     about:
       "A bug. Nothing was acknowledged. Tell the operator the request id; the log line with that id has the cause.",
+  },
+  damaged: {
+    title: "Stored data is damaged",
+    about:
+      "What the storage returned is not what was written: the checksum of a resource does not match, or the bytes of a file are missing. The detail names the resource; all others are served as before. The operator has to restore it from a backup.",
   },
   unavailable: {
     title: "The server cannot do this right now",

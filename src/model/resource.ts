@@ -13,6 +13,8 @@ export interface Resource {
   readonly owner?: string;
   /** Its files, as the text of a JSON array of Part, where it has any. */
   readonly parts?: string;
+  /** Another state of it has a time within the same second, so an HTTP date cannot tell them apart. */
+  readonly sharesDate?: true;
 }
 
 /** The members that only the server sets. So few are found sooner in a row than in a Set. */

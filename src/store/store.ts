@@ -1,6 +1,7 @@
 // The contract of every engine. What is expected is a value; what is thrown is an outage or a bug.
 
 import type { Collection, Rules } from "../model/collection.ts";
+import type { FeedPosition } from "../model/feed-position.ts";
 import type { Order } from "../model/list/page.ts";
 import type { Position, Query } from "../model/list/query.ts";
 import type { Resource } from "../model/resource.ts";
@@ -26,8 +27,15 @@ export interface Store {
    * all of the collection, or those that one indexed condition or the words leave.
    */
   query(collection: string, query: Query): Soon<Found | Broad | undefined>;
-  /** What was written or removed after a revision, in order of revision, at most `limit` entries. */
-  since(collection: string, revision: number, limit: number): Soon<Feed | undefined>;
+  /**
+   * What was written or removed after a position, in order of revision, at most `limit` entries; 0 is
+   * before everything. `gone` when the position is of another history than the collection has now.
+   */
+  since(
+    collection: string,
+    position: FeedPosition | 0,
+    limit: number,
+  ): Soon<Feed | "gone" | undefined>;
   /** Which of these keys a resource's parts name. */
   named(keys: readonly string[]): Soon<ReadonlySet<string>>;
   /** The token with this hash, dead or alive. */
@@ -87,6 +95,8 @@ export interface Removal {
 /** Each resource is there once, in its newest state; the collection is of the same moment. */
 export interface Feed {
   readonly collection: Collection;
+  /** The epoch of every position in it. */
+  readonly epoch: string;
   readonly entries: readonly (Resource | Removal)[];
 }
 
@@ -190,9 +200,10 @@ export class Outage extends Error {
   /**
    * `full`: no room; `busy`: too much is waiting; `unavailable`: cannot be reached or written;
    * `unknown`: the connection broke during the commit, so it may or may not have happened;
-   * `suspect`: the disk has failed, and no write is taken until the data is copied to new files.
+   * `suspect`: the disk has failed, and no write is taken until the data is copied to new files;
+   * `damaged`: what is stored is not what was written, and the message may be shown to clients.
    */
-  readonly reason: "full" | "busy" | "unavailable" | "unknown" | "suspect";
+  readonly reason: "full" | "busy" | "unavailable" | "unknown" | "suspect" | "damaged";
 
   constructor(reason: Outage["reason"], message: string, options?: ErrorOptions) {
     super(message, options);

@@ -310,8 +310,13 @@ describe("what is in a batch", () => {
       "/operations/0/contentType",
     ]);
     await refuse("invalid-body", [put("/people/seed", {}, { "if-match": '"x"' })]);
-    // An empty field names no state, so it holds for none.
-    await refuse("precondition-failed", [remove("/people/seed", { ifMatch: "" })]);
+    // What names no tags is no precondition that anybody meant.
+    for (const value of ["", "abc", "W/", '"a" "b"'])
+      for (const member of ["ifMatch", "ifNoneMatch"])
+        assert.deepEqual(
+          await refuse("invalid-body", [remove("/people/seed", { [member]: value })]),
+          [`/operations/0/${member}`],
+        );
   });
 
   it(`has 1 to ${maxOperations} operations`, async () => {

@@ -137,15 +137,17 @@ describe("a file", () => {
       await expectProblem(app.request(photo.url, { method }), "method-not-allowed");
   });
 
-  it("is a fault of ours when its bytes are gone from the disk", async () => {
+  it("is damaged when its bytes are gone from the disk, and says which", async () => {
     const files = await mkdtemp(join(tmpdir(), "restante-"));
     const other = await startApp({ files });
     try {
       const sent = form([file("photo", "a", "x")]);
       const made = await other.request("/people", { method: "POST", ...sent });
-      const { photo: lost } = (await made.json()) as { photo: Shown };
+      const { id, photo: lost } = (await made.json()) as { id: string; photo: Shown };
       await rm(files, { recursive: true });
-      await expectProblem(other.request(lost.url), "internal-error");
+      const { detail } = await expectProblem(other.request(lost.url), "damaged");
+      assert.match(detail, new RegExp(`"${id}" in the collection "people"`));
+      assert.equal((await other.request(`/people/${id}`)).status, 200);
     } finally {
       await other.stop();
     }

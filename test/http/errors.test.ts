@@ -97,6 +97,12 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
   "header-too-large": parser(`GET / HTTP/1.1\r\nHost: x\r\nA: ${"a".repeat(17_000)}\r\n\r\n`),
   "invalid-parameter": () => request("/people?limit=0"),
   "invalid-body": () => request("/people", { method: "POST", headers: json, body: "{" }),
+  gone: async () => {
+    await request("/people", { method: "POST", headers: json, body: "{}" });
+    return request("/people?since=5");
+  },
+  // Tests of the store damage a database.
+  damaged: undefined,
   "version-not-supported": parser("GET / HTTP/2.0\r\nHost: x\r\n\r\n"),
   "internal-error": () => answerOf(broken.request("/people")),
   unavailable: closedStore,

@@ -289,7 +289,8 @@ function isReadable(change: Change): boolean {
 
 function demandCondition(shelf: Shelf | undefined, condition: Condition): void {
   const isDemanded = shelf?.rules.preconditions === "required";
-  demand(!isDemanded || Object.keys(condition).length > 0, "precondition-required");
+  const isByTag = condition.ifMatch !== undefined || condition.ifNoneMatch !== undefined;
+  demand(!isDemanded || isByTag, "precondition-required");
 }
 
 /** RFC 9110 §13.2.2. Only what is there and known by its tag can match. */

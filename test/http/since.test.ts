@@ -1,4 +1,4 @@
-// GET /{collection}?since=N: a client keeps a copy in step, and never misses or repeats a change.
+// GET /{collection}?since=: a client keeps a copy in step, and never misses or repeats a change.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -28,12 +28,12 @@ interface Change {
 
 interface Feed {
   readonly changes: readonly Change[];
-  readonly since: number;
-  readonly next: number;
+  readonly since: string;
+  readonly next: string;
   readonly more: boolean;
 }
 
-const feed = (collection: string, since: number, limit?: number) =>
+const feed = (collection: string, since: string, limit?: number) =>
   client.json<Feed>(`/${collection}?since=${since}${limit === undefined ? "" : `&limit=${limit}`}`);
 
 const idsOf = ({ changes }: Feed) =>
@@ -43,7 +43,7 @@ describe("?since=", () => {
   it("0 tells all there is, in the order of the changes", async () => {
     for (const id of ["a", "b", "c"]) await client.put(`/first/${id}`, { id, n: 1 });
     await client.patch("/first/a", { n: 2 });
-    const { changes, since, next, more } = await feed("first", 0);
+    const { changes, since, next, more } = await feed("first", "0");
     assert.deepEqual(
       changes.map(({ resource }) => resource?.id),
       ["b", "c", "a"],
@@ -54,14 +54,15 @@ describe("?since=", () => {
       revisions,
       [...revisions].sort((one, other) => one - other),
     );
-    assert.deepEqual([since, next, more], [0, revisions.at(-1), false]);
+    assert.deepEqual([since, more], ["0", false]);
+    assert.match(next, /^[0-9a-z.]+-[0-9a-z]+-[0-9a-z]+$/);
     for (const { resource } of changes)
       assert.deepEqual(resource, await client.json<Item>(`/first/${resource?.id}`));
   });
 
   it("tells each resource once, as it is now, and what is gone by its id and time", async () => {
     for (const id of ["a", "b", "c"]) await client.put(`/second/${id}`, { n: 1 });
-    const { next } = await feed("second", 0);
+    const { next } = await feed("second", "0");
     await client.put("/second/a", { n: 2 });
     await client.remove("/second/b");
     await client.put("/second/d", { n: 1 });
@@ -81,7 +82,7 @@ describe("?since=", () => {
 
   it("stays where it is while nothing changes", async () => {
     await client.put("/still/a", {});
-    const { next } = await feed("still", 0);
+    const { next } = await feed("still", "0");
     const again = await feed("still", next);
     assert.deepEqual(again, { changes: [], since: next, next, more: false });
   });
@@ -110,7 +111,7 @@ describe("?since=", () => {
 
   it("has an end also when the last page is full", async () => {
     for (let index = 0; index < 4; index++) await client.put(`/even/p${index}`, {});
-    const first = await feed("even", 0, 2);
+    const first = await feed("even", "0", 2);
     assert.equal(first.more, true);
     const second = await feed("even", first.next, 2);
     assert.deepEqual([idsOf(second), second.more], [["p2", "p3"], false]);
@@ -118,7 +119,7 @@ describe("?since=", () => {
 
   it("counts the writes of a batch in its order, and a definition as none of a resource", async () => {
     await client.put("/mixed/z", {});
-    const { next } = await feed("mixed", 0);
+    const { next } = await feed("mixed", "0");
     await client.batch([
       { method: "PUT", path: "/mixed/y", body: {} },
       { method: "PUT", path: "/mixed/x", body: {} },
@@ -139,7 +140,7 @@ describe("?since=", () => {
 
   it("says nothing of what was refused", async () => {
     await client.put("/refused/a", {});
-    const { next } = await feed("refused", 0);
+    const { next } = await feed("refused", "0");
     await client.put("/refused/a", {}, { "if-none-match": "*" });
     await client.put("/refused/b", "nonsense");
     await client.remove("/refused/b");
@@ -152,7 +153,7 @@ describe("?since=", () => {
 
   it("(163) is 304 while nothing has changed, and 200 after a change", async () => {
     await client.put("/quiet/a", {});
-    for (const since of [0, 1]) {
+    for (const since of ["0", (await feed("quiet", "0")).next]) {
       const path = `/quiet?since=${since}`;
       const first = await client.get(path);
       const etag = first.headers.get("etag") ?? "";
@@ -168,18 +169,41 @@ describe("?since=", () => {
     }
   });
 
-  it("ahead of the collection is 400 that says to start anew", async () => {
+  it("is 410 for a position ahead of the collection, and does not say where that is", async () => {
     await client.put("/short/a", {});
-    const { next } = await feed("short", 0);
-    const problem = assertProblem(
-      await client.get(`/short?since=${next + 1}`),
-      "invalid-parameter",
-    );
-    assert.deepEqual(pointersOf(problem), ["since"]);
-    assert.match(problem.errors?.[0]?.detail ?? "", /since=0/);
-    // Also for one who has its tag.
-    const headers = { "if-none-match": await client.tag("/short") };
-    assert.equal((await client.get(`/short?since=${next + 1}`, headers)).status, 400);
+    const { next } = await feed("short", "0");
+    const [epoch = "", , time = ""] = next.split("-");
+    const ahead = `${epoch}-zzzz-${time}`;
+    const problem = assertProblem(await client.get(`/short?since=${ahead}`), "gone");
+    assert.match(problem.detail, /since=0/);
+    assert.doesNotMatch(JSON.stringify({ ...problem, requestId: "" }), /\b[1-9]\d*\b(?<!410)/);
+  });
+
+  it("is 410 for a bare number, as positions were before there were epochs", async () => {
+    await client.put("/bare/a", {});
+    for (const since of ["1", "01", "999999", "9999999999999999"])
+      assertProblem(await client.get(`/bare?since=${since}`), "gone");
+  });
+
+  it("is 410 for a position of a collection that was deleted and created again", async () => {
+    for (const id of ["a", "b", "c"]) await client.put(`/again/${id}`, {});
+    const { next } = await feed("again", "0");
+    const dropped = await client.remove("/-/collections/again?confirm=again");
+    assert.equal(dropped.status, 204);
+    for (const id of ["d", "e", "f", "g", "h"]) await client.put(`/again/${id}`, {});
+    assertProblem(await client.get(`/again?since=${next}`), "gone");
+    assert.deepEqual(idsOf(await feed("again", "0")), ["d", "e", "f", "g", "h"]);
+  });
+
+  it("is 410 for a position whose revision has another time, or of another collection", async () => {
+    await client.put("/one/a", {});
+    await client.put("/other/a", {});
+    const { next } = await feed("one", "0");
+    const [epoch, revision, time = ""] = next.split("-");
+    const later = (Number.parseInt(time, 36) + 1).toString(36);
+    assertProblem(await client.get(`/one?since=${epoch}-${revision}-${later}`), "gone");
+    assertProblem(await client.get(`/other?since=${next}`), "gone");
+    assert.equal((await client.get(`/one?since=${next}`)).status, 200);
   });
 
   const wrong: readonly [query: string, parameters: readonly string[]][] = [
@@ -187,8 +211,10 @@ describe("?since=", () => {
     ["since=", ["since"]],
     ["since=abc", ["since"]],
     ["since=1.5", ["since"]],
-    ["since=01", ["since"]],
-    ["since=9999999999999999", ["since"]],
+    ["since=1-1", ["since"]],
+    ["since=1.1-1-", ["since"]],
+    ["since=1.1-1-1-1", ["since"]],
+    ["since=1.1-zzzzzzzzzzz-1", ["since"]],
     ["since=0&since=0", ["since"]],
     ["since=0&page=1", ["page"]],
     ["since=0&sort=createdAt", ["sort"]],
@@ -213,8 +239,8 @@ describe("?since=", () => {
       body: {},
     }));
     await client.batch(operations);
-    assert.equal((await feed("thirty", 0)).changes.length, 20);
-    assert.equal((await feed("thirty", 0, 1000)).changes.length, 30);
+    assert.equal((await feed("thirty", "0")).changes.length, 20);
+    assert.equal((await feed("thirty", "0", 1000)).changes.length, 30);
   });
 
   it("answers HEAD as GET, 406 and 404, and needs the scope to read", async () => {
@@ -241,7 +267,8 @@ describe("a copy", () => {
     readonly told = new Map<string, number>();
     readonly #collection: string;
     readonly #limit: number;
-    #next = 0;
+    #next = "0";
+    #last = 0;
 
     constructor(collection: string, limit: number) {
       this.#collection = collection;
@@ -252,14 +279,12 @@ describe("a copy", () => {
     async follow(): Promise<boolean> {
       const { changes, next, more } = await feed(this.#collection, this.#next, this.#limit);
       assert.ok(changes.length <= this.#limit);
-      assert.equal(new Set(idsOf({ changes, since: 0, next, more })).size, changes.length);
-      let last = this.#next;
+      assert.equal(new Set(idsOf({ changes, since: "0", next, more })).size, changes.length);
       for (const change of changes) {
-        assert.ok(change.revision > last, "in order, and never one again");
-        last = change.revision;
+        assert.ok(change.revision > this.#last, "in order, and never one again");
+        this.#last = change.revision;
         this.#take(change);
       }
-      assert.ok(next >= last);
       this.#next = next;
       return more;
     }

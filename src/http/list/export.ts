@@ -34,13 +34,13 @@ const pageChars = 1024 * 1024;
 
 /** The state of a list in another format, which has a tag of its own. */
 export function exportState(state: State, type: ExportType, name: string): State {
-  const { headers, updatedAt } = state;
+  const { headers } = state;
   const isCsv = type === "text/csv";
   const etag = state.etag === "" ? "" : variantTag(state.etag, isCsv ? "csv" : "ndjson");
   if (etag !== "") headers.set("etag", etag);
   headers.set("content-type", isCsv ? "text/csv; charset=utf-8; header=present" : type);
   if (isCsv) headers.set("content-disposition", `attachment; filename="${name}.csv"`);
-  return { headers, etag, updatedAt };
+  return { ...state, headers, etag };
 }
 
 /** The whole text of one page. */

@@ -1,14 +1,16 @@
 // What a URL asks of a collection: filters, order, words, and where the answer begins.
 
+import { positionGone } from "../../domain/refusals.ts";
+import { type FeedPosition, readFeedPosition } from "../../model/feed-position.ts";
 import { type ListParameter, listParameters } from "../../model/list/near-miss.ts";
 import type { Question, Said } from "../../model/list/question.ts";
 import type { ParameterFault, Problem } from "../../model/problem.ts";
 import { invalid, pairs } from "../query.ts";
-import { isWhole, pageBesideCursor, QuestionReader } from "./question.ts";
+import { pageBesideCursor, QuestionReader } from "./question.ts";
 
-/** A copy that is kept in step asks for what changed after a revision. */
+/** A copy that is kept in step asks for what changed after a position; 0 is before everything. */
 export interface FeedQuery {
-  readonly since: number;
+  readonly since: FeedPosition | 0;
   readonly limit: number;
 }
 
@@ -75,6 +77,9 @@ const wholeIn = (text: string): number => (wholeNumber.test(text) ? Number(text)
 const listIn = (text: string, place: Said["place"]): readonly Said[] =>
   text.split(",").map((piece) => ({ text: piece, place }));
 
+/** Positions of version 0.1 were revisions, which do not tell one history of a collection from another. */
+const bareNumber = /^\d+$/;
+
 function readFeedQuery(
   { limit, faults }: Question,
   said: ReadonlyMap<Reserved, string>,
@@ -87,12 +92,14 @@ function readFeedQuery(
     if (!named.has(parameter)) errors.push({ parameter, detail });
     named.add(parameter);
   };
-  if (!isWhole(wholeIn(since), 0)) {
-    fault("since", "since is a revision: 0, or the `next` of an earlier answer.");
+  const position = since === "0" ? 0 : readFeedPosition(since);
+  if (position === undefined && !bareNumber.test(since)) {
+    fault("since", "since is 0, or the `next` of an earlier answer as it came.");
   }
   const strangers = [...said.keys()].filter((name) => name !== "since" && name !== "limit");
   for (const name of [...strangers, ...others]) {
     fault(name, "since has an order of its own; leave this out.");
   }
-  return errors.length > 0 ? invalid(errors) : { since: Number(since), limit };
+  if (errors.length > 0) return invalid(errors);
+  return position === undefined ? positionGone : { since: position, limit };
 }

@@ -122,7 +122,13 @@ export async function queryResources(exchange: Exchange): Promise<Response | Pro
   headers.set("cache-control", noCache);
   if (listed.total !== undefined) headers.set("x-total-count", `${listed.total}`);
   const body = listBody(listed, homeOf(exchange));
-  return answerCoded(exchange, { body, headers, etag: "", updatedAt: undefined });
+  return answerCoded(exchange, {
+    body,
+    headers,
+    etag: "",
+    updatedAt: undefined,
+    isDateExact: false,
+  });
 }
 
 /** Enough for the first pages of a screen that everybody looks at; a walk through all is not hot. */

@@ -113,8 +113,8 @@ export const parameters = {
   },
   since: inQuery(
     "since",
-    "Asks for what changed after this revision, in the order of the changes, instead of a page: 0 for a first copy, then the `next` of the answer before. Together with `limit` only.",
-    { type: "integer", minimum: 0 },
+    "Asks for what changed after this position, in the order of the changes, instead of a page: 0 for a first copy, then the `next` of the answer before. Together with `limit` only.",
+    { type: "string" },
   ),
   atomic: inQuery(
     "atomic",

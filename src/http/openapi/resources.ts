@@ -102,7 +102,7 @@ export const list = (subject: Subject) => ({
   responses: {
     200: listAnswer(subject),
     304: notModified,
-    ...problems(...ofCallers, 404, 412),
+    ...problems(...ofCallers, 404, 410, 412),
   },
 });
 
@@ -227,7 +227,7 @@ const anySubject = (maxBodyBytes: number): Subject => ({
     patch: "MergePatch",
   },
   aboutList:
-    "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. With `since`, the answer has what was written or removed after that revision instead. The method QUERY (RFC 10008), which OpenAPI 3.1 cannot describe, takes the same question as a JSON body.",
+    "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. With `since`, the answer has what was written or removed after that position instead. The method QUERY (RFC 10008), which OpenAPI 3.1 cannot describe, takes the same question as a JSON body.",
   listed: { oneOf: [schema("Page"), schema("Feed")] },
   listParameters: [
     "page",

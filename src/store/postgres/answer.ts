@@ -4,7 +4,7 @@ import type { Collection } from "../../model/collection.ts";
 import type { Candidate, Position, Query } from "../../model/list/query.ts";
 import type { Found } from "../store.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";
-import { collectionIn, type ShelfRow, toResource } from "./row.ts";
+import { collectionIn, resourceColumns, type ShelfRow, shelfColumns, toResource } from "./row.ts";
 
 /** What is left open by the form; both may name `shelf`, the row of the collection. */
 export interface Form {
@@ -41,23 +41,22 @@ export async function answer(
     WITH shelf AS (SELECT * FROM collections WHERE name = ${collection}),
     ${tables ? sql`${tables},` : sql``}
     hits AS (${hits})
-    SELECT name, revision, created, updated, definition, NULL AS owner, NULL AS parts, total,
-      0 AS place, (${count})::bigint AS number, '' AS key
+    SELECT ${shelfColumns(sql)}, 0 AS place, (${count})::bigint AS number, '' AS key
     FROM shelf
     UNION ALL
     SELECT resource.*, place, seq, key
     FROM hits CROSS JOIN LATERAL (
-      SELECT id, revision, created, updated, fields, owner, parts, 0::bigint FROM resources
+      SELECT ${resourceColumns(sql)}, 0::bigint FROM resources
       WHERE collection = (SELECT key FROM shelf) AND seq = hits.seq
       LIMIT 1
     ) AS resource`);
-  const [shelf, ...rest] = found.toSorted((one, other) => one[8] - other[8]);
+  const [shelf, ...rest] = found.toSorted((one, other) => one[10] - other[10]);
   if (!shelf) return undefined;
-  return { collection: collectionIn(shelf), hits: rest.map(toHit), count: shelf[9] ?? undefined };
+  return { collection: collectionIn(shelf), hits: rest.map(toHit), count: shelf[11] ?? undefined };
 }
 
 const toHit = (row: AnswerRow): Hit => {
-  return { seq: row[9] ?? 0, key: row[10], resource: toResource(row) };
+  return { seq: row[11] ?? 0, key: row[12], resource: toResource(row) };
 };
 
 /** One more than is asked for tells whether there are more. */

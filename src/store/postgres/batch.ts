@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Change, Outage, type Outcome } from "../store.ts";
 import { type Connection, rows, type Sql, together } from "./connection.ts";
+import { beginEpoch } from "./epoch.ts";
 import { type Judgement, judge } from "./judge.ts";
 import { lockAhead, lookUp } from "./lookup.ts";
 import { Plans } from "./plans.ts";
@@ -28,6 +29,8 @@ export class BatchWriter {
   readonly #onMoved: () => void;
   readonly #plans = new Plans();
   #connection: Connection | undefined;
+  /** The connection that has begun an epoch (see epoch.ts). */
+  #begun: Connection | undefined;
   #wasReadOnly = false;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -104,8 +107,10 @@ export class BatchWriter {
 
   #judge(connection: Connection, changes: readonly Change[]): Promise<Judgement> {
     return orRollBack(connection, async () => {
+      if (this.#begun !== connection) await connection.ask(beginWithEpoch);
+      const begun = this.#begun === connection ? begin : nothing;
       const [, known] = await connection.ask((sql) =>
-        together([begin(sql), lookUp(sql, changes, this.#plans)]),
+        together([begun(sql), lookUp(sql, changes, this.#plans)]),
       );
       return judge(changes, known);
     });
@@ -114,7 +119,8 @@ export class BatchWriter {
   /** In as many round trips as it takes, with all locks from the start, so that no two wait for each other. */
   async #reform(connection: Connection, changes: readonly Change[]): Promise<readonly Outcome[]> {
     const { outcomes, isWritten } = await orRollBack(connection, async (): Promise<Done> => {
-      await connection.ask((sql) => together([begin(sql), lockAhead(sql, changes, this.#plans)]));
+      await connection.ask(this.#begun === connection ? begin : beginWithEpoch);
+      await connection.ask((sql) => lockAhead(sql, changes, this.#plans));
       return doInSteps(connection, changes, this.#plans);
     });
     if (isWritten) await this.#commit(connection, (sql) => [this.#tell(sql)]);
@@ -138,6 +144,7 @@ export class BatchWriter {
       const answers = await connection.ask((sql) =>
         together([...send(sql), sql`COMMIT`.then(({ command }) => command)]),
       );
+      this.#begun = connection;
       if (answers.at(-1) !== "COMMIT") throw new Error(`the commit ended as ${answers.at(-1)}`);
     } catch (error) {
       if (!isLoss(error)) throw error;
@@ -153,6 +160,13 @@ export class BatchWriter {
 }
 
 const begin = (sql: Sql): Promise<unknown> => rows(sql`BEGIN ISOLATION LEVEL READ COMMITTED`);
+
+const nothing = (): Promise<unknown> => Promise.resolve();
+
+async function beginWithEpoch(sql: Sql): Promise<void> {
+  await begin(sql);
+  await beginEpoch(sql);
+}
 
 async function orRollBack<T>(connection: Connection, deed: () => Promise<T>): Promise<T> {
   try {

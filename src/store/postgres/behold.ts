@@ -10,12 +10,18 @@ import type { Address } from "./resource.ts";
 
 export interface Beheld {
   readonly resources: readonly KnownResource[];
+  readonly removals: readonly KnownRemoval[];
   readonly holders: readonly Holder[];
 }
 
 export interface KnownResource extends Standing {
   readonly collection: string;
   readonly id: string;
+}
+
+/** What was there at an address before. */
+export interface KnownRemoval extends Address {
+  readonly removedAt: number;
 }
 
 /** A resource that has a value of a unique field. */
@@ -50,7 +56,12 @@ export async function behold(
     full.length > 0 ? readStandings(sql, full, sql`fields`) : nothing,
     claims.length > 0 ? readHolders(sql, claims) : nothing,
   ]);
-  return { resources: [...standing, ...whole], holders };
+  const known = [...standing, ...whole];
+  return {
+    resources: known.filter((each) => "seq" in each),
+    removals: known.filter((each) => "removedAt" in each),
+    holders,
+  };
 }
 
 interface Claimed extends Entry {
@@ -70,7 +81,7 @@ function claimsIn({ collection, id, fields, at }: Put, planned: Planned | undefi
 }
 
 type StandingRow = readonly [
-  ...(readonly [string, string, number, number, number, number]),
+  ...(readonly [string, string, number | null, number, number, number]),
   string | null,
   string | null,
   string | null,
@@ -80,7 +91,7 @@ async function readStandings(
   sql: Sql,
   addresses: readonly Address[],
   content: Statement,
-): Promise<readonly KnownResource[]> {
+): Promise<readonly (KnownResource | KnownRemoval)[]> {
   const found = await rows<StandingRow>(sql`
     SELECT wanted.collection, wanted.id, seq, revision, created, updated, owner, parts, fields
     FROM unnest(${column(addresses, "collection")}::text[], ${column(addresses, "id")}::text[])
@@ -88,21 +99,12 @@ async function readStandings(
     CROSS JOIN LATERAL (
       SELECT seq, revision, created, updated, owner, parts, ${content} AS fields FROM resources
       WHERE collection = (SELECT key FROM collections WHERE name = wanted.collection)
-        AND id = wanted.id AND seq IS NOT NULL
+        AND id = wanted.id
       LIMIT 1
     ) AS resource`);
   return found.map(
-    ([
-      collection,
-      id,
-      seq,
-      revision,
-      createdAt,
-      updatedAt,
-      owner,
-      parts,
-      fields,
-    ]): KnownResource => {
+    ([collection, id, seq, revision, createdAt, updatedAt, owner, parts, fields]) => {
+      if (seq === null) return { collection, id, removedAt: updatedAt };
       return { collection, id, seq, revision, createdAt, updatedAt, owner, parts, fields };
     },
   );

@@ -10,12 +10,14 @@ type CollectionRow = readonly [
   updatedAt: number,
   definition: string,
   total: number,
+  sharesDate: number,
   ...Value[],
 ];
 
 export function toCollection(row: CollectionRow): Collection {
-  const [name, revision, createdAt, updatedAt, definition, total] = row;
-  return { name, revision, total, definition, createdAt, updatedAt };
+  const [name, revision, createdAt, updatedAt, definition, total, sharesDate] = row;
+  const collection = { name, revision, total, definition, createdAt, updatedAt };
+  return sharesDate === 1 ? { ...collection, sharesDate: true } : collection;
 }
 
 /** The collections of these names, in the same order. */
@@ -24,7 +26,7 @@ export async function findCollections(
   names: readonly string[],
 ): Promise<readonly (Collection | undefined)[]> {
   const found = await rows<CollectionRow>(sql`
-    SELECT name, revision, created, updated, definition, total
+    SELECT name, revision, created, updated, definition, total, shares_date
     FROM collections WHERE name = ANY (${names}::text[])`);
   const byName = new Map(found.map((row) => [row[0], toCollection(row)]));
   return names.map((name) => byName.get(name));
@@ -32,7 +34,8 @@ export async function findCollections(
 
 export async function listCollections(sql: Sql): Promise<readonly Collection[]> {
   const found = await rows<CollectionRow>(sql`
-    SELECT name, revision, created, updated, definition, total FROM collections ORDER BY name`);
+    SELECT name, revision, created, updated, definition, total, shares_date
+    FROM collections ORDER BY name`);
   return found.map(toCollection);
 }
 

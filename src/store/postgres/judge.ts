@@ -46,10 +46,12 @@ class Bench {
   readonly #kept: ReadonlyMap<string, KeptKey>;
   readonly #newlyKept = new Map<string, KeptWrite>();
 
-  constructor({ collections, resources, holders, tokens, kept }: Known) {
+  constructor({ collections, resources, removals, holders, tokens, kept }: Known) {
     this.#collections = new Map(collections.map((each) => [each.name, new OpenCollection(each)]));
     for (const { collection, id, ...standing } of resources)
       this.#collections.get(collection)?.learn(id, standing);
+    for (const { collection, id, removedAt } of removals)
+      this.#collections.get(collection)?.learnRemoval(id, removedAt);
     for (const { collection, seq, ...entry } of holders)
       this.#collections.get(collection)?.learnHolder(entry, seq);
     this.#tokens = new OpenTokens(tokens);

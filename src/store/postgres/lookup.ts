@@ -3,6 +3,7 @@
 import type { Change, Put } from "../store.ts";
 import { type Beheld, behold } from "./behold.ts";
 import { rows, type Sql, together } from "./connection.ts";
+import { latestEpoch } from "./epoch.ts";
 import { type KeptKey, type Known, nameOf } from "./judge.ts";
 import type { LockedCollection } from "./open-collection.ts";
 import type { KnownToken } from "./open-tokens.ts";
@@ -105,7 +106,12 @@ function insertCollections(
     ON CONFLICT DO NOTHING`);
 }
 
-type LockedRow = readonly [number, string, number, number, number, number, number, string | null];
+type LockedRow = readonly [
+  ...(readonly [number, string, number, number, number, number, number]),
+  definition: string | null,
+  epoch: number,
+  latestEpoch: number,
+];
 
 /**
  * In one order for all nodes, so that no two wait for each other. Definitions may be long, so that only
@@ -122,11 +128,13 @@ async function lockCollections(
   const locked = await rows<LockedRow>(sql`
     SELECT key, name, revision, seq, total, updated, defined,
       CASE WHEN defined > 0 AND key || ' ' || defined <> ALL (${versions}::text[])
-        THEN definition END
+        THEN definition END,
+      epoch, ${latestEpoch(sql)}
     FROM collections WHERE name = ANY (${names}::text[]) ORDER BY name FOR UPDATE`);
-  return locked.map(([key, name, revision, seq, total, updated, defined, definition]) => {
+  return locked.map(([key, name, revision, seq, total, updated, defined, ...more]) => {
+    const [definition, epoch, latestEpoch] = more;
     const plan = plans.learn(name, { key, defined }, definition);
-    return { key, name, revision, seq, total, updated, defined, plan };
+    return { key, name, revision, seq, total, updated, defined, plan, epoch, latestEpoch };
   });
 }
 

@@ -2,12 +2,14 @@
 
 import type { Entry, Plan } from "../../model/list/plan.ts";
 import type { Candidate } from "../../model/list/query.ts";
+import { checksumOf } from "../checksum.ts";
 import type { Expectation, Outcome, Put, Remove } from "../store.ts";
+import { notBefore, sharesSecond } from "../times.ts";
 import { collectBeside } from "./beside.ts";
 import { type Claim, Claims, noClaim } from "./claims.ts";
 import { collectNames } from "./named.ts";
 import { isPlain } from "./plans.ts";
-import { toResource } from "./row.ts";
+import { resourceIn } from "./row.ts";
 import type { ResourceWrite, Writes } from "./writes.ts";
 
 /** The last revision and seq given, how many resources are alive, when the last write happened. */
@@ -24,6 +26,10 @@ export interface LockedCollection extends Counters {
   /** The version of its definition. */
   readonly defined: number;
   readonly plan: Plan;
+  /** The epoch of its last write (see ../epochs.ts). */
+  readonly epoch: number;
+  /** The last epoch that any writer has begun. */
+  readonly latestEpoch: number;
 }
 
 /** A resource that is there, as far as judging needs it. */
@@ -42,19 +48,26 @@ export class OpenCollection {
   readonly #key: number;
   #defined: number;
   readonly #known = new Map<string, Standing>();
+  /** When what was at an id before was removed. */
+  readonly #removals = new Map<string, number>();
   /** What the batch has made of them. */
   readonly #written = new Map<string, ResourceWrite>();
   readonly #holes: number[] = [];
   readonly #plan: Plan;
   readonly #claims: Claims;
   readonly #before: Counters;
+  readonly #epoch: number;
+  readonly #latestEpoch: number;
   #counters: Counters;
   #definition: string | null = null;
   /** The way back to where the unit under way began. */
   #undoes: (() => void)[] = [];
 
-  constructor({ key, revision, seq, total, updated, defined, plan }: LockedCollection) {
+  constructor({ key, revision, seq, total, updated, ...locked }: LockedCollection) {
+    const { defined, plan, epoch, latestEpoch } = locked;
     this.#key = key;
+    this.#epoch = epoch;
+    this.#latestEpoch = latestEpoch;
     this.#defined = defined;
     this.#plan = plan;
     this.#claims = new Claims(plan);
@@ -65,6 +78,10 @@ export class OpenCollection {
   /** What the database holds at this id. */
   learn(id: string, standing: Standing): void {
     this.#known.set(id, standing);
+  }
+
+  learnRemoval(id: string, removedAt: number): void {
+    this.#removals.set(id, removedAt);
   }
 
   /** Who has a value that is unique. */
@@ -101,15 +118,32 @@ export class OpenCollection {
     if (refusal) return refusal;
     const parts = text ?? null;
     const { revision, seq: lastSeq } = this.#counters;
-    const fresh = { seq: lastSeq + 1, createdAt: at, owner: creator ?? null };
+    const before = this.#changedAt(id);
+    const time = before === undefined ? at : notBefore(before, at);
+    const sharesDate = before === undefined ? 0 : sharesSecond(before, time);
+    const fresh = { seq: lastSeq + 1, createdAt: time, owner: creator ?? null };
     const { seq, createdAt, owner } = state ?? fresh;
-    const resource = toResource([id, revision + 1, createdAt, at, fields, owner, parts]);
+    const stored = [
+      ...([id, revision + 1, createdAt, time] as const),
+      ...([fields, owner, parts, sharesDate] as const),
+    ] as const;
+    const resource = resourceIn(stored);
     const claim = this.#claims.claimOf({ seq, resource });
     const field = this.#claims.conflictOf(claim);
     if (field !== undefined) return { kind: "conflict", field };
     this.#claim(id, state, claim);
-    this.#touch(at, state ? 0 : 1);
-    this.#write({ collection: this.#key, seq, ...resource, owner, parts });
+    this.#touch(time, state ? 0 : 1);
+    const checksum = checksumOf(stored);
+    const collection = this.#key;
+    this.#write({
+      collection,
+      seq,
+      ...resource,
+      owner,
+      parts,
+      storedSharesDate: sharesDate,
+      checksum,
+    });
     return { kind: state ? "replaced" : "created", resource };
   }
 
@@ -120,9 +154,9 @@ export class OpenCollection {
     if (refusal) return refusal;
     const { createdAt } = state;
     this.#claim(id, state, noClaim);
-    const { revision } = this.#touch(at, -1);
-    const nothing = { seq: null, fields: null, owner: null, parts: null };
-    this.#write({ collection: this.#key, id, revision, createdAt, updatedAt: at, ...nothing });
+    const updatedAt = notBefore(state.updatedAt, at);
+    const { revision } = this.#touch(updatedAt, -1);
+    this.#write({ collection: this.#key, id, revision, createdAt, updatedAt, ...nothingStored });
     this.#holes.push(state.seq - 1);
     this.#undoes.push(() => this.#holes.pop());
     return { kind: "removed", revision };
@@ -143,13 +177,38 @@ export class OpenCollection {
     const collection = this.#key;
     const definition = this.#definition;
     const defined = this.#defined;
-    writes.collections.push({ key: collection, ...this.#counters, definition, defined });
+    const epoch = this.#collectEpoch(writes);
+    const sharesDate = this.#sharesDate();
+    const counters = this.#counters;
+    writes.collections.push({
+      ...{ key: collection, ...counters, definition, defined },
+      ...{ epoch, sharesDate },
+    });
     for (const resource of this.#written.values()) {
       writes.resources.push(resource);
       collectNames(writes, collection, this.#known.get(resource.id)?.parts ?? null, resource.parts);
       if (!isPlain(this.#plan)) this.#collectBeside(writes, resource);
     }
     for (const position of this.#holes) writes.holes.push({ collection, position });
+  }
+
+  /** The epoch that it has from now on; where that is another one, the last one has ended. */
+  #collectEpoch(writes: Writes): number {
+    if (this.#epoch >= this.#latestEpoch) return this.#epoch;
+    const { revision: last } = this.#before;
+    if (last > 0) writes.epochs.push({ collection: this.#key, epoch: this.#epoch, last });
+    return this.#latestEpoch;
+  }
+
+  /** 1 when the state before the batch has a time within the same second. */
+  #sharesDate(): 0 | 1 {
+    const { revision, updated } = this.#before;
+    return revision === 0 ? 0 : sharesSecond(updated, this.#counters.updated);
+  }
+
+  /** When what is or was at an id was last changed. */
+  #changedAt(id: string): number | undefined {
+    return (this.#written.get(id) ?? this.#known.get(id))?.updatedAt ?? this.#removals.get(id);
   }
 
   #collectBeside(writes: Writes, written: ResourceWrite): void {
@@ -192,11 +251,17 @@ export class OpenCollection {
       seq: before.seq + (growth === 1 ? 1 : 0),
       total: before.total + growth,
       // A clock that was set back must not make the collection look older than it did.
-      updated: Math.max(before.updated, at),
+      updated: notBefore(before.updated, at),
     };
     return this.#counters;
   }
 }
+
+/** What the row of a removed resource has in its columns. */
+const nothingStored = {
+  ...{ seq: null, fields: null, owner: null, parts: null },
+  ...{ storedSharesDate: 0, checksum: null },
+};
 
 /** Why a change cannot happen to a resource in this state. */
 function refuse(state: Standing | undefined, expect: Expectation): Outcome | undefined {
@@ -210,6 +275,7 @@ const isThere = (written: ResourceWrite): written is ResourceWrite & Standing =>
 
 function candidateOf(id: string, standing: Standing): Candidate {
   const { seq, revision, createdAt, updatedAt, fields, owner } = standing;
-  const resource = toResource([id, revision, createdAt, updatedAt, fields ?? "{}", owner, null]);
+  const times = [createdAt, updatedAt] as const;
+  const resource = resourceIn([id, revision, ...times, fields ?? "{}", owner, null, 0]);
   return { seq, resource };
 }

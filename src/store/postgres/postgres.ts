@@ -1,10 +1,12 @@
 // The engine for many nodes: all that is kept is in a Postgres database, and nothing is kept here.
 
 import type { Collection, Rules } from "../../model/collection.ts";
+import type { FeedPosition } from "../../model/feed-position.ts";
 import type { Query } from "../../model/list/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Soon } from "../../model/soon.ts";
 import type { Token } from "../../model/token.ts";
+import { Damage, withCollection } from "../checksum.ts";
 import {
   type Broad,
   type Change,
@@ -138,7 +140,7 @@ class PostgresStore implements Store {
   readonly #listener: Listener;
   readonly #tokens: Remembered<Token>;
   readonly #rules: Remembered<Rules>;
-  readonly #resources: Gathering<Address, Resource | undefined>;
+  readonly #resources: Gathering<Address, Resource | Damage | undefined>;
   readonly #collections: Gathering<string, Collection | undefined>;
   readonly #querying: Querying;
   #probe: Promise<string | undefined> | undefined;
@@ -197,21 +199,31 @@ class PostgresStore implements Store {
     return this.#rules.find(collection);
   }
 
-  find(collection: string, id: string): Promise<Resource | undefined> {
-    return this.#resources.get({ collection, id });
+  async find(collection: string, id: string): Promise<Resource | undefined> {
+    const found = await this.#resources.get({ collection, id });
+    if (found instanceof Damage) throw found;
+    return found;
   }
 
   slice(collection: string, range: Range): Promise<Slice | undefined> {
-    return this.#pool.read((sql) => readSlice(sql, collection, range));
+    return this.#readIn(collection, (sql) => readSlice(sql, collection, range));
   }
 
   async query(collection: string, query: Query): Promise<Found | Broad | undefined> {
     const rules = await this.#rules.find(collection);
-    return rules && this.#querying.query(collection, query, rules);
+    try {
+      return rules && (await this.#querying.query(collection, query, rules));
+    } catch (error) {
+      throw withCollection(error, collection);
+    }
   }
 
-  since(collection: string, revision: number, limit: number): Promise<Feed | undefined> {
-    return this.#pool.read((sql) => readFeed(sql, collection, revision, limit));
+  since(
+    collection: string,
+    position: FeedPosition | 0,
+    limit: number,
+  ): Promise<Feed | "gone" | undefined> {
+    return this.#readIn(collection, (sql) => readFeed(sql, collection, position, limit));
   }
 
   named(keys: readonly string[]): Promise<ReadonlySet<string>> {
@@ -246,6 +258,15 @@ class PostgresStore implements Store {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await Promise.all([this.#writer.close(), this.#pool.close(), this.#listener.close()]);
+  }
+
+  /** The error of a damaged resource names its collection. */
+  async #readIn<T>(collection: string, send: (sql: Sql) => Promise<T>): Promise<T> {
+    try {
+      return await this.#pool.read(send);
+    } catch (error) {
+      throw withCollection(error, collection);
+    }
   }
 
   /** A replica for reads stays what it is, whoever is written to. */

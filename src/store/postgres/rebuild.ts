@@ -2,10 +2,11 @@
 
 import type { Index, Plan } from "../../model/list/plan.ts";
 import type { Candidate } from "../../model/list/query.ts";
+import type { StoredResource } from "../checksum.ts";
 import { collectBeside } from "./beside.ts";
 import { type Connection, rows, type Sql, together } from "./connection.ts";
 import { isPlain } from "./plans.ts";
-import { type ResourceRow, toResource } from "./row.ts";
+import { type ResourceRow, resourceColumns, resourceIn } from "./row.ts";
 import { noWrites, send } from "./writes.ts";
 
 /** So much is read, written or removed at once: far from the deadline, and from the memory's end. */
@@ -65,7 +66,7 @@ async function build(connection: Connection, collection: number, plan: Plan): Pr
 /** Those after a seq: the first in any case, more of them only while they are small. */
 async function readChunk(sql: Sql, collection: number, seq: number): Promise<readonly Candidate[]> {
   const found = await rows<readonly [...ResourceRow, seq: number]>(sql`
-    SELECT id, revision, created, updated, fields, owner, parts, seq
+    SELECT ${resourceColumns(sql)}, seq
     FROM (
       SELECT *, sum(octet_length(fields)) OVER (ORDER BY seq) - octet_length(fields) AS before
       FROM (
@@ -75,7 +76,10 @@ async function readChunk(sql: Sql, collection: number, seq: number): Promise<rea
       ) AS next
     ) AS sized
     WHERE before < ${chunkBytes}::bigint ORDER BY seq`);
-  return found.map((row) => ({ seq: row[7], resource: toResource(row) }));
+  return found.map((row) => ({
+    seq: row[9],
+    resource: resourceIn(row as unknown as StoredResource),
+  }));
 }
 
 /**

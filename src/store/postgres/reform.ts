@@ -96,6 +96,7 @@ async function drop(
   await removeRows(connection, key, "words", "seq");
   await removeRows(connection, key, "holes", "place");
   await removeNames(connection, key);
+  await connection.ask((sql) => rows(sql`DELETE FROM epochs WHERE collection = ${key}::bigint`));
   await removeRows(connection, key, "resources", "revision");
   await connection.ask((sql) => rows(sql`DELETE FROM collections WHERE key = ${key}::bigint`));
   return { outcomes, isWritten: true };

@@ -1,36 +1,57 @@
 // Resources in SQL: each of these is one question, and what it tells is of one moment.
 
 import type { Collection } from "../../model/collection.ts";
+import type { FeedPosition } from "../../model/feed-position.ts";
 import type { Candidate } from "../../model/list/query.ts";
 import type { Resource } from "../../model/resource.ts";
+import { Damage } from "../checksum.ts";
+import { epochName, readEpochName } from "../epochs.ts";
 import type { Feed, Range, Removal, Slice } from "../store.ts";
 import { column, rows, type Sql, type Value } from "./connection.ts";
 import { walk } from "./holes.ts";
-import { collectionIn, type ResourceRow, type ShelfRow, toResource } from "./row.ts";
+import {
+  collectionIn,
+  type ResourceRow,
+  resourceColumns,
+  type ShelfRow,
+  shelfColumns,
+  toResource,
+} from "./row.ts";
 
 export interface Address {
   readonly collection: string;
   readonly id: string;
 }
 
-/** The resources at the addresses, in the same order. */
+type FoundRow = readonly [...ResourceRow, number: number];
+
+/** The resources at the addresses, in the same order. One that is damaged does not hide the others. */
 export async function findResources(
   sql: Sql,
   addresses: readonly Address[],
-): Promise<readonly (Resource | undefined)[]> {
-  const found = await rows<readonly [...ResourceRow, number: number]>(sql`
+): Promise<readonly (Resource | Damage | undefined)[]> {
+  const found = await rows<FoundRow>(sql`
     SELECT resource.*, number
     FROM unnest(${column(addresses, "collection")}::text[], ${column(addresses, "id")}::text[])
       WITH ORDINALITY AS wanted (collection, id, number)
     CROSS JOIN LATERAL (
-      SELECT id, revision, created, updated, fields, owner, parts FROM resources
+      SELECT ${resourceColumns(sql)} FROM resources
       WHERE collection = (SELECT key FROM collections WHERE name = wanted.collection)
         AND id = wanted.id AND fields IS NOT NULL
       LIMIT 1
     ) AS resource`);
-  const resources = new Array<Resource | undefined>(addresses.length).fill(undefined);
-  for (const row of found) resources[row[7] - 1] = toResource(row);
+  const resources = new Array<Resource | Damage | undefined>(addresses.length).fill(undefined);
+  for (const row of found) resources[row[9] - 1] = resourceOrDamage(row, addresses[row[9] - 1]);
   return resources;
+}
+
+function resourceOrDamage(row: FoundRow, address: Address | undefined): Resource | Damage {
+  try {
+    return toResource(row);
+  } catch (error) {
+    if (!(error instanceof Damage)) throw error;
+    return new Damage(error.id, address?.collection);
+  }
 }
 
 export async function readSlice(
@@ -59,46 +80,72 @@ export async function readRange(
       SELECT *, ${index} AS index FROM collections WHERE name = ${collection}
     ),
     ${walk(sql)}
-    SELECT name, revision, created, updated, definition, NULL AS owner, NULL AS parts, total,
-      0 AS place
+    SELECT ${shelfColumns(sql)}, 0 AS place
     FROM shelf
     UNION ALL
     SELECT resource.*
     FROM walk CROSS JOIN LATERAL (
-      SELECT id, revision, created, updated, fields, owner, parts, 0::bigint, seq FROM resources
+      SELECT ${resourceColumns(sql)}, 0::bigint, seq FROM resources
       WHERE collection = (SELECT key FROM shelf) AND ${onward} LIMIT ${limit}::bigint
     ) AS resource
     WHERE level = -1
     ORDER BY place`);
   if (!shelf) return undefined;
-  const hits = found.map((row) => ({ seq: row[8], resource: toResource(row) }));
+  const hits = found.map((row) => ({ seq: row[10], resource: toResource(row) }));
   return { collection: collectionIn(shelf), hits: isForward ? hits : hits.reverse() };
 }
 
 /** A resource that is gone has no content. */
 type FeedRow = ShelfRow | readonly [string, number, number, number, null, ...Value[]];
 
+/** What follows in the row of the collection: what it knows of a position. */
+type Known = readonly [
+  key: number,
+  epoch: number,
+  /** The last revision of the position's epoch, where that is an earlier one. */
+  end: number | null,
+  /** The time of the position's revision, where nothing was written over it. */
+  time: number | null,
+];
+
 export async function readFeed(
   sql: Sql,
   collection: string,
-  revision: number,
+  position: FeedPosition | 0,
   limit: number,
-): Promise<Feed | undefined> {
+): Promise<Feed | "gone" | undefined> {
+  const revision = position === 0 ? 0 : position.revision;
+  const [askedKey, askedEpoch] = readEpochName(position === 0 ? "0.0" : position.epoch);
   const [shelf, ...found] = await rows<FeedRow>(sql`
     WITH shelf AS (SELECT * FROM collections WHERE name = ${collection})
-    SELECT name, revision, created, updated, definition, NULL AS owner, NULL AS parts, total,
-      0 AS place
+    SELECT ${shelfColumns(sql)}, 0 AS place, key, epoch,
+      (SELECT last FROM epochs
+        WHERE epochs.collection = shelf.key AND epochs.epoch = ${askedEpoch}::bigint),
+      (SELECT resources.updated FROM resources
+        WHERE resources.collection = shelf.key AND resources.revision = ${revision}::bigint)
     FROM shelf
     UNION ALL
     (
-      SELECT id, revision, created, updated, fields, owner, parts, 0::bigint, revision
+      SELECT ${resourceColumns(sql)}, 0::bigint, revision,
+        0::bigint, 0::bigint, 0::bigint, 0::bigint
       FROM resources
       WHERE collection = (SELECT key FROM shelf) AND revision > ${revision}::bigint
       ORDER BY revision LIMIT ${limit}::bigint
     )
     ORDER BY place`);
   if (!shelf) return undefined;
-  return { collection: collectionIn(shelf as ShelfRow), entries: found.map(toEntry) };
+  const [key, epoch, end, time] = shelf.slice(11) as unknown as Known;
+  if (position !== 0) {
+    const last = epoch === askedEpoch ? shelf[1] : end;
+    const isOurs = key === askedKey && last !== null && revision <= last;
+    const isSameTime = position.time === 0 || time === null || time === position.time;
+    if (!isOurs || !isSameTime) return "gone";
+  }
+  return {
+    collection: collectionIn(shelf as ShelfRow),
+    epoch: epochName(key, epoch),
+    entries: found.map(toEntry),
+  };
 }
 
 function toEntry(row: FeedRow): Resource | Removal {

@@ -2,31 +2,54 @@
 
 import type { Collection } from "../../model/collection.ts";
 import type { Resource } from "../../model/resource.ts";
+import { assertIntact, type StoredResource } from "../checksum.ts";
 import { toCollection } from "./collection.ts";
-import type { Value } from "./connection.ts";
+import type { Sql, Statement, Value } from "./connection.ts";
 
-export type ResourceRow = readonly [
-  id: string,
-  revision: number,
-  createdAt: number,
-  updatedAt: number,
-  fields: string,
-  owner: string | null,
-  parts: string | null,
-];
+export type ResourceRow = readonly [...StoredResource, checksum: number | null];
 
+export const resourceColumns = (sql: Sql): Statement =>
+  sql`id, revision, created, updated, fields, owner, parts, shares_date, checksum`;
+
+/** A collection in the same columns. */
+export const shelfColumns = (sql: Sql): Statement =>
+  sql`name, revision, created, updated, definition, NULL AS owner, NULL AS parts, shares_date,
+    NULL::bigint AS checksum, total`;
+
+/** Throws when the row is not what was written. */
 export function toResource(row: readonly [...ResourceRow, ...Value[]]): Resource {
-  const [id, revision, createdAt, updatedAt, fields, owner, parts] = row;
+  const [id, revision, createdAt, updatedAt, fields, owner, parts, sharesDate, checksum] = row;
+  const stored = [
+    id,
+    revision,
+    createdAt,
+    updatedAt,
+    fields,
+    owner,
+    parts,
+    sharesDate,
+  ] satisfies StoredResource;
+  assertIntact(stored, checksum);
+  return resourceIn(stored);
+}
+
+/** The same without a look at the checksum. */
+export function resourceIn(stored: StoredResource): Resource {
+  const [id, revision, createdAt, updatedAt, fields, owner, parts, sharesDate] = stored;
   const resource = { id, revision, createdAt, updatedAt, fields };
-  if (parts !== null)
-    return owner === null ? { ...resource, parts } : { ...resource, owner, parts };
-  return owner === null ? resource : { ...resource, owner };
+  if (owner === null && parts === null && sharesDate === 0) return resource;
+  return {
+    ...resource,
+    ...(owner !== null && { owner }),
+    ...(parts !== null && { parts }),
+    ...(sharesDate === 1 && { sharesDate: true }),
+  };
 }
 
 /** The first row is the collection, the rest is in it: two questions would be answered at two moments. */
 export type ShelfRow = readonly [...ResourceRow, total: number, place: number];
 
 export function collectionIn(row: readonly [...ShelfRow, ...Value[]]): Collection {
-  const [name, revision, createdAt, updatedAt, definition, , , total] = row;
-  return toCollection([name, revision, createdAt, updatedAt, definition, total]);
+  const [name, revision, createdAt, updatedAt, definition, , , sharesDate, , total] = row;
+  return toCollection([name, revision, createdAt, updatedAt, definition, total, sharesDate]);
 }

@@ -104,7 +104,26 @@ const fourth: Step = `
   CREATE INDEX files_by_key ON files (key);
 `;
 
-export const steps: readonly Step[] = [first, second, third, fourth];
+/**
+ * `epochs` says at which revision each earlier epoch of a collection ended (see ../epochs.ts); the row
+ * of collection 0 is the last epoch that a writer has begun. `shares_date` is 1 for what is there,
+ * because nobody knows. What is there has no checksum until it is written again.
+ */
+const fifth: Step = `
+  CREATE TABLE epochs (
+    collection bigint NOT NULL,
+    epoch bigint NOT NULL,
+    last bigint NOT NULL,
+    PRIMARY KEY (collection, epoch)
+  );
+  ALTER TABLE collections ADD COLUMN epoch bigint NOT NULL DEFAULT 0;
+  ALTER TABLE collections ADD COLUMN shares_date bigint NOT NULL DEFAULT 1;
+  UPDATE collections SET epoch = floor(random() * 268435456)::bigint;
+  ALTER TABLE resources ADD COLUMN shares_date bigint NOT NULL DEFAULT 1;
+  ALTER TABLE resources ADD COLUMN checksum bigint;
+`;
+
+export const steps: readonly Step[] = [first, second, third, fourth, fifth];
 
 /**
  * Brings the database to the newest form. Of many nodes that start at once, one takes each step while

@@ -6,6 +6,7 @@ import { dig, type Hole } from "./holes.ts";
 
 export interface Writes {
   readonly collections: CollectionWrite[];
+  readonly epochs: EpochWrite[];
   readonly resources: ResourceWrite[];
   readonly goneEntries: EntryWrite[];
   readonly entries: EntryWrite[];
@@ -30,6 +31,15 @@ interface CollectionWrite {
   /** None leaves it as it is. */
   readonly definition: string | null;
   readonly defined: number;
+  readonly epoch: number;
+  readonly sharesDate: number;
+}
+
+/** Where an epoch of a collection has ended. */
+interface EpochWrite {
+  readonly collection: number;
+  readonly epoch: number;
+  readonly last: number;
 }
 
 export interface ResourceWrite {
@@ -43,6 +53,9 @@ export interface ResourceWrite {
   readonly fields: string | null;
   readonly owner: string | null;
   readonly parts: string | null;
+  readonly storedSharesDate: number;
+  /** None when it is gone. */
+  readonly checksum: number | null;
 }
 
 /** Where a resource is among those of all collections. */
@@ -78,6 +91,7 @@ type Rows<K extends keyof Writes> = readonly Writes[K][number][];
 
 export const noWrites = (): Writes => ({
   collections: [],
+  epochs: [],
   resources: [],
   goneEntries: [],
   entries: [],
@@ -101,7 +115,7 @@ export const isNothing = (writes: Writes): boolean =>
  */
 export function send(sql: Sql, writes: Writes): readonly Promise<unknown>[] {
   const { resources, holes, tokens, tokenTimes, collections, kept, overNames } = writes;
-  const { goneEntries, entries, goneWords, words, goneFiles, files } = writes;
+  const { epochs, goneEntries, entries, goneWords, words, goneFiles, files } = writes;
   const statements = [
     kept.length > 0 && sweepKept(sql, kept),
     overNames.length > 0 && deleteKept(sql, overNames),
@@ -116,24 +130,27 @@ export function send(sql: Sql, writes: Writes): readonly Promise<unknown>[] {
     holes.length > 0 && dig(sql, holes),
     tokens.length > 0 && insertTokens(sql, tokens),
     tokenTimes.length > 0 && updateTokens(sql, tokenTimes),
+    epochs.length > 0 && endEpochs(sql, epochs),
     collections.length > 0 && updateCollections(sql, collections),
   ];
   return statements.filter((statement) => statement !== false).map(rows);
 }
 
 const putResources = (sql: Sql, resources: Rows<"resources">): Statement => sql`
-  INSERT INTO resources (collection, id, seq, revision, created, updated, fields, owner, parts)
+  INSERT INTO resources
+    (collection, id, seq, revision, created, updated, fields, owner, parts, shares_date, checksum)
   SELECT * FROM unnest(
     ${column(resources, "collection")}::bigint[], ${column(resources, "id")}::text[],
     ${column(resources, "seq")}::bigint[], ${column(resources, "revision")}::bigint[],
     ${column(resources, "createdAt")}::bigint[], ${column(resources, "updatedAt")}::bigint[],
     ${column(resources, "fields")}::text[], ${column(resources, "owner")}::text[],
-    ${column(resources, "parts")}::text[]
+    ${column(resources, "parts")}::text[], ${column(resources, "storedSharesDate")}::bigint[],
+    ${column(resources, "checksum")}::bigint[]
   )
   ON CONFLICT (collection, id) DO UPDATE
   SET seq = excluded.seq, revision = excluded.revision, created = excluded.created,
     updated = excluded.updated, fields = excluded.fields, owner = excluded.owner,
-    parts = excluded.parts`;
+    parts = excluded.parts, shares_date = excluded.shares_date, checksum = excluded.checksum`;
 
 const insertEntries = (sql: Sql, entries: Rows<"entries">): Statement => sql`
   INSERT INTO entries (collection, field, key, seq) SELECT * FROM ${entryRows(sql, entries)}`;
@@ -179,14 +196,23 @@ const deleteNames = (sql: Sql, files: Rows<"goneFiles">): Statement => sql`
 const updateCollections = (sql: Sql, moved: Rows<"collections">): Statement => sql`
   UPDATE collections AS collection
   SET revision = next.revision, seq = next.seq, total = next.total, updated = next.updated,
-    definition = coalesce(next.definition, collection.definition), defined = next.defined
+    definition = coalesce(next.definition, collection.definition), defined = next.defined,
+    epoch = next.epoch, shares_date = next.shares_date
   FROM unnest(
     ${column(moved, "key")}::bigint[], ${column(moved, "revision")}::bigint[],
     ${column(moved, "seq")}::bigint[], ${column(moved, "total")}::bigint[],
     ${column(moved, "updated")}::bigint[], ${column(moved, "definition")}::text[],
-    ${column(moved, "defined")}::bigint[]
-  ) AS next (key, revision, seq, total, updated, definition, defined)
+    ${column(moved, "defined")}::bigint[], ${column(moved, "epoch")}::bigint[],
+    ${column(moved, "sharesDate")}::bigint[]
+  ) AS next (key, revision, seq, total, updated, definition, defined, epoch, shares_date)
   WHERE collection.key = next.key AND collection.key = ANY (${column(moved, "key")}::bigint[])`;
+
+const endEpochs = (sql: Sql, epochs: Rows<"epochs">): Statement => sql`
+  INSERT INTO epochs (collection, epoch, last)
+  SELECT * FROM unnest(
+    ${column(epochs, "collection")}::bigint[], ${column(epochs, "epoch")}::bigint[],
+    ${column(epochs, "last")}::bigint[]
+  )`;
 
 const insertTokens = (sql: Sql, tokens: Rows<"tokens">): Statement => sql`
   INSERT INTO tokens (id, hash, name, scopes, created, expires, used, revoked)

@@ -1,20 +1,30 @@
 // A collection while a batch writes to it: each change judged, the counters written back at the end.
 
 import { noPlan, type Plan } from "../../model/list/plan.ts";
+import { checksumOf } from "../checksum.ts";
 import type { Put, Remove } from "../store.ts";
+import { notBefore, sharesSecond } from "../times.ts";
 import type { Connection, Query } from "./connection.ts";
 import { dig, type Holes, storedHoles } from "./holes.ts";
 import { IndexWriter } from "./index.ts";
 import { NameWriter } from "./named.ts";
+import { resourceColumns } from "./resource.ts";
 import type { Verdict } from "./wire.ts";
 
 type StateRow = readonly [
   seq: number,
   revision: number,
   created: number,
+  updated: number,
   owner: string | null,
   parts: string | null,
 ];
+
+/** What a row has and a change may lack. */
+interface Optional {
+  readonly owner?: string | null;
+  readonly parts?: string | null;
+}
 
 /** What was planned when this batch defined the collection. */
 export interface Planned {
@@ -31,6 +41,7 @@ export class CollectionTables {
   readonly remember: Query<never>;
   readonly forget: Query<never>;
   readonly lastRemoved: Query<readonly [id: string]>;
+  readonly removedAt: Query<readonly [at: number]>;
   readonly holes: Holes;
   /** The plan that was last read. */
   planned: Planned = { version: 0, plan: noPlan };
@@ -45,19 +56,22 @@ export class CollectionTables {
     const resources = `resources_${key}`;
     const removed = `removed_${key}`;
     this.state = connection.query(
-      `SELECT seq, revision, created, owner, parts FROM ${resources} WHERE id = ?`,
+      `SELECT seq, revision, created, updated, owner, parts FROM ${resources} WHERE id = ?`,
     );
     this.insert = connection.query(
-      `INSERT INTO ${resources} (seq, id, revision, created, updated, fields, owner, parts)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+      `INSERT INTO ${resources} (seq, ${resourceColumns})
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
     );
     this.update = connection.query(
-      `UPDATE ${resources} SET revision = ?, updated = ?, fields = ?, parts = ? WHERE seq = ?`,
+      `UPDATE ${resources}
+       SET revision = ?, updated = ?, fields = ?, parts = ?, shares_date = ?, checksum = ?
+       WHERE seq = ?`,
     );
     this.remove = connection.query(`DELETE FROM ${resources} WHERE seq = ?`);
     this.remember = connection.query(`INSERT INTO ${removed} (revision, id, at) VALUES (?, ?, ?)`);
     this.forget = connection.query(`DELETE FROM ${removed} WHERE id = ?`);
     this.lastRemoved = connection.query(`SELECT id FROM ${removed} ORDER BY id DESC LIMIT 1`);
+    this.removedAt = connection.query(`SELECT at FROM ${removed} WHERE id = ?`);
     this.holes = storedHoles(connection, key);
   }
 
@@ -85,6 +99,10 @@ export interface Counters {
 export class OpenCollection {
   readonly key: number;
   readonly counters: Counters;
+  /** Before the batch. */
+  readonly before: Readonly<Counters>;
+  /** The epoch of its last write before the batch (see ../epochs.ts). */
+  readonly epoch: number;
   readonly #version: number;
   readonly #tables: CollectionTables;
   #plan: Plan;
@@ -98,11 +116,14 @@ export class OpenCollection {
   constructor(
     key: number,
     counters: Counters,
+    epoch: number,
     { version, plan }: Planned,
     tables: CollectionTables,
   ) {
     this.key = key;
     this.counters = counters;
+    this.before = { ...counters };
+    this.epoch = epoch;
     this.#version = version;
     this.#tables = tables;
     this.#plan = plan;
@@ -143,11 +164,17 @@ export class OpenCollection {
     return version === undefined || (version === this.#version && this.#definition === undefined);
   }
 
+  /** 1 when the state before the batch has a time within the same second. */
+  get sharesDate(): 0 | 1 {
+    const { revision, updated } = this.before;
+    return revision === 0 ? 0 : sharesSecond(updated, this.counters.updated);
+  }
+
   /** Takes the next revision. */
   touch(at: number): number {
     this.#isTouched = true;
     // A clock that was set back must not make the collection look older than it did.
-    this.counters.updated = Math.max(this.counters.updated, at);
+    this.counters.updated = notBefore(this.counters.updated, at);
     return ++this.counters.revision;
   }
 
@@ -163,36 +190,42 @@ export class OpenCollection {
   remove({ id, at, expect }: Remove): Verdict {
     const state = this.#tables.state.one(id);
     if (!state) return verdict("missing");
-    const [seq, revision, , , parts] = state;
+    const [seq, revision, , updated, , parts] = state;
     if (expect !== "anything" && expect !== revision) return verdict("stale");
-    const next = this.touch(at);
+    const time = notBefore(updated, at);
+    const next = this.touch(time);
     this.counters.total--;
     this.#holes.push(seq - 1);
     if (this.#isPlanned) this.#tables.indexes.remove(this.#plan, seq);
     if (parts !== null) this.#tables.names.move(parts, undefined);
     this.#tables.remove.run(seq);
-    this.#tables.remember.run(next, id, at);
+    this.#tables.remember.run(next, id, time);
     if (!this.#mayBeRemoved(id)) this.#lastRemoved = id;
-    return ["removed", next, 0, ""];
+    return ["removed", next, 0, "", 0, 0];
   }
 
-  #create({ id, at, fields, owner, parts }: Put): Verdict {
+  #create({ id, at, fields, ...put }: Put): Verdict {
+    const { owner = null, parts = null }: Optional = put;
     const seq = this.counters.seq + 1;
     const next = this.counters.revision + 1;
+    const mayBeRemoved = this.#mayBeRemoved(id);
+    const [removedAt] = (mayBeRemoved && this.#tables.removedAt.one(id)) || [];
+    const time = removedAt === undefined ? at : notBefore(removedAt, at);
+    const sharesDate = removedAt === undefined ? 0 : sharesSecond(removedAt, time);
     if (this.#isPlanned) {
-      const times = { createdAt: at, updatedAt: at };
+      const times = { createdAt: time, updatedAt: time };
       const resource = { id, revision: next, ...times, fields, ...ownedBy(owner) };
       const field = this.#tables.indexes.keep(this.#plan, seq, resource, true);
       if (field !== undefined) return verdict("conflict", field);
     }
-    const { insert } = this.#tables;
-    const changed = insert.run(seq, id, next, at, at, fields, owner ?? null, parts ?? null);
+    const stored = [id, next, time, time, fields, owner, parts, sharesDate] as const;
+    const changed = this.#tables.insert.run(seq, ...stored, checksumOf(stored));
     if (changed === 0) return verdict("taken");
-    if (parts !== undefined) this.#tables.names.move(undefined, parts);
+    if (parts !== null) this.#tables.names.move(undefined, parts);
     this.counters.seq = seq;
     this.counters.total++;
-    if (this.#mayBeRemoved(id)) this.#tables.forget.run(id);
-    return ["created", this.touch(at), at, owner ?? ""];
+    if (mayBeRemoved) this.#tables.forget.run(id);
+    return ["created", this.touch(time), time, owner ?? "", time, sharesDate];
   }
 
   /** The ids we make (ASCII, as all are) only go up: a new one is past all that was removed. */
@@ -201,19 +234,22 @@ export class OpenCollection {
     return id <= this.#lastRemoved;
   }
 
-  #replace({ id, at, fields, expect, parts }: Put, state: StateRow): Verdict {
-    const [seq, revision, createdAt, owner, lastParts] = state;
+  #replace({ id, at, fields, expect, ...put }: Put, state: StateRow): Verdict {
+    const { parts = null }: Optional = put;
+    const [seq, revision, createdAt, updated, owner, lastParts] = state;
     if (expect !== "anything" && expect !== revision) return verdict("stale");
+    const time = notBefore(updated, at);
+    const sharesDate = sharesSecond(updated, time);
     if (this.#isPlanned) {
-      const resource = { id, revision, createdAt, updatedAt: at, fields, ...ownedBy(owner) };
+      const resource = { id, revision, createdAt, updatedAt: time, fields, ...ownedBy(owner) };
       const field = this.#tables.indexes.keep(this.#plan, seq, resource, false);
       if (field !== undefined) return verdict("conflict", field);
     }
-    const next = this.touch(at);
-    this.#tables.update.run(next, at, fields, parts ?? null, seq);
-    const isNamingChanged = (lastParts ?? undefined) !== parts;
-    if (isNamingChanged) this.#tables.names.move(lastParts ?? undefined, parts);
-    return ["replaced", next, createdAt, owner ?? ""];
+    const next = this.touch(time);
+    const stored = [id, next, createdAt, time, fields, owner, parts, sharesDate] as const;
+    this.#tables.update.run(next, time, fields, parts, sharesDate, checksumOf(stored), seq);
+    if (lastParts !== parts) this.#tables.names.move(lastParts ?? undefined, parts ?? undefined);
+    return ["replaced", next, createdAt, owner ?? "", time, sharesDate];
   }
 
   /** How to put back, in memory, what happens from here on: SQLite puts back the rows. */
@@ -241,4 +277,4 @@ const ownedBy = (owner: string | null | undefined): { readonly owner?: string } 
   typeof owner === "string" ? { owner } : {};
 
 /** `detail` is the field of a conflict. */
-export const verdict = (kind: Verdict[0], detail = ""): Verdict => [kind, 0, 0, detail];
+export const verdict = (kind: Verdict[0], detail = ""): Verdict => [kind, 0, 0, detail, 0, 0];

@@ -4,6 +4,7 @@ import { noPlan, type Plan, planOf } from "../../model/list/plan.ts";
 import type { Put, Remove } from "../store.ts";
 import { CollectionTables, OpenCollection, type Planned, verdict } from "./collection.ts";
 import type { Connection, Query } from "./connection.ts";
+import { EpochWriter } from "./epoch.ts";
 import { createCollectionTables, dropCollectionTables } from "./schema.ts";
 import type { Verdict } from "./wire.ts";
 
@@ -13,6 +14,7 @@ type CollectionRow = readonly [
   seq: number,
   total: number,
   updated: number,
+  epoch: number,
   /** Which batch defined it. */
   version: number | null,
 ];
@@ -30,6 +32,7 @@ export class OpenCollections {
   readonly #definition: Query<readonly [definition: string]>;
   readonly #saveDefinition: Query<never>;
   readonly #saveKey: Query<never>;
+  readonly #epochs: EpochWriter;
   readonly #tables = new Map<number, CollectionTables>();
   readonly #open = new Map<string, OpenCollection>();
   #isAnyDropped = false;
@@ -37,19 +40,22 @@ export class OpenCollections {
   constructor(connection: Connection) {
     this.#connection = connection;
     this.#find = connection.query(
-      `SELECT key, revision, seq, total, updated,
+      `SELECT key, revision, seq, total, updated, epoch,
          (SELECT batch FROM definitions WHERE collection = key)
        FROM collections WHERE name = ?`,
     );
     this.#insert = connection.query(
       `INSERT INTO collections (key, name, revision, seq, total, created, updated, batch)
-       VALUES ((SELECT keys + 1 FROM ledger), ?, 0, 0, 0, ?, ?, 0) RETURNING key`,
+       VALUES ((SELECT keys + 1 FROM ledger), ?, 0, 0, 0, ?, ?, 0)
+       RETURNING key`,
     );
     this.#saveKey = connection.query("UPDATE ledger SET keys = ?");
     this.#save = connection.query(
-      `UPDATE collections SET revision = ?, seq = ?, total = ?, updated = ?, batch = ?
+      `UPDATE collections SET revision = ?, seq = ?, total = ?, updated = ?, batch = ?,
+         epoch = ?, shares_date = ?
        WHERE key = ?`,
     );
+    this.#epochs = new EpochWriter(connection);
     this.#definition = connection.query("SELECT definition FROM definitions WHERE collection = ?");
     this.#saveDefinition = connection.query(
       "INSERT OR REPLACE INTO definitions (collection, batch, definition) VALUES (?, ?, ?)",
@@ -67,11 +73,11 @@ export class OpenCollections {
     if (open) return open;
     const row = this.#find.one(name);
     if (!row) return undefined;
-    const [key, revision, seq, total, updated, version] = row;
+    const [key, revision, seq, total, updated, epoch, version] = row;
     const counters = { revision, seq, total, updated };
     const tables = this.#tablesOf(key);
     const planned = version === null ? notPlanned : this.#plannedBy(key, version, tables);
-    const collection = new OpenCollection(key, counters, planned, tables);
+    const collection = new OpenCollection(key, counters, epoch, planned, tables);
     this.#open.set(name, collection);
     return collection;
   }
@@ -117,6 +123,7 @@ export class OpenCollections {
       DELETE FROM collections WHERE key = ${key};
       DELETE FROM definitions WHERE collection = ${key};
       DELETE FROM files WHERE collection = ${key};
+      DELETE FROM epochs WHERE collection = ${key};
     `);
     dropCollectionTables(this.#connection, key);
     this.#open.delete(name);
@@ -135,12 +142,16 @@ export class OpenCollections {
 
   /** Writes down once what the whole batch has moved. */
   settle(batch: number): void {
-    for (const collection of this.#touched()) {
-      const { key, counters, definition } = collection;
+    const touched = this.#touched();
+    if (touched.length === 0) return;
+    const latest = this.#epochs.latest();
+    for (const collection of touched) {
+      const { key, counters, definition, sharesDate } = collection;
       const { revision, seq, total, updated } = counters;
       collection.settle();
       if (definition !== undefined) this.#saveDefinition.run(key, batch, definition);
-      this.#save.run(revision, seq, total, updated, batch, key);
+      const epoch = this.#epochs.follow(collection, latest);
+      this.#save.run(revision, seq, total, updated, batch, epoch, sharesDate, key);
     }
   }
 

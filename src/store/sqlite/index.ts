@@ -4,7 +4,7 @@ import { noKey } from "../../model/list/key.ts";
 import { type Entry, entriesOf, type Index, type Plan, wordsIn } from "../../model/list/plan.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Connection, Query } from "./connection.ts";
-import { type StandingRow, standingColumns, toCandidate } from "./resource.ts";
+import { type StandingRow, standingColumns, toUncheckedCandidate } from "./resource.ts";
 import { createWordsTable, dropWordsTable } from "./schema.ts";
 
 /** So many resources are read at a time when an index is built: memory must have an end. */
@@ -111,7 +111,7 @@ export class IndexWriter {
   #build(plan: Plan): void {
     if (plan.indexes.length === 0 && plan.searchable.length === 0) return;
     for (let last = 0; ; ) {
-      const some = this.#resources.all(last, builtAtOnce).map(toCandidate);
+      const some = this.#resources.all(last, builtAtOnce).map(toUncheckedCandidate);
       for (const { seq, resource } of some) {
         this.#move([], entriesOf(plan, resource), seq);
         this.#say(plan, seq, undefined, resource);
@@ -123,7 +123,7 @@ export class IndexWriter {
 
   #find(seq: number): Resource | undefined {
     const row = this.#resource.one(seq);
-    return row && toCandidate(row).resource;
+    return row && toUncheckedCandidate(row).resource;
   }
 
   /** Only where there are words is there a table of them. */

@@ -1,6 +1,7 @@
 // Answers reads at once, on one connection: never stale, and from memory where nothing has moved.
 
 import type { Collection, Rules } from "../../model/collection.ts";
+import type { FeedPosition } from "../../model/feed-position.ts";
 import type { Query as Question } from "../../model/list/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
@@ -112,11 +113,8 @@ export class Reader {
     return this.#inOneMoment(collection, (shelf) => shelf.query(query, maxCandidates));
   }
 
-  since(collection: string, revision: number, limit: number): Feed | undefined {
-    return this.#inOneMoment(collection, (shelf) => ({
-      collection: shelf.collection,
-      entries: shelf.since(revision, limit),
-    }));
+  since(collection: string, position: FeedPosition | 0, limit: number): Feed | "gone" | undefined {
+    return this.#inOneMoment(collection, (shelf) => shelf.since(position, limit));
   }
 
   named(keys: readonly string[]): ReadonlySet<string> {

@@ -107,7 +107,31 @@ const fourth: Step = (connection) => {
     connection.run(`ALTER TABLE resources_${key} ADD COLUMN parts TEXT`);
 };
 
-export const steps: readonly Step[] = [first, second, third, fourth];
+/**
+ * `epochs` says at which revision each earlier epoch of a collection ended (see ../epochs.ts); the row
+ * of collection 0 is the last epoch that a writer has begun. `shares_date` is 1 for what is there,
+ * because nobody knows. What is there has no checksum until it is written again.
+ */
+const fifth: Step = (connection) => {
+  connection.run(`
+    CREATE TABLE epochs (
+      collection INTEGER NOT NULL,
+      epoch INTEGER NOT NULL,
+      last INTEGER NOT NULL,
+      PRIMARY KEY (collection, epoch)
+    ) STRICT, WITHOUT ROWID;
+    ALTER TABLE collections ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE collections ADD COLUMN shares_date INTEGER NOT NULL DEFAULT 1;
+    UPDATE collections SET epoch = random() & 268435455;
+  `);
+  for (const [key] of connection.query<readonly [key: number]>("SELECT key FROM collections").all())
+    connection.run(`
+      ALTER TABLE resources_${key} ADD COLUMN shares_date INTEGER NOT NULL DEFAULT 1;
+      ALTER TABLE resources_${key} ADD COLUMN checksum INTEGER;
+    `);
+};
+
+export const steps: readonly Step[] = [first, second, third, fourth, fifth];
 
 /** What is there now is not removed, and what is removed is so once: a feed tells of each once. */
 const indexRemoved = (key: number): string =>
@@ -132,7 +156,9 @@ export function createCollectionTables(connection: Connection, key: number): voi
       updated INTEGER NOT NULL,
       fields TEXT NOT NULL,
       owner TEXT,
-      parts TEXT
+      parts TEXT,
+      shares_date INTEGER NOT NULL DEFAULT 1,
+      checksum INTEGER
     ) STRICT;
     CREATE TABLE removed_${key} (
       revision INTEGER PRIMARY KEY,

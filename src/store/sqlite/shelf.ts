@@ -1,12 +1,15 @@
 // A collection as a reader knows it: its row as last seen, and the statements on its tables.
 
 import type { Collection, Rules } from "../../model/collection.ts";
+import type { FeedPosition } from "../../model/feed-position.ts";
 import type { Order } from "../../model/list/page.ts";
 import { type Plan, planOf } from "../../model/list/plan.ts";
 import type { Query as Question } from "../../model/list/query.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { Broad, Feed, Found, Removal } from "../store.ts";
+import { epochName, readEpochName } from "../epochs.ts";
+import { type Broad, type Feed, type Found, Outage, type Removal } from "../store.ts";
 import type { Connection, Query } from "./connection.ts";
+import { EpochReader } from "./epoch.ts";
 import { locate, type ReadCounts, storedCounts } from "./holes.ts";
 import { QueryReader } from "./query.ts";
 import { type ResourceRow, resourceColumns, toResource } from "./resource.ts";
@@ -23,6 +26,8 @@ export type CollectionRow = readonly [
   definition: string | null,
   /** The batch that defined it. */
   version: number | null,
+  epoch: number,
+  sharesDate: number,
 ];
 
 /** The columns of a collection's row, and its definition if that came after the given batch. */
@@ -30,14 +35,15 @@ export function collectionColumns(batch: string): string {
   const defined = (column: string) =>
     `(SELECT ${column} FROM definitions WHERE collection = key AND definitions.batch > ${batch})`;
   return `name, revision, total, created, updated, key, seq,
-    ${defined("definition")}, ${defined("batch")}`;
+    ${defined("definition")}, ${defined("batch")}, epoch, shares_date`;
 }
 
 const noRules: Rules = { version: 0, definition: "{}" };
 
 export function toCollection(row: CollectionRow, { definition } = toRules(row)): Collection {
   const [name, revision, total, createdAt, updatedAt] = row;
-  return { name, revision, total, definition, createdAt, updatedAt };
+  const collection = { name, revision, total, definition, createdAt, updatedAt };
+  return row[10] === 1 ? { ...collection, sharesDate: true } : collection;
 }
 
 function toRules(row: CollectionRow, last = noRules): Rules {
@@ -46,7 +52,7 @@ function toRules(row: CollectionRow, last = noRules): Rules {
   return definition === null || version === null ? last : { version, definition };
 }
 
-type RemovalRow = readonly [id: string, revision: number, at: number, null, null, null, null];
+type RemovalRow = readonly [id: string, revision: number, at: number, ...null[]];
 
 const toRemoval = ([id, revision, removedAt]: RemovalRow): Removal => ({
   kind: "removal",
@@ -58,6 +64,11 @@ const toRemoval = ([id, revision, removedAt]: RemovalRow): Removal => ({
 type EntryRow = ResourceRow | RemovalRow;
 const isResourceRow = (row: EntryRow): row is ResourceRow => row[4] !== null;
 
+const lostRows = new Outage(
+  "damaged",
+  "resources of this list cannot be found in the database: restore it from a backup",
+);
+
 export class Shelf {
   readonly key: number;
   readonly #connection: Connection;
@@ -66,9 +77,12 @@ export class Shelf {
   #planned: { readonly rules: Rules; readonly plan: Plan } | undefined;
   /** The last seq given out. */
   #seq: number;
+  #epoch: number;
   readonly #find: Query<ResourceRow>;
   readonly #slices: Readonly<Record<Order, Query<ResourceRow>>>;
   readonly #since: Query<EntryRow>;
+  readonly #timeAt: Query<readonly [time: number]>;
+  readonly #epochs: EpochReader;
   readonly #changed: Query<readonly [id: string]>;
   readonly #counts: ReadCounts;
   #queries: QueryReader | undefined;
@@ -83,6 +97,7 @@ export class Shelf {
     this.#rules = toRules(row);
     this.#collection = toCollection(row, this.#rules);
     this.#seq = row[6];
+    this.#epoch = row[9];
     this.#find = connection.query(`${select} WHERE id = ?`);
     this.#slices = {
       created: connection.query(`${select} WHERE seq >= ? ORDER BY seq LIMIT ?`),
@@ -92,9 +107,14 @@ export class Shelf {
     this.#since = connection.query(
       `${select} WHERE revision > ?1
        UNION ALL
-       SELECT id, revision, at, NULL, NULL, NULL, NULL FROM ${removed} WHERE revision > ?1
+       SELECT id, revision, at, NULL, NULL, NULL, NULL, NULL, NULL FROM ${removed} WHERE revision > ?1
        ORDER BY revision LIMIT ?2`,
     );
+    this.#timeAt = connection.query(
+      `SELECT updated FROM ${resources} WHERE revision = ?1
+       UNION ALL SELECT at FROM ${removed} WHERE revision = ?1`,
+    );
+    this.#epochs = new EpochReader(connection);
     this.#changed = connection.query(
       `SELECT id FROM ${resources} WHERE revision > ?1
        UNION ALL SELECT id FROM ${removed} WHERE revision > ?1`,
@@ -114,6 +134,7 @@ export class Shelf {
     this.#rules = toRules(row, this.#rules);
     this.#collection = toCollection(row, this.#rules);
     this.#seq = row[6];
+    this.#epoch = row[9];
   }
 
   find(id: string): Resource | undefined {
@@ -126,7 +147,10 @@ export class Shelf {
     if (offset >= total) return [];
     const index = order === "created" ? offset : total - 1 - offset;
     const seq = locate(this.#counts, index, this.#seq) + 1;
-    return this.#slices[order].all(seq, limit).map(toResource);
+    const resources = this.#slices[order].all(seq, limit).map(toResource);
+    // The counts and the rows are of one moment: a row that does not show up is lost.
+    if (resources.length < Math.min(limit, total - offset)) throw lostRows;
+    return resources;
   }
 
   query(query: Question, maxCandidates: number): Found | Broad {
@@ -135,9 +159,24 @@ export class Shelf {
     return this.#queries.answer(query, asked);
   }
 
-  since(revision: number, limit: number): Feed["entries"] {
-    const rows = this.#since.all(revision, limit);
-    return rows.map((row) => (isResourceRow(row) ? toResource(row) : toRemoval(row)));
+  since(position: FeedPosition | 0, limit: number): Feed | "gone" {
+    if (position !== 0 && !this.#isOurs(position)) return "gone";
+    const rows = this.#since.all(position === 0 ? 0 : position.revision, limit);
+    return {
+      collection: this.#collection,
+      epoch: epochName(this.key, this.#epoch),
+      entries: rows.map((row) => (isResourceRow(row) ? toResource(row) : toRemoval(row))),
+    };
+  }
+
+  /** Whether a position is of the history that the collection has now. */
+  #isOurs({ epoch: name, revision, time }: FeedPosition): boolean {
+    const [key, epoch] = readEpochName(name);
+    if (key !== this.key) return false;
+    const last =
+      epoch === this.#epoch ? this.#collection.revision : this.#epochs.endOf(this.key, epoch);
+    if (last === undefined || revision > last) return false;
+    return time === 0 || (this.#timeAt.one(revision)?.[0] ?? time) === time;
   }
 
   /** The ids of all that was written or removed since the collection was at this revision. */

@@ -2,10 +2,12 @@
 
 import { extname } from "node:path";
 import type { Collection, Rules } from "../../model/collection.ts";
+import type { FeedPosition } from "../../model/feed-position.ts";
 import type { Query } from "../../model/list/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Soon } from "../../model/soon.ts";
 import type { Token } from "../../model/token.ts";
+import { withCollection } from "../checksum.ts";
 import type { Committer } from "../handed.ts";
 import {
   type Broad,
@@ -99,19 +101,19 @@ class SqliteStore implements Store {
   }
 
   find(collection: string, id: string): Resource | undefined {
-    return this.#read((reader) => reader.find(collection, id));
+    return this.#readIn(collection, (reader) => reader.find(collection, id));
   }
 
   slice(collection: string, range: Range): Slice | undefined {
-    return this.#read((reader) => reader.slice(collection, range));
+    return this.#readIn(collection, (reader) => reader.slice(collection, range));
   }
 
   query(collection: string, query: Query): Found | Broad | undefined {
-    return this.#read((reader) => reader.query(collection, query));
+    return this.#readIn(collection, (reader) => reader.query(collection, query));
   }
 
-  since(collection: string, revision: number, limit: number): Feed | undefined {
-    return this.#read((reader) => reader.since(collection, revision, limit));
+  since(collection: string, position: FeedPosition | 0, limit: number): Feed | "gone" | undefined {
+    return this.#readIn(collection, (reader) => reader.since(collection, position, limit));
   }
 
   named(keys: readonly string[]): ReadonlySet<string> {
@@ -161,6 +163,15 @@ class SqliteStore implements Store {
   async #tryToWrite(): Promise<string | undefined> {
     await Promise.allSettled([this.#committer.commit([])]);
     return this.#committer.trouble;
+  }
+
+  /** The error of a damaged resource names its collection. */
+  #readIn<T>(collection: string, read: (reader: Reader) => T): T {
+    try {
+      return this.#read(read);
+    } catch (error) {
+      throw withCollection(error, collection);
+    }
   }
 
   /**

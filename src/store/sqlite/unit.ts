@@ -33,7 +33,11 @@ export class UnitWriter {
     const kept = this.#once.find(once);
     if (kept) {
       const [fingerprint, outcomes] = kept;
-      return [fingerprint === once.fingerprint ? ["replay", 0, 0, outcomes] : ["reused", 0, 0, ""]];
+      return [
+        fingerprint === once.fingerprint
+          ? ["replay", 0, 0, outcomes, 0, 0]
+          : ["reused", 0, 0, "", 0, 0],
+      ];
     }
     const verdicts = this.#attempt(changes);
     const [[kind], ...each] = verdicts;
@@ -65,10 +69,10 @@ export class UnitWriter {
     const verdicts: Verdict[] = [];
     for (const change of changes) {
       const verdict = this.#collections.judge(change);
-      if (!doneKinds.has(verdict[0])) return [["none", verdicts.length, 0, ""], verdict];
+      if (!doneKinds.has(verdict[0])) return [["none", verdicts.length, 0, "", 0, 0], verdict];
       verdicts.push(verdict);
     }
-    return [["all", 0, 0, ""], ...verdicts];
+    return [["all", 0, 0, "", 0, 0], ...verdicts];
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { Token } from "../../model/token.ts";
 import type { Change, Expectation, Once, Outage, Outcome, Put, Remove } from "../store.ts";
+import { optionalMembers } from "./resource.ts";
 
 /**
  * A flat array of strings and numbers is the cheapest message to clone: for 64 small changes half
@@ -38,16 +39,18 @@ export type Verdict = readonly [
   createdAt: number,
   /** The field of a conflict; else the owner, or nothing. */
   detail: string,
+  updatedAt: number,
+  sharesDate: number,
 ];
 
 type UnitOutcome = Extract<Outcome, { kind: "all" | "none" | "reused" }>;
 
 /** What became of a unit. The verdicts on its changes follow, or that on the one that failed. */
 export type UnitVerdict =
-  | readonly [kind: "all", number, number, string]
-  | readonly [kind: "none", index: number, number, string]
-  | readonly [kind: "replay", number, number, outcomes: string]
-  | readonly [kind: "reused", number, number, string];
+  | readonly [kind: "all", number, number, string, number, number]
+  | readonly [kind: "none", index: number, number, string, number, number]
+  | readonly [kind: "replay", number, number, outcomes: string, number, number]
+  | readonly [kind: "reused", number, number, string, number, number];
 
 type ChangeCells = readonly [
   kind: Exclude<Change["kind"], "all">,
@@ -209,7 +212,7 @@ export const packVerdicts = (verdicts: readonly (Verdict | UnitVerdict)[]): Cell
   verdicts.flat();
 
 export function unpackOutcomes(changes: readonly Change[], cells: Cells): readonly Outcome[] {
-  const rows = new Rows<Verdict | UnitVerdict>(cells, 4);
+  const rows = new Rows<Verdict | UnitVerdict>(cells, 6);
   return changes.map((change) =>
     change.kind === "all" ? takeUnit(change, rows) : takeOutcome(change, rows),
   );
@@ -236,15 +239,16 @@ function takeUnit({ changes }: Unit, rows: Rows<Verdict | UnitVerdict>): UnitOut
 const takeOutcome = (change: Change | undefined, rows: Rows<Verdict | UnitVerdict>): Outcome =>
   outcomeOf(change, rows.take() as Verdict);
 
-/** The caller sent the state that was written, so it is not sent back. */
+/** The caller sent the content that was written, so it is not sent back. */
 export function outcomeOf(change: Change | undefined, verdict: Verdict): Outcome {
-  const [kind, revision, createdAt, detail] = verdict;
+  const [kind, revision, createdAt, detail, updatedAt, sharesDate] = verdict;
   if (kind === "removed") return { kind, revision };
   if (kind === "conflict") return { kind, field: detail };
   if (kind !== "created" && kind !== "replaced") return { kind };
   if (change?.kind !== "put") throw new TypeError(`a ${change?.kind} cannot have been ${kind}`);
-  const { id, fields, at, parts = "" } = change;
-  const resource = { id, revision, createdAt, updatedAt: at, fields };
-  if (detail === "" && parts === "") return { kind, resource };
-  return { kind, resource: { ...resource, ...ownedBy(detail), ...withParts(parts) } };
+  const { id, fields, parts } = change;
+  const resource = { id, revision, createdAt, updatedAt, fields };
+  if (detail === "" && parts === undefined && sharesDate === 0) return { kind, resource };
+  const owner = detail === "" ? undefined : detail;
+  return { kind, resource: { ...resource, ...optionalMembers(owner, parts, sharesDate) } };
 }

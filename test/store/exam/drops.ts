@@ -7,6 +7,7 @@ import type { Question } from "./candidate.ts";
 import {
   all,
   define,
+  feedSince,
   found,
   idsFrom,
   idsOf,
@@ -85,7 +86,7 @@ export function drops(question: Question): void {
         assert.equal((await each.rules("things"))?.definition, "{}");
         assert.deepEqual(await idsOf(each), ["c", "b"]);
         assert.deepEqual(await idsOf(each, 1, 1), ["b"]);
-        const feed = await each.since("things", 0, 100);
+        const feed = await feedSince(each, 0, 100);
         assert.deepEqual(
           feed?.entries.map(({ id }) => id),
           ["c", "b"],

@@ -4,14 +4,31 @@ import assert from "node:assert/strict";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Feed, Store } from "../../../src/store/store.ts";
 import type { Question } from "./candidate.ts";
-import { all, define, found, idsFrom, put, remove, revisionOf, written } from "./words.ts";
+import {
+  all,
+  define,
+  feedSince,
+  found,
+  idsFrom,
+  put,
+  remove,
+  revisionOf,
+  written,
+} from "./words.ts";
 
 type Entry = Feed["entries"][number];
 
 const nameOf = (entry: Entry): string => ("kind" in entry ? `no ${entry.id}` : entry.id);
 
 async function namesSince(store: Store, revision: number, limit = 100_000) {
-  return (await store.since("things", revision, limit))?.entries.map(nameOf);
+  return (await feedSince(store, revision, limit))?.entries.map(nameOf);
+}
+
+function withoutEpoch(feed: Feed | undefined): Omit<Feed, "epoch"> | undefined {
+  if (feed === undefined) return undefined;
+  const { epoch, ...rest } = feed;
+  assert.match(epoch, /^[0-9a-z]+\.[0-9a-z]+$/);
+  return rest;
 }
 
 /** A client's copy, which asks for what changed and for no more than `limit` of it at once. */
@@ -21,7 +38,7 @@ class Copy {
 
   async follow(store: Store, limit: number): Promise<void> {
     for (;;) {
-      const feed = await store.since("things", this.revision, limit);
+      const feed = await feedSince(store, this.revision, limit);
       assert.ok(feed && feed.entries.length <= limit);
       for (const entry of feed.entries) this.#take(entry);
       assert.ok(this.revision <= feed.collection.revision);
@@ -47,7 +64,10 @@ export function feeds(question: Question): void {
   question("hold whole resources and removals, and the collection", async ({ store }) => {
     await store.commit([found()]);
     const start = await store.collection("things");
-    assert.deepEqual(await store.since("things", 0, 10), { collection: start, entries: [] });
+    assert.deepEqual(withoutEpoch(await feedSince(store, 0, 10)), {
+      collection: start,
+      entries: [],
+    });
     const [a, b, , gone, a2] = await store.commit([
       put("a"),
       put("b", { fields: '{"n":1}', at: 11 }),
@@ -58,21 +78,20 @@ export function feeds(question: Question): void {
     const removal = { kind: "removal", id: "c", revision: revisionOf(gone), removedAt: 20 };
     const collection = await store.collection("things");
     const entries = [written(b), removal, written(a2)];
-    assert.deepEqual(await store.since("things", 0, 10), { collection, entries });
+    assert.deepEqual(withoutEpoch(await feedSince(store, 0, 10)), { collection, entries });
     for (const [revision, count] of [
       [revisionOf(a), 3],
       [revisionOf(b) - 1, 3],
       [revisionOf(b), 2],
       [revisionOf(gone), 1],
       [revisionOf(a2), 0],
-      [revisionOf(a2) + 1_000_000, 0],
     ] as const)
       assert.deepEqual(
-        await store.since("things", revision, 10),
+        withoutEpoch(await feedSince(store, revision, 10)),
         { collection, entries: entries.slice(entries.length - count) },
         `since ${revision}`,
       );
-    assert.deepEqual(await store.since("things", 0, 2), {
+    assert.deepEqual(withoutEpoch(await feedSince(store, 0, 2)), {
       collection,
       entries: entries.slice(0, 2),
     });
@@ -98,9 +117,9 @@ export function feeds(question: Question): void {
 
   question("a definition moves the collection, and is no entry", async ({ store }) => {
     await store.commit([found(), put("a")]);
-    const before = await store.since("things", 0, 10);
+    const before = await feedSince(store, 0, 10);
     await store.commit([define('{"n":1}')]);
-    const after = await store.since("things", 0, 10);
+    const after = await feedSince(store, 0, 10);
     assert.deepEqual(after?.entries, before?.entries);
     assert.equal(after?.collection.definition, '{"n":1}');
     assert.equal(after?.collection.revision, (before?.collection.revision ?? 0) + 1);

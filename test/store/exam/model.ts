@@ -65,7 +65,7 @@ export class Model {
     const entries = [...shelf.resources.values(), ...shelf.removals.values()]
       .filter((entry) => entry.revision > revision)
       .sort((one, other) => one.revision - other.revision);
-    return { collection: shelf.collection, entries: entries.slice(0, limit) };
+    return { collection: shelf.collection, epoch: "", entries: entries.slice(0, limit) };
   }
 
   /** The keys of all files. */
@@ -114,16 +114,20 @@ export class Model {
     if (!shelf) return { kind: "missing" };
     if (expect === "nothing" && state) return { kind: "taken" };
     if (typeof expect === "number" && state?.revision !== expect) return unexpected(state);
-    const times = { createdAt: state?.createdAt ?? at, updatedAt: at };
+    const before = state?.updatedAt ?? shelf.removals.get(id)?.removedAt;
+    const time = before === undefined ? at : Math.max(before, at);
+    const times = { createdAt: state?.createdAt ?? time, updatedAt: time };
+    const isShared = before !== undefined && secondOf(before) === secondOf(time);
+    const dated = isShared ? { sharesDate: true as const } : {};
     const whose = state ? state.owner : owner;
     const owned = whose === undefined ? {} : { owner: whose };
     const attached = parts === undefined ? {} : { parts };
     const revision = shelf.collection.revision + 1;
-    const resource: Resource = { id, revision, ...times, fields, ...owned, ...attached };
+    const resource: Resource = { id, revision, ...times, fields, ...owned, ...attached, ...dated };
     const others = [...shelf.resources.values()].filter((other) => other !== state);
     const field = sharedField(shelf.collection.definition, [...others, resource]);
     if (field !== undefined) return { kind: "conflict", field };
-    touch(shelf, at, state ? 0 : 1);
+    touch(shelf, time, state ? 0 : 1);
     shelf.resources.set(id, resource);
     shelf.removals.delete(id);
     return { kind: state ? "replaced" : "created", resource };
@@ -133,9 +137,10 @@ export class Model {
     const shelf = this.#shelves.get(collection);
     const state = shelf?.resources.get(id);
     if (!shelf || !state || !fits(state, expect)) return unexpected(state);
-    const revision = touch(shelf, at, -1);
+    const removedAt = Math.max(state.updatedAt, at);
+    const revision = touch(shelf, removedAt, -1);
     shelf.resources.delete(id);
-    shelf.removals.set(id, { kind: "removal", id, revision, removedAt: at });
+    shelf.removals.set(id, { kind: "removal", id, revision, removedAt });
     return { kind: "removed", revision };
   }
 
@@ -191,6 +196,8 @@ export class Model {
     return { kind: "done" };
   }
 }
+
+const secondOf = (ms: number): number => Math.floor(ms / 1000);
 
 const doneKinds: ReadonlySet<Outcome["kind"]> = new Set(["created", "replaced", "removed"]);
 

@@ -5,7 +5,18 @@ import { equalTo, keyOf, noValue } from "../../../src/model/list/key.ts";
 import { ownerField } from "../../../src/model/list/plan.ts";
 import { assertFinds, is, keep, where } from "./asking.ts";
 import { fewCandidates, type Question } from "./candidate.ts";
-import { all, define, doneIn, found, idsFrom, once, put, remove, written } from "./words.ts";
+import {
+  all,
+  define,
+  doneIn,
+  feedSince,
+  found,
+  idsFrom,
+  once,
+  put,
+  remove,
+  written,
+} from "./words.ts";
 
 const owned = '{"access":{"read":"owner"}}';
 const by = (owner: string, id: string) => keep(id, { of: id }, { owner });
@@ -24,7 +35,7 @@ export function owners(question: Question): void {
       assert.deepEqual(await each.find("things", "b"), written(b));
       const slice = await each.slice("things", { offset: 0, limit: 9, order: "created" });
       assert.deepEqual(slice?.resources, [written(a), written(b)]);
-      assert.deepEqual((await each.since("things", 0, 9))?.entries, [written(a), written(b)]);
+      assert.deepEqual((await feedSince(each, 0, 9))?.entries, [written(a), written(b)]);
     }
   });
 

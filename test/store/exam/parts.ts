@@ -10,6 +10,7 @@ import {
   all,
   define,
   doneIn,
+  feedSince,
   found,
   idsFrom,
   kinds,
@@ -74,7 +75,7 @@ export function parts(question: Question): void {
       assert.deepEqual(await each.find("things", "c"), c);
       const slice = await each.slice("things", { offset: 0, limit: 9, order: "-created" });
       assert.deepEqual(slice?.resources, [c, b, a]);
-      assert.deepEqual((await each.since("things", 0, 9))?.entries, [a, b, c]);
+      assert.deepEqual((await feedSince(each, 0, 9))?.entries, [a, b, c]);
       assert.deepEqual((await answerTo(each, ask())).resources, [a, b, c]);
       const sorted = await answerTo(each, ask({ sortings: [by("of", "any", true)] }));
       assert.deepEqual(sorted.resources, [c, b, a]);

@@ -10,7 +10,7 @@ import { anyQuery } from "./any-query.ts";
 import { answerTo, ask, idsByPosition, idsIn } from "./asking.ts";
 import type { Question } from "./candidate.ts";
 import { Model } from "./model.ts";
-import { all, define, found, put, remove } from "./words.ts";
+import { all, define, feedSince, found, put, remove } from "./words.ts";
 
 const names = ["one", "two", "three"] as const;
 const ids = ["a", "b", "c", "d", "e"] as const;
@@ -21,7 +21,7 @@ const single = fc.record({
   id: fc.constantFrom(...ids),
   /** How a revision is guessed: the one known, one too few, or one that the batch may come to. */
   guess: fc.constantFrom(0, 0, 0, -1, 1, 2),
-  at: fc.nat(50),
+  at: fc.nat(5_000),
   owner: fc.constantFrom(undefined, undefined, "ann", "bob"),
   files: fc.constantFrom<readonly string[]>([], [], ["1"], ["2"], ["1", "2"]),
   fields: fc.record(
@@ -66,7 +66,7 @@ const step = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constantFrom("found", "drop", "drop-empty"),
       name: fc.constantFrom(...names),
-      at: fc.nat(50),
+      at: fc.nat(5_000),
     }),
   },
   {
@@ -74,7 +74,7 @@ const step = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant("define"),
       name: fc.constantFrom(...names),
-      at: fc.nat(50),
+      at: fc.nat(5_000),
       definition: fc.constantFrom(...definitions),
     }),
   },
@@ -171,12 +171,12 @@ class Sequence {
     const { model } = this;
     for (const collection of names.map((name) => this.collection(name))) {
       const known = model.collection(collection);
-      const revision = Math.max(0, (known?.revision ?? 0) - behind);
-      assert.deepEqual(await store.collection(collection), known);
+      const revision = Math.max(0, (known?.revision ?? 0) - Math.max(0, behind));
+      assertSame(await store.collection(collection), known);
       assert.deepEqual(await store.find(collection, id), model.find(collection, id));
-      assert.deepEqual(await store.slice(collection, range), model.slice(collection, range));
-      assert.deepEqual(
-        await store.since(collection, revision, limit),
+      assertSame(await store.slice(collection, range), model.slice(collection, range));
+      assertSame(
+        await feedSince(store, revision, limit, collection),
         model.since(collection, revision, limit),
       );
       if (known) await this.#assertSameFor(store, collection, query);
@@ -210,7 +210,7 @@ class Sequence {
   async assertListedBy(store: Store): Promise<void> {
     const ours = new Set(names.map((name) => this.collection(name)));
     const listed = (await store.collections()).filter(({ name }) => ours.has(name));
-    assert.deepEqual(listed, this.model.collections());
+    assertSame(listed, this.model.collections());
   }
 }
 
@@ -281,3 +281,16 @@ const everyOutcome = [
   "stale",
   "taken",
 ];
+
+/** The epoch of a feed, and whether a list's date is shared, depend on batches: the model has none. */
+function assertSame(actual: unknown, expected: unknown): void {
+  const plain = (value: unknown): unknown =>
+    JSON.parse(
+      JSON.stringify(value ?? null, (key, member) => {
+        if (key === "epoch") return undefined;
+        const isCollection = typeof member === "object" && member !== null && "total" in member;
+        return isCollection ? { ...member, sharesDate: undefined } : member;
+      }),
+    );
+  assert.deepEqual(plain(actual), plain(expected));
+}

@@ -7,6 +7,7 @@ import type { Token } from "../../../src/model/token.ts";
 import type {
   Change,
   Expectation,
+  Feed,
   Once,
   Outcome,
   Put,
@@ -90,12 +91,27 @@ export async function totalOf(store: Store): Promise<number | undefined> {
   return (await store.collection("things"))?.total;
 }
 
+/** What changed after a revision of the history that the collection has now. */
+export async function feedSince(
+  store: Store,
+  revision: number,
+  limit: number,
+  collection = "things",
+): Promise<Feed | undefined> {
+  const start = await store.since(collection, 0, revision === 0 ? limit : 1);
+  assert.ok(start !== "gone");
+  if (start === undefined || revision === 0) return start;
+  const feed = await store.since(collection, { epoch: start.epoch, revision, time: 0 }, limit);
+  assert.ok(feed !== "gone");
+  return feed;
+}
+
 /** All that can be read of a collection, to compare it before and after. */
 export async function lookAt(store: Store, collection = "things"): Promise<unknown> {
   return {
     collection: await store.collection(collection),
     slice: await store.slice(collection, { offset: 0, limit: 100_000, order: "created" }),
-    feed: await store.since(collection, 0, 100_000),
+    entries: (await feedSince(store, 0, 100_000, collection))?.entries,
   };
 }
 

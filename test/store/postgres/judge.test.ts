@@ -23,6 +23,8 @@ interface CollectionRow {
   readonly updated: number;
   readonly definition: string;
   readonly defined: number;
+  readonly epoch: number;
+  readonly latestEpoch: number;
 }
 
 /** One collection has a plan, and the other has none. */
@@ -59,6 +61,11 @@ class Tables {
         const { name = "", plan = noPlan } = within(row.collection) ?? {};
         return { ...row, collection: name, fields: isPlain(plan) ? null : row.fields };
       }),
+      removals: [...this.resources.values()]
+        .filter((row) => !isThere(row))
+        .map(({ collection, id, updatedAt: removedAt }) => {
+          return { collection: within(collection)?.name ?? "", id, removedAt };
+        }),
       holders: changes.flatMap(putsIn).flatMap(({ collection, id, fields, at }) => {
         const shelf = collections.find(({ name }) => name === collection);
         if (!shelf) return [];
@@ -78,7 +85,8 @@ class Tables {
     if (this.collections.has(name)) return;
     const key = this.collections.size + 1;
     const counters = { revision: 0, seq: 0, total: 0, updated: at };
-    this.collections.set(name, { key, name, ...counters, definition: "{}", defined: 0 });
+    const epochs = { epoch: 0, latestEpoch: 1 };
+    this.collections.set(name, { key, name, ...counters, definition: "{}", defined: 0, ...epochs });
   }
 
   apply(writes: Writes): void {
@@ -195,7 +203,7 @@ const isThere = (row: ResourceRow): row is ResourceRow & { readonly seq: number 
   row.seq !== null;
 
 function toEntry(row: ResourceRow): Resource | Removal {
-  const { id, revision, createdAt, updatedAt, fields, owner, parts } = row;
+  const { id, revision, createdAt, updatedAt, fields, owner, parts, sharesDate } = rowOf(row);
   if (fields === null) return { kind: "removal", id, revision, removedAt: updatedAt };
   return {
     id,
@@ -205,8 +213,11 @@ function toEntry(row: ResourceRow): Resource | Removal {
     fields,
     ...(owner !== null && { owner }),
     ...(parts !== null && { parts }),
+    ...(sharesDate === 1 && { sharesDate: true as const }),
   };
 }
+
+const rowOf = ({ storedSharesDate: sharesDate, ...row }: ResourceRow) => ({ ...row, sharesDate });
 
 const fields = fc.record(
   {
@@ -226,7 +237,7 @@ const single = fc
     collection: fc.constantFrom("one", "two"),
     id: fc.constantFrom("a", "b", "c"),
     expect: fc.oneof(fc.constantFrom("anything", "nothing"), fc.integer({ min: 1, max: 12 })),
-    at: fc.nat(50),
+    at: fc.nat(5_000),
     owner: fc.constantFrom("ann", "bob"),
     files: fc.constantFrom([], [], ["1"], ["2"], ["1", "2"]),
     fields,
@@ -303,6 +314,8 @@ describe("judging a batch", () => {
     updated: 5,
     defined: 6,
     plan: noPlan,
+    epoch: 7,
+    latestEpoch: 7,
   };
   const known: Known = {
     collections: [collection],
@@ -312,6 +325,7 @@ describe("judging a batch", () => {
         ...{ owner: null, parts: null, fields: null },
       },
     ],
+    removals: [],
     holders: [],
     tokens: [{ id: "t", hash: "hash of t" }],
     kept: [{ name: '["o","k"]', fingerprint: "f", outcomes: "[]", keptUntil: 100 }],
@@ -349,7 +363,7 @@ describe("judging a batch", () => {
       writes.resources.map(({ id, seq, revision, createdAt }) => [id, seq, revision, createdAt]),
       [
         ["a", 2, 11, 4],
-        ["b", 6, 14, 10],
+        ["b", 6, 14, 20],
         ["c", null, 16, 10],
       ],
     );

@@ -57,7 +57,8 @@ describe("migrations", () => {
           SELECT key, 'a', 1, 3, 5, 5, '{"n":7}' FROM collections`;
       });
       const store = await place.open();
-      const known = { id: "a", revision: 3, createdAt: 5, updatedAt: 5, fields: '{"n":7}' };
+      const times = { createdAt: 5, updatedAt: 5, sharesDate: true };
+      const known = { id: "a", revision: 3, ...times, fields: '{"n":7}' };
       assert.deepEqual(await store.find("things", "a"), known);
       const outcomes = await store.commit([
         ...[keep("b", { n: 1 }), define('{"unique":["n"]}'), keep("b", { n: 7 })],

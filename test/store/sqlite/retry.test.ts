@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Outcome, Store } from "../../../src/store/store.ts";
+import { feedSince } from "../exam/words.ts";
 import { attempt } from "./attempt.ts";
 import { type Child, canInject, inDirectory, startChild, startChildUnder } from "./house.ts";
 
@@ -51,7 +52,7 @@ class Journal {
     }
     assert.equal(kept.size, 2 * this.#answers.size);
     assert.equal(slice?.collection.total, kept.size);
-    const feed = await store.since("things", 0, 1e6);
+    const feed = await feedSince(store, 0, 1e6);
     assert.equal(feed?.entries.length, kept.size);
   }
 }

@@ -11,6 +11,7 @@ import { migrate, type Step, steps } from "../../../src/store/sqlite/schema.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change } from "../../../src/store/store.ts";
 import { assertFinds, is, keep } from "../exam/asking.ts";
+import { feedSince } from "../exam/words.ts";
 import { inDirectory, startChild } from "./house.ts";
 
 const version = (connection: Connection): unknown =>
@@ -124,8 +125,24 @@ describe("a database of version 1", () => {
     inOldDatabase(async (path) => {
       const store = await openSqlite({ path });
       assert.deepEqual(await store.collections(), [
-        { name: "empty", revision: 3, total: 0, definition: "{}", createdAt: 2, updatedAt: 52 },
-        { name: "things", revision: 21, total: 11, definition: "{}", createdAt: 1, updatedAt: 50 },
+        {
+          name: "empty",
+          revision: 3,
+          total: 0,
+          definition: "{}",
+          createdAt: 2,
+          updatedAt: 52,
+          sharesDate: true,
+        },
+        {
+          name: "things",
+          revision: 21,
+          total: 11,
+          definition: "{}",
+          createdAt: 1,
+          updatedAt: 50,
+          sharesDate: true,
+        },
       ]);
       const slice = await store.slice("things", { offset: 3, limit: 3, order: "created" });
       assert.deepEqual(
@@ -134,7 +151,7 @@ describe("a database of version 1", () => {
       );
       assert.equal((await store.find("things", "id-3"))?.fields, '{"n":33}');
       assert.equal((await store.tokens())[0]?.usedAt, 7);
-      const feed = await store.since("things", 12, 100);
+      const feed = await feedSince(store, 12, 100);
       assert.deepEqual(
         feed?.entries.map((entry) => [entry.revision, entry.id, "kind" in entry]),
         [
@@ -170,7 +187,7 @@ describe("a database of version 1", () => {
         outcomes.map(({ kind }) => kind),
         ["created", "removed", "all", "done"],
       );
-      const feed = await store.since("things", 15, 100);
+      const feed = await feedSince(store, 15, 100);
       assert.deepEqual(
         feed?.entries.map((entry) => [entry.revision, entry.id, "kind" in entry]),
         [
