@@ -1,6 +1,8 @@
 // What a collection's definition asks an engine to keep beside the resources: indexes and words.
 
 import type { Resource } from "../resource.ts";
+import { type Fields, fieldsOf } from "../schema/declared.ts";
+import { isObjectSchema, References } from "../schema/schema-places.ts";
 import { type Kind, keysOf } from "./key.ts";
 
 export interface Index {
@@ -15,6 +17,14 @@ export interface Plan {
   readonly indexes: readonly Index[];
   /** The fields whose words can be searched. */
   readonly searchable: readonly string[];
+  /** Where fields in these are never shown, and so must not be found: what the schema declares. */
+  readonly hiding?: Hiding;
+}
+
+interface Hiding {
+  readonly fields: Fields;
+  /** The same for schemas that are the same. */
+  readonly key: string;
 }
 
 /** Who created the resource, as a field that no path can name. */
@@ -47,8 +57,24 @@ export function planOf(definition: string): Plan {
   });
   const isOwned = Object.values(access).includes("owner");
   const owners: readonly Index[] = [{ field: ownerField, kind: "text", isUnique: false }];
-  return { indexes: isOwned ? [...owners, ...indexes] : indexes, searchable };
+  const hiding = searchable.length === 0 ? undefined : hidingIn(schema, searchable);
+  const plan = { indexes: isOwned ? [...owners, ...indexes] : indexes, searchable };
+  return hiding === undefined ? plan : { ...plan, hiding };
 }
+
+/** Undefined where all of the searchable fields is shown. */
+function hidingIn(schema: unknown, searchable: readonly string[]): Hiding | undefined {
+  if (!isObjectSchema(schema)) return undefined;
+  const fields = fieldsOf(schema, new References(schema));
+  const holdsHidden = (field: string) =>
+    fields.at(field.split("."))?.inner.some(({ isWriteOnly }) => isWriteOnly);
+  return searchable.some(holdsHidden) ? { fields, key: JSON.stringify(schema) } : undefined;
+}
+
+/** Whether the same words are kept by both plans. */
+export const isSameSearch = (one: Plan, other: Plan): boolean =>
+  JSON.stringify(one.searchable) === JSON.stringify(other.searchable) &&
+  one.hiding?.key === other.hiding?.key;
 
 interface Declared {
   readonly type?: unknown;
@@ -139,17 +165,27 @@ export function entriesOf({ indexes }: Plan, resource: Resource): readonly Entry
 }
 
 /** The words of a resource that can be searched, in order; empty where nothing is searchable. */
-export function wordsIn({ searchable }: Plan, resource: Resource): string {
+export function wordsIn({ searchable, hiding }: Plan, resource: Resource): string {
   if (searchable.length === 0) return "";
   const content = new Content(resource);
-  return searchable.map((field) => wordsOf(textsIn(content.at(field)).join(" "))).join(" ");
+  return searchable
+    .map((field) => {
+      const declared = hiding?.fields.at(field.split("."))?.inner;
+      return wordsOf(textsIn(content.at(field), declared).join(" "));
+    })
+    .join(" ");
 }
 
-/** The texts in a value, at any depth. */
-function textsIn(value: unknown): readonly string[] {
+/** The texts in a value, at any depth, without those of fields that are never shown. */
+function textsIn(value: unknown, declared: Fields | undefined): readonly string[] {
   if (typeof value === "string") return [value];
   if (typeof value === "number") return [String(value)];
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+  if (typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((item) => textsIn(item, undefined));
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const field = declared?.members.get(name);
+    return field?.isWriteOnly ? [] : textsIn(inner, field?.inner);
+  });
 }
 
 /** Letters and digits, small and without accents, divided by single spaces: the same in every engine. */

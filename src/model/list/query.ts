@@ -3,7 +3,7 @@
 import type { Resource } from "../resource.ts";
 import { compareKeys, isIn, type Kind, keyOf, keysOf, type Span } from "./key.ts";
 import { likeMatcher, type Matcher } from "./like.ts";
-import { Content } from "./plan.ts";
+import { Content, ownerField } from "./plan.ts";
 
 /** Holds for a resource when one of the field's keys lies in one of the spans. */
 export interface Condition {
@@ -67,6 +67,10 @@ export interface Selection {
 /** With words and no sorting the best come first, and there are no positions to begin after. */
 export const isRanked = ({ words, sortings }: Query): boolean =>
   words.length > 0 && sortings.length === 0;
+
+/** Whether the caller sees only what one owner has. */
+export const isOfOwner = ({ conditions }: Query): boolean =>
+  conditions.some(({ field }) => field === ownerField);
 
 /** The answer out of all candidates; where they are ranked, they must come with the best first. */
 export function select(candidates: readonly Candidate[], query: Query): Selection {

@@ -1,8 +1,9 @@
 // Queries that no index answers: one of them narrows the collection down, and the rest is looked at.
 
 import { keyOf } from "../../model/list/key.ts";
-import type { Plan } from "../../model/list/plan.ts";
+import { type Plan, wordsIn } from "../../model/list/plan.ts";
 import { type Condition, type Query, select } from "../../model/list/query.ts";
+import { hasWords } from "../../model/list/rank.ts";
 import type { Broad, Found } from "../store.ts";
 import { answer } from "./answer.ts";
 import { column, rows, type Sql, type Statement } from "./connection.ts";
@@ -73,7 +74,12 @@ export async function selectFrom(
   if (!looked) return undefined;
   const { collection: shelf, hits, count = 0 } = looked;
   if (count > limit) return { kind: "broad", collection: shelf };
-  const { resources, total, last } = select(hits, query);
+  const { words } = query;
+  const found =
+    words.length > 0 && plan.hiding
+      ? hits.filter(({ resource }) => hasWords(words, wordsIn(plan, resource)))
+      : hits;
+  const { resources, total, last } = select(found, query);
   const isCounted = query.isCounted ? total : undefined;
   return { kind: "found", collection: shelf, resources, total: isCounted, last };
 }

@@ -40,7 +40,10 @@ export class Querying {
     const { conditions, words, sortings } = query;
     const walk = walkFor(plan, query);
     if (walk) return this.#read((sql) => walkAlong(sql, name, walk, query));
-    if (conditions.length > 0 || sortings.length > 0) return this.#select(name, query, plan);
+    // The words that are kept may be older than the rule that hides a field, so each is looked at.
+    const isChecked = words.length > 0 && plan.hiding !== undefined;
+    if (conditions.length > 0 || sortings.length > 0 || isChecked)
+      return this.#select(name, query, plan);
     return this.#read((sql) =>
       words.length > 0 ? search(sql, name, query) : walkResources(sql, name, query),
     );

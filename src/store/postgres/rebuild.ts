@@ -1,6 +1,6 @@
 // The indexes and words of a whole collection: built, checked and removed in steps that stay short.
 
-import type { Index, Plan } from "../../model/list/plan.ts";
+import { type Index, isSameSearch, type Plan } from "../../model/list/plan.ts";
 import type { Candidate } from "../../model/list/query.ts";
 import type { StoredResource } from "../checksum.ts";
 import { collectBeside } from "./beside.ts";
@@ -24,11 +24,11 @@ export async function rebuild(
 ): Promise<void> {
   for (const index of before.indexes)
     if (!hasIndex(after, index)) await removeEntries(connection, collection, index.field);
-  const isSearchedAnew = String(before.searchable) !== String(after.searchable);
+  const isSearchedAnew = !isSameSearch(before, after);
   if (isSearchedAnew) await removeRows(connection, collection, "words", "seq");
-  const searchable = isSearchedAnew ? after.searchable : [];
   const indexes = after.indexes.filter((index) => !hasIndex(before, index));
-  await build(connection, collection, { indexes, searchable });
+  const searched = isSearchedAnew ? after : { searchable: [] };
+  await build(connection, collection, { ...searched, indexes });
 }
 
 /** Whether the entries of this index are those of the plan, too. */

@@ -2,8 +2,16 @@
 
 import type { Collection } from "../../model/collection.ts";
 import { equalTo, keyOf } from "../../model/list/key.ts";
-import type { Plan } from "../../model/list/plan.ts";
-import type { Candidate, Condition, Query, Word } from "../../model/list/query.ts";
+import { type Plan, wordsIn } from "../../model/list/plan.ts";
+import {
+  type Candidate,
+  type Condition,
+  isOfOwner,
+  isRanked,
+  type Query,
+  type Word,
+} from "../../model/list/query.ts";
+import { hasWords, rankOf } from "../../model/list/rank.ts";
 import type { Connection, Query as Statement } from "./connection.ts";
 import type { EntryReader } from "./entries.ts";
 import { type StandingRow, standingColumns, toCandidate } from "./resource.ts";
@@ -69,13 +77,44 @@ export class CandidateReader {
   /** All that may be an answer, with the best first where there are words; none if too many. */
   read(query: Query, asked: Asked): Candidates | undefined {
     const { words } = query;
+    const { plan } = asked;
     if (words.length === 0) return this.#likely(query, asked);
-    if (asked.plan.searchable.length === 0) return [];
+    if (plan.searchable.length === 0) return [];
+    const found = isOfOwner(query) ? this.#ofOwner(query, asked) : this.#withWords(query, asked);
+    // The table may be older than the rule that hides a field.
+    return plan.hiding === undefined
+      ? found
+      : found?.filter(({ resource }) => hasWords(words, wordsIn(plan, resource)));
+  }
+
+  #withWords(query: Query, asked: Asked): Candidates | undefined {
+    const { words } = query;
     const limit = this.#maxCandidates + 1;
     if (this.#wordReader().countUpTo(words, limit) < limit) return this.best(words, 0, limit);
+    return this.#among(words, this.#likely(query, asked));
+  }
+
+  /**
+   * For a caller who sees what one owner has: the rank of SQLite counts the words of everybody, so
+   * each is ranked by its own words alone.
+   */
+  #ofOwner(query: Query, asked: Asked): Candidates | undefined {
+    const { words } = query;
     const likely = this.#likely(query, asked);
-    const seqs = likely?.map(({ seq }) => seq);
-    return seqs && inOrder(this.#wordReader().among(words, seqs), likely ?? []);
+    const found = likely ? this.#among(words, likely) : this.#withWords(query, asked);
+    if (!isRanked(query)) return found;
+    return found
+      ?.map((candidate) => {
+        return { candidate, rank: rankOf(words, wordsIn(asked.plan, candidate.resource)) };
+      })
+      .sort((one, other) => other.rank - one.rank || one.candidate.seq - other.candidate.seq)
+      .map(({ candidate }) => candidate);
+  }
+
+  /** Those of the candidates that have all of the words, the best first. */
+  #among(words: readonly Word[], candidates: Candidates | undefined): Candidates | undefined {
+    const seqs = candidates?.map(({ seq }) => seq);
+    return seqs && inOrder(this.#wordReader().among(words, seqs), candidates ?? []);
   }
 
   /** Those that the narrowest of the conditions leaves. */

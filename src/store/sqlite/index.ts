@@ -1,7 +1,14 @@
 // What a collection's plan keeps beside its resources: the entries of its indexes, and its words.
 
 import { noKey } from "../../model/list/key.ts";
-import { type Entry, entriesOf, type Index, type Plan, wordsIn } from "../../model/list/plan.ts";
+import {
+  type Entry,
+  entriesOf,
+  type Index,
+  isSameSearch,
+  type Plan,
+  wordsIn,
+} from "../../model/list/plan.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Connection, Query } from "./connection.ts";
 import { type StandingRow, standingColumns, toUncheckedCandidate } from "./resource.ts";
@@ -74,11 +81,10 @@ export class IndexWriter {
 
   /** The same for the words. It must not be undone: SQLite fails after a table of words is taken back. */
   rebuildWords(last: Plan, next: Plan): void {
-    const { searchable } = next;
-    if (JSON.stringify(last.searchable) === JSON.stringify(searchable)) return;
+    if (isSameSearch(last, next)) return;
     dropWordsTable(this.#connection, this.#key);
-    if (searchable.length > 0) createWordsTable(this.#connection, this.#key);
-    this.#build({ indexes: [], searchable });
+    if (next.searchable.length > 0) createWordsTable(this.#connection, this.#key);
+    this.#build({ ...next, indexes: [] });
   }
 
   #conflictOf(plan: Plan, entries: readonly Entry[], seq: number): string | undefined {

@@ -170,4 +170,73 @@ export function searches(question: Question): void {
       conditions: [is("title", "any", "common id-7")],
     });
   });
+
+  question(
+    "find nothing that is never shown, also in an object that is searched",
+    async (candidate) => {
+      const { store } = candidate;
+      const isHidden = (writeOnly: boolean) =>
+        JSON.stringify({
+          schema: {
+            properties: {
+              card: {
+                $ref: "#/$defs/card",
+              },
+            },
+            $defs: {
+              card: {
+                properties: {
+                  name: { type: "string" },
+                  pin: { type: "string", writeOnly },
+                  card: { $ref: "#/$defs/card" },
+                },
+              },
+            },
+          },
+          searchable: ["card"],
+        });
+      const card = {
+        name: "open",
+        pin: "secret",
+        other: "free",
+        card: { name: "inner", pin: "deep" },
+      };
+      await store.commit([define(isHidden(false)), keep("a", { card }), keep("b", { card })]);
+      await assertSearch(store, "secret", "a b");
+      await store.commit([define(isHidden(true)), keep("c", { card })]);
+      for (const [words, ids] of [
+        ["open", "a b c"],
+        ["free inner", "a b c"],
+        ["secret", ""],
+        ["sec*", ""],
+        ["open secret", ""],
+        ["deep", ""],
+      ] as const)
+        await assertSearch(store, words, ids);
+      await store.commit([keep("b", { card: { pin: "other", name: "closed" } })]);
+      await assertSearch(store, "other", "");
+      await assertSearch(store, "closed", "b");
+      await store.commit([define(isHidden(false))]);
+      await assertSearch(store, "secret", "a c");
+    },
+  );
+
+  question("of one owner are in an order that others do not change", async ({ store }) => {
+    const definition = '{"searchable":["t"],"access":{"read":"owner"}}';
+    const of = (owner: string, id: string, t: string) => ({ ...keep(id, { t }), owner });
+    await store.commit([
+      define(definition),
+      of("ann", "long", "sea sea ship and much that says nothing of it at all"),
+      of("ann", "first", "sea sea ship"),
+      of("ann", "second", "sea ship ship"),
+    ]);
+    const conditions = [is("", "text", "ann")];
+    const words = wordsLike("sea ship");
+    const before = await idsFor(store, { words, conditions });
+    assert.equal(before.split(" ").at(-1), "long");
+    for (const word of ["sea", "ship"]) {
+      await store.commit(idsFrom(20).map((id) => of("bob", `${word}-${id}`, `${word} ${word}`)));
+      assert.equal(await idsFor(store, { words, conditions }), before, word);
+    }
+  });
 }

@@ -1,6 +1,8 @@
 // Words that very many have: ranking them would hold up everybody else.
 
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { it } from "node:test";
 import type { Query } from "../../../src/model/list/query.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
@@ -36,5 +38,37 @@ it("words are ranked up to ten times as many as are looked at one by one", () =>
     assert.ok(rare?.kind === "found");
     assert.deepEqual([rare.total, rare.resources.length], [20, 2]);
     assert.equal((await store.query("texts", asked("often")))?.kind, "broad");
+    await store.close();
+  }));
+
+it("words that were kept before their field was hidden are not found", () =>
+  inDirectory(async (path) => {
+    const store = await openSqlite({ path });
+    const properties = { name: { type: "string" }, pin: { type: "string", writeOnly: true } };
+    const definition = JSON.stringify({
+      schema: { properties: { card: { properties } } },
+      searchable: ["card"],
+    });
+    const fields = JSON.stringify({ card: { name: "open", pin: "secret" } });
+    await store.commit([{ kind: "define", collection: "cards", definition, at: 1 }]);
+    await store.commit([
+      { kind: "put", collection: "cards", id: "a", fields, at: 2, expect: "nothing" },
+    ]);
+    // As version 0.1.0 has kept them.
+    const other = new DatabaseSync(join(path, "restante.db"));
+    const [table] = other
+      .prepare(
+        "SELECT name FROM sqlite_schema WHERE name GLOB 'words_[0-9]*' AND sql LIKE '%fts5%'",
+      )
+      .all();
+    other.exec(`INSERT OR REPLACE INTO ${table?.name} (rowid, text) VALUES (1, 'open secret')`);
+    other.close();
+    const idsFor = async (text: string) => {
+      const answer = await store.query("cards", asked(text));
+      assert.ok(answer?.kind === "found");
+      return [answer.total, ...answer.resources.map(({ id }) => id)];
+    };
+    assert.deepEqual(await idsFor("open"), [1, "a"]);
+    assert.deepEqual(await idsFor("secret"), [0]);
     await store.close();
   }));
