@@ -5,6 +5,7 @@ import { definitionOf } from "../model/definition.ts";
 import { type Draft, draftOf } from "../model/draft.ts";
 import { applyPatch, type PatchKind } from "../model/json/patch.ts";
 import { isObject, textOf, writeTree } from "../model/json/tree.ts";
+import { entryFaults } from "../model/list/entry-limit.ts";
 import { joinParts, type Part, readParts, writeParts } from "../model/part.ts";
 import { type Fault, Problem } from "../model/problem.ts";
 import { type Resource, serverMembers } from "../model/resource.ts";
@@ -64,6 +65,8 @@ function judge(
   const text = shape.accept(whole, before, writer.isAdmin, writer.isUnread);
   if (typeof text !== "string") return invalid(text);
   const accepted = withoutParts(text, parts);
+  const tooMany = entryFaults(definition, accepted.fields);
+  if (tooMany.length > 0) return invalid(tooMany);
   const { maxBytes } = definition;
   const isTooLarge = maxBytes !== undefined && Buffer.byteLength(accepted.fields) > maxBytes;
   return isTooLarge ? tooLarge(maxBytes) : accepted;

@@ -3,6 +3,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Definition } from "../model/definition.ts";
 import { pointerTo } from "../model/json/report.ts";
+import { entryFaults, listFields } from "../model/list/entry-limit.ts";
 import { keysOf, noKey } from "../model/list/key.ts";
 import { Content, type Plan, planOf } from "../model/list/plan.ts";
 import type { Fault } from "../model/problem.ts";
@@ -57,7 +58,9 @@ class Judge {
 
   /** Whether everything fits. */
   get isContent(): boolean {
-    return this.#definition.schema === undefined && this.#uniques.length === 0;
+    const { schema } = this.#definition;
+    const hasLists = listFields(this.#definition).length > 0;
+    return schema === undefined && this.#uniques.length === 0 && !hasLists;
   }
 
   get misfits(): Misfits {
@@ -69,7 +72,8 @@ class Judge {
     // As an administrator would write it back.
     const judged = shapeOf(this.#definition).accept(fields, fields, true);
     const faults = typeof judged === "string" ? [] : judged;
-    const errors = [...faults, ...this.#duplicates(resource)];
+    const tooMany = entryFaults(this.#definition, resource.fields);
+    const errors = [...faults, ...tooMany, ...this.#duplicates(resource)];
     if (errors.length === 0) return;
     this.#count++;
     if (this.#first.length < maxNamed) this.#first.push({ id: resource.id, errors });

@@ -141,13 +141,18 @@ export class Content {
         return owner;
     }
     this.#fields ??= JSON.parse(fields);
-    let place = this.#fields;
-    for (const name of field.split(".")) {
-      if (!isObject(place) || !Object.hasOwn(place, name)) return undefined;
-      place = (place as Readonly<Record<string, unknown>>)[name];
-    }
-    return place;
+    return valueIn(this.#fields, field);
   }
+}
+
+/** The value at a path of names with dots, within a value that was parsed. */
+export function valueIn(content: unknown, field: string): unknown {
+  let place = content;
+  for (const name of field.split(".")) {
+    if (!isObject(place) || !Object.hasOwn(place, name)) return undefined;
+    place = (place as Readonly<Record<string, unknown>>)[name];
+  }
+  return place;
 }
 
 /** What an index holds of a resource. */

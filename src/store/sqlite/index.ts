@@ -101,10 +101,12 @@ export class IndexWriter {
 
   /** What stays as it is costs nothing. */
   #move(last: readonly Entry[], next: readonly Entry[], seq: number): void {
-    for (const { field, key } of last)
-      if (!hasEntry(next, field, key)) this.#delete.run(field, key, seq);
-    for (const { field, key } of next)
-      if (!hasEntry(last, field, key)) this.#insert.run(field, key, seq);
+    const before = new Set(last.map(nameOf));
+    const after = new Set(next.map(nameOf));
+    for (const entry of last)
+      if (!after.has(nameOf(entry))) this.#delete.run(entry.field, entry.key, seq);
+    for (const entry of next)
+      if (!before.has(nameOf(entry))) this.#insert.run(entry.field, entry.key, seq);
   }
 
   #say(plan: Plan, seq: number, last: Resource | undefined, next: Resource): void {
@@ -164,8 +166,8 @@ class WordsWriter {
   }
 }
 
-const hasEntry = (entries: readonly Entry[], field: string, key: string): boolean =>
-  entries.some((entry) => entry.field === field && entry.key === key);
+/** A key has no NUL in it, so no two entries have the same name. */
+const nameOf = ({ field, key }: Entry): string => `${field}\0${key}`;
 
 /** Those whose entries are not the same as those of any of the others. */
 const without = (indexes: readonly Index[], others: readonly Index[]): readonly Index[] =>

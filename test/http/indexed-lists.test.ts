@@ -1,0 +1,72 @@
+// Lists in an indexed field: replaced as a whole, found by each value, and bounded.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { maxEntries } from "../../src/model/list/entry-limit.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { Client } from "./client.ts";
+import { assertProblem } from "./expect.ts";
+
+const tags = (count: number, from = 0): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `tag-${from + index}`);
+
+for (const store of ["sqlite", "postgres"] as const) {
+  describe(`a list in an indexed field, on ${store}`, () => {
+    let app: TestApp;
+    let client: Client;
+    before(async () => {
+      app = await startApp(store === "postgres" ? { store } : {});
+      client = new Client(app);
+      await client.keep("/-/collections/notes", { indexed: ["tags"], unique: ["inner.keys"] });
+    });
+    after(() => app.stop());
+
+    const found = async (tag: string): Promise<readonly string[]> => {
+      const { body } = await client.get(`/notes?tags=${tag}`);
+      return (JSON.parse(body) as { data: { id: string }[] }).data.map(({ id }) => id);
+    };
+
+    it("is found by the values that it has, and no longer by those that it had", async () => {
+      await client.keep("/notes/a", { tags: tags(maxEntries) });
+      await client.keep("/notes/b", { tags: tags(10) });
+      assert.deepEqual(await found("tag-5"), ["a", "b"]);
+      await client.keep("/notes/a", { tags: tags(maxEntries, maxEntries - 10) });
+      assert.deepEqual(await found("tag-5"), ["b"]);
+      assert.deepEqual(await found(`tag-${maxEntries - 5}`), ["a"]);
+      assert.deepEqual(await found(`tag-${2 * maxEntries - 11}`), ["a"]);
+    });
+
+    it("has at most so many different values, whichever way it comes", async () => {
+      const many = tags(maxEntries + 1);
+      const pointers = async (answer: ReturnType<Client["put"]>) => {
+        const { errors } = assertProblem(await answer, "invalid-body");
+        for (const error of errors ?? [])
+          assert.match(error.detail, new RegExp(`at most ${maxEntries} .* has ${many.length}$`));
+        return errors?.map((error) => "pointer" in error && error.pointer);
+      };
+      assert.deepEqual(await pointers(client.put("/notes/c", { tags: many })), ["/tags"]);
+      assert.deepEqual(await pointers(client.post("/notes", { tags: many })), ["/tags"]);
+      assert.deepEqual(await pointers(client.patch("/notes/b", { tags: many })), ["/tags"]);
+      assert.deepEqual(await pointers(client.put("/notes/c", { inner: { keys: many } })), [
+        "/inner/keys",
+      ]);
+      assert.equal((await client.get("/notes/c")).status, 404);
+      // The same value counts once, and what is not indexed has no limit.
+      const repeated = [...tags(maxEntries), ...tags(maxEntries)];
+      await client.keep("/notes/d", { tags: repeated, others: many });
+      assert.deepEqual(await found("tag-999"), ["a", "d"]);
+    });
+
+    it("that is too long is named when its field is indexed", async () => {
+      await client.keep("/logs/long", { tags: tags(maxEntries + 1) });
+      await client.keep("/logs/short", { tags: tags(3) });
+      const { body } = await client.put("/-/collections/logs?dry-run=true", { indexed: ["tags"] });
+      const { misfits } = JSON.parse(body) as {
+        misfits: { count: number; first: { id: string; errors: { pointer: string }[] }[] };
+      };
+      assert.equal(misfits.count, 1);
+      assert.equal(misfits.first[0]?.id, "long");
+      assert.equal(misfits.first[0]?.errors[0]?.pointer, "/tags");
+    });
+  });
+}
