@@ -8,6 +8,7 @@ import type { Config } from "./config.ts";
 import { Exit, misuse } from "./exit.ts";
 import { makeFirstToken } from "./first-token.ts";
 import { createLog } from "./log.ts";
+import { own } from "./model/own.ts";
 import { type Fault, type ParameterFault, Problem } from "./model/problem.ts";
 import { isAlive, type Token } from "./model/token.ts";
 import { connectToOwner, FolderInUse, OtherVersion } from "./open-store.ts";
@@ -139,7 +140,7 @@ const flags: Readonly<Record<string, string>> = {
 function atFlag(fault: Fault | ParameterFault): { where: string; detail: string } {
   const pointer = "pointer" in fault ? fault.pointer : fault.parameter;
   const member = pointer.split("/")[1] ?? "";
-  return { where: flags[member] ?? pointer, detail: fault.detail };
+  return { where: own(flags, member) ?? pointer, detail: fault.detail };
 }
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };

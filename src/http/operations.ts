@@ -15,6 +15,7 @@ import {
   writeTree,
 } from "../model/json/tree.ts";
 import { decodeUtf8 } from "../model/json/utf8.ts";
+import { own } from "../model/own.ts";
 import { Problem } from "../model/problem.ts";
 import { invalidBody } from "./body/body.ts";
 import { both, ifMatch, ifNoneMatch } from "./conditions.ts";
@@ -59,7 +60,7 @@ function readOperation(item: Tree, at: Path, report: Report): Operation | undefi
     return undefined;
   }
   const method = textOf(item, "method") ?? "";
-  const names = Object.hasOwn(memberNames, method) ? memberNames[method] : undefined;
+  const names = own(memberNames, method);
   if (names === undefined) {
     fault(["method"], `one of ${Object.keys(memberNames).join(", ")}`);
     return undefined;
@@ -123,7 +124,7 @@ const patchKinds: Readonly<Record<string, PatchKind>> = {
 };
 
 function readPatch(type: string, body: Tree, fault: Fault): Content | undefined {
-  const patchKind = Object.hasOwn(patchKinds, type) ? patchKinds[type] : undefined;
+  const patchKind = own(patchKinds, type);
   if (patchKind === undefined)
     fault(["contentType"], `one of ${Object.keys(patchKinds).join(", ")}`);
   return patchKind && { kind: "patch", patchKind, patch: writeTree(body) };

@@ -3,6 +3,7 @@
 import { type Path, pointerTo } from "../../model/json/report.ts";
 import { meantBy } from "../../model/list/near-miss.ts";
 import type { Question, Said } from "../../model/list/question.ts";
+import { own } from "../../model/own.ts";
 import type { Problem } from "../../model/problem.ts";
 import { invalidBody } from "../body/body.ts";
 import { pageBesideCursor, QuestionReader } from "./question.ts";
@@ -17,7 +18,7 @@ export function readQuestion(text: string): Question | Problem {
   }
   const reader = new QuestionReader(false);
   for (const [name, value] of Object.entries(body)) {
-    const read = Object.hasOwn(readers, name) ? readers[name] : undefined;
+    const read = own(readers, name);
     if (read === undefined) {
       const known = Object.keys(readers).join(", ");
       const meant = meantBy(name);

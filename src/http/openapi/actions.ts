@@ -2,6 +2,7 @@
 
 import { type Action, actionLimits } from "../../model/action.ts";
 import { openDefinition } from "../../model/definition.ts";
+import { own } from "../../model/own.ts";
 import { componentPath, Direction } from "../../model/schema/direction.ts";
 import { exampleOf } from "../../model/schema/example.ts";
 import { isObjectSchema, type ObjectSchema } from "../../model/schema/schema-places.ts";
@@ -60,7 +61,7 @@ function withExample(
 ): ObjectSchema {
   const described = schemas[name] ?? {};
   const [given] = Array.isArray(input.examples) ? input.examples : [];
-  const found = (reference: string) => schemas[reference.slice(componentPath.length)];
+  const found = (reference: string) => own(schemas, reference.slice(componentPath.length));
   const example: unknown = given ?? exampleOf(described, found);
   const isFit = isObjectSchema(example) && fits(input, example);
   return isFit ? { ...described, examples: [example] } : described;

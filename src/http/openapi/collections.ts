@@ -1,6 +1,7 @@
 // The OpenAPI document's part about each collection that the asker may see: its own paths and schemas.
 
 import type { Definition } from "../../model/definition.ts";
+import { own } from "../../model/own.ts";
 import type { Described } from "../../model/schema/components.ts";
 import { componentPath } from "../../model/schema/direction.ts";
 import { exampleOf } from "../../model/schema/example.ts";
@@ -107,7 +108,7 @@ export function usedBy(something: object, schemas: Readonly<Record<string, objec
   const used: Record<string, object> = {};
   const follow = (from: object) => {
     for (const [, name = ""] of JSON.stringify(from).matchAll(references)) {
-      const found = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
+      const found = own(schemas, name);
       if (found === undefined || Object.hasOwn(used, name)) continue;
       used[name] = found;
       follow(found);
@@ -120,7 +121,7 @@ export function usedBy(something: object, schemas: Readonly<Record<string, objec
 /** What the schema names itself, or else a guess; and none where that does not fit. */
 function examplesOf({ typeName, schemas, definition }: Visible) {
   const find = (reference: string): Schema | undefined =>
-    schemas[reference.slice(componentPath.length)];
+    own(schemas, reference.slice(componentPath.length));
   const given = definition.schema?.examples;
   const [first] = Array.isArray(given) ? given : [];
   const draft = first ?? exampleOf(schemas[`${typeName}Draft`] ?? false, find);

@@ -5,6 +5,7 @@ import { askableIn } from "../../model/list/askable.ts";
 import type { Kind } from "../../model/list/key.ts";
 import { ownerField } from "../../model/list/plan.ts";
 import type { Operator } from "../../model/list/question.ts";
+import { own } from "../../model/own.ts";
 import { serverMembers } from "../../model/resource.ts";
 import { isObjectSchema, type ObjectSchema } from "../../model/schema/schema-places.ts";
 import { reserved } from "../list/list-query.ts";
@@ -14,17 +15,26 @@ import { parameter } from "./components.ts";
 /** Answers of another shape (`fields`, `since`) are left to the path of any collection. */
 export function listParameters({ schema }: Definition, text: string): readonly object[] {
   const fields = askableIn(text);
-  const own = ["page", "limit", "sort", "cursor", "total", ...(fields.isSearchable ? ["q"] : [])];
-  if (schema === undefined) return [...own, "filters"].map(parameter);
+  const paging = [
+    "page",
+    "limit",
+    "sort",
+    "cursor",
+    "total",
+    ...(fields.isSearchable ? ["q"] : []),
+  ];
+  if (schema === undefined) return [...paging, "filters"].map(parameter);
   const indexed = [...fields.indexed].filter((field) => field !== ownerField);
   const names = new Set(["id", ...declaredIn(schema, ""), ...indexed, "createdAt", "updatedAt"]);
   const filters = [...names].filter(isAskable).flatMap((field) => {
     const found = fields.find(field);
     if (found === undefined || found.holds === "object") return [];
-    const operators = fields.indexed.has(field) ? operatorsOf[found.kind] : (known[field] ?? []);
+    const operators = fields.indexed.has(field)
+      ? operatorsOf[found.kind]
+      : (own(known, field) ?? []);
     return filtersFor(field, found.kind, ["eq", ...operators]);
   });
-  return [...own.map(parameter), ...filters];
+  return [...paging.map(parameter), ...filters];
 }
 
 /** What would look like a credential is refused in a URL. */

@@ -1,5 +1,6 @@
 // What a collection's definition asks an engine to keep beside the resources: indexes and words.
 
+import { own } from "../own.ts";
 import type { Resource } from "../resource.ts";
 import { type Fields, fieldsOf } from "../schema/declared.ts";
 import { isObjectSchema, References } from "../schema/schema-places.ts";
@@ -101,7 +102,7 @@ export function kindOf(schema: unknown, field: string): Kind {
   const [type] = types;
   if (types.length !== 1 || typeof type !== "string") return "any";
   if (type === "string" && timeFormats.has(declared.format)) return "time";
-  return kinds[type] ?? "any";
+  return own(kinds, type) ?? "any";
 }
 
 /** The schema of a field, where `properties` lead to it. */

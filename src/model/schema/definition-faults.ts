@@ -1,6 +1,7 @@
 // What is wrong with a definition: each rule has its own words for what it may be.
 
 import type { Path, Report } from "../json/report.ts";
+import { own } from "../own.ts";
 import { type Fields, isHiddenIn } from "./declared.ts";
 import { addSchemaFaults } from "./schema-faults.ts";
 
@@ -43,7 +44,7 @@ export function addRuleFaults(given: Members, report: Report): void {
     ? addSchemaFaults(given.schema, ["schema"], report)
     : undefined;
   for (const [name, value] of Object.entries(given)) {
-    const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
+    const rule = own(rules, name);
     if (rule === undefined) report.add([name], `there is no such rule; there are: ${known(rules)}`);
     rule?.(value, [name], report, fields);
   }
@@ -87,7 +88,7 @@ function isAccess(value: unknown, path: Path, report: Report): void {
     return;
   }
   for (const [verb, audience] of Object.entries(value)) {
-    const allowed = Object.hasOwn(audiences, verb) ? audiences[verb] : undefined;
+    const allowed = own(audiences, verb);
     if (allowed?.includes(audience)) continue;
     report.add([...path, verb], audienceWords(verb, audience, allowed));
   }

@@ -1,5 +1,6 @@
 // An example of what a schema describes: what it names itself, or the simplest thing that may fit.
 
+import { own } from "../own.ts";
 import { isObjectSchema, type ObjectSchema, type Schema } from "./schema-places.ts";
 
 /** Finds what a `$ref` means. */
@@ -141,7 +142,7 @@ function exampleText(schema: ObjectSchema): unknown {
   const least = Number(schema.minLength ?? 0);
   const most = Number(schema.maxLength ?? maxLength);
   if (least > maxLength) return undefined;
-  const sample = typeof format === "string" ? samples[format] : undefined;
+  const sample = typeof format === "string" ? own(samples, format) : undefined;
   if (sample !== undefined) return sample;
   const fits = typeof pattern === "string" ? new RegExp(pattern, "u") : /^/;
   const sized = (text: string) =>

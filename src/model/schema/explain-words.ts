@@ -1,5 +1,6 @@
 // What is said of a value that breaks a keyword of its schema, in words a person understands.
 
+import { own } from "../own.ts";
 import { formats, maxFormatChars } from "./formats.ts";
 import type { ObjectSchema } from "./schema-places.ts";
 
@@ -20,7 +21,7 @@ const typeNames: Readonly<Record<string, string>> = {
 export const typeWords = (type: unknown): string =>
   [type]
     .flat()
-    .map((name) => typeNames[String(name)] ?? String(name))
+    .map((name) => own(typeNames, String(name)) ?? String(name))
     .join(" or ");
 
 export function kindWords(value: unknown): string {
@@ -61,7 +62,7 @@ export const wordsOf: Readonly<Record<string, (limit: unknown, value: unknown) =
   format: (format, value) =>
     String(value).length > maxFormatChars
       ? `must have at most ${counted(maxFormatChars, "character")}, as any ${format}`
-      : `must be ${formats[String(format)] ?? quoted(format)}`,
+      : `must be ${own(formats, String(format)) ?? quoted(format)}`,
   minItems: (limit) => `must have at least ${counted(limit, "item")}`,
   maxItems: (limit, value) =>
     `must have at most ${counted(limit, "item")}, but has ${(value as readonly unknown[]).length}`,

@@ -1,6 +1,7 @@
 // Why a value does not fit its schema: every fault, in words a person understands.
 
 import { type Path, type Report, reportLimits } from "../json/report.ts";
+import { own } from "../own.ts";
 import { containsWords, kindWords, listed, typeWords, wordsOf } from "./explain-words.ts";
 import type { Ready } from "./schema.ts";
 import { isObjectSchema, type ObjectSchema, type Schema } from "./schema-places.ts";
@@ -67,7 +68,7 @@ class Explainer {
     // A text that is too long is not given to a pattern.
     const isTooLong = keyword === "pattern" && !this.#fits(schema, value, "maxLength");
     if (isTooLong || this.#fits(schema, value, keyword)) return;
-    const words = wordsOf[keyword]?.(schema[keyword], value);
+    const words = own(wordsOf, keyword)?.(schema[keyword], value);
     if (words !== undefined) this.#report.add(path, words);
   }
 

@@ -1,6 +1,7 @@
 // Names what goes wrong with the server, and tells it from mistakes of ours.
 
 import postgres from "postgres";
+import { own } from "../../model/own.ts";
 import { Outage } from "../store.ts";
 
 type Reason = Outage["reason"];
@@ -48,7 +49,7 @@ export const isReadOnly = (error: unknown): boolean =>
 export function storageTrouble(error: unknown): Outage | undefined {
   if (error instanceof Outage) return error;
   const code = error instanceof postgres.PostgresError ? error.code : isLoss(error) ? "08" : "";
-  const condition = conditions[code] ?? conditions[code.slice(0, 2)];
+  const condition = own(conditions, code) ?? own(conditions, code.slice(0, 2));
   if (!condition) return undefined;
   const [reason, words] = condition;
   return new Outage(reason, `${words} (${reasonOf(error)})`, { cause: error });
