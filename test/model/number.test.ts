@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { exactChars, isExact } from "../../src/model/json/number.ts";
+import { exactChars, isExact, isMultipleOf } from "../../src/model/json/number.ts";
+import { runs } from "../seeds.ts";
 
 describe("a number's literal", () => {
   const exact = [
@@ -118,3 +119,48 @@ function fractionOf(literal: string): [whole: bigint, power: number] {
 function shorten(literal: string): string {
   return literal.length > 40 ? `${literal.slice(0, 20)}… (${literal.length} characters)` : literal;
 }
+
+describe("a multiple", () => {
+  const cases: readonly [value: string, step: string, isOne: boolean][] = [
+    ["1000000.01", "0.01", true],
+    ["4503599627370.49", "0.01", true],
+    ["0.07", "0.01", true],
+    ["1.1", "0.1", true],
+    ["-19.99", "0.01", true],
+    ["0", "0.01", true],
+    ["0.005", "0.01", false],
+    ["1000000.015", "0.01", false],
+    ["0.00000000001", "0.01", false],
+    ["1e300", "1e-300", true],
+    ["1e-300", "1e300", false],
+    ["1e21", "7", false],
+    ["7e21", "7", true],
+    ["9007199254740993000", "3", true],
+    ["4.5", "1.5", true],
+    ["5", "1.5", false],
+    ["0.3", "0.1", true],
+    ["3", "0.3", true],
+    ["1", "0.3", false],
+  ];
+  for (const [value, step, isOne] of cases)
+    it(`${value} is ${isOne ? "one" : "none"} of ${step}`, () =>
+      assert.equal(isMultipleOf(Number(value), Number(step)), isOne));
+
+  it("is decided as whole numbers of the last digit decide it", () => {
+    const check = fc.property(
+      fc.integer({ min: -1e15, max: 1e15 }),
+      fc.integer({ min: 1, max: 1_000 }),
+      fc.integer({ min: 0, max: 6 }),
+      fc.integer({ min: 0, max: 6 }),
+      (count, unit, places, stepPlaces) => {
+        const value = Number(`${count}e-${places}`);
+        const step = Number(`${unit}e-${stepPlaces}`);
+        const scaled = BigInt(count) * 10n ** BigInt(6 - places);
+        const isOne = scaled % (BigInt(unit) * 10n ** BigInt(6 - stepPlaces)) === 0n;
+        assert.equal(isMultipleOf(value, step), isOne);
+        assert.equal(isMultipleOf(Number(`${count}e-2`), 0.01), true);
+      },
+    );
+    fc.assert(check, { numRuns: runs(2_000, 200_000) });
+  });
+});

@@ -34,6 +34,20 @@ describe("a shape", () => {
     assert.equal(shapeOf(definition), shapeOf(definition));
   });
 
+  it("takes every price in cents where it asks for multiples of 0.01", () => {
+    const price = { type: "number", multipleOf: 0.01, exclusiveMinimum: 0 };
+    const shape = shapeBy({ properties: { price, any: { anyOf: [price, { type: "null" }] } } });
+    for (const text of ["1000000.01", "1396.07", "99999999.99", "4503599627370.49", "1e3", "0.07"])
+      assert.equal(
+        typeof shape.accept(`{"price":${text},"any":${text}}`, undefined, false),
+        "string",
+      );
+    for (const text of ["1000000.001", "0.005", "99999999.999"])
+      assert.deepEqual(faultsOf(shape, `{"price":${text}}`), [
+        "/price: must be a multiple of 0.01",
+      ]);
+  });
+
   it("leaves alone what fits", () => {
     const shape = shapeBy({ properties: { a: { type: "number" } } });
     const fields = '{"b\\u0041":1e2,"a":1.50,"c":"\\u0041"}';
@@ -212,6 +226,55 @@ describe("a fault", () => {
       '{"a":{"kind":"card"}}',
       ["/a/number: number is required"],
     ],
+    ...[
+      ['{"a":{"kind":"cheque"}}', '/a/kind: must be one of: "card", "cash", "coin", "note"'],
+      [
+        '{"a":{"number":1}}',
+        '/a/kind: kind is required, and says which form is meant: it must be one of: "card", "cash", "coin", "note"',
+      ],
+      ['{"a":{"kind":"coin","value":"x"}}', "/a/value: must be a number, not text"],
+      ['{"a":{"kind":"card"}}', "/a/number: number is required"],
+      ['{"a":7}', "/a: must be an object, not a number"],
+    ].map(([fields = "", fault = ""]): (typeof cases)[number] => [
+      a({
+        oneOf: [
+          {
+            type: "object",
+            properties: { note: {}, kind: { const: "card" } },
+            required: ["kind", "number"],
+          },
+          { $ref: "#/$defs/cashed" },
+          {
+            type: "object",
+            properties: { kind: { enum: ["coin", "note"] }, value: { type: "number" } },
+            required: ["kind"],
+          },
+        ],
+      }),
+      fields,
+      [fault],
+    ]),
+    [
+      a({ oneOf: [{ type: "object", properties: { kind: { const: "x" } } }, { type: "null" }] }),
+      '{"a":{"kind":"y"}}',
+      ['/a/kind: must be "x"'],
+    ],
+    [
+      a({ oneOf: [{ const: "x" }, { const: "y" }, { enum: ["z", 1] }] }),
+      '{"a":"w"}',
+      ['/a: must be one of: "x", "y", "z", 1'],
+    ],
+    [
+      a({
+        oneOf: [
+          { type: "object", required: ["b"] },
+          { type: "object", required: ["c"] },
+        ],
+      }),
+      '{"a":{}}',
+      ["/a: fits none of the 2 allowed forms"],
+    ],
+    [a({ multipleOf: 0.01 }), '{"a":1000000.015}', ["/a: must be a multiple of 0.01"]],
     [
       a({ oneOf: [{ minimum: 1 }, { minimum: 2 }] }),
       '{"a":3}',
@@ -239,7 +302,8 @@ describe("a fault", () => {
       ["/constructor: must be text, not a number", "/toString: must be text, not a number"],
     ],
   ];
-  const $defs = { cash: { properties: { kind: { const: "cash" } } } };
+  const cash = { properties: { kind: { const: "cash" } } };
+  const $defs = { cash, cashed: { type: "object", required: ["kind"], ...cash } };
   for (const [schema, fields, faults] of cases)
     it(`${JSON.stringify(schema).slice(0, 90)} of ${fields}`, () => {
       const shape = shapeBy({ type: "object", $defs, ...schema });

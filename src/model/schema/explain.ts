@@ -2,6 +2,7 @@
 
 import { type Path, type Report, reportLimits } from "../json/report.ts";
 import { own } from "../own.ts";
+import { choiceWords, constantsOf, markOf, membersOf } from "./explain-choice.ts";
 import { containsWords, kindWords, listed, typeWords, wordsOf } from "./explain-words.ts";
 import type { Ready } from "./schema.ts";
 import { isObjectSchema, type ObjectSchema, type Schema } from "./schema-places.ts";
@@ -185,35 +186,36 @@ class Explainer {
     this.#report.add(path, `there is no such field${list}`);
   }
 
-  /** Of several forms the one that was meant, if that is plain; else all of them in short. */
+  /** Of several forms the one that was meant, if that is plain; else what tells them apart. */
   #explainChoice(forms: readonly Schema[], value: unknown, path: Path): void {
     const fitting = forms.filter((form) => this.#ready.fits(form, value)).length;
     if (fitting > 1) {
       this.#report.add(path, `fits ${fitting} of the allowed forms, but must fit exactly one`);
       return;
     }
-    const meant = forms.filter((form) => this.#isMeant(form, value));
-    const [form] = meant.length === 1 ? meant : [];
-    if (form !== undefined) {
+    const plain = forms.map((form) => this.#deref(form));
+    const typed = plain.filter((form) => form !== false && this.#hasTypeOf(form, value));
+    const marked = typed.filter((form) => this.#isMeant(form, value));
+    const [form] = typed.length === 1 ? typed : marked;
+    if (form !== undefined && (typed.length === 1 || marked.length === 1)) {
       this.explain(form, value, path);
       return;
     }
-    const types = forms.map((each) => this.#deref(each)).map((each) => onlyType(each));
-    const words = types.every((type) => type !== undefined)
-      ? `must be ${typeWords([...new Set(types.flat())])}, not ${kindWords(value)}`
-      : `fits none of the ${forms.length} allowed forms`;
-    this.#report.add(path, words);
+    const mark = markOf(typed, value);
+    if (mark !== undefined && marked.length === 0)
+      this.#report.add([...path, ...mark.path], mark.words);
+    else this.#report.add(path, choiceWords(plain, typed, value));
   }
 
-  /** Whether the value has the type of the form, and the constants that tell it from the others. */
-  #isMeant(form: Schema, value: unknown): boolean {
-    const schema = this.#deref(form);
+  #hasTypeOf(form: Schema, value: unknown): boolean {
+    return !isObjectSchema(form) || this.#fits(form, value, "type");
+  }
+
+  /** Whether the value has the constants that tell the form from the others. */
+  #isMeant(schema: Schema, value: unknown): boolean {
     if (!isObjectSchema(schema)) return schema;
-    if (!this.#fits(schema, value, "type", "const", "enum")) return false;
-    const properties = (schema.properties as Readonly<Record<string, Schema>> | undefined) ?? {};
-    const marks = Object.entries(properties).filter(
-      ([, part]) => isObjectSchema(part) && Object.hasOwn(part, "const"),
-    );
+    if (!this.#fits(schema, value, "const", "enum")) return false;
+    const marks = Object.entries(membersOf(schema)).filter(([, part]) => constantsOf(part));
     return this.#ready.fits(
       { required: marks.map(([name]) => name), properties: Object.fromEntries(marks) },
       value,
@@ -225,11 +227,6 @@ class Explainer {
     const target = isOnlyReference ? this.#ready.references.find(schema.$ref)?.schema : undefined;
     return target ?? schema;
   }
-}
-
-/** The types of a form that asks for nothing but a type. */
-function onlyType(schema: Schema): unknown {
-  return isObjectSchema(schema) && "type" in schema ? schema.type : undefined;
 }
 
 function additionalNames(schema: ObjectSchema, members: Members): readonly string[] {

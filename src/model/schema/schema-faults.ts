@@ -17,6 +17,7 @@ import {
   type ObjectSchema,
   type Place,
 } from "./schema-places.ts";
+import { addTrialFaults } from "./trial.ts";
 
 export const schemaLimits = {
   /** With all that stand inside it. */
@@ -62,6 +63,7 @@ export function addSchemaFaults(
   if (subject === "resource") addNameFaults(given, fields, path, report);
   addFlagFaults({ path, schema: given }, ready, path, report);
   for (const place of places) addDefaultFaults(place, ready, report);
+  if (report.faults.length === before) addTrialFaults(ready, fields, path, report);
   return report.faults.length > before ? undefined : fields;
 }
 

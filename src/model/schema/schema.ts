@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import type { Format } from "typebox/format";
 import type * as Judge from "typebox/schema";
 import { formats, maxFormatChars } from "./formats.ts";
+import { prepared } from "./prepare.ts";
 import {
   everyPlace,
   isObjectSchema,
@@ -32,6 +33,7 @@ export class Ready {
   readonly root: ObjectSchema;
   readonly references: References;
   readonly #targets: Record<string, Schema>;
+  readonly #prepared: Schema;
   readonly #namesInherited: boolean;
   #isValid: ((value: unknown) => boolean) | undefined;
 
@@ -39,6 +41,7 @@ export class Ready {
     this.root = root;
     this.references = new References(root);
     this.#targets = targetsOf(root, this.references);
+    this.#prepared = prepared(root);
     this.#namesInherited = !namesIn(root).isDisjointFrom(inherited);
   }
 
@@ -53,7 +56,7 @@ export class Ready {
   /** Compiled with the first value: the quick way. */
   isValid(value: unknown): boolean {
     if (this.#isValid === undefined) {
-      const compiled = judge().Compile(this.#targets as never, this.root as never);
+      const compiled = judge().Compile(this.#targets as never, this.#prepared as never);
       this.#isValid = (each) => compiled.Check(each);
     }
     return this.#isValid(value);
@@ -61,12 +64,12 @@ export class Ready {
 
   /** Judges by a part of the schema, or by some keywords of it: slower, and rarely needed. */
   fits(schema: Schema, value: unknown): boolean {
-    return judge().Check(this.#targets as never, schema as never, value);
+    return judge().Check(this.#targets as never, prepared(schema) as never, value);
   }
 
   /** Members or items that nothing in the schema has looked at, as `unevaluated…` forbids. */
   unevaluated(keyword: string, schema: ObjectSchema, value: unknown): readonly (string | number)[] {
-    const [, errors] = judge().Errors(this.#targets as never, schema as never, value);
+    const [, errors] = judge().Errors(this.#targets as never, prepared(schema) as never, value);
     return errors.flatMap((error) => {
       const isOurs = error.keyword === keyword && error.instancePath === "";
       const found = (error.params as Readonly<Record<string, unknown>>)[keyword];
@@ -100,7 +103,8 @@ function targetsOf(root: ObjectSchema, references: References): Record<string, S
   for (const { schema } of everyPlace({ path: [], schema: root })) {
     const reference = isObjectSchema(schema) ? schema.$ref : undefined;
     const target = references.find(reference);
-    if (typeof reference === "string" && target !== undefined) targets[reference] = target.schema;
+    if (typeof reference === "string" && target !== undefined)
+      targets[reference] = prepared(target.schema);
   }
   return targets;
 }
