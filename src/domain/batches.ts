@@ -7,7 +7,7 @@ import { isAdmin, type Token } from "../model/token.ts";
 import type { Once, Outcome, Put, Remove, Store } from "../store/store.ts";
 import { type BatchRefused, type Operation, Planner } from "./batch-plan.ts";
 import { conflictIn, impossible, lacksCollection, untilSettled } from "./outcomes.ts";
-import { keyReused, overloaded } from "./refusals.ts";
+import { createdAndGone, keyReused, overloaded } from "./refusals.ts";
 import type { Uploads } from "./uploads.ts";
 
 export type { BatchRefused, Operation } from "./batch-plan.ts";
@@ -71,6 +71,7 @@ export class Batches {
       return { ...outcome, rules: planner.rules };
     }
     if (outcome?.kind === "reused") return keyReused;
+    if (outcome?.kind === "gone") return createdAndGone;
     const conflict = outcome && conflictIn(outcome);
     if (outcome?.kind === "none" && conflict) return { index: outcome.index, problem: conflict };
     if ("index" in plan) return plan;

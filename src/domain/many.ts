@@ -10,7 +10,7 @@ import type { Change, Once, Outcome, Put, Store } from "../store/store.ts";
 import { type Caller, isOwned, mayDo } from "./access.ts";
 import { accept } from "./drafts.ts";
 import { conflictIn, impossible, lacksCollection, untilSettled } from "./outcomes.ts";
-import { keyReused, noCollection, refuseKeyless } from "./refusals.ts";
+import { createdAndGone, keyReused, noCollection, refuseKeyless } from "./refusals.ts";
 import { judgedBy } from "./resources.ts";
 
 /** A draft that could not be stored, and why; by its place among them all. */
@@ -93,6 +93,7 @@ export class Many {
       const [outcome] = await this.#store.commit([unit]);
       if (outcome?.kind === "all") return doneBy(outcome);
       if (outcome?.kind === "reused") return keyReused;
+      if (outcome?.kind === "gone") return createdAndGone;
       if (isHopeless) return refused;
       const conflict = outcome && conflictIn(outcome);
       if (outcome?.kind === "none" && conflict)

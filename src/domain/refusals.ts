@@ -87,6 +87,11 @@ export const keyReused = new Problem(
   "This Idempotency-Key came before with another request. Nothing was done.",
 );
 
+export const createdAndGone = new Problem(
+  "gone",
+  "The request with this Idempotency-Key was done, and what it created was deleted since. Nothing was done again; take a new key to create it anew.",
+);
+
 const badId = new Problem("invalid-parameter", "Nothing can be put at this address.", {
   errors: [
     {

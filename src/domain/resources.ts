@@ -25,6 +25,7 @@ import { lacksCollection, settledBy, untilSettled, type Written } from "./outcom
 import { acceptPatch, siteOf, type Writing } from "./patches.ts";
 import {
   type Condition,
+  createdAndGone,
   keyReused,
   noCollection,
   noResource,
@@ -124,6 +125,7 @@ export class Resources {
       const put = this.#put(caller, rules, collection, id, accepted, "nothing");
       const outcome = await this.#commit(caller, put, once);
       if (outcome.kind === "reused") return keyReused;
+      if (outcome.kind === "gone") return createdAndGone;
       return (
         settledBy(outcome, rules) ?? (isOutdated(outcome) ? undefined : noCollection(collection))
       );

@@ -102,7 +102,7 @@ export const problemKinds = {
   gone: {
     title: "This is no longer valid",
     about:
-      "What the request names was valid once and is not any more. A position of `since` is gone when the collection was deleted and created again, or the server was set back to a backup: make a new copy, from `since=0`.",
+      "What the request names was valid once and is not any more. A position of `since` is gone when the collection was deleted and created again, or the server was set back to a backup: make a new copy, from `since=0`. An Idempotency-Key is gone when a resource that its request wrote was deleted since: nothing was done again; take a new key to create it anew.",
   },
   conflict: {
     title: "The request contradicts the current state",

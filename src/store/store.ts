@@ -187,6 +187,8 @@ export type Outcome =
   | { readonly kind: "none"; readonly index: number; readonly outcome: Outcome }
   /** The key belongs to another request. */
   | { readonly kind: "reused" }
+  /** The same request came first, and what it wrote was deleted since. Nothing was done. */
+  | { readonly kind: "gone" }
   | { readonly kind: "done" };
 
 /** The outcome that decided: within a unit, that of the change that failed. */

@@ -139,5 +139,5 @@ const answers = (returned: object) => ({
   202: json("The work goes on; the location tells how far it is.", "Accepted", elsewhere),
   204: { description: "It is done.", headers: commonHeaders },
   303: { description: "What to GET now.", headers: elsewhere },
-  ...problems(...ofWriters, 404, 409, 412, 422, 428, 504),
+  ...problems(...ofWriters, 404, 409, 410, 412, 422, 428, 504),
 });

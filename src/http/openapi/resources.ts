@@ -127,7 +127,7 @@ export const create = (subject: Subject) => ({
       { ...validators, ...placed, ...preferred, ...replayed },
     ),
     ...redirected(subject),
-    ...problems(...ofWriters, 404, 409, 422),
+    ...problems(...ofWriters, 404, 409, 410, 422),
   },
 });
 
@@ -275,6 +275,6 @@ const batch = (maxBodyBytes: number) => ({
   requestBody: jsonBody("Batch", maxBodyBytes),
   responses: {
     200: json("What became of each, in order.", "BatchResults", { ...commonHeaders, ...replayed }),
-    ...problems(...ofWriters, 404, 409, 412, 422, 428),
+    ...problems(...ofWriters, 404, 409, 410, 412, 422, 428),
   },
 });

@@ -1,5 +1,6 @@
 // Judges a batch: from what is there and what is asked follow the outcomes, and what is to be written.
 
+import { isAnyGone, keptResources, keptTextOf, readKeptText } from "../kept-outcomes.ts";
 import type { Change, Once, Outcome, Put, Remove } from "../store.ts";
 import type { Beheld } from "./behold.ts";
 import { type LockedCollection, OpenCollection } from "./open-collection.ts";
@@ -124,14 +125,22 @@ class Bench {
     const kept = this.#newlyKept.get(name) ?? this.#kept.get(name);
     if (kept && kept.keptUntil > at) {
       if (kept.fingerprint !== fingerprint) return { kind: "reused" };
-      return { kind: "all", outcomes: JSON.parse(kept.outcomes), isReplay: true };
+      if (this.#isAnyGone(kept.outcomes, unit)) return { kind: "gone" };
+      const { outcomes = [] } = readKeptText(kept.outcomes) ?? {};
+      return { kind: "all", outcomes, isReplay: true };
     }
     const outcome = this.#doAll(unit);
     if (outcome.kind === "all") {
-      const outcomes = JSON.stringify(outcome.outcomes);
+      const outcomes = keptTextOf(unit.changes, outcome.outcomes);
       this.#newlyKept.set(name, { name, fingerprint, outcomes, at, keptUntil });
     }
     return outcome;
+  }
+
+  #isAnyGone(outcomes: string, { changes }: Unit): boolean {
+    return isAnyGone(keptResources(outcomes, changes), (collection, id) =>
+      this.#collections.get(collection)?.createdAtOf(id),
+    );
   }
 }
 

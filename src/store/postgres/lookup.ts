@@ -1,5 +1,6 @@
 // What a batch must know before it can be judged: all that its changes name, locked and read in one go.
 
+import { readKeptText } from "../kept-outcomes.ts";
 import type { Change, Put } from "../store.ts";
 import { type Beheld, behold } from "./behold.ts";
 import { rows, type Sql, together } from "./connection.ts";
@@ -50,6 +51,18 @@ class Named {
         this.tokenIds.add(change.id);
     }
   }
+
+  /** Those of what was kept under the keys, too; says whether there are any that were not known. */
+  addKept(kept: readonly KeptKey[]): boolean {
+    const before = this.addresses.size;
+    for (const { outcomes } of kept)
+      for (const { collection, id } of readKeptText(outcomes)?.resources ?? [])
+        for (const name of collection === undefined ? this.collections : [collection]) {
+          this.collections.add(name);
+          this.addresses.set(`${name}/${id}`, { collection: name, id });
+        }
+    return this.addresses.size > before;
+  }
 }
 
 /**
@@ -74,12 +87,14 @@ export async function lookUp(sql: Sql, changes: readonly Change[], plans: Plans)
   // One that another node has just ended is no more there to be locked, but can be made again.
   const isLocked = (name: string) => collections.some((each) => each.name === name);
   if (![...foundings.keys()].every(isLocked)) return lookUp(sql, changes, plans);
+  // What a retry asks for is only known when its key is.
+  const isMoreNamed = named.addKept(kept);
+  const locked = isMoreNamed ? await lockCollections(sql, [...names], plans) : collections;
   const isGuessed = (each: LockedCollection) =>
     isPlain(each.plan) || guesses.some((guess) => isSame(guess, each));
-  const beheld: Beheld = collections.every(isGuessed)
-    ? guessed
-    : await behold(sql, named, collections);
-  return { collections, ...beheld, tokens: [...tokens, ...rivals], kept };
+  const beheld: Beheld =
+    !isMoreNamed && collections.every(isGuessed) ? guessed : await behold(sql, named, locked);
+  return { collections: locked, ...beheld, tokens: [...tokens, ...rivals], kept };
 }
 
 /** Locks all that the changes name and that is there, to be looked up later. */

@@ -89,6 +89,11 @@ export class OpenCollection {
     this.#claims.learn(entry, seq);
   }
 
+  /** When the resource that is at this id now was created. */
+  createdAtOf(id: string): number | undefined {
+    return this.#stateOf(id)?.createdAt;
+  }
+
   get isFounded(): boolean {
     return this.#counters.revision > 0;
   }

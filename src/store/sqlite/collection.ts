@@ -134,6 +134,11 @@ export class OpenCollection {
     return this.#isTouched;
   }
 
+  /** When the resource that is at this id now was created. */
+  createdAtOf(id: string): number | undefined {
+    return this.#tables.state.one(id)?.[2];
+  }
+
   /** The rules that the batch has given it, if it has. */
   get definition(): string | undefined {
     return this.#definition;

@@ -52,8 +52,12 @@ export class Database {
     this.assertSame();
     this.#batches ??= this.#prepare();
     const verdicts = this.#batches.commit(changes);
-    // What was committed into a file that is no longer there must not be acknowledged.
-    this.assertSame();
+    try {
+      this.assertSame();
+    } catch (error) {
+      // What was committed into a file that is no longer there must not be acknowledged.
+      throw new Outage("unknown", String(error), { cause: error });
+    }
     return verdicts;
   }
 

@@ -1,5 +1,6 @@
 // Units: all of their changes or none, and under a key only once.
 
+import { isAnyGone, keptResources, keptTextOf } from "../kept-outcomes.ts";
 import type { Put, Remove } from "../store.ts";
 import type { OpenCollections } from "./collections.ts";
 import type { Connection, Query } from "./connection.ts";
@@ -33,11 +34,9 @@ export class UnitWriter {
     const kept = this.#once.find(once);
     if (kept) {
       const [fingerprint, outcomes] = kept;
-      return [
-        fingerprint === once.fingerprint
-          ? ["replay", 0, 0, outcomes, 0, 0]
-          : ["reused", 0, 0, "", 0, 0],
-      ];
+      if (fingerprint !== once.fingerprint) return [["reused", 0, 0, "", 0, 0]];
+      if (this.#isAnyGone(outcomes, changes)) return [["gone", 0, 0, "", 0, 0]];
+      return [["replay", 0, 0, outcomes, 0, 0]];
     }
     const verdicts = this.#attempt(changes);
     const [[kind], ...each] = verdicts;
@@ -48,6 +47,12 @@ export class UnitWriter {
   /** What is left to do at the end of a batch. */
   settle(): void {
     this.#once.settle();
+  }
+
+  #isAnyGone(outcomes: string, changes: Changes): boolean {
+    return isAnyGone(keptResources(outcomes, changes), (collection, id) =>
+      this.#collections.find(collection)?.createdAtOf(id),
+    );
   }
 
   #attempt(changes: Changes): UnitVerdicts {
@@ -78,4 +83,7 @@ export class UnitWriter {
 
 /** As the caller will see them when it comes again, so that a replay is only read. */
 const textOf = (changes: Changes, verdicts: readonly Verdict[]): string =>
-  JSON.stringify(verdicts.map((verdict, index) => outcomeOf(changes[index], verdict)));
+  keptTextOf(
+    changes,
+    verdicts.map((verdict, index) => outcomeOf(changes[index], verdict)),
+  );

@@ -1,6 +1,7 @@
 // What passes between the threads: changes down, verdicts back, both as flat arrays.
 
 import type { Token } from "../../model/token.ts";
+import { readKeptText } from "../kept-outcomes.ts";
 import type { Change, Expectation, Once, Outage, Outcome, Put, Remove } from "../store.ts";
 import { optionalMembers } from "./resource.ts";
 
@@ -43,14 +44,14 @@ export type Verdict = readonly [
   sharesDate: number,
 ];
 
-type UnitOutcome = Extract<Outcome, { kind: "all" | "none" | "reused" }>;
+type UnitOutcome = Extract<Outcome, { kind: "all" | "none" | "reused" | "gone" }>;
 
 /** What became of a unit. The verdicts on its changes follow, or that on the one that failed. */
 export type UnitVerdict =
   | readonly [kind: "all", number, number, string, number, number]
   | readonly [kind: "none", index: number, number, string, number, number]
   | readonly [kind: "replay", number, number, outcomes: string, number, number]
-  | readonly [kind: "reused", number, number, string, number, number];
+  | readonly [kind: "reused" | "gone", number, number, string, number, number];
 
 type ChangeCells = readonly [
   kind: Exclude<Change["kind"], "all">,
@@ -230,9 +231,10 @@ function takeUnit({ changes }: Unit, rows: Rows<Verdict | UnitVerdict>): UnitOut
       return { kind, index, outcome: takeOutcome(changes[index], rows) };
     }
     case "replay":
-      return { kind: "all", outcomes: JSON.parse(verdict[3]), isReplay: true };
+      return { kind: "all", outcomes: readKeptText(verdict[3])?.outcomes ?? [], isReplay: true };
     case "reused":
-      return { kind: "reused" };
+    case "gone":
+      return { kind: verdict[0] };
   }
 }
 

@@ -76,8 +76,10 @@ function fail(error: unknown): unknown {
   return error;
 }
 
-const isSuspicious = (error: unknown): boolean =>
-  isIoFailure(error) || (error instanceof Outage && error.reason === "suspect");
+function isSuspicious(error: unknown): boolean {
+  if (isIoFailure(error)) return true;
+  return error instanceof Outage && (error.reason === "suspect" || isSuspicious(error.cause));
+}
 
 const suspicionOf = (error: unknown): Suspicion => ({
   reason: error instanceof Error ? error.message : String(error),

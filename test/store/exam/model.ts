@@ -29,6 +29,7 @@ interface Shelf {
 interface Kept {
   readonly fingerprint: string;
   readonly keptUntil: number;
+  readonly unit: Unit;
   readonly outcomes: readonly Outcome[];
 }
 
@@ -162,13 +163,20 @@ export class Model {
     const name = JSON.stringify([owner, key]);
     const kept = this.#kept.get(name);
     if (kept && kept.keptUntil > at)
-      return kept.fingerprint === fingerprint
-        ? { kind: "all", outcomes: kept.outcomes, isReplay: true }
-        : { kind: "reused" };
+      return kept.fingerprint === fingerprint ? this.#replay(kept) : { kind: "reused" };
     const outcome = this.#doAll(unit);
     if (outcome.kind === "all")
-      this.#kept.set(name, { fingerprint, keptUntil, outcomes: outcome.outcomes });
+      this.#kept.set(name, { fingerprint, keptUntil, unit, outcomes: outcome.outcomes });
     return outcome;
+  }
+
+  #replay({ unit, outcomes }: Kept): Outcome {
+    const isGone = outcomes.some((outcome, index) => {
+      if (!("resource" in outcome)) return false;
+      const shelf = this.#shelves.get(unit.changes[index]?.collection ?? "");
+      return shelf?.resources.get(outcome.resource.id)?.createdAt !== outcome.resource.createdAt;
+    });
+    return isGone ? { kind: "gone" } : { kind: "all", outcomes, isReplay: true };
   }
 
   /** Founding takes the first revision, and each write the next: none is left out. */

@@ -30,11 +30,41 @@ export function onces(question: Question): void {
       found(),
       all([put("a", { fields: long }), put("b")], once("k")),
     ]);
-    await store.commit([put("a", { fields: '{"new":1}', at: 50 }), remove("b")]);
+    await store.commit([put("a", { fields: '{"new":1}', at: 50 })]);
     const [again] = await store.commit([all([put("c")], once("k"))]);
     assert.deepEqual(doneIn(again, true), doneIn(first));
     assert.equal((await store.find("things", "a"))?.fields, '{"new":1}');
-    assert.equal(await totalOf(store), 1);
+    assert.equal(await totalOf(store), 2);
+  });
+
+  question(
+    "when one of the resources was deleted, the key is gone, and stays used",
+    async ({ store }) => {
+      const unit = [put("a"), put("b")];
+      await store.commit([found(), all(unit, once("k")), all([put("c")], once("other"))]);
+      const [, sameBatch] = await store.commit([remove("b"), all([put("d")], once("k"))]);
+      assert.deepEqual(sameBatch, { kind: "gone" });
+      const [later] = await store.commit([all(unit, once("k"))]);
+      assert.deepEqual(later, { kind: "gone" });
+      const [reused] = await store.commit([all(unit, once("k", { fingerprint: "another" }))]);
+      isReused(reused);
+      // One that comes to the same id later is another resource.
+      await store.commit([put("b", { at: 5_000 })]);
+      const [still] = await store.commit([all([put("d")], once("k"))]);
+      assert.deepEqual(still, { kind: "gone" });
+      const [other] = await store.commit([all([put("d")], once("other"))]);
+      assert.deepEqual(kinds(doneIn(other, true)), ["created"]);
+      assert.equal(await totalOf(store), 3);
+    },
+  );
+
+  question("when the collection was dropped, the key is gone", async ({ store }) => {
+    await store.commit([found(), all([put("a")], once("k"))]);
+    await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
+    await store.commit([found()]);
+    const [outcome] = await store.commit([all([put("b")], once("k"))]);
+    assert.deepEqual(outcome, { kind: "gone" });
+    assert.equal(await totalOf(store), 0);
   });
 
   question("another request under the same key is refused", async ({ store }) => {

@@ -157,10 +157,12 @@ export function parts(question: Question): void {
     const [, first, second] = await store.commit([found(), unit, repetition]);
     assert.equal(written(doneIn(first)[0]).parts, textOf("a1"));
     assert.deepEqual(doneIn(second, true), doneIn(first));
-    await store.commit([remove("a")]);
     const other = await candidate.reopen();
     const [third] = await other.commit([repetition]);
     assert.deepEqual(doneIn(third, true), doneIn(first));
+    await other.commit([remove("a")]);
+    const [fourth] = await other.commit([repetition]);
+    assert.deepEqual(fourth, { kind: "gone" });
     await assertNamed(other, "", "a1 a2");
   });
 

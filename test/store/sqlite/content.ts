@@ -35,7 +35,7 @@ export async function assertKept(
   const found = new Map(slice?.resources.map(({ id, fields }) => [id, fields]));
   assert.equal(found.size, slice?.collection.total ?? 0);
   for (const id of kept) {
-    assert.equal(found.get(id), contentOf(id, bytes), id);
+    assert.ok(found.get(id) === contentOf(id, bytes), `${id} is not as it was written`);
     found.delete(id);
   }
   for (const id of unknown) found.delete(id);

@@ -1,0 +1,68 @@
+// A volume that fails for a moment under load: after a remount every acknowledged write is there.
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
+import { newSeed, randomNumbers, runs } from "../../seeds.ts";
+import { assertKept, Told } from "./content.ts";
+import { type Child, inDirectory, startChild } from "./house.ts";
+import { ThinVolume } from "./thin-volume.ts";
+
+const rounds = runs(1, 40);
+
+/** When so many more lines than now have come that start with the word. */
+function more(child: Child, word: string, count: number): Promise<void> {
+  return new Promise((resolve) => {
+    let left = count;
+    child.onLine((line) => {
+      if (line.startsWith(word) && --left === 0) resolve();
+    });
+  });
+}
+
+describe("a thin volume that runs full for 30 to 120 ms under load", () => {
+  it("loses no acknowledged write", { timeout: 60_000 * rounds }, (context) =>
+    inDirectory(async (folder) => {
+      const seed = newSeed("thin volume");
+      const random = randomNumbers(seed);
+      let suspicions = 0;
+      for (let round = 0; round < rounds; round++) {
+        const place = join(folder, `${round}`);
+        await mkdir(place);
+        const volume = ThinVolume.make(place);
+        if (typeof volume === "string") return context.skip(volume);
+        try {
+          // Large ones fill the WAL, so that checkpoints come into the window as well.
+          const bytes = random() < 0.5 ? 3_000 : 40_000;
+          const path = join(volume.path, "data");
+          const child = startChild("persist", path, "1000000", `${bytes}`);
+          await more(child, "kept", 50 + Math.floor(random() * 200));
+          for (let window = 0; window < 2; window++) {
+            await volume.starve(30 + random() * 90);
+            await Promise.race([more(child, "kept", 100), sleep(5_000)]);
+          }
+          child.kill();
+          await child.gone;
+          const told = new Told(child.lines);
+          suspicions += told.with("error").length;
+          volume.remount();
+          const store = await openSqlite({ path });
+          // The one that was under way when it was killed.
+          const last = child.lines.filter((line) => / id-\d+$/.test(line)).length;
+          await assertKept(
+            store,
+            told.with("kept"),
+            [...told.with("unknown"), `id-${last}`],
+            bytes,
+          );
+          await store.close();
+        } finally {
+          volume.remove();
+        }
+      }
+      console.log(`${rounds} rounds, ${suspicions} times suspect`);
+    }),
+  );
+});
