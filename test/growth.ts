@@ -14,6 +14,11 @@ type Shape = (text: string) => { readonly path: string; readonly init?: RequestI
 
 const json = { "content-type": "application/json" };
 const form = { "content-type": "application/x-www-form-urlencoded" };
+const multipart = { "content-type": "multipart/form-data; boundary=b" };
+/** A part that makes the form one that is refused in the end. */
+const refusedPart = '--b\r\nContent-Disposition: form-data; name="id"\r\n\r\n1\r\n';
+const partHeader = '--b\r\nContent-Disposition: form-data; name="a"';
+const wrongDigest = { "content-digest": `sha-256=:${"A".repeat(43)}=:` };
 const post = (
   headers: Readonly<Record<string, string>>,
   body: string,
@@ -112,6 +117,26 @@ const shapes: Readonly<Record<string, readonly [sample: string, shape: Shape]>> 
     "a[b].c",
     (text) => post(form, `${encodeURIComponent(text)}=1&id=1`, "/typed"),
   ],
+  multipart: [
+    `${partHeader}\r\n\r\nx\r\n`,
+    (text) => post(multipart, `${refusedPart}${text}--b--`),
+  ],
+  "header of a part": [
+    "\r\nX: y",
+    (text) => post(multipart, `${refusedPart}${partHeader}${text}\r\n\r\n\r\n--b--`),
+  ],
+  "disposition of a part": [
+    '; filename="a"',
+    (text) => post(multipart, `${refusedPart}${partHeader}${text}\r\n\r\n\r\n--b--`),
+  ],
+  "text of a part": [
+    "\r\n--",
+    (text) => post(multipart, `${refusedPart}${partHeader}\r\n\r\n${text}\r\n--b--`),
+  ],
+  "plain text": [
+    '{"a":1}\n',
+    (text) => post({ "content-type": "text/plain", ...wrongDigest }, text),
+  ],
   ndjson: ['{"id":1}\n', (text) => post({ "content-type": "application/x-ndjson" }, text)],
   "merge patch": ['{"a":{"b":null}}', (text) => patch("merge-patch", text)],
   "json patch": ['[{"op":"test","path":"/a~1b","value":1}]', (text) => patch("json-patch", text)],
@@ -199,6 +224,10 @@ const units = [
     '"b":1,',
     "\\u0041",
     "\n",
+    "\r\n",
+    "\r\n--",
+    "\r\n--b",
+    "X: y\r\n",
     "1.2.3.4,",
     "http,",
     "W/",

@@ -50,3 +50,13 @@ export const refuseLong = (name: string, field: string): Problem | undefined =>
         "header-too-large",
         `${name} has ${field.length} characters, and at most ${maxListChars} are read. List only what you would take.`,
       );
+
+/** Without spaces and tabs around it. `trim` would also cut bytes of UTF-8 that look like other spaces. */
+export function trimField(text: string): string {
+  let [start, end] = [0, text.length];
+  while (isSpace(text[start])) start++;
+  while (end > start && isSpace(text[end - 1])) end--;
+  return text.slice(start, end);
+}
+
+const isSpace = (character: string | undefined): boolean => character === " " || character === "\t";

@@ -58,6 +58,7 @@ describe("a broken form", () => {
       ),
       /UTF-8/,
     ],
+    ["with two names", `${aFile}--b\r\n${field}; name="b"\r\n\r\nx\r\n--b--`, /can be read/],
     [
       "with headers that repeat beyond the limit",
       `${aFile}--b\r\n${"X: y\r\n".repeat(2_000)}${field}\r\n\r\nx\r\n--b--`,
@@ -120,6 +121,19 @@ describe("an unusual form", () => {
     const answer = await post("\ufeffa=\ufeffx", "application/x-www-form-urlencoded");
     assert.equal(answer.status, 201, answer.body);
     assert.equal(JSON.parse(answer.body)["\ufeffa"], "\ufeffx");
+  });
+
+  it("may have names of files without quotes, and some that cannot be read", async () => {
+    for (const [parameter, name] of [
+      ["filename=à", "à"],
+      ["filename*=ISO-8859-1''%e9.txt", ""],
+      ["filename*=UTF-8''%ff", ""],
+    ] as const) {
+      const head = `Content-Disposition: form-data; name="f"; ${parameter}`;
+      const { status, body } = await post(`--b\r\n${head}\r\n\r\nx\r\n--b--`);
+      assert.equal(status, 201, body);
+      assert.equal((JSON.parse(body) as { f: Shown }).f.name, name);
+    }
   });
 
   it("may have a name with U+FFFD, which is valid UTF-8", async () => {

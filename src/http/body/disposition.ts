@@ -1,14 +1,14 @@
 // Content-Disposition: the names that clients give files, and the name under which a file is saved.
 
 import { isUtf8 } from "node:buffer";
-import { quotedInner, splitField } from "../field.ts";
+import { quotedInner, splitField, trimField } from "../field.ts";
 
 /** At most so many characters of a file's name are kept. */
 const maxNameLength = 255;
 
 export interface Disposition {
   readonly kind: string;
-  /** By name in lower case; the first of each. */
+  /** By name in lower case. */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
@@ -16,16 +16,17 @@ const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** Undefined for what cannot be read. The text is as header fields come: each byte a character. */
 export function readDisposition(field: string): Disposition | undefined {
-  const [kind = "", ...pieces] = splitField(field, ";").map((piece) => piece.trim());
+  const [kind = "", ...pieces] = splitField(field, ";").map(trimField);
   if (!token.test(kind)) return undefined;
   const parameters = new Map<string, string>();
   for (const piece of pieces) {
     if (piece === "") continue;
     const equals = piece.indexOf("=");
-    const name = piece.slice(0, Math.max(0, equals)).trim().toLowerCase();
-    const value = parameterValue(piece.slice(equals + 1).trim());
-    if (!token.test(name) || value === undefined) return undefined;
-    if (!parameters.has(name)) parameters.set(name, utf8(value));
+    const name = trimField(piece.slice(0, Math.max(0, equals))).toLowerCase();
+    const value = parameterValue(trimField(piece.slice(equals + 1)));
+    // A second one of the same name makes the field invalid (RFC 6266 §4.1).
+    if (!token.test(name) || value === undefined || parameters.has(name)) return undefined;
+    parameters.set(name, utf8(value));
   }
   return { kind: kind.toLowerCase(), parameters };
 }
@@ -52,11 +53,12 @@ const escapes: Readonly<Record<string, string>> = { "%22": '"', "%0d": "\r", "%0
 export const unescapeName = (name: string): string =>
   name.replace(/%22|%0d|%0a/gi, (written) => escapes[written.toLowerCase()] ?? written);
 
-/** RFC 8187: the one that was sent for all characters, else the plain one. */
+/** RFC 8187: the one that was sent for all characters, else the plain one; empty when it cannot be read. */
 export function fileNameOf({ parameters }: Disposition): string | undefined {
-  const [, encoded] = /^utf-8'[^']*'(.*)$/i.exec(parameters.get("filename*") ?? "") ?? [];
+  const extended = parameters.get("filename*");
+  const [, encoded] = /^utf-8'[^']*'(.*)$/i.exec(extended ?? "") ?? [];
   const decoded = encoded === undefined ? undefined : percentDecoded(encoded);
-  return decoded ?? parameters.get("filename");
+  return decoded ?? parameters.get("filename") ?? (extended === undefined ? undefined : "");
 }
 
 function percentDecoded(text: string): string | undefined {

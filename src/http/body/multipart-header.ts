@@ -1,6 +1,7 @@
 // The header section of one part of a multipart body (RFC 2046 §5.1, RFC 5322 §2.2).
 
 import { isUtf8 } from "node:buffer";
+import { trimField } from "../field.ts";
 
 /** Both decide what a part is, so a second one would be ambiguous. */
 const singleFields = new Set(["content-disposition", "content-type"]);
@@ -18,7 +19,7 @@ export function readPartHeader(lines: readonly Uint8Array[]): ReadonlyMap<string
     if (name === "" || forbidden.test(line))
       return "a line in the header of a part is not `name: value`";
     const key = name.toLowerCase();
-    if (!fields.has(key)) fields.set(key, trimmed(value));
+    if (!fields.has(key)) fields.set(key, trimField(value));
     else if (singleFields.has(key)) return `a part has more than one ${name}`;
   }
   return fields;
@@ -35,13 +36,3 @@ function unfolded(lines: readonly Uint8Array[]): readonly string[] {
   }
   return whole;
 }
-
-/** `trim` would also cut bytes of UTF-8 that look like spaces in Latin-1. */
-function trimmed(value: string): string {
-  let [start, end] = [0, value.length];
-  while (isSpace(value[start])) start++;
-  while (end > start && isSpace(value[end - 1])) end--;
-  return value.slice(start, end);
-}
-
-const isSpace = (character: string | undefined): boolean => character === " " || character === "\t";
