@@ -17,6 +17,7 @@ import { json } from "./answer.ts";
 import { hasNoBody, invalidBody, readBody, refuseBody } from "./body/body.ts";
 import { jsonTypes, refuseUnacceptable, takenByPost } from "./body/media.ts";
 import type { Exchange } from "./exchange.ts";
+import { responseOf } from "./large-answer.ts";
 import { refuseParameters } from "./query.ts";
 import { noCache } from "./representation.ts";
 
@@ -57,7 +58,7 @@ export async function runAction(exchange: Exchange): Promise<Response | Problem>
   const headers = new Headers(house.jsonHeaders);
   headers.set("cache-control", noCache);
   if ("location" in answered) return answerElsewhere(house.base, answered, headers);
-  if (answered.text !== undefined) return new Response(answered.text, { headers });
+  if (answered.text !== undefined) return responseOf(exchange, answered.text, { headers });
   headers.delete("content-type");
   return new Response(null, { status: 204, headers });
 }

@@ -5,13 +5,14 @@ import type { Problem } from "../model/problem.ts";
 import type { Soon } from "../model/soon.ts";
 import { isNotModified } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
+import { responseOf } from "./large-answer.ts";
 import { answerCoded, notModified } from "./representation.ts";
 
 /** JSON that no cache keeps: what administrators and machines ask for, as of now. */
 export function json(exchange: Exchange, status: number, value: unknown): Response {
   const headers = negotiated(exchange, "application/json");
   headers.set("cache-control", "no-store");
-  return new Response(JSON.stringify(value), { status, headers });
+  return responseOf(exchange, JSON.stringify(value), { status, headers });
 }
 
 export interface Page {

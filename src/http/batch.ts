@@ -11,6 +11,7 @@ import { readBody, refuseBody } from "./body/body.ts";
 import { takenByPost } from "./body/media.ts";
 import { tagOf } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
+import { responseOf } from "./large-answer.ts";
 import { onceOf, readKey, replayedField } from "./once.ts";
 import { readOperations } from "./operations.ts";
 import { refuseParameters } from "./query.ts";
@@ -37,7 +38,7 @@ export async function runBatch(exchange: Exchange): Promise<Response | Problem> 
   headers.set("cache-control", "no-store");
   if (done.isReplay) headers.set(replayedField, "true");
   const results = resultsOf(house.base, token, operations, done);
-  return new Response(`{"results":[${results.join(",")}]}`, { headers });
+  return responseOf(exchange, `{"results":[${results.join(",")}]}`, { headers });
 }
 
 /** The problem of the operation, with its place in the list. */

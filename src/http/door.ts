@@ -142,6 +142,7 @@ function finish(exchange: Exchange, answer: Response | Problem): Response {
   if (exchange.quotas.length > 0) setRateLimitFields(response.headers, exchange.quotas);
   allowOrigin(exchange, response.headers);
   exchange.house.logRequest?.(exchange, response.status);
+  exchange.releaseMemory();
   return response;
 }
 

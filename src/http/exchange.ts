@@ -9,7 +9,7 @@ import type { Many } from "../domain/many.ts";
 import type { Resources } from "../domain/resources.ts";
 import type { Tokens } from "../domain/tokens.ts";
 import type { Uploads } from "../domain/uploads.ts";
-import type { MemoryBudget } from "../model/memory-budget.ts";
+import { type MemoryBudget, Reservation } from "../model/memory-budget.ts";
 import type { Token } from "../model/token.ts";
 import type { AllowedHosts } from "./allowed-hosts.ts";
 import type { Proxies } from "./proxies.ts";
@@ -72,11 +72,25 @@ export class Exchange {
   /** Whether it is known that the request was not encrypted on its way. */
   inClearText = false;
 
+  #memory: Reservation | undefined;
+  /** Set where a request is still read while it is answered: then its memory is released later. */
+  isReadWhileAnswered = false;
+
   constructor(house: House, request: Request, requestId: string) {
     this.house = house;
     this.request = request;
     this.requestId = requestId;
     this.startedAt = house.logRequest === undefined ? 0 : performance.now();
+  }
+
+  /** What the request holds in memory until it is answered. */
+  get memory(): Reservation {
+    this.#memory ??= new Reservation(this.house.memory);
+    return this.#memory;
+  }
+
+  releaseMemory(): void {
+    if (!this.isReadWhileAnswered) this.#memory?.release();
   }
 
   param(name: string): string {

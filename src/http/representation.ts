@@ -1,6 +1,6 @@
 // How a resource or a list is shown: its body and header fields, made once for as long as it stays the same.
 
-import { preconditionFailed } from "../domain/refusals.ts";
+import { overloaded, preconditionFailed } from "../domain/refusals.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import { Problem } from "../model/problem.ts";
@@ -20,6 +20,7 @@ import {
   variantTag,
 } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
+import { responseOf, smallAnswerBytes } from "./large-answer.ts";
 
 /** A state as a conditional request is judged by it, and its header fields. */
 export interface State extends Validators {
@@ -100,10 +101,11 @@ export function answerIfModified(exchange: Exchange, page: Prepared): Soon<Respo
 export function answerCoded(exchange: Exchange, page: Prepared): Soon<Response | Problem> {
   const coding = chooseCoding(exchange.request.headers, page.body.length);
   if (coding instanceof Problem) return coding;
-  const { updatedAt } = page;
-  if (coding === undefined) return dated(responseWith(page.headers, page.body), updatedAt);
+  const { updatedAt, body } = page;
+  if (body.length > smallAnswerBytes && !exchange.memory.take(body.length)) return overloaded;
+  if (coding === undefined) return dated(responseWith(exchange, page.headers, body), updatedAt);
   return then(codedAs(page, coding), ({ bytes, headers }) =>
-    dated(responseWith(headers, bytes), updatedAt),
+    dated(responseWith(exchange, headers, bytes), updatedAt),
   );
 }
 
@@ -111,8 +113,12 @@ export function answerCoded(exchange: Exchange, page: Prepared): Soon<Response |
  * A response with its own copy of header fields that are kept. The Response that @hono/node-server
  * puts in the place of Node's own keeps the object it is given, so a change would reach later answers.
  */
-function responseWith(kept: Headers, body: string | Uint8Array<ArrayBuffer>): Response {
-  const response = new Response(body, { headers: kept });
+function responseWith(
+  exchange: Exchange,
+  kept: Headers,
+  body: string | Uint8Array<ArrayBuffer>,
+): Response {
+  const response = responseOf(exchange, body, { headers: kept });
   const isShared = response.headers === kept;
   return isShared ? new Response(body, { headers: new Headers(kept) }) : response;
 }

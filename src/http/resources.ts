@@ -24,6 +24,7 @@ import { createMany } from "./body/ndjson.ts";
 import { answerCreated, isFromBrowser } from "./browser.ts";
 import { readCondition } from "./conditions.ts";
 import type { Exchange } from "./exchange.ts";
+import { responseOf } from "./large-answer.ts";
 import { onceOf, readKey, replayedField } from "./once.ts";
 import { readPreference } from "./prefer.ts";
 import { refuseParameters } from "./query.ts";
@@ -164,7 +165,7 @@ function answerWritten(exchange: Exchange, written: Written): Response {
   // Otherwise Node would send the nothing in chunks; with a 204 it may not be sent at all.
   if (isMinimal && isNew) headers.set("content-length", "0");
   const body = isMinimal ? null : viewOf(rules, resource, homeOf(exchange));
-  return dated(new Response(body, { status, headers }), resource.updatedAt);
+  return dated(responseOf(exchange, body, { status, headers }), resource.updatedAt);
 }
 
 function dropValidators(headers: Headers): void {

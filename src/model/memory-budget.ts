@@ -27,10 +27,11 @@ export class MemoryBudget {
   }
 }
 
-/** What one request holds; all of it is released at once. */
+/** What one request holds. After its release nothing counts any more. */
 export class Reservation {
   readonly #budget: MemoryBudget;
   #bytes = 0;
+  #isReleased = false;
 
   constructor(budget: MemoryBudget) {
     this.#budget = budget;
@@ -38,14 +39,21 @@ export class Reservation {
 
   /** Holds so many bytes more; false, and nothing changes, when there is no room for them. */
   take(bytes: number): boolean {
-    if (!this.#budget.hasRoomFor(bytes)) return false;
-    this.#budget.add(bytes);
-    this.#bytes += bytes;
+    return this.set(this.#bytes + bytes);
+  }
+
+  /** Holds so many bytes in all; false, and nothing changes, when there is no room for more. */
+  set(bytes: number): boolean {
+    if (this.#isReleased) return true;
+    const more = bytes - this.#bytes;
+    if (more > 0 && !this.#budget.hasRoomFor(more)) return false;
+    this.#budget.add(more);
+    this.#bytes = bytes;
     return true;
   }
 
   release(): void {
-    this.#budget.release(this.#bytes);
-    this.#bytes = 0;
+    this.set(0);
+    this.#isReleased = true;
   }
 }

@@ -1,5 +1,6 @@
 // Reading a request's body: what is wrong before it is read, within its limit, and with its JSON.
 
+import { overloaded } from "../../domain/refusals.ts";
 import { type Draft, readDraft } from "../../model/draft.ts";
 import { scanJson } from "../../model/json/json.ts";
 import { decodeUtf8 } from "../../model/json/utf8.ts";
@@ -32,9 +33,7 @@ export async function readBody(exchange: Exchange): Promise<Uint8Array | Problem
   if (refused !== undefined) return refused;
   const isPlain = !headers.has("content-encoding") && !headers.has("content-digest");
   try {
-    if (isPlain && headers.has("content-length")) {
-      return new Uint8Array(await request.arrayBuffer());
-    }
+    if (isPlain && isSmall(headers)) return new Uint8Array(await request.arrayBuffer());
   } catch (thrown) {
     if (request.signal.aborted) return cutOff;
     throw thrown;
@@ -43,10 +42,19 @@ export async function readBody(exchange: Exchange): Promise<Uint8Array | Problem
   const chunks: Uint8Array[] = [];
   for await (const chunk of readContent(exchange, limit)) {
     if (chunk instanceof Problem) return chunk;
+    if (!exchange.memory.take(chunk.byteLength)) return overloaded;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
+
+/** Bodies up to this size are read at once, and are not counted. */
+const smallBodyBytes = 16_384;
+
+const isSmall = (headers: Headers): boolean => {
+  const length = headers.get("content-length");
+  return length !== null && Number(length) <= smallBodyBytes;
+};
 
 /**
  * The content of a body as it arrives: decoded, within what is allowed, and at its end compared with
@@ -65,13 +73,31 @@ export async function* readContent(
   if (digest instanceof Problem) return yield digest;
   try {
     const sent = received(exchange, digest, limit);
-    yield* coding === undefined ? sent : decode(sent, coding, limit);
+    yield* coding === undefined ? sent : countWindow(exchange, decode(sent, coding, limit), coding);
     const mismatch = digest?.refuse();
     if (mismatch !== undefined) yield mismatch;
   } catch (thrown) {
     if (thrown instanceof Undecodable) yield thrown.problem;
     else if (request.signal.aborted) yield cutOff;
     else throw thrown;
+  }
+}
+
+/** So much of what it has made a decoder keeps at most. */
+const windowBytes = { gzip: 32_768, zstd: 8_388_608, br: 16_777_216 } as const;
+
+/** Counts what the decoder keeps as held by the request. */
+async function* countWindow(
+  { memory }: Exchange,
+  decoded: AsyncIterable<Uint8Array>,
+  coding: keyof typeof windowBytes,
+): AsyncGenerator<Uint8Array> {
+  let room: number = windowBytes[coding];
+  for await (const chunk of decoded) {
+    const bytes = Math.min(room, chunk.byteLength);
+    if (bytes > 0 && !memory.take(bytes)) throw new Undecodable(overloaded);
+    room -= bytes;
+    yield chunk;
   }
 }
 

@@ -1,6 +1,7 @@
 // Lines that arrive, handed on in groups: while one group is on its way to the disk the next is gathered.
 
 import type { Line, LineCutter } from "../../model/json/lines.ts";
+import type { Reservation } from "../../model/memory-budget.ts";
 import { Problem } from "../../model/problem.ts";
 
 /** Small enough that others who write do not wait long for it. */
@@ -19,11 +20,18 @@ const maxUnreadChars = 16 * 1024 * 1024;
 /** What becomes of a group, in words; it must not reject once there are results of earlier ones. */
 export type WriteGroup = (lines: readonly Line[]) => Promise<string>;
 
+const noRoom = new Problem(
+  "unavailable",
+  "Requests and answers in flight hold as many bytes as the server allows. What was told before was done; send the rest again.",
+);
+
 export class Intake {
   readonly #write: WriteGroup;
+  readonly #memory: Reservation;
   #lines: Line[] = [];
   #bytes = 0;
   #underWay = 0;
+  #underWayBytes = 0;
   /** When the last group is written, and all before it. */
   #written: Promise<void> = Promise.resolve();
   #unread: string[] = [];
@@ -33,8 +41,10 @@ export class Intake {
   #isLeft = false;
   #news = Promise.withResolvers<void>();
 
-  constructor(write: WriteGroup) {
+  /** The lines and results that are kept count as held by the reservation, which ends with the results. */
+  constructor(write: WriteGroup, memory: Reservation) {
     this.#write = write;
+    this.#memory = memory;
   }
 
   /** The results as they come to be. A problem is the last, and says why no more was read. */
@@ -54,6 +64,7 @@ export class Intake {
     } finally {
       // Who has left is told nothing more, so nothing more is done.
       this.#isLeft = true;
+      this.#memory.release();
       this.#tell();
     }
   }
@@ -64,6 +75,10 @@ export class Intake {
       if (this.#isLeft) return;
       if (chunk instanceof Problem) problem = chunk;
       else this.#gather(cutter.add(chunk));
+      if (!this.#hold(cutter.keptBytes)) {
+        problem = noRoom;
+        break;
+      }
       while (this.#isFull() && !this.#isLeft) await this.#news.promise;
     }
     // What broke off may have broken off in the middle of a line.
@@ -82,6 +97,11 @@ export class Intake {
     this.#launch();
   }
 
+  #hold(unfinishedBytes: number): boolean {
+    const bytes = unfinishedBytes + this.#bytes + this.#underWayBytes + this.#unreadChars;
+    return this.#memory.set(bytes);
+  }
+
   #hasGroup(): boolean {
     return this.#lines.length >= groupLines || this.#bytes >= groupBytes;
   }
@@ -95,8 +115,12 @@ export class Intake {
   #launch(): void {
     while (this.#lines.length > 0 && !this.#isLeft && this.#failure === undefined) {
       if (this.#underWay === maxUnderWay || (this.#underWay > 0 && !this.#hasGroup())) return;
+      const before = this.#bytes;
+      const group = this.#takeGroup();
+      const bytes = before - this.#bytes;
       this.#underWay++;
-      this.#written = this.#settle(this.#written, this.#write(this.#takeGroup()));
+      this.#underWayBytes += bytes;
+      this.#written = this.#settle(this.#written, this.#write(group), bytes);
     }
   }
 
@@ -113,7 +137,7 @@ export class Intake {
   }
 
   /** In the order in which they came, whichever is done first. */
-  async #settle(before: Promise<void>, written: Promise<string>): Promise<void> {
+  async #settle(before: Promise<void>, written: Promise<string>, bytes: number): Promise<void> {
     try {
       const [text] = await Promise.all([written, before]);
       if (text !== "") this.#unread.push(text);
@@ -122,6 +146,7 @@ export class Intake {
       this.#fail(thrown);
     }
     this.#underWay--;
+    this.#underWayBytes -= bytes;
     this.#launch();
     this.#tell();
   }

@@ -1,5 +1,6 @@
 // Forms with files (RFC 7578): the texts become the draft, and files go to disk while they arrive.
 
+import { overloaded } from "../../domain/refusals.ts";
 import type { Rules } from "../../model/collection.ts";
 import type { Draft } from "../../model/draft.ts";
 import { formLimits, isTrapped, type Pair } from "../../model/form.ts";
@@ -91,6 +92,7 @@ class Form {
     for await (const chunk of bytes) {
       this.#textBytes += chunk.byteLength;
       if (this.#textBytes > maxBodyBytes) throw new Undecodable(longTexts(maxBodyBytes));
+      if (!this.#exchange.memory.take(chunk.byteLength)) throw new Undecodable(overloaded);
       chunks.push(chunk);
     }
     const text = decodeExactUtf8(Buffer.concat(chunks));

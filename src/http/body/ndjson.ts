@@ -3,6 +3,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { refuseKeyless } from "../../domain/refusals.ts";
 import { type Line, LineCutter } from "../../model/json/lines.ts";
+import { Reservation } from "../../model/memory-budget.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Outage } from "../../store/store.ts";
@@ -86,7 +87,7 @@ async function createEach(order: Order): Promise<Response | Problem> {
       text += resultOf(order, line.number, end);
     }
     return text;
-  });
+  }, new Reservation(exchange.house.memory));
   const endsOf = async (lines: readonly Line[]): Promise<readonly (Resource | Problem)[]> => {
     try {
       return await createGroup(order, lines);
@@ -104,7 +105,10 @@ async function createEach(order: Order): Promise<Response | Problem> {
   exchange.request.signal.addEventListener("abort", () => void results.return(undefined));
   // Until there is a result, what is wrong can still be told with its own status.
   const first = await results.next();
-  if (first.value instanceof Problem) return first.value;
+  if (first.value instanceof Problem) {
+    await results.return(undefined);
+    return first.value;
+  }
   async function* texts(): AsyncGenerator<string> {
     if (typeof first.value === "string") yield first.value;
     for await (const result of results) {

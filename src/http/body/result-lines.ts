@@ -6,6 +6,7 @@ import type { Line } from "../../model/json/lines.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Exchange } from "../exchange.ts";
+import { releasedOnAbort } from "../large-answer.ts";
 import { streamOf } from "../list/stream.ts";
 import { replayedField } from "../once.ts";
 import { problemBody, problemStatus } from "../problem.ts";
@@ -63,7 +64,9 @@ export function answerLines(
   headers.set("cache-control", noCache);
   if (isMinimal) headers.set("preference-applied", "return=minimal");
   if (isReplay) headers.set(replayedField, "true");
-  return new Response(streamOf(texts, coding), {
+  const release = releasedOnAbort(exchange.request, () => exchange.memory.release());
+  exchange.isReadWhileAnswered = true;
+  return new Response(streamOf(texts, coding, release), {
     headers: coding === undefined ? headers : codedHeaders(headers, coding),
   });
 }

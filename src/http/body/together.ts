@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { ManyRefused } from "../../domain/many.ts";
+import { overloaded } from "../../domain/refusals.ts";
 import type { Draft } from "../../model/draft.ts";
 import { type Line, LineCutter } from "../../model/json/lines.ts";
 import { reportLimits } from "../../model/json/report.ts";
@@ -65,6 +66,7 @@ async function readTogether(order: Order): Promise<Together | Problem> {
   };
   for await (const chunk of readContent(exchange, { bytes, problem: tooMuchTogether })) {
     if (chunk instanceof Problem) return chunk;
+    if (!exchange.memory.take(chunk.byteLength)) return overloaded;
     hash.update(chunk);
     cutter.add(chunk).forEach(add);
     if (lines.length > maxLines) return tooMuchTogether;

@@ -2,6 +2,7 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { Listed, Listing } from "../../domain/lists.ts";
+import { overloaded } from "../../domain/refusals.ts";
 import {
   type Column,
   fieldColumn,
@@ -20,6 +21,7 @@ import { chooseCoding } from "../body/codings.ts";
 import { ndjsonTypes } from "../body/media.ts";
 import { variantTag } from "../conditions.ts";
 import type { Exchange } from "../exchange.ts";
+import { reserveWhileSent } from "../large-answer.ts";
 import { codedHeaders, dated, homeOf, type State } from "../representation.ts";
 import { streamOf } from "./stream.ts";
 
@@ -28,9 +30,12 @@ export const listTypes = ["application/json", ...ndjsonTypes, "text/csv"] as con
 export type ListType = (typeof listTypes)[number];
 export type ExportType = Exclude<ListType, "application/json">;
 
-/** How many are read at once, so that about a megabyte is in memory. */
+/** How many are read at once, so that little is in memory. */
 const firstCount = 500;
-const pageChars = 1024 * 1024;
+const pageChars = 256 * 1024;
+
+/** What one export holds: the text of a page, and its bytes. */
+const exportBytes = 1024 * 1024;
 
 /** The state of a list in another format, which has a tag of its own. */
 export function exportState(state: State, type: ExportType, name: string): State {
@@ -109,9 +114,13 @@ export function answerWhole(
   if (coding instanceof Problem) return coding;
   const headers = coding === undefined ? state.headers : codedHeaders(state.headers, coding);
   const isAsked = exchange.request.method !== "HEAD";
+  const release = isAsked ? reserveWhileSent(exchange, exportBytes) : done;
+  if (release === undefined) return overloaded;
   const texts = isAsked ? textsOf(exchange, first, type) : nothing();
-  return dated(new Response(streamOf(texts, coding), { headers }), state.updatedAt);
+  return dated(new Response(streamOf(texts, coding, release), { headers }), state.updatedAt);
 }
+
+const done = (): void => undefined;
 
 async function* nothing(): AsyncGenerator<string> {}
 

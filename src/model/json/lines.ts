@@ -20,6 +20,11 @@ export class LineCutter {
     this.#maxBytes = maxBytes;
   }
 
+  /** How many bytes of an unfinished line are kept. */
+  get keptBytes(): number {
+    return this.#pieces.length === 0 ? 0 : this.#length;
+  }
+
   /** The lines that end in this piece; those with nothing in them are left out. */
   add(chunk: Uint8Array): readonly Line[] {
     const lines: Line[] = [];
