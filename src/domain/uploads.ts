@@ -57,11 +57,23 @@ export class Uploads {
       await this.#files.renew(parts.map(({ key }) => key));
       const written = await write();
       const after = written instanceof Problem ? undefined : written.resource.parts;
+      await this.#confirm(parts, after);
       await this.release(JSON.stringify(parts), after);
       return written;
     } catch (thrown) {
       if (isSurelyUnwritten(thrown)) await this.discard(parts);
       throw thrown;
+    }
+  }
+
+  /** The row is there: what goes wrong with its files now cannot mean that it is not. */
+  async #confirm(parts: readonly Part[], after: string | undefined): Promise<void> {
+    const named = new Set(readParts(after).map(({ key }) => key));
+    const keys = parts.map(({ key }) => key).filter((key) => named.has(key));
+    try {
+      await this.#files.confirm(keys);
+    } catch (cause) {
+      throw new Outage("unknown", `the files cannot be confirmed (${cause})`, { cause });
     }
   }
 

@@ -13,6 +13,11 @@ export interface Files {
    * with an Outage when one has been swept already.
    */
   renew(keys: readonly string[]): Promise<void>;
+  /**
+   * To be called after the commit that names the files, and before it is acknowledged: makes sure that
+   * no sweep of another process took them meanwhile. Rejects with an Outage when one is gone.
+   */
+  confirm(keys: readonly string[]): Promise<void>;
   /** What is not there is no fault. */
   remove(keys: readonly string[]): Promise<void>;
   /**

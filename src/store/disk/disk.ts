@@ -2,9 +2,10 @@
 
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, open, rename, unlink, utimes } from "node:fs/promises";
+import { type FileHandle, open, rename, stat, unlink, utimes } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { FileBytes, Files, KeptFile } from "../files.ts";
+import { Outage } from "../store.ts";
 import { Directories, syncDirectory } from "./directories.ts";
 import { newKey, Places } from "./places.ts";
 import { RangeSource } from "./range.ts";
@@ -51,17 +52,43 @@ class Disk implements Files {
     const path = this.#places.of(key);
     if (path === undefined) return undefined;
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW;
-    const handle = await orOutage(ifThere(open(path, flags)));
-    if (handle === undefined) return undefined;
+    const found = await this.#find(path, key, (place) => open(place, flags));
+    if (found === undefined) return undefined;
+    const [place, handle] = found;
     if (this.#sendFile === undefined)
       return new ReadableStream(new RangeSource(handle, start, end));
     await refuseShorter(handle, end);
-    return this.#sendFile(path, start, end);
+    return this.#sendFile(place, start, end);
+  }
+
+  /** Also where a sweep has moved it aside, which looks at it once more and puts it back. */
+  async #find<T>(
+    path: string,
+    key: string,
+    look: (place: string) => Promise<T>,
+  ): Promise<[string, T] | undefined> {
+    const there = await orOutage(ifThere(look(path)));
+    if (there !== undefined) return [path, there];
+    const aside = await orOutage(this.#places.findRemoved(key));
+    if (aside === undefined) return undefined;
+    const found = await orOutage(ifThere(look(aside)));
+    return found === undefined ? undefined : [aside, found];
   }
 
   async renew(keys: readonly string[]): Promise<void> {
     const now = new Date();
     for (const key of keys) await orOutage(utimes(this.#places.at(key), now, now));
+  }
+
+  async confirm(keys: readonly string[]): Promise<void> {
+    for (const key of keys) {
+      const place = this.#places.at(key);
+      if ((await orOutage(ifThere(stat(place)))) !== undefined) continue;
+      const aside = await orOutage(this.#places.findRemoved(key));
+      if (aside !== undefined) await orOutage(ifThere(rename(aside, place)));
+      if ((await orOutage(ifThere(stat(place)))) === undefined)
+        throw new Outage("unknown", "a file was removed while its resource was written");
+    }
   }
 
   async remove(keys: readonly string[]): Promise<void> {

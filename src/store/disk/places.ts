@@ -1,7 +1,9 @@
 // Where files are: each under its key, in one of 256 directories, so that none has too many.
 
 import { randomBytes } from "node:crypto";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { ifThere } from "./trouble.ts";
 
 const keyShape = /^[0-9a-f]{32}$/;
 const drawerShape = /^[0-9a-f]{2}$/;
@@ -16,10 +18,13 @@ export class Places {
   readonly folder: string;
   /** For what is still arriving; on the same disk, so that it can be renamed into its place. */
   readonly incoming: string;
+  /** For what a sweep is about to remove. */
+  readonly removed: string;
 
   constructor(folder: string) {
     this.folder = folder;
     this.incoming = join(folder, "incoming");
+    this.removed = join(folder, "removed");
   }
 
   /** None for what cannot be a key: so nothing that a caller says leads out of the folder. */
@@ -30,6 +35,18 @@ export class Places {
   /** Of a key that we have made. */
   at(key: string): string {
     return join(this.folder, key.slice(0, 2), key.slice(2));
+  }
+
+  /** Where a sweep puts the file until it is sure: under a name that no other sweep has. */
+  removedAt(key: string, sweep: string): string {
+    return join(this.removed, `${key}.${sweep}`);
+  }
+
+  /** Where the file is that some sweep has put there. */
+  async findRemoved(key: string): Promise<string | undefined> {
+    const names = (await ifThere(readdir(this.removed))) ?? [];
+    const name = names.find((each) => each.startsWith(`${key}.`));
+    return name && join(this.removed, name);
   }
 }
 

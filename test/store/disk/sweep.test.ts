@@ -1,14 +1,18 @@
 // Sweeping: what nobody names goes when it is old enough, and nothing else does.
 
 import assert from "node:assert/strict";
-import { mkdir, utimes, writeFile } from "node:fs/promises";
+import { mkdir, rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { openDisk } from "../../../src/store/disk/disk.ts";
+import type { Files } from "../../../src/store/files.ts";
+import { Outage } from "../../../src/store/store.ts";
+import { newSeed, randomNumbers, runs } from "../../seeds.ts";
 import { inDirectory, startChild } from "../sqlite/house.ts";
 import { bytesOf, filesIn, keep, read } from "./house.ts";
 
 const hour = 3_600_000;
+const day = 24 * hour;
 
 const only = (...keys: readonly string[]) => {
   return async (asked: readonly string[]) => new Set(asked.filter((key) => keys.includes(key)));
@@ -56,21 +60,23 @@ describe("sweeping", () => {
       assert.deepEqual(await filesIn(folder), [nameOf(kept.key), "incoming/young"].sort());
     }));
 
-  it("asks for a few at a time, and for each once", () =>
+  it("asks for a few at a time, and again for what it is about to remove", () =>
     inDirectory(async (folder) => {
       await mkdir(join(folder, "ab"));
       const keys = Array.from({ length: 1_200 }, (_, index) => {
         return `ab${String(index).padStart(30, "0")}`;
       });
       for (const key of keys) await writeFile(join(folder, nameOf(key)), "");
+      const isNamed = (key: string) => Number(key.slice(2)) % 2 === 0;
       const asked: string[] = [];
       const named = async (some: readonly string[]) => {
         assert.ok(some.length <= 500, `${some.length} at once`);
         asked.push(...some);
-        return new Set(some.filter((_, index) => index % 2 === 0));
+        return new Set(some.filter(isNamed));
       };
       assert.equal(await openDisk(folder).sweep(named, 0), 600);
-      assert.deepEqual(asked.sort(), keys);
+      const unnamed = keys.filter((key) => !isNamed(key));
+      assert.deepEqual(asked.toSorted(), [...keys, ...unnamed].toSorted());
       assert.equal((await filesIn(folder)).length, 600);
     }));
 
@@ -112,4 +118,107 @@ describe("sweeping", () => {
         assert.deepEqual(await filesIn(folder), []);
       }),
   );
+
+  it("puts back what is named meanwhile, and what a killed sweep has moved aside", () =>
+    inDirectory(async (folder) => {
+      const files = openDisk(folder);
+      const kept = await keep(files, bytesOf(9));
+      let times = 0;
+      const late = async (keys: readonly string[]) => new Set(times++ === 0 ? [] : keys);
+      assert.equal(await files.sweep(late, 0), 0);
+      assert.equal(times, 2);
+      assert.deepEqual(await filesIn(folder), [nameOf(kept.key)]);
+      await rename(join(folder, nameOf(kept.key)), join(folder, "removed", `${kept.key}.x`));
+      assert.deepEqual(await read(files, kept.key, 0, 9), bytesOf(9));
+      assert.equal(await files.sweep(only(kept.key), 0), 0);
+      assert.deepEqual(await filesIn(folder), [nameOf(kept.key)]);
+    }));
+
+  it("never takes a file whose upload is acknowledged, whatever the clocks and whoever stalls", async () => {
+    const random = randomNumbers(newSeed("sweep"));
+    let acknowledged = 0;
+    let refused = 0;
+    for (let round = 0; round < runs(150, 5_000); round++)
+      await inDirectory(async (folder) => {
+        const named = new Set<string>();
+        const uploads = [1, 2, 3].map(() => new StepwiseUpload(openDisk(folder), named));
+        const advance = async () => {
+          for (const upload of uploads) while (random() < 0.4) await upload.step();
+        };
+        // The only moments when a sweep waits for something else than the disk.
+        const ask = async (keys: readonly string[]) => {
+          await advance();
+          const known = new Set(keys.filter((key) => named.has(key)));
+          await advance();
+          return known;
+        };
+        await advance();
+        // By its clock every file is a day old. Some die when they have moved files aside.
+        const dying = () => {
+          let times = 0;
+          return (keys: readonly string[]) =>
+            times++ === 0 ? ask(keys) : Promise.reject(new Error("killed"));
+        };
+        const sweeps = [1, 2].map(() =>
+          openDisk(folder).sweep(random() < 0.3 ? dying() : ask, -day),
+        );
+        await Promise.allSettled(sweeps);
+        for (const upload of uploads) while (!upload.isOver) await upload.step();
+        for (const { state, key } of uploads) {
+          if (state === "refused") refused++;
+          if (state !== "acknowledged") continue;
+          acknowledged++;
+          assert.deepEqual(await read(openDisk(folder), key, 0, 9), bytesOf(9), `round ${round}`);
+          await openDisk(folder).sweep(only(...named), -day);
+          assert.deepEqual(await read(openDisk(folder), key, 0, 9), bytesOf(9), `round ${round}`);
+        }
+      });
+    assert.ok(acknowledged > 100, "uploads succeed");
+    assert.ok(refused > 10, "sweeps meet uploads");
+  });
 });
+
+/** What `domain/uploads.ts` does with a file, one step at a time. */
+class StepwiseUpload {
+  key = "";
+  state: "begun" | "kept" | "renewed" | "committed" | "acknowledged" | "refused" = "begun";
+  readonly #files: Files;
+  readonly #named: Set<string>;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(files: Files, named: Set<string>) {
+    this.#files = files;
+    this.#named = named;
+  }
+
+  get isOver(): boolean {
+    return this.state === "acknowledged" || this.state === "refused";
+  }
+
+  /** One at a time, whoever asks for it. */
+  step(): Promise<void> {
+    this.#last = this.#last.then(() => this.#step());
+    return this.#last;
+  }
+
+  async #step(): Promise<void> {
+    try {
+      if (this.state === "begun") {
+        this.key = (await keep(this.#files, bytesOf(9))).key;
+        this.state = "kept";
+      } else if (this.state === "kept") {
+        await this.#files.renew([this.key]);
+        this.state = "renewed";
+      } else if (this.state === "renewed") {
+        this.#named.add(this.key);
+        this.state = "committed";
+      } else if (this.state === "committed") {
+        await this.#files.confirm([this.key]);
+        this.state = "acknowledged";
+      }
+    } catch (error) {
+      assert.ok(error instanceof Outage, String(error));
+      this.state = "refused";
+    }
+  }
+}
