@@ -17,12 +17,13 @@ import { corsHeaders } from "./http/cors.ts";
 import { createFetch, type Fetch } from "./http/door.ts";
 import type { House } from "./http/exchange.ts";
 import { RequestLog } from "./http/line.ts";
-import { createRefuse, type Refuse, withoutSecrets } from "./http/problem.ts";
+import { createRefuse, type Refuse } from "./http/problem.ts";
 import { Proxies } from "./http/proxies.ts";
 import { RateLimits } from "./http/rate-limits.ts";
 import { type Log, lineWriter } from "./log.ts";
 import type { Action } from "./model/action.ts";
 import { MemoryBudget } from "./model/memory-budget.ts";
+import { withoutSecrets } from "./model/token.ts";
 import { filesFolder, type OpenStore, openStore } from "./open-store.ts";
 import { openDisk } from "./store/disk/disk.ts";
 import type { Committer } from "./store/handed.ts";
@@ -164,8 +165,8 @@ function logging(
       : undefined,
     logRefusal: (requestId, status, detail, cause) =>
       cause === undefined
-        ? log.info({ requestId, status, detail }, "refused")
-        : log.error({ requestId, status, detail, err: cause }, "failed"),
+        ? log.info({ requestId, status, detail: withoutSecrets(detail) }, "refused")
+        : log.error({ requestId, status, detail: withoutSecrets(detail), err: cause }, "failed"),
     logFailure: ({ requestId, request, path }, thrown) =>
       log.error(
         { requestId, method: request.method, path: withoutSecrets(path), err: thrown },

@@ -3,11 +3,12 @@
 import type { Written } from "../domain/outcomes.ts";
 import { definitionOf } from "../model/definition.ts";
 import type { Fault, ParameterFault, Problem } from "../model/problem.ts";
+import { withoutSecrets } from "../model/token.ts";
 import { isForm, prefersHtml } from "./body/media.ts";
 import type { Exchange } from "./exchange.ts";
 import { contentSecurityPolicy, escapeHtml, htmlPage, htmlType } from "./html.ts";
 import { replayedField } from "./once.ts";
-import { problemHeaders, problemResponse, problemStatus, withoutSecrets } from "./problem.ts";
+import { problemHeaders, problemResponse, problemStatus } from "./problem.ts";
 
 /** Whether the answer is for a person to read. */
 export function isFromBrowser({ request }: Exchange): boolean {

@@ -3,7 +3,7 @@
 import { mayAdminister, mayDo, mayRun, nobody } from "../domain/access.ts";
 import { Problem } from "../model/problem.ts";
 import { type Soon, then } from "../model/soon.ts";
-import { allows, type Token, type Verb } from "../model/token.ts";
+import { allows, holdsSecret, type Token, type Verb } from "../model/token.ts";
 import type { Exchange } from "./exchange.ts";
 import { challenge, Refusal } from "./problem.ts";
 import { credentialIn } from "./query.ts";
@@ -99,18 +99,15 @@ function readBearer(authorization: string): string | Problem {
 /** A credential in the URL never authenticates: it is logged, cached and visible there. */
 export function refuseCredential(exchange: Exchange): Problem | undefined {
   const name = credentialIn(exchange.query);
-  if (name === undefined) return undefined;
+  const place = holdsSecret(exchange.path) ? "path" : name && `parameter ${name}`;
+  if (place === undefined) return undefined;
   const advice =
     "URLs are logged, cached and visible; use the Authorization header, and renew the credential.";
   return exchange.request.headers.get("authorization") === null
-    ? new Refusal(
-        "unauthenticated",
-        `The parameter ${name} is not accepted as a credential. ${advice}`,
-        {
-          "www-authenticate": challenge(),
-        },
-      )
-    : new Refusal("credential-in-url", `The parameter ${name} looks like a credential. ${advice}`, {
+    ? new Refusal("unauthenticated", `The ${place} is not accepted as a credential. ${advice}`, {
+        "www-authenticate": challenge(),
+      })
+    : new Refusal("credential-in-url", `The ${place} looks like a credential. ${advice}`, {
         "www-authenticate": challenge(', error="invalid_request"'),
       });
 }

@@ -30,14 +30,18 @@ type Asked = Pick<Exchange, "path" | "query" | "caller"> & {
   readonly request: { readonly method: string };
 };
 
-/** Bound to the caller, the method, the target and the very bytes of the body. */
+/**
+ * Bound to the caller, the method, the target and the very bytes of the body. Callers without a token
+ * are told apart by what they send: nobody learns of another's key, or is refused because of it.
+ */
 export function onceOf(exchange: Asked, key: string, body: Uint8Array): Once {
   const at = Date.now();
   const fingerprint = createHash("sha256")
     .update(`${exchange.request.method} ${exchange.path}?${exchange.query}\n`)
     .update(body)
     .digest("base64url");
-  return { owner: exchange.caller?.id ?? "", key, fingerprint, at, keptUntil: at + keptMs };
+  const owner = exchange.caller?.id ?? `anonymous:${fingerprint}`;
+  return { owner, key, fingerprint, at, keptUntil: at + keptMs };
 }
 
 /** Tells the client that this answer is the one from before. */

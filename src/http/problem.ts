@@ -1,7 +1,7 @@
 // The one place where a problem becomes a response (RFC 9457).
 
 import { Problem, type ProblemKind, problemKinds } from "../model/problem.ts";
-import { secretPattern } from "../model/token.ts";
+import { withoutSecrets } from "../model/token.ts";
 import { Outage } from "../store/store.ts";
 import { type Exchange, type House, requestIds } from "./exchange.ts";
 
@@ -53,11 +53,6 @@ export const problemStatus: Readonly<Record<ProblemKind, number>> = {
 
 /** RFC 6750 §3: the challenge always has a realm, and says `error` only when a token was judged. */
 export const challenge = (attributes = ""): string => `Bearer realm="restante"${attributes}`;
-
-const secrets = new RegExp(secretPattern, "g");
-
-/** A token that somebody put where it does not belong must not come back in a body or a log. */
-export const withoutSecrets = (words: string): string => words.replace(secrets, "rst_…");
 
 /** The body of a problem; `instance` is the path alone, because a query may hold what must not be shown. */
 export function problemBody(

@@ -1,7 +1,7 @@
 // The query string: strict, because a typo must not silently change what is returned.
 
 import { type ParameterFault, Problem } from "../model/problem.ts";
-import { secretPattern } from "../model/token.ts";
+import { holdsSecret } from "../model/token.ts";
 
 const credentialName =
   /^(?:access[_-]?token|refresh[_-]?token|id[_-]?token|token|bearer|auth|authorization|jwt|api[_-]?key|apikey|client[_-]?secret|secret|password|passwd|pwd)$/i;
@@ -14,7 +14,7 @@ export function credentialIn(query: string): string | undefined {
 
 /** A name with an operator is the name still. */
 const isCredential = (name: string, value: string): boolean =>
-  credentialName.test(name.split("[", 1)[0] ?? "") || secretPattern.test(`${name} ${value}`);
+  credentialName.test(name.split("[", 1)[0] ?? "") || holdsSecret(`${name} ${value}`);
 
 /** The parameters as they were sent, decoded. */
 export function pairs(query: string): readonly (readonly [string, string])[] {

@@ -27,7 +27,7 @@ export const problemKinds = {
   "credential-in-url": {
     title: "A credential was sent in the URL",
     about:
-      "A query parameter looks like a credential. Move it to the Authorization header, and treat the value as leaked: URLs end up in logs and histories.",
+      "A query parameter looks like a credential, or the path holds a token. Move it to the Authorization header, and treat the value as leaked: URLs end up in logs and histories.",
   },
   "insufficient-scope": {
     title: "The token lacks the scope for this",

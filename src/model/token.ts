@@ -58,6 +58,29 @@ export const isAlive = (token: Token, now: number): boolean =>
 
 /** Published so that secret scanners can find leaks: prefix, 43 base62 characters, 6 of checksum. */
 export const secretPattern = /rst_[0-9A-Za-z]{49}/;
+const secrets = /rst_[0-9A-Za-z]{49}/g;
+/** Of what a secret is made of, percent-encoded as in a URL. */
+const encodedCharacter = /%(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff])/g;
+/** What was encoded over and over: the percent sign of an encoding, itself encoded. */
+const encodedPercent = /%(?:25)+/g;
+
+/** The text with three dots for what follows the beginning of a secret, however it is encoded. */
+export function withoutSecrets(text: string): string {
+  const plain = text.includes("%") ? decoded(text) : text;
+  const shown = plain.includes("rst_") ? plain.replace(secrets, "rst_…") : plain;
+  return shown === plain ? text : shown;
+}
+
+const decoded = (text: string): string =>
+  text
+    .replace(encodedPercent, "%")
+    .replace(encodedCharacter, ([, ...hex]) =>
+      String.fromCharCode(Number.parseInt(hex.join(""), 16)),
+    );
+
+/** Whether there is a secret in a text, however it is encoded. */
+export const holdsSecret = (text: string): boolean => withoutSecrets(text) !== text;
+
 const secretShape = /^rst_[0-9A-Za-z]{49}$/;
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

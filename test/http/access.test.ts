@@ -119,6 +119,23 @@ describe("a collection into which everyone may post", () => {
   });
 });
 
+describe("keys of callers without a token", () => {
+  it("are told apart by what is sent: nobody learns of another's key", async () => {
+    const key = { "idempotency-key": '"shared"' };
+    const first = await nobody.post("/letters", { text: "mine" }, key);
+    const other = await nobody.post("/letters", { text: "another's" }, key);
+    assert.deepEqual([first.status, other.status], [201, 201]);
+    assert.equal(other.headers.get("idempotency-replayed"), null);
+    assert.notEqual(other.headers.get("location"), first.headers.get("location"));
+    const again = await nobody.post("/letters", { text: "mine" }, key);
+    assert.equal(again.headers.get("idempotency-replayed"), "true");
+    assert.deepEqual([again.status, again.body], [201, ""]);
+    const ann = new Client(app, await app.token("letters:create"));
+    assert.equal((await ann.post("/letters", { text: "mine" }, key)).status, 201);
+    assertProblem(await ann.post("/letters", { text: "other" }, key), "key-reused");
+  });
+});
+
 describe("a collection where everyone sees only their own", () => {
   const access = { read: "owner", update: "owner", delete: "owner" };
   let ann: Client;

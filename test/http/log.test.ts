@@ -18,6 +18,28 @@ before(async () => {
 });
 after(() => app.stop());
 
+const percent = (character: string): string =>
+  `%${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
+
+/** What hides a secret from who looks for its characters alone. */
+const encodings: readonly ((secret: string) => string)[] = [
+  (secret) => [...secret].map(percent).join(""),
+  (secret) => percent(secret[0] ?? "") + secret.slice(1),
+  (secret) => secret.slice(0, 20) + percent(secret[20] ?? "").toUpperCase() + secret.slice(21),
+  (secret) => `${secret.slice(0, 3)}%5F${secret.slice(4)}`,
+  (secret) => percent(secret[0] ?? "").replace("%", "%25") + secret.slice(1),
+  (secret) => [...secret].map((each) => percent(each).replace("%", "%252525")).join(""),
+];
+
+function decodedFully(text: string): string {
+  let decoded = text;
+  for (let times = 0; times < 6; times++)
+    decoded = decoded.replaceAll(/%([2-7][0-9a-f])/gi, (_, hex) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+  return decoded;
+}
+
 async function lineOf(requestId: string | null | undefined) {
   await captured.settled();
   return captured.lines().find((line) => line.requestId === requestId);
@@ -60,12 +82,25 @@ describe("the log", () => {
         `/${secret}/${secret}`,
         `/-/tokens/${secret}`,
         `/nowhere/at/all/${secret}`,
+        ...encodings.flatMap((encode) => [
+          `/people/${encode(secret)}`,
+          `/${encode(secret)}/a`,
+          `/people/a/${encode(secret)}`,
+          `/people/${encode(secret)}/`,
+          `/-/tokens/${encode(secret)}`,
+          `/people?name=${encode(secret)}`,
+          `/people?${encode(secret)}=1`,
+        ]),
       ];
       for (const target of targets) {
         for (const method of ["GET", "OPTIONS", "DELETE"]) {
-          await app.request(target, { method });
-          await app.request(target, { method, token: null });
-          await app.request(target, { method, token: strange });
+          for (const token of [undefined, null, strange]) {
+            const answer = await answerOf(
+              app.request(target, { method, ...(token === undefined ? {} : { token }) }),
+            );
+            const told = decodedFully(JSON.stringify([...answer.headers]) + answer.body);
+            assert.ok(!told.includes(secret), `${method} ${target}: ${told}`);
+          }
         }
       }
       const lines = [
@@ -81,7 +116,7 @@ describe("the log", () => {
     await app.post("people", { card: "hunter2" });
     await walk(app);
     await captured.settled();
-    const text = captured.text();
+    const text = decodedFully(captured.text());
     assert.ok(captured.lines().length > 100);
     for (const secret of [...secrets, "hunter2"]) assert.ok(!text.includes(secret), secret);
   });
