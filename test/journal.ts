@@ -161,23 +161,27 @@ export class Journal {
   /** Every resource came once, at a revision of its own, in the order of the collection. */
   async #follow(ask: Ask): Promise<void> {
     let revision = 0;
+    let position = "0";
     let count = 0;
     for (let isMore = true; isMore; ) {
-      const { body } = await ask(`/${this.#collection}?since=${revision}&limit=200`);
-      const { changes, more } = JSON.parse(body) as { changes: Change[]; more: boolean };
+      const { body } = await ask(`/${this.#collection}?since=${position}&limit=200`);
+      const { changes, more, next } = JSON.parse(body) as FeedPage;
       for (const change of changes) {
         assert.ok(change.revision > revision, "revisions increase");
         revision = change.revision;
       }
       count += changes.length;
       isMore = more;
+      position = next;
     }
     assert.equal(count, this.kept.size);
   }
 }
 
-interface Change {
-  readonly revision: number;
+interface FeedPage {
+  readonly changes: readonly { readonly revision: number }[];
+  readonly next: string;
+  readonly more: boolean;
 }
 
 /** What one has replaced, no other one shows any more. */
