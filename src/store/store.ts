@@ -137,7 +137,7 @@ export interface Once {
   /** Tells a repetition from another request under the same key. */
   readonly fingerprint: string;
   readonly at: number;
-  /** Until then the outcomes are kept; afterwards the key is as good as new. */
+  /** As long as from `at` until then the outcomes are kept, by a clock that never jumps (key-clock.ts). */
   readonly keptUntil: number;
 }
 

@@ -8,7 +8,15 @@ import { type Judgement, judge } from "./judge.ts";
 import { lockAhead, lookUp } from "./lookup.ts";
 import { Plans } from "./plans.ts";
 import { type Done, doInSteps, isReform } from "./reform.ts";
-import { isConflict, isLoss, isReadOnly, storageTrouble } from "./trouble.ts";
+import {
+  isConflict,
+  isLoss,
+  isOfResources,
+  isReadOnly,
+  isUncertain,
+  reasonOf,
+  storageTrouble,
+} from "./trouble.ts";
 import { isNothing, send, type Writes } from "./writes.ts";
 
 /** Nodes that meet again and again part in the end, because each pauses for another time. */
@@ -32,6 +40,8 @@ export class BatchWriter {
   /** The connection that has begun an epoch (see epoch.ts). */
   #begun: Connection | undefined;
   #wasReadOnly = false;
+  /** Whether the last write failed because the server lacks resources. */
+  #lacksRoom = false;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor({ open, tell, onMoved }: WriterOptions) {
@@ -49,7 +59,8 @@ export class BatchWriter {
   probe(): Promise<void> {
     return this.#queue(async () => {
       const connection = await this.#connected();
-      await connection.ask((sql) => rows(sql`UPDATE form SET version = version`));
+      if (this.#lacksRoom) await connection.ask(proveRoom);
+      else await connection.ask((sql) => rows(sql`UPDATE form SET version = version`));
     });
   }
 
@@ -69,9 +80,11 @@ export class BatchWriter {
       const result = await deed();
       if (this.#wasReadOnly) this.#onMoved();
       this.#wasReadOnly = false;
+      this.#lacksRoom = false;
       return result;
     } catch (error) {
       if (isReadOnly(error)) this.#leave();
+      if (isOfResources(error)) this.#lacksRoom = true;
       throw storageTrouble(error) ?? error;
     }
   }
@@ -140,17 +153,18 @@ export class BatchWriter {
     connection: Connection,
     send: (sql: Sql) => readonly Promise<unknown>[],
   ): Promise<void> {
+    let answer = Promise.resolve("");
     try {
-      const answers = await connection.ask((sql) =>
-        together([...send(sql), sql`COMMIT`.then(({ command }) => command)]),
-      );
-      this.#begun = connection;
-      if (answers.at(-1) !== "COMMIT") throw new Error(`the commit ended as ${answers.at(-1)}`);
+      await connection.ask((sql) => {
+        const statements = send(sql);
+        answer = sql`COMMIT`.then(({ command }) => command);
+        return together([...statements, answer]);
+      });
     } catch (error) {
-      if (!isLoss(error)) throw error;
-      const words = "the connection to the database broke during the commit";
-      throw new Outage("unknown", words, { cause: error });
+      throw await afterCommit(error, answer);
     }
+    if ((await answer) !== "COMMIT") throw new Error(`the commit ended as ${await answer}`);
+    this.#begun = connection;
   }
 
   async #connected(): Promise<Connection> {
@@ -159,7 +173,32 @@ export class BatchWriter {
   }
 }
 
+/**
+ * What an error means when the commit was sent behind the statement that failed. When the server has
+ * answered the commit, nothing was stored. When the commit itself has failed, that depends on the error.
+ */
+async function afterCommit(error: unknown, answer: Promise<string>): Promise<unknown> {
+  const [settled] = await Promise.allSettled([answer]);
+  if (settled.status === "fulfilled" || !isUncertain(settled.reason)) return error;
+  const words = `the database failed during the commit (${reasonOf(settled.reason)})`;
+  return new Outage("unknown", words, { cause: settled.reason });
+}
+
 const begin = (sql: Sql): Promise<unknown> => rows(sql`BEGIN ISOLATION LEVEL READ COMMITTED`);
+
+/**
+ * Writes what needs room, and takes it back. A row that is written again may fit where it was, so it
+ * does not show whether the disk is full.
+ */
+async function proveRoom(sql: Sql): Promise<void> {
+  await begin(sql);
+  try {
+    await rows(sql`
+      CREATE TABLE room AS SELECT repeat(md5(n::text), 32) FROM generate_series(1, 1000) AS n`);
+  } finally {
+    await rows(sql`ROLLBACK`);
+  }
+}
 
 const nothing = (): Promise<unknown> => Promise.resolve();
 

@@ -1,6 +1,7 @@
 // Judges a batch: from what is there and what is asked follow the outcomes, and what is to be written.
 
 import { isAnyGone, keptResources, keptTextOf, readKeptText } from "../kept-outcomes.ts";
+import { advanced, isWorthKeeping, type KeyClock } from "../key-clock.ts";
 import type { Change, Once, Outcome, Put, Remove } from "../store.ts";
 import type { Beheld } from "./behold.ts";
 import { type LockedCollection, OpenCollection } from "./open-collection.ts";
@@ -12,6 +13,8 @@ export interface Known extends Beheld {
   readonly collections: readonly LockedCollection[];
   readonly tokens: readonly KnownToken[];
   readonly kept: readonly KeptKey[];
+  /** The clock of keys; none where the batch names no key. */
+  readonly keyClock: KeyClock | undefined;
 }
 
 /** A key under which something was done. */
@@ -46,8 +49,12 @@ class Bench {
   readonly #tokens: OpenTokens;
   readonly #kept: ReadonlyMap<string, KeptKey>;
   readonly #newlyKept = new Map<string, KeptWrite>();
+  readonly #keyClock: KeyClock;
+  #movedKeyClock: KeyClock;
 
-  constructor({ collections, resources, removals, holders, tokens, kept }: Known) {
+  constructor({ collections, resources, removals, holders, tokens, kept, keyClock }: Known) {
+    this.#keyClock = keyClock ?? { now: 0, seen: 0 };
+    this.#movedKeyClock = this.#keyClock;
     this.#collections = new Map(collections.map((each) => [each.name, new OpenCollection(each)]));
     for (const { collection, id, ...standing } of resources)
       this.#collections.get(collection)?.learn(id, standing);
@@ -87,6 +94,9 @@ class Bench {
       writes.kept.push(kept);
       if (this.#kept.has(name)) writes.overNames.push(name);
     }
+    const [before, after] = [this.#keyClock, this.#movedKeyClock];
+    if (writes.kept.length > 0 && isWorthKeeping(before, after))
+      writes.keyClocks.push({ ...after, before: before.seen });
     return writes;
   }
 
@@ -120,10 +130,12 @@ class Bench {
   }
 
   #doOnce(unit: Unit, once: Once): Outcome {
-    const { fingerprint, at, keptUntil } = once;
+    const { fingerprint, at } = once;
     const name = nameOf(once);
+    this.#movedKeyClock = advanced(this.#movedKeyClock, at);
+    const { now } = this.#movedKeyClock;
     const kept = this.#newlyKept.get(name) ?? this.#kept.get(name);
-    if (kept && kept.keptUntil > at) {
+    if (kept && kept.keptUntil > now) {
       if (kept.fingerprint !== fingerprint) return { kind: "reused" };
       if (this.#isAnyGone(kept.outcomes, unit)) return { kind: "gone" };
       const { outcomes = [] } = readKeptText(kept.outcomes) ?? {};
@@ -132,7 +144,8 @@ class Bench {
     const outcome = this.#doAll(unit);
     if (outcome.kind === "all") {
       const outcomes = keptTextOf(unit.changes, outcome.outcomes);
-      this.#newlyKept.set(name, { name, fingerprint, outcomes, at, keptUntil });
+      const keptUntil = now + (once.keptUntil - at);
+      this.#newlyKept.set(name, { name, fingerprint, outcomes, at: now, keptUntil });
     }
     return outcome;
   }

@@ -1,6 +1,7 @@
 // What a batch must know before it can be judged: all that its changes name, locked and read in one go.
 
 import { readKeptText } from "../kept-outcomes.ts";
+import type { KeyClock } from "../key-clock.ts";
 import type { Change, Put } from "../store.ts";
 import { type Beheld, behold } from "./behold.ts";
 import { rows, type Sql, together } from "./connection.ts";
@@ -76,13 +77,14 @@ export async function lookUp(sql: Sql, changes: readonly Change[], plans: Plans)
   const { collections: names, foundings, tokenIds, tokenHashes, keptNames } = named;
   plans.forgetIfMany();
   const guesses = [...names].flatMap((name) => plans.of(name) ?? []);
-  const [, collections, guessed, tokens, rivals, kept] = await together([
+  const [, collections, guessed, tokens, rivals, kept, [keyClock]] = await together([
     foundings.size > 0 ? insertCollections(sql, foundings) : nothing,
     names.size > 0 ? lockCollections(sql, [...names], plans) : nothing,
     behold(sql, named, guesses),
     tokenIds.size > 0 ? lockTokens(sql, [...tokenIds]) : nothing,
     tokenHashes.size > 0 ? readTokens(sql, [...tokenHashes]) : nothing,
     keptNames.size > 0 ? readKept(sql, [...keptNames]) : nothing,
+    keptNames.size > 0 ? readKeyClock(sql) : nothing,
   ]);
   // One that another node has just ended is no more there to be locked, but can be made again.
   const isLocked = (name: string) => collections.some((each) => each.name === name);
@@ -94,7 +96,7 @@ export async function lookUp(sql: Sql, changes: readonly Change[], plans: Plans)
     isPlain(each.plan) || guesses.some((guess) => isSame(guess, each));
   const beheld: Beheld =
     !isMoreNamed && collections.every(isGuessed) ? guessed : await behold(sql, named, locked);
-  return { collections: locked, ...beheld, tokens: [...tokens, ...rivals], kept };
+  return { collections: locked, ...beheld, tokens: [...tokens, ...rivals], kept, keyClock };
 }
 
 /** Locks all that the changes name and that is there, to be looked up later. */
@@ -172,4 +174,11 @@ async function readKept(sql: Sql, names: readonly string[]): Promise<readonly Ke
   return found.map(([name, fingerprint, outcomes, keptUntil]) => {
     return { name, fingerprint, outcomes, keptUntil };
   });
+}
+
+async function readKeyClock(sql: Sql): Promise<readonly KeyClock[]> {
+  const found = await rows<readonly [number, number]>(
+    sql`SELECT now, seen FROM key_clock WHERE one`,
+  );
+  return found.map(([now, seen]) => ({ now, seen }));
 }

@@ -107,7 +107,8 @@ const fourth: Step = `
 /**
  * `epochs` says at which revision each earlier epoch of a collection ended (see ../epochs.ts); the row
  * of collection 0 is the last epoch that a writer has begun. `shares_date` is 1 for what is there,
- * because nobody knows. What is there has no checksum until it is written again.
+ * because nobody knows. What is there has no checksum until it is written again. By `key_clock` keys
+ * expire (see ../key-clock.ts).
  */
 const fifth: Step = `
   CREATE TABLE epochs (
@@ -121,6 +122,12 @@ const fifth: Step = `
   UPDATE collections SET epoch = floor(random() * 268435456)::bigint;
   ALTER TABLE resources ADD COLUMN shares_date bigint NOT NULL DEFAULT 1;
   ALTER TABLE resources ADD COLUMN checksum bigint;
+  CREATE TABLE key_clock (
+    one boolean PRIMARY KEY CHECK (one),
+    now bigint NOT NULL,
+    seen bigint NOT NULL
+  );
+  INSERT INTO key_clock VALUES (true, 0, 0);
 `;
 
 export const steps: readonly Step[] = [first, second, third, fourth, fifth];

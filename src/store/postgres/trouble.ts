@@ -41,6 +41,19 @@ export function isLoss(error: unknown): boolean {
   return error instanceof Error && "code" in error && lostCodes.test(String(error.code));
 }
 
+/** Classes of errors that tell nothing of whether a commit that failed with them has happened. */
+const uncertainClasses = new Set(["08", "57", "58", "XX"]);
+
+/** Whether a commit that failed with this error may have happened all the same. */
+export function isUncertain(error: unknown): boolean {
+  if (isLoss(error)) return true;
+  return error instanceof postgres.PostgresError && uncertainClasses.has(error.code.slice(0, 2));
+}
+
+/** Whether the server lacks disk, memory or the like, but not connections. */
+export const isOfResources = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && error.code.startsWith("53") && error.code !== "53300";
+
 /** Whether the server takes no writes: it may have become a replica, and another the one to write to. */
 export const isReadOnly = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code === "25006";

@@ -1,6 +1,7 @@
 // What a batch writes, and the statements for it: each takes all its rows at once.
 
 import type { Token } from "../../model/token.ts";
+import type { KeyClock } from "../key-clock.ts";
 import { column, rows, type Sql, type Statement } from "./connection.ts";
 import { dig, type Hole } from "./holes.ts";
 
@@ -20,6 +21,13 @@ export interface Writes {
   readonly kept: KeptWrite[];
   /** Those of `kept` that were kept before, and whose time is over. */
   readonly overNames: string[];
+  /** One at most. */
+  readonly keyClocks: KeyClockWrite[];
+}
+
+interface KeyClockWrite extends KeyClock {
+  /** What was seen before; another node may have moved the clock meanwhile. */
+  readonly before: number;
 }
 
 interface CollectionWrite {
@@ -83,6 +91,7 @@ export interface KeptWrite {
   readonly name: string;
   readonly fingerprint: string;
   readonly outcomes: string;
+  /** By the clock of keys. */
   readonly at: number;
   readonly keptUntil: number;
 }
@@ -104,6 +113,7 @@ export const noWrites = (): Writes => ({
   tokenTimes: [],
   kept: [],
   overNames: [],
+  keyClocks: [],
 });
 
 export const isNothing = (writes: Writes): boolean =>
@@ -115,7 +125,7 @@ export const isNothing = (writes: Writes): boolean =>
  */
 export function send(sql: Sql, writes: Writes): readonly Promise<unknown>[] {
   const { resources, holes, tokens, tokenTimes, collections, kept, overNames } = writes;
-  const { epochs, goneEntries, entries, goneWords, words, goneFiles, files } = writes;
+  const { epochs, keyClocks, goneEntries, entries, goneWords, words, goneFiles, files } = writes;
   const statements = [
     kept.length > 0 && sweepKept(sql, kept),
     overNames.length > 0 && deleteKept(sql, overNames),
@@ -132,6 +142,8 @@ export function send(sql: Sql, writes: Writes): readonly Promise<unknown>[] {
     tokenTimes.length > 0 && updateTokens(sql, tokenTimes),
     epochs.length > 0 && endEpochs(sql, epochs),
     collections.length > 0 && updateCollections(sql, collections),
+    // Last, because all nodes want this row: it is locked only while the commit is under way.
+    ...keyClocks.map((clock) => moveKeyClock(sql, clock)),
   ];
   return statements.filter((statement) => statement !== false).map(rows);
 }
@@ -239,6 +251,10 @@ const insertKept = (sql: Sql, kept: Rows<"kept">): Statement => sql`
     ${column(kept, "name")}::text[], ${column(kept, "fingerprint")}::text[],
     ${column(kept, "outcomes")}::text[], ${column(kept, "keptUntil")}::bigint[]
   )`;
+
+const moveKeyClock = (sql: Sql, { now, seen, before }: KeyClockWrite): Statement => sql`
+  UPDATE key_clock SET now = ${now}::bigint, seen = ${seen}::bigint
+  WHERE one AND seen = ${before}::bigint`;
 
 const deleteKept = (sql: Sql, names: readonly string[]): Statement => sql`
   DELETE FROM kept WHERE name = ANY (${names}::text[])`;

@@ -1,5 +1,6 @@
 // Keys in SQL: what was done under each, for as long as it is kept.
 
+import { advanced, isWorthKeeping, type KeyClock } from "../key-clock.ts";
 import type { Once } from "../store.ts";
 import type { Connection, Query } from "./connection.ts";
 
@@ -12,9 +13,12 @@ export class OnceWriter {
   readonly #find: Query<KeptRow>;
   readonly #keep: Query<never>;
   readonly #sweep: Query<never>;
-  /** How many keys the batch under way has kept, and the latest time that they know of. */
+  readonly #readClock: Query<readonly [now: number, seen: number]>;
+  readonly #saveClock: Query<never>;
+  /** How many keys the batch under way has kept. */
   #keptCount = 0;
-  #latest = 0;
+  /** The clock of keys before the batch, and as the batch has moved it. */
+  #clocks: { readonly kept: KeyClock; readonly moved: KeyClock } | undefined;
 
   constructor(connection: Connection) {
     this.#find = connection.query(
@@ -29,23 +33,40 @@ export class OnceWriter {
       `DELETE FROM once WHERE rowid IN
        (SELECT rowid FROM once WHERE until <= ? ORDER BY until LIMIT ?)`,
     );
+    this.#readClock = connection.query("SELECT now, seen FROM key_clock");
+    this.#saveClock = connection.query("UPDATE key_clock SET now = ?, seen = ?");
   }
 
   find({ owner, key, at }: Once): KeptRow | undefined {
-    return this.#find.one(owner, key, at);
+    return this.#find.one(owner, key, this.#now(at));
   }
 
   keep({ owner, key, fingerprint, at, keptUntil }: Once, outcomes: string): void {
-    this.#keep.run(owner, key, fingerprint, keptUntil, outcomes);
+    this.#keep.run(owner, key, fingerprint, this.#now(at) + (keptUntil - at), outcomes);
     this.#keptCount++;
-    this.#latest = Math.max(this.#latest, at);
   }
 
   /** Clears away a few of those whose time is over. */
   settle(): void {
-    if (this.#keptCount === 0) return;
-    this.#sweep.run(this.#latest, this.#keptCount * sweptPerKept);
+    const clocks = this.#clocks;
+    this.#clocks = undefined;
+    if (this.#keptCount === 0 || clocks === undefined) return;
+    const { now, seen } = clocks.moved;
+    this.#sweep.run(now, this.#keptCount * sweptPerKept);
+    if (isWorthKeeping(clocks.kept, clocks.moved)) this.#saveClock.run(now, seen);
     this.#keptCount = 0;
-    this.#latest = 0;
+  }
+
+  #now(at: number): number {
+    const { kept, moved } = this.#clocks ?? this.#read();
+    const clock = advanced(moved, at);
+    this.#clocks = { kept, moved: clock };
+    return clock.now;
+  }
+
+  #read(): { readonly kept: KeyClock; readonly moved: KeyClock } {
+    const [now, seen] = this.#readClock.one() ?? [0, 0];
+    const kept = { now, seen };
+    return { kept, moved: kept };
   }
 }

@@ -110,7 +110,8 @@ const fourth: Step = (connection) => {
 /**
  * `epochs` says at which revision each earlier epoch of a collection ended (see ../epochs.ts); the row
  * of collection 0 is the last epoch that a writer has begun. `shares_date` is 1 for what is there,
- * because nobody knows. What is there has no checksum until it is written again.
+ * because nobody knows. What is there has no checksum until it is written again. By `key_clock` keys
+ * expire (see ../key-clock.ts).
  */
 const fifth: Step = (connection) => {
   connection.run(`
@@ -123,6 +124,12 @@ const fifth: Step = (connection) => {
     ALTER TABLE collections ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE collections ADD COLUMN shares_date INTEGER NOT NULL DEFAULT 1;
     UPDATE collections SET epoch = random() & 268435455;
+    CREATE TABLE key_clock (
+      one INTEGER PRIMARY KEY CHECK (one = 1),
+      now INTEGER NOT NULL,
+      seen INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO key_clock VALUES (1, 0, 0);
   `);
   for (const [key] of connection.query<readonly [key: number]>("SELECT key FROM collections").all())
     connection.run(`

@@ -38,6 +38,10 @@ type Unit = Extract<Change, { kind: "all" }>;
 export class Model {
   #shelves = new Map<string, Shelf>();
   readonly #kept = new Map<string, Kept>();
+  /** By which keys expire, and as the batch under way moves it. */
+  #keyClock = 0;
+  #movedKeyClock = 0;
+  #isKeyKept = false;
 
   collections(): readonly Collection[] {
     const all = [...this.#shelves.values()].map(({ collection }) => collection);
@@ -86,7 +90,12 @@ export class Model {
   }
 
   commit(changes: readonly Change[]): readonly Outcome[] {
-    return changes.map((change) => this.#judge(change));
+    this.#movedKeyClock = this.#keyClock;
+    this.#isKeyKept = false;
+    const outcomes = changes.map((change) => this.#judge(change));
+    const [before, after] = [this.#keyClock, this.#movedKeyClock];
+    if (this.#isKeyKept && (before === 0 || after - before >= 1_000)) this.#keyClock = after;
+    return outcomes;
   }
 
   #judge(change: Change): Outcome {
@@ -162,11 +171,17 @@ export class Model {
   #doOnce(unit: Unit, { owner, key, fingerprint, at, keptUntil }: Once): Outcome {
     const name = JSON.stringify([owner, key]);
     const kept = this.#kept.get(name);
-    if (kept && kept.keptUntil > at)
+    // Steps of the clock are small here, and it does not go backwards.
+    this.#movedKeyClock = Math.max(this.#movedKeyClock, at);
+    const now = this.#movedKeyClock;
+    if (kept && kept.keptUntil > now)
       return kept.fingerprint === fingerprint ? this.#replay(kept) : { kind: "reused" };
     const outcome = this.#doAll(unit);
-    if (outcome.kind === "all")
-      this.#kept.set(name, { fingerprint, keptUntil, unit, outcomes: outcome.outcomes });
+    if (outcome.kind === "all") {
+      this.#isKeyKept = true;
+      const until = now + (keptUntil - at);
+      this.#kept.set(name, { fingerprint, keptUntil: until, unit, outcomes: outcome.outcomes });
+    }
     return outcome;
   }
 

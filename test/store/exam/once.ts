@@ -166,6 +166,69 @@ export function onces(question: Question): void {
     for (const [index, outcome] of outcomes.entries()) doneIn(outcome, index % 3 === 0);
   });
 
+  const day = 24 * 60 * 60 * 1000;
+  const start = 1_000 * day;
+  const weekly = (id: string, key: string, at: number) =>
+    all([put(id)], once(key, { at, keptUntil: at + 7 * day }));
+
+  question("a key is not over because the clock was wrong", async ({ store }) => {
+    const wrong = [-9_000, -30, -8, -1, 0, 1, 8, 30, 9_000].map((days) => start + days * day);
+    await store.commit([found()]);
+    for (const [index, made] of wrong.entries()) {
+      const [first] = await store.commit([weekly(`a${index}`, `k${index}`, made)]);
+      doneIn(first);
+      // The clock jumps back and forth, and others use keys meanwhile.
+      for (const [round, at] of [...wrong, start, ...wrong.toReversed(), start].entries()) {
+        const [again, other] = await store.commit([
+          weekly(`b${index}`, `k${index}`, at),
+          weekly(`c${index}-${round}`, `other${index}-${round}`, at),
+        ]);
+        assert.deepEqual(doneIn(again, true), doneIn(first), `${made} ${at}`);
+        doneIn(other);
+      }
+    }
+  });
+
+  question("clocks of nodes that differ make no key older", async (candidate) => {
+    const stores = [candidate.store, await candidate.second()];
+    await candidate.store.commit([found()]);
+    for (const skew of [50, 5_000, 3_600_000, 3 * day]) {
+      const key = `skew ${skew}`;
+      const lasts = { at: start, keptUntil: start + 60_000 };
+      const [first] = await candidate.store.commit([all([put(key)], once(key, lasts))]);
+      doneIn(first);
+      for (let round = 0; round < 40; round++) {
+        const at = start + round + (round % 2) * skew;
+        const store = stores[round % 2] ?? candidate.store;
+        const [other] = await store.commit([
+          all([], once(`${key} ${round}`, { at, keptUntil: at + day })),
+        ]);
+        doneIn(other);
+      }
+      const [again] = await candidate.store.commit([
+        all([], once(key, { at: start + 40, keptUntil: start + 60_040 })),
+      ]);
+      const isOld = skew >= 60_000 && skew <= day;
+      doneIn(again, !isOld);
+    }
+  });
+
+  question("in the end a key is over, however seldom others come", async ({ store }) => {
+    await store.commit([found(), weekly("a", "k", start)]);
+    const hour = 3_600_000;
+    let at = start;
+    let id = 0;
+    for (let minutes = 0; minutes < 7 * 24 * 60; minutes += 40) {
+      const others = Array.from({ length: 40 }, () => {
+        at += hour;
+        return all([], once(`other ${++id}`, { at, keptUntil: at + 1 }));
+      });
+      await store.commit(others);
+    }
+    const [again] = await store.commit([weekly("b", "k", at + hour)]);
+    doneIn(again);
+  });
+
   question("keys outlast the process, and are known to every store", async (candidate) => {
     const { store } = candidate;
     const other = await candidate.second();

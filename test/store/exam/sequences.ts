@@ -107,10 +107,12 @@ type Look = typeof look extends fc.Arbitrary<infer T> ? T : never;
 class Sequence {
   readonly model = new Model();
   readonly #number: number;
-  #clock = 100;
+  #clock: number;
 
   constructor(number: number) {
     this.#number = number;
+    // After that of all runs before, because what is kept of keys goes by one clock in a store.
+    this.#clock = 10_000 * (number + 1);
   }
 
   collection(name: string): string {

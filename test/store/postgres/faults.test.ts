@@ -133,6 +133,71 @@ describe("a lost connection", () => {
   );
 });
 
+/** Raises an error in each commit that writes a resource, so many times. */
+const failAtCommit = (code: string, times: number) => (sql: Sql) =>
+  sql.unsafe(`
+    CREATE SEQUENCE IF NOT EXISTS failures;
+    SELECT setval('failures', 1);
+    CREATE OR REPLACE FUNCTION fail_at_commit() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN
+        IF nextval('failures') <= ${times + 1} THEN
+          RAISE EXCEPTION 'failed at commit' USING ERRCODE = '${code}';
+        END IF;
+        RETURN NULL;
+      END $$;
+    DROP TRIGGER IF EXISTS failing ON resources;
+    CREATE CONSTRAINT TRIGGER failing AFTER INSERT ON resources DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION fail_at_commit()`);
+
+describe("an error at the commit", () => {
+  it(
+    "that tells nothing of whether it was kept is unknown, and a key tells",
+    { timeout: 60_000 },
+    () =>
+      house.in(async (place) => {
+        const store = await place.open();
+        await store.commit([found()]);
+        const codes = ["08006", "08P01", "57P01", "57014", "58030", "XX000", "XX001"];
+        for (const [index, code] of codes.entries()) {
+          await place.admin(failAtCommit(code, 1));
+          const unit = (id: string) => all([put(id)], once(code));
+          await assert.rejects(
+            store.commit([unit(`a${index}`)]),
+            isOutage("unknown", /during the commit/),
+          );
+          const [first] = await store.commit([unit(`b${index}`)]);
+          const [again] = await store.commit([unit(`c${index}`)]);
+          assert.ok(first?.kind === "all" && again?.kind === "all" && again.isReplay, code);
+          assert.equal(await totalOf(store), index + 1);
+        }
+      }),
+  );
+
+  it("that is a conflict repeats the whole batch", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found()]);
+      for (const [index, code] of ["40001", "40P01", "23505"].entries()) {
+        await place.admin(failAtCommit(code, 3));
+        const [outcome] = await store.commit([all([put(`a${index}`)], once(code))]);
+        assert.ok(outcome?.kind === "all" && !outcome.isReplay, code);
+        assert.equal(await totalOf(store), index + 1);
+      }
+    }),
+  );
+
+  it("that is none of these has kept nothing, and is told as what it is", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found()]);
+      await place.admin(failAtCommit("53100", 1));
+      await assert.rejects(store.commit([put("a")]), isOutage("full"));
+      assert.equal(await totalOf(store), 0);
+      assert.equal((await store.commit([put("a")]))[0]?.kind, "created");
+    }),
+  );
+});
+
 /** So that a commit lasts long enough to be broken. */
 async function sleepAtCommit(sql: Sql): Promise<void> {
   await sql.unsafe(`
@@ -250,14 +315,19 @@ describe("a server that cannot write", () => {
           CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
             $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$;
           CREATE TRIGGER full_disk BEFORE UPDATE ON collections EXECUTE FUNCTION fail();
-          CREATE TRIGGER full_disk BEFORE UPDATE ON form EXECUTE FUNCTION fail()`),
+          CREATE FUNCTION no_room() RETURNS event_trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$;
+          CREATE EVENT TRIGGER full_disk ON ddl_command_start WHEN TAG IN ('CREATE TABLE AS')
+            EXECUTE FUNCTION no_room()`),
       );
+      // What is written in place still works, and what needs room was not tried yet.
+      assert.equal(await store.ready(), undefined);
       await assert.rejects(store.commit([put("b"), put("a")]), isOutage("full", /no room/));
       assert.match((await store.ready()) ?? "", /no room/);
       assert.deepEqual(await store.collection("things"), before);
       assert.deepEqual(await idsOf(store), ["a"]);
       await place.admin((sql) =>
-        sql.unsafe("DROP TRIGGER full_disk ON collections; DROP TRIGGER full_disk ON form"),
+        sql.unsafe("DROP TRIGGER full_disk ON collections; DROP EVENT TRIGGER full_disk"),
       );
       assert.equal(await store.ready(), undefined);
       assert.equal((await store.commit([put("b")]))[0]?.kind, "created");

@@ -5,6 +5,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { entriesOf, noPlan, planOf, wordsIn } from "../../../src/model/list/plan.ts";
 import type { Resource } from "../../../src/model/resource.ts";
+import type { KeyClock } from "../../../src/store/key-clock.ts";
 import { claimsOf } from "../../../src/store/postgres/claims.ts";
 import { judge, type KeptKey, type Known } from "../../../src/store/postgres/judge.ts";
 import { isPlain } from "../../../src/store/postgres/plans.ts";
@@ -45,6 +46,7 @@ class Tables {
   readonly entries = new Map<string, EntryWrite>();
   readonly words = new Map<string, string>();
   readonly files = new Set<string>();
+  keyClock: KeyClock = { now: 0, seen: 0 };
 
   /** What a look-up for the changes would find: rows for collections to be founded included. */
   known(changes: readonly Change[]): Known {
@@ -78,6 +80,7 @@ class Tables {
       }),
       tokens: [],
       kept: [...this.kept.values()],
+      keyClock: this.keyClock,
     };
   }
 
@@ -92,6 +95,7 @@ class Tables {
   apply(writes: Writes): void {
     for (const name of writes.overNames) assert.ok(this.kept.delete(name));
     for (const kept of writes.kept) insert(this.kept, kept.name, kept);
+    for (const { now, seen } of writes.keyClocks) this.keyClock = { now, seen };
     for (const row of writes.resources)
       this.resources.set(`${row.collection}/${row.id}`, this.#checked(row));
     for (const { collection, position } of writes.holes) {
@@ -256,8 +260,8 @@ const key = fc
   .record({
     key: fc.constantFrom("k", "l"),
     fingerprint: fc.constantFrom("one", "one", "another"),
-    at: fc.integer({ min: 1, max: 5 }),
-    lasts: fc.integer({ min: 1, max: 5 }),
+    at: fc.constantFrom(1_000, 2_000, 3_000, 4_000, 5_000),
+    lasts: fc.constantFrom(1_000, 2_000, 3_000, 4_000, 5_000),
   })
   .map(({ key, fingerprint, at, lasts }): Once => {
     return { owner: "x", key, fingerprint, at, keptUntil: at + lasts };
@@ -329,6 +333,7 @@ describe("judging a batch", () => {
     holders: [],
     tokens: [{ id: "t", hash: "hash of t" }],
     kept: [{ name: '["o","k"]', fingerprint: "f", outcomes: "[]", keptUntil: 100 }],
+    keyClock: { now: 99, seen: 99 },
   };
 
   it("writes nothing when all is refused or was done before", () => {
