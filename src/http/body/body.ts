@@ -135,7 +135,7 @@ export const tooLarge = (limitBytes: number): Problem =>
   new Problem("content-too-large", `The body is over ${limitBytes} bytes. Nothing was stored.`);
 
 /** Seldom seen by anyone but the log: who stops sending has mostly stopped listening. */
-const cutOff = new Problem("malformed-request", "The body broke off. Nothing was stored.");
+export const cutOff = new Problem("malformed-request", "The body broke off. Nothing was stored.");
 
 /** What is wrong with a body before it is read. */
 export function refuseBody(exchange: Exchange, taken: Taken): Problem | undefined {

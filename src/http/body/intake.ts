@@ -55,6 +55,7 @@ export class Intake {
     this.#read(content, cutter).catch((thrown) => this.#fail(thrown));
     try {
       for (;;) {
+        if (this.#isLeft) return;
         if (this.#failure !== undefined) throw this.#failure.thrown;
         if (this.#unread.length > 0) yield this.#takeUnread();
         else if (this.#end !== undefined) break;
@@ -62,11 +63,16 @@ export class Intake {
       }
       if (this.#end.problem !== undefined) yield this.#end.problem;
     } finally {
-      // Who has left is told nothing more, so nothing more is done.
-      this.#isLeft = true;
-      this.#memory.release();
-      this.#tell();
+      this.leave();
     }
+  }
+
+  /** The sender has left: it gets no more results, so nothing more is read or written. */
+  leave(): void {
+    this.#isLeft = true;
+    this.#lines = [];
+    this.#memory.release();
+    this.#tell();
   }
 
   async #read(content: AsyncIterable<Uint8Array | Problem>, cutter: LineCutter): Promise<void> {
@@ -81,6 +87,7 @@ export class Intake {
       }
       while (this.#isFull() && !this.#isLeft) await this.#news.promise;
     }
+    if (this.#isLeft) return;
     // What broke off may have broken off in the middle of a line.
     if (problem === undefined) this.#gather(cutter.end());
     while (this.#lines.length > 0 && !this.#isLeft) await this.#news.promise;

@@ -101,8 +101,10 @@ async function createEach(order: Order): Promise<Response | Problem> {
   };
   const content = readContent(exchange, streamLimit);
   const results = intake.results(content, new LineCutter(exchange.house.maxBodyBytes));
-  // Who leaves before the first result is read would leave all of it behind.
-  exchange.request.signal.addEventListener("abort", () => void results.return(undefined));
+  // A generator that waits for a result cannot be ended from outside, so the intake is told.
+  const { signal } = exchange.request;
+  signal.addEventListener("abort", () => intake.leave());
+  if (signal.aborted) intake.leave();
   // Until there is a result, what is wrong can still be told with its own status.
   const first = await results.next();
   if (first.value instanceof Problem) {

@@ -8,7 +8,7 @@ import { type Line, LineCutter } from "../../model/json/lines.ts";
 import { reportLimits } from "../../model/json/report.ts";
 import { Problem } from "../../model/problem.ts";
 import { onceOf } from "../once.ts";
-import { emptyBody, readContent } from "./body.ts";
+import { cutOff, emptyBody, readContent } from "./body.ts";
 import { answerLines, draftIn, type Order, resultOf } from "./result-lines.ts";
 
 /** What is created together is held in memory, and written in one go. */
@@ -67,6 +67,7 @@ async function readTogether(order: Order): Promise<Together | Problem> {
   for await (const chunk of readContent(exchange, { bytes, problem: tooMuchTogether })) {
     if (chunk instanceof Problem) return chunk;
     if (!exchange.memory.take(chunk.byteLength)) return overloaded;
+    if (exchange.request.signal.aborted) return cutOff;
     hash.update(chunk);
     cutter.add(chunk).forEach(add);
     if (lines.length > maxLines) return tooMuchTogether;

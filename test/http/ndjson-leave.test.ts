@@ -1,0 +1,65 @@
+// Many resources in one POST whose sender leaves: what was not yet written when it is known is not written.
+
+import assert from "node:assert/strict";
+import { request as send } from "node:http";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+import { startApp, type TestApp } from "./app.ts";
+
+const count = 100_000;
+/** Coded, so that all of it is sent before much of it is written. */
+const lines = gzipSync(Array.from({ length: count }, (_, n) => `{"n":${n}}\n`).join(""));
+
+type IsTime = () => Promise<boolean>;
+
+for (const store of ["sqlite", "postgres"] as const) {
+  describe(`lines of a sender that leaves, on ${store}`, () => {
+    let app: TestApp;
+    before(async () => {
+      app = await startApp(store === "postgres" ? { store } : {});
+    });
+    after(() => app.stop());
+
+    /** How many there are, once there are no more from one look to the next. */
+    const settled = async (collection: string): Promise<number> => {
+      for (let last = -1; ; await wait(300)) {
+        const total = await app.total(collection);
+        if (total === last) return total;
+        last = total;
+      }
+    };
+
+    const leave = async (path: string, prefer: string, missing: number, isTime: IsTime) => {
+      const request = send(`${app.url}${path}`, {
+        method: "POST",
+        agent: false,
+        headers: {
+          ...{ authorization: `Bearer ${app.admin}`, "content-type": "application/x-ndjson" },
+          ...{ prefer, "content-encoding": "gzip", "content-length": lines.length + missing },
+        },
+      });
+      request.on("error", () => {});
+      request.on("response", (response) => response.on("error", () => {}).resume());
+      request.write(lines);
+      while (!(await isTime())) await wait(5);
+      const closed = new Promise((resolve) => request.once("close", resolve));
+      request.destroy();
+      await closed;
+    };
+
+    for (const prefer of ["return=minimal", "return=representation"])
+      it(`are not all written with ${prefer}`, async () => {
+        const name = prefer.slice("return=".length);
+        await leave(`/${name}`, prefer, 0, async () => (await app.total(name)) > 0);
+        const total = await settled(name);
+        assert.ok(total > 0 && total < count, `${total} were written`);
+        assert.equal((await app.request(`/${name}`)).status, 200);
+      });
+
+    it("are not written at all with atomic=true", async () => {
+      await leave("/atomic?atomic=true", "return=minimal", 1, async () => true);
+      assert.equal(await settled("atomic"), 0);
+    });
+  });
+}
