@@ -15,19 +15,29 @@ export async function makeFirstToken(tokens: Tokens, given?: string): Promise<st
   return isMade && given === undefined ? secret : undefined;
 }
 
-/** The file that holds the secret when there is no terminal to show it on. */
-export const firstTokenFile = (folder: string): string => join(folder, "admin-token");
-
-/** Does the same, with the secret in a file of mode 0600 before the store has the token. */
-export async function writeFirstToken(tokens: Tokens, folder: string): Promise<boolean> {
-  if ((await tokens.list()).length > 0) return false;
+/**
+ * Does the same where there is no terminal to show the secret on: it is in a file of mode 0600 before the
+ * store has the token. The path of the file.
+ */
+export async function writeFirstToken(tokens: Tokens, folder: string): Promise<string | undefined> {
+  if ((await tokens.list()).length > 0) return undefined;
   const secret = newSecret();
+  const path = join(folder, "admin-token");
   // Under a name of its own until it is valid: another node may make the token at the same time.
-  const draft = `${firstTokenFile(folder)}.${randomBytes(6).toString("hex")}`;
+  const draft = `${path}.${randomBytes(6).toString("hex")}`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(draft, `${secret}\n`, { mode: 0o600, flag: "wx" });
-  const isMade = await tokens.first(secret);
-  if (isMade) renameSync(draft, firstTokenFile(folder));
-  else rmSync(draft);
-  return isMade;
+  if (await tokens.first(secret)) return rename(draft, path);
+  rmSync(draft);
+  return undefined;
+}
+
+/** Where the file is in the end: the token is valid, so its secret must not be lost. */
+function rename(draft: string, path: string): string {
+  try {
+    renameSync(draft, path);
+    return path;
+  } catch {
+    return draft;
+  }
 }

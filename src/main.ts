@@ -45,7 +45,7 @@ withSettings(token.command("create"), ["data", "store"])
   .option("--name <text>", "What the token is for.", "")
   .option(
     "--scope <scopes...>",
-    "admin, {collection|*}:{read|create|update|delete|*} or action:{name|*}",
+    "admin, {collection|*}:{read|create|update|delete|*} or action:{name|*}; several with spaces or commas between",
     [],
   )
   .option("--expires <when>", "30d, 12h, 90m, or a date such as 2030-01-31 (default: never)")

@@ -9,7 +9,7 @@ import { type App, assemble, placeOf, version } from "./assemble.ts";
 import type { Config } from "./config.ts";
 import { defineAll } from "./definitions.ts";
 import { Exit, messageOf } from "./exit.ts";
-import { firstTokenFile, makeFirstToken, writeFirstToken } from "./first-token.ts";
+import { makeFirstToken, writeFirstToken } from "./first-token.ts";
 import { greeting } from "./greeting.ts";
 import { createLog, type Log } from "./log.ts";
 import type { Action } from "./model/action.ts";
@@ -131,29 +131,37 @@ async function announce(config: Config, app: App, port: number, log: Log): Promi
   const localUrl = `http://${urlHost(config.host)}:${port}`;
   const tokenCommand = `${invocation()} token create ${placeFlag(config)} --name me --scope admin`;
   await app.announce(localUrl);
+  const firstAdminToken = await offerFirstToken(config, app, tokenCommand);
   if (!process.stdout.isTTY) {
-    if (config.adminToken === undefined) await leaveFirstToken(config, app, tokenCommand);
     const { pid } = process;
     log.info({ url: localUrl, data: placeOf(config), version, pid }, "listening");
     return;
   }
   const { baseUrl } = config;
-  const firstAdminToken =
-    config.adminToken === undefined ? await makeFirstToken(app.tokens) : undefined;
   const data = config.store === undefined ? shortPath(config.data) : placeOf(config);
   const welcome = { version, localUrl, baseUrl, data, firstAdminToken, tokenCommand };
   process.stdout.write(greeting(welcome));
 }
 
-/** Without a terminal the token goes to a file: what a process prints is kept with its log. */
-async function leaveFirstToken({ data }: Config, app: App, tokenCommand: string): Promise<void> {
-  const file = firstTokenFile(data);
+/**
+ * The first token's secret, for a terminal. Without one it goes to a file, because what a process
+ * prints is kept with its log. A server without a token is still of use: another can be made.
+ */
+async function offerFirstToken(
+  { adminToken, data }: Config,
+  { tokens }: App,
+  tokenCommand: string,
+): Promise<string | undefined> {
+  if (adminToken !== undefined) return undefined;
   try {
-    if (await writeFirstToken(app.tokens, data))
+    if (process.stdout.isTTY) return await makeFirstToken(tokens);
+    const file = await writeFirstToken(tokens, data);
+    if (file !== undefined)
       console.error(`The first admin token is in ${file}. Remove the file when you have read it.`);
   } catch (error) {
     console.error(`No admin token was made (${messageOf(error)}). Make one: ${tokenCommand}`);
   }
+  return undefined;
 }
 
 /** A URL with a password is not shown: it stays where it was set. */

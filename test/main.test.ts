@@ -199,6 +199,13 @@ describe("serve", () => {
     await stop(second);
   });
 
+  it("does not lose the first token when a folder stands where its file should be", async () => {
+    await mkdir(join(cwd, "blocked", "admin-token"), { recursive: true });
+    const running = await start(["--data", "blocked"], { cwd });
+    assert.equal((await people(running.url, firstToken(running), ada)).status, 201);
+    await stop(running);
+  });
+
   it("takes RESTANTE_ADMIN_TOKEN as the first token and never shows it", async () => {
     const secret = newSecret();
     const environment = { RESTANTE_ADMIN_TOKEN: secret, RESTANTE_DATA: "given" };
