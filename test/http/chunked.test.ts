@@ -7,20 +7,30 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isBun } from "../runtime/fixture.ts";
-import { send } from "../runtime/wire.ts";
+import { dial, send } from "../runtime/wire.ts";
 import { runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
+import { captureLog } from "./log.ts";
 import { file, filesIn, form, text } from "./multipart.ts";
 
 let app: TestApp;
 let client: Client;
 let folder: string;
+/** For the requests that are written by hand, so that the log tells them from others. */
+let secret: string;
+let adminId: unknown;
+let count = 0;
+const captured = captureLog();
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "restante-"));
-  app = await startApp({ files: folder });
+  app = await startApp({ files: folder }, captured.log);
   client = new Client(app);
+  secret = await app.token("admin");
   await client.put("/things/a", { n: 0 });
+  await captured.settled();
+  adminId = captured.lines().at(-1)?.token;
+  assert.ok(adminId !== undefined);
 });
 after(async () => {
   await app.stop();
@@ -72,13 +82,23 @@ const headOf = ({ method, path, type }: Write, ...fields: readonly string[]): st
   [
     `${method} ${path} HTTP/1.1`,
     "Host: localhost",
-    `Authorization: Bearer ${app.admin}`,
+    `Authorization: Bearer ${secret}`,
     `Content-Type: ${type}`,
     "Transfer-Encoding: chunked",
     ...fields,
     "\r\n",
   ].join("\r\n");
 const chunkOf = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n`;
+
+/** Resolves when so many of the requests in this file are done; the runtime may answer before that. */
+async function finished(count: number): Promise<void> {
+  const isOurs = ({ token }: { token?: unknown }) => token !== undefined && token !== adminId;
+  const isDone = () => captured.lines().filter(isOurs).length >= count;
+  for (let patience = 400; !isDone(); patience--) {
+    assert.ok(patience > 0, "a request did not end");
+    await sleep(25);
+  }
+}
 
 /** All that is stored. */
 async function state(): Promise<string> {
@@ -91,10 +111,7 @@ async function attempt(segments: readonly string[], halfClose = false) {
   const before = await state();
   const { responses } = await send(app.port, segments, { halfClose, waitMs: 100 });
   const statuses = responses.map(({ status }) => status);
-  const isRefused = (statuses[0] ?? 400) >= 400;
-  // The runtime may answer before the files of what it refuses are removed.
-  for (let patience = 40; isRefused && patience > 0 && (await state()) !== before; patience--)
-    await sleep(25);
+  await finished(++count);
   return { statuses, hasChanged: (await state()) !== before };
 }
 
@@ -149,10 +166,16 @@ describe("a chunked request", () => {
 
   it("with trailers that come after its answer is done once, and told so", async () => {
     const write = writes.JSON as Write;
-    const segments = [`${headOf(write)}${chunkOf(write.body)}0\r\n`, "X-Checksum: 1\r\n\r\n"];
     const total = await app.total("things");
-    const { responses } = await send(app.port, segments, { waitMs: 100 });
-    const isCreated = (await app.total("things")) === total + 1;
-    assert.equal(responses[0]?.status === 201, isCreated);
+    const wire = await dial(app.port);
+    wire.write(`${headOf(write)}${chunkOf(write.body)}0\r\n`);
+    // Node waits for what follows the last chunk, and Bun does not.
+    const trailers = "X-Checksum: 1\r\n\r\n";
+    if (!isBun) wire.write(trailers);
+    assert.equal((await wire.response())?.status, 201);
+    if (isBun) wire.write(trailers);
+    await wire.quiet(100);
+    wire.hangUp();
+    assert.equal(await app.total("things"), total + 1);
   });
 });
