@@ -326,11 +326,14 @@ describe("HEAD", () => {
         assert.ok(get !== undefined && head !== undefined);
         assert.equal(head.status, get.status, target);
         assert.equal(head.bytes.length, 0);
-        const lengths = [get, head].map(({ headers }) => Number(headers["content-length"]));
+        // Bun sends an answer over 64 KiB in chunks, without its length.
+        const length = get.headers["content-length"] ?? (onBun ? get.bytes.length : undefined);
+        const lengths = [length, head.headers["content-length"]].map(Number);
         const [ofGet = Number.NaN, ofHead = Number.NaN] = lengths;
         // A problem holds the id of its own request, which may have one digit more.
         assert.ok(Math.abs(ofHead - ofGet) <= (get.status < 400 ? 0 : 1), `${target}: ${lengths}`);
-        const same = ([name]: readonly [string, string]) => name !== "content-length";
+        const framing = new Set(["content-length", "transfer-encoding"]);
+        const same = ([name]: readonly [string, string]) => !framing.has(name);
         assert.deepEqual(fieldsOf(head).filter(same), fieldsOf(get).filter(same), target);
       }
     }
