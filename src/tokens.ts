@@ -92,22 +92,29 @@ async function withStore(
 const noStore = ({ data }: Config): Exit =>
   new Exit(1, `There is no store in ${data}: start the server once, or correct --data.`);
 
-/** An owner may come or go at any moment, so both ways are tried until one is open. */
+/**
+ * An owner may come or go at any moment, so both ways are tried in turn. Only an owner that is ready and
+ * cannot be reached for a while ends it.
+ */
 async function openEmbedded(config: Config): Promise<App> {
-  const deadline = performance.now() + patienceMs;
+  let refusal: { readonly exit: Exit; readonly deadline: number } | undefined;
   for (;;) {
     const owner = await connect(config);
     if (owner !== undefined) return openApp(config, silent, owner);
+    if (refusal !== undefined && performance.now() > refusal.deadline)
+      throw unreachable(refusal.exit);
     try {
       return await openApp(config, silent);
     } catch (thrown) {
       if (!(thrown instanceof Exit && thrown.cause instanceof FolderInUse)) throw thrown;
-      if (performance.now() > deadline)
-        throw new Exit(1, `${thrown.message} It does not take changes from commands at present.`);
+      refusal ??= { exit: thrown, deadline: performance.now() + patienceMs };
       await sleep(pauseMs);
     }
   }
 }
+
+const unreachable = ({ message, cause }: Exit): Exit =>
+  new Exit(1, `${message} It does not take changes from commands at present.`, { cause });
 
 async function connect({ data }: Config): Promise<Committer | undefined> {
   try {
@@ -117,7 +124,7 @@ async function connect({ data }: Config): Promise<Committer | undefined> {
   }
 }
 
-const patienceMs = 3_000;
+const patienceMs = 1_000;
 const pauseMs = 100;
 
 /** Standard output belongs to what was asked for. */

@@ -21,7 +21,7 @@ export class OtherVersion extends Error {}
 /** Linux takes 107 bytes for a socket's path, macOS 103. */
 const longestPath = 100;
 const longestLine = 64 * 1024 * 1024;
-const helloTimeoutMs = 5_000;
+const helloTimeoutMs = 3_000;
 const answerTimeoutMs = 60_000;
 
 export interface CommitListener {
