@@ -54,6 +54,9 @@ describe("defaults", () => {
       logLevel: "info",
       maxBodyBytes: 1_048_576,
       maxUploadBytes: 2_147_483_648,
+      maxInFlightBytes: 268_435_456,
+      rateLimitPerAddress: 0,
+      rateLimitPerToken: 0,
       files: undefined,
       store: undefined,
       readStore: undefined,
@@ -118,7 +121,8 @@ describe("the file", () => {
       ...{ logLevel: "warn", maxBodyBytes: 10, workers: 3, allowedHosts: ["api.internal"] },
       ...{ store: "postgres://db.test/people", readStore: "postgres://replica.test/people" },
       collections: "rules",
-      ...{ files: "uploads", maxUploadBytes: 20 },
+      ...{ files: "uploads", maxUploadBytes: 20, maxInFlightBytes: 33_554_432 },
+      ...{ rateLimitPerAddress: 5, rateLimitPerToken: 6 },
       actions: "deeds",
     };
     writeFileSync(path, JSON.stringify(values));

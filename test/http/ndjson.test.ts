@@ -207,6 +207,18 @@ describe("lines", () => {
     assert.deepEqual([sum, rest], [{ lines: 3, created: 2 }, []]);
   });
 
+  it("that break off are counted also when the answer is short: a 400 would say nothing was stored", async () => {
+    const whole = gzipSync('{"n":1}\n'.repeat(60_000), { level: 0 });
+    const { status, body } = await post("/short-broken", whole.subarray(0, whole.length - 8), {
+      headers: { prefer: "return=minimal", "content-encoding": "gzip" },
+    });
+    const total = await app.total("short-broken");
+    assert(total > 0, "the first lines are stored before the end is missed");
+    const [problem, sum] = read(body);
+    assert.deepEqual([status, problem?.status, problem?.line], [200, 400, undefined]);
+    assert.equal((sum as { created?: number })?.created, total);
+  });
+
   it("may be coded; what breaks off is told of at the end", async () => {
     const lines = Array.from({ length: 3_000 }, (_, n) => `{"n":${n},"x":"${Math.sin(n)}"}\n`);
     const coded = gzipSync(lines.join(""));

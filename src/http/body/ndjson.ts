@@ -105,17 +105,19 @@ async function createEach(order: Order): Promise<Response | Problem> {
   const { signal } = exchange.request;
   signal.addEventListener("abort", () => intake.leave());
   if (signal.aborted) intake.leave();
-  // Until there is a result, what is wrong can still be told with its own status.
   const first = await results.next();
-  if (first.value instanceof Problem) {
+  // A problem has its own status only while nothing is stored; later it is a line of the answer.
+  if (first.value instanceof Problem && count.lines === 0) {
     await results.return(undefined);
     return first.value;
   }
+  async function* all(): AsyncGenerator<string | Problem> {
+    if (!first.done) yield first.value;
+    yield* results;
+  }
   async function* texts(): AsyncGenerator<string> {
-    if (typeof first.value === "string") yield first.value;
-    for await (const result of results) {
+    for await (const result of all())
       yield typeof result === "string" ? result : lineOf(order, undefined, result);
-    }
     if (isMinimal) yield `${JSON.stringify(count)}\n`;
   }
   return answerLines(order, texts());
