@@ -3,8 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { alphabetOf } from "../../src/model/schema/alphabet.ts";
 import { type Pattern, readPattern } from "../../src/model/schema/pattern.ts";
 import { type Growth, growthOf } from "../../src/model/schema/runaway.ts";
+import { isLong, newSeed, randomNumbers } from "../seeds.ts";
 
 const patterns: Readonly<Record<Growth, readonly string[]>> = {
   linear: [
@@ -96,6 +98,54 @@ describe("the time of a pattern", () => {
     );
   });
 });
+
+describe("the alphabet of a pattern", () => {
+  const sets = [
+    ...[
+      "\\p{Script=Yi}",
+      "\\p{Lm}",
+      "\\p{Script=Han}",
+      "\\p{Nl}",
+      "\\P{L}",
+      "\\p{Emoji}",
+      "\\s",
+      "\\w",
+    ],
+    ...[
+      "[^\\p{L}\\p{N}]",
+      "[\\u{1F600}-\\u{1F64F}]",
+      "[\\u1600-\\u1700]",
+      ".",
+      "k",
+      "\\u212a",
+      "\\S",
+    ],
+  ];
+
+  it("knows exactly which sets have a character in common", () => {
+    const pairs = sets.flatMap((one) => sets.map((other) => [one, other] as const));
+    const random = randomNumbers(newSeed("alphabet"));
+    for (const [one, other] of isLong ? pairs : pairs.filter(() => random() < 0.03)) {
+      const flags = random() < 0.3 ? "iu" : "u";
+      const both = new RegExp(`(?=${one})${other}`, flags);
+      const alphabet = alphabetOf(`${one}${other}`, [...new Set([one, other])], flags);
+      const isShared = (alphabet(one) & alphabet(other)) !== 0n;
+      assert.equal(
+        isShared,
+        everyCharacter.some((block) => both.test(block)),
+        `${one} ${other}`,
+      );
+    }
+  });
+});
+
+/** All of Unicode, in pieces. */
+const everyCharacter = Array.from({ length: 0x110 }, (_, block) =>
+  Array.from({ length: 0x1000 }, (__, at) => block * 0x1000 + at)
+    .filter((point) => point < 0xd800 || point > 0xdfff)
+    .map((point) => String.fromCodePoint(point))
+    .join(""),
+);
 
 const anyWord = fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength: 1, maxLength: 4 });
 
