@@ -8,7 +8,7 @@ import { isObject, textOf, writeTree } from "../model/json/tree.ts";
 import { entryFaults } from "../model/list/entry-limit.ts";
 import { joinParts, type Part, readParts, writeParts } from "../model/part.ts";
 import { type Fault, Problem } from "../model/problem.ts";
-import { type Resource, serverMembers } from "../model/resource.ts";
+import { ignoredMembers, type Resource } from "../model/resource.ts";
 import { shapeOf } from "../model/schema/shape.ts";
 import { splitParts } from "../model/shown-parts.ts";
 import { isAdmin } from "../model/token.ts";
@@ -96,7 +96,7 @@ export function patched(
   if (isObject(tree)) {
     if (tree.members.has("id") && textOf(tree, "id") !== current.id) return anotherId;
     // Ours, so they do not count as members of the client's.
-    for (const name of serverMembers) tree.members.delete(name);
+    for (const name of ignoredMembers) tree.members.delete(name);
   }
   const text = writeTree(tree);
   const draft = isStrict ? { fields: text, id: undefined } : draftOf(text);

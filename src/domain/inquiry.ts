@@ -16,6 +16,7 @@ import {
 } from "../model/list/query.ts";
 import {
   type Filter,
+  isAlwaysShown,
   type NamedField,
   type Place,
   type Question,
@@ -37,6 +38,29 @@ export function inquire(
   const start = inquiry.start(collection, query);
   return inquiry.faults.length > 0 ? refuse(question, inquiry.faults) : { ...query, start };
 }
+
+/** Why these fields cannot be shown: the definition does not know them, or hides them. */
+export function refuseFields(
+  definition: string,
+  fields: readonly NamedField[],
+): Problem | undefined {
+  const askable = askableIn(definition);
+  const unknown = fields.filter(
+    ({ field }) => !isAlwaysShown(field) && askable.find(field) === undefined,
+  );
+  if (unknown.length === 0) return undefined;
+  const errors = unknown.map(({ field, place }) => ({ ...place, detail: noField(askable, field) }));
+  return new Problem(
+    "invalid-parameter",
+    "The query string is not valid; `errors` names each fault.",
+    {
+      errors,
+    },
+  );
+}
+
+const noField = (askable: Askable, field: string): string =>
+  `there is no field "${field}" here; there are: ${askable.names()}`;
 
 /** What must stay the same for a walk to go on. */
 export const markOfQuery = (
@@ -60,7 +84,7 @@ class Inquiry {
     const conditions = filters.flatMap((filter) => this.#condition(filter));
     const words = search === undefined ? [] : this.#words(search);
     const sortings = this.#sortings();
-    for (const named of fields) this.#find(named);
+    for (const named of fields) if (!isAlwaysShown(named.field)) this.#find(named);
     const last = sortings.at(-1);
     const isByCreation = last?.field === "createdAt";
     // The order of creation decides at the end anyhow; but alone it must keep words from being ranked.
@@ -139,7 +163,7 @@ class Inquiry {
   #find({ field, place }: NamedField) {
     const shape = this.#askable.find(field);
     if (shape === undefined) {
-      this.#fault(place, `there is no field "${field}" here; there are: ${this.#askable.names()}`);
+      this.#fault(place, noField(this.#askable, field));
     }
     return shape;
   }

@@ -14,7 +14,7 @@ import type { Exchange } from "./exchange.ts";
 import { responseOf } from "./large-answer.ts";
 import { onceOf, readKey, replayedField } from "./once.ts";
 import { readOperations } from "./operations.ts";
-import { refuseParameters } from "./query.ts";
+import { readShownFields, type Show, showing } from "./shown-fields.ts";
 
 export const maxOperations = 100;
 
@@ -22,7 +22,9 @@ export async function runBatch(exchange: Exchange): Promise<Response | Problem> 
   const { request, house, token } = exchange;
   const key = readKey(request.headers);
   if (key instanceof Problem) return key;
-  const refused = refuseParameters(exchange) ?? refuseBody(exchange, takenByPost);
+  const fields = readShownFields(exchange.query);
+  if (fields instanceof Problem) return fields;
+  const refused = refuseBody(exchange, takenByPost);
   if (refused !== undefined) return refused;
   const bytes = await readBody(exchange);
   if (bytes instanceof Problem) return bytes;
@@ -37,7 +39,8 @@ export async function runBatch(exchange: Exchange): Promise<Response | Problem> 
   const headers = new Headers(house.jsonHeaders);
   headers.set("cache-control", "no-store");
   if (done.isReplay) headers.set(replayedField, "true");
-  const results = resultsOf(house.base, token, operations, done);
+  const show = showing(fields.map(({ field }) => field));
+  const results = resultsOf(house.base, token, operations, done, show);
   return responseOf(exchange, `{"results":[${results.join(",")}]}`, { headers });
 }
 
@@ -59,10 +62,11 @@ export const resultsOf = (
   caller: Token,
   operations: readonly Operation[],
   { outcomes, rules }: BatchDone,
+  show: Show = viewOf,
 ): readonly string[] =>
   outcomes.map((outcome, index) => {
     const { collection = "" } = operations[index] ?? {};
-    return resultOf(base, caller, outcome, collection, rules.get(collection));
+    return resultOf(base, caller, outcome, collection, rules.get(collection), show);
   });
 
 /** What was written; without its body for a caller who may not read it. */
@@ -72,6 +76,7 @@ function resultOf(
   outcome: Outcome,
   collection: string,
   rules: Rules | undefined,
+  show: Show,
 ): string {
   if (outcome.kind === "removed") return '{"status":204}';
   if (outcome.kind !== "created" && outcome.kind !== "replaced") {
@@ -83,6 +88,6 @@ function resultOf(
   const home = `${base}/${collection}`;
   const location = `${home}/${resource.id}`;
   const etag = JSON.stringify(tagOf(resource, rules));
-  const body = isReadable ? `,"body":${viewOf(rules, resource, home)}` : "";
+  const body = isReadable ? `,"body":${show(rules, resource, home)}` : "";
   return `{"status":${status},"location":"${location}","etag":${etag}${body}}`;
 }

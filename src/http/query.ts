@@ -1,5 +1,6 @@
 // The query string: strict, because a typo must not silently change what is returned.
 
+import type { Question } from "../model/list/question.ts";
 import { type ParameterFault, Problem } from "../model/problem.ts";
 import { holdsSecret } from "../model/token.ts";
 
@@ -40,6 +41,10 @@ export function readParameters<Name extends string>(
   }
   return errors.length > 0 ? invalid(errors) : (found as Partial<Record<Name, string>>);
 }
+
+/** The same of what was asked in a URL. */
+export const invalidQuestion = (faults: Question["faults"]): Problem =>
+  invalid(faults as readonly ParameterFault[]);
 
 export const invalid = (errors: readonly ParameterFault[]): Problem =>
   new Problem("invalid-parameter", "The query string is not valid; `errors` names each fault.", {

@@ -9,7 +9,7 @@ import type { Draft } from "../model/draft.ts";
 import { newId } from "../model/id.ts";
 import { Problem } from "../model/problem.ts";
 import { type Soon, then } from "../model/soon.ts";
-import { sealOf, viewOf } from "../model/view.ts";
+import { sealOf } from "../model/view.ts";
 import {
   idInPost,
   readBody,
@@ -30,18 +30,24 @@ import { readPreference } from "./prefer.ts";
 import { refuseParameters } from "./query.ts";
 import { refuseCreation } from "./rate.ts";
 import { answerIfModified, dated, homeOf, noCache, prepare, stateOf } from "./representation.ts";
+import { readShownFields, type Show, showingBy } from "./shown-fields.ts";
 
 export function getResource(exchange: Exchange): Soon<Response | Problem> {
   const { request, house, caller } = exchange;
-  const refused = refuseParameters(exchange);
-  if (refused !== undefined) return refused;
+  const fields = readShownFields(exchange.query);
+  if (fields instanceof Problem) return fields;
   return then(
     house.resources.find(caller, exchange.param("collection"), exchange.param("id")),
     (shown) => {
       if (shown instanceof Problem) return shown;
       const unacceptable = refuseUnacceptable(request.headers, jsonTypes);
       if (unacceptable !== undefined) return unacceptable;
-      return answerIfModified(exchange, prepare(exchange, shown.resource, shown.rules));
+      const whole = prepare(exchange, shown.resource, shown.rules);
+      if (fields.length === 0) return answerIfModified(exchange, whole);
+      const show = showingBy(fields, shown.rules);
+      if (show instanceof Problem) return show;
+      const body = show(shown.rules, shown.resource, homeOf(exchange));
+      return answerIfModified(exchange, { ...whole, body });
     },
   );
 }
@@ -52,19 +58,23 @@ export async function createResource(exchange: Exchange): Promise<Response | Pro
   const name = exchange.param("collection");
   const key = readKey(request.headers);
   if (key instanceof Problem) return key;
-  const rules = refuseParameters(exchange) ?? (await house.resources.target(caller, name));
+  const fields = readShownFields(exchange.query);
+  if (fields instanceof Problem) return fields;
+  const rules = await house.resources.target(caller, name);
   if (rules instanceof Problem) return rules;
+  const show = showingBy(fields, rules);
+  if (show instanceof Problem) return show;
   const tooMany = refuseCreation(exchange, rules);
   if (tooMany !== undefined) return tooMany;
   const incoming = await readIncoming(exchange, rules, refuseKeyless(rules, key));
   if (incoming instanceof Problem) return incoming;
   const { draft, fingerprint } = incoming;
   if (draft.id !== undefined) return idInPost;
-  if (incoming.isTrapped) return answerWritten(exchange, pretended(exchange, draft, rules));
+  if (incoming.isTrapped) return answerWritten(exchange, pretended(exchange, draft, rules), show);
 
   const once = key === undefined ? undefined : onceOf(exchange, key, fingerprint);
   const written = await house.resources.create(caller, name, draft, once, incoming.parts);
-  return written instanceof Problem ? written : answerWritten(exchange, written);
+  return written instanceof Problem ? written : answerWritten(exchange, written, show);
 }
 
 /** What a machine that fell into the honeypot is told: all is as if it were stored. */
@@ -82,8 +92,12 @@ export async function putResource(exchange: Exchange): Promise<Response | Proble
   const { request, house, caller } = exchange;
   const name = exchange.param("collection");
   const condition = readCondition(request.headers);
-  const rules = refuseParameters(exchange) ?? (await house.resources.target(caller, name));
+  const fields = readShownFields(exchange.query);
+  if (fields instanceof Problem) return fields;
+  const rules = await house.resources.target(caller, name);
   if (rules instanceof Problem) return rules;
+  const show = showingBy(fields, rules);
+  if (show instanceof Problem) return show;
   if (condition instanceof Problem) return condition;
   const refused =
     refuseCreation(exchange, rules) ??
@@ -97,7 +111,7 @@ export async function putResource(exchange: Exchange): Promise<Response | Proble
   if (draft instanceof Problem) return draft;
 
   const written = await house.resources.put(caller, name, exchange.param("id"), draft, condition);
-  return written instanceof Problem ? written : answerWritten(exchange, written);
+  return written instanceof Problem ? written : answerWritten(exchange, written, show);
 }
 
 export async function patchResource(exchange: Exchange): Promise<Response | Problem> {
@@ -105,9 +119,12 @@ export async function patchResource(exchange: Exchange): Promise<Response | Prob
   const name = exchange.param("collection");
   const id = exchange.param("id");
   const condition = readCondition(request.headers);
-  const rules =
-    refuseParameters(exchange) ?? (await house.resources.existing(caller, "update", name, id));
+  const fields = readShownFields(exchange.query);
+  if (fields instanceof Problem) return fields;
+  const rules = await house.resources.existing(caller, "update", name, id);
   if (rules instanceof Problem) return rules;
+  const show = showingBy(fields, rules);
+  if (show instanceof Problem) return show;
   const kind = readPatchKind(request.headers);
   if (kind instanceof Problem) return kind;
   if (condition instanceof Problem) return condition;
@@ -120,7 +137,7 @@ export async function patchResource(exchange: Exchange): Promise<Response | Prob
   if (patch instanceof Problem) return patch;
 
   const written = await house.resources.patch(caller, name, id, kind, patch, condition);
-  return written instanceof Problem ? written : answerWritten(exchange, written);
+  return written instanceof Problem ? written : answerWritten(exchange, written, show);
 }
 
 export async function deleteResource(exchange: Exchange): Promise<Response | Problem> {
@@ -144,8 +161,8 @@ export async function deleteResource(exchange: Exchange): Promise<Response | Pro
 }
 
 /** The resource as it is now; when the client prefers so or may not read it, only that it was written. */
-function answerWritten(exchange: Exchange, written: Written): Response {
-  const { request, caller } = exchange;
+function answerWritten(exchange: Exchange, written: Written, show: Show): Response {
+  const { request, caller, query } = exchange;
   const { resource, rules, isNew, isReplay } = written;
   if (isNew && isFromBrowser(exchange)) return answerCreated(exchange, written);
   const { headers } = stateOf(exchange, resource, noCache, sealOf(rules));
@@ -161,10 +178,11 @@ function answerWritten(exchange: Exchange, written: Written): Response {
     headers.set("preference-applied", `return=${wanted}`);
   const status = isNew ? 201 : isMinimal ? 204 : 200;
   if (isMinimal) headers.delete("content-type");
-  else headers.set("content-location", address);
+  // With `fields` the body is what a GET with the same parameter answers.
+  else headers.set("content-location", query === "" ? address : `${address}?${query}`);
   // Otherwise Node would send the nothing in chunks; with a 204 it may not be sent at all.
   if (isMinimal && isNew) headers.set("content-length", "0");
-  const body = isMinimal ? null : viewOf(rules, resource, homeOf(exchange));
+  const body = isMinimal ? null : show(rules, resource, homeOf(exchange));
   return dated(responseOf(exchange, body, { status, headers }), resource.updatedAt);
 }
 

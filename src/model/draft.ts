@@ -3,7 +3,7 @@
 import { type Member, type ScannedObject, scanObject } from "./json/json.ts";
 import { decodeUtf8 } from "./json/utf8.ts";
 import type { Fault } from "./problem.ts";
-import { serverMembers } from "./resource.ts";
+import { ignoredMembers } from "./resource.ts";
 
 export interface Draft {
   /** The client's own text, compact, without the members that only the server sets. */
@@ -25,7 +25,7 @@ export function draftOf(text: string): Draft | readonly Fault[] {
 
 function fieldsOf(scanned: ScannedObject): string {
   const { text, members, gaps } = scanned;
-  const kept = members.filter(({ name }) => !serverMembers.includes(name));
+  const kept = members.filter(({ name }) => !ignoredMembers.includes(name));
   const isReady = gaps.length === 0 && kept.length === members.length;
   return isReady ? text : `{${compact(scanned, kept).join(",")}}`;
 }

@@ -20,6 +20,12 @@ export interface Resource {
 /** The members that only the server sets. So few are found sooner in a row than in a Set. */
 export const serverMembers: readonly string[] = ["id", "createdAt", "updatedAt"];
 
+/** Names that a representation may have beside its fields; no field can be called so. */
+export const reservedMembers: readonly string[] = ["_etag", "_expanded", "_owner"];
+
+/** What is ignored in a body, so that what was read can be changed and sent back. */
+export const ignoredMembers: readonly string[] = [...serverMembers, ...reservedMembers];
+
 /** What the resource says now: `id`, the user's fields, the times. The user's bytes pass through. */
 export function represent(resource: Resource): string {
   const { fields } = resource;

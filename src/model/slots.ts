@@ -5,7 +5,7 @@ import { definitionOf } from "./definition.ts";
 import { pointerTo } from "./json/report.ts";
 import { type Part, slotShape } from "./part.ts";
 import { type Fault, Problem } from "./problem.ts";
-import { serverMembers } from "./resource.ts";
+import { ignoredMembers } from "./resource.ts";
 import { kindsOf } from "./schema/kinds.ts";
 import { sheetOf } from "./schema/sheet.ts";
 
@@ -27,7 +27,7 @@ export function memberFor(field: string, rules: Rules | undefined): Member | Pro
   const [name = "", ...inner] = path;
   if (inner.length > 0 || !slotShape.test(name) || name.includes(".") || name === "__proto__")
     return invalid({ pointer: pointerTo(path), detail: badName });
-  if (serverMembers.includes(name)) return invalid({ pointer: pointerTo(path), detail: ours });
+  if (ignoredMembers.includes(name)) return invalid({ pointer: pointerTo(path), detail: ours });
   return { name, isList: fields !== undefined && kindsOf(fields)?.has("array") === true };
 }
 

@@ -83,7 +83,8 @@ const comparable = (text: string): string =>
     .replaceAll(/"next":"[^"]+"/g, '"next":"<cursor>"')
     .replaceAll(/cursor=[\w-]+/g, "cursor=<cursor>")
     .replaceAll(/"requestId":"[^"]*"/g, '"requestId":"<id>"')
-    .replaceAll(/"_etag":"(?:[^"\\]|\\.)*"/g, '"_etag":"<tag>"');
+    .replaceAll(/"_etag":"(?:[^"\\]|\\.)*"/g, '"_etag":"<tag>"')
+    .replaceAll(/"""[\w.-]+"""/g, '"""<tag>"""');
 
 const plainFields = [
   ...["link", "x-total-count", "content-type", "vary", "cache-control"],
@@ -144,7 +145,7 @@ const queries = [
     "tag[in]=x,y&n=1",
     "n[exists]=false",
   ],
-  ...["more.open[exists]=true", "more.secret=red", "createdAt[gt]=2020-01-01"],
+  ...["more.open[exists]=true", "more.secret=red", "fields=*,_etag", "createdAt[gt]=2020-01-01"],
   ...["cursor=&limit=2", "cursor=&limit=2&sort=n", "cursor=&limit=2&tag=x&sort=-tag", "since=0"],
 ];
 
@@ -165,7 +166,7 @@ function readsOf(random: Random): readonly Sent[] {
     headers: { accept: random() < 0.6 ? "application/json" : pick(random, accepts) },
   }));
   const questions: readonly object[] = [
-    { where: { n: { lt: 3 } }, sort: "-n" },
+    { where: { n: { lt: 3 } }, sort: "-n", fields: ["*", "_etag"] },
     { q: pick(random, searches), limit: 3 },
     { q: pick(random, searches), where: { tag: pick(random, tags) }, total: "none", limit: 1 },
     { cursor: "", limit: 2, sort: ["tag", "-createdAt"] },

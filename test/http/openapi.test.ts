@@ -107,11 +107,11 @@ describe("the OpenAPI document", () => {
       changes.map((change) => [change.operation.operationId, named(change)]),
     );
     const preconditions = ["If-Match", "If-Unmodified-Since", "If-None-Match"];
-    assert.deepEqual(fieldsOf.createResource, ["atomic", "Idempotency-Key", "Prefer"]);
-    assert.deepEqual(fieldsOf.putResource, [...preconditions, "Prefer"]);
-    assert.deepEqual(fieldsOf.patchResource, [...preconditions, "Prefer"]);
+    assert.deepEqual(fieldsOf.createResource, ["atomic", "Idempotency-Key", "fields", "Prefer"]);
+    assert.deepEqual(fieldsOf.putResource, [...preconditions, "fields", "Prefer"]);
+    assert.deepEqual(fieldsOf.patchResource, [...preconditions, "fields", "Prefer"]);
     assert.deepEqual(fieldsOf.deleteResource, preconditions);
-    assert.deepEqual(fieldsOf.runBatch, ["Idempotency-Key"]);
+    assert.deepEqual(fieldsOf.runBatch, ["fields", "Idempotency-Key"]);
   });
 
   it("knows every status that a problem can have, with an operation or in words", () => {

@@ -12,17 +12,16 @@ import {
   resourceRow,
 } from "../../model/csv.ts";
 import { definitionOf } from "../../model/definition.ts";
-import { projectionOf } from "../../model/list/projection.ts";
-import type { Question } from "../../model/list/question.ts";
+import { etagField, everyField, type Question } from "../../model/list/question.ts";
 import { Problem } from "../../model/problem.ts";
 import { shapeOf } from "../../model/schema/shape.ts";
-import { viewOf } from "../../model/view.ts";
 import { chooseCoding } from "../body/codings.ts";
 import { ndjsonTypes } from "../body/media.ts";
 import { variantTag } from "../conditions.ts";
 import type { Exchange } from "../exchange.ts";
 import { reserveWhileSent } from "../large-answer.ts";
 import { codedHeaders, dated, homeOf, type State } from "../representation.ts";
+import { showing } from "../shown-fields.ts";
 import { streamOf } from "./stream.ts";
 
 /** What a list can be had as. */
@@ -61,17 +60,19 @@ interface Writer {
 
 function writerFor(type: ExportType, first: Listed, home: string): Writer {
   const fields = first.question.fields.map(({ field }) => field);
+  const isTagged = fields.includes(etagField);
+  const isCsv = type === "text/csv";
+  // A row takes what its columns name from the whole.
+  const show = showing(isCsv ? (isTagged ? [everyField, etagField] : []) : fields);
   const viewsOf = ({ target, resources }: Listed) =>
-    resources.map((resource) => viewOf(target.rules, resource, home));
-  if (type === "text/csv") {
+    resources.map((resource) => show(target.rules, resource, home));
+  if (isCsv) {
     const columns = columnsOf(first, fields, viewsOf);
     const rows = (listed: Listed) =>
       viewsOf(listed).reduce((text, view) => text + resourceRow(columns, view), "");
     return { head: headerRow(columns), rows };
   }
-  const project = fields.length > 0 ? projectionOf(fields) : (view: string) => view;
-  const rows = (listed: Listed) =>
-    viewsOf(listed).reduce((text, view) => `${text}${project(view)}\n`, "");
+  const rows = (listed: Listed) => viewsOf(listed).reduce((text, view) => `${text}${view}\n`, "");
   return { head: "", rows };
 }
 
@@ -81,12 +82,14 @@ function columnsOf(
   fields: readonly string[],
   viewsOf: (listed: Listed) => readonly string[],
 ): readonly Column[] {
-  if (fields.length > 0) return [...new Set(["id", ...fields])].map(fieldColumn);
+  const isWhole = fields.length === 0 || fields.includes(everyField);
+  if (!isWhole) return [...new Set(["id", ...fields])].map(fieldColumn);
   const names = new Set(["id", ...shapeOf(definitionOf(first.target.rules)).shownMembers]);
   const found = membersOf(viewsOf(first));
-  const times = ["createdAt", "updatedAt"];
-  const between = [...names.union(found)].filter((name) => !times.includes(name));
-  return [...between, ...times].map(memberColumn);
+  const tags = fields.includes(etagField) ? [etagField] : [];
+  const ends = ["createdAt", "updatedAt", ...tags];
+  const between = [...names.union(found)].filter((name) => !ends.includes(name));
+  return [...between, ...ends].map(memberColumn);
 }
 
 /** The question that walks through everything: what is ranked has no walk, so it comes as it was created. */

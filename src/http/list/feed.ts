@@ -7,11 +7,11 @@ import { type FeedPosition, writeFeedPosition } from "../../model/feed-position.
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type Soon, then } from "../../model/soon.ts";
-import { viewOf } from "../../model/view.ts";
 import type { Feed, Removal } from "../../store/store.ts";
 import { jsonTypes, refuseUnacceptable } from "../body/media.ts";
 import type { Exchange } from "../exchange.ts";
 import { answerByState, answerIfModified, homeOf, stateOf } from "../representation.ts";
+import { type Show, showingBy } from "../shown-fields.ts";
 import type { FeedQuery } from "./list-query.ts";
 
 export function listChanges(
@@ -24,6 +24,8 @@ export function listChanges(
     (owner === undefined ? undefined : othersHidden) ??
     refuseUnacceptable(request.headers, jsonTypes);
   if (refused !== undefined) return refused;
+  const show = showingBy(query.fields, rules);
+  if (show instanceof Problem) return show;
   const settled = answerByState(exchange, stateOf(exchange, collection, rules));
   if (settled !== undefined) return settled;
   const { since, limit } = query;
@@ -34,10 +36,12 @@ export function listChanges(
     const next = nextOf(feed, query);
     const isMore = next.revision < feed.collection.revision;
     if (isMore) {
-      const address = `${house.base}${exchange.path}?since=${writeFeedPosition(next)}&limit=${limit}`;
+      const fields = query.fields.map(({ field }) => encodeURIComponent(field)).join(",");
+      const others = `&limit=${limit}${fields === "" ? "" : `&fields=${fields}`}`;
+      const address = `${house.base}${exchange.path}?since=${writeFeedPosition(next)}${others}`;
       state.headers.set("link", `<${address}>; rel="next"`);
     }
-    const changes = feed.entries.map((entry) => entryBody(entry, shown, homeOf(exchange)));
+    const changes = feed.entries.map((entry) => entryBody(entry, shown, homeOf(exchange), show));
     const place = `"since":"${textOf(since)}","next":"${textOf(next)}","more":${isMore}`;
     const body = `{"changes":[${changes.join(",")}],${place}}`;
     return answerIfModified(exchange, { body, ...state });
@@ -59,9 +63,9 @@ function nextOf({ collection, epoch, entries }: Feed, { since, limit }: FeedQuer
 const timeOf = (entry: Resource | Removal): number =>
   "kind" in entry ? entry.removedAt : entry.updatedAt;
 
-function entryBody(entry: Resource | Removal, rules: Rules, home: string): string {
+function entryBody(entry: Resource | Removal, rules: Rules, home: string, show: Show): string {
   if (!("kind" in entry)) {
-    return `{"revision":${entry.revision},"resource":${viewOf(rules, entry, home)}}`;
+    return `{"revision":${entry.revision},"resource":${show(rules, entry, home)}}`;
   }
   const removedAt = new Date(entry.removedAt).toISOString();
   return `{"revision":${entry.revision},"removed":"${entry.id}","removedAt":"${removedAt}"}`;

@@ -3,7 +3,7 @@
 import { positionGone } from "../../domain/refusals.ts";
 import { type FeedPosition, readFeedPosition } from "../../model/feed-position.ts";
 import { type ListParameter, listParameters } from "../../model/list/near-miss.ts";
-import type { Question, Said } from "../../model/list/question.ts";
+import type { NamedField, Question, Said } from "../../model/list/question.ts";
 import type { ParameterFault, Problem } from "../../model/problem.ts";
 import { invalid, pairs } from "../query.ts";
 import { pageBesideCursor, QuestionReader } from "./question.ts";
@@ -12,6 +12,8 @@ import { pageBesideCursor, QuestionReader } from "./question.ts";
 export interface FeedQuery {
   readonly since: FeedPosition | 0;
   readonly limit: number;
+  /** What is shown of each resource; empty for all of it. */
+  readonly fields: readonly NamedField[];
 }
 
 /** Their names are ours: a field of such a name is asked for with an operator. */
@@ -77,11 +79,13 @@ const wholeIn = (text: string): number => (wholeNumber.test(text) ? Number(text)
 const listIn = (text: string, place: Said["place"]): readonly Said[] =>
   text.split(",").map((piece) => ({ text: piece, place }));
 
+const feedNames: readonly string[] = ["since", "limit", "fields"];
+
 /** Positions of version 0.1 were revisions, which do not tell one history of a collection from another. */
 const bareNumber = /^\d+$/;
 
 function readFeedQuery(
-  { limit, faults }: Question,
+  { limit, fields, faults }: Question,
   said: ReadonlyMap<Reserved, string>,
   others: readonly string[],
   since: string,
@@ -96,10 +100,10 @@ function readFeedQuery(
   if (position === undefined && !bareNumber.test(since)) {
     fault("since", "since is 0, or the `next` of an earlier answer as it came.");
   }
-  const strangers = [...said.keys()].filter((name) => name !== "since" && name !== "limit");
+  const strangers = [...said.keys()].filter((name) => !feedNames.includes(name));
   for (const name of [...strangers, ...others]) {
     fault(name, "since has an order of its own; leave this out.");
   }
   if (errors.length > 0) return invalid(errors);
-  return position === undefined ? positionGone : { since: position, limit };
+  return position === undefined ? positionGone : { since: position, limit, fields };
 }

@@ -3,11 +3,8 @@
 import { foreseen, type Listed, type Listing, type Target } from "../../domain/lists.ts";
 import type { Collection } from "../../model/collection.ts";
 import { pageCount } from "../../model/list/page.ts";
-import { projectionOf } from "../../model/list/projection.ts";
 import { Problem } from "../../model/problem.ts";
-import type { Resource } from "../../model/resource.ts";
 import { type Soon, then } from "../../model/soon.ts";
-import { viewOf } from "../../model/view.ts";
 import { readBody, readText, refuseBody } from "../body/body.ts";
 import { chooseType, refuseUntyped, takenByQuery } from "../body/media.ts";
 import type { Exchange } from "../exchange.ts";
@@ -24,6 +21,7 @@ import {
   shownState,
   stateOf,
 } from "../representation.ts";
+import { showing } from "../shown-fields.ts";
 import {
   answerWhole,
   type ExportType,
@@ -155,9 +153,8 @@ function keepHot(target: Target, query: string, page: Prepared): void {
 export function listBody(listed: Listed, home: string): string {
   const { target, question, resources, total, isMore, next } = listed;
   const { page, limit, fields, cursor } = question;
-  const project = fields.length > 0 && projectionOf(fields.map(({ field }) => field));
-  const itemOf = (resource: Resource) => viewOf(target.rules, resource, home);
-  const items = resources.map(project ? (resource) => project(itemOf(resource)) : itemOf);
+  const show = showing(fields.map(({ field }) => field));
+  const items = resources.map((resource) => show(target.rules, resource, home));
   const data = `{"data":[${items.join(",")}]`;
   const counted = total === undefined ? "" : `,"total":${total}`;
   if (cursor !== undefined) {

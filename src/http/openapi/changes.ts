@@ -147,7 +147,7 @@ const batchShapes: Shapes = {
       status: { type: "integer", enum: [200, 201, 204] },
       location: { type: "string", format: "uri-reference" },
       etag: text,
-      body: schema("Resource"),
+      body: schema("Selected"),
     },
     additionalProperties: false,
   },
@@ -187,7 +187,7 @@ const feedShapes: Shapes = {
   Written: {
     type: "object",
     required: ["revision", "resource"],
-    properties: { revision, resource: schema("Resource") },
+    properties: { revision, resource: schema("Selected") },
     additionalProperties: false,
   },
   Removed: {

@@ -99,7 +99,7 @@ export const parameters = {
   }),
   fields: inQuery(
     "fields",
-    "Shows only these fields, with commas between them, and the `id`.",
+    "Shows only these fields, with commas between them, and the `id`. `*` stands for all, and `_etag` adds the resource's ETag, ready for If-Match: `fields=*,_etag`.",
     text,
   ),
   filters: {

@@ -50,7 +50,8 @@ const preferred = { "Preference-Applied": header("PreferenceApplied") };
 const replayed = { "Idempotency-Replayed": header("IdempotencyReplayed") };
 const placed = { Location: header("Location"), "Content-Location": header("ContentLocation") };
 const shown = { "Content-Location": header("ContentLocation") };
-const preferences = ({ isPreferable }: Subject) => (isPreferable ? [parameter("prefer")] : []);
+const preferences = ({ isPreferable }: Subject) =>
+  isPreferable ? [parameter("fields"), parameter("prefer")] : [];
 const minimal = ({ isPreferable }: Subject, headers: object) => {
   const description =
     "It is done. The caller sent `Prefer: return=minimal`, or may not read the resource.";
@@ -59,6 +60,13 @@ const minimal = ({ isPreferable }: Subject, headers: object) => {
 
 const orNothing = ({ isPreferable }: Subject) =>
   isPreferable ? "; without a body if that was preferred, or if the caller may not read it." : ".";
+
+/** A resource; where any collection is, also what `fields` leaves of it. */
+const shownAs = ({ isPreferable, schemas }: Subject, description: string, headers: object) => {
+  const whole = schema(schemas.resource);
+  const shape = isPreferable ? { anyOf: [whole, schema("Selected")] } : whole;
+  return answer(description, "application/json", shape, headers);
+};
 
 /** Forms are told of where any collection is: a typed client sends JSON. */
 const draftTypes = ({ isPreferable, schemas }: Subject) => ({
@@ -121,11 +129,12 @@ export const create = (subject: Subject) => ({
   requestBody: draftBody(subject),
   responses: {
     ...many(subject),
-    201: json(
-      `The resource, as a GET of its address answers it${orNothing(subject)}`,
-      subject.schemas.resource,
-      { ...validators, ...placed, ...preferred, ...replayed },
-    ),
+    201: shownAs(subject, `The resource, as a GET of its address answers it${orNothing(subject)}`, {
+      ...validators,
+      ...placed,
+      ...preferred,
+      ...replayed,
+    }),
     ...redirected(subject),
     ...problems(...ofWriters, 404, 409, 410, 422),
   },
@@ -136,9 +145,9 @@ export const get = (subject: Subject) => ({
   summary: `A resource of ${subject.place}`,
   tags: [subject.tag],
   security: subject.security("read"),
-  parameters: conditions,
+  parameters: [...(subject.isPreferable ? [parameter("fields")] : []), ...conditions],
   responses: {
-    200: json("The resource.", subject.schemas.resource, validators),
+    200: shownAs(subject, "The resource.", validators),
     304: notModified,
     ...problems(...ofCallers, 404, 412),
   },
@@ -154,12 +163,12 @@ export const put = (subject: Subject) => ({
   parameters: [...preconditions, ...preferences(subject)],
   requestBody: jsonBody(subject.schemas.replacement, subject.maxBodyBytes),
   responses: {
-    200: json("The resource, replaced.", subject.schemas.resource, {
+    200: shownAs(subject, "The resource, replaced.", {
       ...commonHeaders,
       ...shown,
       ...preferred,
     }),
-    201: json(`The resource, created${orNothing(subject)}`, subject.schemas.resource, {
+    201: shownAs(subject, `The resource, created${orNothing(subject)}`, {
       ...commonHeaders,
       ...placed,
       ...preferred,
@@ -186,7 +195,7 @@ export const patch = (subject: Subject) => ({
     subject.maxBodyBytes,
   ),
   responses: {
-    200: json("The resource, changed.", subject.schemas.resource, {
+    200: shownAs(subject, "The resource, changed.", {
       ...validators,
       ...shown,
       ...preferred,
@@ -271,7 +280,7 @@ const batch = (maxBodyBytes: number) => ({
   description: `1 to ${maxOperations} operations in one transaction: all of them happen, or none. Each is judged on the state that those before it leave, needs its own scope and may have its own precondition. A refusal is the problem of the first operation that could not be done, and \`errors\` has its place.`,
   tags: ["Resources"],
   security: [{ bearer: [] }],
-  parameters: [parameter("idempotencyKey")],
+  parameters: [parameter("fields"), parameter("idempotencyKey")],
   requestBody: jsonBody("Batch", maxBodyBytes),
   responses: {
     200: json("What became of each, in order.", "BatchResults", { ...commonHeaders, ...replayed }),

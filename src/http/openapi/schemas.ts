@@ -12,6 +12,12 @@ export const time = { type: "string", format: "date-time" };
 const timeOrNever = { type: ["string", "null"], format: "date-time" };
 export const text = { type: "string" };
 
+/** Of a representation that was asked for with `fields`. */
+const tagMember = {
+  type: "string",
+  description: "The ETag, where `fields` asks for it. The name is reserved, and ignored in bodies.",
+};
+
 export const example = { id, name: "Ada", createdAt: at, updatedAt: at };
 const token = {
   id,
@@ -62,14 +68,14 @@ export const schemas: Readonly<Record<string, object>> = {
   Draft: {
     type: "object",
     description:
-      "Any JSON object without an `id`, which the server decides; `createdAt` and `updatedAt` are ignored.",
+      "Any JSON object without an `id`, which the server decides; `createdAt`, `updatedAt` and the reserved names `_etag`, `_expanded` and `_owner` are ignored.",
     not: { properties: { id: true }, required: ["id"] },
     examples: [{ name: "Ada" }],
   },
   Replacement: {
     type: "object",
     description:
-      "Any JSON object. An `id` must be the one in the URL; `createdAt` and `updatedAt` are ignored, so what a GET answered can be changed and sent back.",
+      "Any JSON object. An `id` must be the one in the URL; `createdAt`, `updatedAt` and the reserved names `_etag`, `_expanded` and `_owner` are ignored, so what a GET answered can be changed and sent back.",
     properties: { id: { type: "string", pattern: resourceId.source } },
     additionalProperties: true,
     examples: [{ name: "Ada Lovelace" }],
@@ -82,6 +88,7 @@ export const schemas: Readonly<Record<string, object>> = {
       id: { type: "string", pattern: resourceId.source },
       createdAt: time,
       updatedAt: time,
+      _etag: tagMember,
     },
     additionalProperties: true,
     examples: [example],
@@ -98,6 +105,7 @@ export const schemas: Readonly<Record<string, object>> = {
       id: { type: "string", pattern: resourceId.source },
       createdAt: time,
       updatedAt: time,
+      _etag: tagMember,
     },
     additionalProperties: true,
   },

@@ -1,7 +1,7 @@
 // The fields that a collection's lists can be asked by, and how each is compared.
 
 import { definitionOf } from "../definition.ts";
-import { serverMembers } from "../resource.ts";
+import { reservedMembers, serverMembers } from "../resource.ts";
 import { type Shape, shapeOf } from "../schema/shape.ts";
 import type { Kind } from "./key.ts";
 import { kindOf, ownerField, planOf } from "./plan.ts";
@@ -46,7 +46,8 @@ export class Askable {
   find(field: string): AskableField | undefined {
     const kind = kindOf(this.#schema, field);
     if (serverMembers.includes(field)) return { kind, holds: "value" };
-    if (this.#shape.isHidden(field)) return undefined;
+    const [head = ""] = field.split(".", 1);
+    if (reservedMembers.includes(head) || this.#shape.isHidden(field)) return undefined;
     const place = this.#placeOf(field);
     if (place === "undeclared" && !this.indexed.has(field)) return undefined;
     return { kind, holds: typeof place === "object" ? holdingOf(place) : "value" };

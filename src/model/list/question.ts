@@ -77,5 +77,14 @@ export function isFieldPath(field: string): boolean {
   return names.length <= jsonLimits.maxDepth && !names.includes("");
 }
 
+/** In `fields`: all members of a resource. */
+export const everyField = "*";
+/** In `fields`: the ETag of each resource. */
+export const etagField = "_etag";
+
+/** Whether `fields` may name it whatever the definition says. */
+export const isAlwaysShown = (field: string): boolean =>
+  field === everyField || field === etagField;
+
 /** How many come before the page. */
 export const questionOffset = ({ page, limit }: Question): number => pageOffset(page, limit);

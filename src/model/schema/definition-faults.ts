@@ -2,6 +2,7 @@
 
 import type { Path, Report } from "../json/report.ts";
 import { own } from "../own.ts";
+import { reservedMembers } from "../resource.ts";
 import { type Fields, isHiddenIn } from "./declared.ts";
 import { addSchemaFaults } from "./schema-faults.ts";
 
@@ -158,6 +159,7 @@ function isHoneypot(value: unknown, path: Path, report: Report, fields: Fields |
   const { maxFieldChars } = definitionLimits;
   if (typeof value !== "string" || value === "" || value.length > maxFieldChars)
     report.add(path, `must be the name of a form field, of 1 to ${maxFieldChars} characters`);
+  else if (reservedMembers.includes(value)) report.add(path, `${value} is reserved`);
   else if (fields?.members.has(value) || Object.hasOwn(listable, value))
     report.add(path, "this is a field that people fill in; take a name that the schema has not");
 }
@@ -190,6 +192,7 @@ function fieldWords(field: unknown, list: string, fields: Fields | undefined): s
   const names = field.split(".");
   if (names.includes("")) return "must be names divided by single dots, such as address.city";
   if (field.length > maxFieldChars) return `must have at most ${maxFieldChars} characters`;
+  if (reservedMembers.includes(names[0] ?? "")) return `${names[0]} is reserved, and never stored`;
   if (Object.hasOwn(listable, field)) {
     const isGood = listable[field]?.includes(list);
     return isGood ? undefined : `the server looks after ${field} itself; leave it out`;

@@ -1,7 +1,7 @@
 // What is wrong with a schema that a definition brings: every fault, with what to write instead.
 
 import type { Path, Report } from "../json/report.ts";
-import { serverMembers } from "../resource.ts";
+import { reservedMembers, serverMembers } from "../resource.ts";
 import { type Fields, fieldsOf } from "./declared.ts";
 import { explain, explainPart } from "./explain.ts";
 import { formats } from "./formats.ts";
@@ -129,6 +129,12 @@ function addNameFaults(root: ObjectSchema, fields: Fields, path: Path, report: R
       report.add([...path, "properties", name], `the server sets ${name} itself; leave it out`);
     if (isRequired)
       report.add([...path, "required"], `the server sets ${name} itself; leave it out of the list`);
+  }
+  for (const name of reservedMembers) {
+    const isRequired = Array.isArray(root.required) && root.required.includes(name);
+    if (fields.members.has(name))
+      report.add([...path, "properties", name], `${name} is reserved; choose another name`);
+    if (isRequired) report.add([...path, "required"], `${name} is reserved, and never stored`);
   }
 }
 
