@@ -3,12 +3,14 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+
+import { newSecret } from "../src/model/token.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -112,6 +114,29 @@ describe("the packed package", () => {
       child.kill("SIGTERM");
       assert.deepEqual(await once(child, "close"), [0, null]);
       assert(await isDown(url));
+    });
+
+    check(`runs an action that imports it on ${runtime}`, async () => {
+      const folder = join(project, "actions");
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "package.json"), '{ "type": "commonjs" }');
+      writeFileSync(
+        join(folder, "greet.ts"),
+        `import { defineAction } from "restante";
+        export default defineAction({ description: "Greets.", input: {}, run: (): object => ({ hello: 1 }) });`,
+      );
+      const secret = newSecret();
+      const env = { RESTANTE_ACTIONS: folder, RESTANTE_ADMIN_TOKEN: secret };
+      const data = { RESTANTE_DATA: join(project, `acting-${runtime}`), RESTANTE_RUNTIME: runtime };
+      const [child, url] = await start(process.execPath, [bin], { ...env, ...data });
+      const answer = await fetch(`${url}/-/actions/greet`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+        body: "{}",
+      });
+      assert.deepEqual([answer.status, await answer.json()], [200, { hello: 1 }]);
+      child.kill("SIGTERM");
+      assert.deepEqual(await once(child, "close"), [0, null]);
     });
 
     check(`is embedded on ${runtime}`, () => {
