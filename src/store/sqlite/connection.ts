@@ -30,6 +30,8 @@ const pragmas = {
     // SQLite hides the errors of automatic checkpoints: checkpoint.ts runs them instead.
     wal_autocheckpoint: 0,
     journal_size_limit: largestIdleWalBytes,
+    // Deleted rows are overwritten with zeros; erase.ts does the rest.
+    secure_delete: 1,
     cache_size: -cacheKibibytes,
     // What a unit may have to undo is kept in memory: a file for it could find the disk full.
     temp_store: 2,

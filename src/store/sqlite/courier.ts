@@ -10,10 +10,17 @@ import {
   type Reply,
   type SuspectNotice,
   unpackOutcomes,
+  type WriterData,
 } from "./wire.ts";
 
 /** Told what an operator should know although no request may have failed. */
 export type Report = (level: "error" | "info", message: string) => void;
+
+export interface CourierOptions {
+  readonly report?: Report | undefined;
+  /** How long deleted content may stay in the files before its erasure begins. */
+  readonly eraseAfterMs?: number | undefined;
+}
 
 /** A failure of a disk often passes in less; what lasts longer is tried more and more rarely. */
 const firstRepairMs = 500;
@@ -22,6 +29,7 @@ const longestRepairMs = 30_000;
 export class Courier implements Committer {
   readonly #script: URL;
   readonly #report: Report;
+  readonly #eraseAfterMs: number | undefined;
   /** Sent and not yet answered: the writer answers in order. */
   readonly #errands: PromiseWithResolvers<Reply>[] = [];
   #file: DatabaseFile;
@@ -33,10 +41,11 @@ export class Courier implements Committer {
   #nextRepairMs = firstRepairMs;
   #isClosed = false;
 
-  constructor(file: DatabaseFile, script: URL, report: Report = () => undefined) {
+  constructor(file: DatabaseFile, script: URL, options: CourierOptions = {}) {
     this.#file = file;
     this.#script = script;
-    this.#report = report;
+    this.#report = options.report ?? (() => undefined);
+    this.#eraseAfterMs = options.eraseAfterMs;
   }
 
   /** Why the last attempt to write failed, if it did. */
@@ -102,7 +111,8 @@ export class Courier implements Committer {
   }
 
   #hire(): Worker {
-    const worker = new Worker(this.#script, { workerData: this.#file });
+    const data: WriterData = { file: this.#file, eraseAfterMs: this.#eraseAfterMs };
+    const worker = new Worker(this.#script, { workerData: data });
     worker.on("message", (message: Reply | SuspectNotice) => {
       if (message.kind !== "suspect") return this.#errands.shift()?.resolve(message);
       this.#doubt(`${message.message}: it is copied to new files now`);

@@ -5,11 +5,18 @@ import { BatchWriter } from "./batch.ts";
 import { BellRope } from "./bell.ts";
 import { Checkpoints } from "./checkpoint.ts";
 import { Connection, isOfMissingTable } from "./connection.ts";
+import { Eraser } from "./erase.ts";
 import { assertStillThere, type DatabaseFile, identifyBeside } from "./file.ts";
 import { movedBatch } from "./moved.ts";
 import { migrate } from "./schema.ts";
 
 type Verdicts = ReturnType<BatchWriter["commit"]>;
+
+/** Well under ten minutes, and rare enough to cost little. */
+const defaultEraseAfterMs = 60_000;
+
+/** What leaves something behind; `done` may be the end of a collection. */
+const erasingKinds: ReadonlySet<Verdicts[number][0]> = new Set(["removed", "replaced", "done"]);
 
 export class Database {
   /**
@@ -18,13 +25,14 @@ export class Database {
    */
   readonly guard: Connection;
   readonly #file: DatabaseFile;
+  readonly #eraser: Eraser;
   readonly #connection: Connection;
   readonly #checkpoints: Checkpoints;
   readonly #bell: BellRope;
   #beside = "";
   #batches: BatchWriter | undefined;
 
-  constructor(file: DatabaseFile) {
+  constructor(file: DatabaseFile, eraseAfterMs = defaultEraseAfterMs) {
     this.#file = file;
     this.guard = new Connection(file.path, "copy");
     let connection: Connection | undefined;
@@ -35,6 +43,7 @@ export class Database {
       // Again: the file may only now have become one with a WAL.
       hold(this.guard);
       this.#checkpoints = new Checkpoints(connection);
+      this.#eraser = new Eraser(connection, this.#checkpoints, eraseAfterMs);
       this.#bell = new BellRope(file.bell);
       this.#beside = identifyBeside(file);
     } catch (error) {
@@ -58,7 +67,13 @@ export class Database {
       // What was committed into a file that is no longer there must not be acknowledged.
       throw new Outage("unknown", String(error), { cause: error });
     }
+    if (verdicts.some(([kind]) => erasingKinds.has(kind))) this.#eraser.note();
     return verdicts;
+  }
+
+  /** Takes a little of what was deleted out of the files. Says whether there is more to do now. */
+  eraseSome(): boolean {
+    return this.#batches !== undefined && this.#eraser.work();
   }
 
   runCheckpointIfDue(): void {
@@ -105,6 +120,8 @@ export class Database {
 
   #prepare(): BatchWriter {
     migrate(this.#connection);
+    // The process before may not have come to it.
+    this.#eraser.note();
     return new BatchWriter(this.#connection, this.#bell);
   }
 }

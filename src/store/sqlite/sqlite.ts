@@ -40,6 +40,8 @@ export interface SqliteOptions {
   readonly maxCandidates?: number | undefined;
   /** Told of a disk that fails, and of its repair. */
   readonly report?: Report | undefined;
+  /** How long deleted content may stay in the files before its erasure begins; a minute by default. */
+  readonly eraseAfterMs?: number | undefined;
 }
 
 /** The writer's program lies beside this one, as source or as built. */
@@ -49,7 +51,7 @@ const writerScript = new URL(`./writer${extname(import.meta.url)}`, import.meta.
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const found = prepareFile(options.path);
   const file = options.committer ? found : finishSwap(found);
-  const courier = options.committer ?? new Courier(file, writerScript, options.report);
+  const courier = options.committer ?? new Courier(file, writerScript, options);
   try {
     // Another process has shown it already; and with a full disk, this one can still read.
     if (courier instanceof Courier) await prove(courier);

@@ -3,6 +3,7 @@
 import type { Token } from "../../model/token.ts";
 import { readKeptText } from "../kept-outcomes.ts";
 import type { Change, Expectation, Once, Outage, Outcome, Put, Remove } from "../store.ts";
+import type { DatabaseFile } from "./file.ts";
 import { optionalMembers } from "./resource.ts";
 
 /**
@@ -10,6 +11,13 @@ import { optionalMembers } from "./resource.ts";
  * the cost of the objects, for large ones a fiftieth of JSON text.
  */
 type Cells = readonly (string | number)[];
+
+/** What the writer's thread is started with. */
+export interface WriterData {
+  readonly file: DatabaseFile;
+  /** How long deleted content may stay in the files before its erasure begins. */
+  readonly eraseAfterMs: number | undefined;
+}
 
 /**
  * A batch of changes; an empty one asks whether writing works at all. `repair` has a suspect database

@@ -4,7 +4,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { Outage } from "../store.ts";
 import { isIoFailure, storageTrouble } from "./connection.ts";
 import { Database } from "./database.ts";
-import { assertStillThere, type DatabaseFile, finishSwap, hasFreshCopy } from "./file.ts";
+import { assertStillThere, finishSwap, hasFreshCopy } from "./file.ts";
 import { replaceByCopy } from "./repair.ts";
 import { markSuspect, readSuspicion, type Suspicion } from "./suspect.ts";
 import {
@@ -13,12 +13,18 @@ import {
   type Reply,
   type SuspectNotice,
   unpackChanges,
+  type WriterData,
 } from "./wire.ts";
 
 /** So often the files are looked at while nothing is written. */
 const lookMs = 1_000;
 
-let file = workerData as DatabaseFile;
+/** Commits that wait come between two slices of erasing. */
+const erasePauseMs = 5;
+
+const { eraseAfterMs, ...given } = workerData as WriterData;
+let { file } = given;
+let isErasing = false;
 let database: Database | undefined;
 let suspicion: Suspicion | undefined;
 let isMarked = false;
@@ -59,7 +65,7 @@ function open(): Database {
   }
   if (!database) {
     assertStillThere(file);
-    database = new Database(file);
+    database = new Database(file, eraseAfterMs);
   }
   return database;
 }
@@ -118,6 +124,16 @@ function repair(): Reply {
 function look(): void {
   if (!suspicion) attempt(() => database?.assertSame());
   else if (!isMarked) isMarked = markSuspect(file, suspicion);
+  if (!isErasing) erase();
+}
+
+/** Works until nothing is left to erase now. */
+function erase(): void {
+  isErasing = false;
+  attempt(() => {
+    isErasing = database?.eraseSome() ?? false;
+  });
+  if (isErasing) setTimeout(erase, erasePauseMs).unref();
 }
 
 /** Does what nobody waits for. */
