@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Change, Outage, type Outcome } from "../store.ts";
 import { type Connection, rows, type Sql, together } from "./connection.ts";
 import { beginEpoch } from "./epoch.ts";
+import { eraseSomeKept, KeptEraser } from "./erase.ts";
 import { type Judgement, judge } from "./judge.ts";
 import { lockAhead, lookUp } from "./lookup.ts";
 import { Plans } from "./plans.ts";
@@ -31,11 +32,15 @@ export interface WriterOptions {
   readonly onMoved: () => void;
 }
 
+/** Well under ten minutes, and rare enough to cost little. */
+const eraseAfterMs = 60_000;
+
 export class BatchWriter {
   readonly #open: () => Promise<Connection>;
   readonly #tell: (sql: Sql) => Promise<unknown>;
   readonly #onMoved: () => void;
   readonly #plans = new Plans();
+  readonly #eraser: KeptEraser;
   #connection: Connection | undefined;
   /** The connection that has begun an epoch (see epoch.ts). */
   #begun: Connection | undefined;
@@ -48,11 +53,14 @@ export class BatchWriter {
     this.#open = open;
     this.#tell = tell;
     this.#onMoved = onMoved;
+    this.#eraser = new KeptEraser((after) => this.#eraseSome(after), eraseAfterMs);
   }
 
   /** One after another: they would wait for each other's locks anyway. */
-  commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
-    return this.#queue(() => this.#insist(changes));
+  async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
+    const outcomes = await this.#queue(() => this.#insist(changes));
+    this.#eraser.note(changes);
+    return outcomes;
   }
 
   /** Shows whether writing works. */
@@ -65,8 +73,16 @@ export class BatchWriter {
   }
 
   async close(): Promise<void> {
+    this.#eraser.close();
     await this.#last;
     await this.#connection?.close();
+  }
+
+  #eraseSome(after: string): Promise<string | undefined> {
+    return this.#queue(async () => {
+      const connection = await this.#connected();
+      return connection.ask((sql) => eraseSomeKept(sql, after));
+    });
   }
 
   #queue<T>(deed: () => Promise<T>): Promise<T> {

@@ -10,6 +10,10 @@ type CollectionRow = readonly [name: string, key: number];
 /** A slice of the work holds up a commit for a few milliseconds. */
 const keysPerSlice = 200;
 const pagesPerSlice = 128;
+/** Up to this size the whole database is written anew, which holds up commits for a moment. */
+const vacuumBytes = 32 * 1024 * 1024;
+/** So many delays lie between two of them at least. */
+const delaysPerVacuum = 5;
 
 /**
  * SQLite overwrites deleted rows with zeros (secure_delete), but three places keep copies: the kept
@@ -20,6 +24,7 @@ export class Eraser {
   readonly #checkpoints: Checkpoints;
   readonly #delayMs: number;
   #dueAt: number | undefined;
+  #vacuumedAt = Number.NEGATIVE_INFINITY;
   #slices: Iterator<void> | undefined;
 
   constructor(connection: Connection, checkpoints: Checkpoints, delayMs: number) {
@@ -50,6 +55,23 @@ export class Eraser {
   *#all(): Generator<void> {
     yield* this.#eraseKeys();
     for (const table of this.#wordTables()) yield* this.#mergeWords(table);
+    yield;
+    this.#vacuum();
+  }
+
+  /**
+   * When SQLite moves rows between pages, it leaves copies in the unused part of a page, also with
+   * secure_delete. Only writing the database anew removes those for certain.
+   */
+  #vacuum(): void {
+    const size = this.#connection.query<readonly [bytes: number]>(
+      "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+    );
+    if ((size.one()?.[0] ?? 0) > vacuumBytes) return;
+    const now = performance.now();
+    if (now - this.#vacuumedAt < delaysPerVacuum * this.#delayMs) return this.note();
+    this.#vacuumedAt = now;
+    this.#connection.run("VACUUM");
   }
 
   *#eraseKeys(): Generator<void> {

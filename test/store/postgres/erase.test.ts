@@ -1,0 +1,46 @@
+// Deleted content leaves the outcomes that are kept under Idempotency-Keys.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { Connection } from "../../../src/store/postgres/connection.ts";
+import { eraseSomeKept } from "../../../src/store/postgres/erase.ts";
+import { all, found, idsFrom, once, put, remove } from "../exam/words.ts";
+import { House, type Place } from "./house.ts";
+
+const house = new House();
+
+/** The ids whose content is kept under keys. */
+const keptIds = (place: Place): Promise<readonly string[]> =>
+  place.admin(async (sql) => {
+    const found = await sql<{ outcomes: string }[]>`SELECT outcomes FROM kept`;
+    return found.flatMap(({ outcomes }) => outcomes.match(/id-\d+/g) ?? []).sort();
+  });
+
+describe("the outcomes kept under keys", () => {
+  it("lose what was deleted, and nothing else", { timeout: 60_000 }, () =>
+    house.in(async (place) => {
+      const store = await place.open();
+      // More than one slice, with content that JSON must escape.
+      const ids = idsFrom(450);
+      const fields = '{"text":"\\u0000 ☃"}';
+      await store.commit([found(), ...ids.map((id) => all([put(id, { fields })], once(id)))]);
+      const [first = "", second = "", ...others] = ids;
+      await store.commit([remove(first), remove(second), put(second, { fields, at: 9_999 })]);
+      const connection = await Connection.open({ ...place, deadlineMs: 10_000 });
+      let slices = 0;
+      for (let after: string | undefined = ""; after !== undefined; slices++) {
+        const start: string = after;
+        after = await connection.ask((sql) => eraseSomeKept(sql, start));
+      }
+      await connection.close();
+      assert.ok(slices > 1);
+      assert.deepEqual(await keptIds(place), [...others].sort());
+      const [gone, kept] = await store.commit([
+        all([put("new")], once(first)),
+        all([put("new")], once(others[0] ?? "")),
+      ]);
+      assert.equal(gone?.kind, "gone");
+      assert.equal(kept?.kind === "all" && kept.isReplay, true);
+    }),
+  );
+});
