@@ -69,7 +69,10 @@ export class Eraser {
     );
     if ((size.one()?.[0] ?? 0) > vacuumBytes) return;
     const now = performance.now();
-    if (now - this.#vacuumedAt < delaysPerVacuum * this.#delayMs) return this.note();
+    if (now - this.#vacuumedAt < delaysPerVacuum * this.#delayMs) {
+      this.note();
+      return;
+    }
     this.#vacuumedAt = now;
     this.#connection.run("VACUUM");
   }
