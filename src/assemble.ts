@@ -110,7 +110,7 @@ function build(
   const requests = new RequestLog(lineWriter(log));
   const house: House = {
     access: new Access(store, clock),
-    lists: new Lists(store),
+    lists: new Lists(store, config.maxBodyBytes),
     resources: new Resources(store, uploads, clock, config.maxBodyBytes, base),
     tokens,
     collections,

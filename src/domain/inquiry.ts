@@ -6,6 +6,7 @@ import { markOf, readCursor } from "../model/list/cursor.ts";
 import { conditionOf } from "../model/list/filter.ts";
 import { equalTo, keyOf } from "../model/list/key.ts";
 import { meantBy } from "../model/list/near-miss.ts";
+import { pageLimits } from "../model/list/page.ts";
 import { ownerField, wordsOf } from "../model/list/plan.ts";
 import {
   type Condition,
@@ -25,7 +26,7 @@ import {
   type Said,
 } from "../model/list/question.ts";
 import { type Fault, type ParameterFault, Problem } from "../model/problem.ts";
-import { maxCandidates } from "../store/store.ts";
+import { maxCandidateBytes, maxCandidates } from "../store/store.ts";
 
 /** The query, or every fault of the question at once. With an owner, only what is theirs is there. */
 export function inquire(
@@ -207,7 +208,7 @@ function searchedIn(text: string): readonly Word[] {
 }
 
 const candidates = maxCandidates.toLocaleString("en");
-const tooBroad = `More than ${candidates} resources would have to be looked at one by one; \`errors\` says what helps.`;
+const tooBroad = `More than ${candidates} resources, or more than ${maxCandidateBytes / 1024 / 1024} MiB of them, would have to be looked at one by one; \`errors\` says what helps.`;
 
 /** The store would have to look at too many resources: what to declare, or else to ask for less. */
 export function refuseBroad({ definition }: Collection, question: Question): Problem {
@@ -221,6 +222,14 @@ export function refuseBroad({ definition }: Collection, question: Question): Pro
   const [place] = [...filters, ...sort, ...(search ? [search] : [])].map((said) => said.place);
   const detail = `more than ${candidates} fit what one index can tell; ask for less`;
   return refuse(question, place === undefined ? [] : [{ ...place, detail }], tooBroad);
+}
+
+/** The page would have too many bytes; so many of its first resources are within the limit. */
+export function refuseLarge(question: Question, count: number): Problem {
+  const place = question.isSpelled ? { parameter: "limit" } : { pointer: "/limit" };
+  const size = `${pageLimits.maxBytes / 1024 / 1024} MiB`;
+  const detail = `use ${count} or less here; or walk with a cursor, whose pages are as long as they may be`;
+  return refuse(question, [{ ...place, detail }], `The page would have over ${size}.`);
 }
 
 /** What the collection's definition could say so that its indexes help with a field. */

@@ -3,7 +3,7 @@
 import type { Collection, Rules } from "../model/collection.ts";
 import type { FeedPosition } from "../model/feed-position.ts";
 import { writeCursor } from "../model/list/cursor.ts";
-import { pageCount } from "../model/list/page.ts";
+import { pageCount, pageLimits } from "../model/list/page.ts";
 import { isRanked, type Position, type Query } from "../model/list/query.ts";
 import { isPlain, type Question, questionOffset } from "../model/list/question.ts";
 import { Problem } from "../model/problem.ts";
@@ -11,7 +11,7 @@ import type { Resource } from "../model/resource.ts";
 import { type Soon, then } from "../model/soon.ts";
 import type { Feed, Found, Slice, Store } from "../store/store.ts";
 import { type Caller, reachOf } from "./access.ts";
-import { inquire, markOfQuery, refuseBroad } from "./inquiry.ts";
+import { inquire, markOfQuery, refuseBroad, refuseLarge } from "./inquiry.ts";
 import { noCollection, othersHidden, positionGone } from "./refusals.ts";
 
 /** A collection as a caller finds it. */
@@ -45,9 +45,18 @@ export interface Listed {
 
 export class Lists {
   readonly #store: Store;
+  readonly #maxResourceBytes: number;
 
-  constructor(store: Store) {
+  /** `maxResourceBytes` is what one resource may have. */
+  constructor(store: Store, maxResourceBytes: number) {
     this.#store = store;
+    this.#maxResourceBytes = maxResourceBytes;
+  }
+
+  /** None where so many resources are always few enough bytes: then nobody counts them. */
+  #maxBytesOf(limit: number): number | undefined {
+    const { maxBytes } = pageLimits;
+    return limit * this.#maxResourceBytes > maxBytes ? maxBytes : undefined;
   }
 
   target(caller: Caller, name: string): Soon<Target | Problem> {
@@ -68,22 +77,32 @@ export class Lists {
     return { target, question, query: isAtHand ? undefined : query };
   }
 
-  read(listing: Listing): Soon<Listed | Problem> {
+  /** A walk by cursor has shorter pages where resources are large; a page with a number is refused. */
+  read(
+    listing: Listing,
+    maxBytes: number | undefined = this.#maxBytesOf(listing.question.limit),
+  ): Soon<Listed | Problem> {
     const { target, question, query } = listing;
     const { name } = target.collection;
     if (query === undefined) {
-      return then(this.#store.slice(name, rangeOf(question)), (slice) => {
+      return then(this.#store.slice(name, { ...rangeOf(question), maxBytes }), (slice) => {
         if (slice === undefined) return noCollection(name);
-        return this.#again(listing, slice.collection) ?? listedOf(target, question, slice);
+        const again = this.#again(listing, slice.collection);
+        if (again !== undefined) return again;
+        return slice.isCut
+          ? refuseLarge(question, slice.resources.length)
+          : listedOf(target, question, slice);
       });
     }
-    return then(this.#store.query(name, asked(query)), (answer) => {
+    return then(this.#store.query(name, { ...asked(query), maxBytes }), (answer) => {
       if (answer === undefined) return noCollection(name);
       const again = this.#again(listing, answer.collection);
       if (again !== undefined) return again;
       return answer.kind === "broad"
         ? refuseBroad(answer.collection, question)
-        : foundOf(moved(target, answer.collection), question, query, answer);
+        : answer.isCut && (question.cursor === undefined || answer.last === undefined)
+          ? refuseLarge(question, answer.resources.length)
+          : foundOf(moved(target, answer.collection), question, query, answer);
     });
   }
 
@@ -96,7 +115,8 @@ export class Lists {
   ): Soon<Feed | Problem> {
     return then(this.#store.rules(collection), (rules) => {
       if (reachOf(caller, "read", rules) !== undefined) return othersHidden;
-      return then(this.#store.since(collection, position, limit), (feed) =>
+      const maxBytes = this.#maxBytesOf(limit);
+      return then(this.#store.since(collection, position, limit, maxBytes), (feed) =>
         feed === "gone" ? positionGone : (feed ?? noCollection(collection)),
       );
     });

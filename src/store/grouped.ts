@@ -24,7 +24,8 @@ export function grouped(store: Store, limits: Partial<GroupLimits> = {}): Store 
     find: (collection, id) => store.find(collection, id),
     slice: (collection, range) => store.slice(collection, range),
     query: (collection, query) => store.query(collection, query),
-    since: (collection, position, limit) => store.since(collection, position, limit),
+    since: (collection, position, limit, maxBytes) =>
+      store.since(collection, position, limit, maxBytes),
     named: (keys) => store.named(keys),
     token: (hash) => store.token(hash),
     tokens: () => store.tokens(),

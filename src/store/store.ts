@@ -35,6 +35,7 @@ export interface Store {
     collection: string,
     position: FeedPosition | 0,
     limit: number,
+    maxBytes?: number,
   ): Soon<Feed | "gone" | undefined>;
   /** Which of these keys a resource's parts name. */
   named(keys: readonly string[]): Soon<ReadonlySet<string>>;
@@ -58,15 +59,20 @@ export interface Range {
   readonly offset: number;
   readonly limit: number;
   readonly order: Order;
+  /** The fields of the resources have no more together; but one resource is always there. */
+  readonly maxBytes?: number | undefined;
 }
 
 export interface Slice {
   readonly collection: Collection;
   readonly resources: readonly Resource[];
+  /** Whether there would be more within `limit`, but not within `maxBytes`. */
+  readonly isCut?: boolean;
 }
 
-/** So many resources may be looked at one by one. */
+/** So many resources may be looked at one by one, with so many bytes together. */
 export const maxCandidates = 10_000;
+export const maxCandidateBytes = 64 * 1024 * 1024;
 
 export interface Found {
   readonly kind: "found";
@@ -76,6 +82,8 @@ export interface Found {
   readonly total: number | undefined;
   /** The position of the last of the resources, when there are more; none where they are ranked. */
   readonly last: Position | undefined;
+  /** Whether there would be more within `limit`, but not within `maxBytes`; then `last` is there. */
+  readonly isCut?: boolean;
 }
 
 /** Too many resources would have to be looked at one by one. */
@@ -98,6 +106,8 @@ export interface Feed {
   /** The epoch of every position in it. */
   readonly epoch: string;
   readonly entries: readonly (Resource | Removal)[];
+  /** Whether there would be more within `limit`, but not within `maxBytes`. */
+  readonly isCut?: boolean;
 }
 
 /** What must be true of the resource for a change to happen: a number is the revision it must have. */

@@ -29,9 +29,9 @@ export const listTypes = ["application/json", ...ndjsonTypes, "text/csv"] as con
 export type ListType = (typeof listTypes)[number];
 export type ExportType = Exclude<ListType, "application/json">;
 
-/** How many are read at once, so that little is in memory. */
-const firstCount = 500;
-const pageChars = 256 * 1024;
+/** How much is read at once, so that little is in memory. */
+const maxCount = 500;
+export const exportPageBytes = 256 * 1024;
 
 /** What one export holds: the text of a page, and its bytes. */
 const exportBytes = 1024 * 1024;
@@ -101,7 +101,7 @@ export function wholeQuestion(question: Question): Question {
     ...question,
     sort: isRanked ? byCreation : question.sort,
     cursor: { text: "", place },
-    limit: firstCount,
+    limit: maxCount,
     isCounted: false,
   };
 }
@@ -144,8 +144,9 @@ async function* textsOf(
       if (listed.next === undefined) return;
       // Others wait for their answers, too.
       await turn();
-      const listing = following(exchange, listed, text.length);
-      const read = listing instanceof Problem ? listing : await house.lists.read(listing);
+      const listing = following(exchange, listed);
+      const read =
+        listing instanceof Problem ? listing : await house.lists.read(listing, exportPageBytes);
       // What has begun cannot be refused any more: it breaks off, and so nobody takes it for the whole.
       if (read instanceof Problem) throw new Error(`the list broke off: ${read.detail}`);
       listed = read;
@@ -157,14 +158,11 @@ async function* textsOf(
   }
 }
 
-/** Where the walk goes on, with as many as make about a page of the same size. */
+/** Where the walk goes on. */
 function following(
   { house }: Exchange,
-  { target, question, resources, next = "" }: Listed,
-  chars: number,
+  { target, question, next = "" }: Listed,
 ): Listing | Problem {
-  const each = Math.max(1, chars / Math.max(1, resources.length));
-  const limit = Math.min(firstCount, Math.max(1, Math.floor(pageChars / each)));
   const cursor = { text: next, place: { parameter: "cursor" } };
-  return house.lists.plan(target, { ...question, cursor, limit });
+  return house.lists.plan(target, { ...question, cursor });
 }

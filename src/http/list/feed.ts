@@ -51,10 +51,14 @@ export function listChanges(
 const textOf = (position: FeedPosition | 0): string =>
   position === 0 ? "0" : writeFeedPosition(position);
 
-/** A full answer may not be the end; a shorter one has all there was at that moment. */
-function nextOf({ collection, epoch, entries }: Feed, { since, limit }: FeedQuery): FeedPosition {
+/** A full answer, or one that was cut, may not be the end; a shorter one has all there was at that moment. */
+function nextOf(
+  { collection, epoch, entries, isCut = false }: Feed,
+  { since, limit }: FeedQuery,
+): FeedPosition {
   const last = entries.at(-1);
-  const revision = last && entries.length === limit ? last.revision : collection.revision;
+  const revision =
+    last && (isCut || entries.length === limit) ? last.revision : collection.revision;
   if (last?.revision === revision) return { epoch, revision, time: timeOf(last) };
   const isSame = since !== 0 && since.revision === revision;
   return isSame ? { ...since, epoch } : { epoch, revision, time: 0 };

@@ -26,6 +26,7 @@ import {
   answerWhole,
   type ExportType,
   exportPage,
+  exportPageBytes,
   exportState,
   type ListType,
   listTypes,
@@ -53,7 +54,8 @@ export function listResources(exchange: Exchange): Soon<Response | Problem> {
       ? answerByRevision(exchange, listing, type, isWhole)
       : undefined;
     if (settled !== undefined) return settled;
-    return then(house.lists.read(listing), (listed) => {
+    const maxBytes = isWhole ? exportPageBytes : undefined;
+    return then(house.lists.read(listing, maxBytes), (listed) => {
       if (listed instanceof Problem) return listed;
       if (isWhole) return answerExport(exchange, listed, type as ExportType);
       const isJson = type === "application/json";

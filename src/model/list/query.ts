@@ -47,6 +47,8 @@ export interface Query {
   /** How many to leave out, or after which position to begin. */
   readonly start: number | Position;
   readonly limit: number;
+  /** The fields of the resources have no more bytes together; but one resource is always there. */
+  readonly maxBytes?: number | undefined;
   /** Whether the total is wanted; it may cost more than the page. */
   readonly isCounted: boolean;
 }
@@ -62,6 +64,8 @@ export interface Selection {
   readonly total: number;
   /** The position of the last one, when there are more. */
   readonly last: Position | undefined;
+  /** Whether there would be more within `limit`, but not within `maxBytes`. */
+  readonly isCut?: boolean;
 }
 
 /** With words and no sorting the best come first, and there are no positions to begin after. */
@@ -81,13 +85,31 @@ export function select(candidates: readonly Candidate[], query: Query): Selectio
     typeof start === "number"
       ? start
       : chosen.findIndex(({ position }) => compare(position, start, query) > 0);
-  const page = offset < 0 ? [] : chosen.slice(offset, offset + limit);
-  const isMore = offset >= 0 && offset + limit < chosen.length;
+  const whole = offset < 0 ? [] : chosen.slice(offset, offset + limit);
+  const count = countWithin(whole, ({ resource }) => resource.fields.length, query.maxBytes);
+  const page = whole.slice(0, count);
+  const isCut = count < whole.length;
+  const isMore = isCut || (offset >= 0 && offset + limit < chosen.length);
   return {
     resources: page.map(({ resource }) => resource),
     total: chosen.length,
     last: isMore && !isRanked(query) ? page.at(-1)?.position : undefined,
+    ...(isCut && { isCut }),
   };
+}
+
+/** How many of the first, at least one, have no more than `maxSize` together. */
+export function countWithin<T>(
+  items: readonly T[],
+  sizeOf: (item: T) => number,
+  maxSize = Number.POSITIVE_INFINITY,
+): number {
+  let size = 0;
+  const end = items.findIndex((item, index) => {
+    size += sizeOf(item);
+    return index > 0 && size > maxSize;
+  });
+  return end < 0 ? items.length : end;
 }
 
 interface Standing {

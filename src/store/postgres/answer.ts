@@ -14,6 +14,8 @@ export interface Form {
   readonly hits: Statement;
   /** A number for the whole; null where none is wanted. */
   readonly count: Statement;
+  /** The fields of the resources have no more together; but the first is always there. */
+  readonly maxBytes?: number | undefined;
 }
 
 export interface Hit extends Candidate {
@@ -24,6 +26,8 @@ export interface Answer {
   readonly collection: Collection;
   readonly hits: readonly Hit[];
   readonly count: number | undefined;
+  /** Whether there are more hits than `maxBytes` allows. */
+  readonly isCut?: boolean;
 }
 
 type AnswerRow = readonly [...ShelfRow, number: number | null, key: string];
@@ -35,13 +39,14 @@ type AnswerRow = readonly [...ShelfRow, number: number | null, key: string];
 export async function answer(
   sql: Sql,
   collection: string,
-  { tables, hits, count }: Form,
+  { tables, hits, count, maxBytes }: Form,
 ): Promise<Answer | undefined> {
   const found = await rows<AnswerRow>(sql`
     WITH shelf AS (SELECT * FROM collections WHERE name = ${collection}),
     ${tables ? sql`${tables},` : sql``}
-    hits AS (${hits})
-    SELECT ${shelfColumns(sql)}, 0 AS place, (${count})::bigint AS number, '' AS key
+    ${maxBytes === undefined ? sql`hits AS (${hits})` : hitsWithin(sql, hits, maxBytes)}
+    SELECT ${shelfColumns(sql)}, 0 AS place, (${count})::bigint AS number,
+      ${maxBytes === undefined ? sql`''` : sql`(SELECT count(*) FROM whole)::text`} AS key
     FROM shelf
     UNION ALL
     SELECT resource.*, place, seq, key
@@ -52,8 +57,26 @@ export async function answer(
     ) AS resource`);
   const [shelf, ...rest] = found.toSorted((one, other) => one[10] - other[10]);
   if (!shelf) return undefined;
-  return { collection: collectionIn(shelf), hits: rest.map(toHit), count: shelf[11] ?? undefined };
+  return {
+    collection: collectionIn(shelf),
+    hits: rest.map(toHit),
+    count: shelf[11] ?? undefined,
+    isCut: maxBytes !== undefined && rest.length < Number(shelf[12]),
+  };
 }
+
+/** The sizes are told by the rows themselves: what is left out is not read. */
+const hitsWithin = (sql: Sql, hits: Statement, maxBytes: number): Statement => sql`
+  whole AS (${hits}),
+  sized AS (
+    SELECT whole.*, sum(resource.size) OVER (ORDER BY place) AS size
+    FROM whole CROSS JOIN LATERAL (
+      SELECT octet_length(fields) AS size FROM resources
+      WHERE collection = (SELECT key FROM shelf) AND seq = whole.seq
+      LIMIT 1
+    ) AS resource
+  ),
+  hits AS (SELECT place, seq, key FROM sized WHERE size <= ${maxBytes}::bigint OR place = 1)`;
 
 const toHit = (row: AnswerRow): Hit => {
   return { seq: row[11] ?? 0, key: row[12], resource: toResource(row) };
@@ -61,7 +84,7 @@ const toHit = (row: AnswerRow): Hit => {
 
 /** One more than is asked for tells whether there are more. */
 export function toFound(
-  { collection, hits, count: total }: Answer,
+  { collection, hits, count: total, isCut = false }: Answer,
   { limit }: Query,
   positionOf: (hit: Hit) => Position | undefined,
 ): Found {
@@ -72,6 +95,7 @@ export function toFound(
     collection,
     resources: page.map(({ resource }) => resource),
     total,
-    last: last && hits.length > limit ? positionOf(last) : undefined,
+    last: last && (isCut || hits.length > limit) ? positionOf(last) : undefined,
+    ...(isCut && hits.length < limit && { isCut }),
   };
 }

@@ -4,7 +4,7 @@ import { keyOf } from "../../model/list/key.ts";
 import { type Plan, wordsIn } from "../../model/list/plan.ts";
 import { type Condition, type Query, select } from "../../model/list/query.ts";
 import { hasWords } from "../../model/list/rank.ts";
-import type { Broad, Found } from "../store.ts";
+import { type Broad, type Found, maxCandidateBytes } from "../store.ts";
 import { answer } from "./answer.ts";
 import { column, rows, type Sql, type Statement } from "./connection.ts";
 import { entriesIn, isPoint } from "./entries.ts";
@@ -70,18 +70,26 @@ export async function selectFrom(
           .filter((condition) => isNarrowed(plan, condition) && condition.spans.every(isPoint))
           .reduce((filters, condition) => sql`${filters} AND ${hasKey(sql, condition)}`, sql``)}`,
     count: sql`SELECT count(*) FROM source`,
+    maxBytes: maxCandidateBytes,
   });
   if (!looked) return undefined;
-  const { collection: shelf, hits, count = 0 } = looked;
-  if (count > limit) return { kind: "broad", collection: shelf };
+  const { collection: shelf, hits, count = 0, isCut: isTooMuch } = looked;
+  if (count > limit || isTooMuch) return { kind: "broad", collection: shelf };
   const { words } = query;
   const found =
     words.length > 0 && plan.hiding
       ? hits.filter(({ resource }) => hasWords(words, wordsIn(plan, resource)))
       : hits;
-  const { resources, total, last } = select(found, query);
+  const { resources, total, last, isCut } = select(found, query);
   const isCounted = query.isCounted ? total : undefined;
-  return { kind: "found", collection: shelf, resources, total: isCounted, last };
+  return {
+    kind: "found",
+    collection: shelf,
+    resources,
+    total: isCounted,
+    last,
+    ...(isCut && { isCut }),
+  };
 }
 
 /** Spares what does not fit the way here, where an index tells it of a single resource. */

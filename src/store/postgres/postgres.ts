@@ -222,8 +222,9 @@ class PostgresStore implements Store {
     collection: string,
     position: FeedPosition | 0,
     limit: number,
+    maxBytes?: number,
   ): Promise<Feed | "gone" | undefined> {
-    return this.#readIn(collection, (sql) => readFeed(sql, collection, position, limit));
+    return this.#readIn(collection, (sql) => readFeed(sql, collection, position, limit, maxBytes));
   }
 
   named(keys: readonly string[]): Promise<ReadonlySet<string>> {

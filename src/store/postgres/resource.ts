@@ -7,7 +7,7 @@ import type { Resource } from "../../model/resource.ts";
 import { Damage } from "../checksum.ts";
 import { epochName, readEpochName } from "../epochs.ts";
 import type { Feed, Range, Removal, Slice } from "../store.ts";
-import { column, rows, type Sql, type Value } from "./connection.ts";
+import { column, rows, type Sql, type Statement, type Value } from "./connection.ts";
 import { walk } from "./holes.ts";
 import {
   collectionIn,
@@ -61,15 +61,20 @@ export async function readSlice(
 ): Promise<Slice | undefined> {
   const found = await readRange(sql, collection, range);
   if (!found) return undefined;
-  return { collection: found.collection, resources: found.hits.map(({ resource }) => resource) };
+  const { collection: shelf, hits, isCut } = found;
+  return {
+    collection: shelf,
+    resources: hits.map(({ resource }) => resource),
+    ...(isCut && { isCut }),
+  };
 }
 
 /** A slice, with the seqs of its resources. */
 export async function readRange(
   sql: Sql,
   collection: string,
-  { offset, limit, order }: Range,
-): Promise<{ readonly collection: Collection; readonly hits: readonly Candidate[] } | undefined> {
+  { offset, limit, order, maxBytes }: Range,
+): Promise<RangeRead | undefined> {
   const isForward = order === "created";
   const index = isForward ? sql`${offset}::bigint` : sql`total - 1 - ${offset}::bigint`;
   const onward = isForward
@@ -85,15 +90,46 @@ export async function readRange(
     UNION ALL
     SELECT resource.*
     FROM walk CROSS JOIN LATERAL (
-      SELECT ${resourceColumns(sql)}, 0::bigint, seq FROM resources
-      WHERE collection = (SELECT key FROM shelf) AND ${onward} LIMIT ${limit}::bigint
+      SELECT ${resourceColumns(sql)}, 0::bigint, seq FROM ${rowsWithin(
+        sql,
+        sql`SELECT * FROM resources
+          WHERE collection = (SELECT key FROM shelf) AND ${onward} LIMIT ${limit}::bigint`,
+        isForward ? sql`seq` : sql`seq DESC`,
+        maxBytes,
+      )} AS page
     ) AS resource
     WHERE level = -1
     ORDER BY place`);
   if (!shelf) return undefined;
   const hits = found.map((row) => ({ seq: row[10], resource: toResource(row) }));
-  return { collection: collectionIn(shelf), hits: isForward ? hits : hits.reverse() };
+  const read = collectionIn(shelf);
+  const isCut = maxBytes !== undefined && hits.length < Math.min(limit, read.total - offset);
+  return { collection: read, hits: isForward ? hits : hits.reverse(), isCut };
 }
+
+interface RangeRead {
+  readonly collection: Collection;
+  readonly hits: readonly Candidate[];
+  readonly isCut: boolean;
+}
+
+/** The first of the rows, at least one, whose fields have no more bytes together. */
+const rowsWithin = (
+  sql: Sql,
+  table: Statement,
+  order: Statement,
+  maxBytes: number | undefined,
+): Statement =>
+  maxBytes === undefined
+    ? sql`(${table})`
+    : sql`(
+        SELECT * FROM (
+          SELECT *, sum(coalesce(octet_length(fields), 0)) OVER (ORDER BY ${order}) AS size,
+            row_number() OVER (ORDER BY ${order}) AS nth
+          FROM (${table}) AS whole
+        ) AS sized
+        WHERE size <= ${maxBytes}::bigint OR nth = 1
+      )`;
 
 /** A resource that is gone has no content. */
 type FeedRow = ShelfRow | readonly [string, number, number, number, null, ...Value[]];
@@ -113,6 +149,7 @@ export async function readFeed(
   collection: string,
   position: FeedPosition | 0,
   limit: number,
+  maxBytes?: number,
 ): Promise<Feed | "gone" | undefined> {
   const revision = position === 0 ? 0 : position.revision;
   const [askedKey, askedEpoch] = readEpochName(position === 0 ? "0.0" : position.epoch);
@@ -128,9 +165,14 @@ export async function readFeed(
     (
       SELECT ${resourceColumns(sql)}, 0::bigint, revision,
         0::bigint, 0::bigint, 0::bigint, 0::bigint
-      FROM resources
-      WHERE collection = (SELECT key FROM shelf) AND revision > ${revision}::bigint
-      ORDER BY revision LIMIT ${limit}::bigint
+      FROM ${rowsWithin(
+        sql,
+        sql`SELECT * FROM resources
+          WHERE collection = (SELECT key FROM shelf) AND revision > ${revision}::bigint
+          ORDER BY revision LIMIT ${limit}::bigint`,
+        sql`revision`,
+        maxBytes,
+      )} AS page
     )
     ORDER BY place`);
   if (!shelf) return undefined;
@@ -141,10 +183,13 @@ export async function readFeed(
     const isSameTime = position.time === 0 || time === null || time === position.time;
     if (!isOurs || !isSameTime) return "gone";
   }
+  const isCut =
+    maxBytes !== undefined && found.length < limit && (found.at(-1)?.[1] ?? 0) < shelf[1];
   return {
     collection: collectionIn(shelf as ShelfRow),
     epoch: epochName(key, epoch),
     entries: found.map(toEntry),
+    ...(isCut && { isCut }),
   };
 }
 

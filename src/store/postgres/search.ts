@@ -42,6 +42,7 @@ export async function search(
         ${order} LIMIT ${limit}::bigint OFFSET ${typeof start === "number" ? start : 0}::bigint
       ) AS page`,
     count: isCounted ? sql`SELECT count(*) FROM ranked` : sql`NULL`,
+    maxBytes: query.maxBytes,
   });
   return found && toFound(found, query, () => undefined);
 }

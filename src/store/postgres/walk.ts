@@ -48,6 +48,7 @@ export async function walkAlong(
   const found = await answer(sql, collection, {
     hits: sql`SELECT row_number() OVER (${order}) AS place, seq, key FROM (${page}) AS page`,
     count: query.isCounted ? countEntries(sql, walk) : sql`NULL`,
+    maxBytes: query.maxBytes,
   });
   const hasKeys = walk.isDescending !== undefined;
   return found && toFound(found, query, ({ key, seq }) => ({ keys: hasKeys ? [key] : [], seq }));
@@ -87,12 +88,12 @@ export async function walkResources(
   collection: string,
   query: Query,
 ): Promise<Found | undefined> {
-  const { start, limit, isNewestFirst, isCounted } = query;
+  const { start, limit, isNewestFirst, isCounted, maxBytes } = query;
   const order = isNewestFirst ? "-created" : "created";
   const onward = sql`ORDER BY seq ${isNewestFirst ? sql`DESC` : sql``}`;
   const found =
     typeof start === "number"
-      ? await readRange(sql, collection, { offset: start, limit: limit + 1, order })
+      ? await readRange(sql, collection, { offset: start, limit: limit + 1, order, maxBytes })
       : await answer(sql, collection, {
           hits: sql`
             SELECT row_number() OVER (${onward}) AS place, seq, '' AS key
@@ -102,6 +103,7 @@ export async function walkResources(
               ${onward} LIMIT ${limit + 1}::bigint
             ) AS page`,
           count: sql`NULL`,
+          maxBytes,
         });
   if (!found) return undefined;
   const count = isCounted ? found.collection.total : undefined;

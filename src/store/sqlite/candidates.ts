@@ -6,12 +6,14 @@ import { type Plan, wordsIn } from "../../model/list/plan.ts";
 import {
   type Candidate,
   type Condition,
+  countWithin,
   isOfOwner,
   isRanked,
   type Query,
   type Word,
 } from "../../model/list/query.ts";
 import { hasWords, rankOf } from "../../model/list/rank.ts";
+import { maxCandidateBytes } from "../store.ts";
 import type { Connection, Query as Statement } from "./connection.ts";
 import type { EntryReader } from "./entries.ts";
 import { type StandingRow, standingColumns, toCandidate } from "./resource.ts";
@@ -33,7 +35,13 @@ const rankedToCandidates = 10;
 /** One way to candidates, and how many there are that way. */
 interface Way {
   readonly count: number;
-  read(): Candidates;
+  /** None if they have too many bytes together. */
+  read(): Candidates | undefined;
+}
+
+interface Page {
+  readonly page: Candidates;
+  readonly isCut: boolean;
 }
 
 export class CandidateReader {
@@ -44,6 +52,7 @@ export class CandidateReader {
   readonly #all: Statement<StandingRow>;
   readonly #at: Statement<StandingRow>;
   readonly #byId: Statement<StandingRow>;
+  readonly #sizes: Statement<readonly [seq: number, bytes: number]>;
   #words: WordReader | undefined;
 
   constructor(connection: Connection, key: number, entries: EntryReader, maxCandidates: number) {
@@ -54,6 +63,10 @@ export class CandidateReader {
     this.#maxCandidates = maxCandidates;
     this.#all = connection.query(select);
     this.#at = connection.query(`${select} WHERE seq IN (SELECT value FROM json_each(?))`);
+    this.#sizes = connection.query(
+      `SELECT seq, octet_length(fields) FROM resources_${key}
+       WHERE seq IN (SELECT value FROM json_each(?))`,
+    );
     this.#byId = connection.query(`${select} WHERE id = ?`);
   }
 
@@ -62,9 +75,23 @@ export class CandidateReader {
     return inOrder(seqs, this.#at.all(JSON.stringify(seqs)).map(toCandidate));
   }
 
-  /** The best of those that have all of the words. */
-  best(words: readonly Word[], offset: number, limit: number): Candidates {
-    return this.at(this.#wordReader().best(words, offset, limit));
+  /** The first of them, at least one, that have no more bytes together; and whether there are more. */
+  within(seqs: readonly number[], maxBytes: number | undefined): Page {
+    if (maxBytes === undefined) return { page: this.at(seqs), isCut: false };
+    const sizes = new Map(this.#sizes.all(JSON.stringify(seqs)));
+    const count = countWithin(seqs, (seq) => sizes.get(seq) ?? 0, maxBytes);
+    return { page: this.at(seqs.slice(0, count)), isCut: count < seqs.length };
+  }
+
+  /** All of them, if they have few enough bytes together to be looked at. */
+  #ifFew(seqs: readonly number[]): Candidates | undefined {
+    const { page, isCut } = this.within(seqs, maxCandidateBytes);
+    return isCut ? undefined : page;
+  }
+
+  /** The seqs of the best of those that have all of the words. */
+  bestSeqs(words: readonly Word[], offset: number, limit: number): readonly number[] {
+    return this.#wordReader().best(words, offset, limit);
   }
 
   /** How many have all of the words; none if they are too many to be ranked while others wait. */
@@ -90,7 +117,8 @@ export class CandidateReader {
   #withWords(query: Query, asked: Asked): Candidates | undefined {
     const { words } = query;
     const limit = this.#maxCandidates + 1;
-    if (this.#wordReader().countUpTo(words, limit) < limit) return this.best(words, 0, limit);
+    if (this.#wordReader().countUpTo(words, limit) < limit)
+      return this.#ifFew(this.bestSeqs(words, 0, limit));
     return this.#among(words, this.#likely(query, asked));
   }
 
@@ -119,7 +147,7 @@ export class CandidateReader {
 
   /** Those that the narrowest of the conditions leaves. */
   #likely({ conditions }: Query, { plan, collection }: Asked): Candidates | undefined {
-    const all: Way = { count: collection.total, read: () => this.#all.all().map(toCandidate) };
+    const all: Way = { count: collection.total, read: () => this.#everything() };
     const ways = [all, ...conditions.flatMap((condition) => this.#waysBy(condition, plan))];
     const narrowest = ways.reduce((best, way) => (way.count < best.count ? way : best));
     return narrowest.count <= this.#maxCandidates ? narrowest.read() : undefined;
@@ -132,7 +160,12 @@ export class CandidateReader {
     if (ids) return [{ count: ids.length, read: () => ids.flatMap((id) => this.#find(id)) }];
     if (!hasIndex(plan, condition)) return [];
     const count = this.#entries.countUpTo(field, spans, this.#maxCandidates + 1);
-    return [{ count, read: () => this.at(this.#entries.seqs(field, spans)) }];
+    return [{ count, read: () => this.#ifFew(this.#entries.seqs(field, spans)) }];
+  }
+
+  #everything(): Candidates | undefined {
+    const { rows, isCut } = this.#all.within(maxCandidateBytes, (row) => row[5].length);
+    return isCut ? undefined : rows.map(toCandidate);
   }
 
   #find(id: string): Candidates {

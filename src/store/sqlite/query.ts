@@ -12,7 +12,7 @@ import {
 } from "../../model/list/query.ts";
 import type { Broad, Found } from "../store.ts";
 import { type Asked, CandidateReader, hasIndex, onlyKey } from "./candidates.ts";
-import type { Connection, Query as Statement } from "./connection.ts";
+import type { Connection, Query as Statement, Within } from "./connection.ts";
 import { EntryReader, type Place, type Walk } from "./entries.ts";
 import { locate, type ReadCounts } from "./holes.ts";
 import { type StandingRow, standingColumns, toCandidate } from "./resource.ts";
@@ -64,10 +64,13 @@ export class QueryReader {
     if (conditions.length + words.length + sortings.length > 0) return undefined;
     const seq = this.#firstSeq(query, asked);
     const rows = this.#slices[isNewestFirst ? "down" : "up"];
-    const candidates = seq === undefined ? [] : rows.all(seq, limit + 1).map(toCandidate);
-    const last = candidates.length > limit ? candidates[limit - 1] : undefined;
+    const { rows: read, isCut } = readWithin(rows, query.maxBytes, seq, limit + 1);
+    const candidates = read.map(toCandidate);
+    const page = candidates.slice(0, limit);
+    const last = isCut || candidates.length > limit ? page.at(-1) : undefined;
     return {
-      resources: resourcesOf(candidates.slice(0, limit)),
+      ...(isCut && candidates.length < limit && { isCut }),
+      resources: resourcesOf(page),
       total: asked.collection.total,
       last: last && { keys: [], seq: last.seq },
     };
@@ -121,8 +124,11 @@ export class QueryReader {
     if (plan.hiding) return undefined;
     const total = this.#candidates.countRanked(words);
     if (typeof start !== "number" || total === undefined) return undefined;
-    const resources = resourcesOf(this.#candidates.best(words, start, limit));
-    return { resources, total, last: undefined };
+    const { page, isCut } = this.#candidates.within(
+      this.#candidates.bestSeqs(words, start, limit),
+      query.maxBytes,
+    );
+    return { resources: resourcesOf(page), total, last: undefined, ...(isCut && { isCut }) };
   }
 
   #selection(query: Query, asked: Asked): Answer | undefined {
@@ -131,19 +137,33 @@ export class QueryReader {
   }
 
   #page(
-    { limit, isCounted }: Query,
+    { limit, isCounted, maxBytes }: Query,
     places: readonly Place[],
     count: () => number,
     positionOf: (place: Place) => Position,
   ): Answer {
     const seqs = places.slice(0, limit).map(([, seq]) => seq);
-    const last = places.length > limit ? places[limit - 1] : undefined;
+    const { page, isCut } = this.#candidates.within(seqs, maxBytes);
+    const last = isCut || places.length > limit ? places[page.length - 1] : undefined;
     return {
-      resources: resourcesOf(this.#candidates.at(seqs)),
+      ...(isCut && { isCut }),
+      resources: resourcesOf(page),
       total: isCounted ? count() : undefined,
       last: last && positionOf(last),
     };
   }
+}
+
+/** Of nothing to begin with nothing is read. */
+function readWithin(
+  rows: Statement<StandingRow>,
+  maxBytes: number | undefined,
+  seq: number | undefined,
+  limit: number,
+): Within<StandingRow> {
+  if (seq === undefined) return { rows: [], isCut: false };
+  if (maxBytes === undefined) return { rows: rows.all(seq, limit), isCut: false };
+  return rows.within(maxBytes, (row) => row[5].length, seq, limit);
 }
 
 const resourcesOf = (candidates: readonly Candidate[]) =>

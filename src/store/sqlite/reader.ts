@@ -101,10 +101,10 @@ export class Reader {
     return resource;
   }
 
-  slice(collection: string, { offset, limit, order }: Range): Slice | undefined {
+  slice(collection: string, range: Range): Slice | undefined {
     return this.#inOneMoment(collection, (shelf) => ({
       collection: shelf.collection,
-      resources: shelf.slice(offset, limit, order),
+      ...shelf.slice(range),
     }));
   }
 
@@ -113,8 +113,13 @@ export class Reader {
     return this.#inOneMoment(collection, (shelf) => shelf.query(query, maxCandidates));
   }
 
-  since(collection: string, position: FeedPosition | 0, limit: number): Feed | "gone" | undefined {
-    return this.#inOneMoment(collection, (shelf) => shelf.since(position, limit));
+  since(
+    collection: string,
+    position: FeedPosition | 0,
+    limit: number,
+    maxBytes?: number,
+  ): Feed | "gone" | undefined {
+    return this.#inOneMoment(collection, (shelf) => shelf.since(position, limit, maxBytes));
   }
 
   named(keys: readonly string[]): ReadonlySet<string> {

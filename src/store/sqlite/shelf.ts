@@ -7,8 +7,16 @@ import { type Plan, planOf } from "../../model/list/plan.ts";
 import type { Query as Question } from "../../model/list/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import { epochName, readEpochName } from "../epochs.ts";
-import { type Broad, type Feed, type Found, Outage, type Removal } from "../store.ts";
-import type { Connection, Query } from "./connection.ts";
+import {
+  type Broad,
+  type Feed,
+  type Found,
+  Outage,
+  type Range,
+  type Removal,
+  type Slice,
+} from "../store.ts";
+import type { Connection, Query, Within } from "./connection.ts";
 import { EpochReader } from "./epoch.ts";
 import { locate, type ReadCounts, storedCounts } from "./holes.ts";
 import { QueryReader } from "./query.ts";
@@ -142,15 +150,26 @@ export class Shelf {
     return row && toResource(row);
   }
 
-  slice(offset: number, limit: number, order: Order): readonly Resource[] {
+  slice({ offset, limit, order, maxBytes }: Range): Pick<Slice, "resources" | "isCut"> {
     const { total } = this.#collection;
-    if (offset >= total) return [];
+    if (offset >= total) return { resources: [] };
     const index = order === "created" ? offset : total - 1 - offset;
     const seq = locate(this.#counts, index, this.#seq) + 1;
-    const resources = this.#slices[order].all(seq, limit).map(toResource);
+    const { rows, isCut } = this.#rows(this.#slices[order], maxBytes, seq, limit);
+    const resources = rows.map(toResource);
     // The counts and the rows are of one moment: a row that does not show up is lost.
-    if (resources.length < Math.min(limit, total - offset)) throw lostRows;
-    return resources;
+    if (!isCut && resources.length < Math.min(limit, total - offset)) throw lostRows;
+    return isCut ? { resources, isCut } : { resources };
+  }
+
+  /** What is small enough in any case is read in one go, which is quicker. */
+  #rows<R extends EntryRow>(
+    query: Query<R>,
+    maxBytes: number | undefined,
+    ...values: readonly number[]
+  ): Within<R> {
+    if (maxBytes === undefined) return { rows: query.all(...values), isCut: false };
+    return query.within(maxBytes, (row) => row[4]?.length ?? 0, ...values);
   }
 
   query(query: Question, maxCandidates: number): Found | Broad {
@@ -159,13 +178,15 @@ export class Shelf {
     return this.#queries.answer(query, asked);
   }
 
-  since(position: FeedPosition | 0, limit: number): Feed | "gone" {
+  since(position: FeedPosition | 0, limit: number, maxBytes?: number): Feed | "gone" {
     if (position !== 0 && !this.#isOurs(position)) return "gone";
-    const rows = this.#since.all(position === 0 ? 0 : position.revision, limit);
+    const revision = position === 0 ? 0 : position.revision;
+    const { rows, isCut } = this.#rows(this.#since, maxBytes, revision, limit);
     return {
       collection: this.#collection,
       epoch: epochName(this.key, this.#epoch),
       entries: rows.map((row) => (isResourceRow(row) ? toResource(row) : toRemoval(row))),
+      ...(isCut && { isCut }),
     };
   }
 

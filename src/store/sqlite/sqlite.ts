@@ -114,8 +114,15 @@ class SqliteStore implements Store {
     return this.#readIn(collection, (reader) => reader.query(collection, query));
   }
 
-  since(collection: string, position: FeedPosition | 0, limit: number): Feed | "gone" | undefined {
-    return this.#readIn(collection, (reader) => reader.since(collection, position, limit));
+  since(
+    collection: string,
+    position: FeedPosition | 0,
+    limit: number,
+    maxBytes?: number,
+  ): Feed | "gone" | undefined {
+    return this.#readIn(collection, (reader) =>
+      reader.since(collection, position, limit, maxBytes),
+    );
   }
 
   named(keys: readonly string[]): ReadonlySet<string> {

@@ -1,0 +1,123 @@
+// Pages have an end in bytes: large resources make shorter pages or a refusal that says what to do.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startApp, type TestApp } from "./app.ts";
+import { Client, pointersOf } from "./client.ts";
+import { answerOf, assertProblem } from "./expect.ts";
+
+const mebibyte = 1024 * 1024;
+const json = { "content-type": "application/json" };
+
+for (const store of [undefined, "postgres"])
+  describe(`pages of large resources on ${store ?? "the embedded engine"}`, () => {
+    let app: TestApp;
+    let client: Client;
+    let ids: readonly string[];
+    before(async () => {
+      app = await startApp({ store, maxBodyBytes: 5 * mebibyte });
+      client = new Client(app);
+      await client.put("/-/collections/large", {
+        schema: {
+          properties: { n: { type: "integer" }, g: { type: "string" }, w: { type: "string" } },
+        },
+        indexed: ["n"],
+        searchable: ["w"],
+      });
+      const made: string[] = [];
+      for (let n = 0; n < 24; n++) {
+        const body = JSON.stringify({ n, g: "all", w: "word", t: "x".repeat(mebibyte - 200) });
+        // Without the check against the document, which would read every body.
+        const response = await fetch(`${app.url}/large/r${10 + n}`, {
+          method: "PUT",
+          headers: { ...json, authorization: `Bearer ${app.admin}` },
+          body,
+        });
+        assert.equal(response.status, 201, await response.text());
+        made.push(`r${10 + n}`);
+      }
+      ids = made;
+    });
+    after(() => app.stop());
+
+    const read = async (path: string, headers: Record<string, string> = {}) => {
+      const response = await fetch(app.url + path, {
+        headers: { ...headers, authorization: `Bearer ${app.admin}` },
+      });
+      return answerOf(response);
+    };
+    const idsIn = (body: string) => (JSON.parse(body).data as { id: string }[]).map(({ id }) => id);
+
+    for (const query of ["", "sort=-createdAt&", "sort=n&", "n[gte]=0&", "g=all&", "q=word&"]) {
+      it(`?${query}limit=24 is 400 and names a limit that fits`, async () => {
+        const refused = await read(`/large?${query}limit=24`);
+        const problem = assertProblem(refused, "invalid-parameter");
+        assert.match(problem.detail, /over 20 MiB/);
+        assert.deepEqual(pointersOf(problem), ["limit"]);
+        const [, fits] = /^use (\d+) or less/.exec(problem.errors?.[0]?.detail ?? "") ?? [];
+        assert.equal(fits, "20");
+      });
+    }
+
+    it("a limit that fits is answered", async () => {
+      const { status, body } = await read("/large?limit=20");
+      assert.equal(status, 200);
+      assert.equal(idsIn(body).length, 20);
+    });
+
+    it("a QUERY names the limit in its body", async () => {
+      const response = await fetch(`${app.url}/large`, {
+        method: "QUERY",
+        headers: { ...json, authorization: `Bearer ${app.admin}` },
+        body: '{"limit":100}',
+      });
+      assert.deepEqual(pointersOf(assertProblem(await answerOf(response), "invalid-body")), [
+        "/limit",
+      ]);
+    });
+
+    for (const query of ["", "sort=-n&", "n[gte]=0&", "g=all&sort=n&"]) {
+      it(`a walk by cursor (${query}) has shorter pages, and all of them`, async () => {
+        const seen: string[] = [];
+        const lengths: number[] = [];
+        let cursor: string | null = "";
+        while (cursor !== null) {
+          const { status, body } = await read(`/large?${query}cursor=${cursor}&limit=1000`);
+          assert.equal(status, 200, body.slice(0, 300));
+          lengths.push(idsIn(body).length);
+          seen.push(...idsIn(body));
+          cursor = JSON.parse(body).next;
+        }
+        assert.deepEqual(lengths, [20, 4]);
+        assert.deepEqual(seen.toSorted(), ids);
+      });
+    }
+
+    it("a feed has shorter pages, and all of them", async () => {
+      const seen: string[] = [];
+      let since = "0";
+      for (let isMore = true; isMore; ) {
+        const { status, body } = await read(`/large?since=${since}&limit=1000`);
+        assert.equal(status, 200, body.slice(0, 300));
+        const { changes, next, more } = JSON.parse(body);
+        seen.push(...(changes as { resource: { id: string } }[]).map((one) => one.resource.id));
+        assert.ok(changes.length <= 20);
+        since = next;
+        isMore = more;
+      }
+      assert.deepEqual(seen, ids);
+    });
+
+    it("an export has all", async () => {
+      const { body } = await read("/large", { accept: "application/x-ndjson" });
+      const seen = body.trimEnd().split("\n");
+      assert.deepEqual(
+        seen.map((line) => JSON.parse(line).id),
+        ids,
+      );
+    });
+
+    it("one resource is a page, however large", async () => {
+      assert.equal((await read("/large?limit=1")).status, 200);
+    });
+  });
