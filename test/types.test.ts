@@ -116,6 +116,29 @@ describe("the types of a collection", () => {
     assert.equal(await compile(typesOf("notes"), program), "");
   });
 
+  it("have members of any name", async () => {
+    const names = [
+      "constructor",
+      "toString",
+      "valueOf",
+      "then",
+      "0",
+      "a b",
+      "*/",
+      "\u0000",
+      "\u2028",
+    ];
+    const members = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+    const schema = {
+      $defs: { constructor: { type: "object", properties: members } },
+      properties: { ...members, toString: { $ref: "#/$defs/constructor" } },
+      required: names,
+    };
+    const program = `import type { ConstructorDraft } from "./types.ts";
+      export const read = (draft: ConstructorDraft): string => draft["*/"] + draft.constructor;`;
+    assert.equal(await compile(typesOf("constructor", schema), program), "");
+  });
+
   it("are a union where one of several schemas must fit", async () => {
     const branch = (kind: string) => ({
       properties: { kind: { const: kind }, [kind]: { type: "number" } },
