@@ -25,7 +25,10 @@ export function checksumOf(stored: StoredResource): number {
 
 /** Throws when the row is not what was written. Rows of older versions have no checksum. */
 export function assertIntact(stored: StoredResource, checksum: number | null): void {
-  if (checksum !== null && checksum !== checksumOf(stored)) throw new Damage(stored[0]);
+  const [id, , , , fields] = stored;
+  const isWhole = typeof fields === "string" && typeof id === "string";
+  const isIntact = isWhole && (checksum === null || checksum === checksumOf(stored));
+  if (!isIntact) throw new Damage(String(id));
 }
 
 /** A resource whose stored bytes are not those that were written. */

@@ -2,18 +2,19 @@
 
 import type { Resource } from "../../model/resource.ts";
 import { assertIntact, type StoredResource } from "../checksum.ts";
+import type { Value } from "./connection.ts";
 
 export type ResourceRow = readonly [...StoredResource, checksum: number | null];
 export const resourceColumns =
   "id, revision, created, updated, fields, owner, parts, shares_date, checksum";
 
 /** Throws when the row is not what was written. */
-export function toResource(row: ResourceRow): Resource {
+export function toResource(row: readonly [...ResourceRow, ...Value[]]): Resource {
   assertIntact(row as unknown as StoredResource, row[8]);
   return resourceIn(row);
 }
 
-function resourceIn(row: ResourceRow): Resource {
+function resourceIn(row: readonly [...ResourceRow, ...Value[]]): Resource {
   const [id, revision, createdAt, updatedAt, fields, owner, parts, sharesDate] = row;
   const resource = { id, revision, createdAt, updatedAt, fields };
   if (owner === null && parts === null && sharesDate === 0) return resource;

@@ -60,7 +60,7 @@ function toRules(row: CollectionRow, last = noRules): Rules {
   return definition === null || version === null ? last : { version, definition };
 }
 
-type RemovalRow = readonly [id: string, revision: number, at: number, ...null[]];
+type RemovalRow = readonly [id: string, revision: number, at: number, ...null[], isRemoval: 1];
 
 const toRemoval = ([id, revision, removedAt]: RemovalRow): Removal => ({
   kind: "removal",
@@ -69,8 +69,9 @@ const toRemoval = ([id, revision, removedAt]: RemovalRow): Removal => ({
   removedAt,
 });
 
-type EntryRow = ResourceRow | RemovalRow;
-const isResourceRow = (row: EntryRow): row is ResourceRow => row[4] !== null;
+/** What a row is, it says itself: a column of it could be damaged. */
+type EntryRow = readonly [...ResourceRow, isRemoval: 0] | RemovalRow;
+const isRemovalRow = (row: EntryRow): row is RemovalRow => row[9] === 1;
 
 const lostRows = new Outage(
   "damaged",
@@ -113,9 +114,9 @@ export class Shelf {
     };
     // Both sides come in order from their indexes and are merged until there are enough.
     this.#since = connection.query(
-      `${select} WHERE revision > ?1
+      `SELECT ${resourceColumns}, 0 FROM ${resources} WHERE revision > ?1
        UNION ALL
-       SELECT id, revision, at, NULL, NULL, NULL, NULL, NULL, NULL FROM ${removed} WHERE revision > ?1
+       SELECT id, revision, at, NULL, NULL, NULL, NULL, NULL, NULL, 1 FROM ${removed} WHERE revision > ?1
        ORDER BY revision LIMIT ?2`,
     );
     this.#timeAt = connection.query(
@@ -185,7 +186,7 @@ export class Shelf {
     return {
       collection: this.#collection,
       epoch: epochName(this.key, this.#epoch),
-      entries: rows.map((row) => (isResourceRow(row) ? toResource(row) : toRemoval(row))),
+      entries: rows.map((row) => (isRemovalRow(row) ? toRemoval(row) : toResource(row))),
       ...(isCut && { isCut }),
     };
   }

@@ -1,0 +1,156 @@
+// Flipped bytes in the database file: what is read is what was written, or an error, never anything else.
+
+import assert from "node:assert/strict";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import type { Resource } from "../../../src/model/resource.ts";
+import type { Soon } from "../../../src/model/soon.ts";
+import { Connection } from "../../../src/store/sqlite/connection.ts";
+import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
+import { Outage, type Put, type Store } from "../../../src/store/store.ts";
+import { newSeed, randomNumbers, runs } from "../../seeds.ts";
+import { found, put } from "../exam/words.ts";
+import { inDirectory } from "./house.ts";
+
+const ids = Array.from({ length: 120 }, (_, index) => `id-${String(index).padStart(3, "0")}`);
+
+/** Resources of many sizes, some with an owner, some changed once more. */
+const puts: readonly Put[] = ids.flatMap((id, index) => {
+  const text = `${id} é ☃ `.repeat(1 + ((index * 37) % 60));
+  const first = { ...put(id, { fields: JSON.stringify({ n: index, text }), at: 1_000 + index }) };
+  const owned = index % 3 === 0 ? { ...first, owner: `owner-${index % 4}` } : first;
+  return index % 5 === 0 ? [owned, { ...owned, fields: `{"n":${index},"again":true}` }] : [owned];
+});
+
+async function build(path: string): Promise<ReadonlyMap<string, Resource>> {
+  const store = await openSqlite({ path });
+  await store.commit([found(), ...puts]);
+  const all = await readAll(store);
+  await store.close();
+  assert.equal(all.size, ids.length);
+  return all;
+}
+
+async function readAll(store: Store): Promise<ReadonlyMap<string, Resource>> {
+  const all = new Map<string, Resource>();
+  for (const id of ids) {
+    const resource = await store.find("things", id);
+    if (resource) all.set(id, resource);
+  }
+  return all;
+}
+
+/** The answer, or nothing when the store says that it has none. */
+async function attempt<T>(read: () => Soon<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof Outage) assert.match(error.reason, /^(?:damaged|unavailable)$/);
+    // The text of the schema is in the file, too: then SQLite knows a table or a column no more.
+    else assert.match(String(error), /ERR_SQLITE_ERROR/);
+    return undefined;
+  }
+}
+
+describe("a damaged row", () => {
+  it("is told by its id and collection, alone and in a list; all others are there", () =>
+    inDirectory(async (path) => {
+      const expected = await build(path);
+      const connection = new Connection(join(path, "restante.db"), "write");
+      connection.run("UPDATE resources_1 SET fields = '{\"n\":7777}' WHERE id = 'id-007'");
+      connection.run("UPDATE resources_1 SET owner = 'owner-9' WHERE id = 'id-009'");
+      connection.run("UPDATE resources_1 SET updated = updated + 1 WHERE id = 'id-011'");
+      connection.close();
+      const store = await openSqlite({ path });
+      const damaged = ["id-007", "id-009", "id-011"];
+      for (const id of ids) {
+        const read = async () => store.find("things", id);
+        if (!damaged.includes(id)) assert.deepEqual(await read(), expected.get(id));
+        else
+          await assert.rejects(read, (error) => {
+            assert.ok(error instanceof Outage && error.reason === "damaged");
+            assert.match(error.message, new RegExp(`"${id}" in the collection "things"`));
+            return true;
+          });
+      }
+      const slice = async (offset: number) =>
+        store.slice("things", { offset, limit: 5, order: "created" });
+      assert.equal((await slice(0))?.resources.length, 5);
+      await assert.rejects(() => slice(5), /"id-007"/);
+      await assert.rejects(async () => store.since("things", 0, 1_000), /"id-0(07|09|11)"/);
+      assert.equal(await store.ready(), undefined);
+      assert.equal((await store.commit([put("new")]))[0]?.kind, "created");
+      await store.close();
+    }));
+
+  it("is not looked for where no checksum was written, as before version 0.2", () =>
+    inDirectory(async (path) => {
+      const expected = await build(path);
+      const connection = new Connection(join(path, "restante.db"), "write");
+      connection.run("UPDATE resources_1 SET checksum = NULL");
+      connection.close();
+      const store = await openSqlite({ path });
+      assert.deepEqual(await readAll(store), expected);
+      await store.close();
+    }));
+});
+
+describe("flipped bytes in the file", () => {
+  it("never change what is read", { timeout: 600_000 }, () =>
+    inDirectory(async (path) => {
+      const original = join(path, "original");
+      const expected = await build(original);
+      const bytes = await readFile(join(original, "restante.db"));
+      const seed = newSeed("flipped bytes in the database");
+      const random = randomNumbers(seed);
+      for (let run = 0; run < runs(15, 500); run++) {
+        const copy = join(path, `copy-${run}`);
+        await mkdir(copy);
+        const flipped = Buffer.from(bytes);
+        for (let count = 1 + Math.floor(random() * 20); count > 0; count--) {
+          const place = Math.floor(random() * flipped.length);
+          flipped[place] = (flipped[place] ?? 0) ^ (1 << Math.floor(random() * 8));
+        }
+        await writeFile(join(copy, "restante.db"), flipped);
+        await assertRightOrRefused(copy, expected, `seed ${seed}, run ${run}`);
+      }
+    }),
+  );
+});
+
+const find = (store: Store, id: string): Promise<Resource | undefined> =>
+  attempt(() => store.find("things", id));
+
+async function assertRightOrRefused(
+  path: string,
+  expected: ReadonlyMap<string, Resource>,
+  words: string,
+): Promise<void> {
+  const store: Store | undefined = await openSqlite({ path }).catch((error: unknown) => {
+    assert.ok(error instanceof Error && error.message.startsWith("Cannot open"), String(error));
+    return undefined;
+  });
+  if (store === undefined) return;
+  const assertRight = (resource: Resource): void =>
+    assert.deepEqual(resource, expected.get(resource.id), `${words}: ${resource.id}`);
+  try {
+    for (const id of ids) {
+      const read = await find(store, id);
+      if (read === undefined) continue;
+      assert.equal(read.id, id, words);
+      assertRight(read);
+    }
+    for (let offset = 0; offset < ids.length; offset += 17) {
+      const slice = await attempt(() =>
+        store.slice("things", { offset, limit: 17, order: "created" }),
+      );
+      for (const resource of slice?.resources ?? []) assertRight(resource);
+    }
+    const feed = await attempt(() => store.since("things", 0, 1_000));
+    if (feed && feed !== "gone")
+      for (const entry of feed.entries) if (!("kind" in entry)) assertRight(entry);
+  } finally {
+    await store.close();
+  }
+}
