@@ -97,6 +97,69 @@ export function feeds(question: Question): void {
     });
   });
 
+  question("have positions of one history: another is gone", async (candidate) => {
+    const { store } = candidate;
+    await store.commit([
+      found(),
+      put("a"),
+      put("b"),
+      found("others"),
+      put("a", { collection: "others" }),
+    ]);
+    const feed = await feedSince(store, 0, 10);
+    assert.ok(feed);
+    const { epoch, collection } = feed;
+    const position = { epoch, revision: collection.revision, time: 10 };
+    const isGone = async (more: Partial<typeof position>, name = "things") =>
+      (await store.since(name, { ...position, ...more }, 10)) === "gone";
+    assert.equal(await isGone({}), false);
+    assert.equal(await isGone({ time: 0 }), false);
+    assert.equal(await isGone({ time: 11 }), true);
+    assert.equal(await isGone({ revision: collection.revision + 1, time: 0 }), true);
+    assert.equal(await isGone({}, "others"), true);
+    assert.equal(await isGone({ epoch: "zz.1" }), true);
+    const [key] = epoch.split(".");
+    assert.equal(await isGone({ epoch: `${key}.1` }), true);
+    // What was written over has no time any more.
+    await store.commit([put("b")]);
+    assert.equal(await isGone({ time: 11 }), false);
+    await store.commit([
+      { kind: "drop", collection: "things", isEmptyOnly: false },
+      ...[found(), put("c"), put("d"), put("e"), put("f")],
+    ]);
+    assert.equal(await isGone({}), true);
+  });
+
+  question("keep the times of resources from going back", async (candidate) => {
+    const stores = [candidate.store, await candidate.second()];
+    await candidate.store.commit([found(), put("a", { at: 5_000 })]);
+    const times = [9_000, 2_000, 9_001, 9_001, 1, 12_000];
+    const seen: unknown[] = [];
+    for (const [index, at] of times.entries()) {
+      const [outcome] = (await stores[index % 2]?.commit([put("a", { at })])) ?? [];
+      const resource = written(outcome);
+      for (const store of stores) assert.deepEqual(await store.find("things", "a"), resource);
+      seen.push([resource.createdAt, resource.updatedAt, resource.sharesDate ?? false]);
+    }
+    assert.deepEqual(seen, [
+      [5_000, 9_000, false],
+      [5_000, 9_000, true],
+      [5_000, 9_001, true],
+      [5_000, 9_001, true],
+      [5_000, 9_001, true],
+      [5_000, 12_000, false],
+    ]);
+    // A removal, and what comes to its place, are not earlier either.
+    await candidate.store.commit([{ ...remove("a"), at: 3_000 }]);
+    const [again] = await candidate.store.commit([put("a", { at: 4_000 })]);
+    const { createdAt, updatedAt, sharesDate } = written(again);
+    assert.deepEqual([createdAt, updatedAt, sharesDate], [12_000, 12_000, true]);
+    const collection = await candidate.store.collection("things");
+    assert.deepEqual([collection?.updatedAt, collection?.sharesDate], [12_000, true]);
+    await candidate.store.commit([put("b", { at: 13_000 })]);
+    assert.equal((await candidate.store.collection("things"))?.sharesDate, undefined);
+  });
+
   question("tell of each only once, however often it came and went", async ({ store }) => {
     await store.commit([
       found(),
