@@ -60,7 +60,11 @@ function toRules(row: CollectionRow, last = noRules): Rules {
   return definition === null || version === null ? last : { version, definition };
 }
 
-type RemovalRow = readonly [id: string, revision: number, at: number, ...null[], isRemoval: 1];
+type RemovalRow = readonly [
+  ...(readonly [id: string, revision: number, at: number]),
+  ...(readonly [null, null, null, null, null, null]),
+  isRemoval: 1,
+];
 
 const toRemoval = ([id, revision, removedAt]: RemovalRow): Removal => ({
   kind: "removal",
@@ -164,7 +168,7 @@ export class Shelf {
   }
 
   /** What is small enough in any case is read in one go, which is quicker. */
-  #rows<R extends EntryRow>(
+  #rows<R extends EntryRow | ResourceRow>(
     query: Query<R>,
     maxBytes: number | undefined,
     ...values: readonly number[]
