@@ -134,9 +134,14 @@ export async function queryResources(exchange: Exchange): Promise<Response | Pro
 /** Enough for the first pages of a screen that everybody looks at; a walk through all is not hot. */
 const maxHotPages = 16;
 const maxHotPageChars = 65_536;
+/** Of the pages of all collections that are kept. */
+const maxHotChars = 16 * 1024 * 1024;
+
+type HotPages = WeakMap<Collection, Map<string, Prepared>>;
 
 /** The store hands out the same collection as long as nothing in it has changed: the pages go with it. */
-const hotPages = new WeakMap<Collection, Map<string, Prepared>>();
+let hotPages: HotPages = new WeakMap();
+let hotChars = 0;
 
 /** A URL has no line break, so nobody's page is another's. */
 const hotKey = ({ owner }: Target, query: string): string =>
@@ -145,8 +150,14 @@ const hotKey = ({ owner }: Target, query: string): string =>
 const hotPage = (target: Target, query: string): Prepared | undefined =>
   hotPages.get(target.collection)?.get(hotKey(target, query));
 
+/** Pages that went with their collections still count, until all are dropped and learnt anew. */
 function keepHot(target: Target, query: string, page: Prepared): void {
   if (page.body.length > maxHotPageChars) return;
+  hotChars += page.body.length;
+  if (hotChars > maxHotChars) {
+    hotPages = new WeakMap();
+    hotChars = page.body.length;
+  }
   const pages = hotPages.get(target.collection) ?? new Map<string, Prepared>();
   if (pages.size < maxHotPages) pages.set(hotKey(target, query), page);
   hotPages.set(target.collection, pages);
