@@ -1,0 +1,86 @@
+// A disk that fails under a running server: refused in words, read on, repaired, and nothing is lost.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { newSecret } from "../../src/model/token.ts";
+import { type Running, start } from "../process.ts";
+import { answerOf, assertProblem } from "./expect.ts";
+
+const secret = newSecret();
+const patience = { timeout: 60_000 };
+
+let folder: string;
+let server: Running | undefined;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "restante-"));
+});
+afterEach(async () => {
+  server?.signal("SIGKILL");
+  await server?.ended;
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function launch(workers: number): Promise<Running> {
+  server = await start(["--data", join(folder, "data"), "--workers", `${workers}`], {
+    cwd: folder,
+    environment: { RESTANTE_ADMIN_TOKEN: secret },
+  });
+  return server;
+}
+
+const request = ({ url }: Running, path: string, body?: unknown) =>
+  answerOf(
+    fetch(url + path, {
+      // A new connection each time, so that every worker gets its turn.
+      headers: {
+        authorization: `Bearer ${secret}`,
+        "content-type": "application/json",
+        connection: "close",
+      },
+      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+    }),
+  );
+
+for (const workers of [1, 2])
+  describe(`a database whose WAL is taken away, with ${workers} process(es) serving`, () => {
+    it("is not written until it is saved, and nothing is lost", patience, async () => {
+      const running = await launch(workers);
+      const kept: { location: string; body: string }[] = [];
+      const create = async (n: number) => {
+        const answer = await request(running, "/people", { n });
+        const location = answer.headers.get("location") ?? "";
+        if (answer.status === 201) kept.push({ location, body: answer.body });
+        return answer;
+      };
+      for (let n = 0; n < 10; n++) assert.equal((await create(n)).status, 201);
+      await rm(join(folder, "data", "restante.db-wal"));
+
+      const { detail } = assertProblem(await create(10), "unavailable");
+      assert.match(detail, /disk has failed.*reads go on/);
+      const ready = await request(running, "/-/ready");
+      // On a slow machine the repair may be over by now.
+      if (!running.stdout().includes("copied to new files")) assertProblem(ready, "unavailable");
+      for (const { location, body } of kept)
+        assert.equal((await request(running, location)).body, body);
+
+      while ((await request(running, "/-/ready")).status !== 200) await sleep(50);
+      for (let n = 11; n < 20; n++) {
+        assert.equal((await create(n)).status, 201);
+        // Whichever process answers sees what was just written.
+        for (const { location, body } of kept.slice(-2))
+          assert.equal((await request(running, location)).body, body);
+      }
+      assert.match(running.stdout(), /no write is taken.*deleted or replaced/);
+      assert.match(running.stdout(), /copied to new files and verified/);
+
+      running.signal("SIGKILL");
+      await running.ended;
+      const again = await launch(1);
+      for (const { location, body } of kept)
+        assert.equal((await request(again, location)).body, body);
+    });
+  });
