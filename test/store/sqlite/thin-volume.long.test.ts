@@ -12,6 +12,10 @@ import { ThinVolume } from "./thin-volume.ts";
 
 const rounds = runs(1, 40);
 
+/** What the child said beside its acknowledgements: what a failure is to be understood from. */
+const remarks = ({ lines }: Child): string =>
+  lines.filter((line) => !line.startsWith("kept ")).join("\n");
+
 /** When so many more lines than now have come that start with the word. */
 function more(child: Child, word: string, count: number): Promise<void> {
   return new Promise((resolve) => {
@@ -51,12 +55,12 @@ describe("a thin volume that runs full for 30 to 120 ms under load", () => {
           const store = await openSqlite({ path });
           // The one that was under way when it was killed.
           const last = child.lines.filter((line) => / id-\d+$/.test(line)).length;
-          await assertKept(
-            store,
-            told.with("kept"),
-            [...told.with("unknown"), `id-${last}`],
-            bytes,
-          );
+          const unknown = [...told.with("unknown"), `id-${last}`];
+          await assertKept(store, told.with("kept"), unknown, bytes).catch((error) => {
+            throw new Error(`round ${round}, ${bytes} bytes each\n${remarks(child)}`, {
+              cause: error,
+            });
+          });
           await store.close();
         } finally {
           volume.remove();
