@@ -1,12 +1,13 @@
 // The package's door: Restante inside another program, as a Web-standard fetch.
 
-import { type Definitions, loadActions, readActions } from "./actions.ts";
-import { type App, assemble } from "./assemble.ts";
-import { type Config, defaultConfig } from "./config.ts";
-import { defineAll } from "./definitions.ts";
-import { makeFirstToken } from "./first-token.ts";
-import { createLog, type Log } from "./log.ts";
+import { type Definitions, loadActions, readActions } from "./server/actions-folder.ts";
+import { type App, assemble } from "./server/app.ts";
+import { type Config, defaultConfig } from "./server/config.ts";
+import { defineAll } from "./server/definitions-folder.ts";
+import { makeFirstToken } from "./server/first-token.ts";
+import { createLog, type Log } from "./server/log.ts";
 
+export type { FromSchema } from "./lib/schema/from-schema.ts";
 export {
   type Action,
   type ActionContext,
@@ -18,8 +19,7 @@ export {
   problem,
   seeOther,
 } from "./model/action.ts";
-export type * from "./model/action-resources.ts";
-export type { FromSchema } from "./model/schema/from-schema.ts";
+export type * from "./model/action-client.ts";
 
 /** Those of the config file; the actions may also be given as they are, by their names. */
 export interface Options extends Partial<Omit<Config, "actions">> {

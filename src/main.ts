@@ -1,21 +1,21 @@
 // The command line: what is typed becomes a config and a call, what goes wrong becomes words.
 
 import { Command, CommanderError } from "commander";
-import { version } from "./assemble.ts";
+import { serve } from "./cli/serve.ts";
+import { type CreateOptions, createToken, listTokens, revokeToken } from "./cli/token.ts";
+import { printTypes } from "./cli/types.ts";
+import { CliError, usageError } from "./lib/cli-error.ts";
+import { newSecret } from "./model/token.ts";
+import { version } from "./server/app.ts";
 import {
   type Config,
-  type ConfigFault,
+  type ConfigError,
   configFile,
   processEnvironment,
   readConfig,
   settings,
-} from "./config.ts";
-import { Exit, misuse } from "./exit.ts";
-import { newSecret } from "./model/token.ts";
-import { serve } from "./serve.ts";
-import { type CreateOptions, createToken, listTokens, revokeToken } from "./tokens.ts";
-import { printTypes } from "./types.ts";
-import { work } from "./worker.ts";
+} from "./server/config.ts";
+import { work } from "./server/worker.ts";
 
 const program = new Command("restante")
   .description("A self-hosted resource server: POST it, GET it back.")
@@ -98,13 +98,13 @@ function withSettings(command: Command, names: readonly string[]): Command {
 function configOf(command: Command): Config {
   const environment = processEnvironment();
   const config = readConfig({ flags: command.opts(), environment, cwd: process.cwd() });
-  const faults = [...strangers(command), ...(Array.isArray(config) ? config : [])];
-  if (Array.isArray(config) || faults.length > 0) throw misuse(faults);
+  const faults = [...unknownFlags(command), ...(Array.isArray(config) ? config : [])];
+  if (Array.isArray(config) || faults.length > 0) throw usageError(faults);
   return config;
 }
 
 /** What was typed and is not ours: unknown flags (without what looks like their value) and words. */
-function strangers(command: Command): readonly ConfigFault[] {
+function unknownFlags(command: Command): readonly ConfigError[] {
   const extra = command.args.slice(command.registeredArguments.length);
   const isFlag = (word: string | undefined) => word?.startsWith("-") ?? false;
   return extra
@@ -116,7 +116,7 @@ function strangers(command: Command): readonly ConfigFault[] {
 function explain(thrown: unknown): number {
   // It has told already, help and version included; its 1 for a wrong command line is our 2.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
-  if (!(thrown instanceof Exit)) throw thrown;
+  if (!(thrown instanceof CliError)) throw thrown;
   console.error(thrown.message);
   if (thrown.code === 2) console.error("Add --help to see what is allowed.");
   return thrown.code;

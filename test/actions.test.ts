@@ -9,12 +9,12 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { loadActions } from "../src/actions.ts";
-import { defaultConfig } from "../src/config.ts";
-import { Exit } from "../src/exit.ts";
 import { defineAction, ProblemError, restante } from "../src/index.ts";
+import { CliError } from "../src/lib/cli-error.ts";
 import { actionLimits } from "../src/model/action.ts";
 import { newSecret } from "../src/model/token.ts";
+import { loadActions } from "../src/server/actions-folder.ts";
+import { defaultConfig } from "../src/server/config.ts";
 import { childrenOf, commandLine, type Running, run, start } from "./process.ts";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -92,7 +92,7 @@ describe("a folder of actions", () => {
       `const input = {}; input.self = input; export default { description: "x", input, run() {} };`,
     );
     await assert.rejects(load(), (error) => {
-      assert.ok(error instanceof Exit);
+      assert.ok(error instanceof CliError);
       assert.equal(error.code, 2);
       const lines = error.message.split("\n");
       const told: readonly [place: string, words: RegExp][] = [
@@ -207,7 +207,7 @@ describe("a module of a user", () => {
       write("_helper.ts", "export const text = 'x';");
       write(name, text);
       await assert.rejects(load(), (error) => {
-        assert.ok(error instanceof Exit);
+        assert.ok(error instanceof CliError);
         assert.match(error.message, /^\S+ cannot be loaded: /);
         assert.match(error.message, place);
         return true;
@@ -222,8 +222,8 @@ describe("a module of a user", () => {
 
   /** In a process of its own, which has not imported anything from the folder. */
   const list = () => {
-    const script = `import { loadActions } from ${JSON.stringify(file("../src/actions.ts"))};
-      import { defaultConfig } from ${JSON.stringify(file("../src/config.ts"))};
+    const script = `import { loadActions } from ${JSON.stringify(file("../src/server/actions-folder.ts"))};
+      import { defaultConfig } from ${JSON.stringify(file("../src/server/config.ts"))};
       const all = await loadActions({ ...defaultConfig, actions: ${JSON.stringify(folder)} });
       console.log(all.map(({ name }) => name).join(" "));`;
     writeFileSync(join(cwd, "list.mts"), script);
@@ -331,8 +331,8 @@ describe("actions in another program", () => {
 describe("the types of an action", () => {
   const compiler = file("../node_modules/.bin/tsc");
   /** The door of the package leads to all of it, which takes the compiler longer. */
-  const modules = ["action.ts", "schema/from-schema.ts"].map((name) =>
-    file(`../src/model/${name}`),
+  const modules = ["model/action.ts", "lib/schema/from-schema.ts"].map((name) =>
+    file(`../src/${name}`),
   );
 
   /** What the compiler has to say of a module, nothing where all is well. */

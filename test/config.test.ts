@@ -5,16 +5,16 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
+import { newSecret } from "../src/model/token.ts";
 import {
   type Config,
-  type ConfigFault,
+  type ConfigError,
   type ConfigSources,
   defaultConfig,
   readConfig,
   type Setting,
   settings,
-} from "../src/config.ts";
-import { newSecret } from "../src/model/token.ts";
+} from "../src/server/config.ts";
 
 const cwd = mkdtempSync(join(tmpdir(), "restante-config-"));
 after(() => rmSync(cwd, { recursive: true }));
@@ -34,7 +34,7 @@ function config(sources?: Partial<ConfigSources>): Config {
   return result as Config;
 }
 
-function faults(sources: Partial<ConfigSources>): readonly ConfigFault[] {
+function faults(sources: Partial<ConfigSources>): readonly ConfigError[] {
   const result = read(sources);
   assert(Array.isArray(result), "no fault was found");
   return result;

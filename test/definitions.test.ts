@@ -5,9 +5,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { readFolder } from "../src/definitions.ts";
-import { Exit } from "../src/exit.ts";
 import { type Restante, restante } from "../src/index.ts";
+import { CliError } from "../src/lib/cli-error.ts";
+import { readFolder } from "../src/server/definitions-folder.ts";
 
 let folder: string;
 let data: string;
@@ -84,7 +84,7 @@ describe("a folder of definitions", () => {
     assert.throws(
       () => readFolder(folder),
       (error) => {
-        assert.ok(error instanceof Exit);
+        assert.ok(error instanceof CliError);
         assert.equal(error.code, 2);
         const lines = error.message.split("\n");
         assert.equal(lines.length, 4, error.message);

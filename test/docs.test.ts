@@ -5,16 +5,16 @@ import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { configFile, type Setting, settings } from "../src/config.ts";
-import { maxOperations } from "../src/http/batch.ts";
+import type { Permission } from "../src/http/authorize.ts";
 import { maxFiles } from "../src/http/body/multipart.ts";
-import type { Who } from "../src/http/guard.ts";
 import { problemStatus } from "../src/http/problem.ts";
+import { maxOperations } from "../src/http/resources/batch.ts";
 import { routes } from "../src/http/routes.ts";
 import { openDefinition } from "../src/model/definition.ts";
-import { maxOperations as maxPatchOperations } from "../src/model/json/patch.ts";
-import { pageLimits } from "../src/model/list/page.ts";
+import { maxOperations as maxPatchOperations } from "../src/model/patch.ts";
 import { type ProblemKind, problemKinds } from "../src/model/problem.ts";
+import { pageLimits } from "../src/model/query/page.ts";
+import { configFile, type Setting, settings } from "../src/server/config.ts";
 
 const folder = new URL("../docs/reference/", import.meta.url);
 const read = (name: string) => readFile(new URL(name, folder), "utf8");
@@ -73,7 +73,7 @@ describe("docs/reference/problems.md", async () => {
 });
 
 /** Who may pass a door, in the words of the page. */
-const needed: Readonly<Record<Who, string>> = {
+const needed: Readonly<Record<Permission, string>> = {
   anyone: "anyone",
   token: "any token",
   admin: "admin",

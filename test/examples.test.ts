@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Config } from "../src/config.ts";
+import type { Config } from "../src/server/config.ts";
 import { startApp } from "./http/app.ts";
 
 const root = new URL("..", import.meta.url);

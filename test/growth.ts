@@ -3,9 +3,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { assemble } from "../src/assemble.ts";
-import { defaultConfig } from "../src/config.ts";
-import { createLog } from "../src/log.ts";
+import { assemble } from "../src/server/app.ts";
+import { defaultConfig } from "../src/server/config.ts";
+import { createLog } from "../src/server/log.ts";
 import { randomNumbers } from "./seeds.ts";
 import { StepCounter } from "./step-counter.ts";
 

@@ -11,8 +11,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
-import { settings } from "../src/config.ts";
 import { isSecret, newSecret, secretPattern } from "../src/model/token.ts";
+import { settings } from "../src/server/config.ts";
 import { commandLine, firstToken, type Running, run, start } from "./process.ts";
 
 let cwd: string;

@@ -8,10 +8,10 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { defaultConfig } from "../src/config.ts";
 import { restante } from "../src/index.ts";
 import { isSecret, newSecret } from "../src/model/token.ts";
-import { openStore } from "../src/open-store.ts";
+import { defaultConfig } from "../src/server/config.ts";
+import { openStore } from "../src/server/open-store.ts";
 import { type Running, run, start } from "./process.ts";
 import { isLong } from "./seeds.ts";
 

@@ -1,7 +1,7 @@
 // Finds every regular expression in a TypeScript source, and those whose time can grow faster than their text.
 
 import ts from "typescript";
-import { growthOf } from "../src/model/schema/runaway.ts";
+import { redosGrowth } from "../src/lib/regex/redos.ts";
 
 export interface FoundExpression {
   readonly line: number;
@@ -51,28 +51,28 @@ export const provedBounded: ReadonlyMap<string, string> = new Map([
   ].map(
     (text) =>
       [
-        `src/model/schema/pattern.ts ${text}`,
+        `src/lib/regex/pattern.ts ${text}`,
         "reads the pattern of a schema, whose 1,000 characters at most are counted before",
       ] as const,
   ),
   [
-    'src/model/schema/pattern.ts new RegExp(source, "u")',
+    'src/lib/regex/pattern.ts new RegExp(source, "u")',
     "compiles the pattern of a schema to see whether it can be; growthOf judges it next",
   ],
   [
-    "src/model/schema/alphabet.ts new RegExp(`^(?:{source})$`, setFlags)",
+    "src/lib/regex/alphabet.ts new RegExp(`^(?:{source})$`, setFlags)",
     "tries one set of characters on one character",
   ],
   [
-    "src/model/schema/alphabet.ts new RegExp(`(?:{source})+`, `g{flags}`)",
+    "src/lib/regex/alphabet.ts new RegExp(`(?:{source})+`, `g{flags}`)",
     "finds the runs of one set of characters, which is linear",
   ],
   [
-    'src/model/schema/explain.ts new RegExp(pattern, "u")',
+    'src/lib/schema/explain.ts new RegExp(pattern, "u")',
     "is a pattern of a definition, which growthOf found harmless",
   ],
   [
-    'src/model/schema/example.ts new RegExp(pattern, "u")',
+    'src/lib/schema/example.ts new RegExp(pattern, "u")',
     "is a pattern of a definition, which growthOf found harmless, on texts of ours",
   ],
   [
@@ -89,6 +89,6 @@ export const nameOf = (path: string, text: string): string =>
 export function complaintOf(path: string, { text, literal }: FoundExpression): string | undefined {
   if (provedBounded.has(nameOf(path, text))) return undefined;
   if (literal === undefined) return `makes a regular expression at run time: ${text}`;
-  const growth = growthOf(literal.source, literal.flags);
+  const growth = redosGrowth(literal.source, literal.flags);
   return growth === "linear" ? undefined : `holds a regular expression that is ${growth}: ${text}`;
 }

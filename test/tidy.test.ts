@@ -15,47 +15,29 @@ import {
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** From the roof to the ground. A file imports from lower floors and from its own folder only. */
+/** From top to bottom. A file imports from lower layers and from its own layer only. */
 const floors = [
   "src/main.ts",
   "src/index.ts",
-  "src/types.ts",
-  "src/tokens.ts",
-  "src/worker.ts",
-  "src/serve.ts",
-  "src/definitions.ts",
-  "src/actions.ts",
-  "src/workers.ts",
-  "src/import-error.ts",
-  "src/greeting.ts",
-  "src/first-token.ts",
-  "src/exit.ts",
-  "src/assemble.ts",
-  "src/open-store.ts",
+  "src/cli/",
+  "src/server/",
   "src/http/",
-  "src/log.ts",
-  "src/config.ts",
-  "src/settings.ts",
-  "src/setting-values.ts",
   "src/runtime/",
   "src/domain/",
   "src/store/",
   "src/model/",
+  "src/lib/",
 ];
 
-const entrances =
-  /^src\/(main|index|types|tokens|serve|definitions|actions|workers|assemble|open-store)\.ts$/;
-
-/** Who may import a file or folder of ours, where the floors alone do not say it. */
+/** Who may import a file or folder of ours, where the layers alone do not say it. */
 const doors: readonly [what: RegExp, importers: RegExp][] = [
-  [/^src\/config\.ts$/, entrances],
-  [/^src\/setting-values\.ts$/, /^src\/settings\.ts$/],
-  [/^src\/settings\.ts$/, /^src\/(config|log)\.ts$/],
-  [/^src\/store\/sqlite\//, /^src\/(open-store\.ts$|store\/sqlite\/)/],
-  [/^src\/store\/disk\//, /^src\/(assemble\.ts$|store\/disk\/)/],
-  [/^src\/store\/postgres\//, /^src\/(open-store\.ts$|store\/postgres\/)/],
+  [/^src\/server\/setting-values\.ts$/, /^src\/server\/settings\.ts$/],
+  [/^src\/server\/settings\.ts$/, /^src\/server\/(config|log)\.ts$/],
+  [/^src\/store\/sqlite\//, /^src\/(server\/open-store\.ts$|store\/sqlite\/)/],
+  [/^src\/store\/disk\//, /^src\/(server\/app\.ts$|store\/disk\/)/],
+  [/^src\/store\/postgres\//, /^src\/(server\/open-store\.ts$|store\/postgres\/)/],
   [/^src\/runtime\/(?!runtime\.ts$)/, /^src\/runtime\//],
-  [/^#runtime$/, /^src\/(serve|actions|assemble|open-store)\.ts$/],
+  [/^#runtime$/, /^src\/server\/(lifecycle|actions-folder|app|open-store)\.ts$/],
 ];
 
 /** Outside things have one address each. What is not listed is not used. */
@@ -64,11 +46,11 @@ const packages: Readonly<Record<string, RegExp>> = {
   commander: /^src\/main\.ts$/,
   "content-type": /^src\/http\//,
   negotiator: /^src\/http\//,
-  pino: /^src\/log\.ts$/,
+  pino: /^src\/server\/log\.ts$/,
   postgres: /^src\/store\/postgres\//,
-  typebox: /^src\/model\/schema\/schema\.ts$/,
+  typebox: /^src\/lib\/schema\/validator\.ts$/,
   uuidv7: /^src\/model\/id\.ts$/,
-  "node:child_process": /^src\/(workers|runtime\/node\/modules)\.ts$/,
+  "node:child_process": /^src\/(server\/supervisor|runtime\/node\/modules)\.ts$/,
   "node:sqlite": /^src\/store\/sqlite\//,
   "node:worker_threads": /^src\/store\//,
 };
@@ -80,13 +62,13 @@ const source = /^src\//;
 /** Words and the only places where they may stand, outside strings and comments. */
 const words: readonly [what: string, pattern: RegExp, within: RegExp, allowed: RegExp][] = [
   ["the global Bun", /\bBun\b/, source, /^src\/runtime\/bun\.ts$/],
-  ["process.env", /\bprocess\.env\b/, source, /^src\/config\.ts$/],
-  ["console", /\bconsole\./, source, /^src\/(main|serve|tokens)\.ts$/],
+  ["process.env", /\bprocess\.env\b/, source, /^src\/server\/config\.ts$/],
+  ["console", /\bconsole\./, source, /^src\/(main|cli\/serve|cli\/token)\.ts$/],
   ["the type any", /(?:[:<|&]|\bas|\bextends)\s*any\b/, anywhere, nowhere],
 ];
 
 const promises = new RegExp(`\\b(${"TO"}DO|${"FIX"}ME)\\b`);
-const kindFolders = /\/(routes|middleware|utils|helpers|lib|common|misc)\//;
+const kindFolders = /\/(routes|middleware|utils|helpers|common|misc)\//;
 const longestFile = 300;
 
 /** `import … from "x"`, `export … from "x"`, `import "x"` and `import("x")`. */
@@ -110,64 +92,64 @@ interface Import {
 }
 
 /** Every rule lists what breaks it, as `file:line: what`. */
-const rules: Readonly<Record<string, (house: readonly Source[]) => readonly string[]>> = {
-  "imports only go down": (house) =>
-    eachImport(house, ({ path }, { target }) => {
+const rules: Readonly<Record<string, (services: readonly Source[]) => readonly string[]>> = {
+  "imports only go down": (services) =>
+    eachImport(services, ({ path }, { target }) => {
       const from = floorOf(path);
       const to = floorOf(target);
       const isInside = from === to && floors[from]?.endsWith("/");
       return from >= 0 && to >= 0 && to <= from && !isInside && `imports ${target}`;
     }),
 
-  "every file stands on a floor": (house) =>
-    house
+  "every file stands on a floor": (services) =>
+    services
       .filter(({ path }) => source.test(path) && floorOf(path) < 0)
       .map(({ path }) => `${path}:1: stands on no floor`),
 
   "there are no circles, types included": findCircles,
 
-  "the runtime knows nothing of us": (house) =>
-    eachImport(house, ({ path }, { target }) => {
+  "the runtime knows nothing of us": (services) =>
+    eachImport(services, ({ path }, { target }) => {
       const isOurs = target.startsWith("src/") && !target.startsWith("src/runtime/");
       return path.startsWith("src/runtime/") && isOurs && `imports ${target}`;
     }),
 
-  "some doors are for some only": (house) =>
-    eachImport(house, ({ path }, { target }) => {
+  "some doors are for some only": (services) =>
+    eachImport(services, ({ path }, { target }) => {
       const isRefused = ([what, importers]: (typeof doors)[number]) =>
         what.test(target) && !importers.test(path);
       return path.startsWith("src/") && doors.some(isRefused) && `imports ${target}`;
     }),
 
-  "outside things have one address each": (house) =>
-    eachImport(house, ({ path }, { target }) => {
+  "outside things have one address each": (services) =>
+    eachImport(services, ({ path }, { target }) => {
       if (!path.startsWith("src/") || /^(src\/|#)/.test(target)) return undefined;
       const address = packages[target] ?? (target.startsWith("node:") ? anywhere : nowhere);
       return !address.test(path) && `imports ${target}`;
     }),
 
-  "some words have one place, or none": (house) =>
+  "some words have one place, or none": (services) =>
     words.flatMap(([what, pattern, within, allowed]) =>
-      house
+      services
         .filter(({ path }) => within.test(path) && !allowed.test(path))
         .flatMap(({ path, code }) => linesWith(path, code, pattern, `holds ${what}`)),
     ),
 
-  "a file opens with one line that says its charge": (house) =>
-    house
+  "a file opens with one line that says its charge": (services) =>
+    services
       .filter(({ lines }) => !/^\/\/ \S.*\S$/.test(lines.find((line) => !/^#!/.test(line)) ?? ""))
       .map(({ path }) => `${path}:1: does not open with a // comment`),
 
-  "no file is long": (house) =>
-    house
+  "no file is long": (services) =>
+    services
       .filter(({ path, lines }) => source.test(path) && lines.length > longestFile)
       .map(({ path, lines }) => `${path}:${lines.length}: is over ${longestFile} lines`),
 
-  "nothing is left for later": (house) =>
-    house.flatMap(({ path, lines }) => linesWith(path, lines, promises, "leaves work undone")),
+  "nothing is left for later": (services) =>
+    services.flatMap(({ path, lines }) => linesWith(path, lines, promises, "leaves work undone")),
 
-  "no regular expression is slower than linear": (house) =>
-    house
+  "no regular expression is slower than linear": (services) =>
+    services
       .filter(({ path }) => source.test(path))
       .flatMap(({ path, expressions }) =>
         expressions.flatMap((found) => {
@@ -176,21 +158,21 @@ const rules: Readonly<Record<string, (house: readonly Source[]) => readonly stri
         }),
       ),
 
-  "folders are named after nouns, not kinds": (house) =>
-    house
+  "folders are named after nouns, not kinds": (services) =>
+    services
       .filter(({ path }) => kindFolders.test(path))
       .map(({ path }) => `${path}:1: is in a folder named after a kind`),
 };
 
 describe("the house is tidy", () => {
-  const house = readHouse(["src", "test", "scripts", "bin", "bench"]);
+  const services = readHouse(["src", "test", "scripts", "bin", "bench"]);
 
   for (const [name, rule] of Object.entries(rules))
-    it(name, () => assert.deepEqual(rule(house), []));
+    it(name, () => assert.deepEqual(rule(services), []));
 
   it("dependencies are those that the source imports, and Bun, which runs it", () => {
     const { dependencies } = JSON.parse(read("package.json"));
-    const outside = house
+    const outside = services
       .filter(({ path }) => path.startsWith("src/"))
       .flatMap(({ imports }) => imports.map(({ target }) => target))
       .filter((target) => !/^(src\/|#|node:)/.test(target));
@@ -198,7 +180,7 @@ describe("the house is tidy", () => {
   });
 
   it("every exception among the regular expressions is in use", () => {
-    const texts = house
+    const texts = services
       .filter(({ path }) => source.test(path))
       .flatMap(({ path, expressions }) => expressions.map(({ text }) => nameOf(path, text)));
     assert.deepEqual([...new Set(provedBounded.keys()).difference(new Set(texts))], []);
@@ -227,9 +209,9 @@ describe("the rules find what they are for", () => {
     ],
     [
       "imports only go down",
-      "src/greeting.ts",
-      `${charge}export { serve } from "./serve.ts";`,
-      ["src/greeting.ts:2: imports src/serve.ts"],
+      "src/lib/a.ts",
+      `${charge}export { serve } from "../cli/serve.ts";`,
+      ["src/lib/a.ts:2: imports src/cli/serve.ts"],
     ],
     ["every file stands on a floor", "src/new.ts", charge, ["src/new.ts:1: stands on no floor"]],
     [
@@ -247,8 +229,8 @@ describe("the rules find what they are for", () => {
     [
       "some doors are for some only",
       "src/http/a.ts",
-      `${charge}import { config } from "../config.ts";\nimport { serve } from "#runtime";`,
-      ["src/http/a.ts:2: imports src/config.ts", "src/http/a.ts:3: imports #runtime"],
+      `${charge}import { openDisk } from "../store/disk/disk.ts";\nimport { serve } from "#runtime";`,
+      ["src/http/a.ts:2: imports src/store/disk/disk.ts", "src/http/a.ts:3: imports #runtime"],
     ],
     [
       "outside things have one address each",
@@ -351,10 +333,10 @@ function floorOf(path: string): number {
 type Complaint = string | false | undefined;
 
 function eachImport(
-  house: readonly Source[],
+  services: readonly Source[],
   judge: (source: Source, item: Import) => Complaint,
 ): readonly string[] {
-  return house.flatMap((file) =>
+  return services.flatMap((file) =>
     file.imports.flatMap((item) => {
       const complaint = judge(file, item);
       return complaint ? [`${file.path}:${item.line}: ${complaint}`] : [];
@@ -374,8 +356,8 @@ function linesWith(
 }
 
 /** Walks every way from every file; a way that meets itself again is a circle, told once. */
-function findCircles(house: readonly Source[]): readonly string[] {
-  const files = new Map(house.map((file) => [file.path, file]));
+function findCircles(services: readonly Source[]): readonly string[] {
+  const files = new Map(services.map((file) => [file.path, file]));
   const done = new Set<string>();
   const found: string[] = [];
   const walk = (file: Source, way: readonly string[]): void => {
@@ -388,6 +370,6 @@ function findCircles(house: readonly Source[]): readonly string[] {
     }
     done.add(file.path);
   };
-  for (const file of house) if (!done.has(file.path)) walk(file, [file.path]);
+  for (const file of services) if (!done.has(file.path)) walk(file, [file.path]);
   return found;
 }

@@ -9,8 +9,8 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { restante } from "../src/index.ts";
-import { describe as describeCollections } from "../src/model/schema/components.ts";
-import { writeTypes } from "../src/model/schema/typescript.ts";
+import { describe as describeCollections } from "../src/model/schema-components.ts";
+import { writeTypes } from "../src/model/typescript.ts";
 import { run } from "./process.ts";
 
 const compiler = fileURLToPath(new URL("../node_modules/.bin/tsc", import.meta.url));

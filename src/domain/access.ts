@@ -1,11 +1,11 @@
 // Who is calling, and whether they may.
 
+import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { isActionName } from "../model/action.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
-import { type Soon, then } from "../model/soon.ts";
 import {
   actionScope,
   allows,
@@ -40,7 +40,7 @@ export class Access {
   }
 
   /** The living token behind a secret. Look-up is by hash, so comparing leaks no timing. */
-  identify(secret: string): Soon<Token | undefined> {
+  identify(secret: string): MaybePromise<Token | undefined> {
     const known = this.#hashes.get(secret);
     if (known === undefined && !isSecret(secret)) return undefined;
     const hash = known ?? hashSecret(secret);
@@ -69,7 +69,7 @@ export class Access {
 }
 
 /** Refuses a caller who may not, existing collection or not: no oracle. */
-export function mayDo(
+export function requirePermission(
   caller: Caller,
   collection: string,
   verb: Verb,
@@ -77,7 +77,7 @@ export function mayDo(
 ): Problem | undefined {
   if (caller !== undefined && allows(caller, collection, verb)) return undefined;
   if (rules !== undefined && definitionOf(rules).access[verb] === "public") return undefined;
-  return caller === undefined ? nobody : lacks(`${collection}:${verb}`);
+  return caller === undefined ? unauthenticated : insufficientScope(`${collection}:${verb}`);
 }
 
 /** Judged before anything is looked at, so that nobody learns what there is where they may not go. */
@@ -87,7 +87,7 @@ export function mayTry(
   collection: string,
   rules: Rules | undefined,
 ): Problem | undefined {
-  const forbidden = (verb: Verb) => mayDo(caller, collection, verb, rules);
+  const forbidden = (verb: Verb) => requirePermission(caller, collection, verb, rules);
   switch (kind) {
     case "create":
       return forbidden("create");
@@ -101,7 +101,11 @@ export function mayTry(
 }
 
 /** The id of the only owner whose resources the caller reaches with this verb; none for all. */
-export function reachOf(caller: Caller, verb: Verb, rules: Rules | undefined): string | undefined {
+export function visibilityOf(
+  caller: Caller,
+  verb: Verb,
+  rules: Rules | undefined,
+): string | undefined {
   if (rules === undefined || definitionOf(rules).access[verb] !== "owner") return undefined;
   // Nobody owns nothing; and what has no owner is for administrators.
   return caller === undefined ? "" : isAdmin(caller) ? undefined : caller.id;
@@ -115,7 +119,7 @@ export function reaches(
   { owner }: Resource,
 ): boolean {
   const isWithin = (each: Verb) => {
-    const reach = reachOf(caller, each, rules);
+    const reach = visibilityOf(caller, each, rules);
     return reach === undefined || reach === owner;
   };
   return isWithin("read") && (verb === "read" || isWithin(verb));
@@ -125,14 +129,14 @@ export function reaches(
 export const isOwned = (rules: Rules | undefined): boolean =>
   rules !== undefined && Object.values(definitionOf(rules).access).includes("owner");
 
-export function mayAdminister(caller: Token): Problem | undefined {
-  return isAdmin(caller) ? undefined : lacks("admin");
+export function requireAdmin(caller: Token): Problem | undefined {
+  return isAdmin(caller) ? undefined : insufficientScope("admin");
 }
 
 /** Refuses a caller who may not, existing action or not. What cannot be a name is nothing to anyone. */
-export function mayRun(caller: Token, action: string): Problem | undefined {
+export function requireActionScope(caller: Token, action: string): Problem | undefined {
   if (!isActionName(action)) return noAction;
-  return allowsAction(caller, action) ? undefined : lacks(actionScope(action));
+  return allowsAction(caller, action) ? undefined : insufficientScope(actionScope(action));
 }
 
 export const noAction = new Problem(
@@ -140,13 +144,13 @@ export const noAction = new Problem(
   "There is no action of this name; /-/actions lists those that the token may run.",
 );
 
-export function lacks(scope: string): Problem {
+export function insufficientScope(scope: string): Problem {
   return new Problem("insufficient-scope", `The token needs the scope ${scope} for this.`, {
     scope,
   });
 }
 
-export const nobody = new Problem(
+export const unauthenticated = new Problem(
   "unauthenticated",
   "Send a token: `Authorization: Bearer rst_…`.",
 );

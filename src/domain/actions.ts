@@ -1,6 +1,9 @@
 // Running actions: who may, what goes in, how long it takes, and what comes of it.
 
 import { AsyncLocalStorage } from "node:async_hooks";
+import { ErrorReport } from "../lib/json/error-report.ts";
+import { explain } from "../lib/schema/explain.ts";
+import { CompiledSchema } from "../lib/schema/validator.ts";
 import {
   type Action,
   type ActionContext,
@@ -9,36 +12,33 @@ import {
   problemIn,
 } from "../model/action.ts";
 import { openDefinition } from "../model/definition.ts";
-import { Report } from "../model/json/report.ts";
-import { type Fault, Problem } from "../model/problem.ts";
-import { explain } from "../model/schema/explain.ts";
-import { Ready } from "../model/schema/schema.ts";
-import { type Shape, shapeOf } from "../model/schema/shape.ts";
+import { type FieldError, Problem } from "../model/problem.ts";
 import { allowsAction, isAdmin, type Token } from "../model/token.ts";
+import { type ResourceValidator, validatorOf } from "../model/validator.ts";
 import { type Caller, noAction } from "./access.ts";
 
 /** What an action is doing something for. */
-export interface Errand {
+export interface ActionRun {
   readonly action: string;
   readonly requestId: string;
 }
 
 /** The text of a JSON value, none for nothing; or another address. */
-export type Answered = Elsewhere | { readonly text: string | undefined };
+export type ActionResult = Elsewhere | { readonly text: string | undefined };
 
 interface Known {
   readonly action: Action;
-  readonly shape: Shape;
-  readonly output: Ready | undefined;
+  readonly shape: ResourceValidator;
+  readonly output: CompiledSchema | undefined;
 }
 
 export class Actions {
   readonly #known: ReadonlyMap<string, Known>;
-  readonly #errands = new AsyncLocalStorage<Errand>();
-  readonly #logStray: (errand: Errand, thrown: unknown) => void;
+  readonly #errands = new AsyncLocalStorage<ActionRun>();
+  readonly #logStray: (errand: ActionRun, thrown: unknown) => void;
 
   /** What fails after its request was answered is told to `logStray`. */
-  constructor(actions: readonly Action[], logStray: (errand: Errand, thrown: unknown) => void) {
+  constructor(actions: readonly Action[], logStray: (errand: ActionRun, thrown: unknown) => void) {
     this.#known = new Map(actions.map((action) => [action.name, knownOf(action)]));
     this.#logStray = logStray;
   }
@@ -68,7 +68,7 @@ export class Actions {
     action: Action,
     requestId: string,
     contextFor: (signal: AbortSignal) => ActionContext,
-  ): Promise<Answered | Problem> {
+  ): Promise<ActionResult | Problem> {
     const errand = { action: action.name, requestId };
     try {
       // All of it, because the signal, too, calls what the action wrote.
@@ -82,9 +82,9 @@ export class Actions {
 
   async #race(
     action: Action,
-    errand: Errand,
+    errand: ActionRun,
     contextFor: (signal: AbortSignal) => ActionContext,
-  ): Promise<Answered | Problem> {
+  ): Promise<ActionResult | Problem> {
     const deadline = new AbortController();
     const late = Promise.withResolvers<Problem>();
     const timer = setTimeout(() => {
@@ -100,29 +100,29 @@ export class Actions {
     }
   }
 
-  async #answer(action: Action, context: ActionContext): Promise<Answered> {
+  async #answer(action: Action, context: ActionContext): Promise<ActionResult> {
     const returned: unknown = await action.run(context);
     return answeredBy(returned, this.#known.get(action.name)?.output);
   }
 
   /** Nobody waits for it any more, but it must not get lost. That it heeds the signal is no news. */
-  #noteIfLate(errand: Errand, { aborted, reason }: AbortSignal, thrown: unknown): void {
+  #noteIfLate(errand: ActionRun, { aborted, reason }: AbortSignal, thrown: unknown): void {
     if (aborted && thrown !== reason) this.#logStray(errand, thrown);
   }
 
   /** The errand of the code that runs right now, if it is an action's. */
-  get errand(): Errand | undefined {
+  get errand(): ActionRun | undefined {
     return this.#errands.getStore();
   }
 }
 
 function knownOf(action: Action): Known {
   const { input, output } = action;
-  const shape = shapeOf({ ...openDefinition, schema: input });
-  return { action, shape, output: output && new Ready(output) };
+  const shape = validatorOf({ ...openDefinition, schema: input });
+  return { action, shape, output: output && new CompiledSchema(output) };
 }
 
-function answeredBy(returned: unknown, output: Ready | undefined): Answered {
+function answeredBy(returned: unknown, output: CompiledSchema | undefined): ActionResult {
   if (isElsewhere(returned)) return returned;
   if (returned === undefined) return { text: undefined };
   if (returned instanceof Response)
@@ -130,19 +130,19 @@ function answeredBy(returned: unknown, output: Ready | undefined): Answered {
   const text: string | undefined = JSON.stringify(returned);
   if (text === undefined) throw new TypeError(`an action cannot return a ${typeof returned}`);
   const value = output?.parse(text);
-  if (output !== undefined && !output.isValid(value)) throw misfit(output, value);
+  if (output !== undefined && !output.isValid(value)) throw violation(output, value);
   return { text };
 }
 
 /** Told to the log only: the caller cannot mend it. */
-function misfit(output: Ready, value: unknown): Error {
-  const report = new Report();
+function violation(output: CompiledSchema, value: unknown): Error {
+  const report = new ErrorReport();
   explain(output, value, [], report);
   const faults = report.faults.map(({ pointer, detail }) => `${pointer} ${detail}`.trim());
   return new Error(`what the action returned does not fit its output schema: ${faults.join("; ")}`);
 }
 
-const invalid = (errors: readonly Fault[]): Problem =>
+const invalid = (errors: readonly FieldError[]): Problem =>
   new Problem("invalid-body", "The input is not valid; `errors` names each fault.", { errors });
 
 const tooLate = ({ name, timeoutMs }: Action): Problem =>

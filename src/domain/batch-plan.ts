@@ -1,30 +1,30 @@
 // Turns the operations of a batch into changes, within a budget of bytes and without holding up others.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Reservation } from "../lib/memory-budget.ts";
 import type { Rules } from "../model/collection.ts";
 import type { Draft } from "../model/draft.ts";
+import { readParts, type StoredFile } from "../model/file.ts";
 import { newId } from "../model/id.ts";
-import type { PatchKind } from "../model/json/patch.ts";
-import type { Reservation } from "../model/memory-budget.ts";
-import { type Part, readParts } from "../model/part.ts";
+import type { PatchKind } from "../model/patch.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { isAdmin, type Token } from "../model/token.ts";
 import type { Put, Remove, Store } from "../store/store.ts";
-import { isOwned, mayDo, mayTry, reaches } from "./access.ts";
-import { type Accepted, accept } from "./drafts.ts";
+import { isOwned, mayTry, reaches, requirePermission } from "./access.ts";
 import { acceptPatch, siteOf, type Writing } from "./patches.ts";
 import {
   type Condition,
-  noCollection,
-  noResource,
+  collectionNotFound,
   overloaded,
   preconditionFailed,
-  refuseKeyless,
   refusePutDraft,
-  refuseUnconditional,
-} from "./refusals.ts";
+  requireKey,
+  requirePrecondition,
+  resourceNotFound,
+} from "./problems.ts";
 import { judgedBy } from "./resources.ts";
+import { type Accepted, accept } from "./validate.ts";
 
 /** The states that a batch changes, and those that it writes, are held in memory together. */
 export const batchLimits = { maxChangedBytes: 32 * 1024 * 1024, maxWrittenBytes: 32 * 1024 * 1024 };
@@ -51,7 +51,7 @@ export interface BatchRefused {
 }
 
 /** What is the same for all operations of a batch. */
-export interface Terms {
+export interface BatchTerms {
   readonly caller: Token;
   readonly key: string | undefined;
   readonly at: number;
@@ -62,7 +62,7 @@ export interface Terms {
 /** Turns operations into changes, each judged on the state that those before it will have left. */
 export class Planner {
   readonly #store: Store;
-  readonly #terms: Terms;
+  readonly #terms: BatchTerms;
   readonly #memory: Reservation;
   readonly #targets = new Map<string, Rules | undefined>();
   readonly #found = new Map<string, Resource | undefined>();
@@ -77,7 +77,7 @@ export class Planner {
   #writtenBytes = 0;
 
   /** The states that are changed and written count as held by the reservation. */
-  constructor(store: Store, terms: Terms, memory: Reservation) {
+  constructor(store: Store, terms: BatchTerms, memory: Reservation) {
     this.#store = store;
     this.#terms = terms;
     this.#memory = memory;
@@ -88,7 +88,7 @@ export class Planner {
   }
 
   /** The files that nothing names when all is done. */
-  get dropped(): readonly Part[] {
+  get dropped(): readonly StoredFile[] {
     const kept = [...this.#left.values()].flatMap((resource) => readParts(resource?.parts));
     const keys = new Set(kept.map(({ key }) => key));
     return [...this.#left.keys()]
@@ -150,12 +150,12 @@ export class Planner {
     const target = this.#targets.get(collection);
     const forbidden = mayTry(caller, kind, collection, target);
     if (forbidden !== undefined) return forbidden;
-    if (target === undefined && !isAdmin(caller)) return noCollection(collection);
+    if (target === undefined && !isAdmin(caller)) return collectionNotFound(collection);
     if (kind !== "create") return this.#changeAt(operation, target, index);
     const id = newId();
     const site = siteOf(this.#writing(collection, target), id, undefined);
     const accepted =
-      refuseKeyless(target, key) ?? accept(caller, target, operation.draft.fields, site);
+      requireKey(target, key) ?? accept(caller, target, operation.draft.fields, site);
     if (accepted instanceof Problem) return accepted;
     return this.#put(collection, id, accepted, undefined, "nothing");
   }
@@ -174,10 +174,10 @@ export class Planner {
     const current = isHidden ? undefined : found;
     const verb = kind === "remove" ? "delete" : current ? "update" : "create";
     const refused =
-      (kind === "put" ? mayDo(caller, collection, verb, target) : undefined) ??
-      (kind !== "put" && current === undefined ? noResource : undefined) ??
-      (current && !reaches(caller, verb, target, current) ? noResource : undefined) ??
-      refuseUnconditional(target, condition) ??
+      (kind === "put" ? requirePermission(caller, collection, verb, target) : undefined) ??
+      (kind !== "put" && current === undefined ? resourceNotFound : undefined) ??
+      (current && !reaches(caller, verb, target, current) ? resourceNotFound : undefined) ??
+      requirePrecondition(target, condition) ??
       (condition?.(current, target) === false ? preconditionFailed : undefined);
     if (refused !== undefined) return refused;
     if (isHidden) this.#hide(address, index);
@@ -197,7 +197,7 @@ export class Planner {
 
   #hide(address: string, index: number): void {
     this.#elsewhere.set(address, newId());
-    this.hidden ??= { index, problem: noResource };
+    this.hidden ??= { index, problem: resourceNotFound };
   }
 
   #writing(collection: string, rules: Rules | undefined): Writing {
@@ -217,7 +217,7 @@ export class Planner {
       const unfit = refusePutDraft(operation.id, operation.draft);
       return unfit ?? accept(caller, target, operation.draft.fields, site);
     }
-    if (current === undefined) return noResource;
+    if (current === undefined) return resourceNotFound;
     const { patchKind, patch } = operation;
     return acceptPatch(writing, current, { kind: patchKind, text: patch, maxBytes });
   }

@@ -1,13 +1,13 @@
 // Many changes as one: all of them happen, or none.
 
+import { type MemoryBudget, Reservation } from "../lib/memory-budget.ts";
 import type { Rules } from "../model/collection.ts";
-import { type MemoryBudget, Reservation } from "../model/memory-budget.ts";
 import type { Problem } from "../model/problem.ts";
 import { isAdmin, type Token } from "../model/token.ts";
-import type { Once, Outcome, Put, Remove, Store } from "../store/store.ts";
+import type { IdempotencyKey, Outcome, Put, Remove, Store } from "../store/store.ts";
 import { type BatchRefused, type Operation, Planner } from "./batch-plan.ts";
-import { conflictIn, impossible, lacksCollection, untilSettled } from "./outcomes.ts";
-import { createdAndGone, keyReused, overloaded } from "./refusals.ts";
+import { conflictIn, impossible, lacksCollection, retryOnConflict } from "./outcomes.ts";
+import { createdAndGone, keyReused, overloaded } from "./problems.ts";
 import type { Uploads } from "./uploads.ts";
 
 export type { BatchRefused, Operation } from "./batch-plan.ts";
@@ -41,9 +41,9 @@ export class Batches {
   async run(
     caller: Token,
     operations: readonly Operation[],
-    once?: Once,
+    once?: IdempotencyKey,
   ): Promise<BatchDone | BatchRefused | Problem> {
-    return untilSettled(async () => {
+    return retryOnConflict(async () => {
       const memory = new Reservation(this.#terms.memory);
       try {
         return await this.#attempt(this.#planner(caller, once, memory), caller, operations, once);
@@ -58,7 +58,7 @@ export class Batches {
     planner: Planner,
     caller: Token,
     operations: readonly Operation[],
-    once: Once | undefined,
+    once: IdempotencyKey | undefined,
   ): Promise<BatchDone | BatchRefused | Problem | undefined> {
     const plan = await planner.make(operations);
     if ("kind" in plan) return overloaded;
@@ -79,7 +79,7 @@ export class Batches {
     return isRefused ? planner.hidden : undefined;
   }
 
-  #planner(caller: Token, once: Once | undefined, memory: Reservation): Planner {
+  #planner(caller: Token, once: IdempotencyKey | undefined, memory: Reservation): Planner {
     const { clock, maxBytes, base } = this.#terms;
     const terms = { caller, key: once?.key, at: clock(), maxBytes, base };
     return new Planner(this.#store, terms, memory);
@@ -88,7 +88,7 @@ export class Batches {
   async #commit(
     caller: Token,
     changes: readonly (Put | Remove)[],
-    once: Once | undefined,
+    once: IdempotencyKey | undefined,
   ): Promise<Outcome | undefined> {
     const unit = { kind: "all", changes, ...(once && { once }) } as const;
     const [outcome] = await this.#store.commit([unit]);

@@ -1,18 +1,18 @@
 // Collections and their rules, for administrators.
 
+import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection } from "../model/collection.ts";
 import { type Definition, readDefinition } from "../model/definition.ts";
 import { isCollectionName } from "../model/id.ts";
-import { type Fault, Problem } from "../model/problem.ts";
-import { type Soon, then } from "../model/soon.ts";
+import { type FieldError, Problem } from "../model/problem.ts";
 import type { Store } from "../store/store.ts";
-import { findMisfits, type Misfits, noMisfits } from "./misfits.ts";
-import { noCollection } from "./refusals.ts";
+import { collectionNotFound } from "./problems.ts";
+import { findViolations, noViolations, type Violations } from "./violations.ts";
 
 export interface Defined {
   readonly isNew: boolean;
   /** What is there and does not fit; it stays, and is judged when it is next written. */
-  readonly misfits: Misfits;
+  readonly violations: Violations;
 }
 
 export class Collections {
@@ -24,12 +24,15 @@ export class Collections {
     this.#clock = clock;
   }
 
-  list(): Soon<readonly Collection[]> {
+  list(): MaybePromise<readonly Collection[]> {
     return this.#store.collections();
   }
 
-  find(name: string): Soon<Collection | Problem> {
-    return then(this.#store.collection(name), (collection) => collection ?? noCollection(name));
+  find(name: string): MaybePromise<Collection | Problem> {
+    return then(
+      this.#store.collection(name),
+      (collection) => collection ?? collectionNotFound(name),
+    );
   }
 
   /** What defining would do, without doing it. */
@@ -37,8 +40,8 @@ export class Collections {
     const definition = read(name, text);
     if (definition instanceof Problem) return definition;
     const before = await this.#store.collection(name);
-    const misfits = before ? await findMisfits(this.#store, name, definition) : noMisfits;
-    return { isNew: before === undefined, misfits };
+    const violations = before ? await findViolations(this.#store, name, definition) : noViolations;
+    return { isNew: before === undefined, violations };
   }
 
   /** Gives a collection its rules, and brings it into being if need be. */
@@ -50,8 +53,10 @@ export class Collections {
     const [outcome] = await this.#store.commit([{ ...change, at: this.#clock() }]);
     if (outcome?.kind === "conflict") return duplicates(outcome.field);
     // Only now, when all that comes is judged by the new rules, does the list have an end.
-    const misfits = before?.total ? await findMisfits(this.#store, name, definition) : noMisfits;
-    return { isNew: before === undefined, misfits };
+    const violations = before?.total
+      ? await findViolations(this.#store, name, definition)
+      : noViolations;
+    return { isNew: before === undefined, violations };
   }
 
   /** The same, unless it is the definition that holds already. */
@@ -64,18 +69,18 @@ export class Collections {
   async drop(name: string, isConfirmed: boolean): Promise<Problem | undefined> {
     const change = { kind: "drop", collection: name, isEmptyOnly: !isConfirmed } as const;
     const [outcome] = await this.#store.commit([change]);
-    if (outcome?.kind === "missing") return noCollection(name);
+    if (outcome?.kind === "missing") return collectionNotFound(name);
     return outcome?.kind === "taken" ? notEmpty(name) : undefined;
   }
 }
 
 function read(name: string, text: string): Definition | Problem {
-  if (!isCollectionName(name)) return noCollection(name);
+  if (!isCollectionName(name)) return collectionNotFound(name);
   const definition = readDefinition(text);
   return "access" in definition ? definition : invalid(definition);
 }
 
-const invalid = (errors: readonly Fault[]): Problem =>
+const invalid = (errors: readonly FieldError[]): Problem =>
   new Problem("invalid-body", "The definition is not valid; `errors` names each fault.", {
     errors,
   });

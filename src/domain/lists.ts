@@ -1,21 +1,21 @@
 // Lists: what a caller asks of a collection, judged by its definition and answered by the store.
 
+import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../model/collection.ts";
 import type { FeedPosition } from "../model/feed-position.ts";
-import { writeCursor } from "../model/list/cursor.ts";
-import { pageCount, pageLimits } from "../model/list/page.ts";
-import { isRanked, type Position, type Query } from "../model/list/query.ts";
-import { isPlain, type Question, questionOffset } from "../model/list/question.ts";
 import { Problem } from "../model/problem.ts";
+import { writeCursor } from "../model/query/cursor.ts";
+import { isPlain, type ListRequest, listOffset } from "../model/query/list-request.ts";
+import { pageCount, pageLimits } from "../model/query/page.ts";
+import { isRanked, type Position, type Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
-import { type Soon, then } from "../model/soon.ts";
-import type { Feed, Found, Slice, Store } from "../store/store.ts";
-import { type Caller, reachOf } from "./access.ts";
-import { inquire, markOfQuery, refuseBroad, refuseLarge } from "./inquiry.ts";
-import { noCollection, othersHidden, positionGone } from "./refusals.ts";
+import type { Feed, QueryResult, Slice, Store } from "../store/store.ts";
+import { type Caller, visibilityOf } from "./access.ts";
+import { buildQuery, markOfQuery, refuseBroad, refuseLarge } from "./build-query.ts";
+import { collectionNotFound, othersHidden, positionGone } from "./problems.ts";
 
 /** A collection as a caller finds it. */
-export interface Target {
+export interface ListTarget {
   readonly caller: Caller;
   readonly collection: Collection;
   /** Those of the collection's own moment. */
@@ -25,16 +25,16 @@ export interface Target {
 }
 
 /** A question that the collection can answer. */
-export interface Listing {
-  readonly target: Target;
-  readonly question: Question;
+export interface PlannedList {
+  readonly target: ListTarget;
+  readonly question: ListRequest;
   /** None where a page in the order of creation is asked for and nothing else. */
   readonly query: Query | undefined;
 }
 
-export interface Listed {
-  readonly target: Target;
-  readonly question: Question;
+export interface ListResult {
+  readonly target: ListTarget;
+  readonly question: ListRequest;
   readonly resources: readonly Resource[];
   /** None when it was not asked for. */
   readonly total: number | undefined;
@@ -59,34 +59,34 @@ export class Lists {
     return limit * this.#maxResourceBytes > maxBytes ? maxBytes : undefined;
   }
 
-  target(caller: Caller, name: string): Soon<Target | Problem> {
+  target(caller: Caller, name: string): MaybePromise<ListTarget | Problem> {
     return then(this.#store.collection(name), (collection) => {
-      if (collection === undefined) return noCollection(name);
+      if (collection === undefined) return collectionNotFound(name);
       return then(this.#store.rules(name), (rules) => targetOf(caller, collection, rules));
     });
   }
 
   /** The question as this collection understands it, or every fault of it at once. */
-  plan(target: Target, question: Question): Listing | Problem {
+  plan(target: ListTarget, question: ListRequest): PlannedList | Problem {
     const isAtHand = isPlain(question) && target.owner === undefined;
     if (isAtHand && question.fields.length === 0 && question.faults.length === 0) {
       return { target, question, query: undefined };
     }
-    const query = inquire(target.collection, question, target.owner);
+    const query = buildQuery(target.collection, question, target.owner);
     if (query instanceof Problem) return query;
     return { target, question, query: isAtHand ? undefined : query };
   }
 
   /** A walk by cursor has shorter pages where resources are large; a page with a number is refused. */
   read(
-    listing: Listing,
+    listing: PlannedList,
     maxBytes: number | undefined = this.#maxBytesOf(listing.question.limit),
-  ): Soon<Listed | Problem> {
+  ): MaybePromise<ListResult | Problem> {
     const { target, question, query } = listing;
     const { name } = target.collection;
     if (query === undefined) {
       return then(this.#store.slice(name, { ...rangeOf(question), maxBytes }), (slice) => {
-        if (slice === undefined) return noCollection(name);
+        if (slice === undefined) return collectionNotFound(name);
         const again = this.#again(listing, slice.collection);
         if (again !== undefined) return again;
         return slice.isCut
@@ -95,7 +95,7 @@ export class Lists {
       });
     }
     return then(this.#store.query(name, { ...asked(query), maxBytes }), (answer) => {
-      if (answer === undefined) return noCollection(name);
+      if (answer === undefined) return collectionNotFound(name);
       const again = this.#again(listing, answer.collection);
       if (again !== undefined) return again;
       return answer.kind === "broad"
@@ -112,21 +112,21 @@ export class Lists {
     collection: string,
     position: FeedPosition | 0,
     limit: number,
-  ): Soon<Feed | Problem> {
+  ): MaybePromise<Feed | Problem> {
     return then(this.#store.rules(collection), (rules) => {
-      if (reachOf(caller, "read", rules) !== undefined) return othersHidden;
+      if (visibilityOf(caller, "read", rules) !== undefined) return othersHidden;
       const maxBytes = this.#maxBytesOf(limit);
       return then(this.#store.since(collection, position, limit, maxBytes), (feed) =>
-        feed === "gone" ? positionGone : (feed ?? noCollection(collection)),
+        feed === "gone" ? positionGone : (feed ?? collectionNotFound(collection)),
       );
     });
   }
 
   /** Others may have given it another definition: then the question means another thing. */
   #again(
-    { target, question }: Listing,
+    { target, question }: PlannedList,
     collection: Collection,
-  ): Soon<Listed | Problem> | undefined {
+  ): MaybePromise<ListResult | Problem> | undefined {
     if (collection.definition === target.collection.definition) return undefined;
     const listing = this.plan(moved(target, collection), question);
     return listing instanceof Problem ? listing : this.read(listing);
@@ -134,7 +134,7 @@ export class Lists {
 }
 
 /** All but the resources, where it is known before they are read. */
-export const foreseen = ({ target, question, query }: Listing): Listed | undefined =>
+export const predictable = ({ target, question, query }: PlannedList): ListResult | undefined =>
   query === undefined
     ? listedOf(target, question, { collection: target.collection, resources: [] })
     : undefined;
@@ -145,23 +145,31 @@ export const rulesOf = (collection: Collection, rules: Rules | undefined): Rules
     ? rules
     : { version: 0, definition: collection.definition };
 
-function targetOf(caller: Caller, collection: Collection, remembered: Rules | undefined): Target {
+function targetOf(
+  caller: Caller,
+  collection: Collection,
+  remembered: Rules | undefined,
+): ListTarget {
   const rules = rulesOf(collection, remembered);
-  return { caller, collection, rules, owner: reachOf(caller, "read", rules) };
+  return { caller, collection, rules, owner: visibilityOf(caller, "read", rules) };
 }
 
 /** The same at another moment. */
-const moved = ({ caller, rules }: Target, collection: Collection): Target =>
+const moved = ({ caller, rules }: ListTarget, collection: Collection): ListTarget =>
   targetOf(caller, collection, rules);
 
-const rangeOf = (question: Question) =>
+const rangeOf = (question: ListRequest) =>
   ({
-    offset: questionOffset(question),
+    offset: listOffset(question),
     limit: question.limit,
     order: question.sort[0]?.isDescending ? "-created" : "created",
   }) as const;
 
-function listedOf(target: Target, question: Question, { collection, resources }: Slice): Listed {
+function listedOf(
+  target: ListTarget,
+  question: ListRequest,
+  { collection, resources }: Slice,
+): ListResult {
   const { total } = collection;
   return {
     target: moved(target, collection),
@@ -179,7 +187,12 @@ const isPeeking = (query: Query): boolean => isRanked(query) && !query.isCounted
 const asked = (query: Query): Query =>
   isPeeking(query) ? { ...query, limit: query.limit + 1 } : query;
 
-function foundOf(target: Target, question: Question, query: Query, found: Found): Listed {
+function foundOf(
+  target: ListTarget,
+  question: ListRequest,
+  query: Query,
+  found: QueryResult,
+): ListResult {
   const { resources, total, last } = found;
   const next = question.cursor && last && cursorAt(target, query, last);
   return {
@@ -195,5 +208,5 @@ function foundOf(target: Target, question: Question, query: Query, found: Found)
   };
 }
 
-const cursorAt = ({ collection }: Target, query: Query, position: Position): string =>
+const cursorAt = ({ collection }: ListTarget, query: Query, position: Position): string =>
   writeCursor(position, markOfQuery(collection, query));

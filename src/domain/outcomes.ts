@@ -1,7 +1,7 @@
 // What the outcomes of changes mean to the caller.
 
+import { pointerTo } from "../lib/json/error-report.ts";
 import type { Rules } from "../model/collection.ts";
-import { pointerTo } from "../model/json/report.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { failureOf, Outage, type Outcome, type Put, type Remove } from "../store/store.ts";
@@ -16,7 +16,7 @@ export interface Written {
 }
 
 /** What was written, or why it never can be; undefined when it has to be judged again. */
-export function settledBy(
+export function writeResultOf(
   outcome: Outcome,
   rules: Rules | undefined,
 ): Written | Problem | undefined {
@@ -66,7 +66,7 @@ export const impossible: Remove = { kind: "remove", collection: "-", id: "-", at
 const maxAttempts = 1_000;
 
 /** Between reading and writing somebody else may write; then it is read and judged again. */
-export async function untilSettled<T>(attempt: () => Promise<T | undefined>): Promise<T> {
+export async function retryOnConflict<T>(attempt: () => Promise<T | undefined>): Promise<T> {
   for (let count = 0; count < maxAttempts; count++) {
     const result = await attempt();
     if (result !== undefined) return result;

@@ -4,7 +4,7 @@ import type { Rules } from "../model/collection.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Caller } from "./access.ts";
-import { type Accepted, accept, patched, type Site } from "./drafts.ts";
+import { type Accepted, accept, applyPatchTo, type WriteTarget } from "./validate.ts";
 import { mayRead, refuseAsking, type SentPatch, withoutStored } from "./without-read.ts";
 
 /** Who writes where, and by which rules. */
@@ -28,7 +28,10 @@ export function acceptPatch(writing: Writing, current: Resource, patch: Patch): 
   const site = siteOf(writing, current.id, current);
   const asking = site.isUnread && refuseAsking(caller, collection, rules, patch);
   if (asking) return asking;
-  const draft = patched(rules, current, kind, text, { maxBytes, home: `${base}/${collection}` });
+  const draft = applyPatchTo(rules, current, kind, text, {
+    maxBytes,
+    home: `${base}/${collection}`,
+  });
   if (draft instanceof Problem) return draft;
   // What is stored is in the patched resource, and no guess.
   const accepted = accept(caller, rules, draft.fields, { ...site, isUnread: false });
@@ -40,7 +43,7 @@ export function siteOf(
   { caller, collection, rules, base }: Writing,
   id: string,
   current: Resource | undefined,
-): Site {
+): WriteTarget {
   const isUnread = current !== undefined && !mayRead(caller, collection, rules, current);
   return { address: `${base}/${collection}/${id}`, current, isUnread };
 }

@@ -1,40 +1,40 @@
 // What can be done with resources: the rules over a store, for any caller.
 
+import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Rules } from "../model/collection.ts";
 import type { Draft } from "../model/draft.ts";
+import type { StoredFile } from "../model/file.ts";
 import { isCollectionName, newId } from "../model/id.ts";
-import type { PatchKind } from "../model/json/patch.ts";
-import type { Part } from "../model/part.ts";
+import type { PatchKind } from "../model/patch.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
-import { type Soon, then } from "../model/soon.ts";
 import { isAdmin, type Verb } from "../model/token.ts";
 import {
   type Expectation,
+  type IdempotencyKey,
   isOutdated,
-  type Once,
   type Outcome,
   type Put,
   type Remove,
   type Store,
 } from "../store/store.ts";
-import { type Caller, isOwned, mayDo, reaches } from "./access.ts";
-import { type Accepted, accept, needsCurrent } from "./drafts.ts";
-import { refuseHidden } from "./hidden.ts";
-import { lacksCollection, settledBy, untilSettled, type Written } from "./outcomes.ts";
+import { type Caller, isOwned, reaches, requirePermission } from "./access.ts";
+import { refuseHidden } from "./hidden-resource.ts";
+import { lacksCollection, retryOnConflict, type Written, writeResultOf } from "./outcomes.ts";
 import { acceptPatch, siteOf, type Writing } from "./patches.ts";
 import {
   type Condition,
+  collectionNotFound,
   createdAndGone,
   keyReused,
-  noCollection,
-  noResource,
   preconditionFailed,
-  refuseKeyless,
   refusePutDraft,
-  refuseUnconditional,
-} from "./refusals.ts";
+  requireKey,
+  requirePrecondition,
+  resourceNotFound,
+} from "./problems.ts";
 import type { Uploads } from "./uploads.ts";
+import { type Accepted, accept, needsCurrent } from "./validate.ts";
 
 /** A resource with the rules that say how it is shown. */
 export interface Shown {
@@ -61,35 +61,35 @@ export class Resources {
     this.#base = base;
   }
 
-  rules(collection: string): Soon<Rules | undefined> {
+  rules(collection: string): MaybePromise<Rules | undefined> {
     return this.#store.rules(collection);
   }
 
-  find(caller: Caller, collection: string, id: string): Soon<Shown | Problem> {
+  find(caller: Caller, collection: string, id: string): MaybePromise<Shown | Problem> {
     return then(this.#store.rules(collection), (rules) =>
       rules === undefined
-        ? noResource
+        ? resourceNotFound
         : then(this.#store.find(collection, id), (resource) =>
             resource === undefined || !reaches(caller, "read", rules, resource)
-              ? noResource
+              ? resourceNotFound
               : { resource, rules },
           ),
     );
   }
 
   /** The rules of the collection to write to; none when an admin is about to bring it into being. */
-  target(caller: Caller, name: string): Soon<Rules | undefined | Problem> {
-    if (!isCollectionName(name)) return noCollection(name);
+  target(caller: Caller, name: string): MaybePromise<Rules | undefined | Problem> {
+    if (!isCollectionName(name)) return collectionNotFound(name);
     return then(this.#store.rules(name), (rules) =>
-      rules === undefined && !(caller && isAdmin(caller)) ? noCollection(name) : rules,
+      rules === undefined && !(caller && isAdmin(caller)) ? collectionNotFound(name) : rules,
     );
   }
 
   /** The rules over a resource that is there to be changed. */
   async existing(caller: Caller, verb: Verb, name: string, id: string): Promise<Rules | Problem> {
     const [rules, resource] = await this.#look(name, id);
-    if (resource === undefined || rules === undefined) return noResource;
-    return reaches(caller, verb, rules, resource) ? rules : noResource;
+    if (resource === undefined || rules === undefined) return resourceNotFound;
+    return reaches(caller, verb, rules, resource) ? rules : resourceNotFound;
   }
 
   /**
@@ -100,8 +100,8 @@ export class Resources {
     caller: Caller,
     collection: string,
     draft: Draft,
-    once?: Once,
-    parts: readonly Part[] = [],
+    once?: IdempotencyKey,
+    parts: readonly StoredFile[] = [],
   ): Promise<Written | Problem> {
     return this.#uploads.until(parts, () => this.#create(caller, collection, draft, once, parts));
   }
@@ -110,14 +110,15 @@ export class Resources {
     caller: Caller,
     collection: string,
     draft: Draft,
-    once: Once | undefined,
-    parts: readonly Part[],
+    once: IdempotencyKey | undefined,
+    parts: readonly StoredFile[],
   ): Promise<Written | Problem> {
     const id = newId();
     const address = `${this.#base}/${collection}/${id}`;
-    return untilSettled(async () => {
+    return retryOnConflict(async () => {
       const rules = await this.#store.rules(collection);
-      const refused = refuseKeyless(rules, once?.key) ?? mayDo(caller, collection, "create", rules);
+      const refused =
+        requireKey(rules, once?.key) ?? requirePermission(caller, collection, "create", rules);
       if (refused !== undefined) return refused;
       const site = { address, current: undefined, parts };
       const accepted = accept(caller, rules, draft.fields, site);
@@ -127,7 +128,8 @@ export class Resources {
       if (outcome.kind === "reused") return keyReused;
       if (outcome.kind === "gone") return createdAndGone;
       return (
-        settledBy(outcome, rules) ?? (isOutdated(outcome) ? undefined : noCollection(collection))
+        writeResultOf(outcome, rules) ??
+        (isOutdated(outcome) ? undefined : collectionNotFound(collection))
       );
     });
   }
@@ -140,13 +142,13 @@ export class Resources {
     draft: Draft,
     condition?: Condition,
   ): Promise<Written | Problem> {
-    return untilSettled(async () => {
+    return retryOnConflict(async () => {
       // What is there may have files, which must not outlive it.
       const [rules, found] = await this.#look(collection, id);
       // What the caller does not reach is judged as if nothing were there, so that no refusal tells of it.
       const isHidden = found !== undefined && !reaches(caller, "update", rules, found);
       const current = isHidden ? undefined : found;
-      const forbidden = (verb: Verb) => mayDo(caller, collection, verb, rules);
+      const forbidden = (verb: Verb) => requirePermission(caller, collection, verb, rules);
       const isPlain =
         condition === undefined &&
         !isOwned(rules) &&
@@ -157,7 +159,7 @@ export class Resources {
       const refused = isPlain ? undefined : forbidden(current === undefined ? "create" : "update");
       if (refused !== undefined) return refused;
       if (condition?.(current, rules) === false) return preconditionFailed;
-      const unfit = refuseUnconditional(rules, condition) ?? refusePutDraft(id, draft);
+      const unfit = requirePrecondition(rules, condition) ?? refusePutDraft(id, draft);
       if (unfit !== undefined) return unfit;
       const site = siteOf(this.#writing(caller, collection, rules), id, current);
       const accepted = accept(caller, rules, draft.fields, site);
@@ -169,7 +171,7 @@ export class Resources {
       const isGone = outcome.kind === "missing" && current === undefined;
       return (
         (await this.#settle(outcome, rules, current)) ??
-        (isGone ? noCollection(collection) : undefined)
+        (isGone ? collectionNotFound(collection) : undefined)
       );
     });
   }
@@ -183,11 +185,11 @@ export class Resources {
     patch: string,
     condition?: Condition,
   ): Promise<Written | Problem> {
-    return untilSettled(async () => {
+    return retryOnConflict(async () => {
       const [rules, current] = await this.#look(collection, id);
-      if (current === undefined || rules === undefined) return noResource;
+      if (current === undefined || rules === undefined) return resourceNotFound;
       const refused =
-        refuseOutOfReach(caller, "update", rules, current) ?? refuseUnconditional(rules, condition);
+        refuseOutOfReach(caller, "update", rules, current) ?? requirePrecondition(rules, condition);
       if (refused !== undefined) return refused;
       if (condition?.(current, rules) === false) return preconditionFailed;
       const writing = this.#writing(caller, collection, rules);
@@ -206,11 +208,11 @@ export class Resources {
     id: string,
     condition?: Condition,
   ): Promise<Problem | undefined> {
-    const removed = await untilSettled(async () => {
+    const removed = await retryOnConflict(async () => {
       const [rules, current] = await this.#look(collection, id);
-      if (current === undefined) return noResource;
+      if (current === undefined) return resourceNotFound;
       const refused =
-        refuseOutOfReach(caller, "delete", rules, current) ?? refuseUnconditional(rules, condition);
+        refuseOutOfReach(caller, "delete", rules, current) ?? requirePrecondition(rules, condition);
       if (refused !== undefined) return refused;
       if (condition?.(current, rules) === false) return preconditionFailed;
       const isPlain = condition === undefined && !isOwned(rules);
@@ -218,7 +220,7 @@ export class Resources {
       const at = this.#clock();
       const change: Remove = { kind: "remove", collection, id, at, expect, ...judgedBy(rules) };
       const [outcome] = await this.#store.commit([change]);
-      if (outcome?.kind === "missing") return noResource;
+      if (outcome?.kind === "missing") return resourceNotFound;
       if (outcome?.kind !== "removed") return undefined;
       await this.#uploads.release(current.parts, undefined);
       return "removed";
@@ -240,7 +242,7 @@ export class Resources {
     rules: Rules | undefined,
     before: Resource | undefined,
   ): Promise<Written | Problem | undefined> {
-    const settled = settledBy(outcome, rules);
+    const settled = writeResultOf(outcome, rules);
     if (settled !== undefined && !(settled instanceof Problem))
       await this.#uploads.release(before?.parts, settled.resource.parts);
     return settled;
@@ -260,7 +262,7 @@ export class Resources {
   }
 
   /** Commits; when the collection is not there and the caller is an admin, brings it into being. */
-  async #commit(caller: Caller, put: Put, once?: Once): Promise<Outcome> {
+  async #commit(caller: Caller, put: Put, once?: IdempotencyKey): Promise<Outcome> {
     const change = once === undefined ? put : ({ kind: "all", changes: [put], once } as const);
     const [outcome] = await this.#store.commit([change]);
     const mayFound = caller !== undefined && isAdmin(caller);
@@ -277,7 +279,7 @@ function refuseOutOfReach(
   rules: Rules | undefined,
   current: Resource,
 ): Problem | undefined {
-  return reaches(caller, verb, rules, current) ? undefined : noResource;
+  return reaches(caller, verb, rules, current) ? undefined : resourceNotFound;
 }
 
 export const judgedBy = (rules: Rules | undefined): { rules?: number } =>

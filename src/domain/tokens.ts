@@ -1,13 +1,13 @@
 // Making, listing and revoking tokens.
 
 import { createHash } from "node:crypto";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { newId } from "../model/id.ts";
-import { type Fault, Problem } from "../model/problem.ts";
-import type { Soon } from "../model/soon.ts";
+import { type FieldError, Problem } from "../model/problem.ts";
 import { hashSecret, isScope, newSecret, type Token } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
 
-export interface TokenWish {
+export interface TokenRequest {
   readonly name: string;
   readonly scopes: readonly string[];
   /** Milliseconds since the epoch; null never expires. */
@@ -20,7 +20,7 @@ export interface TokenKey {
   readonly key: string;
 }
 
-export interface NewToken {
+export interface IssuedToken {
   /** Shown once: only its hash is kept. */
   readonly secret: string;
   readonly token: Token;
@@ -35,7 +35,7 @@ export class Tokens {
     this.#clock = clock;
   }
 
-  list(): Soon<readonly Token[]> {
+  list(): MaybePromise<readonly Token[]> {
     return this.#store.tokens();
   }
 
@@ -48,7 +48,7 @@ export class Tokens {
    * With a key, a repetition of the request finds the token of the first: its id is made from the key,
    * so that any process on any node sees that it is taken. Its secret cannot be shown again.
    */
-  async create(wish: TokenWish, key?: TokenKey): Promise<NewToken | Problem> {
+  async create(wish: TokenRequest, key?: TokenKey): Promise<IssuedToken | Problem> {
     const now = this.#clock();
     const secret = newSecret();
     const errors = faults(wish, now);
@@ -106,7 +106,7 @@ function refuseRepetition(first: Token | Problem, { id, ...asked }: Token): Prob
 /** Always the same, so that of many nodes that start on an empty store at once only one makes it. */
 const firstId = "00000000-0000-7000-8000-000000000000";
 
-function tokenOf(id: string, secret: string, wish: TokenWish, now: number): Token {
+function tokenOf(id: string, secret: string, wish: TokenRequest, now: number): Token {
   return {
     id,
     hash: hashSecret(secret),
@@ -121,8 +121,8 @@ function tokenOf(id: string, secret: string, wish: TokenWish, now: number): Toke
 
 const noToken = new Problem("not-found", "There is no token with this id.");
 
-function faults(wish: TokenWish, now: number): readonly Fault[] {
-  const found: Fault[] = [];
+function faults(wish: TokenRequest, now: number): readonly FieldError[] {
+  const found: FieldError[] = [];
   if (wish.name.trim() === "" || wish.name.length > 200 || /\p{Cc}/u.test(wish.name)) {
     found.push({
       pointer: "/name",

@@ -2,10 +2,10 @@
 
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
-import { memberOf, type Part, readParts } from "../model/part.ts";
+import { memberOf, readParts, type StoredFile } from "../model/file.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
-import { shapeOf } from "../model/schema/shape.ts";
+import { validatorOf } from "../model/validator.ts";
 import type { FileBytes, Files, KeptFile } from "../store/files.ts";
 import { Outage, type Store } from "../store/store.ts";
 
@@ -24,12 +24,12 @@ export class Uploads {
   }
 
   /** Undefined when the file is gone. */
-  read({ key }: Part, start: number, end: number): Promise<FileBytes | undefined> {
+  read({ key }: StoredFile, start: number, end: number): Promise<FileBytes | undefined> {
     return this.#files.read(key, start, end);
   }
 
   /** What cannot be removed now is left to the sweep: nobody is to wait or to be refused for it. */
-  async discard(files: readonly Pick<Part, "key">[]): Promise<void> {
+  async discard(files: readonly Pick<StoredFile, "key">[]): Promise<void> {
     const keys = files.map(({ key }) => key);
     if (keys.length > 0) await this.#files.remove(keys).catch(() => undefined);
   }
@@ -42,14 +42,14 @@ export class Uploads {
 
   /** Writes what names the parts; those that it does not name in the end are removed. */
   until<T extends { readonly resource: { readonly parts?: string } }>(
-    parts: readonly Part[],
+    parts: readonly StoredFile[],
     write: () => Promise<T | Problem>,
   ): Promise<T | Problem> {
     return parts.length === 0 ? write() : this.#guard(parts, write);
   }
 
   async #guard<T extends { readonly resource: { readonly parts?: string } }>(
-    parts: readonly Part[],
+    parts: readonly StoredFile[],
     write: () => Promise<T | Problem>,
   ): Promise<T | Problem> {
     try {
@@ -67,7 +67,7 @@ export class Uploads {
   }
 
   /** The row is there: what goes wrong with its files now cannot mean that it is not. */
-  async #confirm(parts: readonly Part[], after: string | undefined): Promise<void> {
+  async #confirm(parts: readonly StoredFile[], after: string | undefined): Promise<void> {
     const named = new Set(readParts(after).map(({ key }) => key));
     const keys = parts.map(({ key }) => key).filter((key) => named.has(key));
     try {
@@ -87,9 +87,9 @@ export class Uploads {
 export function partAt(
   { resource, rules }: { readonly resource: Resource; readonly rules: Rules },
   slot: string,
-): Part | Problem {
+): StoredFile | Problem {
   const part = readParts(resource.parts).find((one) => one.slot === slot);
-  const isHidden = part && shapeOf(definitionOf(rules)).isHidden(memberOf(part));
+  const isHidden = part && validatorOf(definitionOf(rules)).isHidden(memberOf(part));
   return part === undefined || isHidden ? noPart : part;
 }
 

@@ -1,13 +1,13 @@
 // Callers who may write and not read: no answer tells them what is stored.
 
+import { pointerTo } from "../lib/json/error-report.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
-import type { PatchKind } from "../model/json/patch.ts";
-import { pointerTo } from "../model/json/report.ts";
-import { type Fault, Problem } from "../model/problem.ts";
+import type { PatchKind } from "../model/patch.ts";
+import { type FieldError, Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
-import { keptByAdmin, shapeOf } from "../model/schema/shape.ts";
-import { type Caller, mayDo, reaches } from "./access.ts";
+import { keptByAdmin, validatorOf } from "../model/validator.ts";
+import { type Caller, reaches, requirePermission } from "./access.ts";
 
 /** Whether the caller may read a resource that it writes. Who may not is answered without its content. */
 export function mayRead(
@@ -16,7 +16,7 @@ export function mayRead(
   rules: Rules | undefined,
   resource: Resource,
 ): boolean {
-  const isRefused = mayDo(caller, collection, "read", rules) !== undefined;
+  const isRefused = requirePermission(caller, collection, "read", rules) !== undefined;
   return !isRefused && reaches(caller, "read", rules, resource);
 }
 
@@ -33,8 +33,8 @@ export function refuseAsking(
   const patch: unknown = JSON.parse(text);
   const isTesting =
     kind === "json" && operationsIn(patch).some((one) => memberOf(one, "op") === "test");
-  if (isTesting) return mayDo(caller, collection, "read", rules);
-  const shape = rules && shapeOf(definitionOf(rules));
+  if (isTesting) return requirePermission(caller, collection, "read", rules);
+  const shape = rules && validatorOf(definitionOf(rules));
   const kept = placesIn(kind, patch).filter((names) => shape?.isKept(names));
   if (kept.length === 0) return undefined;
   return new Problem("invalid-body", "The patch is not valid; `errors` names each fault.", {
@@ -53,7 +53,7 @@ export interface SentPatch {
 export function withoutStored(problem: Problem, { kind, text }: SentPatch): Problem {
   if (problem.errors === undefined) return problem;
   const sent = placesIn(kind, JSON.parse(text)).map(pointerTo);
-  const isSent = (fault: Fault) =>
+  const isSent = (fault: FieldError) =>
     sent.some((pointer) => fault.pointer === pointer || fault.pointer.startsWith(`${pointer}/`));
   const errors = problem.errors.filter((fault) => "pointer" in fault && isSent(fault));
   const isAll = errors.length === problem.errors.length;
@@ -62,7 +62,7 @@ export function withoutStored(problem: Problem, { kind, text }: SentPatch): Prob
   });
 }
 
-const besides: Fault = {
+const besides: FieldError = {
   pointer: "",
   detail: "with what is stored beside it, the resource would not be valid",
 };

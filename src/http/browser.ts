@@ -2,23 +2,26 @@
 
 import type { Written } from "../domain/outcomes.ts";
 import { definitionOf } from "../model/definition.ts";
-import type { Fault, ParameterFault, Problem } from "../model/problem.ts";
-import { withoutSecrets } from "../model/token.ts";
-import { isForm, prefersHtml } from "./body/media.ts";
-import type { Exchange } from "./exchange.ts";
+import type { FieldError, ParameterError, Problem } from "../model/problem.ts";
+import { redactSecrets } from "../model/token.ts";
+import type { RequestContext } from "./context.ts";
+import { replayedField } from "./headers/idempotency-key.ts";
+import { isForm, prefersHtml } from "./headers/media-type.ts";
 import { contentSecurityPolicy, escapeHtml, htmlPage, htmlType } from "./html.ts";
-import { replayedField } from "./once.ts";
 import { problemHeaders, problemResponse, problemStatus } from "./problem.ts";
 
 /** Whether the answer is for a person to read. */
-export function isFromBrowser({ request }: Exchange): boolean {
+export function isFromBrowser({ request }: RequestContext): boolean {
   return request.method === "POST" && isForm(request.headers) && prefersHtml(request.headers);
 }
 
 /** 303, so that the browser GETs a page, and a reload does not post again (RFC 9110 §15.4.4). */
-export function answerCreated({ house }: Exchange, { rules, isReplay }: Written): Response {
-  const address = (rules && definitionOf(rules).redirect) ?? `${house.base}/-/created`;
-  const headers = new Headers(house.commonHeaders);
+export function answerCreated(
+  { services }: RequestContext,
+  { rules, isReplay }: Written,
+): Response {
+  const address = (rules && definitionOf(rules).redirect) ?? `${services.base}/-/created`;
+  const headers = new Headers(services.commonHeaders);
   headers.set("location", address);
   headers.set("cache-control", "no-store");
   if (isReplay) headers.set(replayedField, "true");
@@ -28,16 +31,16 @@ export function answerCreated({ house }: Exchange, { rules, isReplay }: Written)
 }
 
 /** A refusal as JSON, or as a page where a person reads it. */
-export function answerProblem(exchange: Exchange, problem: Problem): Response {
-  if (!isForm(exchange.request.headers)) return problemResponse(exchange, problem);
-  const response = isFromBrowser(exchange)
-    ? problemPage(exchange, problem)
-    : problemResponse(exchange, problem);
+export function answerProblem(context: RequestContext, problem: Problem): Response {
+  if (!isForm(context.request.headers)) return problemResponse(context, problem);
+  const response = isFromBrowser(context)
+    ? problemPage(context, problem)
+    : problemResponse(context, problem);
   response.headers.append("vary", "Accept");
   return response;
 }
 
-function problemPage({ house, requestId }: Exchange, problem: Problem): Response {
+function problemPage({ services, requestId }: RequestContext, problem: Problem): Response {
   const { kind, detail, errors = [] } = problem;
   const status = problemStatus[kind];
   const title = status < 500 ? "This was not accepted" : "This did not work";
@@ -46,10 +49,10 @@ function problemPage({ house, requestId }: Exchange, problem: Problem): Response
       ? `<p>${escapeHtml(detail)}</p>`
       : `<p>Nothing was stored. Go back, correct this, and send it again:</p><ul>${errors.map(faultItem).join("")}</ul>`;
   const id = `<p><small>Request ${escapeHtml(requestId)}</small></p>`;
-  return htmlResponse(status, problemHeaders(house, problem), title, withoutSecrets(words + id));
+  return htmlResponse(status, problemHeaders(services, problem), title, redactSecrets(words + id));
 }
 
-function faultItem(fault: Fault | ParameterFault): string {
+function faultItem(fault: FieldError | ParameterError): string {
   const field = "pointer" in fault ? fieldNamed(fault.pointer) : fault.parameter;
   const label = field === "" ? "" : `<strong>${escapeHtml(field)}</strong>: `;
   return `<li>${label}${escapeHtml(fault.detail)}</li>`;

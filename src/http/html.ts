@@ -1,9 +1,9 @@
 // Pages for people: small, static, and with nothing in them that could run.
 
+import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Problem } from "../model/problem.ts";
-import type { Soon } from "../model/soon.ts";
-import { answerPage } from "./answer.ts";
-import type { Exchange } from "./exchange.ts";
+import type { RequestContext } from "./context.ts";
+import { answerPage } from "./response.ts";
 
 const style =
   "body{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}code{background:#8883;padding:.1em .3em;border-radius:.2em}";
@@ -20,11 +20,11 @@ export function htmlPage(title: string, content: string): string {
 
 /** A page that stays as it is while the program runs. */
 export function answerHtml(
-  exchange: Exchange,
+  context: RequestContext,
   title: string,
   content: string,
-): Soon<Response | Problem> {
-  return answerPage(exchange, {
+): MaybePromise<Response | Problem> {
+  return answerPage(context, {
     type: htmlType,
     body: htmlPage(title, content),
     cacheControl: "public, max-age=3600",

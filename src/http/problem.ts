@@ -1,12 +1,12 @@
 // The one place where a problem becomes a response (RFC 9457).
 
 import { Problem, type ProblemKind, problemKinds } from "../model/problem.ts";
-import { withoutSecrets } from "../model/token.ts";
+import { redactSecrets } from "../model/token.ts";
 import { Outage } from "../store/store.ts";
-import { type Exchange, type House, requestIds } from "./exchange.ts";
+import { type RequestContext, requestIdGenerator, type Services } from "./context.ts";
 
 /** A problem born at the HTTP level, with the header fields that go with its status. */
-export class Refusal extends Problem {
+export class HttpProblem extends Problem {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(kind: ProblemKind, detail: string, headers: Readonly<Record<string, string>>) {
@@ -71,19 +71,19 @@ export function problemBody(
     requestId,
     errors,
   };
-  return withoutSecrets(JSON.stringify(body));
+  return redactSecrets(JSON.stringify(body));
 }
 
-export function problemResponse(exchange: Exchange, problem: Problem): Response {
-  const { house, requestId, path } = exchange;
-  const instance = path === "" ? "" : `${house.base}${path}`;
-  const body = problemBody(problem, house.base, instance, requestId);
-  const headers = problemHeaders(house, problem);
+export function problemResponse(context: RequestContext, problem: Problem): Response {
+  const { services, requestId, path } = context;
+  const instance = path === "" ? "" : `${services.base}${path}`;
+  const body = problemBody(problem, services.base, instance, requestId);
+  const headers = problemHeaders(services, problem);
   return new Response(body, { status: problemStatus[problem.kind], headers });
 }
 
-export function problemHeaders(house: House, problem: Problem): Headers {
-  const headers = new Headers(house.commonHeaders);
+export function problemHeaders(services: Services, problem: Problem): Headers {
+  const headers = new Headers(services.commonHeaders);
   headers.set("content-type", "application/problem+json");
   headers.set("cache-control", "no-store");
   if (problem.kind === "unauthenticated") headers.set("www-authenticate", challenge());
@@ -94,14 +94,14 @@ export function problemHeaders(house: House, problem: Problem): Headers {
     );
   }
   if (problem.kind === "unavailable") headers.set("retry-after", "1");
-  if (problem instanceof Refusal) {
+  if (problem instanceof HttpProblem) {
     for (const name in problem.headers) headers.set(name, problem.headers[name] ?? "");
   }
   return headers;
 }
 
 /** What was thrown: an outage says when to come back, a bug says nothing but its request id. */
-export function problemOf(thrown: unknown): Problem {
+export function problemFromError(thrown: unknown): Problem {
   if (!(thrown instanceof Outage)) {
     return new Problem("internal-error", "Something went wrong here; nothing was acknowledged.");
   }
@@ -144,15 +144,15 @@ const parserKinds: Readonly<Record<number, ProblemKind>> = {
 
 export type Refuse = (status: number, detail: string, cause?: unknown) => Response;
 
-export function createRefuse(house: House): Refuse {
-  const nextRequestId = requestIds();
+export function createRefuse(services: Services): Refuse {
+  const nextRequestId = requestIdGenerator();
   return (status, detail, cause) => {
     const problem = new Problem(parserKinds[status] ?? "malformed-request", detail);
     const requestId = nextRequestId();
-    house.logRefusal(requestId, problemStatus[problem.kind], detail, cause);
-    const headers = problemHeaders(house, problem);
+    services.logRefusal(requestId, problemStatus[problem.kind], detail, cause);
+    const headers = problemHeaders(services, problem);
     headers.set("x-request-id", requestId);
-    return new Response(problemBody(problem, house.base, "", requestId), {
+    return new Response(problemBody(problem, services.base, "", requestId), {
       status: problemStatus[problem.kind],
       headers,
     });

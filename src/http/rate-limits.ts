@@ -1,6 +1,6 @@
 // The rate limits of a process: what is allowed, and a bucket for each address and token.
 
-import { Buckets, type Spent } from "./buckets.ts";
+import { Buckets, type Spent } from "./token-bucket.ts";
 
 export interface RateSettings {
   /** Requests a minute; 0 for no limit. */

@@ -1,15 +1,15 @@
 // Every route, and who may pass it.
 
+import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { isCollectionName } from "../model/id.ts";
 import { Problem } from "../model/problem.ts";
-import type { Soon } from "../model/soon.ts";
-import { listActions, runAction } from "./actions.ts";
-import { runBatch } from "./batch.ts";
-import { deleteCollection, getCollection, listCollections, putCollection } from "./collections.ts";
-import { getFile } from "./download.ts";
-import type { Exchange } from "./exchange.ts";
-import type { Who } from "./guard.ts";
-import { listResources, queryResources } from "./list/list.ts";
+import { listActions, runAction } from "./actions/actions.ts";
+import {
+  deleteCollection,
+  getCollection,
+  listCollections,
+  putCollection,
+} from "./admin/collections.ts";
 import {
   apiCatalog,
   createdPage,
@@ -19,90 +19,95 @@ import {
   problemIndex,
   problemPage,
   ready,
-} from "./pages.ts";
+} from "./admin/pages.ts";
+import { createToken, getToken, listTokens, revokeToken } from "./admin/tokens.ts";
+import type { Permission } from "./authorize.ts";
+import type { RequestContext } from "./context.ts";
+import { decodeSegment } from "./request-target.ts";
+import { runBatch } from "./resources/batch.ts";
+import { getFile } from "./resources/download.ts";
+import { listResources, queryResources } from "./resources/list.ts";
 import {
   createResource,
   deleteResource,
   getResource,
   patchResource,
   putResource,
-} from "./resources.ts";
-import { decodeSegment } from "./target.ts";
-import { createToken, getToken, listTokens, revokeToken } from "./tokens.ts";
+} from "./resources/resources.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "QUERY";
 
-export interface Door {
-  readonly who: Who;
-  readonly run: (exchange: Exchange) => Soon<Response | Problem>;
+export interface Route {
+  readonly who: Permission;
+  readonly run: (context: RequestContext) => MaybePromise<Response | Problem>;
 }
 
-const door = (who: Who, run: Door["run"]): Door => ({ who, run });
+const route = (who: Permission, run: Route["run"]): Route => ({ who, run });
 
-export const routes: Readonly<Record<string, Partial<Record<Method, Door>>>> = {
-  "/": { GET: door("anyone", home) },
+export const routes: Readonly<Record<string, Partial<Record<Method, Route>>>> = {
+  "/": { GET: route("anyone", home) },
 
-  "/-/tokens": { GET: door("admin", listTokens), POST: door("admin", createToken) },
-  "/-/tokens/:id": { GET: door("admin", getToken), DELETE: door("admin", revokeToken) },
+  "/-/tokens": { GET: route("admin", listTokens), POST: route("admin", createToken) },
+  "/-/tokens/:id": { GET: route("admin", getToken), DELETE: route("admin", revokeToken) },
 
-  "/-/health": { GET: door("anyone", health) },
-  "/-/ready": { GET: door("anyone", ready) },
-  "/-/openapi.json": { GET: door("anyone", openapi) },
-  "/-/problems": { GET: door("anyone", problemIndex) },
-  "/-/problems/:kind": { GET: door("anyone", problemPage) },
-  "/-/created": { GET: door("anyone", createdPage) },
-  "/.well-known/api-catalog": { GET: door("anyone", apiCatalog) },
+  "/-/health": { GET: route("anyone", health) },
+  "/-/ready": { GET: route("anyone", ready) },
+  "/-/openapi.json": { GET: route("anyone", openapi) },
+  "/-/problems": { GET: route("anyone", problemIndex) },
+  "/-/problems/:kind": { GET: route("anyone", problemPage) },
+  "/-/created": { GET: route("anyone", createdPage) },
+  "/.well-known/api-catalog": { GET: route("anyone", apiCatalog) },
 
   "/:collection": {
-    GET: door("read", listResources),
-    POST: door("create", createResource),
-    QUERY: door("read", queryResources),
+    GET: route("read", listResources),
+    POST: route("create", createResource),
+    QUERY: route("read", queryResources),
   },
   "/:collection/:id": {
-    GET: door("read", getResource),
-    PUT: door("put", putResource),
-    PATCH: door("update", patchResource),
-    DELETE: door("delete", deleteResource),
+    GET: route("read", getResource),
+    PUT: route("put", putResource),
+    PATCH: route("update", patchResource),
+    DELETE: route("delete", deleteResource),
   },
-  "/:collection/:id/:part": { GET: door("read", getFile) },
+  "/:collection/:id/:part": { GET: route("read", getFile) },
 
-  "/-/batch": { POST: door("token", runBatch) },
-  "/-/actions": { GET: door("token", listActions) },
-  "/-/actions/:name": { POST: door("action", runAction) },
-  "/-/collections": { GET: door("admin", listCollections) },
+  "/-/batch": { POST: route("token", runBatch) },
+  "/-/actions": { GET: route("token", listActions) },
+  "/-/actions/:name": { POST: route("action", runAction) },
+  "/-/collections": { GET: route("admin", listCollections) },
   "/-/collections/:name": {
-    GET: door("admin", getCollection),
-    PUT: door("admin", putCollection),
-    DELETE: door("admin", deleteCollection),
+    GET: route("admin", getCollection),
+    PUT: route("admin", putCollection),
+    DELETE: route("admin", deleteCollection),
   },
 };
 
-export interface Place {
-  readonly doors: Partial<Record<string, Door>>;
+export interface Endpoint {
+  readonly routes: Partial<Record<string, Route>>;
   /** The Allow field: what the doors take, and what every place answers. */
   readonly allow: string;
 }
 
 export interface Match {
-  readonly place: Place;
+  readonly endpoint: Endpoint;
   readonly params: Readonly<Record<string, string>>;
 }
 
-const places = new Map(Object.entries(routes).map(([path, doors]) => [path, placeOf(doors)]));
+const endpoints = new Map(Object.entries(routes).map(([path, doors]) => [path, endpointOf(doors)]));
 
-function placeOf(doors: Place["doors"]): Place {
+function endpointOf(doors: Endpoint["routes"]): Endpoint {
   const methods = Object.keys(doors).flatMap((method) =>
     method === "GET" ? ["GET", "HEAD"] : [method],
   );
   // Without a prototype, so that a method called `constructor` finds nothing.
   const known = Object.assign(Object.create(null), doors);
-  return { doors: known, allow: [...methods, "OPTIONS"].join(", ") };
+  return { routes: known, allow: [...methods, "OPTIONS"].join(", ") };
 }
 
 /** The place at a path, with its parameters decoded. */
-export function findPlace(path: string): Match | Problem {
-  const found = isOurs(path) ? findOurs(path) : findUsers(path);
-  if (found === undefined) return nowhere;
+export function findEndpoint(path: string): Match | Problem {
+  const found = isServerPath(path) ? findServerEndpoint(path) : findDataEndpoint(path);
+  if (found === undefined) return notFound;
   const match = path.includes("%") ? decoded(found) : found;
   if (match instanceof Problem) return match;
   // What cannot be a name is no place, whoever asks; so a name can stand in a header field.
@@ -111,54 +116,54 @@ export function findPlace(path: string): Match | Problem {
 }
 
 /** Everything that is not user data: known words, with at most one parameter at the end. */
-const isOurs = (path: string): boolean =>
+const isServerPath = (path: string): boolean =>
   path === "/" || path.startsWith("/-/") || path.startsWith("/.well-known/");
 
-function findOurs(path: string): Match | undefined {
-  const place = places.get(path);
-  if (place !== undefined) return { place, params: {} };
+function findServerEndpoint(path: string): Match | undefined {
+  const place = endpoints.get(path);
+  if (place !== undefined) return { endpoint: place, params: {} };
   const cut = path.lastIndexOf("/") + 1;
   const [pattern, name = ""] = parameters.get(path.slice(0, cut)) ?? [];
-  const below = cut < path.length ? places.get(pattern ?? "") : undefined;
-  return below && { place: below, params: { [name]: path.slice(cut) } };
+  const below = cut < path.length ? endpoints.get(pattern ?? "") : undefined;
+  return below && { endpoint: below, params: { [name]: path.slice(cut) } };
 }
 
 /** `/-/tokens/` → the pattern `/-/tokens/:id` and the name `id`. */
 const parameters = new Map(
   Object.keys(routes)
-    .filter((path) => isOurs(path) && path.includes(":"))
+    .filter((path) => isServerPath(path) && path.includes(":"))
     .map((path) => [path.slice(0, path.indexOf(":")), [path, path.slice(path.indexOf(":") + 1)]]),
 );
 
-const collectionPlace = placeOf(routes["/:collection"] ?? {});
-const resourcePlace = placeOf(routes["/:collection/:id"] ?? {});
-const filePlace = placeOf(routes["/:collection/:id/:part"] ?? {});
+const collectionEndpoint = endpointOf(routes["/:collection"] ?? {});
+const resourceEndpoint = endpointOf(routes["/:collection/:id"] ?? {});
+const fileEndpoint = endpointOf(routes["/:collection/:id/:part"] ?? {});
 
 /** User data is known by its depth alone: a few cuts, where a general router costs a third of a GET. */
-function findUsers(path: string): Match | undefined {
+function findDataEndpoint(path: string): Match | undefined {
   const slash = path.indexOf("/", 1);
-  if (slash < 0) return { place: collectionPlace, params: { collection: path.slice(1) } };
+  if (slash < 0) return { endpoint: collectionEndpoint, params: { collection: path.slice(1) } };
   const id = path.slice(slash + 1);
   if (slash === 1 || id === "") return undefined;
   const collection = path.slice(1, slash);
   const cut = id.indexOf("/");
-  if (cut < 0) return { place: resourcePlace, params: { collection, id } };
+  if (cut < 0) return { endpoint: resourceEndpoint, params: { collection, id } };
   const part = id.slice(cut + 1);
   if (cut === 0 || part === "" || part.includes("/")) return undefined;
-  return { place: filePlace, params: { collection, id: id.slice(0, cut), part } };
+  return { endpoint: fileEndpoint, params: { collection, id: id.slice(0, cut), part } };
 }
 
-function decoded({ place, params }: Match): Match | Problem {
+function decoded({ endpoint: place, params }: Match): Match | Problem {
   const plain: Record<string, string> = {};
   for (const name in params) {
     const value = decodeSegment(params[name] ?? "");
     if (value instanceof Problem) return value;
     plain[name] = value;
   }
-  return { place, params: plain };
+  return { endpoint: place, params: plain };
 }
 
-const nowhere = new Problem("not-found", "There is nothing at this address.");
+const notFound = new Problem("not-found", "There is nothing at this address.");
 const noName = new Problem(
   "not-found",
   "There is nothing at this address. A collection's name is 1 to 63 of a-z, 0-9, _ and -, and starts with a letter or digit.",

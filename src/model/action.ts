@@ -1,9 +1,9 @@
 // An action: a POST that maps to no resource, as a user's module defines it.
 
-import type { ActionResources } from "./action-resources.ts";
-import { type Fault, Problem, type ProblemKind, problemKinds } from "./problem.ts";
-import type { FromSchema } from "./schema/from-schema.ts";
-import type { ObjectSchema } from "./schema/schema-places.ts";
+import type { FromSchema } from "../lib/schema/from-schema.ts";
+import type { ObjectSchema } from "../lib/schema/subschemas.ts";
+import type { ActionResources } from "./action-client.ts";
+import { type FieldError, Problem, type ProblemKind, problemKinds } from "./problem.ts";
 
 export const actionName = /^[a-z0-9][a-z0-9-]{0,62}$/;
 export const isActionName = (name: string): boolean => actionName.test(name);
@@ -143,7 +143,7 @@ export type ActionProblemKind = (typeof refusalKinds)[number];
 export function problem(
   kind: ActionProblemKind,
   detail: string,
-  errors?: readonly Fault[],
+  errors?: readonly FieldError[],
 ): ProblemError {
   if (!refusalKinds.includes(kind))
     throw new TypeError(`an action's problem is one of: ${refusalKinds.join(", ")}`);

@@ -1,11 +1,11 @@
 // A collection's rules, as its definition says them.
 
+import { ErrorReport } from "../lib/json/error-report.ts";
+import { scanObject } from "../lib/json/scan.ts";
+import type { ObjectSchema } from "../lib/schema/subschemas.ts";
+import { checkDefinition } from "./check-definition.ts";
 import type { Collection, Rules } from "./collection.ts";
-import { scanObject } from "./json/json.ts";
-import { Report } from "./json/report.ts";
-import type { Fault } from "./problem.ts";
-import { addRuleFaults } from "./schema/definition-faults.ts";
-import type { ObjectSchema } from "./schema/schema-places.ts";
+import type { FieldError } from "./problem.ts";
 import type { Verb } from "./token.ts";
 
 export interface Definition {
@@ -64,12 +64,12 @@ export const openDefinition: Definition = {
 };
 
 /** The definition in a text, or every fault of it at once. */
-export function readDefinition(text: string): Definition | readonly Fault[] {
+export function readDefinition(text: string): Definition | readonly FieldError[] {
   const scanned = scanObject(text);
   if (!("members" in scanned)) return scanned;
   const given: Readonly<Record<string, unknown>> = JSON.parse(text);
-  const report = new Report();
-  addRuleFaults(given, report);
+  const report = new ErrorReport();
+  checkDefinition(given, report);
   return report.faults.length > 0 ? report.faults : complete(given);
 }
 

@@ -1,8 +1,8 @@
 // An incoming representation, not yet accepted.
 
-import { type Member, type ScannedObject, scanObject } from "./json/json.ts";
-import { decodeUtf8 } from "./json/utf8.ts";
-import type { Fault } from "./problem.ts";
+import { type Member, type ScannedObject, scanObject } from "../lib/json/scan.ts";
+import { decodeUtf8 } from "../lib/json/utf8.ts";
+import type { FieldError } from "./problem.ts";
 import { ignoredMembers } from "./resource.ts";
 
 export interface Draft {
@@ -13,12 +13,12 @@ export interface Draft {
 }
 
 /** A draft, or every fault of the body at once. */
-export function readDraft(bytes: Uint8Array): Draft | readonly Fault[] {
+export function readDraft(bytes: Uint8Array): Draft | readonly FieldError[] {
   const text = decodeUtf8(bytes);
   return typeof text === "string" ? draftOf(text) : [text];
 }
 
-export function draftOf(text: string): Draft | readonly Fault[] {
+export function draftOf(text: string): Draft | readonly FieldError[] {
   const scanned = scanObject(text);
   return "members" in scanned ? { fields: fieldsOf(scanned), id: idOf(scanned) } : scanned;
 }

@@ -1,12 +1,12 @@
 // The fields of a form as JSON: each text stands for what the collection's schema says it is.
 
+import { ErrorReport } from "../lib/json/error-report.ts";
+import { jsonLimits } from "../lib/json/scan.ts";
+import { emptyObject, isObject, type ObjectTree, type Tree, writeTree } from "../lib/json/tree.ts";
 import type { Rules } from "./collection.ts";
 import { definitionOf } from "./definition.ts";
-import { jsonLimits } from "./json/json.ts";
-import { Report } from "./json/report.ts";
-import { emptyObject, isObject, type ObjectTree, type Tree, writeTree } from "./json/tree.ts";
-import { type Fault, Problem } from "./problem.ts";
-import { type Entry, repeated, type Sheet, sheetOf } from "./schema/sheet.ts";
+import { type Entry, type FormSchema, formSchemaOf, repeated } from "./form-schema.ts";
+import { type FieldError, Problem } from "./problem.ts";
 
 /** A name and a text, as they were sent. */
 export type Pair = readonly [name: string, text: string];
@@ -20,12 +20,12 @@ export const formLimits = {
 export function fieldsOfForm(pairs: readonly Pair[], rules: Rules | undefined): string | Problem {
   if (pairs.length > formLimits.maxFields) return manyFields;
   const definition = rules && definitionOf(rules);
-  const sheet = sheetOf(definition?.schema);
+  const formSchema = formSchemaOf(definition?.schema);
   const kept = pairs.filter(([name]) => name !== charsetField && name !== definition?.honeypot);
-  const report = new Report();
+  const report = new ErrorReport();
   const root = emptyObject();
-  for (const { entry, texts } of gather(kept, sheet)) {
-    const value = sheet.read(texts, entry);
+  for (const { entry, texts } of gather(kept, formSchema)) {
+    const value = formSchema.read(texts, entry);
     if (value === repeated) report.add(entry.path, repeatedWords(texts.length));
     else if (value !== undefined) put(root, entry.path, value, report);
   }
@@ -36,7 +36,7 @@ export function fieldsOfForm(pairs: readonly Pair[], rules: Rules | undefined): 
 const charsetField = "_charset_";
 
 /** Whether the field is filled in that no person sees. */
-export function isTrapped(pairs: readonly Pair[], rules: Rules | undefined): boolean {
+export function isHoneypotFilled(pairs: readonly Pair[], rules: Rules | undefined): boolean {
   const honeypot = rules && definitionOf(rules).honeypot;
   return honeypot !== undefined && pairs.some(([name, text]) => name === honeypot && text !== "");
 }
@@ -47,10 +47,10 @@ interface Filled {
 }
 
 /** The texts of each field in the order of the form, whichever way its name was spelled. */
-function gather(pairs: readonly Pair[], sheet: Sheet): Iterable<Filled> {
+function gather(pairs: readonly Pair[], formSchema: FormSchema): Iterable<Filled> {
   const found = new Map<string, Filled>();
   for (const [name, text] of pairs) {
-    const entry = sheet.find(name);
+    const entry = formSchema.find(name);
     const key = JSON.stringify(entry.path);
     const filled = found.get(key) ?? { entry, texts: [] };
     filled.texts.push(text);
@@ -59,7 +59,7 @@ function gather(pairs: readonly Pair[], sheet: Sheet): Iterable<Filled> {
   return found.values();
 }
 
-function put(root: ObjectTree, path: readonly string[], value: Tree, report: Report): void {
+function put(root: ObjectTree, path: readonly string[], value: Tree, report: ErrorReport): void {
   let level = root;
   for (const step of path.slice(0, -1)) {
     const next = level.members.get(step) ?? emptyObject();
@@ -79,7 +79,7 @@ const repeatedWords = (times: number): string =>
   `this field was sent ${times} times, and takes one value`;
 const mixedWords = "a field was sent both as a text and with fields in it";
 
-const invalid = (errors: readonly Fault[]): Problem =>
+const invalid = (errors: readonly FieldError[]): Problem =>
   new Problem("invalid-body", "The form is not valid; `errors` names each fault.", { errors });
 
 const manyFields = invalid([

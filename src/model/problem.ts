@@ -1,13 +1,11 @@
 // The closed set of expected refusals. A problem is a value that is returned; a bug is thrown.
 
-/** One fault in a body: where it is (JSON Pointer, RFC 6901) and what to do. */
-export interface Fault {
-  readonly pointer: string;
-  readonly detail: string;
-}
+import type { FieldError } from "../lib/json/error-report.ts";
+
+export type { FieldError };
 
 /** One fault in the query string. */
-export interface ParameterFault {
+export interface ParameterError {
   readonly parameter: string;
   readonly detail: string;
 }
@@ -175,14 +173,14 @@ export type ProblemKind = keyof typeof problemKinds;
 export class Problem {
   readonly kind: ProblemKind;
   readonly detail: string;
-  readonly errors: readonly (Fault | ParameterFault)[] | undefined;
+  readonly errors: readonly (FieldError | ParameterError)[] | undefined;
   /** The scope that the caller lacks. */
   readonly scope: string | undefined;
 
   constructor(
     kind: ProblemKind,
     detail: string,
-    more: { errors?: readonly (Fault | ParameterFault)[]; scope?: string } = {},
+    more: { errors?: readonly (FieldError | ParameterError)[]; scope?: string } = {},
   ) {
     this.kind = kind;
     this.detail = detail;

@@ -65,7 +65,7 @@ const encodedCharacter = /%(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff])/g;
 const encodedPercent = /%(?:25)+/g;
 
 /** The text with three dots for what follows the beginning of a secret, however it is encoded. */
-export function withoutSecrets(text: string): string {
+export function redactSecrets(text: string): string {
   const plain = text.includes("%") ? decoded(text) : text;
   const shown = plain.includes("rst_") ? plain.replace(secrets, "rst_…") : plain;
   return shown === plain ? text : shown;
@@ -79,7 +79,7 @@ const decoded = (text: string): string =>
     );
 
 /** Whether there is a secret in a text, however it is encoded. */
-export const holdsSecret = (text: string): boolean => withoutSecrets(text) !== text;
+export const holdsSecret = (text: string): boolean => redactSecrets(text) !== text;
 
 const secretShape = /^rst_[0-9A-Za-z]{49}$/;
 

@@ -26,13 +26,13 @@ export const serve: Serve = async ({ host, port, fetch, refuse, isShared = false
   // The hot path: a GET costs one comparison and two closures, and stays synchronous if it was.
   const answer = (request: Request, server: Bun.Server<undefined>) => {
     const peerAddress = () => server.requestIP(request)?.address ?? "";
-    const windClock = () => server.timeout(request, longTimeoutSeconds);
+    const extendTimeout = () => server.timeout(request, longTimeoutSeconds);
     const method = request.method;
-    if (method === "GET") return fetch(request, peerAddress, windClock);
+    if (method === "GET") return fetch(request, peerAddress, extendTimeout);
     if (method === "HEAD") return answerHead(fetch(request, peerAddress));
     if (!mayTakeAWhile(method, request.headers)) return fetch(request, peerAddress);
-    windClock();
-    return fetch(request, peerAddress, windClock);
+    extendTimeout();
+    return fetch(request, peerAddress, extendTimeout);
   };
 
   const server = Bun.serve({

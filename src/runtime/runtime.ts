@@ -7,7 +7,7 @@
 export type Fetch = (
   request: Request,
   peerAddress: () => string,
-  windClock?: () => void,
+  extendTimeout?: () => void,
 ) => Response | Promise<Response>;
 
 export interface ServeOptions {

@@ -6,7 +6,13 @@ import { mkdtempSync, realpathSync, rmdirSync, rmSync, symlinkSync, unlinkSync }
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type Answer, type Committer, type Errand, HandedCommitter, runErrand } from "./handed.ts";
+import {
+  type Answer,
+  type CommitRequest,
+  type Committer,
+  RemoteCommitter,
+  runCommitRequest,
+} from "./remote-committer.ts";
 import { Outage } from "./store.ts";
 
 /** The owner speaks first: commands of another version may mean something else by a change. */
@@ -43,8 +49,8 @@ export async function listenForCommits(
     // The one who asked is gone: nobody waits for the answer.
     socket.on("error", () => undefined);
     send(socket, { kind: "hello", version });
-    readLines<Errand>(socket, (errand) => {
-      const answered = runErrand(commit, errand).then((answer) => send(socket, answer));
+    readLines<CommitRequest>(socket, (errand) => {
+      const answered = runCommitRequest(commit, errand).then((answer) => send(socket, answer));
       running.add(answered);
       void answered.finally(() => running.delete(answered));
     });
@@ -87,7 +93,7 @@ export async function connectToOwner(
   const { path, forget } = addressOf(folder);
   const socket = connect(path);
   const hello = Promise.withResolvers<Hello | undefined>();
-  const handed = new HandedCommitter((errand) => send(socket, errand));
+  const handed = new RemoteCommitter((errand) => send(socket, errand));
   const lose = () => {
     hello.resolve(undefined);
     handed.lose("the process that owns the folder ended before it answered");
@@ -109,7 +115,7 @@ export async function connectToOwner(
   );
 }
 
-function committerOn(socket: Socket, handed: HandedCommitter): Committer {
+function committerOn(socket: Socket, handed: RemoteCommitter): Committer {
   return {
     get trouble() {
       return handed.trouble;
@@ -131,7 +137,7 @@ function committerOn(socket: Socket, handed: HandedCommitter): Committer {
   };
 }
 
-function send(socket: Socket, message: Hello | Errand | Answer): void {
+function send(socket: Socket, message: Hello | CommitRequest | Answer): void {
   if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
 }
 

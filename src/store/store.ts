@@ -1,32 +1,32 @@
 // The contract of every engine. What is expected is a value; what is thrown is an outage or a bug.
 
+import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../model/collection.ts";
 import type { FeedPosition } from "../model/feed-position.ts";
-import type { Order } from "../model/list/page.ts";
-import type { Position, Query } from "../model/list/query.ts";
+import type { Order } from "../model/query/page.ts";
+import type { Position, Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
-import type { Soon } from "../model/soon.ts";
 import type { Token } from "../model/token.ts";
 
 export interface Store {
   /** The collection with its revision and total as of now; also what lets a list's 304 read no rows. */
-  collection(name: string): Soon<Collection | undefined>;
-  collections(): Soon<readonly Collection[]>;
+  collection(name: string): MaybePromise<Collection | undefined>;
+  collections(): MaybePromise<readonly Collection[]>;
   /**
    * The rules of a collection: the same object as long as they are the same. Where others write too
    * they may be a second old, so a change names the version that it was judged by.
    */
-  rules(collection: string): Soon<Rules | undefined>;
+  rules(collection: string): MaybePromise<Rules | undefined>;
   /** The resource as of now. The same state may come as the same object, so it can key a WeakMap. */
-  find(collection: string, id: string): Soon<Resource | undefined>;
+  find(collection: string, id: string): MaybePromise<Resource | undefined>;
   /** A slice of the total order, and the collection, both of one moment. O(log n) at any depth. */
-  slice(collection: string, range: Range): Soon<Slice | undefined>;
+  slice(collection: string, range: Range): MaybePromise<Slice | undefined>;
   /**
    * The resources that a query asks for, and the collection, both of one moment. What the indexes of
    * the collection's definition cannot answer is looked for among at most `maxCandidates` resources:
    * all of the collection, or those that one indexed condition or the words leave.
    */
-  query(collection: string, query: Query): Soon<Found | Broad | undefined>;
+  query(collection: string, query: Query): MaybePromise<QueryResult | TooBroad | undefined>;
   /**
    * What was written or removed after a position, in order of revision, at most `limit` entries; 0 is
    * before everything. `gone` when the position is of another history than the collection has now.
@@ -36,12 +36,12 @@ export interface Store {
     position: FeedPosition | 0,
     limit: number,
     maxBytes?: number,
-  ): Soon<Feed | "gone" | undefined>;
+  ): MaybePromise<Feed | "gone" | undefined>;
   /** Which of these keys a resource's parts name. */
-  named(keys: readonly string[]): Soon<ReadonlySet<string>>;
+  named(keys: readonly string[]): MaybePromise<ReadonlySet<string>>;
   /** The token with this hash, dead or alive. */
-  token(hash: string): Soon<Token | undefined>;
-  tokens(): Soon<readonly Token[]>;
+  token(hash: string): MaybePromise<Token | undefined>;
+  tokens(): MaybePromise<readonly Token[]>;
 
   /**
    * One transaction for all changes, each judged on its own, in order; outcomes in the same order.
@@ -50,7 +50,7 @@ export interface Store {
   commit(changes: readonly Change[]): Promise<readonly Outcome[]>;
 
   /** Whether writes can be taken right now; the reason if not. */
-  ready(): Soon<string | undefined>;
+  ready(): MaybePromise<string | undefined>;
   /** Waits for commits under way, then lets go of everything. */
   close(): Promise<void>;
 }
@@ -74,7 +74,7 @@ export interface Slice {
 export const maxCandidates = 10_000;
 export const maxCandidateBytes = 64 * 1024 * 1024;
 
-export interface Found {
+export interface QueryResult {
   readonly kind: "found";
   readonly collection: Collection;
   readonly resources: readonly Resource[];
@@ -87,7 +87,7 @@ export interface Found {
 }
 
 /** Too many resources would have to be looked at one by one. */
-export interface Broad {
+export interface TooBroad {
   readonly kind: "broad";
   readonly collection: Collection;
 }
@@ -140,7 +140,7 @@ export interface Remove {
 }
 
 /** A caller's word that a repetition means the same request and must not be done again. */
-export interface Once {
+export interface IdempotencyKey {
   /** Keys of one owner never meet those of another. */
   readonly owner: string;
   readonly key: string;
@@ -158,7 +158,11 @@ export type Change =
    * All of these or none, each judged after the ones before it. With `once`, the key and what was
    * done are kept in the same transaction, so that a repetition gets the same outcomes again.
    */
-  | { readonly kind: "all"; readonly changes: readonly (Put | Remove)[]; readonly once?: Once }
+  | {
+      readonly kind: "all";
+      readonly changes: readonly (Put | Remove)[];
+      readonly once?: IdempotencyKey;
+    }
   /** Brings a collection into being; does nothing when it is there. */
   | { readonly kind: "found"; readonly collection: string; readonly at: number }
   /**

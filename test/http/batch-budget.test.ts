@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { batchLimits, type Operation, Planner } from "../../src/domain/batch-plan.ts";
-import { MemoryBudget, Reservation } from "../../src/model/memory-budget.ts";
+import { MemoryBudget, Reservation } from "../../src/lib/memory-budget.ts";
 import type { Token } from "../../src/model/token.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { startApp, type TestApp } from "./app.ts";

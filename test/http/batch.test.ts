@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { maxOperations } from "../../src/http/batch.ts";
+import { maxOperations } from "../../src/http/resources/batch.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { atOnce, Client, pointersOf } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -328,10 +328,10 @@ describe("what is in a batch", () => {
   });
 
   it("has an end also to its faults", async () => {
-    const strangers = Object.fromEntries(
+    const unknownFlags = Object.fromEntries(
       Array.from({ length: 900 }, (_, index) => [`s${index}`, 1]),
     );
-    const operations = Array(10).fill({ ...remove("/people/seed"), ...strangers });
+    const operations = Array(10).fill({ ...remove("/people/seed"), ...unknownFlags });
     assert.equal((await refuse("invalid-body", operations)).length, 100);
   });
 

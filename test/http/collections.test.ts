@@ -26,7 +26,7 @@ interface View {
 interface Tried {
   readonly definition: unknown;
   readonly dryRun?: boolean;
-  readonly misfits: {
+  readonly violations: {
     readonly count: number;
     readonly first: readonly { id: string; errors: readonly { pointer: string }[] }[];
   };
@@ -157,9 +157,9 @@ describe("a definition", () => {
     const tried: Tried = JSON.parse(answer.body);
     assert.deepEqual(tried.definition, definition);
     assert.equal(tried.dryRun, true);
-    assert.equal(tried.misfits.count, 3);
+    assert.equal(tried.violations.count, 3);
     assert.deepEqual(
-      tried.misfits.first.map(({ id, errors }) => [id, errors.map(({ pointer }) => pointer)]),
+      tried.violations.first.map(({ id, errors }) => [id, errors.map(({ pointer }) => pointer)]),
       [
         ["b", ["/age", "/name"]],
         ["c", ["/age", "/name"]],
@@ -175,7 +175,7 @@ describe("a definition", () => {
       "invalid-parameter",
     );
     const fresh = await client.put("/-/collections/never-made?dry-run=true", definition);
-    assert.deepEqual((JSON.parse(fresh.body) as Tried).misfits, { count: 0, first: [] });
+    assert.deepEqual((JSON.parse(fresh.body) as Tried).violations, { count: 0, first: [] });
     assertProblem(await client.get("/-/collections/never-made"), "not-found");
   });
 
@@ -183,8 +183,8 @@ describe("a definition", () => {
     await client.put("/grown/a", { age: "old" });
     const schema = { type: "object", properties: { age: { type: "number" } } };
     const defined = await define("grown", { schema });
-    const { misfits } = JSON.parse(defined.body) as Tried;
-    assert.deepEqual([misfits.count, misfits.first.map(({ id }) => id)], [1, ["a"]]);
+    const { violations } = JSON.parse(defined.body) as Tried;
+    assert.deepEqual([violations.count, violations.first.map(({ id }) => id)], [1, ["a"]]);
     assert.equal((await client.json<{ age: string }>("/grown/a")).age, "old");
     await client.refuses("grown", "invalid-body", () => client.put("/grown/a", { age: "older" }));
     assert.equal((await client.put("/grown/a", { age: 90 })).status, 200);

@@ -192,7 +192,7 @@ describe("with a list of origins", () => {
   });
 
   it("(236) origins are compared exactly", async () => {
-    const strangers = [
+    const unknownFlags = [
       "null",
       "https://app.example/",
       "https://app.example.evil.example",
@@ -202,7 +202,7 @@ describe("with a list of origins", () => {
       "https://app.example:8443",
       "https://app.example, https://evil.example",
     ];
-    for (const stranger of strangers) {
+    for (const stranger of unknownFlags) {
       const { status, headers } = await preflight(app, "/people", stranger);
       assert.equal(status, 204);
       assert.equal(headers.get("access-control-allow-origin"), null, stranger);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { takenByCreate } from "../../src/http/body/media.ts";
+import { takenByCreate } from "../../src/http/headers/media-type.ts";
 import { routes } from "../../src/http/routes.ts";
 import { send, type WireResponse } from "../runtime/wire.ts";
 import { startApp, type TestApp } from "./app.ts";

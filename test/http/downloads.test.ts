@@ -6,7 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { readRange } from "../../src/http/ranges.ts";
+import { readRange } from "../../src/http/headers/range.ts";
 import { dial } from "../runtime/wire.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";

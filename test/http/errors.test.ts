@@ -175,9 +175,9 @@ describe("a problem", () => {
       errors.map(({ parameter }) => parameter),
       ["page", "limit", "sort"],
     );
-    const strangers = await request("/people?limt[]=5&page=1&page=2");
+    const unknownFlags = await request("/people?limt[]=5&page=1&page=2");
     assert.deepEqual(
-      assertProblem(strangers, "invalid-parameter").errors?.map(({ parameter }) => parameter),
+      assertProblem(unknownFlags, "invalid-parameter").errors?.map(({ parameter }) => parameter),
       ["limt[]", "page"],
     );
   });

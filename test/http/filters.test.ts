@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { operators, questionLimits } from "../../src/model/list/question.ts";
+import { listRequestLimits, operators } from "../../src/model/query/list-request.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Asker, idsOf, parameters, type Row } from "./asking.ts";
 import { pointersOf } from "./client.ts";
@@ -296,7 +296,7 @@ describe("a filter is refused", () => {
   });
 
   it("beyond the limits on how many there may be", async () => {
-    const { maxFilters, maxValues } = questionLimits;
+    const { maxFilters, maxValues } = listRequestLimits;
     const filters = (count: number) =>
       Array.from({ length: count }, (_, index) => `f${index}=1`).join("&");
     assert.equal((await asker.list(`/things?${filters(maxFilters)}`)).total, 0);

@@ -5,8 +5,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { defaultConfig } from "../../src/config.ts";
-import { openStore } from "../../src/open-store.ts";
+import { defaultConfig } from "../../src/server/config.ts";
+import { openStore } from "../../src/server/open-store.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { expectProblem, readLinks } from "./expect.ts";
 

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AllowedHosts } from "../../src/http/allowed-hosts.ts";
-import type { Config } from "../../src/settings.ts";
+import { AllowedHosts } from "../../src/http/headers/host.ts";
+import type { Config } from "../../src/server/settings.ts";
 import { dial } from "../runtime/wire.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { assertProblem } from "./expect.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { maxEntries } from "../../src/model/list/entry-limit.ts";
+import { maxEntries } from "../../src/model/query/entry-limit.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -61,12 +61,12 @@ for (const store of ["sqlite", "postgres"] as const) {
       await client.keep("/logs/long", { tags: tags(maxEntries + 1) });
       await client.keep("/logs/short", { tags: tags(3) });
       const { body } = await client.put("/-/collections/logs?dry-run=true", { indexed: ["tags"] });
-      const { misfits } = JSON.parse(body) as {
-        misfits: { count: number; first: { id: string; errors: { pointer: string }[] }[] };
+      const { violations } = JSON.parse(body) as {
+        violations: { count: number; first: { id: string; errors: { pointer: string }[] }[] };
       };
-      assert.equal(misfits.count, 1);
-      assert.equal(misfits.first[0]?.id, "long");
-      assert.equal(misfits.first[0]?.errors[0]?.pointer, "/tags");
+      assert.equal(violations.count, 1);
+      assert.equal(violations.first[0]?.id, "long");
+      assert.equal(violations.first[0]?.errors[0]?.pointer, "/tags");
     });
   });
 }

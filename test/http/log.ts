@@ -2,8 +2,8 @@
 
 import { setTimeout } from "node:timers/promises";
 import { pino } from "pino";
-import { longestWaitMs } from "../../src/http/line.ts";
-import type { Log } from "../../src/log.ts";
+import { longestWaitMs } from "../../src/http/request-log.ts";
+import type { Log } from "../../src/server/log.ts";
 
 export interface Captured {
   readonly log: Log;

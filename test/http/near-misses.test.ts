@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { listParameters, meantBy } from "../../src/model/list/near-miss.ts";
+import { listParameters, meantBy } from "../../src/model/query/near-miss.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Asker, idsOf } from "./asking.ts";
 import { assertProblem } from "./expect.ts";

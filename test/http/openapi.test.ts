@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Who } from "../../src/http/guard.ts";
-import { reserved } from "../../src/http/list/list-query.ts";
+import type { Permission } from "../../src/http/authorize.ts";
 import { problemStatus } from "../../src/http/problem.ts";
+import { reserved } from "../../src/http/resources/list-params.ts";
 import { routes } from "../../src/http/routes.ts";
-import { pageLimits } from "../../src/model/list/page.ts";
 import { problemKinds } from "../../src/model/problem.ts";
+import { pageLimits } from "../../src/model/query/page.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { assertDescribed, type Document, type Operation, operationAt } from "./document.ts";
 import { lint } from "./lint.ts";
@@ -28,7 +28,7 @@ before(async () => {
 after(() => app.stop());
 
 /** What opens a door, as alternatives. */
-function securityOf(who: Who) {
+function securityOf(who: Permission) {
   if (who === "anyone") return [];
   if (who === "token") return [{ bearer: [] }];
   if (who === "admin") return [{ bearer: ["admin"] }];

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { maxOperations } from "../../src/model/json/patch.ts";
+import { maxOperations } from "../../src/model/patch.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { atOnce, Client, pointersOf } from "./client.ts";
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { Proxies } from "../../src/http/proxies.ts";
+import { Proxies } from "../../src/http/headers/forwarded.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { exactly } from "./bytes.ts";
 import { answerOf, assertProblem, expectProblem } from "./expect.ts";

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Buckets } from "../../src/http/buckets.ts";
-import { networkOf } from "../../src/http/rate.ts";
+import { networkOf } from "../../src/http/rate-limit.ts";
+import { Buckets } from "../../src/http/token-bucket.ts";
 
 describe("a bucket", () => {
   let now = 0;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { questionLimits } from "../../src/model/list/question.ts";
+import { listRequestLimits } from "../../src/model/query/list-request.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Asker, idsOf, parameters, type Row } from "./asking.ts";
 import { pointersOf } from "./client.ts";
@@ -119,7 +119,7 @@ describe("q", () => {
   }
 
   it("takes so many words and no more, each counted once", async () => {
-    const { maxWords } = questionLimits;
+    const { maxWords } = listRequestLimits;
     const words = (count: number) => Array.from({ length: count }, (_, n) => `w${n}`).join("+");
     assert.deepEqual(await asker.ids(`/books?q=${words(maxWords)}+${words(maxWords)}`), []);
     assertProblem(await asker.get(`/books?q=${words(maxWords + 1)}`), "invalid-parameter");

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { questionLimits } from "../../src/model/list/question.ts";
+import { listRequestLimits } from "../../src/model/query/list-request.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Asker, parameters, type Row } from "./asking.ts";
 import { pointersOf } from "./client.ts";
@@ -117,7 +117,7 @@ describe("sort", () => {
 
   it("takes so many fields and no more", async () => {
     const names = (count: number) => Array.from({ length: count }, (_, index) => `f${index}`);
-    const { maxSortings } = questionLimits;
+    const { maxSortings } = listRequestLimits;
     assert.equal((await asker.ids(`/open?sort=${names(maxSortings)}`)).join(""), "abcdefgh");
     const answer = await asker.get(`/open?sort=${names(maxSortings + 1)}`);
     assert.match(assertProblem(answer, "invalid-parameter").errors?.[0]?.detail ?? "", /up to 8/);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { newSecret } from "../../src/model/token.ts";
-import { HandedCommitter, runErrand } from "../../src/store/handed.ts";
+import { RemoteCommitter, runCommitRequest } from "../../src/store/remote-committer.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { atOnce, Client } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -20,8 +20,8 @@ before(async () => {
   const config = { data: join(folder, "data"), adminToken: newSecret() };
   // The first makes the store and its token, owns the folder, and writes for the second.
   const owner = await startApp(config);
-  const committer: HandedCommitter = new HandedCommitter(async (errand) => {
-    committer.receive(await runErrand(owner.commit, errand));
+  const committer: RemoteCommitter = new RemoteCommitter(async (errand) => {
+    committer.receive(await runCommitRequest(owner.commit, errand));
   });
   // The worker stops first.
   apps = [await startApp(config, undefined, committer), owner];

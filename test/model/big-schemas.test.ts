@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { type Definition, readDefinition } from "../../src/model/definition.ts";
-import { type Shape, shapeOf } from "../../src/model/schema/shape.ts";
+import { type ResourceValidator, validatorOf } from "../../src/model/validator.ts";
 import { runs } from "../seeds.ts";
 
 const words = (count: number): readonly string[] =>
@@ -13,12 +13,12 @@ const words = (count: number): readonly string[] =>
 const byName = <T>(count: number, make: (name: string, index: number) => T) =>
   Object.fromEntries(words(count).map((name, index) => [name, make(name, index)]));
 
-function shapeIn(schema: object): Shape | undefined {
+function shapeIn(schema: object): ResourceValidator | undefined {
   const definition = readDefinition(JSON.stringify({ schema }));
-  return "access" in definition ? shapeOf(definition as Definition) : undefined;
+  return "access" in definition ? validatorOf(definition as Definition) : undefined;
 }
 
-const isTaken = (shape: Shape | undefined, value: unknown): boolean =>
+const isTaken = (shape: ResourceValidator | undefined, value: unknown): boolean =>
   typeof shape?.accept(JSON.stringify(value), undefined, false) === "string";
 
 describe("a schema with a long list", () => {

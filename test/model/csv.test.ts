@@ -2,13 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  fieldColumn,
-  headerRow,
-  memberColumn,
-  membersOf,
-  resourceRow,
-} from "../../src/model/csv.ts";
+import { fieldColumn, headerRow, memberColumn, membersOf, resourceRow } from "../../src/lib/csv.ts";
 
 const rowOf = (fields: unknown, ...names: string[]) =>
   resourceRow(names.map(memberColumn), JSON.stringify(fields));

@@ -9,9 +9,9 @@ import {
   openDefinition,
   readDefinition,
 } from "../../src/model/definition.ts";
-import type { Fault } from "../../src/model/problem.ts";
+import type { FieldError } from "../../src/model/problem.ts";
 
-const faultsOf = (text: string): readonly Fault[] => {
+const faultsOf = (text: string): readonly FieldError[] => {
   const read = readDefinition(text);
   assert.ok(!("preconditions" in read), text);
   return read;

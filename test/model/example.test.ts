@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { exampleOf } from "../../src/lib/schema/example.ts";
+import { type ObjectSchema, References } from "../../src/lib/schema/subschemas.ts";
 import { readDefinition } from "../../src/model/definition.ts";
-import { exampleOf } from "../../src/model/schema/example.ts";
-import { type ObjectSchema, References } from "../../src/model/schema/schema-places.ts";
-import { shapeOf } from "../../src/model/schema/shape.ts";
+import { validatorOf } from "../../src/model/validator.ts";
 
 /** An example of an object with this one field, and whether the validator takes it. */
 function tryField(field: unknown, more: ObjectSchema = {}) {
@@ -14,7 +14,7 @@ function tryField(field: unknown, more: ObjectSchema = {}) {
   const example = exampleOf(schema, (reference) => references.find(reference)?.schema);
   const definition = readDefinition(JSON.stringify({ schema }));
   assert.ok("access" in definition, JSON.stringify(definition));
-  const accepted = shapeOf(definition).accept(JSON.stringify(example ?? {}), undefined, false);
+  const accepted = validatorOf(definition).accept(JSON.stringify(example ?? {}), undefined, false);
   return { example, isFitting: example !== undefined && typeof accepted === "string" };
 }
 

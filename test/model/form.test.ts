@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { Rules } from "../../src/model/collection.ts";
 import { draftOf } from "../../src/model/draft.ts";
-import { fieldsOfForm, formLimits, isTrapped, type Pair } from "../../src/model/form.ts";
+import { fieldsOfForm, formLimits, isHoneypotFilled, type Pair } from "../../src/model/form.ts";
 import { Problem } from "../../src/model/problem.ts";
 
 const rulesOf = (definition: object): Rules => ({
@@ -253,8 +253,8 @@ describe("a honeypot", () => {
   ];
   for (const [form, caught] of forms)
     it(`${caught ? "catches" : "lets pass"} ${form}`, () => {
-      assert.equal(isTrapped(pairsOf(form), rules), caught);
-      assert.equal(isTrapped(pairsOf(form), rulesOf({})), false);
-      assert.equal(isTrapped(pairsOf(form), undefined), false);
+      assert.equal(isHoneypotFilled(pairsOf(form), rules), caught);
+      assert.equal(isHoneypotFilled(pairsOf(form), rulesOf({})), false);
+      assert.equal(isHoneypotFilled(pairsOf(form), undefined), false);
     });
 });

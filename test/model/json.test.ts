@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { jsonLimits, scanObject } from "../../src/model/json/json.ts";
-import { reportLimits } from "../../src/model/json/report.ts";
-import type { Fault } from "../../src/model/problem.ts";
+import { reportLimits } from "../../src/lib/json/error-report.ts";
+import { jsonLimits, scanObject } from "../../src/lib/json/scan.ts";
+import type { FieldError } from "../../src/model/problem.ts";
 import { anyObject, anySpacing, type FaultKind, faultsOf, write } from "./documents.ts";
 
-function faultsIn(text: string): readonly Fault[] {
+function faultsIn(text: string): readonly FieldError[] {
   const scanned = scanObject(text);
   return "members" in scanned ? [] : scanned;
 }
@@ -20,7 +20,7 @@ const kinds: Readonly<Record<FaultKind, RegExp>> = {
   inexact: /would be read as/,
 };
 
-const kindOf = ({ detail }: Fault): string =>
+const kindOf = ({ detail }: FieldError): string =>
   Object.entries(kinds).find(([, words]) => words.test(detail))?.[0] ?? detail;
 
 const isMalformed = (text: string): boolean =>

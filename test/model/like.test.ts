@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { likeMatcher } from "../../src/model/list/like.ts";
+import { likeMatcher } from "../../src/model/query/like.ts";
 import { runs } from "../seeds.ts";
 
 /** What `like` means, tried in every way: only for short texts. */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { exactChars, isExact, isMultipleOf } from "../../src/model/json/number.ts";
+import { exactChars, isExact, isMultipleOf } from "../../src/lib/json/number.ts";
 import { runs } from "../seeds.ts";
 
 describe("a number's literal", () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { pageCount, pageLimits, pageOffset } from "../../src/model/list/page.ts";
+import { pageCount, pageLimits, pageOffset } from "../../src/model/query/page.ts";
 
 describe("pages", () => {
   const counts: readonly [total: number, limit: number, pages: number][] = [

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { scanJson } from "../../src/model/json/json.ts";
-import { applyPatch, maxOperations, type PatchKind } from "../../src/model/json/patch.ts";
-import { isObject, writeTree } from "../../src/model/json/tree.ts";
+import { scanJson } from "../../src/lib/json/scan.ts";
+import { isObject, writeTree } from "../../src/lib/json/tree.ts";
+import { applyPatch, maxOperations, type PatchKind } from "../../src/model/patch.ts";
 import { Problem } from "../../src/model/problem.ts";
 import { anyObject, faultsOf, write } from "./documents.ts";
 import { type Json, merge, type Operation, operate } from "./reference.ts";

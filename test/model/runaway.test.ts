@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { alphabetOf } from "../../src/model/schema/alphabet.ts";
-import { type Pattern, readPattern } from "../../src/model/schema/pattern.ts";
-import { type Growth, growthOf } from "../../src/model/schema/runaway.ts";
+import { alphabetOf } from "../../src/lib/regex/alphabet.ts";
+import { type Pattern, readPattern } from "../../src/lib/regex/pattern.ts";
+import { type Growth, redosGrowth } from "../../src/lib/regex/redos.ts";
 import { isLong, newSeed, randomNumbers } from "../seeds.ts";
 
 const patterns: Readonly<Record<Growth, readonly string[]>> = {
@@ -74,7 +74,7 @@ const patterns: Readonly<Record<Growth, readonly string[]>> = {
 describe("the time of a pattern", () => {
   for (const [growth, sources] of Object.entries(patterns))
     for (const source of sources)
-      it(`${source.slice(0, 40)} is ${growth}`, () => assert.equal(growthOf(source), growth));
+      it(`${source.slice(0, 40)} is ${growth}`, () => assert.equal(redosGrowth(source), growth));
 
   it("is never worse than it is said to be", () => {
     fc.assert(
@@ -82,7 +82,7 @@ describe("the time of a pattern", () => {
         anyPattern,
         fc.array(anyWord, { minLength: 3, maxLength: 3 }),
         (source, words) => {
-          const growth = growthOf(source);
+          const growth = redosGrowth(source);
           fc.pre(growth !== "runaway");
           const pattern = readPattern(source);
           const [first = "", pumped = "", last = ""] = words;

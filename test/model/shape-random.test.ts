@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { Check } from "typebox/schema";
+import { keywords } from "../../src/lib/schema/metaschema.ts";
 import { readDefinition } from "../../src/model/definition.ts";
-import { keywords } from "../../src/model/schema/metaschema.ts";
-import { shapeOf } from "../../src/model/schema/shape.ts";
+import { validatorOf } from "../../src/model/validator.ts";
 
 const name = fc.constantFrom("a", "b", "c", "constructor");
 const scalar = fc.constantFrom(0, 1, -1.5, 10, "", "a", "abc", "a@b.nl", true, false, null);
@@ -99,7 +99,7 @@ describe("a definition of anything", () => {
         const definition = readDefinition(JSON.stringify({ schema: one }));
         if (!("preconditions" in definition)) return;
         const fields = JSON.stringify({ a: given, b: other });
-        const accepted = shapeOf(definition).accept(fields, fields, false);
+        const accepted = validatorOf(definition).accept(fields, fields, false);
         assert.ok(accepted.length > 0);
       }),
       { numRuns: 500 },
@@ -118,7 +118,7 @@ describe("a shape of any schema", () => {
         for (const document of documents) {
           const text = JSON.stringify(document);
           const isGood = Check({}, one as never, JSON.parse(text));
-          const accepted = shapeOf(definition).accept(text, undefined, false);
+          const accepted = validatorOf(definition).accept(text, undefined, false);
           if (isGood) assert.equal(accepted, text);
           else assert.ok(typeof accepted !== "string" && accepted.length > 0);
           if (isGood) taken++;

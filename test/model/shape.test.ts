@@ -2,18 +2,18 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { formats } from "../../src/lib/schema/formats.ts";
 import { openDefinition, readDefinition } from "../../src/model/definition.ts";
-import { formats } from "../../src/model/schema/formats.ts";
-import { type Shape, shapeOf } from "../../src/model/schema/shape.ts";
+import { type ResourceValidator, validatorOf } from "../../src/model/validator.ts";
 
-function shapeBy(schema: object): Shape {
+function shapeBy(schema: object): ResourceValidator {
   const definition = readDefinition(JSON.stringify({ schema }));
   assert.ok("preconditions" in definition, JSON.stringify(definition));
-  return shapeOf(definition);
+  return validatorOf(definition);
 }
 
 /** Each fault as `pointer: words`. */
-function faultsOf(shape: Shape, fields: string, before?: string, isAdmin = false) {
+function faultsOf(shape: ResourceValidator, fields: string, before?: string, isAdmin = false) {
   const accepted = shape.accept(fields, before, isAdmin);
   assert.ok(typeof accepted !== "string", `accepted ${fields}`);
   return accepted.map(({ pointer, detail }) => `${pointer}: ${detail}`);
@@ -21,7 +21,7 @@ function faultsOf(shape: Shape, fields: string, before?: string, isAdmin = false
 
 describe("a shape", () => {
   it("takes everything where there is no schema", () => {
-    const shape = shapeOf(openDefinition);
+    const shape = validatorOf(openDefinition);
     const fields = '{"a":1.0,"b":[1e2,{}]}';
     assert.equal(shape.accept(fields, undefined, false), fields);
     assert.equal(shape.shown(fields), fields);
@@ -31,7 +31,7 @@ describe("a shape", () => {
 
   it("is made once for a definition", () => {
     const definition = { ...openDefinition, schema: {} };
-    assert.equal(shapeOf(definition), shapeOf(definition));
+    assert.equal(validatorOf(definition), validatorOf(definition));
   });
 
   it("takes every price in cents where it asks for multiples of 0.01", () => {

@@ -11,7 +11,7 @@ import {
   sizeOf,
   textOf,
   writeTree,
-} from "../../src/model/json/tree.ts";
+} from "../../src/lib/json/tree.ts";
 import { anyObject, anySpacing, faultsOf, write } from "./documents.ts";
 
 describe("a tree", () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { decodeUtf8 } from "../../src/model/json/utf8.ts";
+import { decodeUtf8 } from "../../src/lib/json/utf8.ts";
 
 const encoder = new TextEncoder();
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { grouped } from "../../src/store/grouped.ts";
+import { grouped } from "../../src/store/group-commit.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { type Change, Outage, type Put, type Store } from "../../src/store/store.ts";
 import { inDirectory } from "./sqlite/house.ts";

@@ -5,8 +5,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { grouped } from "../../src/store/grouped.ts";
-import { type Committer, HandedCommitter, runErrand } from "../../src/store/handed.ts";
+import { grouped } from "../../src/store/group-commit.ts";
+import {
+  type Committer,
+  RemoteCommitter,
+  runCommitRequest,
+} from "../../src/store/remote-committer.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { type Change, Outage, type Outcome } from "../../src/store/store.ts";
 import { type Candidate, candidateOf, exam, fewCandidates } from "./exam.ts";
@@ -15,9 +19,9 @@ import { type Candidate, candidateOf, exam, fewCandidates } from "./exam.ts";
 const sent = <T>(message: T): T => JSON.parse(JSON.stringify(message));
 
 /** One that has its commits done by the other end, as the processes do it. */
-function handTo(commit: Committer["commit"]): HandedCommitter {
-  const committer = new HandedCommitter((errand) => {
-    void runErrand(commit, sent(errand)).then((answer) => committer.receive(sent(answer)));
+function handTo(commit: Committer["commit"]): RemoteCommitter {
+  const committer = new RemoteCommitter((errand) => {
+    void runCommitRequest(commit, sent(errand)).then((answer) => committer.receive(sent(answer)));
   });
   return committer;
 }

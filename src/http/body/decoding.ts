@@ -4,7 +4,7 @@ import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
 import { Problem } from "../../model/problem.ts";
-import type { Coding } from "./codings.ts";
+import type { Coding } from "../headers/content-coding.ts";
 import { ZstdFrame } from "./zstd-frame.ts";
 
 /** A window over this would let a few bytes claim a lot of memory (RFC 9659). */

@@ -2,7 +2,7 @@
 
 import { format, isTypeValid, parse } from "content-type";
 import { Problem } from "../../model/problem.ts";
-import { repeatedParameter, typeOf } from "./media.ts";
+import { repeatedParameter, typeOf } from "../headers/media-type.ts";
 
 const unknownType = "application/octet-stream";
 const maxTypeLength = 255;

@@ -1,8 +1,8 @@
 // Refuses JSON that is sent as plain text, which is what fetch does when no Content-Type is set.
 
-import { decodeUtf8 } from "../../model/json/utf8.ts";
+import { decodeUtf8 } from "../../lib/json/utf8.ts";
+import { takenByCreate, unsupported } from "../headers/media-type.ts";
 import { Undecodable } from "./decoding.ts";
-import { takenByCreate, unsupported } from "./media.ts";
 
 /**
  * The content, unless it is a JSON object or array, or has a JSON object on every line. Content that

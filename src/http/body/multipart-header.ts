@@ -1,7 +1,7 @@
 // The header section of one part of a multipart body (RFC 2046 §5.1, RFC 5322 §2.2).
 
 import { isUtf8 } from "node:buffer";
-import { trimField } from "../field.ts";
+import { trimField } from "../headers/field-list.ts";
 
 /** Both decide what a part is, so a second one would be ambiguous. */
 const singleFields = new Set(["content-disposition", "content-type"]);

@@ -1,47 +1,51 @@
 // Forms with files (RFC 7578): the texts become the draft, and files go to disk while they arrive.
 
-import { overloaded } from "../../domain/refusals.ts";
+import { overloaded } from "../../domain/problems.ts";
+import { pointerTo } from "../../lib/json/error-report.ts";
+import { isObject, readTree } from "../../lib/json/tree.ts";
+import { decodeExactUtf8 } from "../../lib/json/utf8.ts";
 import type { Rules } from "../../model/collection.ts";
 import type { Draft } from "../../model/draft.ts";
-import { formLimits, isTrapped, type Pair } from "../../model/form.ts";
-import { pointerTo } from "../../model/json/report.ts";
-import { isObject, readTree } from "../../model/json/tree.ts";
-import { decodeExactUtf8 } from "../../model/json/utf8.ts";
-import { memberOf, type Part } from "../../model/part.ts";
+import { memberOf, type StoredFile } from "../../model/file.ts";
+import { memberFor, type NamedFile, placeFiles } from "../../model/file-fields.ts";
+import { formLimits, isHoneypotFilled, type Pair } from "../../model/form.ts";
 import { Problem } from "../../model/problem.ts";
-import { memberFor, type NamedFile, slotted } from "../../model/slots.ts";
-import type { Exchange } from "../exchange.ts";
-import { formAnswers } from "./body.ts";
+import type { RequestContext } from "../context.ts";
+import {
+  cleanFileName,
+  fileNameOf,
+  readDisposition,
+  unescapeName,
+} from "../headers/content-disposition.ts";
+import { readContentType, takenByCreate } from "../headers/media-type.ts";
+import { formAnswers } from "./content.ts";
 import { Undecodable } from "./decoding.ts";
-import { cleanFileName, fileNameOf, readDisposition, unescapeName } from "./disposition.ts";
-import type { Incoming } from "./draft.ts";
 import { readBoundary, storedType } from "./file-type.ts";
-import { draftOfForm } from "./form.ts";
-import { readContentType, takenByCreate } from "./media.ts";
 import { type MultipartPart, readParts } from "./multipart-stream.ts";
+import type { ReceivedDraft } from "./received.ts";
 import { arriving, maxUploadOf, refuseUpload, uploadTooLarge } from "./upload.ts";
+import { draftOfForm } from "./urlencoded.ts";
 
 /** Of one form. */
 export const maxFiles = 100;
 
 export async function readMultipart(
-  exchange: Exchange,
+  context: RequestContext,
   rules: Rules | undefined,
   keyless: Problem | undefined,
-): Promise<Incoming | Problem> {
-  const maxBytes = maxUploadOf(exchange, rules);
-  const { headers } = exchange.request;
+): Promise<ReceivedDraft | Problem> {
+  const maxBytes = maxUploadOf(context, rules);
+  const { headers } = context.request;
   const type = readContentType(headers, takenByCreate);
   if (type instanceof Problem) return type;
   const boundary = readBoundary(headers);
   if (boundary instanceof Problem) return boundary;
-  const refused = refuseUpload(exchange, maxBytes, formAnswers) ?? keyless;
+  const refused = refuseUpload(context, maxBytes, formAnswers) ?? keyless;
   if (refused !== undefined) return refused;
-  const form = new Form(exchange, rules, maxBytes);
+  const form = new Form(context, rules, maxBytes);
   try {
-    for await (const part of readParts(arriving(exchange, maxBytes), boundary))
-      await form.add(part);
-    return await form.incoming();
+    for await (const part of readParts(arriving(context, maxBytes), boundary)) await form.add(part);
+    return await form.received();
   } catch (thrown) {
     await form.discard();
     if (thrown instanceof Undecodable) return thrown.problem;
@@ -51,7 +55,7 @@ export async function readMultipart(
 
 /** What has come of a form so far. */
 class Form {
-  readonly #exchange: Exchange;
+  readonly #context: RequestContext;
   readonly #rules: Rules | undefined;
   readonly #maxBytes: number;
   readonly #pairs: Pair[] = [];
@@ -59,8 +63,8 @@ class Form {
   #textBytes = 0;
   #fileCount = 0;
 
-  constructor(exchange: Exchange, rules: Rules | undefined, maxBytes: number) {
-    this.#exchange = exchange;
+  constructor(context: RequestContext, rules: Rules | undefined, maxBytes: number) {
+    this.#context = context;
     this.#rules = rules;
     this.#maxBytes = maxBytes;
   }
@@ -82,7 +86,7 @@ class Form {
     type: string | undefined,
     bytes: AsyncIterable<Uint8Array>,
   ): Promise<void> {
-    const { maxBodyBytes } = this.#exchange.house;
+    const { maxBodyBytes } = this.#context.services;
     if (this.#pairs.length === formLimits.maxFields) throw new Undecodable(manyFields);
     const [, charset = "utf-8"] = /;\s*charset="?([^\s;"]+)/i.exec(type ?? "") ?? [];
     if (!/^(?:utf-8|us-ascii)$/i.test(charset))
@@ -92,7 +96,7 @@ class Form {
     for await (const chunk of bytes) {
       this.#textBytes += chunk.byteLength;
       if (this.#textBytes > maxBodyBytes) throw new Undecodable(longTexts(maxBodyBytes));
-      if (!this.#exchange.memory.take(chunk.byteLength)) throw new Undecodable(overloaded);
+      if (!this.#context.memory.take(chunk.byteLength)) throw new Undecodable(overloaded);
       chunks.push(chunk);
     }
     const text = decodeExactUtf8(Buffer.concat(chunks));
@@ -109,7 +113,7 @@ class Form {
     const member = memberFor(field, this.#rules);
     if (member instanceof Problem) throw new Undecodable(member);
     if (++this.#fileCount > maxFiles) throw new Undecodable(manyFiles);
-    const kept = await this.#exchange.house.uploads.keep(bytes, this.#maxBytes);
+    const kept = await this.#context.services.uploads.keep(bytes, this.#maxBytes);
     if (kept === "too-large") throw new Undecodable(uploadTooLarge(this.#maxBytes));
     const file = { field, name: cleanFileName(fileName), type: storedType(type), ...kept };
     this.#files.push(file);
@@ -118,35 +122,35 @@ class Form {
   }
 
   /** All that came, when nothing is wrong with it; otherwise its files are gone. */
-  async incoming(): Promise<Incoming | Problem> {
-    const incoming = this.#read();
-    const isInVain = incoming instanceof Problem || incoming.parts.length === 0;
+  async received(): Promise<ReceivedDraft | Problem> {
+    const received = this.#read();
+    const isInVain = received instanceof Problem || received.parts.length === 0;
     if (isInVain) await this.discard();
-    return incoming;
+    return received;
   }
 
-  #read(): Incoming | Problem {
+  #read(): ReceivedDraft | Problem {
     const draft = draftOfForm(this.#pairs, this.#rules);
     if (draft instanceof Problem) return draft;
-    const parts = slotted(this.#files, this.#rules);
+    const parts = placeFiles(this.#files, this.#rules);
     if (parts instanceof Problem) return parts;
     const mixed = refuseMixed(draft, parts);
     if (mixed !== undefined) return mixed;
     // Another boundary, or another order of bytes, is still the same form.
     const said = parts.map(({ key: _, ...shown }) => shown);
     const fingerprint = Buffer.from(JSON.stringify([this.#pairs, said]));
-    const trapped = isTrapped(this.#pairs, this.#rules);
+    const trapped = isHoneypotFilled(this.#pairs, this.#rules);
     const isWanted = !trapped && draft.id === undefined;
-    return { draft, parts: isWanted ? parts : [], fingerprint, isTrapped: trapped };
+    return { draft, parts: isWanted ? parts : [], fingerprint, isHoneypotFilled: trapped };
   }
 
   /** Removes files that nothing will name. */
   async discard(files: readonly NamedFile[] = this.#files): Promise<void> {
-    await this.#exchange.house.uploads.discard(files);
+    await this.#context.services.uploads.discard(files);
   }
 }
 
-function refuseMixed({ fields }: Draft, parts: readonly Part[]): Problem | undefined {
+function refuseMixed({ fields }: Draft, parts: readonly StoredFile[]): Problem | undefined {
   const tree = parts.length === 0 ? undefined : readTree(fields);
   const both = isObject(tree) && parts.map(memberOf).find((name) => tree.members.has(name));
   return both

@@ -1,24 +1,24 @@
 // Many resources in one POST: a JSON object on each line, and an answer with a line for each of them.
 
 import { setTimeout as wait } from "node:timers/promises";
-import { refuseKeyless } from "../../domain/refusals.ts";
-import { type Line, LineCutter } from "../../model/json/lines.ts";
-import { Reservation } from "../../model/memory-budget.ts";
+import { requireKey } from "../../domain/problems.ts";
+import { type Line, LineSplitter } from "../../lib/json/line-splitter.ts";
+import { Reservation } from "../../lib/memory-budget.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Outage } from "../../store/store.ts";
-import type { Exchange } from "../exchange.ts";
-import { readKey } from "../once.ts";
-import { readPreference } from "../prefer.ts";
-import { problemOf } from "../problem.ts";
-import { invalid, readParameters } from "../query.ts";
-import { emptyBody, hasNoBody, readContent } from "./body.ts";
-import { chooseCoding } from "./codings.ts";
+import type { RequestContext } from "../context.ts";
+import { chooseCoding } from "../headers/content-coding.ts";
+import { readKey } from "../headers/idempotency-key.ts";
+import { chooseType, ndjsonTypes, refuseUnlessLines } from "../headers/media-type.ts";
+import { readPreference } from "../headers/prefer.ts";
+import { problemFromError } from "../problem.ts";
+import { invalid, readParameters } from "../search-params.ts";
+import { emptyBody, hasNoBody, readContent } from "./content.ts";
 import type { ByteLimit } from "./decoding.ts";
-import { Intake } from "./intake.ts";
-import { chooseType, ndjsonTypes, refuseUnlessLines } from "./media.ts";
-import { answerLines, draftIn, lineOf, type Order, resultOf } from "./result-lines.ts";
-import { createTogether } from "./together.ts";
+import { createAtomic } from "./ndjson-atomic.ts";
+import { NdjsonPipeline } from "./ndjson-pipeline.ts";
+import { answerLines, draftIn, lineOf, type Order, resultOf } from "./ndjson-results.ts";
 
 /** More than anyone should have to send again when it breaks off. */
 const maxStreamBytes = 16 * 1024 ** 3;
@@ -26,20 +26,20 @@ const maxStreamBytes = 16 * 1024 ** 3;
 /** An overload passes; who sends this much can wait for it, so long. */
 const busyWaits = { most: 100, ms: 50 } as const;
 
-export async function createMany(exchange: Exchange): Promise<Response | Problem> {
-  const { request, house, caller } = exchange;
+export async function createMany(context: RequestContext): Promise<Response | Problem> {
+  const { request, services, caller } = context;
   const { headers } = request;
-  const name = exchange.param("collection");
+  const name = context.param("collection");
   const key = readKey(headers);
   if (key instanceof Problem) return key;
-  const isAtomic = readAtomic(exchange.query);
+  const isAtomic = readAtomic(context.query);
   if (isAtomic instanceof Problem) return isAtomic;
-  const rules = await house.resources.target(caller, name);
+  const rules = await services.resources.target(caller, name);
   if (rules instanceof Problem) return rules;
   const refused =
     (hasNoBody(headers) ? emptyBody : undefined) ??
     refuseUnlessLines(headers) ??
-    refuseKeyless(rules, key) ??
+    requireKey(rules, key) ??
     (key !== undefined && !isAtomic ? keyWithoutAtomic : undefined);
   if (refused !== undefined) return refused;
   const type = chooseType(headers, ndjsonTypes);
@@ -47,8 +47,8 @@ export async function createMany(exchange: Exchange): Promise<Response | Problem
   const coding = chooseCoding(headers, Number.POSITIVE_INFINITY);
   if (coding instanceof Problem) return coding;
   const isMinimal = readPreference(headers) === "minimal";
-  const order = { exchange, name, rules, type, isMinimal, coding };
-  return isAtomic ? createTogether(order, key) : createEach(order);
+  const order = { context, name, rules, type, isMinimal, coding };
+  return isAtomic ? createAtomic(order, key) : createEach(order);
 }
 
 function readAtomic(query: string): boolean | Problem {
@@ -74,10 +74,10 @@ const keyWithoutAtomic = new Problem(
 
 /** Each line on its own, as it arrives. */
 async function createEach(order: Order): Promise<Response | Problem> {
-  const { exchange, isMinimal } = order;
+  const { context, isMinimal } = order;
   const count = { lines: 0, created: 0 };
   let outage: Problem | undefined;
-  const intake = new Intake(async (lines) => {
+  const intake = new NdjsonPipeline(async (lines) => {
     const ends = outage === undefined ? await endsOf(lines) : lines.map(() => outage as Problem);
     count.lines += lines.length;
     let text = "";
@@ -87,22 +87,22 @@ async function createEach(order: Order): Promise<Response | Problem> {
       text += resultOf(order, line.number, end);
     }
     return text;
-  }, new Reservation(exchange.house.memory));
+  }, new Reservation(context.services.memory));
   const endsOf = async (lines: readonly Line[]): Promise<readonly (Resource | Problem)[]> => {
     try {
       return await createGroup(order, lines);
     } catch (thrown) {
       // As long as nothing is done, all of it can simply be sent again.
       if (count.lines === 0) throw thrown;
-      exchange.house.logFailure(exchange, thrown);
-      outage = problemOf(thrown);
+      context.services.logFailure(context, thrown);
+      outage = problemFromError(thrown);
       return lines.map(() => outage as Problem);
     }
   };
-  const content = readContent(exchange, streamLimit);
-  const results = intake.results(content, new LineCutter(exchange.house.maxBodyBytes));
+  const content = readContent(context, streamLimit);
+  const results = intake.results(content, new LineSplitter(context.services.maxBodyBytes));
   // A generator that waits for a result cannot be ended from outside, so the intake is told.
-  const { signal } = exchange.request;
+  const { signal } = context.request;
   signal.addEventListener("abort", () => intake.leave());
   if (signal.aborted) intake.leave();
   const first = await results.next();
@@ -138,13 +138,15 @@ async function createGroup(
 ): Promise<readonly (Resource | Problem)[]> {
   const read = lines.map((line) => draftIn(order, line));
   const drafts = read.flatMap((draft) => (draft instanceof Problem ? [] : [draft]));
-  const { house, caller } = order.exchange;
-  const created = await patiently(() => house.many.create(caller, order.name, drafts));
+  const { services, caller } = order.context;
+  const created = await retryWhileBusy(() =>
+    services.bulkCreate.create(caller, order.name, drafts),
+  );
   let next = 0;
   return read.map((draft) => (draft instanceof Problem ? draft : (created[next++] ?? emptyBody)));
 }
 
-async function patiently<T>(attempt: () => Promise<T>): Promise<T> {
+async function retryWhileBusy<T>(attempt: () => Promise<T>): Promise<T> {
   for (let count = 0; ; count++) {
     try {
       return await attempt();

@@ -3,11 +3,11 @@
 import type { Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
 import { Problem } from "../../model/problem.ts";
-import type { Exchange } from "../exchange.ts";
-import { readContent } from "./body.ts";
-import { readCoding } from "./codings.ts";
+import type { RequestContext } from "../context.ts";
+import { readCoding } from "../headers/content-coding.ts";
+import { refuseUnacceptable } from "../headers/media-type.ts";
+import { readContent } from "./content.ts";
 import { Undecodable } from "./decoding.ts";
-import { refuseUnacceptable } from "./media.ts";
 
 /** A phone in a tunnel is back by then. */
 const silenceMs = 60_000;
@@ -15,14 +15,14 @@ const silenceMs = 60_000;
 const wholeMs = 4 * 3_600_000;
 
 /** What a body with files may have: the server's limit, or the collection's if that is lower. */
-export function maxUploadOf({ house }: Exchange, rules: Rules | undefined): number {
-  const { maxBytes = house.maxUploadBytes } = rules === undefined ? {} : definitionOf(rules);
-  return Math.min(maxBytes, house.maxUploadBytes);
+export function maxUploadOf({ services }: RequestContext, rules: Rules | undefined): number {
+  const { maxBytes = services.maxUploadBytes } = rules === undefined ? {} : definitionOf(rules);
+  return Math.min(maxBytes, services.maxUploadBytes);
 }
 
 /** What is wrong with an upload before it is read. */
 export function refuseUpload(
-  { request: { headers } }: Exchange,
+  { request: { headers } }: RequestContext,
   maxBytes: number,
   answers: readonly string[],
 ): Problem | undefined {
@@ -37,13 +37,13 @@ export const uploadTooLarge = (maxBytes: number): Problem =>
 
 /** The content of the body. Throws `Undecodable` when it cannot go on. */
 export async function* arriving(
-  exchange: Exchange,
+  context: RequestContext,
   maxBytes: number,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const limit = { bytes: maxBytes, problem: uploadTooLarge(maxBytes) };
-  for await (const chunk of unlessSilent(readContent(exchange, limit), silenceMs, wholeMs)) {
+  for await (const chunk of unlessSilent(readContent(context, limit), silenceMs, wholeMs)) {
     if (chunk instanceof Problem) throw new Undecodable(chunk);
-    exchange.windClock();
+    context.extendTimeout();
     yield chunk;
   }
 }

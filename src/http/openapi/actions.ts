@@ -1,14 +1,14 @@
 // The OpenAPI document's part about actions: the door to all of them, and each that the asker may run.
 
+import { own } from "../../lib/own-property.ts";
+import { exampleOf } from "../../lib/schema/example.ts";
+import { isObjectSchema, type ObjectSchema } from "../../lib/schema/subschemas.ts";
+import { TypeNames, typeName } from "../../lib/schema/type-name.ts";
+import { componentPath, SchemaVariant } from "../../lib/schema/variant.ts";
 import { type Action, actionLimits } from "../../model/action.ts";
 import { openDefinition } from "../../model/definition.ts";
-import { own } from "../../model/own.ts";
-import { componentPath, Direction } from "../../model/schema/direction.ts";
-import { exampleOf } from "../../model/schema/example.ts";
-import { isObjectSchema, type ObjectSchema } from "../../model/schema/schema-places.ts";
-import { shapeOf } from "../../model/schema/shape.ts";
-import { TypeNames, typeName } from "../../model/schema/typename.ts";
 import { actionScope } from "../../model/token.ts";
+import { validatorOf } from "../../model/validator.ts";
 import { answer, commonHeaders, json, ofCallers, ofWriters } from "./answers.ts";
 import { header, parameter, problems } from "./components.ts";
 import { schema } from "./schemas.ts";
@@ -41,11 +41,11 @@ export function describeActions(
 
 function schemasOf({ input, output }: Action, name: string, names: TypeNames) {
   const made: Record<string, ObjectSchema> = {};
-  const sent = new Direction(input, name, "readOnly", names, made);
+  const sent = new SchemaVariant(input, name, "readOnly", names, made);
   sent.call(input, `${name}Input`);
   const own: Record<string, ObjectSchema> = { [`${name}Input`]: sent.object(input) };
   if (output !== undefined) {
-    const read = new Direction(output, name, "writeOnly", names, made);
+    const read = new SchemaVariant(output, name, "writeOnly", names, made);
     read.call(output, `${name}Output`);
     own[`${name}Output`] = read.value(output);
   }
@@ -68,7 +68,7 @@ function withExample(
 }
 
 const fits = (input: ObjectSchema, value: object): boolean =>
-  typeof shapeOf({ ...openDefinition, schema: input }).accept(
+  typeof validatorOf({ ...openDefinition, schema: input }).accept(
     JSON.stringify(value),
     undefined,
     false,

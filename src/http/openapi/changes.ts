@@ -1,9 +1,9 @@
 // The shapes of changes in the OpenAPI document: patches, batches and feeds.
 
 import { collectionName, resourceId } from "../../model/id.ts";
-import { maxOperations as maxPatchOperations } from "../../model/json/patch.ts";
-import { pageLimits } from "../../model/list/page.ts";
-import { maxOperations } from "../batch.ts";
+import { maxOperations as maxPatchOperations } from "../../model/patch.ts";
+import { pageLimits } from "../../model/query/page.ts";
+import { maxOperations } from "../resources/batch.ts";
 import { definitionSchemas } from "./definitions.ts";
 import { at, example, schema, text, time } from "./schemas.ts";
 

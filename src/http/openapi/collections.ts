@@ -1,13 +1,13 @@
 // The OpenAPI document's part about each collection that the asker may see: its own paths and schemas.
 
+import { own } from "../../lib/own-property.ts";
+import { exampleOf } from "../../lib/schema/example.ts";
+import { isObjectSchema, type Schema } from "../../lib/schema/subschemas.ts";
+import { componentPath } from "../../lib/schema/variant.ts";
 import type { Definition } from "../../model/definition.ts";
-import { own } from "../../model/own.ts";
-import type { Described } from "../../model/schema/components.ts";
-import { componentPath } from "../../model/schema/direction.ts";
-import { exampleOf } from "../../model/schema/example.ts";
-import { isObjectSchema, type Schema } from "../../model/schema/schema-places.ts";
-import { shapeOf } from "../../model/schema/shape.ts";
+import type { Described } from "../../model/schema-components.ts";
 import type { Verb } from "../../model/token.ts";
+import { validatorOf } from "../../model/validator.ts";
 import { parameter, parameters } from "./components.ts";
 import { listParameters } from "./filters.ts";
 import { patchOf } from "./patches.ts";
@@ -126,7 +126,7 @@ function examplesOf({ typeName, schemas, definition }: Visible) {
   const [first] = Array.isArray(given) ? given : [];
   const draft = first ?? exampleOf(schemas[`${typeName}Draft`] ?? false, find);
   if (!isObjectSchema(draft)) return {};
-  const shape = shapeOf(definition);
+  const shape = validatorOf(definition);
   const accepted = shape.accept(JSON.stringify(draft), undefined, false);
   if (typeof accepted !== "string") return {};
   const resource = { id, ...JSON.parse(shape.shown(accepted)), createdAt: at, updatedAt: at };

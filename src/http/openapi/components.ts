@@ -1,11 +1,11 @@
 // What the operations of the OpenAPI document share: parameters, header fields, and a response per status.
 
 import { actionName } from "../../model/action.ts";
+import { filePathPattern } from "../../model/file.ts";
 import { collectionName, resourceId } from "../../model/id.ts";
-import { pageLimits } from "../../model/list/page.ts";
-import { operators } from "../../model/list/question.ts";
-import { slotShape } from "../../model/part.ts";
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
+import { operators } from "../../model/query/list-request.ts";
+import { pageLimits } from "../../model/query/page.ts";
 import { problemBody, problemStatus } from "../problem.ts";
 import { actionSchemas } from "./action-schemas.ts";
 import { changeSchemas } from "./changes.ts";
@@ -65,7 +65,7 @@ const inHeader = (name: string, description: string, shape: object = text) => ({
 export const parameters = {
   collection: inPath("collection", { type: "string", pattern: collectionName.source }),
   id: inPath("id", { type: "string", pattern: resourceId.source }),
-  part: inPath("part", { type: "string", pattern: slotShape.source }),
+  part: inPath("part", { type: "string", pattern: filePathPattern.source }),
   tokenId: inPath("id", { type: "string", format: "uuid" }),
   name: inPath("name", { type: "string", pattern: collectionName.source }),
   action: inPath("name", { type: "string", pattern: actionName.source }),

@@ -1,8 +1,8 @@
 // The shapes of collections and their rules in the OpenAPI document.
 
+import { definitionLimits } from "../../model/check-definition.ts";
 import { openDefinition } from "../../model/definition.ts";
 import { collectionName } from "../../model/id.ts";
-import { definitionLimits } from "../../model/schema/definition-faults.ts";
 import { at, id, schema, text, time } from "./schemas.ts";
 
 const demand = (description: string) => ({
@@ -50,7 +50,7 @@ const collectionProperties = {
 };
 
 const fault = { pointer: "/email", detail: "this is not an email address" };
-const misfits = { count: 1, first: [{ id, errors: [fault] }] };
+const violations = { count: 1, first: [{ id, errors: [fault] }] };
 
 export const definitionSchemas: Readonly<Record<string, object>> = {
   Definition: {
@@ -119,36 +119,36 @@ export const definitionSchemas: Readonly<Record<string, object>> = {
   },
   DefinedCollection: {
     type: "object",
-    required: [...Object.keys(collection), "misfits"],
-    properties: { ...collectionProperties, misfits: schema("Misfits") },
+    required: [...Object.keys(collection), "violations"],
+    properties: { ...collectionProperties, violations: schema("Violations") },
     additionalProperties: false,
-    examples: [{ ...collection, misfits }],
+    examples: [{ ...collection, violations }],
   },
   DryRun: {
     type: "object",
     description: "What would happen; nothing did.",
-    required: ["name", "definition", "dryRun", "misfits"],
+    required: ["name", "definition", "dryRun", "violations"],
     properties: {
       name: collectionProperties.name,
       definition: schema("Definition"),
       dryRun: { type: "boolean", enum: [true] },
-      misfits: schema("Misfits"),
+      violations: schema("Violations"),
     },
     additionalProperties: false,
   },
-  Misfits: {
+  Violations: {
     type: "object",
     description:
       "What is there and does not fit the rules. It stays, and is judged when it is next written.",
     required: ["count", "first"],
     properties: {
       count: { type: "integer", minimum: 0 },
-      first: { type: "array", items: schema("Misfit"), description: "The first few." },
+      first: { type: "array", items: schema("Violation"), description: "The first few." },
     },
     additionalProperties: false,
-    examples: [misfits],
+    examples: [violations],
   },
-  Misfit: {
+  Violation: {
     type: "object",
     required: ["id", "errors"],
     properties: { id: text, errors: { type: "array", items: schema("Fault") } },

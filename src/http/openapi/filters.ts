@@ -1,20 +1,20 @@
 // What a collection's list can be asked by, as parameters of the OpenAPI document.
 
+import { own } from "../../lib/own-property.ts";
+import { isObjectSchema, type ObjectSchema } from "../../lib/schema/subschemas.ts";
 import type { Definition } from "../../model/definition.ts";
-import { askableIn } from "../../model/list/askable.ts";
-import type { Kind } from "../../model/list/key.ts";
-import { ownerField } from "../../model/list/plan.ts";
-import type { Operator } from "../../model/list/question.ts";
-import { own } from "../../model/own.ts";
+import { ownerField } from "../../model/query/index-plan.ts";
+import type { Operator } from "../../model/query/list-request.ts";
+import { queryableFieldsOf } from "../../model/query/queryable.ts";
+import type { ValueKind } from "../../model/query/sort-key.ts";
 import { serverMembers } from "../../model/resource.ts";
-import { isObjectSchema, type ObjectSchema } from "../../model/schema/schema-places.ts";
-import { reserved } from "../list/list-query.ts";
-import { credentialIn } from "../query.ts";
+import { reserved } from "../resources/list-params.ts";
+import { credentialIn } from "../search-params.ts";
 import { parameter } from "./components.ts";
 
 /** Answers of another shape (`fields`, `since`) are left to the path of any collection. */
 export function listParameters({ schema }: Definition, text: string): readonly object[] {
-  const fields = askableIn(text);
+  const fields = queryableFieldsOf(text);
   const paging = [
     "page",
     "limit",
@@ -54,7 +54,7 @@ function declaredIn(schema: ObjectSchema, prefix: string): readonly string[] {
   });
 }
 
-const shapes: Readonly<Record<Kind, object>> = {
+const shapes: Readonly<Record<ValueKind, object>> = {
   text: { type: "string" },
   number: { type: "number" },
   boolean: { type: "boolean" },
@@ -63,7 +63,7 @@ const shapes: Readonly<Record<Kind, object>> = {
 };
 
 const ordered = ["lt", "lte", "gt", "gte"] as const;
-const operatorsOf: Readonly<Record<Kind, readonly Operator[]>> = {
+const operatorsOf: Readonly<Record<ValueKind, readonly Operator[]>> = {
   text: ["ne", "in", "like", "exists"],
   number: [...ordered, "ne", "in", "exists"],
   boolean: ["exists"],
@@ -91,7 +91,11 @@ const known: Readonly<Record<string, readonly Operator[]>> = {
 };
 
 /** All operators work on all fields; to list them all would make a document that nobody can read. */
-function filtersFor(field: string, kind: Kind, operators: readonly Operator[]): readonly object[] {
+function filtersFor(
+  field: string,
+  kind: ValueKind,
+  operators: readonly Operator[],
+): readonly object[] {
   return operators.map((operator) => ({
     name: operator === "eq" && !isReserved(field) ? field : `${field}[${operator}]`,
     in: "query",
@@ -100,7 +104,7 @@ function filtersFor(field: string, kind: Kind, operators: readonly Operator[]): 
   }));
 }
 
-function operandOf(operator: Operator, kind: Kind): object {
+function operandOf(operator: Operator, kind: ValueKind): object {
   if (operator === "exists") return shapes.boolean;
   return operator === "in" || operator === "like" ? shapes.text : shapes[kind];
 }

@@ -1,6 +1,6 @@
 // The OpenAPI document's part about lines and rows: many resources at once, and collections as NDJSON and CSV.
 
-import { togetherLimits } from "../body/together.ts";
+import { atomicLimits } from "../body/ndjson-atomic.ts";
 import { commonHeaders } from "./answers.ts";
 import { header } from "./components.ts";
 
@@ -15,7 +15,7 @@ export const manyTypes = lines(
 
 /** The answer to it. */
 export const manyAnswer = {
-  description: `Many were sent, as NDJSON. Each line has its own result, in order: \`{"line":1,"status":201,"location":"…"}\`, or \`{"line":2,"status":400,"problem":{…}}\`. With \`atomic=true\` (at most ${togetherLimits.maxLines} lines) all are created, or none and a problem is answered. With \`Prefer: return=minimal\` only what was refused is told, and at the end \`{"lines":2,"created":1}\`.`,
+  description: `Many were sent, as NDJSON. Each line has its own result, in order: \`{"line":1,"status":201,"location":"…"}\`, or \`{"line":2,"status":400,"problem":{…}}\`. With \`atomic=true\` (at most ${atomicLimits.maxLines} lines) all are created, or none and a problem is answered. With \`Prefer: return=minimal\` only what was refused is told, and at the end \`{"lines":2,"created":1}\`.`,
   headers: {
     ...commonHeaders,
     "Preference-Applied": header("PreferenceApplied"),

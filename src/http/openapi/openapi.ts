@@ -5,9 +5,9 @@ import type { Caller } from "../../domain/access.ts";
 import type { Action } from "../../model/action.ts";
 import type { Collection } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
-import { describe } from "../../model/schema/components.ts";
+import { describe } from "../../model/schema-components.ts";
 import { allows, type Verb, verbs } from "../../model/token.ts";
-import type { House } from "../exchange.ts";
+import type { Services } from "../context.ts";
 import { type Addressed, actionPaths, describeActions, pathOf } from "./actions.ts";
 import { pathsOf, schemasOf, tagOf, usedBy, type Visible } from "./collections.ts";
 import { components, ownSchemas } from "./components.ts";
@@ -16,7 +16,7 @@ import { resourcePaths } from "./resources.ts";
 import { collectionPaths, serverPaths, tokenPaths } from "./server.ts";
 
 /** What the document says of the server itself. */
-type Server = Pick<House, "base" | "version" | "maxBodyBytes">;
+type Server = Pick<Services, "base" | "version" | "maxBodyBytes">;
 
 /** The routes of `routes.ts` in OpenAPI's spelling; a test holds the two to each other. */
 export function openapiDocument(
@@ -114,23 +114,25 @@ export interface Document {
 
 /** As many as there are sorts of callers under the present rules, and some of the past. */
 const maxKnown = 16;
-const known = new WeakMap<House, Map<string, Document>>();
+const known = new WeakMap<Services, Map<string, Document>>();
 
 /** Written once for as long as the same is to be said. */
 export function documentFor(
-  house: House,
+  services: Services,
   caller: Caller,
   collections: readonly Collection[],
 ): Document {
-  const documents = known.get(house) ?? new Map<string, Document>();
-  known.set(house, documents);
-  const mine = new Set(house.actions.visibleTo(caller));
+  const documents = known.get(services) ?? new Map<string, Document>();
+  known.set(services, documents);
+  const mine = new Set(services.actions.visibleTo(caller));
   const key = keyOf(caller, collections, mine);
   const before = documents.get(key);
   if (before !== undefined) return before;
-  const all = addressed(house.actions.all);
+  const all = addressed(services.actions.all);
   const visible = all.filter(({ action }) => mine.has(action));
-  const body = JSON.stringify(openapiDocument(house, visibleTo(caller, collections, all), visible));
+  const body = JSON.stringify(
+    openapiDocument(services, visibleTo(caller, collections, all), visible),
+  );
   const document = { body, etag: `"${hash("sha256", body).slice(0, 32)}"` };
   if (documents.size === maxKnown) documents.clear();
   documents.set(key, document);

@@ -1,10 +1,6 @@
 // The schema of a merge patch, made from that of what can be sent.
 
-import {
-  isObjectSchema,
-  type ObjectSchema,
-  type Schema,
-} from "../../model/schema/schema-places.ts";
+import { isObjectSchema, type ObjectSchema, type Schema } from "../../lib/schema/subschemas.ts";
 
 /** Nothing is needed, what may be missing may be null, and objects are merged member by member. */
 export function patchOf(schema: ObjectSchema): ObjectSchema {

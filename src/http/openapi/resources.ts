@@ -1,7 +1,7 @@
 // The OpenAPI document's part about resources: what is asked of them, one by one and together.
 
 import type { Verb } from "../../model/token.ts";
-import { maxOperations } from "../batch.ts";
+import { maxOperations } from "../resources/batch.ts";
 import {
   answer,
   body,

@@ -1,7 +1,7 @@
 // The shapes of the bodies in the OpenAPI document.
 
 import { resourceId } from "../../model/id.ts";
-import { pageLimits } from "../../model/list/page.ts";
+import { pageLimits } from "../../model/query/page.ts";
 import { scopeShape } from "../../model/token.ts";
 
 export const schema = (name: string) => ({ $ref: `#/components/schemas/${name}` });

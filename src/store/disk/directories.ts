@@ -2,7 +2,7 @@
 
 import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { codeOf } from "./trouble.ts";
+import { codeOf } from "./errors.ts";
 
 export class Directories {
   readonly #ensured = new Map<string, Promise<void>>();

@@ -7,10 +7,10 @@ import { dirname, join, resolve } from "node:path";
 import type { FileBytes, Files, KeptFile } from "../files.ts";
 import { Outage } from "../store.ts";
 import { Directories, syncDirectory } from "./directories.ts";
-import { newKey, Places } from "./places.ts";
+import { ifThere, orOutage } from "./errors.ts";
+import { newKey, Places } from "./paths.ts";
 import { RangeSource } from "./range.ts";
 import { sweep } from "./sweep.ts";
-import { ifThere, orOutage } from "./trouble.ts";
 
 /** A part of a file as a body whose length is known; where any stream may have one, it is not needed. */
 export type SendFile = (path: string, start: number, end: number) => Blob;

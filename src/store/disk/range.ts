@@ -1,7 +1,7 @@
 // A part of a file as a stream, read as fast as it is taken.
 
 import type { FileHandle } from "node:fs/promises";
-import { orOutage } from "./trouble.ts";
+import { orOutage } from "./errors.ts";
 
 const chunkBytes = 64 * 1024;
 

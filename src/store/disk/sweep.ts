@@ -4,8 +4,8 @@ import { randomBytes } from "node:crypto";
 import { lstat, mkdir, opendir, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Files } from "../files.ts";
-import { isDrawer, isKey, type Places } from "./places.ts";
-import { ifThere } from "./trouble.ts";
+import { ifThere } from "./errors.ts";
+import { isDrawer, isKey, type Places } from "./paths.ts";
 
 type Named = Parameters<Files["sweep"]>[0];
 

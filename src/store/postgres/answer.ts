@@ -1,10 +1,16 @@
 // The one form of all answers to queries: a single statement, so that all it tells is of one moment.
 
 import type { Collection } from "../../model/collection.ts";
-import type { Candidate, Position, Query } from "../../model/list/query.ts";
-import type { Found } from "../store.ts";
+import type { Candidate, Position, Query } from "../../model/query/query.ts";
+import type { QueryResult } from "../store.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";
-import { collectionIn, resourceColumns, type ShelfRow, shelfColumns, toResource } from "./row.ts";
+import {
+  type CollectionColumns,
+  collectionIn,
+  resourceColumns,
+  shelfColumns,
+  toResource,
+} from "./row.ts";
 
 /** What is left open by the form; both may name `shelf`, the row of the collection. */
 export interface Form {
@@ -30,7 +36,7 @@ export interface Answer {
   readonly isCut?: boolean;
 }
 
-type AnswerRow = readonly [...ShelfRow, number: number | null, key: string];
+type AnswerRow = readonly [...CollectionColumns, number: number | null, key: string];
 
 /**
  * Resources are looked up one by one behind the hits, which leaves the planner no choice; and put in
@@ -87,7 +93,7 @@ export function toFound(
   { collection, hits, count: total, isCut = false }: Answer,
   { limit }: Query,
   positionOf: (hit: Hit) => Position | undefined,
-): Found {
+): QueryResult {
   const page = hits.slice(0, limit);
   const last = page.at(-1);
   return {

@@ -2,13 +2,10 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Change, Outage, type Outcome } from "../store.ts";
+import { type Judgement, judge } from "./apply.ts";
 import { type Connection, rows, type Sql, together } from "./connection.ts";
 import { beginEpoch } from "./epoch.ts";
 import { eraseSomeKept, KeptEraser } from "./erase.ts";
-import { type Judgement, judge } from "./judge.ts";
-import { lockAhead, lookUp } from "./lookup.ts";
-import { Plans } from "./plans.ts";
-import { type Done, doInSteps, isReform } from "./reform.ts";
 import {
   isConflict,
   isLoss,
@@ -17,7 +14,10 @@ import {
   isUncertain,
   reasonOf,
   storageTrouble,
-} from "./trouble.ts";
+} from "./errors.ts";
+import { lockAhead, lookUp } from "./lookup.ts";
+import { Plans } from "./plans.ts";
+import { type Done, doInSteps, isRedefinition } from "./redefine.ts";
 import { isNothing, send, type Writes } from "./writes.ts";
 
 /** Nodes that meet again and again part in the end, because each pauses for another time. */
@@ -58,7 +58,7 @@ export class BatchWriter {
 
   /** One after another: they would wait for each other's locks anyway. */
   async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
-    const outcomes = await this.#queue(() => this.#insist(changes));
+    const outcomes = await this.#queue(() => this.#retry(changes));
     this.#eraser.note(changes);
     return outcomes;
   }
@@ -85,15 +85,15 @@ export class BatchWriter {
     });
   }
 
-  #queue<T>(deed: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(() => this.#watch(deed));
+  #queue<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(() => this.#watch(work));
     this.#last = result.catch(() => undefined);
     return result;
   }
 
-  async #watch<T>(deed: () => Promise<T>): Promise<T> {
+  async #watch<T>(work: () => Promise<T>): Promise<T> {
     try {
-      const result = await deed();
+      const result = await work();
       if (this.#wasReadOnly) this.#onMoved();
       this.#wasReadOnly = false;
       this.#lacksRoom = false;
@@ -112,7 +112,7 @@ export class BatchWriter {
   }
 
   /** A connection that is lost before the commit has done nothing, and is worth one more attempt. */
-  async #insist(changes: readonly Change[]): Promise<readonly Outcome[]> {
+  async #retry(changes: readonly Change[]): Promise<readonly Outcome[]> {
     for (let attempt = 1; ; attempt++)
       try {
         return await this.#attempt(changes);
@@ -127,7 +127,7 @@ export class BatchWriter {
 
   async #attempt(changes: readonly Change[]): Promise<readonly Outcome[]> {
     const connection = await this.#connected();
-    if (changes.some(isReform)) return this.#reform(connection, changes);
+    if (changes.some(isRedefinition)) return this.#reform(connection, changes);
     const { outcomes, writes } = await this.#judge(connection, changes);
     if (isNothing(writes)) await connection.ask((sql) => rows(sql`ROLLBACK`));
     else await this.#write(connection, writes);
@@ -223,9 +223,9 @@ async function beginWithEpoch(sql: Sql): Promise<void> {
   await beginEpoch(sql);
 }
 
-async function orRollBack<T>(connection: Connection, deed: () => Promise<T>): Promise<T> {
+async function orRollBack<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
   try {
-    return await deed();
+    return await work();
   } catch (error) {
     if (!isLoss(error)) await connection.ask((sql) => rows(sql`ROLLBACK`));
     throw error;

@@ -1,16 +1,16 @@
 // Queries that no index answers: one of them narrows the collection down, and the rest is looked at.
 
-import { keyOf } from "../../model/list/key.ts";
-import { type Plan, wordsIn } from "../../model/list/plan.ts";
-import { type Condition, type Query, select } from "../../model/list/query.ts";
-import { hasWords } from "../../model/list/rank.ts";
-import { type Broad, type Found, maxCandidateBytes } from "../store.ts";
+import { type IndexPlan, wordsIn } from "../../model/query/index-plan.ts";
+import { type Condition, type Query, select } from "../../model/query/query.ts";
+import { hasWords } from "../../model/query/rank.ts";
+import { keyOf } from "../../model/query/sort-key.ts";
+import { maxCandidateBytes, type QueryResult, type TooBroad } from "../store.ts";
 import { answer } from "./answer.ts";
 import { column, rows, type Sql, type Statement } from "./connection.ts";
 import { entriesIn, isPoint } from "./entries.ts";
+import { isNarrowed } from "./index-scan.ts";
 import { bestFirst, foundBy, matching, rank } from "./search.ts";
 import { searchOf } from "./vector.ts";
-import { isNarrowed } from "./walk.ts";
 
 export interface Source {
   /** A table of the `seq` of resources among which all answers are, and of no more than a limit. */
@@ -20,7 +20,7 @@ export interface Source {
 }
 
 /** What leads to few resources. Ids do in any case; of the others it depends on what is there. */
-export function sourcesFor(plan: Plan, { conditions, words }: Query): readonly Source[] {
+export function sourcesFor(plan: IndexPlan, { conditions, words }: Query): readonly Source[] {
   const ids = conditions.map(idsIn).find((found) => found !== undefined);
   if (ids) return [withIds(ids)];
   const narrowing = conditions.filter((condition) => isNarrowed(plan, condition)).map(withKeys);
@@ -48,7 +48,7 @@ export async function chooseSource(
 
 /** Where answers are looked for, and how many may be looked at. */
 export interface Search {
-  readonly plan: Plan;
+  readonly plan: IndexPlan;
   readonly source: Source;
   readonly limit: number;
 }
@@ -58,7 +58,7 @@ export async function selectFrom(
   collection: string,
   { plan, source, limit }: Search,
   query: Query,
-): Promise<Found | Broad | undefined> {
+): Promise<QueryResult | TooBroad | undefined> {
   const others = query.conditions.filter((condition) => condition !== source.condition);
   const looked = await answer(sql, collection, {
     tables: sql`source AS (${source.table(sql, limit + 1)})`,

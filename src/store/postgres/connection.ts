@@ -2,7 +2,7 @@
 
 import postgres, { type Row as NamedRow, type PendingQuery } from "postgres";
 import { Outage } from "../store.ts";
-import { isLoss, reasonOf, storageTrouble } from "./trouble.ts";
+import { isLoss, reasonOf, storageTrouble } from "./errors.ts";
 
 export interface ConnectionOptions {
   readonly url: string;

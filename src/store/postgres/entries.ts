@@ -1,16 +1,16 @@
 // Entries of an index in SQL: those of one field whose keys lie in some spans.
 
-import { equalTo, type Span } from "../../model/list/key.ts";
+import { equalTo, type Span } from "../../model/query/sort-key.ts";
 import { column, type Sql, type Statement } from "./connection.ts";
 
 /** All entries of a field, where no spans are given. */
-export interface Stretch {
+export interface IndexRange {
   readonly field: string;
   readonly spans: readonly Span[] | undefined;
 }
 
 /** A way through an index. */
-export interface Walk extends Stretch {
+export interface Walk extends IndexRange {
   /** None where all have the same key, and only the order of creation is left. */
   readonly isDescending: boolean | undefined;
 }
@@ -28,7 +28,7 @@ export const isPoint = (span: Span): boolean => equalTo(span.from).to === span.t
  * The rows of all spans, each found on its own way through the index; `rest` says what else is asked of
  * each span's rows, in which order, and how many. A single span stands alone, so that its order is known.
  */
-export function entriesIn(sql: Sql, { field, spans }: Stretch, rest: Statement): Statement {
+export function entriesIn(sql: Sql, { field, spans }: IndexRange, rest: Statement): Statement {
   const own = sql`collection = (SELECT key FROM shelf) AND field = ${field}`;
   if (spans === undefined) return sql`(SELECT key, seq FROM entries WHERE ${own} ${rest})`;
   const [only, ...more] = spans;
@@ -46,7 +46,7 @@ export function entriesIn(sql: Sql, { field, spans }: Stretch, rest: Statement):
 }
 
 /** How many there are: each span is counted by itself, or the planner would look at all of the field. */
-export function countEntries(sql: Sql, { field, spans }: Stretch): Statement {
+export function countEntries(sql: Sql, { field, spans }: IndexRange): Statement {
   const own = sql`collection = (SELECT key FROM shelf) AND field = ${field}`;
   const [only, ...more] = spans ?? [];
   // A single value is had by each once, or not at all and counts as such.

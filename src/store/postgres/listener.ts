@@ -1,7 +1,7 @@
 // Hears at once, from whichever node, that a token was revoked or a collection defined.
 
 import { type Connection, rows, type Sql } from "./connection.ts";
-import { storageTrouble } from "./trouble.ts";
+import { storageTrouble } from "./errors.ts";
 
 /** So often a lost connection is noticed and replaced. */
 const lookMs = 500;

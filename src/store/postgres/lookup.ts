@@ -3,17 +3,17 @@
 import { readKeptText } from "../kept-outcomes.ts";
 import type { KeyClock } from "../key-clock.ts";
 import type { Change, Put } from "../store.ts";
-import { type Beheld, behold } from "./behold.ts";
+import { type KeptKey, type Known, nameOf } from "./apply.ts";
 import { rows, type Sql, together } from "./connection.ts";
 import { latestEpoch } from "./epoch.ts";
-import { type KeptKey, type Known, nameOf } from "./judge.ts";
+import { type LoadedState, loadState } from "./load-state.ts";
 import type { LockedCollection } from "./open-collection.ts";
 import type { KnownToken } from "./open-tokens.ts";
 import { isPlain, isSame, type Plans } from "./plans.ts";
 import type { Address } from "./resource.ts";
 
 /** Each once. */
-class Named {
+class NamedInBatch {
   readonly collections = new Set<string>();
   readonly addresses = new Map<string, Address>();
   readonly puts: Put[] = [];
@@ -72,7 +72,7 @@ class Named {
  * for is read along by the plans that are remembered; only where they hold no more it is read again.
  */
 export async function lookUp(sql: Sql, changes: readonly Change[], plans: Plans): Promise<Known> {
-  const named = new Named();
+  const named = new NamedInBatch();
   for (const change of changes) named.add(change);
   const { collections: names, foundings, tokenIds, tokenHashes, keptNames } = named;
   plans.forgetIfMany();
@@ -80,7 +80,7 @@ export async function lookUp(sql: Sql, changes: readonly Change[], plans: Plans)
   const [, collections, guessed, tokens, rivals, kept, [keyClock]] = await together([
     foundings.size > 0 ? insertCollections(sql, foundings) : nothing,
     names.size > 0 ? lockCollections(sql, [...names], plans) : nothing,
-    behold(sql, named, guesses),
+    loadState(sql, named, guesses),
     tokenIds.size > 0 ? lockTokens(sql, [...tokenIds]) : nothing,
     tokenHashes.size > 0 ? readTokens(sql, [...tokenHashes]) : nothing,
     keptNames.size > 0 ? readKept(sql, [...keptNames]) : nothing,
@@ -94,14 +94,14 @@ export async function lookUp(sql: Sql, changes: readonly Change[], plans: Plans)
   const locked = isMoreNamed ? await lockCollections(sql, [...names], plans) : collections;
   const isGuessed = (each: LockedCollection) =>
     isPlain(each.plan) || guesses.some((guess) => isSame(guess, each));
-  const beheld: Beheld =
-    !isMoreNamed && collections.every(isGuessed) ? guessed : await behold(sql, named, locked);
+  const beheld: LoadedState =
+    !isMoreNamed && collections.every(isGuessed) ? guessed : await loadState(sql, named, locked);
   return { collections: locked, ...beheld, tokens: [...tokens, ...rivals], kept, keyClock };
 }
 
 /** Locks all that the changes name and that is there, to be looked up later. */
 export async function lockAhead(sql: Sql, changes: readonly Change[], plans: Plans): Promise<void> {
-  const named = new Named();
+  const named = new NamedInBatch();
   for (const change of changes) named.add(change);
   await lockCollections(sql, [...named.collections], plans);
 }

@@ -1,15 +1,15 @@
 // A collection while a batch is judged: its counters and resources move here first, and are written once.
 
-import type { Entry, Plan } from "../../model/list/plan.ts";
-import type { Candidate } from "../../model/list/query.ts";
+import type { Entry, IndexPlan } from "../../model/query/index-plan.ts";
+import type { Candidate } from "../../model/query/query.ts";
 import { checksumOf } from "../checksum.ts";
 import type { Expectation, Outcome, Put, Remove } from "../store.ts";
 import { notBefore, sharesSecond } from "../times.ts";
-import { collectBeside } from "./beside.ts";
-import { type Claim, Claims, noClaim } from "./claims.ts";
-import { collectNames } from "./named.ts";
+import { collectFileReferences } from "./file-references.ts";
+import { collectIndexChanges } from "./index-diff.ts";
 import { isPlain } from "./plans.ts";
 import { resourceIn } from "./row.ts";
+import { noClaim, type UniqueClaim, UniqueValues } from "./unique-values.ts";
 import type { ResourceWrite, Writes } from "./writes.ts";
 
 /** The last revision and seq given, how many resources are alive, when the last write happened. */
@@ -25,7 +25,7 @@ export interface LockedCollection extends Counters {
   readonly name: string;
   /** The version of its definition. */
   readonly defined: number;
-  readonly plan: Plan;
+  readonly plan: IndexPlan;
   /** The epoch of its last write (see ../epochs.ts). */
   readonly epoch: number;
   /** The last epoch that any writer has begun. */
@@ -53,8 +53,8 @@ export class OpenCollection {
   /** What the batch has made of them. */
   readonly #written = new Map<string, ResourceWrite>();
   readonly #holes: number[] = [];
-  readonly #plan: Plan;
-  readonly #claims: Claims;
+  readonly #plan: IndexPlan;
+  readonly #claims: UniqueValues;
   readonly #before: Counters;
   readonly #epoch: number;
   readonly #latestEpoch: number;
@@ -70,7 +70,7 @@ export class OpenCollection {
     this.#latestEpoch = latestEpoch;
     this.#defined = defined;
     this.#plan = plan;
-    this.#claims = new Claims(plan);
+    this.#claims = new UniqueValues(plan);
     this.#before = { revision, seq, total, updated };
     this.#counters = this.#before;
   }
@@ -191,8 +191,13 @@ export class OpenCollection {
     });
     for (const resource of this.#written.values()) {
       writes.resources.push(resource);
-      collectNames(writes, collection, this.#known.get(resource.id)?.parts ?? null, resource.parts);
-      if (!isPlain(this.#plan)) this.#collectBeside(writes, resource);
+      collectFileReferences(
+        writes,
+        collection,
+        this.#known.get(resource.id)?.parts ?? null,
+        resource.parts,
+      );
+      if (!isPlain(this.#plan)) this.#collectIndexChanges(writes, resource);
     }
     for (const position of this.#holes) writes.holes.push({ collection, position });
   }
@@ -216,10 +221,10 @@ export class OpenCollection {
     return (this.#written.get(id) ?? this.#known.get(id))?.updatedAt ?? this.#removals.get(id);
   }
 
-  #collectBeside(writes: Writes, written: ResourceWrite): void {
+  #collectIndexChanges(writes: Writes, written: ResourceWrite): void {
     const { id } = written;
     const known = this.#known.get(id);
-    collectBeside(writes, this.#plan, this.#key, {
+    collectIndexChanges(writes, this.#plan, this.#key, {
       ...(known && { before: candidateOf(id, known) }),
       ...(isThere(written) && { after: candidateOf(id, written) }),
     });
@@ -232,7 +237,7 @@ export class OpenCollection {
   }
 
   /** What it had of unique values before, others may have from now on. */
-  #claim(id: string, state: Standing | undefined, claim: Claim): void {
+  #claim(id: string, state: Standing | undefined, claim: UniqueClaim): void {
     if (!this.#claims.areAny) return;
     const before = state ? this.#claims.claimOf(candidateOf(id, state)) : noClaim;
     this.#undoes.push(this.#claims.move(before, claim));

@@ -1,6 +1,6 @@
 // The plans of collections with rules: remembered by version, and not read again with every batch.
 
-import { noPlan, type Plan, planOf } from "../../model/list/plan.ts";
+import { emptyIndexPlan, type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
 
 /** A collection's key is never given again, so that both together are one definition for ever. */
 export interface Version {
@@ -12,7 +12,7 @@ export interface Version {
 /** A collection, and what is kept beside its resources. */
 export interface Planned extends Version {
   readonly name: string;
-  readonly plan: Plan;
+  readonly plan: IndexPlan;
 }
 
 /** Beyond this, all is forgotten and learnt anew: memory must have an end. */
@@ -27,15 +27,15 @@ export class Plans {
   }
 
   /** The plan of this version; the definition is needed only where the version is new. */
-  learn(name: string, version: Version, definition: string | null): Plan {
+  learn(name: string, version: Version, definition: string | null): IndexPlan {
     const before = this.#known.get(name);
     if (before && isSame(before, version)) return before.plan;
     if (version.defined === 0) {
       this.#known.delete(name);
-      return noPlan;
+      return emptyIndexPlan;
     }
     if (definition === null) throw new Error(`the definition of ${name} was not read`);
-    const plan = planOf(definition);
+    const plan = indexPlanOf(definition);
     this.#known.set(name, { name, ...version, plan });
     return plan;
   }
@@ -54,5 +54,5 @@ export const isSame = (one: Version, other: Version): boolean =>
   one.key === other.key && one.defined === other.defined;
 
 /** Whether there is anything to keep beside the resources. */
-export const isPlain = ({ indexes, searchable }: Plan): boolean =>
+export const isPlain = ({ indexes, searchable }: IndexPlan): boolean =>
   indexes.length === 0 && searchable.length === 0;

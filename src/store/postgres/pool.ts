@@ -2,7 +2,7 @@
 
 import { Outage } from "../store.ts";
 import type { Connection, Sql } from "./connection.ts";
-import { isLoss, storageTrouble } from "./trouble.ts";
+import { isLoss, storageTrouble } from "./errors.ts";
 
 /** More than this waiting on each connection, and new reads are turned away. */
 const maxUnderWay = 200;

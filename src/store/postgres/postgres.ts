@@ -1,46 +1,43 @@
 // The engine for many nodes: all that is kept is in a Postgres database, and nothing is kept here.
 
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../../model/collection.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
-import type { Query } from "../../model/list/query.ts";
+import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { Soon } from "../../model/soon.ts";
 import type { Token } from "../../model/token.ts";
 import { Damage, withCollection } from "../checksum.ts";
 import {
-  type Broad,
   type Change,
   type Feed,
-  type Found,
   isOutdated,
   maxCandidates,
   Outage,
   type Outcome,
+  type QueryResult,
   type Range,
   type Slice,
   type Store,
+  type TooBroad,
 } from "../store.ts";
 import { BatchWriter } from "./batch.ts";
+import { BatchLoader } from "./batch-loader.ts";
 import { findCollections, findRules, listCollections } from "./collection.ts";
 import { Connection, type ConnectionOptions, type Row, rows, type Sql } from "./connection.ts";
-import { Gathering } from "./gather.ts";
+import { reasonOf, storageTrouble } from "./errors.ts";
+import { findReferencedFiles } from "./file-references.ts";
 import { Listener } from "./listener.ts";
-import { findNamed } from "./named.ts";
 import { Pool } from "./pool.ts";
 import { Querying } from "./query.ts";
-import { Remembered } from "./remembered.ts";
 import { type Address, findResources, readFeed, readSlice } from "./resource.ts";
 import { migrate } from "./schema.ts";
 import { findTokens, listTokens } from "./token.ts";
-import { reasonOf, storageTrouble } from "./trouble.ts";
+import { TtlCache } from "./ttl-cache.ts";
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`, with `?sslmode=…` and the like. */
   readonly url: string;
-  /**
-   * A replica that answers reads. A commit then waits until the replica shows it, so that whoever
-   * was answered reads what it wrote, on every node.
-   */
+  /** A replica for reads. A commit waits until the replica shows it, so that nodes read their writes. */
   readonly readUrl?: string | undefined;
   /** Where the tables are; made when it is not there. */
   readonly schema?: string;
@@ -138,10 +135,10 @@ class PostgresStore implements Store {
   readonly #pool: Pool;
   readonly #writer: BatchWriter;
   readonly #listener: Listener;
-  readonly #tokens: Remembered<Token>;
-  readonly #rules: Remembered<Rules>;
-  readonly #resources: Gathering<Address, Resource | Damage | undefined>;
-  readonly #collections: Gathering<string, Collection | undefined>;
+  readonly #tokens: TtlCache<Token>;
+  readonly #rules: TtlCache<Rules>;
+  readonly #resources: BatchLoader<Address, Resource | Damage | undefined>;
+  readonly #collections: BatchLoader<string, Collection | undefined>;
   readonly #querying: Querying;
   #probe: Promise<string | undefined> | undefined;
   #isClosed = false;
@@ -154,12 +151,12 @@ class PostgresStore implements Store {
     );
     this.#pool = pool;
     const memory = { size: pool.size, maxAgeMs: settings.memoryMs };
-    this.#tokens = new Remembered(
+    this.#tokens = new TtlCache(
       (hashes) => pool.read((sql) => findTokens(sql, hashes)),
       memory,
       () => false,
     );
-    this.#rules = new Remembered(
+    this.#rules = new TtlCache(
       (names) => pool.read((sql) => findRules(sql, names)),
       memory,
       // One that was dropped and made again may come to the same version.
@@ -178,8 +175,11 @@ class PostgresStore implements Store {
       onMoved: () => this.#renew(waitsForReplica),
     });
     const { size } = pool;
-    this.#resources = new Gathering((all) => pool.read((sql) => findResources(sql, all)), size);
-    this.#collections = new Gathering((all) => pool.read((sql) => findCollections(sql, all)), size);
+    this.#resources = new BatchLoader((all) => pool.read((sql) => findResources(sql, all)), size);
+    this.#collections = new BatchLoader(
+      (all) => pool.read((sql) => findCollections(sql, all)),
+      size,
+    );
     this.#querying = new Querying((send) => pool.read(send), settings.maxCandidates);
   }
 
@@ -195,7 +195,7 @@ class PostgresStore implements Store {
     return this.#pool.read(listCollections);
   }
 
-  rules(collection: string): Soon<Rules | undefined> {
+  rules(collection: string): MaybePromise<Rules | undefined> {
     return this.#rules.find(collection);
   }
 
@@ -209,7 +209,7 @@ class PostgresStore implements Store {
     return this.#readIn(collection, (sql) => readSlice(sql, collection, range));
   }
 
-  async query(collection: string, query: Query): Promise<Found | Broad | undefined> {
+  async query(collection: string, query: Query): Promise<QueryResult | TooBroad | undefined> {
     const rules = await this.#rules.find(collection);
     try {
       return rules && (await this.#querying.query(collection, query, rules));
@@ -228,10 +228,10 @@ class PostgresStore implements Store {
   }
 
   named(keys: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.#pool.read((sql) => findNamed(sql, keys));
+    return this.#pool.read((sql) => findReferencedFiles(sql, keys));
   }
 
-  token(hash: string): Soon<Token | undefined> {
+  token(hash: string): MaybePromise<Token | undefined> {
     return this.#tokens.find(hash);
   }
 
@@ -247,7 +247,7 @@ class PostgresStore implements Store {
     return outcomes;
   }
 
-  ready(): Soon<string | undefined> {
+  ready(): MaybePromise<string | undefined> {
     if (this.#isClosed) return closed;
     this.#probe ??= this.#look().finally(() => {
       this.#probe = undefined;

@@ -1,22 +1,22 @@
 // Queries: each on the way that the collection's plan has for it.
 
 import type { Rules } from "../../model/collection.ts";
-import { type Plan, planOf } from "../../model/list/plan.ts";
-import type { Query } from "../../model/list/query.ts";
-import type { Broad, Found } from "../store.ts";
+import { type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
+import type { Query } from "../../model/query/query.ts";
+import type { QueryResult, TooBroad } from "../store.ts";
 import { chooseSource, selectFrom, sourcesFor } from "./candidates.ts";
 import type { Sql } from "./connection.ts";
+import { scanFor, scanIndex, scanResources } from "./index-scan.ts";
 import { search } from "./search.ts";
-import { walkAlong, walkFor, walkResources } from "./walk.ts";
 
 /** Sends what is asked on one of the connections that read. */
 type Read = <T>(send: (sql: Sql) => Promise<T>) => Promise<T>;
-type Reply = Found | Broad | undefined;
+type Reply = QueryResult | TooBroad | undefined;
 
 export class Querying {
   readonly #read: Read;
   readonly #maxCandidates: number;
-  readonly #plans = new WeakMap<Rules, Plan>();
+  readonly #plans = new WeakMap<Rules, IndexPlan>();
 
   constructor(read: Read, maxCandidates: number) {
     this.#read = read;
@@ -30,26 +30,26 @@ export class Querying {
     return this.query(name, query, { version: -1, definition: reply.collection.definition });
   }
 
-  #planOf(rules: Rules): Plan {
-    const plan = this.#plans.get(rules) ?? planOf(rules.definition);
+  #planOf(rules: Rules): IndexPlan {
+    const plan = this.#plans.get(rules) ?? indexPlanOf(rules.definition);
     this.#plans.set(rules, plan);
     return plan;
   }
 
-  #ask(name: string, query: Query, plan: Plan): Promise<Reply> {
+  #ask(name: string, query: Query, plan: IndexPlan): Promise<Reply> {
     const { conditions, words, sortings } = query;
-    const walk = walkFor(plan, query);
-    if (walk) return this.#read((sql) => walkAlong(sql, name, walk, query));
+    const walk = scanFor(plan, query);
+    if (walk) return this.#read((sql) => scanIndex(sql, name, walk, query));
     // The words that are kept may be older than the rule that hides a field, so each is looked at.
     const isChecked = words.length > 0 && plan.hiding !== undefined;
     if (conditions.length > 0 || sortings.length > 0 || isChecked)
       return this.#select(name, query, plan);
     return this.#read((sql) =>
-      words.length > 0 ? search(sql, name, query) : walkResources(sql, name, query),
+      words.length > 0 ? search(sql, name, query) : scanResources(sql, name, query),
     );
   }
 
-  async #select(name: string, query: Query, plan: Plan): Promise<Reply> {
+  async #select(name: string, query: Query, plan: IndexPlan): Promise<Reply> {
     const limit = this.#maxCandidates;
     const sources = sourcesFor(plan, query);
     const [only, ...more] = sources;

@@ -1,10 +1,10 @@
 // The indexes and words of a whole collection: built, checked and removed in steps that stay short.
 
-import { type Index, isSameSearch, type Plan } from "../../model/list/plan.ts";
-import type { Candidate } from "../../model/list/query.ts";
+import { type Index, type IndexPlan, isSameSearch } from "../../model/query/index-plan.ts";
+import type { Candidate } from "../../model/query/query.ts";
 import type { StoredResource } from "../checksum.ts";
-import { collectBeside } from "./beside.ts";
 import { type Connection, rows, type Sql, together } from "./connection.ts";
+import { collectIndexChanges } from "./index-diff.ts";
 import { isPlain } from "./plans.ts";
 import { type ResourceRow, resourceColumns, resourceIn } from "./row.ts";
 import { noWrites, send } from "./writes.ts";
@@ -19,8 +19,8 @@ const checkedRows = 50_000;
 export async function rebuild(
   connection: Connection,
   collection: number,
-  before: Plan,
-  after: Plan,
+  before: IndexPlan,
+  after: IndexPlan,
 ): Promise<void> {
   for (const index of before.indexes)
     if (!hasIndex(after, index)) await removeEntries(connection, collection, index.field);
@@ -32,15 +32,15 @@ export async function rebuild(
 }
 
 /** Whether the entries of this index are those of the plan, too. */
-const hasIndex = ({ indexes }: Plan, { field, kind }: Index): boolean =>
+const hasIndex = ({ indexes }: IndexPlan, { field, kind }: Index): boolean =>
   indexes.some((index) => index.field === field && index.kind === kind);
 
 /** The first field that was not unique before, and in which two resources have the same value. */
 export async function findDuplicate(
   connection: Connection,
   collection: number,
-  before: Plan,
-  after: Plan,
+  before: IndexPlan,
+  after: IndexPlan,
 ): Promise<string | undefined> {
   const wasUnique = ({ field, kind }: Index) =>
     before.indexes.some((each) => each.field === field && each.kind === kind && each.isUnique);
@@ -50,14 +50,14 @@ export async function findDuplicate(
   return undefined;
 }
 
-async function build(connection: Connection, collection: number, plan: Plan): Promise<void> {
+async function build(connection: Connection, collection: number, plan: IndexPlan): Promise<void> {
   if (isPlain(plan)) return;
   for (let seq = 0; ; ) {
     const chunk = await connection.ask((sql) => readChunk(sql, collection, seq));
     const last = chunk.at(-1);
     if (!last) return;
     const writes = noWrites();
-    for (const after of chunk) collectBeside(writes, plan, collection, { after });
+    for (const after of chunk) collectIndexChanges(writes, plan, collection, { after });
     await connection.ask((sql) => together(send(sql, writes)));
     seq = last.seq;
   }

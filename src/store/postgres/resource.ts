@@ -2,18 +2,18 @@
 
 import type { Collection } from "../../model/collection.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
-import type { Candidate } from "../../model/list/query.ts";
+import type { Candidate } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Damage } from "../checksum.ts";
 import { epochName, readEpochName } from "../epochs.ts";
 import type { Feed, Range, Removal, Slice } from "../store.ts";
 import { column, rows, type Sql, type Statement, type Value } from "./connection.ts";
-import { walk } from "./holes.ts";
+import { walk } from "./position-tree.ts";
 import {
+  type CollectionColumns,
   collectionIn,
   type ResourceRow,
   resourceColumns,
-  type ShelfRow,
   shelfColumns,
   toResource,
 } from "./row.ts";
@@ -80,7 +80,7 @@ export async function readRange(
   const onward = isForward
     ? sql`seq > walk.start ORDER BY seq`
     : sql`seq <= walk.start + 1 ORDER BY seq DESC`;
-  const [shelf, ...found] = await rows<ShelfRow>(sql`
+  const [shelf, ...found] = await rows<CollectionColumns>(sql`
     WITH RECURSIVE shelf AS (
       SELECT *, ${index} AS index FROM collections WHERE name = ${collection}
     ),
@@ -132,7 +132,7 @@ const rowsWithin = (
       )`;
 
 /** A resource that is gone has no content. */
-type FeedRow = ShelfRow | readonly [string, number, number, number, null, ...Value[]];
+type FeedRow = CollectionColumns | readonly [string, number, number, number, null, ...Value[]];
 
 /** What follows in the row of the collection: what it knows of a position. */
 type Known = readonly [
@@ -186,7 +186,7 @@ export async function readFeed(
   const isCut =
     maxBytes !== undefined && found.length < limit && (found.at(-1)?.[1] ?? 0) < shelf[1];
   return {
-    collection: collectionIn(shelf as ShelfRow),
+    collection: collectionIn(shelf as CollectionColumns),
     epoch: epochName(key, epoch),
     entries: found.map(toEntry),
     ...(isCut && { isCut }),
@@ -199,4 +199,4 @@ function toEntry(row: FeedRow): Resource | Removal {
   return { kind: "removal", id, revision, removedAt };
 }
 
-const isShown = (row: FeedRow): row is ShelfRow => row[4] !== null;
+const isShown = (row: FeedRow): row is CollectionColumns => row[4] !== null;

@@ -47,9 +47,9 @@ export function resourceIn(stored: StoredResource): Resource {
 }
 
 /** The first row is the collection, the rest is in it: two questions would be answered at two moments. */
-export type ShelfRow = readonly [...ResourceRow, total: number, place: number];
+export type CollectionColumns = readonly [...ResourceRow, total: number, place: number];
 
-export function collectionIn(row: readonly [...ShelfRow, ...Value[]]): Collection {
+export function collectionIn(row: readonly [...CollectionColumns, ...Value[]]): Collection {
   const [name, revision, createdAt, updatedAt, definition, , , sharesDate, , total] = row;
   return toCollection([name, revision, createdAt, updatedAt, definition, total, sharesDate]);
 }

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Outage } from "../store.ts";
 import { type Connection, rows, type Sql } from "./connection.ts";
-import { isLoss } from "./trouble.ts";
+import { isLoss } from "./errors.ts";
 
 const maxAttempts = 10;
 
@@ -141,13 +141,13 @@ export async function migrate(
   schema: string,
   path: readonly Step[] = steps,
 ): Promise<void> {
-  await connection.ask((sql) => insist(() => ensureVersion(sql, schema)));
+  await connection.ask((sql) => retry(() => ensureVersion(sql, schema)));
   while ((await connection.ask(readVersion)) !== path.length)
     await connection.ask((sql) => step(sql, path));
 }
 
 /** Of two nodes that make the same table at once, one fails; when it looks again, the table is there. */
-async function insist(make: () => Promise<void>): Promise<void> {
+async function retry(make: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++)
     try {
       return await make();
@@ -193,10 +193,10 @@ async function step(sql: Sql, path: readonly Step[]): Promise<void> {
   });
 }
 
-async function transact(sql: Sql, deed: () => Promise<void>): Promise<void> {
+async function transact(sql: Sql, work: () => Promise<void>): Promise<void> {
   await sql`BEGIN`;
   try {
-    await deed();
+    await work();
   } catch (error) {
     if (!isLoss(error)) await sql`ROLLBACK`;
     throw error;

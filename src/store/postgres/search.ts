@@ -1,7 +1,7 @@
 // Searches: what has all the words, and which of them come first.
 
-import { isRanked, type Query } from "../../model/list/query.ts";
-import type { Found } from "../store.ts";
+import { isRanked, type Query } from "../../model/query/query.ts";
+import type { QueryResult } from "../store.ts";
 import { answer, toFound } from "./answer.ts";
 import type { Sql, Statement } from "./connection.ts";
 import { searchOf } from "./vector.ts";
@@ -29,7 +29,7 @@ export async function search(
   sql: Sql,
   collection: string,
   query: Query,
-): Promise<Found | undefined> {
+): Promise<QueryResult | undefined> {
   const { words, start, limit, isCounted } = query;
   const text = searchOf(words);
   const order = bestFirst(sql, query);

@@ -1,6 +1,6 @@
 // Words as Postgres keeps them. They are divided by us, so that every server divides them alike.
 
-import type { Word } from "../../model/list/query.ts";
+import type { Word } from "../../model/query/query.ts";
 
 /** A longer word is found by its beginning: Postgres takes up to 2,046 bytes. */
 const maxWordLength = 500;

@@ -3,7 +3,7 @@
 import type { Token } from "../../model/token.ts";
 import type { KeyClock } from "../key-clock.ts";
 import { column, rows, type Sql, type Statement } from "./connection.ts";
-import { dig, type Hole } from "./holes.ts";
+import { addHoles, type Hole } from "./position-tree.ts";
 
 export interface Writes {
   readonly collections: CollectionWrite[];
@@ -137,7 +137,7 @@ export function send(sql: Sql, writes: Writes): readonly Promise<unknown>[] {
     words.length > 0 && putWords(sql, words),
     goneFiles.length > 0 && deleteNames(sql, goneFiles),
     files.length > 0 && insertNames(sql, files),
-    holes.length > 0 && dig(sql, holes),
+    holes.length > 0 && addHoles(sql, holes),
     tokens.length > 0 && insertTokens(sql, tokens),
     tokenTimes.length > 0 && updateTokens(sql, tokenTimes),
     epochs.length > 0 && endEpochs(sql, epochs),

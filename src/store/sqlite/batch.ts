@@ -1,27 +1,27 @@
 // One transaction for a batch of changes: each is judged on its own, and all are kept or none.
 
 import { type Change, Outage } from "../store.ts";
-import type { BellRope } from "./bell.ts";
+import { AtomicWriter } from "./atomic.ts";
 import { verdict } from "./collection.ts";
 import { OpenCollections } from "./collections.ts";
+import type { CommitCounterWriter } from "./commit-counter.ts";
 import { type Connection, type Query, storageTrouble } from "./connection.ts";
+import type { Unit, UnitVerdict, Verdict } from "./message-codec.ts";
 import { type TokenChange, TokenWriter } from "./token.ts";
-import { UnitWriter } from "./unit.ts";
-import type { Unit, UnitVerdict, Verdict } from "./wire.ts";
 
 export class BatchWriter {
-  readonly #bell: BellRope;
+  readonly #bell: CommitCounterWriter;
   readonly #begin: Query<never>;
   readonly #commit: Query<never>;
   readonly #ledger: Query<readonly [batch: number, tokens: number, drops: number]>;
   readonly #saveLedger: Query<never>;
   readonly #collections: OpenCollections;
-  readonly #units: UnitWriter;
+  readonly #units: AtomicWriter;
   readonly #tokens: TokenWriter;
   #isTokenTouched = false;
   #lastBatch = 0;
 
-  constructor(connection: Connection, bell: BellRope) {
+  constructor(connection: Connection, bell: CommitCounterWriter) {
     this.#bell = bell;
     // The lock is taken at once: a transaction that starts as a reader may find it cannot write.
     this.#begin = connection.query("BEGIN IMMEDIATE");
@@ -29,7 +29,7 @@ export class BatchWriter {
     this.#ledger = connection.query("SELECT batch, tokens, drops FROM ledger");
     this.#saveLedger = connection.query("UPDATE ledger SET batch = ?, tokens = ?, drops = ?");
     this.#collections = new OpenCollections(connection);
-    this.#units = new UnitWriter(connection, this.#collections);
+    this.#units = new AtomicWriter(connection, this.#collections);
     this.#tokens = new TokenWriter(connection);
   }
 

@@ -1,8 +1,7 @@
 // The resources that a query has to look at one by one, if there are not too many.
 
 import type { Collection } from "../../model/collection.ts";
-import { equalTo, keyOf } from "../../model/list/key.ts";
-import { type Plan, wordsIn } from "../../model/list/plan.ts";
+import { type IndexPlan, wordsIn } from "../../model/query/index-plan.ts";
 import {
   type Candidate,
   type Condition,
@@ -11,18 +10,19 @@ import {
   isRanked,
   type Query,
   type Word,
-} from "../../model/list/query.ts";
-import { hasWords, rankOf } from "../../model/list/rank.ts";
+} from "../../model/query/query.ts";
+import { hasWords, rankOf } from "../../model/query/rank.ts";
+import { equalTo, keyOf } from "../../model/query/sort-key.ts";
 import { maxCandidateBytes } from "../store.ts";
 import type { Connection, Query as Statement } from "./connection.ts";
 import type { EntryReader } from "./entries.ts";
 import { type StandingRow, standingColumns, toCandidate } from "./resource.ts";
-import { WordReader } from "./words.ts";
+import { SearchReader } from "./search.ts";
 
 /** The collection that is asked, as it is at this moment. */
 export interface Asked {
   readonly collection: Collection;
-  readonly plan: Plan;
+  readonly plan: IndexPlan;
   /** The last seq given out. */
   readonly seq: number;
 }
@@ -53,7 +53,7 @@ export class CandidateReader {
   readonly #at: Statement<StandingRow>;
   readonly #byId: Statement<StandingRow>;
   readonly #sizes: Statement<readonly [seq: number, bytes: number]>;
-  #words: WordReader | undefined;
+  #words: SearchReader | undefined;
 
   constructor(connection: Connection, key: number, entries: EntryReader, maxCandidates: number) {
     const select = `SELECT ${standingColumns} FROM resources_${key}`;
@@ -153,7 +153,7 @@ export class CandidateReader {
     return narrowest.count <= this.#maxCandidates ? narrowest.read() : undefined;
   }
 
-  #waysBy(condition: Condition, plan: Plan): readonly Way[] {
+  #waysBy(condition: Condition, plan: IndexPlan): readonly Way[] {
     const { field, spans, isNegated = false } = condition;
     if (isNegated) return [];
     const ids = idsIn(condition);
@@ -173,15 +173,17 @@ export class CandidateReader {
   }
 
   /** Only where there are words is there a table of them. */
-  #wordReader(): WordReader {
-    this.#words ??= new WordReader(this.#connection, this.#key);
+  #wordReader(): SearchReader {
+    this.#words ??= new SearchReader(this.#connection, this.#key);
     return this.#words;
   }
 }
 
 /** Whether there is an index of the field, and of the same kind as what is asked. */
-export const hasIndex = ({ indexes }: Plan, { field, kind }: Pick<Condition, "field" | "kind">) =>
-  indexes.some((index) => index.field === field && index.kind === kind);
+export const hasIndex = (
+  { indexes }: IndexPlan,
+  { field, kind }: Pick<Condition, "field" | "kind">,
+) => indexes.some((index) => index.field === field && index.kind === kind);
 
 /** The one key that a condition asks for, if it is but one. */
 export function onlyKey({ spans }: Pick<Condition, "spans">): string | undefined {

@@ -1,15 +1,15 @@
 // A collection while a batch writes to it: each change judged, the counters written back at the end.
 
-import { noPlan, type Plan } from "../../model/list/plan.ts";
+import { emptyIndexPlan, type IndexPlan } from "../../model/query/index-plan.ts";
 import { checksumOf } from "../checksum.ts";
 import type { Put, Remove } from "../store.ts";
 import { notBefore, sharesSecond } from "../times.ts";
 import type { Connection, Query } from "./connection.ts";
-import { dig, type Holes, storedHoles } from "./holes.ts";
-import { IndexWriter } from "./index.ts";
-import { NameWriter } from "./named.ts";
+import { FileReferenceWriter } from "./file-references.ts";
+import { IndexWriter } from "./index-writer.ts";
+import type { Verdict } from "./message-codec.ts";
+import { addHoles, type Holes, storedHoles } from "./position-tree.ts";
 import { resourceColumns } from "./resource.ts";
-import type { Verdict } from "./wire.ts";
 
 type StateRow = readonly [
   seq: number,
@@ -29,7 +29,7 @@ interface Optional {
 /** What was planned when this batch defined the collection. */
 export interface Planned {
   readonly version: number;
-  readonly plan: Plan;
+  readonly plan: IndexPlan;
 }
 
 /** The statements on the tables of one collection. */
@@ -44,11 +44,11 @@ export class CollectionTables {
   readonly removedAt: Query<readonly [at: number]>;
   readonly holes: Holes;
   /** The plan that was last read. */
-  planned: Planned = { version: 0, plan: noPlan };
+  planned: Planned = { version: 0, plan: emptyIndexPlan };
   readonly #connection: Connection;
   readonly #key: number;
   #indexes: IndexWriter | undefined;
-  #names: NameWriter | undefined;
+  #names: FileReferenceWriter | undefined;
 
   constructor(connection: Connection, key: number) {
     this.#connection = connection;
@@ -82,8 +82,8 @@ export class CollectionTables {
   }
 
   /** Made when there is a file: most collections have none. */
-  get names(): NameWriter {
-    this.#names ??= new NameWriter(this.#connection, this.#key);
+  get names(): FileReferenceWriter {
+    this.#names ??= new FileReferenceWriter(this.#connection, this.#key);
     return this.#names;
   }
 }
@@ -105,7 +105,7 @@ export class OpenCollection {
   readonly epoch: number;
   readonly #version: number;
   readonly #tables: CollectionTables;
-  #plan: Plan;
+  #plan: IndexPlan;
   /** Whether anything is to be kept beside the resources. */
   #isPlanned: boolean;
   readonly #holes: number[] = [];
@@ -145,20 +145,20 @@ export class OpenCollection {
   }
 
   /** Whether what is kept beside the resources is not what this plan asks for. */
-  isPlannedOtherwise(plan: Plan): boolean {
+  isPlannedOtherwise(plan: IndexPlan): boolean {
     return JSON.stringify(plan) !== JSON.stringify(this.#plan);
   }
 
   /** Makes the indexes anew; or names the field in which two resources conflict. */
-  rebuildEntries(plan: Plan): string | undefined {
+  rebuildEntries(plan: IndexPlan): string | undefined {
     return this.#tables.indexes.rebuildEntries(this.#plan, plan);
   }
 
-  rebuildWords(plan: Plan): void {
+  rebuildWords(plan: IndexPlan): void {
     this.#tables.indexes.rebuildWords(this.#plan, plan);
   }
 
-  define(definition: string, plan: Plan): void {
+  define(definition: string, plan: IndexPlan): void {
     this.#definition = definition;
     this.#plan = plan;
     this.#isPlanned = isSomething(plan);
@@ -271,11 +271,11 @@ export class OpenCollection {
 
   /** Writes down what was gathered for the whole batch. */
   settle(): void {
-    dig(this.#tables.holes, this.#holes);
+    addHoles(this.#tables.holes, this.#holes);
   }
 }
 
-const isSomething = ({ indexes, searchable }: Plan): boolean =>
+const isSomething = ({ indexes, searchable }: IndexPlan): boolean =>
   indexes.length > 0 || searchable.length > 0;
 
 const ownedBy = (owner: string | null | undefined): { readonly owner?: string } =>

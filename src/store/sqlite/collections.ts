@@ -1,12 +1,12 @@
 // The collections that a batch writes to: found by name, written back at its end.
 
-import { noPlan, type Plan, planOf } from "../../model/list/plan.ts";
+import { emptyIndexPlan, type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
 import type { Put, Remove } from "../store.ts";
 import { CollectionTables, OpenCollection, type Planned, verdict } from "./collection.ts";
 import type { Connection, Query } from "./connection.ts";
 import { EpochWriter } from "./epoch.ts";
+import type { Verdict } from "./message-codec.ts";
 import { createCollectionTables, dropCollectionTables } from "./schema.ts";
-import type { Verdict } from "./wire.ts";
 
 type CollectionRow = readonly [
   key: number,
@@ -19,7 +19,7 @@ type CollectionRow = readonly [
   version: number | null,
 ];
 
-const notPlanned: Planned = { version: 0, plan: noPlan };
+const notPlanned: Planned = { version: 0, plan: emptyIndexPlan };
 
 /** Statements are kept prepared for this many collections: memory must have an end. */
 const maxPreparedCollections = 1_000;
@@ -104,7 +104,7 @@ export class OpenCollections {
   }
 
   define(name: string, definition: string, at: number): Verdict {
-    const plan = planOf(definition);
+    const plan = indexPlanOf(definition);
     const known = this.find(name);
     const collection = known ?? this.found(name, at);
     const field = this.#follow(collection, plan);
@@ -160,7 +160,7 @@ export class OpenCollections {
   }
 
   /** Brings what is kept beside the resources in line with the plan, or leaves all as it was. */
-  #follow(collection: OpenCollection, plan: Plan): string | undefined {
+  #follow(collection: OpenCollection, plan: IndexPlan): string | undefined {
     if (!collection.isPlannedOtherwise(plan)) return undefined;
     this.#connection.run("SAVEPOINT define");
     const field = collection.rebuildEntries(plan);
@@ -174,7 +174,7 @@ export class OpenCollections {
   #plannedBy(key: number, version: number, tables: CollectionTables): Planned {
     if (tables.planned.version !== version) {
       const [definition = "{}"] = this.#definition.one(key) ?? [];
-      tables.planned = { version, plan: planOf(definition) };
+      tables.planned = { version, plan: indexPlanOf(definition) };
     }
     return tables.planned;
   }

@@ -2,8 +2,8 @@
 
 import { type Change, Outage } from "../store.ts";
 import { BatchWriter } from "./batch.ts";
-import { BellRope } from "./bell.ts";
 import { Checkpoints } from "./checkpoint.ts";
+import { CommitCounterWriter } from "./commit-counter.ts";
 import { Connection, isOfMissingTable } from "./connection.ts";
 import { Eraser } from "./erase.ts";
 import { assertStillThere, type DatabaseFile, identifyBeside } from "./file.ts";
@@ -28,7 +28,7 @@ export class Database {
   readonly #eraser: Eraser;
   readonly #connection: Connection;
   readonly #checkpoints: Checkpoints;
-  readonly #bell: BellRope;
+  readonly #bell: CommitCounterWriter;
   #beside = "";
   #batches: BatchWriter | undefined;
 
@@ -44,7 +44,7 @@ export class Database {
       hold(this.guard);
       this.#checkpoints = new Checkpoints(connection);
       this.#eraser = new Eraser(connection, this.#checkpoints, eraseAfterMs);
-      this.#bell = new BellRope(file.bell);
+      this.#bell = new CommitCounterWriter(file.bell);
       this.#beside = identifyBeside(file);
     } catch (error) {
       closeAll(connection, this.guard);

@@ -1,6 +1,6 @@
 // Walks through an index: the entries of a field in the order of their keys, each as far as it is asked.
 
-import { compareKeys, equalTo, isIn, type Span } from "../../model/list/key.ts";
+import { compareKeys, equalTo, isIn, type Span } from "../../model/query/sort-key.ts";
 import type { Connection, Query } from "./connection.ts";
 
 /** What stands in an index: the key, and the seq of the resource that has it. */

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { Outage } from "../store.ts";
-import { hangBell } from "./bell.ts";
+import { createCommitCounter } from "./commit-counter.ts";
 
 export interface DatabaseFile {
   readonly path: string;
@@ -39,7 +39,7 @@ export function prepareFile(directory: string): DatabaseFile {
   try {
     makeDirectory(dirname(path));
     makeFile(path);
-    hangBell(bell);
+    createCommitCounter(bell);
   } catch (error) {
     throw new Error(`Cannot make ${path}: ${reasonOf(error)}`, { cause: error });
   }

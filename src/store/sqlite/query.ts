@@ -1,6 +1,5 @@
 // Answers queries: by an index that has the order, or out of few enough candidates.
 
-import { noKey, type Span, someValue } from "../../model/list/key.ts";
 import {
   type Candidate,
   type Condition,
@@ -9,18 +8,19 @@ import {
   type Query,
   type Sorting,
   select,
-} from "../../model/list/query.ts";
-import type { Broad, Found } from "../store.ts";
+} from "../../model/query/query.ts";
+import { minKey, type Span, someValue } from "../../model/query/sort-key.ts";
+import type { QueryResult, TooBroad } from "../store.ts";
 import { type Asked, CandidateReader, hasIndex, onlyKey } from "./candidates.ts";
 import type { Connection, Query as Statement, Within } from "./connection.ts";
 import { EntryReader, type Place, type Walk } from "./entries.ts";
-import { locate, type ReadCounts } from "./holes.ts";
+import { locate, type ReadCounts } from "./position-tree.ts";
 import { type StandingRow, standingColumns, toCandidate } from "./resource.ts";
 
 /** Every key, that of no value included. */
-const everyKey: readonly Span[] = [{ from: noKey, to: someValue.to }];
+const everyKey: readonly Span[] = [{ from: minKey, to: someValue.to }];
 
-type Answer = Omit<Found, "kind" | "collection">;
+type Answer = Omit<QueryResult, "kind" | "collection">;
 
 export class QueryReader {
   readonly #counts: ReadCounts;
@@ -39,7 +39,7 @@ export class QueryReader {
     this.#candidates = new CandidateReader(connection, key, this.#entries, maxCandidates);
   }
 
-  answer(query: Query, asked: Asked): Found | Broad {
+  answer(query: Query, asked: Asked): QueryResult | TooBroad {
     const { collection } = asked;
     this.#entries.forgetCountsBefore(collection.revision);
     const answer = this.#answer(query, asked);
@@ -112,7 +112,7 @@ export class QueryReader {
     const places =
       typeof start === "number"
         ? this.#entries.walk(walk, start, limit + 1)
-        : this.#entries.walkAfter(walk, [start.keys[0] ?? noKey, start.seq], limit + 1);
+        : this.#entries.walkAfter(walk, [start.keys[0] ?? minKey, start.seq], limit + 1);
     const count = () => (condition ? this.#entries.count(field, spans) : collection.total);
     return this.#page(query, places, count, ([key, seq]) => ({ keys: [key], seq }));
   }

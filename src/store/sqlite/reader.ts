@@ -2,29 +2,34 @@
 
 import type { Collection, Rules } from "../../model/collection.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
-import type { Query as Question } from "../../model/list/query.ts";
+import type { Query as Question } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import {
-  type Broad,
   type Feed,
-  type Found,
   maxCandidates,
+  type QueryResult,
   type Range,
   type Slice,
+  type TooBroad,
 } from "../store.ts";
-import type { Bell } from "./bell.ts";
+import {
+  CollectionReader,
+  type CollectionRow,
+  collectionColumns,
+  toCollection,
+} from "./collection-reader.ts";
+import type { CommitCounter } from "./commit-counter.ts";
 import type { Connection, Query } from "./connection.ts";
-import { HotResources } from "./hot.ts";
+import { FileReferenceReader } from "./file-references.ts";
 import { Moved, movedBatch } from "./moved.ts";
-import { NameReader } from "./named.ts";
-import { type CollectionRow, collectionColumns, Shelf, toCollection } from "./shelf.ts";
+import { ResourceCache } from "./resource-cache.ts";
 import { TokenReader } from "./token.ts";
 
 /** Beyond these, what is known is dropped and learnt anew: memory must have an end. */
 export const readerLimits = {
-  hotBytes: 16 * 1024 * 1024,
-  shelves: 1_000,
+  resourceCacheBytes: 16 * 1024 * 1024,
+  collectionReaders: 1_000,
   tokens: 10_000,
   maxCandidates,
 };
@@ -35,7 +40,7 @@ const unrungMs = 1_000;
 
 export class Reader {
   readonly #connection: Connection;
-  readonly #bell: Bell | undefined;
+  readonly #bell: CommitCounter | undefined;
   readonly #dataVersion: Query<readonly [version: number]>;
   readonly #begin: Query<never>;
   readonly #end: Query<never>;
@@ -43,12 +48,12 @@ export class Reader {
   readonly #collection: Query<CollectionRow>;
   readonly #collections: Query<CollectionRow>;
   readonly #moved: Query<CollectionRow>;
-  readonly #nameReader: NameReader;
+  readonly #nameReader: FileReferenceReader;
   readonly #tokenReader: TokenReader;
 
   readonly #limits: typeof readerLimits;
-  readonly #hot: HotResources;
-  readonly #shelves = new Map<string, Shelf>();
+  readonly #hot: ResourceCache;
+  readonly #collectionReaders = new Map<string, CollectionReader>();
   readonly #tokens = new Map<string, Token>();
   /** How far the above is up to date. */
   #seenVersion = 0;
@@ -58,11 +63,11 @@ export class Reader {
   #heard: number | undefined;
   #lookedAt = 0;
 
-  constructor(connection: Connection, bell: Bell | undefined, limits = readerLimits) {
+  constructor(connection: Connection, bell: CommitCounter | undefined, limits = readerLimits) {
     this.#connection = connection;
     this.#bell = bell;
     this.#limits = limits;
-    this.#hot = new HotResources(limits.hotBytes);
+    this.#hot = new ResourceCache(limits.resourceCacheBytes);
     this.#dataVersion = connection.query("PRAGMA data_version");
     this.#begin = connection.query("BEGIN");
     this.#end = connection.query("END");
@@ -71,13 +76,13 @@ export class Reader {
     this.#collection = connection.query(`${select("0")} WHERE name = ?`);
     this.#collections = connection.query(`${select("0")} ORDER BY name`);
     this.#moved = connection.query(`${select("?1")} WHERE batch > ?1`);
-    this.#nameReader = new NameReader(connection);
+    this.#nameReader = new FileReferenceReader(connection);
     this.#tokenReader = new TokenReader(connection);
   }
 
   collection(name: string): Collection | undefined {
     this.#listen();
-    return this.#shelf(name)?.collection;
+    return this.#collectionReader(name)?.collection;
   }
 
   collections(): readonly Collection[] {
@@ -87,30 +92,32 @@ export class Reader {
 
   rules(collection: string): Rules | undefined {
     this.#listen();
-    return this.#shelf(collection)?.rules;
+    return this.#collectionReader(collection)?.rules;
   }
 
   find(collection: string, id: string): Resource | undefined {
     this.#listen();
-    const shelf = this.#shelf(collection);
-    if (!shelf) return undefined;
-    const hot = this.#hot.find(shelf.key, id);
+    const collectionReader = this.#collectionReader(collection);
+    if (!collectionReader) return undefined;
+    const hot = this.#hot.find(collectionReader.key, id);
     if (hot) return hot;
-    const resource = shelf.find(id);
-    if (resource) this.#hot.keep(shelf.key, resource);
+    const resource = collectionReader.find(id);
+    if (resource) this.#hot.keep(collectionReader.key, resource);
     return resource;
   }
 
   slice(collection: string, range: Range): Slice | undefined {
-    return this.#inOneMoment(collection, (shelf) => ({
-      collection: shelf.collection,
-      ...shelf.slice(range),
+    return this.#inOneMoment(collection, (collectionReader) => ({
+      collection: collectionReader.collection,
+      ...collectionReader.slice(range),
     }));
   }
 
-  query(collection: string, query: Question): Found | Broad | undefined {
+  query(collection: string, query: Question): QueryResult | TooBroad | undefined {
     const { maxCandidates } = this.#limits;
-    return this.#inOneMoment(collection, (shelf) => shelf.query(query, maxCandidates));
+    return this.#inOneMoment(collection, (collectionReader) =>
+      collectionReader.query(query, maxCandidates),
+    );
   }
 
   since(
@@ -119,7 +126,9 @@ export class Reader {
     limit: number,
     maxBytes?: number,
   ): Feed | "gone" | undefined {
-    return this.#inOneMoment(collection, (shelf) => shelf.since(position, limit, maxBytes));
+    return this.#inOneMoment(collection, (collectionReader) =>
+      collectionReader.since(position, limit, maxBytes),
+    );
   }
 
   named(keys: readonly string[]): ReadonlySet<string> {
@@ -154,31 +163,34 @@ export class Reader {
     this.#connection.close();
   }
 
-  #inOneMoment<T>(collection: string, read: (shelf: Shelf) => T): T | undefined {
+  #inOneMoment<T>(
+    collection: string,
+    read: (collectionReader: CollectionReader) => T,
+  ): T | undefined {
     this.#begin.run();
     try {
       this.#catchUp();
-      const shelf = this.#shelf(collection);
-      return shelf && read(shelf);
+      const collectionReader = this.#collectionReader(collection);
+      return collectionReader && read(collectionReader);
     } finally {
       this.#end.run();
     }
   }
 
-  #shelf(name: string): Shelf | undefined {
-    const known = this.#shelves.get(name);
+  #collectionReader(name: string): CollectionReader | undefined {
+    const known = this.#collectionReaders.get(name);
     if (known) return known;
     const row = this.#collection.one(name);
     if (!row) return undefined;
-    if (this.#shelves.size === this.#limits.shelves) this.#forgetShelves();
-    const shelf = new Shelf(this.#connection, row);
-    this.#shelves.set(name, shelf);
-    return shelf;
+    if (this.#collectionReaders.size === this.#limits.collectionReaders) this.#forgetShelves();
+    const collectionReader = new CollectionReader(this.#connection, row);
+    this.#collectionReaders.set(name, collectionReader);
+    return collectionReader;
   }
 
   /** The resources go too: without its shelf, nobody follows what moves in a collection. */
   #forgetShelves(): void {
-    this.#shelves.clear();
+    this.#collectionReaders.clear();
     this.#hot.forgetAll();
   }
 
@@ -214,22 +226,23 @@ export class Reader {
 
   /** One that is gone, and one of the same name that took its place, are not in our hands. */
   #forgetDropped(): void {
-    for (const [name, { key }] of this.#shelves) {
+    for (const [name, { key }] of this.#collectionReaders) {
       if (this.#collection.one(name)?.[5] === key) continue;
-      this.#shelves.delete(name);
+      this.#collectionReaders.delete(name);
       this.#hot.forgetAllOf(key);
     }
   }
 
   #follow(row: CollectionRow): void {
     const [name, revision] = row;
-    const shelf = this.#shelves.get(name);
+    const collectionReader = this.#collectionReaders.get(name);
     // A new one of the same name has come between two looks: the next look finds the drop.
-    if (!shelf || shelf.key !== row[5]) return;
-    const { key, collection } = shelf;
+    if (!collectionReader || collectionReader.key !== row[5]) return;
+    const { key, collection } = collectionReader;
     if (revision - collection.revision > maxRevisionsBehind) this.#hot.forgetAllOf(key);
     else if (this.#hot.holdsAnyOf(key))
-      for (const id of shelf.changedSince(collection.revision)) this.#hot.forget(key, id);
-    shelf.update(row);
+      for (const id of collectionReader.changedSince(collection.revision))
+        this.#hot.forget(key, id);
+    collectionReader.update(row);
   }
 }

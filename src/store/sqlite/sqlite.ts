@@ -1,33 +1,33 @@
 // The embedded engine: one file, a writer in its own thread, reads answered at once.
 
 import { extname } from "node:path";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../../model/collection.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
-import type { Query } from "../../model/list/query.ts";
+import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { Soon } from "../../model/soon.ts";
 import type { Token } from "../../model/token.ts";
 import { withCollection } from "../checksum.ts";
-import type { Committer } from "../handed.ts";
+import type { Committer } from "../remote-committer.ts";
 import {
-  type Broad,
   type Change,
   type Feed,
-  type Found,
   maxCandidates,
   Outage,
   type Outcome,
+  type QueryResult,
   type Range,
   type Slice,
   type Store,
+  type TooBroad,
 } from "../store.ts";
-import { Bell, type MapFile } from "./bell.ts";
+import { CommitCounter, type MapFile } from "./commit-counter.ts";
 import { Connection, isOfMissingTable, storageTrouble } from "./connection.ts";
-import { Courier, type Report } from "./courier.ts";
 import { finishSwap, prepareFile } from "./file.ts";
 import { Moved } from "./moved.ts";
 import { Reader, readerLimits } from "./reader.ts";
 import { requireNewest } from "./schema.ts";
+import { type Report, WriterClient } from "./writer-client.ts";
 
 export interface SqliteOptions {
   /** The directory of the data; made when it is not there. */
@@ -51,29 +51,29 @@ const writerScript = new URL(`./writer${extname(import.meta.url)}`, import.meta.
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const found = prepareFile(options.path);
   const file = options.committer ? found : finishSwap(found);
-  const courier = options.committer ?? new Courier(file, writerScript, options);
+  const writerClient = options.committer ?? new WriterClient(file, writerScript, options);
   try {
     // Another process has shown it already; and with a full disk, this one can still read.
-    if (courier instanceof Courier) await prove(courier);
-    const bell = options.mapFile && new Bell(file.bell, options.mapFile);
+    if (writerClient instanceof WriterClient) await prove(writerClient);
+    const bell = options.mapFile && new CommitCounter(file.bell, options.mapFile);
     const limits = { ...readerLimits, maxCandidates: options.maxCandidates ?? maxCandidates };
     const openReader = () => new Reader(new Connection(file.path, "read"), bell, limits);
     if (options.committer) requireNewest(file.path);
-    return new SqliteStore(courier, openReader);
+    return new SqliteStore(writerClient, openReader);
   } catch (error) {
-    await courier.close();
+    await writerClient.close();
     const words = error instanceof Error ? error.message : String(error);
     throw new Error(`Cannot open ${file.path}: ${words}`, { cause: error });
   }
 }
 
 /** Has the writer make the tables and show that it can write. On a failing disk reading still works. */
-async function prove(courier: Courier): Promise<void> {
-  const [result] = await Promise.allSettled([courier.commit([])]);
+async function prove(writerClient: WriterClient): Promise<void> {
+  const [result] = await Promise.allSettled([writerClient.commit([])]);
   if (result.status === "fulfilled") return;
   const { reason: error } = result;
   if (!(error instanceof Outage)) throw error;
-  if (error.reason === "suspect") await courier.repair();
+  if (error.reason === "suspect") await writerClient.repair();
   else if (error.reason !== "full") throw error;
 }
 
@@ -110,7 +110,7 @@ class SqliteStore implements Store {
     return this.#readIn(collection, (reader) => reader.slice(collection, range));
   }
 
-  query(collection: string, query: Query): Found | Broad | undefined {
+  query(collection: string, query: Query): QueryResult | TooBroad | undefined {
     return this.#readIn(collection, (reader) => reader.query(collection, query));
   }
 
@@ -143,10 +143,10 @@ class SqliteStore implements Store {
   }
 
   /** In trouble it tries again, so that a server which is sent no writes comes back by itself. */
-  ready(): Soon<string | undefined> {
+  ready(): MaybePromise<string | undefined> {
     if (this.#isClosed) return closed().message;
     // Where another process writes, only that one knows whether it still can.
-    const isOwnWriter = this.#committer instanceof Courier;
+    const isOwnWriter = this.#committer instanceof WriterClient;
     if (isOwnWriter && this.#committer.trouble === undefined) return undefined;
     this.#probe ??= this.#tryToWrite().finally(() => {
       this.#probe = undefined;

@@ -5,8 +5,6 @@ import { Outage } from "../store.ts";
 import { isIoFailure, storageTrouble } from "./connection.ts";
 import { Database } from "./database.ts";
 import { assertStillThere, finishSwap, hasFreshCopy } from "./file.ts";
-import { replaceByCopy } from "./repair.ts";
-import { markSuspect, readSuspicion, type Suspicion } from "./suspect.ts";
 import {
   type Message,
   packVerdicts,
@@ -14,7 +12,9 @@ import {
   type SuspectNotice,
   unpackChanges,
   type WriterData,
-} from "./wire.ts";
+} from "./message-codec.ts";
+import { replaceByCopy } from "./repair.ts";
+import { markSuspect, readSuspicion, type Suspicion } from "./suspect.ts";
 
 /** So often the files are looked at while nothing is written. */
 const lookMs = 1_000;
@@ -38,13 +38,13 @@ setInterval(look, lookMs).unref();
 
 function answer(message: Message): Reply {
   try {
-    return obey(message);
+    return handle(message);
   } catch (error) {
     return explain(fail(error));
   }
 }
 
-function obey(message: Message): Reply {
+function handle(message: Message): Reply {
   if (message === "repair") return repair();
   if (message !== "close")
     return { kind: "done", verdicts: packVerdicts(open().commit(unpackChanges(message))) };

@@ -247,7 +247,7 @@ describe("what fails leaves nothing", () => {
 });
 
 describe("what is not there", () => {
-  const strangers = [
+  const unknownFlags = [
     "",
     "0".repeat(32),
     "0".repeat(31),
@@ -265,12 +265,12 @@ describe("what is not there", () => {
     onDisk(async (files, folder) => {
       const kept = await keep(files, bytesOf(10));
       const before = await filesIn(folder);
-      for (const key of strangers) {
+      for (const key of unknownFlags) {
         assert.equal(await files.read(key, 0, 1), undefined, key);
         await files.remove([key]);
       }
       assert.deepEqual(await filesIn(folder), before);
-      await files.remove([...strangers, kept.key, kept.key]);
+      await files.remove([...unknownFlags, kept.key, kept.key]);
       assert.deepEqual(await filesIn(folder), []);
       assert.equal(await files.read(kept.key, 0, 10), undefined);
     }));

@@ -82,12 +82,12 @@ describe("sweeping", () => {
 
   it("leaves alone what is not ours", () =>
     inDirectory(async (folder) => {
-      const strangers = ["notes/a.txt", "ab/readme.txt", "restante.db"];
+      const unknownFlags = ["notes/a.txt", "ab/readme.txt", "restante.db"];
       await mkdir(join(folder, "notes"));
       await mkdir(join(folder, "ab"));
-      for (const name of strangers) await writeFile(join(folder, name), "mine");
+      for (const name of unknownFlags) await writeFile(join(folder, name), "mine");
       assert.equal(await openDisk(folder).sweep(only(), 0), 0);
-      assert.equal((await filesIn(folder)).length, strangers.length);
+      assert.equal((await filesIn(folder)).length, unknownFlags.length);
     }));
 
   it("removes nothing when it cannot be told what is named", () =>

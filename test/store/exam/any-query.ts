@@ -1,15 +1,15 @@
 // Any query, on the fields that the sequences of changes write.
 
 import fc from "fast-check";
+import { ownerField } from "../../../src/model/query/index-plan.ts";
 import {
   above,
   equalTo,
-  type Kind,
   keyOf,
   noValue,
   someValue,
-} from "../../../src/model/list/key.ts";
-import { ownerField } from "../../../src/model/list/plan.ts";
+  type ValueKind,
+} from "../../../src/model/query/sort-key.ts";
 import { ask, by, where, wordsLike } from "./asking.ts";
 
 const condition = fc.oneof(
@@ -27,7 +27,7 @@ const condition = fc.oneof(
     .map((owner) => where(ownerField, "text", equalTo(keyOf("text", owner)))),
 );
 
-function kindIn(field: string): Kind {
+function kindIn(field: string): ValueKind {
   if (field === "updatedAt") return "time";
   return field === "n" ? "number" : field === "list" ? "any" : "text";
 }

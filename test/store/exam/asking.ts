@@ -1,16 +1,16 @@
 // Short words for the queries that the exam asks.
 
 import assert from "node:assert/strict";
+import type { Condition, Position, Query, Sorting, Word } from "../../../src/model/query/query.ts";
 import {
   beginningWith,
   equalTo,
-  type Kind,
   keyOf,
   type Span,
-} from "../../../src/model/list/key.ts";
-import type { Condition, Position, Query, Sorting, Word } from "../../../src/model/list/query.ts";
+  type ValueKind,
+} from "../../../src/model/query/sort-key.ts";
 import type { Resource } from "../../../src/model/resource.ts";
-import type { Found, Put, Store } from "../../../src/store/store.ts";
+import type { Put, QueryResult, Store } from "../../../src/store/store.ts";
 import { put } from "./words.ts";
 
 export const ask = (more: Partial<Query> = {}): Query => ({
@@ -24,13 +24,13 @@ export const ask = (more: Partial<Query> = {}): Query => ({
   ...more,
 });
 
-export const where = (field: string, kind: Kind, ...spans: readonly Span[]): Condition => ({
+export const where = (field: string, kind: ValueKind, ...spans: readonly Span[]): Condition => ({
   field,
   kind,
   spans,
 });
 
-export const is = (field: string, kind: Kind, value: unknown): Condition =>
+export const is = (field: string, kind: ValueKind, value: unknown): Condition =>
   where(field, kind, equalTo(keyOf(kind, value)));
 
 export const not = (condition: Condition): Condition => ({ ...condition, isNegated: true });
@@ -41,7 +41,7 @@ export const like = (field: string, pattern: string): Condition => {
   return { ...where(field, "text", beginningWith(start)), pattern };
 };
 
-export const by = (field: string, kind: Kind, isDescending = false): Sorting => ({
+export const by = (field: string, kind: ValueKind, isDescending = false): Sorting => ({
   field,
   kind,
   isDescending,
@@ -59,7 +59,11 @@ export const keep = (id: string, fields: unknown, more: Partial<Put> = {}): Put 
 export const idsIn = (resources: readonly Resource[]): readonly string[] =>
   resources.map(({ id }) => id);
 
-export async function answerTo(store: Store, query: Query, collection = "things"): Promise<Found> {
+export async function answerTo(
+  store: Store,
+  query: Query,
+  collection = "things",
+): Promise<QueryResult> {
   const answer = await store.query(collection, query);
   assert.ok(answer?.kind === "found", `not ${answer?.kind}`);
   return answer;
@@ -85,7 +89,7 @@ export async function idsByOffset(store: Store, query: Query, collection = "thin
 export async function idsByPosition(store: Store, query: Query, collection = "things") {
   const ids: string[] = [];
   for (let start: number | Position | undefined = 0; start !== undefined; ) {
-    const { resources, last }: Found = await answerTo(store, { ...query, start }, collection);
+    const { resources, last }: QueryResult = await answerTo(store, { ...query, start }, collection);
     assert.ok(resources.length > 0 || last === undefined);
     ids.push(...idsIn(resources));
     start = last;

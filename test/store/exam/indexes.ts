@@ -1,9 +1,15 @@
 // Indexes: whatever the rules come to plan, queries stay right; and what no index helps with has an end.
 
 import assert from "node:assert/strict";
-import { above, type Kind, keyOf, noValue, someValue } from "../../../src/model/list/key.ts";
-import { kindOf } from "../../../src/model/list/plan.ts";
-import { type Query, select } from "../../../src/model/list/query.ts";
+import { kindOf } from "../../../src/model/query/index-plan.ts";
+import { type Query, select } from "../../../src/model/query/query.ts";
+import {
+  above,
+  keyOf,
+  noValue,
+  someValue,
+  type ValueKind,
+} from "../../../src/model/query/sort-key.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {
@@ -54,7 +60,7 @@ async function assertRight(store: Store, query: Query): Promise<void> {
   assert.equal(total, resources.length);
 }
 
-function queriesOn(field: string, kind: Kind): readonly Query[] {
+function queriesOn(field: string, kind: ValueKind): readonly Query[] {
   const conditions = [
     ...values.map((value) => is(field, kind, value)),
     where(field, kind, noValue),

@@ -1,16 +1,16 @@
 // The contract in its simplest form: plain maps, one change after another, and no thought of speed.
 
 import type { Collection } from "../../../src/model/collection.ts";
-import { noKey } from "../../../src/model/list/key.ts";
-import { entriesOf, planOf, wordsIn } from "../../../src/model/list/plan.ts";
-import { type Query, type Selection, select, type Word } from "../../../src/model/list/query.ts";
-import { readParts } from "../../../src/model/part.ts";
+import { readParts } from "../../../src/model/file.ts";
+import { entriesOf, indexPlanOf, wordsIn } from "../../../src/model/query/index-plan.ts";
+import { type Query, type Selection, select, type Word } from "../../../src/model/query/query.ts";
+import { minKey } from "../../../src/model/query/sort-key.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type {
   Change,
   Expectation,
   Feed,
-  Once,
+  IdempotencyKey,
   Outcome,
   Put,
   Range,
@@ -83,7 +83,7 @@ export class Model {
   query(name: string, query: Query): Selection | undefined {
     const shelf = this.#shelves.get(name);
     if (!shelf) return undefined;
-    const plan = planOf(shelf.collection.definition);
+    const plan = indexPlanOf(shelf.collection.definition);
     const candidates = [...shelf.resources.values()].map((resource, seq) => ({ seq, resource }));
     const spoken = candidates.filter(({ resource }) => has(wordsIn(plan, resource), query.words));
     return select(spoken, query);
@@ -168,7 +168,7 @@ export class Model {
     return { kind: "all", outcomes, isReplay: false };
   }
 
-  #doOnce(unit: Unit, { owner, key, fingerprint, at, keptUntil }: Once): Outcome {
+  #doOnce(unit: Unit, { owner, key, fingerprint, at, keptUntil }: IdempotencyKey): Outcome {
     const name = JSON.stringify([owner, key]);
     const kept = this.#kept.get(name);
     // Steps of the clock are small here, and it does not go backwards.
@@ -226,11 +226,11 @@ const doneKinds: ReadonlySet<Outcome["kind"]> = new Set(["created", "replaced", 
 
 /** The first unique field in which two of the resources have the same value. */
 function sharedField(definition: string, resources: readonly Resource[]): string | undefined {
-  const plan = planOf(definition);
+  const plan = indexPlanOf(definition);
   const shared = plan.indexes.find((index) => {
     if (!index.isUnique) return false;
     const entries = resources.flatMap((each) => entriesOf({ ...plan, indexes: [index] }, each));
-    const keys = entries.map(({ key }) => key).filter((key) => key !== noKey);
+    const keys = entries.map(({ key }) => key).filter((key) => key !== minKey);
     return new Set(keys).size < keys.length;
   });
   return shared?.field;

@@ -1,8 +1,15 @@
 // Orders: by any fields, both ways, and the same walk however one goes on from page to page.
 
 import assert from "node:assert/strict";
-import { above, equalTo, keyOf, noValue, someValue, upTo } from "../../../src/model/list/key.ts";
-import type { Position, Query } from "../../../src/model/list/query.ts";
+import type { Position, Query } from "../../../src/model/query/query.ts";
+import {
+  above,
+  equalTo,
+  keyOf,
+  noValue,
+  someValue,
+  upTo,
+} from "../../../src/model/query/sort-key.ts";
 import { answerTo, ask, assertFinds, by, idsIn, is, keep, where } from "./asking.ts";
 import { fewCandidates, type Question } from "./candidate.ts";
 import { define, idsFrom, put, remove } from "./words.ts";

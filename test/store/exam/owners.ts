@@ -1,8 +1,8 @@
 // Owners: who created a resource stays with it, and can be asked for.
 
 import assert from "node:assert/strict";
-import { equalTo, keyOf, noValue } from "../../../src/model/list/key.ts";
-import { ownerField } from "../../../src/model/list/plan.ts";
+import { ownerField } from "../../../src/model/query/index-plan.ts";
+import { equalTo, keyOf, noValue } from "../../../src/model/query/sort-key.ts";
 import { assertFinds, is, keep, where } from "./asking.ts";
 import { fewCandidates, type Question } from "./candidate.ts";
 import {

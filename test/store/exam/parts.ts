@@ -1,7 +1,7 @@
 // Parts: the files of a resource come and go with it, and each is named for exactly as long.
 
 import assert from "node:assert/strict";
-import type { Part } from "../../../src/model/part.ts";
+import type { StoredFile } from "../../../src/model/file.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Put, Store } from "../../../src/store/store.ts";
 import { answerTo, ask, by, keep, wordsLike } from "./asking.ts";
@@ -21,7 +21,7 @@ import {
   written,
 } from "./words.ts";
 
-const part = (key: string): Part => ({
+const part = (key: string): StoredFile => ({
   slot: `file.${key.length}`,
   name: `name of "${key}" ☃.txt`,
   type: "text/plain",

@@ -1,18 +1,18 @@
 // Queries: every condition on every kind of value, with indexes and without them.
 
 import assert from "node:assert/strict";
+import type { Condition } from "../../../src/model/query/query.ts";
 import {
   above,
   below,
   equalTo,
   from,
-  type Kind,
   keyOf,
   noValue,
   someValue,
   upTo,
-} from "../../../src/model/list/key.ts";
-import type { Condition } from "../../../src/model/list/query.ts";
+  type ValueKind,
+} from "../../../src/model/query/sort-key.ts";
 import { answerTo, ask, assertFinds, by, is, keep, like, not, where } from "./asking.ts";
 import type { Question } from "./candidate.ts";
 import { define, found, put, remove } from "./words.ts";
@@ -53,7 +53,7 @@ const things = [
   keep("g", { text: "ﬀ", number: 9.5, list: [["x"]], deep: { n: 3 }, "deep.n": 99 }),
 ];
 
-const keyed = (kind: Kind) => (value: unknown) => keyOf(kind, value);
+const keyed = (kind: ValueKind) => (value: unknown) => keyOf(kind, value);
 const text = keyed("text");
 const number = keyed("number");
 const time = keyed("time");

@@ -1,8 +1,8 @@
 // Searches: words in the fields that can be searched, the best first.
 
 import assert from "node:assert/strict";
-import { above, keyOf } from "../../../src/model/list/key.ts";
-import type { Query } from "../../../src/model/list/query.ts";
+import type { Query } from "../../../src/model/query/query.ts";
+import { above, keyOf } from "../../../src/model/query/sort-key.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {
   answerTo,

@@ -2,10 +2,17 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { Order } from "../../../src/model/list/page.ts";
-import { isRanked, type Query } from "../../../src/model/list/query.ts";
+import type { Order } from "../../../src/model/query/page.ts";
+import { isRanked, type Query } from "../../../src/model/query/query.ts";
 import type { Resource } from "../../../src/model/resource.ts";
-import type { Change, Once, Outcome, Put, Remove, Store } from "../../../src/store/store.ts";
+import type {
+  Change,
+  IdempotencyKey,
+  Outcome,
+  Put,
+  Remove,
+  Store,
+} from "../../../src/store/store.ts";
 import { anyQuery } from "./any-query.ts";
 import { answerTo, ask, idsByPosition, idsIn } from "./asking.ts";
 import type { Question } from "./candidate.ts";
@@ -146,7 +153,7 @@ class Sequence {
     }
   }
 
-  #once({ key, owner, fingerprint, lasts }: Key): Once {
+  #once({ key, owner, fingerprint, lasts }: Key): IdempotencyKey {
     const at = this.#clock;
     return { owner: `${owner} ${this.#number}`, key, fingerprint, at, keptUntil: at + lasts };
   }

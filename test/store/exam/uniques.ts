@@ -1,7 +1,7 @@
 // Unique fields: no two resources have the same value, whatever happens at once.
 
 import assert from "node:assert/strict";
-import { someValue } from "../../../src/model/list/key.ts";
+import { someValue } from "../../../src/model/query/sort-key.ts";
 import { assertFinds, is, keep, where } from "./asking.ts";
 import type { Question } from "./candidate.ts";
 import {

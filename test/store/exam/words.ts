@@ -1,14 +1,14 @@
 // Short words for the changes that the exam makes and the answers that it gets.
 
 import assert from "node:assert/strict";
-import type { Order } from "../../../src/model/list/page.ts";
+import type { Order } from "../../../src/model/query/page.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Token } from "../../../src/model/token.ts";
 import type {
   Change,
   Expectation,
   Feed,
-  Once,
+  IdempotencyKey,
   Outcome,
   Put,
   Remove,
@@ -40,10 +40,10 @@ export const remove = (
   collection = "things",
 ): Remove => ({ kind: "remove", collection, id, at: 20, expect });
 
-export const all = (changes: readonly (Put | Remove)[], once?: Once): Change =>
+export const all = (changes: readonly (Put | Remove)[], once?: IdempotencyKey): Change =>
   once ? { kind: "all", changes, once } : { kind: "all", changes };
 
-export const once = (key: string, more: Partial<Once> = {}): Once => ({
+export const once = (key: string, more: Partial<IdempotencyKey> = {}): IdempotencyKey => ({
   owner: "somebody",
   key,
   fingerprint: "a request",

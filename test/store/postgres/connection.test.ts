@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { describe, it } from "node:test";
 import { Connection, rows, together } from "../../../src/store/postgres/connection.ts";
+import { storageTrouble } from "../../../src/store/postgres/errors.ts";
 import { openPostgres } from "../../../src/store/postgres/postgres.ts";
-import { storageTrouble } from "../../../src/store/postgres/trouble.ts";
 import { Outage } from "../../../src/store/store.ts";
-import { House, type Place } from "./house.ts";
+import { type Place, Services } from "./house.ts";
 
-const house = new House();
+const services = new Services();
 
 async function onConnection(
   { url, schema }: Place,
@@ -29,7 +29,7 @@ describe("a connection", () => {
     (await connection.ask((sql) => rows(sql`SELECT current_setting(${name})`)))[0]?.[0];
 
   it("commits to the disk, whatever the server's default is", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const database = new URL(place.url).pathname.slice(1);
       for (const [configured, expected] of [
         ["off", "on"],
@@ -47,7 +47,7 @@ describe("a connection", () => {
   );
 
   it("gives up statements and idle transactions at the deadline", { timeout: 60_000 }, () =>
-    house.in((place) =>
+    services.in((place) =>
       onConnection(
         place,
         async (connection) => {
@@ -60,7 +60,7 @@ describe("a connection", () => {
   );
 
   it("tells all answers, or the first error, and goes on after it", { timeout: 60_000 }, () =>
-    house.in((place) =>
+    services.in((place) =>
       onConnection(place, async (connection) => {
         // Rows that came before the error must not come back with the next answer.
         const failing = connection.ask((sql) =>
@@ -83,7 +83,7 @@ describe("a connection", () => {
   );
 
   it("texts and numbers come back as they were, in arrays too", { timeout: 60_000 }, () =>
-    house.in((place) =>
+    services.in((place) =>
       onConnection(place, async (connection) => {
         const texts = ['"', "\\", "{}", ",", "NULL", "null", "", "é ☃ 𝄞", "\\u0000", "'", "\n\t "];
         const numbers = [0, -1, 2 ** 53 - 1, 1_700_000_000_000];
@@ -105,7 +105,7 @@ describe("a connection", () => {
   );
 
   it("a server that says nothing more is given up", { timeout: 60_000 }, () =>
-    house.in((place) =>
+    services.in((place) =>
       onConnection(
         place,
         async (connection) => {
@@ -136,7 +136,7 @@ describe("opening", () => {
   ];
   for (const [text, change, words] of cases)
     it(`${text} is told in words, without the password`, { timeout: 60_000 }, () =>
-      house.in(async (place) => {
+      services.in(async (place) => {
         const url = new URL(place.url);
         url.password = "geheim";
         change(url);
@@ -150,14 +150,14 @@ describe("opening", () => {
     );
 
   it("a schema's name must be plain", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       for (const schema of ["", "A", "a b", 'a"', "1a", "a".repeat(41), "a;drop"])
         await assert.rejects(place.open({ schema }), /is no schema name/);
     }),
   );
 
   it("a server that does not sync its files is refused", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const { server } = place;
       const setFsync = async (value: string) => {
         await server.admin((sql) => sql.unsafe(`ALTER SYSTEM SET fsync = ${value}`));

@@ -5,9 +5,9 @@ import { describe, it } from "node:test";
 import { Connection } from "../../../src/store/postgres/connection.ts";
 import { eraseSomeKept } from "../../../src/store/postgres/erase.ts";
 import { all, found, idsFrom, once, put, remove } from "../exam/words.ts";
-import { House, type Place } from "./house.ts";
+import { type Place, Services } from "./house.ts";
 
-const house = new House();
+const services = new Services();
 
 /** The ids whose content is kept under keys. */
 const keptIds = (place: Place): Promise<readonly string[]> =>
@@ -18,7 +18,7 @@ const keptIds = (place: Place): Promise<readonly string[]> =>
 
 describe("the outcomes kept under keys", () => {
   it("lose what was deleted, and nothing else", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       // More than one slice, with content that JSON must escape.
       const ids = idsFrom(450);

@@ -5,9 +5,9 @@ import { describe, it } from "node:test";
 import type { Sql } from "postgres";
 import { Outage } from "../../../src/store/store.ts";
 import { all, found, idsFrom, idsOf, once, put, token, totalOf, written } from "../exam/words.ts";
-import { House, type Place, until } from "./house.ts";
+import { type Place, Services, until } from "./house.ts";
 
-const house = new House();
+const services = new Services();
 
 const isOutage =
   (reason: Outage["reason"], words = /./) =>
@@ -56,7 +56,7 @@ const waiting = (place: Place): Promise<number> =>
 
 describe("a lost connection", () => {
   it("while nothing is under way goes unnoticed", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       await store.commit([found(), put("a"), { kind: "keep-token", token: token("t") }]);
       for (let round = 0; round < 3; round++) {
@@ -79,7 +79,7 @@ describe("a lost connection", () => {
   );
 
   it("in the middle of a read goes unnoticed", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open({ readers: 1 });
       await store.commit([found(), put("a")]);
       let reads: Promise<readonly unknown[]> = Promise.resolve([]);
@@ -93,7 +93,7 @@ describe("a lost connection", () => {
   );
 
   it("before the commit is sent, the batch is done once", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       await store.commit([found()]);
       let commit: Promise<readonly unknown[]> = Promise.resolve([]);
@@ -111,7 +111,7 @@ describe("a lost connection", () => {
   );
 
   it("during the commit leaves it open, and a key tells", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       await store.commit([found()]);
       await place.admin(sleepAtCommit);
@@ -154,7 +154,7 @@ describe("an error at the commit", () => {
     "that tells nothing of whether it was kept is unknown, and a key tells",
     { timeout: 60_000 },
     () =>
-      house.in(async (place) => {
+      services.in(async (place) => {
         const store = await place.open();
         await store.commit([found()]);
         const codes = ["08006", "08P01", "57P01", "57014", "58030", "XX000", "XX001"];
@@ -174,7 +174,7 @@ describe("an error at the commit", () => {
   );
 
   it("that is a conflict repeats the whole batch", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       await store.commit([found()]);
       for (const [index, code] of ["40001", "40P01", "23505"].entries()) {
@@ -187,7 +187,7 @@ describe("an error at the commit", () => {
   );
 
   it("that is none of these has kept nothing, and is told as what it is", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       await store.commit([found()]);
       await place.admin(failAtCommit("53100", 1));
@@ -209,7 +209,7 @@ async function sleepAtCommit(sql: Sql): Promise<void> {
 
 describe("a deadline", () => {
   it("ends reads and commits that wait for others; nothing is kept", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open({ deadlineMs: 200 });
       await store.commit([found(), put("a")]);
       await whileLocked(place, lockTable, async () => {
@@ -235,7 +235,7 @@ describe("too much at once", () => {
     "reads that would wait too long are turned away, the others answered",
     { timeout: 60_000 },
     () =>
-      house.in(async (place) => {
+      services.in(async (place) => {
         const store = await place.open({ readers: 1 });
         await store.commit([found(), put("a")]);
         await idsOf(store);
@@ -253,7 +253,7 @@ describe("too much at once", () => {
   );
 
   it("a server that takes no more connections is worked with as it is", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const { server, url, schema } = place;
       await (await place.open()).close();
       await place.admin(async (sql) => {
@@ -275,7 +275,7 @@ describe("too much at once", () => {
 
 describe("a server that cannot write", () => {
   it("read-only: reads go on, writes are refused, and come back", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const database = new URL(place.url).pathname.slice(1);
       const setReadOnly = (value: string) =>
         place.admin(async (sql) => {
@@ -306,7 +306,7 @@ describe("a server that cannot write", () => {
   );
 
   it("full: told as such, nothing is kept, and it comes back", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       await store.commit([found(), put("a")]);
       const before = await store.collection("things");
@@ -337,7 +337,7 @@ describe("a server that cannot write", () => {
 
 describe("a server that is gone", () => {
   it("is told at once, and all comes back with it", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       await store.commit([found(), put("a")]);
       await place.server.stop("INT");
@@ -356,7 +356,7 @@ describe("a server that is gone", () => {
   );
 
   it("can be closed on", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       await store.commit([found()]);
       await place.server.stop("QUIT");

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Outage, type Store } from "../../../src/store/store.ts";
 import { found, idsFrom, put, remove } from "../exam/words.ts";
-import { House, type Place } from "./house.ts";
+import { type Place, Services } from "./house.ts";
 
-const house = new House();
+const services = new Services();
 const tables = ["collections", "resources", "holes", "epochs"];
 
 const backUp = (place: Place) =>
@@ -35,7 +35,7 @@ async function positionOf(store: Store) {
 
 describe("a database that is set back to a backup", () => {
   it("takes no position from after it, however much was written over", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const first = await place.open();
       await first.commit([found(), put("a"), put("b")]);
       const early = await positionOf(first);
@@ -59,7 +59,7 @@ describe("a database that is set back to a backup", () => {
   );
 
   it("keeps positions over restarts, of one node and of two", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const stores = [await place.open(), await place.open()];
       await stores[0]?.commit([found()]);
       for (let round = 0; round < 6; round++) {
@@ -82,7 +82,7 @@ describe("a database that is set back to a backup", () => {
 
 describe("a damaged row", () => {
   it("is told by its id, alone and in a list; all others are there", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       const ids = idsFrom(30);
       await store.commit([found(), ...ids.map((id) => put(id))]);

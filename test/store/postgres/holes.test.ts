@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { countHoles } from "../../../src/store/postgres/holes.ts";
+import { countHoles } from "../../../src/store/postgres/position-tree.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { found, idsFrom, idsOf, put, remove, totalOf } from "../exam/words.ts";
-import { House, type Place } from "./house.ts";
+import { type Place, Services } from "./house.ts";
 
-const house = new House();
+const services = new Services();
 
 const rowCount = (place: Place): Promise<number> =>
   place.admin(async (sql) => Number((await sql`SELECT count(*) FROM holes`)[0]?.count));
@@ -46,7 +46,7 @@ describe("counting holes", () => {
 
 describe("the tree of holes", () => {
   it("adding and replacing do not touch it", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       await store.commit([found(), ...idsFrom(500).map((id) => put(id))]);
       await store.commit(idsFrom(500).map((id) => put(id)));
@@ -55,7 +55,7 @@ describe("the tree of holes", () => {
   );
 
   it("is exact, and no larger than need be, where resources come and go", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       await store.commit([found()]);
       const size = 2_000;
@@ -73,7 +73,7 @@ describe("the tree of holes", () => {
   );
 
   it("an emptied collection starts over behind its holes", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       const ids = idsFrom(64 * 64);
       await store.commit([found(), ...ids.map((id) => put(id, { fields: "{}" }))]);
@@ -87,7 +87,7 @@ describe("the tree of holes", () => {
   );
 
   it("is exact beyond a billion positions", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       await store.commit([found()]);
       for (const gone of [64 ** 4, 64 ** 5 + 64 ** 3, 64 ** 6 - 5, 64 ** 7 + 1]) {

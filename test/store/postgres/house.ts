@@ -19,7 +19,7 @@ export interface Place {
 }
 
 /** One server for all tests of a file, started by the first of them. */
-export class House {
+export class Services {
   #started: Promise<{ readonly server: PostgresServer; readonly url: string }> | undefined;
   #schemas = 0;
 

@@ -3,15 +3,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { entriesOf, noPlan, planOf, wordsIn } from "../../../src/model/list/plan.ts";
+import {
+  emptyIndexPlan,
+  entriesOf,
+  indexPlanOf,
+  wordsIn,
+} from "../../../src/model/query/index-plan.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { KeyClock } from "../../../src/store/key-clock.ts";
-import { claimsOf } from "../../../src/store/postgres/claims.ts";
-import { judge, type KeptKey, type Known } from "../../../src/store/postgres/judge.ts";
+import { judge, type KeptKey, type Known } from "../../../src/store/postgres/apply.ts";
 import { isPlain } from "../../../src/store/postgres/plans.ts";
+import { claimsOf } from "../../../src/store/postgres/unique-values.ts";
 import { vectorOf } from "../../../src/store/postgres/vector.ts";
 import { type EntryWrite, isNothing, type Writes } from "../../../src/store/postgres/writes.ts";
-import type { Change, Once, Put, Removal, Remove } from "../../../src/store/store.ts";
+import type { Change, IdempotencyKey, Put, Removal, Remove } from "../../../src/store/store.ts";
 import { Model } from "../exam/model.ts";
 import { all, define, found, kinds, put, remove, token } from "../exam/words.ts";
 
@@ -54,13 +59,13 @@ class Tables {
       if (change.kind === "found" || change.kind === "define")
         this.#makeRow(change.collection, change.at);
     const collections = [...this.collections.values()].map((row) => {
-      return { ...row, plan: planOf(row.definition) };
+      return { ...row, plan: indexPlanOf(row.definition) };
     });
     const within = (key: number) => collections.find((each) => each.key === key);
     return {
       collections,
       resources: [...this.resources.values()].filter(isThere).map((row) => {
-        const { name = "", plan = noPlan } = within(row.collection) ?? {};
+        const { name = "", plan = emptyIndexPlan } = within(row.collection) ?? {};
         return { ...row, collection: name, fields: isPlain(plan) ? null : row.fields };
       }),
       removals: [...this.resources.values()]
@@ -186,7 +191,7 @@ function assertBeside(
   definition: string,
   alive: readonly (ResourceRow & { readonly seq: number })[],
 ): void {
-  const plan = planOf(definition);
+  const plan = indexPlanOf(definition);
   const resources = alive.map((row) => ({ seq: row.seq, resource: toEntry(row) as Resource }));
   const expected = resources.flatMap(({ seq, resource }) =>
     entriesOf(plan, resource).map((entry) => nameOf({ collection, seq, ...entry })),
@@ -263,7 +268,7 @@ const key = fc
     at: fc.constantFrom(1_000, 2_000, 3_000, 4_000, 5_000),
     lasts: fc.constantFrom(1_000, 2_000, 3_000, 4_000, 5_000),
   })
-  .map(({ key, fingerprint, at, lasts }): Once => {
+  .map(({ key, fingerprint, at, lasts }): IdempotencyKey => {
     return { owner: "x", key, fingerprint, at, keptUntil: at + lasts };
   });
 
@@ -317,7 +322,7 @@ describe("judging a batch", () => {
     total: 3,
     updated: 5,
     defined: 6,
-    plan: noPlan,
+    plan: emptyIndexPlan,
     epoch: 7,
     latestEpoch: 7,
   };

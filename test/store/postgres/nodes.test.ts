@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { grouped } from "../../../src/store/grouped.ts";
+import { grouped } from "../../../src/store/group-commit.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {
   all,
@@ -17,9 +17,9 @@ import {
   totalOf,
   written,
 } from "../exam/words.ts";
-import { House, type Place, until } from "./house.ts";
+import { type Place, Services, until } from "./house.ts";
 
-const house = new House();
+const services = new Services();
 
 async function openNodes(place: Place, count: number): Promise<readonly Store[]> {
   return Promise.all(Array.from({ length: count }, async () => grouped(await place.open())));
@@ -27,7 +27,7 @@ async function openNodes(place: Place, count: number): Promise<readonly Store[]>
 
 describe("several nodes", () => {
   it("give revisions in the order of commits, and count exactly", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const nodes = await openNodes(place, 4);
       await nodes[0]?.commit([found()]);
       let lastSeen = 0;
@@ -58,7 +58,7 @@ describe("several nodes", () => {
   );
 
   it("pages, totals and revisions agree at every moment", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const [one, two, reader] = await openNodes(place, 3);
       assert.ok(one && two && reader);
       await one.commit([found()]);
@@ -87,7 +87,7 @@ describe("several nodes", () => {
   );
 
   it("found the same collections at once, each once", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const nodes = await openNodes(place, 4);
       const names = idsFrom(10, "collection");
       await Promise.all(
@@ -107,7 +107,7 @@ describe("several nodes", () => {
   );
 
   it("do the same keyed request once, whatever it is about", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const nodes = await openNodes(place, 4);
       await nodes[0]?.commit(idsFrom(4, "collection").map((name) => found(name)));
       for (const key of idsFrom(15, "key")) {
@@ -135,7 +135,7 @@ describe("several nodes", () => {
   );
 
   it("survive being at odds about locks", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const nodes = await openNodes(place, 3);
       const names = idsFrom(5, "collection");
       await nodes[0]?.commit(names.map((name) => found(name)));
@@ -165,7 +165,7 @@ async function assertAgreement(reader: Store): Promise<void> {
 
 describe("a token", () => {
   it("works on all nodes from the moment it was made", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const [one, other] = await openNodes(place, 2);
       for (const id of idsFrom(10)) {
         assert.equal(await other?.token(`hash of ${id}`), undefined);
@@ -176,7 +176,7 @@ describe("a token", () => {
   );
 
   it("is remembered, and forgotten when it is revoked on any node", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       // So old that only being told can be the reason.
       const one = await place.open({ memoryMs: 1_000_000 });
       const other = await place.open({ memoryMs: 1_000_000 });
@@ -192,7 +192,7 @@ describe("a token", () => {
   );
 
   it("revoked behind our backs, it is dead within a second", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       await store.commit([{ kind: "keep-token", token: token("t") }]);
       assert.equal((await store.token("hash of t"))?.revokedAt, null);
@@ -203,7 +203,7 @@ describe("a token", () => {
   );
 
   it("a notice missed while nobody listened is made up for", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const one = await place.open();
       const other = await place.open({ memoryMs: 1_000_000 });
       await one.commit([{ kind: "keep-token", token: token("t") }]);

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { keyOf } from "../../../src/model/list/key.ts";
+import { keyOf } from "../../../src/model/query/sort-key.ts";
 import { Outage, type Store } from "../../../src/store/store.ts";
 import { answerTo, ask, assertFinds, by, idsFor, is, keep, wordsLike } from "../exam/asking.ts";
 import { define, found, idsFrom, kinds, lookAt, put, remove, token } from "../exam/words.ts";
-import { House, type Place } from "./house.ts";
+import { type Place, Services } from "./house.ts";
 
-const house = new House();
+const services = new Services();
 
 /** How many rows each table has. */
 const countsIn = (place: Place): Promise<Readonly<Record<string, number>>> =>
@@ -41,7 +41,7 @@ const noRows = { collections: 0, resources: 0, entries: 0, words: 0, holes: 0 };
 
 describe("a large collection", () => {
   it("is indexed, checked and dropped in short steps", { timeout: 120_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open({ deadlineMs: 2_000 });
       const count = 50_500;
       await store.commit([found()]);
@@ -76,7 +76,7 @@ describe("a large collection", () => {
   );
 
   it("of large resources is indexed a few at a time", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       const text = "x".repeat(1_000_000);
       const ids = idsFrom(12);
@@ -89,7 +89,7 @@ describe("a large collection", () => {
   );
 
   it("what a plan no longer asks for is gone from the tables", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       await store.commit([define(rules), keep("a", { v: "x", t: "y" }), keep("b", {}), found("c")]);
       assert.deepEqual(await countsIn(place), {
@@ -106,7 +106,7 @@ describe("a large collection", () => {
 
 describe("words", () => {
   it("are found in texts of any size", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       const many = Array.from({ length: 300_000 }, (_, index) => `w${index}`).join(" ");
       const long = "é".repeat(5_000);
@@ -124,7 +124,7 @@ describe("words", () => {
   );
 
   it("of other collections are not found", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const store = await place.open();
       const names = idsFrom(12, "collection");
       for (const collection of names)
@@ -150,7 +150,7 @@ async function twoNodes(place: Place): Promise<readonly [Store, Store]> {
 
 describe("several nodes", () => {
   it("write by the rules that hold, whatever they remember", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const [one, other] = await twoNodes(place);
       await one.commit([define('{"indexed":["n"]}'), keep("a", { n: 1, m: 1 })]);
       await other.commit([keep("b", { n: 1, m: 2 })]);
@@ -173,7 +173,7 @@ describe("several nodes", () => {
   );
 
   it("answer by the rules that hold, whatever they remember", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const [one, other] = await twoNodes(place);
       await one.commit([found(), ...idsFrom(5).map((id, n) => keep(id, { n, t: id }))]);
       for (let round = 0; round < 20; round++) {
@@ -191,7 +191,7 @@ describe("several nodes", () => {
   );
 
   it("a version that came to nothing is not taken for another", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const one = await place.open({ deadlineMs: 300 });
       const other = await place.open();
       await one.commit([found(), { kind: "keep-token", token: token("t") }]);
@@ -214,7 +214,7 @@ describe("several nodes", () => {
   );
 
   it("found and drop the same collection at once, and lose nothing", { timeout: 60_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const [one, other] = await twoNodes(place);
       for (const id of idsFrom(40)) {
         const drop = { kind: "drop", collection: "things", isEmptyOnly: false } as const;

@@ -7,12 +7,12 @@ import { createInterface } from "node:readline";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { grouped } from "../../../src/store/grouped.ts";
+import { grouped } from "../../../src/store/group-commit.ts";
 import { Outage, type Store } from "../../../src/store/store.ts";
 import { all, found, idsFrom, idsOf, once, put, totalOf, written } from "../exam/words.ts";
-import { House, type Place, until } from "./house.ts";
+import { type Place, Services, until } from "./house.ts";
 
-const house = new House();
+const services = new Services();
 
 /** Clients that make one resource after another, and try again under the same key until it is done. */
 class Load {
@@ -101,7 +101,7 @@ describe("under load", () => {
     "a server restarted, stopped at once and killed: none lost, none doubled",
     { timeout: 120_000 },
     () =>
-      house.in(async (place) => {
+      services.in(async (place) => {
         const nodes = [grouped(await place.open()), grouped(await place.open())];
         await nodes[0]?.commit([found()]);
         const journal = await underLoad(nodes, async (load) => {
@@ -122,7 +122,7 @@ describe("under load", () => {
   );
 
   it("connections ended again and again: none lost, none doubled", { timeout: 120_000 }, () =>
-    house.in(async (place) => {
+    services.in(async (place) => {
       const nodes = [grouped(await place.open()), grouped(await place.open())];
       await nodes[0]?.commit([found()]);
       const journal = await underLoad(nodes, async (load) => {
@@ -143,7 +143,7 @@ describe("under load", () => {
     "nodes killed: all that was acknowledged is there, and the others go on",
     { timeout: 120_000 },
     () =>
-      house.in(async (place) => {
+      services.in(async (place) => {
         const store = await place.open();
         const acknowledged: string[] = [];
         for (let round = 0; round < 3; round++) {

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { someValue } from "../../../src/model/list/key.ts";
-import { wordsOf } from "../../../src/model/list/plan.ts";
+import { wordsOf } from "../../../src/model/query/index-plan.ts";
+import { someValue } from "../../../src/model/query/sort-key.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import { answerTo, ask, idsIn, is, where, wordsLike } from "../exam/asking.ts";
 import { inDirectory, startChild } from "./house.ts";

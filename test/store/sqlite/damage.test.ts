@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import type { MaybePromise } from "../../../src/lib/maybe-promise.ts";
 import type { Resource } from "../../../src/model/resource.ts";
-import type { Soon } from "../../../src/model/soon.ts";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import { Outage, type Put, type Store } from "../../../src/store/store.ts";
@@ -42,7 +42,7 @@ async function readAll(store: Store): Promise<ReadonlyMap<string, Resource>> {
 }
 
 /** The answer, or nothing when the store says that it has none. */
-async function attempt<T>(read: () => Soon<T>): Promise<T | undefined> {
+async function attempt<T>(read: () => MaybePromise<T>): Promise<T | undefined> {
   try {
     return await read();
   } catch (error) {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { isIn, type Span } from "../../../src/model/list/key.ts";
+import { isIn, type Span } from "../../../src/model/query/sort-key.ts";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { EntryReader, type Place, type Walk } from "../../../src/store/sqlite/entries.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";

@@ -5,9 +5,9 @@ import { execFileSync } from "node:child_process";
 import { rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { Courier } from "../../../src/store/sqlite/courier.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
+import { WriterClient } from "../../../src/store/sqlite/writer-client.ts";
 import { type Change, Outage } from "../../../src/store/store.ts";
 import { inDirectory, mountSmall } from "./house.ts";
 
@@ -112,22 +112,22 @@ describe("a writer that dies", () => {
 
   it("leaves what was on its way unknown, and another takes its place", () =>
     inDirectory(async (path) => {
-      const courier = new Courier(prepareFile(path), script);
-      await courier.commit([found, put("a")]);
+      const writerClient = new WriterClient(prepareFile(path), script);
+      await writerClient.commit([found, put("a")]);
       const underWay = [
-        courier.commit([put("die")]),
-        courier.commit([put("b")]),
-        courier.commit([put("c")]),
+        writerClient.commit([put("die")]),
+        writerClient.commit([put("b")]),
+        writerClient.commit([put("c")]),
       ];
       for (const { status, ...result } of await Promise.allSettled(underWay)) {
         assert.equal(status, "rejected");
         assert.ok("reason" in result && outageOf("unknown")(result.reason));
       }
-      assert.match(courier.trouble ?? "", /stopped unexpectedly/);
-      const [outcome] = await courier.commit([put("a")]);
+      assert.match(writerClient.trouble ?? "", /stopped unexpectedly/);
+      const [outcome] = await writerClient.commit([put("a")]);
       assert.equal(outcome?.kind, "taken");
-      assert.equal(courier.trouble, undefined);
-      await courier.close();
+      assert.equal(writerClient.trouble, undefined);
+      await writerClient.close();
     }));
 });
 

@@ -3,7 +3,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { type Counts, dig, type Holes, locate } from "../../../src/store/sqlite/holes.ts";
+import {
+  addHoles,
+  type Counts,
+  type Holes,
+  locate,
+} from "../../../src/store/sqlite/position-tree.ts";
 
 class HolesInMemory implements Holes {
   readonly rows = new Map<string, Counts>();
@@ -50,8 +55,8 @@ describe("holes", () => {
     fc.assert(
       fc.property(scene, ({ size, holes, others, cut }) => {
         const tree = new HolesInMemory();
-        dig(tree, holes.slice(0, cut));
-        dig(tree, holes.slice(cut));
+        addHoles(tree, holes.slice(0, cut));
+        addHoles(tree, holes.slice(cut));
         const neighbours = holes.flatMap((hole) => [hole - 1, hole + 1]);
         for (const position of [...others, ...neighbours]) {
           if (position < 0 || position >= size || holes.includes(position)) continue;
@@ -68,7 +73,7 @@ describe("holes", () => {
     const isAlive = (position: number) =>
       position < 100 || (position > 66_000 && position % 1_000 === 0) || position >= 199_900;
     const alive = range(0, size).filter(isAlive);
-    dig(
+    addHoles(
       tree,
       range(0, size).filter((position) => !isAlive(position)),
     );
@@ -78,7 +83,8 @@ describe("holes", () => {
 
   it("keeps little of a queue whose head is always removed", () => {
     const tree = new HolesInMemory();
-    for (let start = 0; start < 400_000; start += 1_000) dig(tree, range(start, start + 1_000));
+    for (let start = 0; start < 400_000; start += 1_000)
+      addHoles(tree, range(start, start + 1_000));
     assert.ok(tree.rows.size <= 5, `${tree.rows.size} rows`);
     assert.equal(locate(tree.counts, 7, 400_100), 400_007);
   });
@@ -86,7 +92,7 @@ describe("holes", () => {
   it("reads a row a level", () => {
     const tree = new HolesInMemory();
     const size = 16_000_000;
-    dig(
+    addHoles(
       tree,
       range(0, 5_000).map((index) => index * 3_001),
     );

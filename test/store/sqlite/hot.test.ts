@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Resource } from "../../../src/model/resource.ts";
-import { HotResources } from "../../../src/store/sqlite/hot.ts";
+import { ResourceCache } from "../../../src/store/sqlite/resource-cache.ts";
 
 const resource = (id: string, bytes = 744): Resource => ({
   id,
@@ -14,7 +14,7 @@ const resource = (id: string, bytes = 744): Resource => ({
 });
 
 /** Room for ten of the resources above in each of two generations. */
-const hotResources = (): HotResources => new HotResources(20_000);
+const hotResources = (): ResourceCache => new ResourceCache(20_000);
 
 describe("hot resources", () => {
   it("gives back the same object", () => {

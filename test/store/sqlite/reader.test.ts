@@ -76,7 +76,12 @@ describe("the reader's memory", () => {
       await writer.commit(names.flatMap((name) => [found(name), put(name, "a")]));
       await writer.commit(names.map((name) => ({ kind: "keep-token", token: token(name) })));
       const connection = new Connection(join(path, "restante.db"), "read");
-      const limits = { hotBytes: 1_000_000, shelves: 2, tokens: 2, maxCandidates: 10 };
+      const limits = {
+        resourceCacheBytes: 1_000_000,
+        collectionReaders: 2,
+        tokens: 2,
+        maxCandidates: 10,
+      };
       const reader = new Reader(connection, undefined, limits);
       for (let round = 1; round < 4; round++) {
         const definition = `{"round":${round}}`;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { it } from "node:test";
-import type { Query } from "../../../src/model/list/query.ts";
+import type { Query } from "../../../src/model/query/query.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change } from "../../../src/store/store.ts";
 import { inDirectory } from "./house.ts";

@@ -1,7 +1,7 @@
 // A node that writes without end; says each id once it is acknowledged.
 
 import { writeSync } from "node:fs";
-import { grouped } from "../../../../src/store/grouped.ts";
+import { grouped } from "../../../../src/store/group-commit.ts";
 import { openPostgres } from "../../../../src/store/postgres/postgres.ts";
 
 const [url = "", schema = "", prefix = ""] = process.argv.slice(2);

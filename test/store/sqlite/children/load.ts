@@ -1,7 +1,7 @@
 // Writes without end; says each id once it is acknowledged.
 
 import { writeSync } from "node:fs";
-import { grouped } from "../../../../src/store/grouped.ts";
+import { grouped } from "../../../../src/store/group-commit.ts";
 import { openSqlite } from "../../../../src/store/sqlite/sqlite.ts";
 
 const [path = "", prefix = "", limit = "Infinity"] = process.argv.slice(2);

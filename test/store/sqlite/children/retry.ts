@@ -1,7 +1,7 @@
 // Creates without end, each under a key; says which key it tries, and what was acknowledged.
 
 import { writeSync } from "node:fs";
-import { grouped } from "../../../../src/store/grouped.ts";
+import { grouped } from "../../../../src/store/group-commit.ts";
 import { openSqlite } from "../../../../src/store/sqlite/sqlite.ts";
 import { attempt, failure } from "../attempt.ts";
 

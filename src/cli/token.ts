@@ -1,0 +1,185 @@
+// Tokens at the command line: read in the store itself, and written by the process that owns it.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CliError, usageError } from "../lib/cli-error.ts";
+import { own } from "../lib/own-property.ts";
+import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
+import { isAlive, type Token } from "../model/token.ts";
+import { type App, version } from "../server/app.ts";
+import type { Config } from "../server/config.ts";
+import { makeFirstToken } from "../server/first-token.ts";
+import { openApp } from "../server/lifecycle.ts";
+import { createLog } from "../server/log.ts";
+import { connectToOwner, FolderInUse, OtherVersion } from "../server/open-store.ts";
+import type { Committer } from "../store/remote-committer.ts";
+import { Outage } from "../store/store.ts";
+
+export interface CreateOptions {
+  readonly name: string;
+  readonly scope: readonly string[];
+  readonly expires?: string;
+}
+
+/** The secret alone goes to standard output, so that a script can take it. */
+export const createToken = (config: Config, options: CreateOptions): Promise<void> =>
+  withStoreToWrite(config, async ({ tokens }) => {
+    const expiresAt = readExpiry(options.expires, Date.now());
+    const scopes = options.scope.flatMap((text) => text.split(/[\s,]+/)).filter(Boolean);
+    const made = await tokens.create({ name: options.name, scopes, expiresAt });
+    if (made instanceof Problem) throw usageError((made.errors ?? []).map(atFlag));
+    console.error(`Token ${made.token.id} has this secret, shown only this once:`);
+    console.log(made.secret);
+  });
+
+export const listTokens = (config: Config): Promise<void> =>
+  withStoreToRead(config, async ({ tokens }) => {
+    const now = Date.now();
+    const rows = (await tokens.list()).map((token) => row(token, now));
+    console.log(
+      table([["id", "name", "scopes", "created", "expires", "last used", "state"], ...rows]),
+    );
+  });
+
+export const revokeToken = (config: Config, id: string): Promise<void> =>
+  withStoreToWrite(config, async ({ tokens }) => {
+    const problem = await tokens.revoke(id);
+    if (problem !== undefined) throw new CliError(1, `${problem.detail} (${id})`);
+    console.log(`Token ${id} is revoked.`);
+  });
+
+/** Opens the store for reading only, also while a server runs. */
+export const withStoreToRead = (config: Config, act: (app: App) => Promise<void>): Promise<void> =>
+  withStore(config, act, () => {
+    if (config.store === undefined && !existsSync(join(config.data, "restante.db")))
+      throw noStore(config);
+    return openApp(config, silent, readOnly);
+  });
+
+/**
+ * Sends what is written to the process that owns the data folder, and opens the store itself when none
+ * does.
+ */
+const withStoreToWrite = (config: Config, act: (app: App) => Promise<void>): Promise<void> =>
+  withStore(config, act, async () => {
+    const app =
+      config.store === undefined ? await openEmbedded(config) : await openApp(config, silent);
+    // Otherwise a later start would find a store that has a token, and not take this one.
+    if (config.adminToken !== undefined) await makeFirstToken(app.tokens, config.adminToken);
+    return app;
+  });
+
+async function withStore(
+  config: Config,
+  act: (app: App) => Promise<void>,
+  open: () => Promise<App>,
+): Promise<void> {
+  // Opening would make one, and a typo in the path would look like an empty store.
+  if (config.store === undefined && !existsSync(config.data)) throw noStore(config);
+  const app = await open();
+  try {
+    await act(app);
+  } catch (thrown) {
+    if (!(thrown instanceof Outage)) throw thrown;
+    const doubt = thrown.reason === "unknown" ? " It may have been done: look at the list." : "";
+    throw new CliError(1, `The change failed: ${thrown.message}.${doubt}`, { cause: thrown });
+  } finally {
+    await app.close();
+  }
+}
+
+const noStore = ({ data }: Config): CliError =>
+  new CliError(1, `There is no store in ${data}: start the server once, or correct --data.`);
+
+/**
+ * An owner may come or go at any moment, so both ways are tried in turn. Only an owner that is ready and
+ * cannot be reached for a while ends it.
+ */
+async function openEmbedded(config: Config): Promise<App> {
+  let refusal: { readonly exit: CliError; readonly deadline: number } | undefined;
+  for (;;) {
+    const owner = await connect(config);
+    if (owner !== undefined) return openApp(config, silent, owner);
+    if (refusal !== undefined && performance.now() > refusal.deadline)
+      throw unreachable(refusal.exit);
+    try {
+      return await openApp(config, silent);
+    } catch (thrown) {
+      if (!(thrown instanceof CliError && thrown.cause instanceof FolderInUse)) throw thrown;
+      refusal ??= { exit: thrown, deadline: performance.now() + patienceMs };
+      await sleep(pauseMs);
+    }
+  }
+}
+
+const unreachable = ({ message, cause }: CliError): CliError =>
+  new CliError(1, `${message} It does not take changes from commands at present.`, { cause });
+
+async function connect({ data }: Config): Promise<Committer | undefined> {
+  try {
+    return await connectToOwner(data, version);
+  } catch (thrown) {
+    throw thrown instanceof OtherVersion ? new CliError(1, thrown.message) : thrown;
+  }
+}
+
+const patienceMs = 1_000;
+const pauseMs = 100;
+
+/** Standard output belongs to what was asked for. */
+const silent = createLog("silent");
+
+const readOnly: Committer = {
+  commit: () => Promise.reject(new Outage("unavailable", "the store is open for reading only")),
+  trouble: undefined,
+  settled: async () => undefined,
+  close: async () => undefined,
+};
+
+const flags: Readonly<Record<string, string>> = {
+  name: "--name",
+  scopes: "--scope",
+  expiresAt: "--expires",
+};
+
+/** The domain points at members of a wish; here each is a flag. */
+function atFlag(fault: FieldError | ParameterError): { where: string; detail: string } {
+  const pointer = "pointer" in fault ? fault.pointer : fault.parameter;
+  const member = pointer.split("/")[1] ?? "";
+  return { where: own(flags, member) ?? pointer, detail: fault.detail };
+}
+
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `30d`, `12h`, `90m`, or an ISO 8601 date; a date without a time is midnight UTC. */
+function readExpiry(text: string | undefined, now: number): number | null {
+  if (text === undefined) return null;
+  const [, count, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+  const time = count === undefined ? readDate(text) : now + Number(count) * (unitMs[unit] ?? 0);
+  if (Number.isFinite(time)) return time;
+  const allowed = "must be a time from now such as 30d, 12h or 90m, or a date such as 2030-01-31";
+  throw usageError([{ where: `--expires ${JSON.stringify(text)}`, detail: allowed }]);
+}
+
+const readDate = (text: string): number =>
+  /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+
+function row(token: Token, now: number): readonly string[] {
+  const { id, name, scopes, createdAt, expiresAt, usedAt, revokedAt } = token;
+  const state = isAlive(token, now) ? "alive" : revokedAt === null ? "expired" : "revoked";
+  return [id, name, scopes.join(" "), moment(createdAt), moment(expiresAt), moment(usedAt), state];
+}
+
+const moment = (time: number | null): string =>
+  time === null ? "never" : new Date(time).toISOString().slice(0, 16).replace("T", " ");
+
+function table(rows: readonly (readonly string[])[]): string {
+  const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, column) => cell.padEnd(width(column)))
+      .join("  ")
+      .trimEnd();
+  return rows.map(line).join("\n");
+}

@@ -1,0 +1,35 @@
+// TypeScript types at the command line: those of the collections in a folder of definitions, or in the store.
+
+import { definitionOf } from "../model/definition.ts";
+import { describe } from "../model/schema-components.ts";
+import { writeTypes } from "../model/typescript.ts";
+import type { Config } from "../server/config.ts";
+import { readFolder } from "../server/definitions-folder.ts";
+import { withStoreToRead } from "./token.ts";
+
+/** The types alone go to standard output, so that they can be written to a file. */
+export async function printTypes(config: Config): Promise<void> {
+  const definitions = await definitionsIn(config);
+  const collections = definitions.map(({ name, definition }) => ({
+    name,
+    schema: definitionOf({ version: 0, definition }).schema,
+  }));
+  process.stdout.write(writeTypes(describe(collections)));
+}
+
+interface Defined {
+  readonly name: string;
+  /** The text of a JSON object. */
+  readonly definition: string;
+}
+
+async function definitionsIn(config: Config): Promise<readonly Defined[]> {
+  if (config.collections !== undefined) {
+    return readFolder(config.collections).map(({ name, text }) => ({ name, definition: text }));
+  }
+  const found: Defined[] = [];
+  await withStoreToRead(config, async ({ collections }) => {
+    found.push(...(await collections.list()));
+  });
+  return found;
+}

@@ -1,0 +1,123 @@
+// What may be stored: an incoming representation, judged by the rules of its collection.
+
+import { isObject, textOf, writeTree } from "../lib/json/tree.ts";
+import type { Rules } from "../model/collection.ts";
+import { definitionOf } from "../model/definition.ts";
+import { type Draft, draftOf } from "../model/draft.ts";
+import { joinParts, readParts, type StoredFile, writeParts } from "../model/file.ts";
+import { splitParts } from "../model/kept-files.ts";
+import { applyPatch, type PatchKind } from "../model/patch.ts";
+import { type FieldError, Problem } from "../model/problem.ts";
+import { entryFaults } from "../model/query/entry-limit.ts";
+import { renderFields } from "../model/render.ts";
+import { ignoredMembers, type Resource } from "../model/resource.ts";
+import { isAdmin } from "../model/token.ts";
+import { validatorOf } from "../model/validator.ts";
+import type { Caller } from "./access.ts";
+import { idMismatch } from "./problems.ts";
+
+/** Where a draft is to be stored, with what. */
+export interface WriteTarget {
+  /** The address of the resource. */
+  readonly address: string;
+  /** What is there. */
+  readonly current: Resource | undefined;
+  /** The files that came with the draft. */
+  readonly parts?: readonly StoredFile[];
+  /** Whether the caller may not read what is there. */
+  readonly isUnread?: boolean;
+}
+
+/** Who writes, as far as it decides what may be stored. */
+type Writer = { readonly isAdmin: boolean } & Required<Pick<WriteTarget, "isUnread">>;
+
+/** What may be stored; the parts are those that are still there. */
+export type Accepted = Pick<Resource, "fields" | "parts">;
+
+/** The text to store: what was sent, with what the schema adds to it. */
+export function accept(
+  caller: Caller,
+  rules: Rules | undefined,
+  fields: string,
+  { address, current, parts = readParts(current?.parts), isUnread = false }: WriteTarget,
+): Accepted | Problem {
+  const writer = { isAdmin: caller !== undefined && isAdmin(caller), isUnread };
+  if (parts.length === 0) return validate(writer, rules, fields, current?.fields);
+  // The schema judges the whole representation, and knows files as they are shown.
+  const shown = current === undefined ? { fields, parts } : splitParts(fields, parts);
+  const whole = joinParts(shown.fields, shown.parts, address);
+  const before = current && joinParts(current.fields, parts, address);
+  return validate(writer, rules, whole, before, parts);
+}
+
+function validate(
+  writer: Writer,
+  rules: Rules | undefined,
+  fields: string,
+  before: string | undefined,
+  parts: readonly StoredFile[] = [],
+): Accepted | Problem {
+  if (rules === undefined) return withoutParts(fields, parts);
+  const definition = definitionOf(rules);
+  const shape = validatorOf(definition);
+  // Who writes back what it has read must not lose what it was not shown.
+  const whole = before && shape.hides ? shape.restored(fields, before) : fields;
+  const text = shape.accept(whole, before, writer.isAdmin, writer.isUnread);
+  if (typeof text !== "string") return invalid(text);
+  const accepted = withoutParts(text, parts);
+  const tooMany = entryFaults(definition, accepted.fields);
+  if (tooMany.length > 0) return invalid(tooMany);
+  const { maxBytes } = definition;
+  const isTooLarge = maxBytes !== undefined && Buffer.byteLength(accepted.fields) > maxBytes;
+  return isTooLarge ? tooLarge(maxBytes) : accepted;
+}
+
+function withoutParts(whole: string, candidates: readonly StoredFile[]): Accepted {
+  const { fields, parts } = splitParts(whole, candidates);
+  const text = writeParts(parts);
+  return text === undefined ? { fields } : { fields, parts: text };
+}
+
+/** Whether what is there decides what may take its place. */
+export const needsCurrent = (rules: Rules | undefined): boolean =>
+  rules !== undefined && validatorOf(definitionOf(rules)).isBound;
+
+/** Applied to what is shown, so that no patch can read what is not. `home` is the collection's address. */
+export function applyPatchTo(
+  rules: Rules | undefined,
+  current: Resource,
+  kind: PatchKind,
+  patch: string,
+  { maxBytes, home }: { readonly maxBytes: number; readonly home: string },
+): Draft | Problem {
+  const result = applyPatch(kind, renderFields(rules, current, home), patch, maxBytes);
+  if (result instanceof Problem) return result;
+  const { tree, isStrict } = result;
+  if (isObject(tree)) {
+    if (tree.members.has("id") && textOf(tree, "id") !== current.id) return idMismatch;
+    // Ours, so they do not count as members of the client's.
+    for (const name of ignoredMembers) tree.members.delete(name);
+  }
+  const text = writeTree(tree);
+  const draft = isStrict ? { fields: text, id: undefined } : draftOf(text);
+  if (!("fields" in draft)) return invalidResult(draft);
+  const isTooLarge = Buffer.byteLength(draft.fields) > maxBytes;
+  const detail = `it would be over ${maxBytes} bytes`;
+  return isTooLarge ? invalidResult([{ pointer: "", detail }]) : draft;
+}
+
+const invalid = (errors: readonly FieldError[]): Problem =>
+  new Problem("invalid-body", "The resource is not valid; `errors` names each fault.", { errors });
+
+const invalidResult = (errors: readonly FieldError[]): Problem =>
+  new Problem(
+    "invalid-body",
+    "The patched resource would not be valid; `errors` names each fault.",
+    { errors },
+  );
+
+const tooLarge = (maxBytes: number): Problem =>
+  new Problem(
+    "content-too-large",
+    `A resource of this collection has at most ${maxBytes} bytes. Nothing was stored.`,
+  );

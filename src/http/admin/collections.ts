@@ -1,0 +1,98 @@
+// Collections and their definitions over HTTP, for administrators.
+
+import type { Collection } from "../../model/collection.ts";
+import { Problem } from "../../model/problem.ts";
+import { readBody, readText, refuseBody } from "../body/content.ts";
+import type { RequestContext } from "../context.ts";
+import { jsonTypes, refuseUnacceptable, takenByPut } from "../headers/media-type.ts";
+import { noCache } from "../resources/representation.ts";
+import { json } from "../response.ts";
+import { readParameters, refuseParameters } from "../search-params.ts";
+
+const collectionView = (collection: Collection) => ({
+  name: collection.name,
+  total: collection.total,
+  revision: collection.revision,
+  definition: JSON.parse(collection.definition) as unknown,
+  createdAt: new Date(collection.createdAt).toISOString(),
+  updatedAt: new Date(collection.updatedAt).toISOString(),
+});
+
+const refuseQuestion = (context: RequestContext): Problem | undefined =>
+  refuseParameters(context) ?? refuseUnacceptable(context.request.headers, jsonTypes);
+
+export async function listCollections(context: RequestContext): Promise<Response | Problem> {
+  const refused = refuseQuestion(context);
+  if (refused !== undefined) return refused;
+  const collections = await context.services.collections.list();
+  return json(context, 200, { data: collections.map(collectionView) });
+}
+
+export async function getCollection(context: RequestContext): Promise<Response | Problem> {
+  const refused = refuseQuestion(context);
+  if (refused !== undefined) return refused;
+  const collection = await context.services.collections.find(context.param("name"));
+  return collection instanceof Problem
+    ? collection
+    : json(context, 200, collectionView(collection));
+}
+
+/** With `?dry-run=true` it only tells what would happen. */
+export async function putCollection(context: RequestContext): Promise<Response | Problem> {
+  const { services } = context;
+  const name = context.param("name");
+  const parameters = readParameters(context.query, ["dry-run"]);
+  if (parameters instanceof Problem) return parameters;
+  const { "dry-run": dryRun = "false" } = parameters;
+  if (dryRun !== "true" && dryRun !== "false") return noChoice;
+  const refused = refuseBody(context, takenByPut);
+  if (refused !== undefined) return refused;
+  const text = readText(await readBody(context));
+  if (text instanceof Problem) return text;
+
+  if (dryRun === "true") {
+    const considered = await services.collections.consider(name, text);
+    if (considered instanceof Problem) return considered;
+    const definition: unknown = JSON.parse(text);
+    return json(context, 200, {
+      name,
+      definition,
+      dryRun: true,
+      violations: considered.violations,
+    });
+  }
+
+  const defined = await services.collections.define(name, text);
+  if (defined instanceof Problem) return defined;
+
+  const collection = await services.collections.find(name);
+  if (collection instanceof Problem) return collection;
+  const { isNew, violations } = defined;
+  return json(context, isNew ? 201 : 200, { ...collectionView(collection), violations });
+}
+
+/** The name once more, in `confirm`, deletes what is in it, too. */
+export async function deleteCollection(context: RequestContext): Promise<Response | Problem> {
+  const { services } = context;
+  const name = context.param("name");
+  const parameters = readParameters(context.query, ["confirm"]);
+  if (parameters instanceof Problem) return parameters;
+  const { confirm } = parameters;
+  if (confirm !== undefined && confirm !== name) return notConfirmed(name);
+
+  const problem = await services.collections.drop(name, confirm === name);
+  if (problem !== undefined) return problem;
+
+  const headers = new Headers(services.commonHeaders);
+  headers.set("cache-control", noCache);
+  return new Response(null, { status: 204, headers });
+}
+
+const noChoice = new Problem("invalid-parameter", "The query string is not valid.", {
+  errors: [{ parameter: "dry-run", detail: "dry-run is true or false." }],
+});
+
+const notConfirmed = (name: string): Problem =>
+  new Problem("invalid-parameter", "The collection was not deleted.", {
+    errors: [{ parameter: "confirm", detail: `confirm must be the name again: ${name}` }],
+  });

@@ -1,0 +1,61 @@
+// The body of a form that a browser posts (application/x-www-form-urlencoded).
+
+import { pointerTo } from "../../lib/json/error-report.ts";
+import { decodeExactUtf8 } from "../../lib/json/utf8.ts";
+import type { Rules } from "../../model/collection.ts";
+import { type Draft, draftOf } from "../../model/draft.ts";
+import { fieldsOfForm, formLimits, type Pair } from "../../model/form.ts";
+import { Problem } from "../../model/problem.ts";
+import { takenByCreate, unsupported } from "../headers/media-type.ts";
+import { invalidBody } from "./content.ts";
+
+/** The fields in the order of the form (URL Standard §5.1); but what is broken is refused, not kept. */
+export function readPairs(bytes: Uint8Array): readonly Pair[] | Problem {
+  const text = decodeExactUtf8(bytes);
+  if (typeof text !== "string") return invalidBody([text]);
+  if (startOfJson.test(text)) return jsonInForm;
+  // One more than is accepted is enough to refuse it.
+  const pieces = text
+    .split("&")
+    .filter(isThere)
+    .slice(0, formLimits.maxFields + 1);
+  const pairs: Pair[] = [];
+  for (const piece of pieces) {
+    const [name = "", ...rest] = piece.split("=");
+    const pair = [decoded(name), decoded(rest.join("="))] as const;
+    if (pair[0] === undefined) return invalidBody([{ pointer: "", detail: brokenName }]);
+    if (pair[1] === undefined)
+      return invalidBody([{ pointer: pointerTo([pair[0]]), detail: brokenValue }]);
+    pairs.push([pair[0], pair[1]]);
+  }
+  return pairs;
+}
+
+/** What encodes forms writes these as %7B and %5B; what forgot its Content-Type does not. */
+const startOfJson = /^\s*[{[]/;
+const jsonInForm = unsupported(
+  takenByCreate,
+  "The body looks like JSON, but says that it is a form. Send `Content-Type: application/json`.",
+);
+
+/** Two ampersands in a row have nothing between them. */
+const isThere = (piece: string): boolean => piece !== "";
+
+const brokenName = "the name of a field is not percent-encoded UTF-8";
+const brokenValue = "the value is not percent-encoded UTF-8";
+
+function decoded(written: string): string | undefined {
+  try {
+    return decodeURIComponent(written.replaceAll("+", " "));
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the fields say, read by the schema of the collection. */
+export function draftOfForm(pairs: readonly Pair[], rules: Rules | undefined): Draft | Problem {
+  const fields = fieldsOfForm(pairs, rules);
+  if (fields instanceof Problem) return fields;
+  const draft = draftOf(fields);
+  return "fields" in draft ? draft : invalidBody(draft);
+}

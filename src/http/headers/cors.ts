@@ -1,0 +1,63 @@
+// Cross-origin requests (Fetch standard) and OPTIONS.
+
+import type { RequestContext, Services } from "../context.ts";
+import { takenByCreate, takenByPatch, takenByPost, takenByQuery } from "./media-type.ts";
+
+/** Every field of an answer that a page can use and that the Fetch standard does not show by itself. */
+const exposed = [
+  ...["ETag", "Location", "Link", "Content-Location", "Content-Encoding", "Content-Disposition"],
+  ...["Content-Range", "Accept-Ranges", "Retry-After", "WWW-Authenticate", "Allow", "Accept"],
+  ...["Accept-Encoding", "Accept-Patch", "Accept-Post", "Accept-Query", "Preference-Applied"],
+  ...["Idempotency-Replayed", "RateLimit", "RateLimit-Policy", "X-Total-Count", "X-Request-Id"],
+  ...["Date", "Age"],
+].join(", ");
+
+/**
+ * Every field that is understood here, and those that common clients add by themselves: a preflight
+ * without one of them fails the whole request. `*` does not cover Authorization, so all are named.
+ */
+const allowedHeaders = [
+  ...["Authorization", "Content-Type", "Content-Encoding", "Content-Disposition", "Content-Digest"],
+  ...["Content-Language", "Accept", "Accept-Language", "If-Match", "If-None-Match"],
+  ...["If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range", "Idempotency-Key", "Prefer"],
+  ...["Cache-Control", "Pragma", "Expires", "Last-Event-ID", "User-Agent", "X-Requested-With"],
+  ...["X-Request-Id", "X-Correlation-Id", "X-Client-Version", "traceparent", "tracestate"],
+  ...["baggage", "sentry-trace", "b3", "X-B3-TraceId", "X-B3-SpanId", "X-B3-ParentSpanId"],
+  ...["X-B3-Sampled"],
+].join(", ");
+
+const preflightMaxAgeS = "7200";
+
+/** The fields of every answer, errors included. Tokens travel in a header, never in cookies, so `*` is safe. */
+export function corsHeaders(origins: Services["corsOrigins"]): Record<string, string> {
+  return origins === "*"
+    ? { "access-control-allow-origin": "*", "access-control-expose-headers": exposed }
+    : { "access-control-expose-headers": exposed, vary: "Origin" };
+}
+
+/** An allow-list answers the origin that asked, compared exactly. */
+export function allowOrigin(context: RequestContext, headers: Headers): void {
+  const { corsOrigins } = context.services;
+  if (corsOrigins === "*") return;
+  const origin = context.request.headers.get("origin");
+  if (origin !== null && corsOrigins.has(origin))
+    headers.set("access-control-allow-origin", origin);
+}
+
+/** Both the preflight, which carries no token, and the plain question what may be done here. */
+export function options(context: RequestContext, allow: string): Response {
+  const headers = new Headers(context.services.commonHeaders);
+  headers.set("allow", allow);
+  headers.set("cache-control", "no-store");
+  const isCollection = context.params.collection !== undefined;
+  const { types } = isCollection ? takenByCreate : takenByPost;
+  if (allow.includes("POST")) headers.set("accept-post", types);
+  if (allow.includes("PATCH")) headers.set("accept-patch", takenByPatch.types);
+  if (allow.includes("QUERY")) headers.set("accept-query", takenByQuery.types);
+  if (context.request.headers.has("access-control-request-method")) {
+    headers.set("access-control-allow-methods", allow);
+    headers.set("access-control-allow-headers", allowedHeaders);
+    headers.set("access-control-max-age", preflightMaxAgeS);
+  }
+  return new Response(null, { status: 204, headers });
+}

@@ -1,0 +1,83 @@
+// What changed since a position: for clients that keep a copy of a collection.
+
+import { type ListTarget, rulesOf } from "../../domain/lists.ts";
+import { othersHidden } from "../../domain/problems.ts";
+import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
+import type { Rules } from "../../model/collection.ts";
+import { type FeedPosition, writeFeedPosition } from "../../model/feed-position.ts";
+import { Problem } from "../../model/problem.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { Feed, Removal } from "../../store/store.ts";
+import type { RequestContext } from "../context.ts";
+import { jsonTypes, refuseUnacceptable } from "../headers/media-type.ts";
+import { type Show, showingBy } from "./fields-param.ts";
+import type { FeedQuery } from "./list-params.ts";
+import {
+  answerConditionally,
+  answerPage,
+  collectionUrl,
+  responseHeadOf,
+} from "./representation.ts";
+
+export function listChanges(
+  context: RequestContext,
+  { collection, rules, owner }: ListTarget,
+  query: FeedQuery,
+): MaybePromise<Response | Problem> {
+  const { request, services, caller } = context;
+  const refused =
+    (owner === undefined ? undefined : othersHidden) ??
+    refuseUnacceptable(request.headers, jsonTypes);
+  if (refused !== undefined) return refused;
+  const show = showingBy(query.fields, rules);
+  if (show instanceof Problem) return show;
+  const settled = answerConditionally(context, responseHeadOf(context, collection, rules));
+  if (settled !== undefined) return settled;
+  const { since, limit } = query;
+  return then(services.lists.since(caller, collection.name, since, limit), (feed) => {
+    if (feed instanceof Problem) return feed;
+    const shown = rulesOf(feed.collection, rules);
+    const state = responseHeadOf(context, feed.collection, shown);
+    const next = nextOf(feed, query);
+    const isMore = next.revision < feed.collection.revision;
+    if (isMore) {
+      const fields = query.fields.map(({ field }) => encodeURIComponent(field)).join(",");
+      const others = `&limit=${limit}${fields === "" ? "" : `&fields=${fields}`}`;
+      const address = `${services.base}${context.path}?since=${writeFeedPosition(next)}${others}`;
+      state.headers.set("link", `<${address}>; rel="next"`);
+    }
+    const changes = feed.entries.map((entry) =>
+      entryBody(entry, shown, collectionUrl(context), show),
+    );
+    const place = `"since":"${textOf(since)}","next":"${textOf(next)}","more":${isMore}`;
+    const body = `{"changes":[${changes.join(",")}],${place}}`;
+    return answerPage(context, { body, ...state });
+  });
+}
+
+const textOf = (position: FeedPosition | 0): string =>
+  position === 0 ? "0" : writeFeedPosition(position);
+
+/** A full answer, or one that was cut, may not be the end; a shorter one has all there was at that moment. */
+function nextOf(
+  { collection, epoch, entries, isCut = false }: Feed,
+  { since, limit }: FeedQuery,
+): FeedPosition {
+  const last = entries.at(-1);
+  const revision =
+    last && (isCut || entries.length === limit) ? last.revision : collection.revision;
+  if (last?.revision === revision) return { epoch, revision, time: timeOf(last) };
+  const isSame = since !== 0 && since.revision === revision;
+  return isSame ? { ...since, epoch } : { epoch, revision, time: 0 };
+}
+
+const timeOf = (entry: Resource | Removal): number =>
+  "kind" in entry ? entry.removedAt : entry.updatedAt;
+
+function entryBody(entry: Resource | Removal, rules: Rules, home: string, show: Show): string {
+  if (!("kind" in entry)) {
+    return `{"revision":${entry.revision},"resource":${show(rules, entry, home)}}`;
+  }
+  const removedAt = new Date(entry.removedAt).toISOString();
+  return `{"revision":${entry.revision},"removed":"${entry.id}","removedAt":"${removedAt}"}`;
+}

@@ -1,0 +1,166 @@
+// An example of what a schema describes: what it names itself, or the simplest thing that may fit.
+
+import { own } from "../own-property.ts";
+import { isObjectSchema, type ObjectSchema, type Schema } from "./subschemas.ts";
+
+/** Finds what a `$ref` means. */
+export type Find = (reference: string) => Schema | undefined;
+
+/** So much is looked at; what is larger than this is no example. */
+const maxSchemas = 1_000;
+const maxLength = 1_000;
+
+/** Undefined where none is found. It may still not fit: some schemas cannot be met by guessing. */
+export const exampleOf = (schema: Schema, find: Find): unknown => new Search(find).of(schema);
+
+class Search {
+  readonly #find: Find;
+  /** References that are being followed: an example of itself has no end. */
+  readonly #open = new Set<string>();
+  #count = 0;
+
+  constructor(find: Find) {
+    this.#find = find;
+  }
+
+  of(schema: Schema): unknown {
+    if (schema === false || ++this.#count > maxSchemas) return undefined;
+    if (schema === true) return "text";
+    const { examples, const: only, enum: values } = schema;
+    if (Array.isArray(examples) && examples.length > 0) return examples[0];
+    if (schema.default !== undefined) return schema.default;
+    if (only !== undefined) return only;
+    return Array.isArray(values) ? values[0] : this.#together(schema);
+  }
+
+  /** What the schema says itself, with what it says by way of others. */
+  #together(schema: ObjectSchema): unknown {
+    const parts = choices(schema);
+    const others = [
+      ...(typeof schema.$ref === "string" ? [this.#referred(schema.$ref)] : []),
+      ...parts.map((part) => this.of(part)),
+    ];
+    if (others.length === 0) return this.#ofType(schema);
+    if (others.includes(undefined)) return undefined;
+    const own = typeOf(schema) === "object" ? this.#ofType(schema) : {};
+    const all = [own, ...others];
+    return all.every(isObjectSchema) ? Object.assign({}, ...all) : others[0];
+  }
+
+  #referred(reference: string): unknown {
+    const target = this.#find(reference);
+    if (target === undefined || this.#open.has(reference)) return undefined;
+    this.#open.add(reference);
+    const example = this.of(target);
+    this.#open.delete(reference);
+    return example;
+  }
+
+  #ofType(schema: ObjectSchema): unknown {
+    switch (typeOf(schema)) {
+      case "object":
+        return this.#object(schema);
+      case "array":
+        return this.#array(schema);
+      case "string":
+        return exampleText(schema);
+      case "number":
+      case "integer":
+        return exampleNumber(schema);
+      case "null":
+        return null;
+      case "boolean":
+        return true;
+      default:
+        return "text";
+    }
+  }
+
+  #object({ properties = {}, required = [] }: ObjectSchema): unknown {
+    const members = Object.entries(properties as Readonly<Record<string, Schema>>)
+      .map(([name, member]) => [name, this.of(member)] as const)
+      .filter(([, example]) => example !== undefined);
+    const found = Object.fromEntries(members);
+    const isLacking = (name: string) =>
+      Object.hasOwn(properties as object, name) && !Object.hasOwn(found, name);
+    return (required as readonly string[]).some(isLacking) ? undefined : found;
+  }
+
+  #array({ prefixItems, items = true, minItems = 1 }: ObjectSchema): unknown {
+    const first = (Array.isArray(prefixItems) ? prefixItems : []).map((item) => this.of(item));
+    const missing = Math.max(0, Math.min(Number(minItems), 10) - first.length);
+    const rest = missing > 0 ? this.of(items as Schema) : [];
+    const isLacking = first.includes(undefined) || (rest === undefined && minItems !== 1);
+    if (isLacking) return undefined;
+    return rest === undefined ? first : [...first, ...Array(missing).fill(rest)];
+  }
+}
+
+/** What must hold beside the schema itself: all of `allOf`, the first of the others. */
+function choices({ allOf, anyOf, oneOf }: ObjectSchema): readonly Schema[] {
+  const first = (list: unknown) => (Array.isArray(list) ? list.slice(0, 1) : []);
+  return [...(Array.isArray(allOf) ? allOf : []), ...first(anyOf), ...first(oneOf)];
+}
+
+/** The declared type, null aside; or the one that the keywords are about. */
+function typeOf({ type, properties, items, prefixItems }: ObjectSchema): unknown {
+  const [first] = [type].flat().filter((one) => one !== "null" && one !== undefined);
+  if (first !== undefined) return first;
+  if (type !== undefined) return "null";
+  if (properties !== undefined) return "object";
+  return items === undefined && prefixItems === undefined ? undefined : "array";
+}
+
+const samples: Readonly<Record<string, string>> = {
+  "date-time": "2026-11-15T09:30:00Z",
+  date: "2026-11-15",
+  time: "09:30:00Z",
+  duration: "P3D",
+  email: "ada@example.org",
+  "idn-email": "ada@example.org",
+  hostname: "example.org",
+  "idn-hostname": "example.org",
+  ipv4: "192.0.2.1",
+  ipv6: "2001:db8::1",
+  uri: "https://example.org/",
+  iri: "https://example.org/",
+  "uri-reference": "/people",
+  "iri-reference": "/people",
+  "uri-template": "/people/{id}",
+  url: "https://example.org/",
+  uuid: "019a8448-5a3c-7c31-9d41-6f2f3f0c9a11",
+  "json-pointer": "/name",
+  "relative-json-pointer": "0",
+  regex: "^a",
+};
+
+/** Tried one after the other where a pattern must be met. */
+const guesses = ["text", "Text", "TEXT", "A1", "a1", "12345", "123", "1", "AB-123", "ab-1", "x"];
+
+function exampleText(schema: ObjectSchema): unknown {
+  const { format, pattern } = schema;
+  const least = Number(schema.minLength ?? 0);
+  const most = Number(schema.maxLength ?? maxLength);
+  if (least > maxLength) return undefined;
+  const sample = typeof format === "string" ? own(samples, format) : undefined;
+  if (sample !== undefined) return sample;
+  const fits = typeof pattern === "string" ? new RegExp(pattern, "u") : /^/;
+  const sized = (text: string) =>
+    text.repeat(Math.ceil(least / text.length) || 1).slice(0, Math.max(least, Math.min(most, 4)));
+  return [...guesses, ...guesses.map(sized)].find(
+    (text) => fits.test(text) && text.length >= least && text.length <= most,
+  );
+}
+
+function exampleNumber(schema: ObjectSchema): number {
+  const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf } = schema;
+  const step = typeof multipleOf === "number" ? multipleOf : 1;
+  const least = Math.max(bound(minimum), bound(exclusiveMinimum, step));
+  const most = Math.min(bound(maximum, 0, 1), bound(exclusiveMaximum, -step, 1));
+  const start = Number.isFinite(least) ? least : Math.min(step, most);
+  return Math.ceil(start / step) * step;
+}
+
+/** None is infinitely far away. */
+const bound = (value: unknown, shift = 0, sign = -1): number =>
+  typeof value === "number" ? value + shift : sign * Number.POSITIVE_INFINITY;

@@ -1,0 +1,244 @@
+// Why a value does not fit its schema: every fault, in words a person understands.
+
+import { type ErrorReport, type Path, reportLimits } from "../json/error-report.ts";
+import { own } from "../own-property.ts";
+import { choiceWords, constantsOf, markOf, membersOf } from "./explain-choice.ts";
+import { containsWords, kindWords, listed, typeWords, wordsOf } from "./messages.ts";
+import { isObjectSchema, type ObjectSchema, type Schema } from "./subschemas.ts";
+import type { CompiledSchema } from "./validator.ts";
+
+/** So many parts of a value are looked at: it must not take long to say no. */
+const maxSteps = 20_000;
+/** So many fields are named to one who sent another. */
+const maxNames = 30;
+
+/** Adds why the value does not fit. Whoever asks knows that it does not, so something is always said. */
+export function explain(
+  ready: CompiledSchema,
+  value: unknown,
+  path: Path,
+  report: ErrorReport,
+): void {
+  explainPart(ready, ready.root, value, path, report);
+}
+
+export function explainPart(
+  ready: CompiledSchema,
+  schema: Schema,
+  value: unknown,
+  path: Path,
+  report: ErrorReport,
+): void {
+  const before = report.faults.length;
+  new Explainer(ready, report).explain(schema, value, path);
+  if (report.faults.length === before) report.add(path, "does not fit the schema");
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+class Explainer {
+  readonly #ready: CompiledSchema;
+  readonly #report: ErrorReport;
+  #steps = 0;
+
+  constructor(ready: CompiledSchema, report: ErrorReport) {
+    this.#ready = ready;
+    this.#report = report;
+  }
+
+  explain(schema: Schema, value: unknown, path: Path): void {
+    const before = this.#report.faults.length;
+    if (++this.#steps > maxSteps || before === reportLimits.maxFaults) return;
+    if (schema === false) this.#report.add(path, "nothing may be here");
+    if (!isObjectSchema(schema)) return;
+    if (!this.#fits(schema, value, "type")) {
+      this.#report.add(path, `must be ${typeWords(schema.type)}, not ${kindWords(value)}`);
+      return;
+    }
+    for (const keyword of Object.keys(schema)) {
+      if (Object.hasOwn(wordsOf, keyword)) this.#explainSimple(schema, keyword, value, path);
+      else this.#explainNested(schema, keyword, value, path);
+    }
+    // Where something else is wrong, more may count as not looked at than a person would say.
+    if (this.#report.faults.length === before) this.#explainUnevaluated(schema, value, path);
+  }
+
+  /** Judges by one keyword, with those that it depends on. */
+  #fits(schema: ObjectSchema, value: unknown, ...keywords: readonly string[]): boolean {
+    const some = keywords.filter((keyword) => Object.hasOwn(schema, keyword));
+    const part = Object.fromEntries(some.map((keyword) => [keyword, schema[keyword]]));
+    return this.#ready.fits(part, value);
+  }
+
+  #explainSimple(schema: ObjectSchema, keyword: string, value: unknown, path: Path): void {
+    // A text that is too long is not given to a pattern.
+    const isTooLong = keyword === "pattern" && !this.#fits(schema, value, "maxLength");
+    if (isTooLong || this.#fits(schema, value, keyword)) return;
+    const words = own(wordsOf, keyword)?.(schema[keyword], value);
+    if (words !== undefined) this.#report.add(path, words);
+  }
+
+  #explainNested(schema: ObjectSchema, keyword: string, value: unknown, path: Path): void {
+    const inner = schema[keyword];
+    switch (keyword) {
+      case "$ref":
+        this.explain(this.#ready.references.find(inner)?.schema ?? true, value, path);
+        return;
+      case "allOf":
+        for (const part of inner as readonly Schema[]) this.explain(part, value, path);
+        return;
+      case "anyOf":
+      case "oneOf":
+        if (!this.#fits(schema, value, keyword))
+          this.#explainChoice(inner as readonly Schema[], value, path);
+        return;
+      case "if":
+        this.#explainCondition(schema, value, path);
+        return;
+      case "not":
+        if (!this.#fits(schema, value, keyword))
+          this.#report.add(path, "must not be what the schema excludes with `not`");
+        return;
+    }
+    if (Array.isArray(value)) this.#explainItems(schema, keyword, value, path);
+    else if (typeof value === "object" && value !== null)
+      this.#explainMembers(schema, keyword, value as Members, path);
+  }
+
+  #explainCondition(schema: ObjectSchema, value: unknown, path: Path): void {
+    const branch = this.#ready.fits(schema.if as Schema, value) ? schema.then : schema.else;
+    if (branch !== undefined) this.explain(branch as Schema, value, path);
+  }
+
+  #explainItems(
+    schema: ObjectSchema,
+    keyword: string,
+    items: readonly unknown[],
+    path: Path,
+  ): void {
+    const first = (schema.prefixItems as readonly Schema[] | undefined) ?? [];
+    switch (keyword) {
+      case "prefixItems":
+        for (const [index, item] of items.slice(0, first.length).entries())
+          this.explain(first[index] ?? true, item, [...path, index]);
+        return;
+      case "items":
+        for (const [index, item] of items.entries())
+          if (index >= first.length) this.explain(schema.items as Schema, item, [...path, index]);
+        return;
+      case "contains":
+        if (!this.#fits(schema, items, "contains", "minContains", "maxContains"))
+          this.#report.add(path, containsWords(schema));
+    }
+  }
+
+  #explainMembers(schema: ObjectSchema, keyword: string, members: Members, path: Path): void {
+    const inner = schema[keyword];
+    switch (keyword) {
+      case "required":
+        for (const name of inner as readonly string[])
+          if (!Object.hasOwn(members, name))
+            this.#report.add([...path, name], `${name} is required`);
+        return;
+      case "dependentRequired":
+        for (const [name, others] of Object.entries(inner as Record<string, readonly string[]>))
+          for (const other of Object.hasOwn(members, name) ? others : [])
+            if (!Object.hasOwn(members, other))
+              this.#report.add([...path, other], `${other} is required when there is ${name}`);
+        return;
+      case "dependentSchemas":
+        for (const [name, part] of Object.entries(inner as Record<string, Schema>))
+          if (Object.hasOwn(members, name)) this.explain(part, members, path);
+        return;
+      case "properties":
+        for (const [name, part] of Object.entries(inner as Record<string, Schema>))
+          if (Object.hasOwn(members, name)) this.explain(part, members[name], [...path, name]);
+        return;
+      case "patternProperties":
+        for (const [pattern, part] of Object.entries(inner as Record<string, Schema>))
+          for (const [name, value] of Object.entries(members))
+            if (new RegExp(pattern, "u").test(name)) this.explain(part, value, [...path, name]);
+        return;
+      case "propertyNames":
+        for (const name of Object.keys(members))
+          if (!this.#ready.fits(inner as Schema, name))
+            this.#report.add([...path, name], "a field may not be called this");
+        return;
+      case "additionalProperties":
+        for (const name of additionalNames(schema, members))
+          this.#explainUnknown(inner as Schema, members[name], [...path, name], schema);
+    }
+  }
+
+  #explainUnevaluated(schema: ObjectSchema, value: unknown, path: Path): void {
+    for (const keyword of ["unevaluatedProperties", "unevaluatedItems"]) {
+      if (!Object.hasOwn(schema, keyword) || this.#ready.fits(schema, value)) continue;
+      for (const step of this.#ready.unevaluated(keyword, schema, value)) {
+        const item = (value as Readonly<Record<string | number, unknown>>)[step];
+        this.#explainUnknown(schema[keyword] as Schema, item, [...path, step]);
+      }
+    }
+  }
+
+  /** A member or item that no other keyword speaks of. */
+  #explainUnknown(schema: Schema, value: unknown, path: Path, parent: ObjectSchema = {}): void {
+    if (schema !== false) {
+      this.explain(schema, value, path);
+      return;
+    }
+    const known = Object.keys((parent.properties as Members | undefined) ?? {});
+    const list = known.length > 0 ? `; there are: ${listed(known, maxNames)}` : "";
+    this.#report.add(path, `there is no such field${list}`);
+  }
+
+  /** Of several forms the one that was meant, if that is plain; else what tells them apart. */
+  #explainChoice(forms: readonly Schema[], value: unknown, path: Path): void {
+    const fitting = forms.filter((form) => this.#ready.fits(form, value)).length;
+    if (fitting > 1) {
+      this.#report.add(path, `fits ${fitting} of the allowed forms, but must fit exactly one`);
+      return;
+    }
+    const plain = forms.map((form) => this.#deref(form));
+    const typed = plain.filter((form) => form !== false && this.#hasTypeOf(form, value));
+    const marked = typed.filter((form) => this.#isMeant(form, value));
+    const [form] = typed.length === 1 ? typed : marked;
+    if (form !== undefined && (typed.length === 1 || marked.length === 1)) {
+      this.explain(form, value, path);
+      return;
+    }
+    const mark = markOf(typed, value);
+    if (mark !== undefined && marked.length === 0)
+      this.#report.add([...path, ...mark.path], mark.words);
+    else this.#report.add(path, choiceWords(plain, typed, value));
+  }
+
+  #hasTypeOf(form: Schema, value: unknown): boolean {
+    return !isObjectSchema(form) || this.#fits(form, value, "type");
+  }
+
+  /** Whether the value has the constants that tell the form from the others. */
+  #isMeant(schema: Schema, value: unknown): boolean {
+    if (!isObjectSchema(schema)) return schema;
+    if (!this.#fits(schema, value, "const", "enum")) return false;
+    const marks = Object.entries(membersOf(schema)).filter(([, part]) => constantsOf(part));
+    return this.#ready.fits(
+      { required: marks.map(([name]) => name), properties: Object.fromEntries(marks) },
+      value,
+    );
+  }
+
+  #deref(schema: Schema): Schema {
+    const isOnlyReference = isObjectSchema(schema) && Object.keys(schema).join() === "$ref";
+    const target = isOnlyReference ? this.#ready.references.find(schema.$ref)?.schema : undefined;
+    return target ?? schema;
+  }
+}
+
+function additionalNames(schema: ObjectSchema, members: Members): readonly string[] {
+  const declared = (schema.properties as Members | undefined) ?? {};
+  const patterns = Object.keys((schema.patternProperties as Members | undefined) ?? {});
+  const expressions = patterns.map((pattern) => new RegExp(pattern, "u"));
+  return Object.keys(members).filter(
+    (name) => !Object.hasOwn(declared, name) && !expressions.some((each) => each.test(name)),
+  );
+}

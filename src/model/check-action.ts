@@ -1,0 +1,99 @@
+// An action's definition read: the action, or every fault of what a module exports.
+
+import { ErrorReport, type Path } from "../lib/json/error-report.ts";
+import { scanJson } from "../lib/json/scan.ts";
+import { type Action, type ActionDefinition, actionLimits, isActionName } from "./action.ts";
+import { definitionLimits } from "./check-definition.ts";
+import { checkSchema, type Subject } from "./check-schema.ts";
+import type { FieldError } from "./problem.ts";
+import { verbs } from "./token.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+type Rule = (value: unknown, path: Path, report: ErrorReport) => void;
+
+const rules: Readonly<Record<keyof ActionDefinition, Rule>> = {
+  description: isText,
+  input: (value, path, report) => isSchema(value, path, report, "input"),
+  output: (value, path, report) => isSchema(value, path, report, "value"),
+  timeoutMs: isTimeout,
+  run: (value, path, report) => {
+    if (typeof value !== "function") report.add(path, "must be a function");
+  },
+};
+
+const needed = ["description", "input", "run"] as const;
+
+export function readAction(name: string, given: unknown): Action | readonly FieldError[] {
+  const report = new ErrorReport();
+  addNameFaults(name, report);
+  if (!isMembers(given)) {
+    report.add([], "must be an object as defineAction takes one");
+    return report.faults;
+  }
+  for (const member of needed) if (given[member] === undefined) report.add([member], "is missing");
+  for (const [member, value] of Object.entries(given)) {
+    const rule = Object.hasOwn(rules, member) ? rules[member as keyof ActionDefinition] : undefined;
+    if (rule === undefined)
+      report.add([member], `there is no such member; there are: ${Object.keys(rules).join(", ")}`);
+    else if (value !== undefined) rule(value, [member], report);
+  }
+  // What was found to be right is what the type says.
+  return report.faults.length > 0
+    ? report.faults
+    : complete(name, given as unknown as ActionDefinition);
+}
+
+function complete(name: string, definition: ActionDefinition): Action {
+  const { description, input, output, timeoutMs = actionLimits.defaultTimeoutMs } = definition;
+  return {
+    name,
+    description,
+    input: copyOf(input),
+    output: output && copyOf(output),
+    timeoutMs,
+    // A method may say `this`.
+    run: (context) => definition.run(context),
+  };
+}
+
+/** As JSON has it: a module may go on changing its own. */
+const copyOf = <T>(value: T): T => JSON.parse(JSON.stringify(value));
+
+function addNameFaults(name: string, report: ErrorReport): void {
+  if (!isActionName(name))
+    report.add([], "the file is named as its action: 1 to 63 of a-z, 0-9 and -, no - at first");
+  else if ((verbs as readonly string[]).includes(name))
+    report.add([], `an action cannot be called ${name}: its scope would be that of a collection`);
+}
+
+function isText(value: unknown, path: Path, report: ErrorReport): void {
+  const { maxDescriptionChars } = definitionLimits;
+  if (typeof value !== "string" || value.trim() === "") report.add(path, "must be text");
+  else if (value.length > maxDescriptionChars)
+    report.add(path, `must have at most ${maxDescriptionChars} characters`);
+}
+
+function isTimeout(value: unknown, path: Path, report: ErrorReport): void {
+  const { maxTimeoutMs } = actionLimits;
+  const isGood = Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= maxTimeoutMs;
+  if (!isGood) report.add(path, `must be a whole number from 1 to ${maxTimeoutMs}`);
+}
+
+function isSchema(value: unknown, path: Path, report: ErrorReport, subject: Subject): void {
+  const text = jsonOf(value);
+  const [fault] = text === undefined ? [{ detail: "must be a JSON Schema: JSON" }] : scanJson(text);
+  if (fault !== undefined) report.add(path, fault.detail);
+  else checkSchema(JSON.parse(text ?? ""), path, report, subject);
+}
+
+/** Undefined for what cannot be written as JSON. */
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

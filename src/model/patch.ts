@@ -1,0 +1,277 @@
+// The two ways to say a change: JSON Merge Patch (RFC 7396) and JSON Patch (RFC 6902).
+
+import { ErrorReport } from "../lib/json/error-report.ts";
+import { jsonLimits } from "../lib/json/scan.ts";
+import {
+  type ArrayTree,
+  copyTree,
+  emptyObject,
+  isObject,
+  itemOf,
+  memberOf,
+  type ObjectTree,
+  opened,
+  readTree,
+  sameTree,
+  sizeOf,
+  type Tree,
+  textOf,
+} from "../lib/json/tree.ts";
+import { type FieldError, Problem } from "./problem.ts";
+
+export type PatchKind = "merge" | "json";
+
+export const maxOperations = 1000;
+
+/** All insertions and removals of a patch together may move this many items of arrays. */
+const maxMovedItems = 10_000_000;
+
+export interface Patched {
+  readonly tree: Tree;
+  /** Whether it is strict JSON because the document and the patch are; else it has to be scanned. */
+  readonly isStrict: boolean;
+}
+
+/**
+ * The patched document, or why it cannot be patched. Both texts are valid, strict JSON, and the
+ * document is compact. All copies together may take `maxChars`, because one that doubles with every
+ * operation is a bomb.
+ */
+export function applyPatch(
+  kind: PatchKind,
+  document: string,
+  patch: string,
+  maxChars: number,
+): Patched | Problem {
+  const tree = opened(document);
+  if (kind === "merge") return mergePatch(tree, readTree(patch));
+  const result = applyOperations(tree, patch, { chars: maxChars, moves: maxMovedItems });
+  return result instanceof Problem ? result : { tree: result, isStrict: false };
+}
+
+/**
+ * RFC 7396 §2: null removes, objects merge, anything else replaces. Every value stays at its depth, so
+ * all that can break a rule is an object that has got too many members.
+ */
+function mergePatch(document: Tree, patch: Tree): Patched {
+  let isStrict = isObject(document) && isObject(patch);
+  const merge = (target: Tree | undefined, change: Tree): Tree => {
+    if (!isObject(change)) return change;
+    const merged = isObject(target) ? target : emptyObject();
+    for (const [name, value] of change.members) {
+      if (value === "null") merged.members.delete(name);
+      else merged.members.set(name, merge(memberToMerge(merged, name, value), value));
+    }
+    if (merged.members.size > jsonLimits.maxMembers) isStrict = false;
+    return merged;
+  };
+  return { tree: merge(document, patch), isStrict };
+}
+
+/** What is replaced as a whole is not looked into. */
+const memberToMerge = (target: ObjectTree, name: string, change: Tree): Tree | undefined =>
+  isObject(change) ? memberOf(target, name) : undefined;
+
+/** How much a patch may still do. */
+interface Room {
+  chars: number;
+  moves: number;
+}
+
+type Operation =
+  | { readonly op: "add" | "replace" | "test"; readonly path: Path; readonly value: Tree }
+  | { readonly op: "move" | "copy"; readonly path: Path; readonly from: Path }
+  | { readonly op: "remove"; readonly path: Path };
+
+type Path = readonly string[];
+
+function applyOperations(document: Tree, patch: string, room: Room): Tree | Problem {
+  const operations = readOperations(readTree(patch));
+  if (operations instanceof Problem) return operations;
+  let tree = document;
+  for (const [index, operation] of operations.entries()) {
+    if (operation.op === "copy") {
+      room.chars -= weigh(valueAt(tree, operation.from));
+      if (room.chars < 0) return tooMuch(index, "this copies too much");
+    }
+    const result = applyOperation(tree, operation, room);
+    if (room.moves < 0) return tooMuch(index, movesTooMuch);
+    if (result === undefined) return conflict(index, operation);
+    tree = result;
+  }
+  return weigh(tree) === Number.POSITIVE_INFINITY ? tooDeep : tree;
+}
+
+const movesTooMuch =
+  "this moves too many items of a large array; add and remove at its end, or replace it";
+
+const tooMuch = (index: number, detail: string): Problem =>
+  malformed([{ pointer: `/${index}`, detail }]);
+
+const weigh = (tree: Tree | undefined): number =>
+  tree === undefined ? 0 : sizeOf(tree, jsonLimits.maxDepth);
+
+/** Undefined when the document's state does not allow it. */
+function applyOperation(tree: Tree, operation: Operation, room: Room): Tree | undefined {
+  const { path } = operation;
+  switch (operation.op) {
+    case "test": {
+      const found = valueAt(tree, path);
+      return found !== undefined && sameTree(found, operation.value) ? tree : undefined;
+    }
+    case "add":
+      return add(tree, path, operation.value, room);
+    case "replace":
+      return replace(tree, path, operation.value);
+    case "remove":
+      return remove(tree, path, room);
+    case "copy": {
+      const value = valueAt(tree, operation.from);
+      return value && add(tree, path, copyTree(value), room);
+    }
+    case "move": {
+      const value = valueAt(tree, operation.from);
+      const without = value && remove(tree, operation.from, room);
+      return without && add(without, path, value, room);
+    }
+  }
+}
+
+function valueAt(tree: Tree, path: Path): Tree | undefined {
+  let current: Tree | undefined = tree;
+  for (const segment of path) {
+    if (current === undefined || typeof current === "string") return undefined;
+    current =
+      current.kind === "object"
+        ? memberOf(current, segment)
+        : itemOf(current, readIndex(segment) ?? -1);
+  }
+  return current;
+}
+
+function add(tree: Tree, path: Path, value: Tree, room: Room): Tree | undefined {
+  const last = path.at(-1);
+  if (last === undefined) return value;
+  const parent = valueAt(tree, path.slice(0, -1));
+  if (parent === undefined || typeof parent === "string") return undefined;
+  if (parent.kind === "object") {
+    parent.members.set(last, value);
+    return tree;
+  }
+  const index = last === "-" ? parent.items.length : readIndex(last);
+  if (index === undefined || index > parent.items.length) return undefined;
+  splice(parent, index, 0, [value], room);
+  return tree;
+}
+
+/** In its place, so that the order of members stays. */
+function replace(tree: Tree, path: Path, value: Tree): Tree | undefined {
+  const last = path.at(-1);
+  if (last === undefined) return value;
+  const parent = valueAt(tree, path) === undefined ? undefined : valueAt(tree, path.slice(0, -1));
+  if (parent === undefined || typeof parent === "string") return undefined;
+  if (parent.kind === "object") parent.members.set(last, value);
+  else parent.items[readIndex(last) ?? 0] = value;
+  return tree;
+}
+
+function remove(tree: Tree, path: Path, room: Room): Tree | undefined {
+  const last = path.at(-1);
+  if (last === undefined || valueAt(tree, path) === undefined) return undefined;
+  const parent = valueAt(tree, path.slice(0, -1));
+  if (parent === undefined || typeof parent === "string") return undefined;
+  if (parent.kind === "object") parent.members.delete(last);
+  else splice(parent, readIndex(last) ?? 0, 1, [], room);
+  return tree;
+}
+
+/** Every item behind the place is moved, and that is counted. */
+function splice(
+  { items }: ArrayTree,
+  index: number,
+  removed: number,
+  added: readonly Tree[],
+  room: Room,
+): void {
+  room.moves -= items.length - index;
+  if (room.moves >= 0) items.splice(index, removed, ...added);
+}
+
+/** No leading zeros (RFC 6901 §4). */
+const readIndex = (segment: string): number | undefined =>
+  /^(?:0|[1-9]\d{0,8})$/.test(segment) ? Number(segment) : undefined;
+
+function conflict(index: number, { op }: Operation): Problem {
+  const words = op === "test" ? "the value is another" : "the document has no such place";
+  return new Problem("conflict", "The patch does not fit the current state; nothing was changed.", {
+    errors: [{ pointer: `/${index}`, detail: `${op}: ${words}` }],
+  });
+}
+
+function readOperations(patch: Tree): readonly Operation[] | Problem {
+  if (typeof patch === "string" || isObject(patch) || patch.items.length > maxOperations) {
+    const detail = `a JSON Patch is an array of at most ${maxOperations} operations`;
+    return malformed([{ pointer: "", detail }]);
+  }
+  const report = new ErrorReport();
+  const operations: Operation[] = [];
+  for (const [index, item] of patch.items.entries()) {
+    const operation = readOperation(item, index, report);
+    if (operation !== undefined) operations.push(operation);
+  }
+  return report.faults.length > 0 ? malformed(report.faults) : operations;
+}
+
+const aPointer = "a JSON Pointer is needed, like /name";
+
+function readOperation(item: Tree, index: number, report: ErrorReport): Operation | undefined {
+  if (!isObject(item)) {
+    report.add([index], "an operation is an object");
+    return undefined;
+  }
+  const op = textOf(item, "op");
+  const path = readPath(item, "path");
+  const from = readPath(item, "from");
+  const value = item.members.get("value");
+  if (path === undefined) report.add([index, "path"], aPointer);
+  switch (op) {
+    case "add":
+    case "replace":
+    case "test":
+      if (value === undefined) report.add([index, "value"], `${op} needs a value`);
+      return path === undefined || value === undefined ? undefined : { op, path, value };
+    case "move":
+    case "copy":
+      if (from === undefined) report.add([index, "from"], aPointer);
+      if (path === undefined || from === undefined) return undefined;
+      if (op === "move" && isBelow(path, from))
+        report.add([index, "path"], "a value cannot be moved into itself");
+      return { op, path, from };
+    case "remove":
+      return path && { op, path };
+    default:
+      report.add([index, "op"], "op is one of add, remove, replace, move, copy, test");
+      return undefined;
+  }
+}
+
+/** RFC 6902 §4.4. */
+const isBelow = (path: Path, from: Path): boolean =>
+  path.length > from.length && from.every((segment, index) => segment === path[index]);
+
+function readPath(item: ObjectTree, name: string): Path | undefined {
+  const text = textOf(item, name);
+  if (text === "") return [];
+  if (text === undefined || !text.startsWith("/") || /~(?![01])/.test(text)) return undefined;
+  return text
+    .slice(1)
+    .split("/")
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+const malformed = (errors: readonly FieldError[]): Problem =>
+  new Problem("invalid-body", "The patch is not valid; `errors` names each fault.", { errors });
+
+const tooDeep = malformed([
+  { pointer: "", detail: `the result is nested deeper than ${jsonLimits.maxDepth} levels` },
+]);

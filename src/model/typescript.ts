@@ -1,0 +1,159 @@
+// TypeScript types for collections, written from their JSON Schemas.
+
+import { isObjectSchema, type ObjectSchema, type Schema } from "../lib/schema/subschemas.ts";
+import { componentPath } from "../lib/schema/variant.ts";
+import type { Described } from "./schema-components.ts";
+
+/** The text of a module with an exported type for each schema. */
+export function writeTypes(collections: readonly Described[]): string {
+  const texts = collections.flatMap(({ name, typeName, schemas }) =>
+    Object.entries(schemas).map(([own, schema]) =>
+      declaration(own, { description: aboutOf(own, name, typeName), ...schema }),
+    ),
+  );
+  return `${["// Types of the collections, as `restante types` writes them.", ...texts].join("\n\n")}\n`;
+}
+
+function aboutOf(own: string, name: string, typeName: string): string | undefined {
+  if (own === typeName) return `A resource of /${name}.`;
+  return own === `${typeName}Draft` ? `What can be sent to /${name}.` : undefined;
+}
+
+function declaration(name: string, schema: ObjectSchema): string {
+  const { text, form } = typeOf(schema, "");
+  const body = form === "object" ? `interface ${name} ${text}` : `type ${name} = ${text};`;
+  return `${comment(schema, "")}export ${body}`;
+}
+
+interface Type {
+  readonly text: string;
+  /** An object can be an interface; what is compound needs brackets beside an operator. */
+  readonly form: "object" | "atom" | "compound";
+}
+
+const atom = (text: string): Type => ({ text, form: "atom" });
+const unknown = atom("unknown");
+const literal = (value: unknown): Type => atom(JSON.stringify(value));
+const bracketed = ({ text, form }: Type): string => (form === "compound" ? `(${text})` : text);
+
+function joined(types: readonly Type[], operator: "|" | "&"): Type {
+  const texts = [...new Set(types.map(bracketed))];
+  const [first = unknown] = types;
+  return texts.length < 2 ? first : { text: texts.join(` ${operator} `), form: "compound" };
+}
+
+const union = (types: readonly Type[]): Type =>
+  types.some(({ text }) => text === "unknown") ? unknown : joined(types, "|");
+
+/** What says nothing is left out. */
+const intersection = (types: readonly Type[]): Type =>
+  joined(
+    types.filter(({ text }) => text !== "unknown"),
+    "&",
+  );
+
+/** Everything that a schema says holds at once. */
+function typeOf(schema: Schema, indent: string): Type {
+  if (typeof schema === "boolean") return schema ? unknown : atom("never");
+  const { $ref, const: only, enum: values, allOf, anyOf, oneOf } = schema;
+  if (only !== undefined) return literal(only);
+  if (Array.isArray(values)) return union(values.map(literal));
+  return intersection([
+    ...(typeof $ref === "string" ? [atom($ref.slice(componentPath.length))] : []),
+    declaredType(schema, indent),
+    ...typesOf(allOf, indent),
+    ...[anyOf, oneOf].filter(Array.isArray).map((list) => union(typesOf(list, indent))),
+  ]);
+}
+
+const typesOf = (list: unknown, indent: string): readonly Type[] =>
+  (Array.isArray(list) ? list : []).map((inner: Schema) => typeOf(inner, indent));
+
+function declaredType(schema: ObjectSchema, indent: string): Type {
+  const guessed = guessedType(schema);
+  const { type = guessed, $ref, allOf, anyOf, oneOf } = schema;
+  // Others say which object it is.
+  if (type === "object" && guessed === undefined && [$ref, allOf, anyOf, oneOf].some(isSaid)) {
+    return unknown;
+  }
+  const known = [type].flat().filter((one) => typeof one === "string");
+  return known.length === 0 ? unknown : union(known.map((type) => ofType(type, schema, indent)));
+}
+
+const isSaid = (keyword: unknown): boolean => keyword !== undefined;
+
+/** Keywords about objects or arrays, without a type, tell what is meant. */
+function guessedType(schema: ObjectSchema): string | undefined {
+  const { properties, additionalProperties, patternProperties, items, prefixItems } = schema;
+  const isObject = [properties, additionalProperties, patternProperties].some(isSaid);
+  if (isObject) return "object";
+  return items === undefined && prefixItems === undefined ? undefined : "array";
+}
+
+function ofType(type: string, schema: ObjectSchema, indent: string): Type {
+  switch (type) {
+    case "integer":
+      return atom("number");
+    case "array":
+      return arrayType(schema, indent);
+    case "object":
+      return objectType(schema, indent);
+    default:
+      return atom(type);
+  }
+}
+
+function arrayType({ prefixItems, items, minItems = 0 }: ObjectSchema, indent: string): Type {
+  const many = `${bracketed(typeOf((items as Schema | undefined) ?? true, indent))}[]`;
+  // `readonly` stands before the brackets like an operator.
+  if (!Array.isArray(prefixItems)) return { text: `readonly ${many}`, form: "compound" };
+  const first = typesOf(prefixItems, indent).map(
+    (type, index) => bracketed(type) + (index < Number(minItems) ? "" : "?"),
+  );
+  const all = items === false ? first : [...first, `...${many}`];
+  return { text: `readonly [${all.join(", ")}]`, form: "compound" };
+}
+
+type Schemas = Readonly<Record<string, Schema>>;
+
+function objectType(schema: ObjectSchema, indent: string): Type {
+  const { properties = {}, required = [] } = schema;
+  const inner = `${indent}  `;
+  const members = Object.entries(properties as Schemas).map(([name, member]) => {
+    const mark = (required as readonly string[]).includes(name) ? "" : "?";
+    const about = isObjectSchema(member) ? comment(member, inner) : "";
+    return `${about}${inner}readonly ${keyOf(name)}${mark}: ${typeOf(member, inner).text};`;
+  });
+  const others = othersOf(schema, members.length > 0, inner);
+  const lines =
+    others === undefined
+      ? members
+      : [...members, `${inner}readonly [name: string]: ${others.text};`];
+  return { text: `{\n${lines.join("\n")}\n${indent}}`, form: "object" };
+}
+
+/** The type of members without a declaration, if there may be any that a type should show. */
+function othersOf(schema: ObjectSchema, hasMembers: boolean, indent: string): Type | undefined {
+  const { additionalProperties, patternProperties = {} } = schema;
+  const isClosed = additionalProperties === false;
+  const patterned = Object.values(patternProperties as Schemas);
+  const isOpen = patterned.length > 0 || (additionalProperties !== undefined && !isClosed);
+  if (hasMembers) return isOpen ? unknown : undefined;
+  const rest = (additionalProperties as Schema | undefined) ?? true;
+  const types = [...patterned, ...(isClosed ? [] : [rest])].map((one) => typeOf(one, indent));
+  return types.length === 0 ? atom("never") : union(types);
+}
+
+const keyOf = (name: string): string =>
+  /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
+
+function comment({ description, deprecated }: ObjectSchema, indent: string): string {
+  const words = typeof description === "string" ? description.trim() : "";
+  const lines = [
+    ...(words === "" ? [] : words.split(/\r?\n/)),
+    ...(deprecated === true ? ["@deprecated"] : []),
+  ].map((line) => line.replaceAll("*/", "* /").trim());
+  if (lines.length < 2) return lines.map((line) => `${indent}/** ${line} */\n`).join("");
+  const starred = lines.map((line) => `${indent} * ${line}`.trimEnd());
+  return [`${indent}/**`, ...starred, `${indent} */\n`].join("\n");
+}

@@ -1,0 +1,176 @@
+// The only file that knows everybody: a config becomes a running house.
+
+import { readFileSync } from "node:fs";
+import { sendFile } from "#runtime";
+import { Access } from "../domain/access.ts";
+import { Actions } from "../domain/actions.ts";
+import { Batches } from "../domain/batches.ts";
+import { BulkCreate } from "../domain/bulk-create.ts";
+import { Collections } from "../domain/collections.ts";
+import { Lists } from "../domain/lists.ts";
+import { Resources } from "../domain/resources.ts";
+import { Tokens } from "../domain/tokens.ts";
+import { Uploads } from "../domain/uploads.ts";
+import type { Services } from "../http/context.ts";
+import { corsHeaders } from "../http/headers/cors.ts";
+import { Proxies } from "../http/headers/forwarded.ts";
+import { AllowedHosts } from "../http/headers/host.ts";
+import { createFetch, type Fetch } from "../http/pipeline.ts";
+import { createRefuse, type Refuse } from "../http/problem.ts";
+import { RateLimits } from "../http/rate-limits.ts";
+import { RequestLog } from "../http/request-log.ts";
+import { MemoryBudget } from "../lib/memory-budget.ts";
+import type { Action } from "../model/action.ts";
+import { redactSecrets } from "../model/token.ts";
+import { openDisk } from "../store/disk/disk.ts";
+import type { Committer } from "../store/remote-committer.ts";
+import type { Config } from "./config.ts";
+import { type Log, lineWriter } from "./log.ts";
+import { filesFolder, type OpenStore, openStore } from "./open-store.ts";
+
+export interface App {
+  readonly fetch: Fetch;
+  /** Words for what the runtime refuses before there is a request. */
+  readonly refuse: Refuse;
+  readonly tokens: Tokens;
+  readonly collections: Collections;
+  readonly actions: Actions;
+  /** For the processes whose writes are handed to this one; no changes ask whether writing works. */
+  readonly commit: Committer["commit"];
+  /** Removes files that no resource names; for the first process, when it starts. Says how many. */
+  sweep(): Promise<number>;
+  /**
+   * Tells others who owns the data folder and where it listens, and takes changes from commands. Logs a
+   * warning when commands cannot reach this process.
+   */
+  announce(address: string | undefined): Promise<void>;
+  close(): Promise<void>;
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** Whether other nodes may have uploads under way, which no row names yet. */
+const isShared = ({ store }: Config): boolean => store !== undefined;
+
+export const { version } = JSON.parse(
+  readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
+) as { version: string };
+
+/** Where the data is, in words for a person, without a password. */
+export function describeStore({ store, data }: Config): string {
+  if (store === undefined) return data;
+  const { host, pathname } = new URL(store);
+  return `postgres://${host}${pathname}`;
+}
+
+/** With a committer, writes go to the process behind it. The actions are loaded already. */
+export async function assemble(
+  config: Config,
+  log: Log,
+  committer?: Committer,
+  loaded: readonly Action[] = [],
+): Promise<App> {
+  const openedAt = Date.now();
+  const store = await openStore(config, committer, (level, message) => log[level](message));
+  try {
+    return build(config, log, store, loaded, openedAt);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function build(
+  config: Config,
+  log: Log,
+  store: OpenStore,
+  loaded: readonly Action[],
+  openedAt: number,
+): App {
+  const clock = Date.now;
+  const tokens = new Tokens(store, clock);
+  const collections = new Collections(store, clock);
+  const actions = new Actions(loaded, (errand, thrown) =>
+    log.error({ ...errand, err: thrown }, "an action failed after its deadline"),
+  );
+  const uploads = new Uploads(store, openDisk(filesFolder(config), sendFile));
+  const base = config.baseUrl ?? "";
+  const tlsOnly = base.startsWith("https:");
+  const corsOrigins = config.corsOrigins === "*" ? "*" : new Set(config.corsOrigins);
+  const commonHeaders = new Headers({
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    ...(tlsOnly ? { "strict-transport-security": "max-age=31536000" } : {}),
+    ...corsHeaders(corsOrigins),
+  });
+  const jsonHeaders = new Headers(commonHeaders);
+  jsonHeaders.set("content-type", "application/json");
+  jsonHeaders.append("vary", "Accept, Accept-Encoding");
+  const memory = new MemoryBudget(config.maxInFlightBytes);
+  const requests = new RequestLog(lineWriter(log));
+  const services: Services = {
+    access: new Access(store, clock),
+    lists: new Lists(store, config.maxBodyBytes),
+    resources: new Resources(store, uploads, clock, config.maxBodyBytes, base),
+    tokens,
+    collections,
+    batches: new Batches(store, uploads, { clock, maxBytes: config.maxBodyBytes, base, memory }),
+    uploads,
+    bulkCreate: new BulkCreate(store, clock, base),
+    actions,
+    unready: () => store.ready(),
+    base,
+    commonHeaders,
+    jsonHeaders,
+    corsOrigins,
+    proxies: new Proxies(config.trustProxy),
+    allowedHosts: new AllowedHosts(config.baseUrl, config.allowedHosts),
+    rateLimits: new RateLimits({
+      perAddress: config.rateLimitPerAddress,
+      perToken: config.rateLimitPerToken,
+    }),
+    memory,
+    tlsOnly,
+    maxBodyBytes: config.maxBodyBytes,
+    maxUploadBytes: config.maxUploadBytes,
+    version,
+    ...logging(log, requests),
+  };
+  return {
+    fetch: createFetch(services),
+    refuse: createRefuse(services),
+    tokens,
+    collections,
+    actions,
+    sweep: () => uploads.sweep(isShared(config) ? dayMs : Date.now() - openedAt),
+    commit: store.tryCommit,
+    announce: (address) =>
+      store.announce(version, address).catch((error) => {
+        log.warn({ err: error }, "commands such as token create cannot reach this process");
+      }),
+    close() {
+      requests.flush();
+      return store.close();
+    },
+  };
+}
+
+function logging(
+  log: Log,
+  requests: RequestLog,
+): Pick<Services, "logRequest" | "logRefusal" | "logFailure"> {
+  return {
+    logRequest: log.isLevelEnabled("info")
+      ? (context, status) => requests.note(context, status)
+      : undefined,
+    logRefusal: (requestId, status, detail, cause) =>
+      cause === undefined
+        ? log.info({ requestId, status, detail: redactSecrets(detail) }, "refused")
+        : log.error({ requestId, status, detail: redactSecrets(detail), err: cause }, "failed"),
+    logFailure: ({ requestId, request, path }, thrown) =>
+      log.error(
+        { requestId, method: request.method, path: redactSecrets(path), err: thrown },
+        "failed",
+      ),
+  };
+}

@@ -1,0 +1,153 @@
+// Flags, environment and file become one frozen, validated Config; every fault is told at once.
+
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { type Config, type Setting, settings } from "./settings.ts";
+
+export { type Config, type LogLevel, type Setting, settings } from "./settings.ts";
+
+/** Where the file is; not a setting itself, as a file cannot name another. */
+export const configFile = {
+  flag: "--config",
+  variable: "RESTANTE_CONFIG",
+  placeholder: "file",
+  about: "A JSON file with settings. Flags win over variables, variables over the file.",
+  fallback: "restante.json",
+} as const;
+
+export interface ConfigError {
+  /** The flag, the variable, or the file and its key. */
+  readonly where: string;
+  readonly detail: string;
+}
+
+/** A flag's text by the setting's name (or `config`); `true` when the flag came without a value. */
+export type Flags = Readonly<Record<string, string | true | undefined>>;
+
+export interface ConfigSources {
+  readonly flags: Flags;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+}
+
+/** The only look at the process's environment. */
+export const processEnvironment = (): ConfigSources["environment"] => process.env;
+
+interface ConfigFile {
+  readonly name: string;
+  readonly folder: string;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+const noFile: ConfigFile = { name: "", folder: "", values: {} };
+
+/** What holds when nothing is set. */
+export const defaultConfig: Config = judge(
+  { flags: {}, environment: {}, cwd: process.cwd() },
+  noFile,
+  [],
+);
+
+/** The config, or every fault of it at once. */
+export function readConfig(sources: ConfigSources): Config | ConfigError[] {
+  const faults: ConfigError[] = [];
+  const file = readFile(sources, faults);
+  const config = judge(sources, file, faults);
+  if (config.readStore !== undefined && config.store === undefined)
+    faults.push({
+      where: settings.readStore.flag ?? "",
+      detail: "needs --store: a replica of what?",
+    });
+  return faults.length > 0 ? faults : config;
+}
+
+function judge(sources: ConfigSources, file: ConfigFile, faults: ConfigError[]): Config {
+  const config: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
+    const given = findGiven(name, setting, sources, file);
+    const text = given === undefined ? setting.fallback : textOf(given.value, setting.type);
+    const folder = given?.folder ?? sources.cwd;
+    config[name] = text === undefined ? undefined : setting.read(text, folder);
+    if (given !== undefined && config[name] === undefined) faults.push(faultOf(given, setting));
+  }
+  // The table's type ties each name to its value, which a loop over names cannot show.
+  return Object.freeze(config as unknown as Config);
+}
+
+interface Given {
+  readonly where: string;
+  readonly value: unknown;
+  readonly folder: string;
+}
+
+/** Flag, then variable, then file. What is overruled is not judged: it has no effect. */
+function findGiven(
+  name: string,
+  setting: Setting<unknown>,
+  { flags, environment, cwd }: ConfigSources,
+  file: ConfigFile,
+): Given | undefined {
+  const flag = flags[name];
+  if (setting.flag !== undefined && flag !== undefined)
+    return { where: setting.flag, value: flag, folder: cwd };
+  // An empty variable counts as not set, because compose files and CI systems write it so.
+  const variable = environment[setting.variable];
+  if (variable) return { where: setting.variable, value: variable, folder: cwd };
+  if (Object.hasOwn(file.values, name))
+    return { where: `${file.name}, "${name}"`, value: file.values[name], folder: file.folder };
+  return undefined;
+}
+
+function textOf(value: unknown, type: Setting<unknown>["type"]): string | undefined {
+  if (typeof value === "string") return value;
+  if (type === "number" && typeof value === "number") return String(value);
+  if (type === "list" && isTexts(value)) return value.join(",");
+  return undefined;
+}
+
+function faultOf({ where, value }: Given, setting: Setting<unknown>): ConfigError {
+  const detail = `must be ${setting.allowed}`;
+  if (value === true && where === setting.flag)
+    return { where, detail: `needs a value; it ${detail}` };
+  return { where: setting.isPrivate ? where : `${where} ${JSON.stringify(value)}`, detail };
+}
+
+/** The file's values; a file that nobody asked for may be missing. */
+function readFile({ flags, environment, cwd }: ConfigSources, faults: ConfigError[]): ConfigFile {
+  const { flag, variable, fallback } = configFile;
+  if (flags.config === true) {
+    faults.push({ where: flag, detail: "needs a value; it must be the path of a JSON file" });
+    return noFile;
+  }
+  const asked = flags.config ?? (environment[variable] || undefined);
+  const name = asked ?? fallback;
+  const path = resolve(cwd, name);
+  if (asked === undefined && !existsSync(path)) return noFile;
+  try {
+    const values: unknown = JSON.parse(readFileSync(path, "utf8"));
+    if (!isObject(values)) throw new TypeError("it must hold a JSON object");
+    faults.push(...unknownKeys(name, values));
+    return { name, folder: dirname(path), values };
+  } catch (error) {
+    const where = flags.config !== undefined ? flag : asked !== undefined ? variable : "file";
+    const message = error instanceof Error ? error.message : String(error);
+    faults.push({ where: `${where} "${name}"`, detail: `cannot be used: ${message}` });
+    return noFile;
+  }
+}
+
+function unknownKeys(name: string, values: ConfigFile["values"]): ConfigError[] {
+  const known = Object.keys(settings);
+  return Object.keys(values)
+    .filter((key) => !known.includes(key))
+    .map((key) => ({
+      where: `${name}, "${key}"`,
+      detail: `is not a setting; there are ${known.join(", ")}`,
+    }));
+}
+
+const isTexts = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string");
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

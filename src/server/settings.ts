@@ -1,0 +1,295 @@
+// Every setting: its names, what it is for, and what it may be.
+
+import { isIP } from "node:net";
+import { availableParallelism } from "node:os";
+import { isSecret } from "../model/token.ts";
+import {
+  baseUrl,
+  folderPath,
+  hostName,
+  isAddressRange,
+  isAuthority,
+  isOrigin,
+  listOf,
+  postgresUrl,
+  wholeNumber,
+} from "./setting-values.ts";
+
+export const logLevels = ["info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** Absolute path of the folder. */
+  readonly data: string;
+  /** Scheme, authority and path prefix, without a slash at the end. */
+  readonly baseUrl: string | undefined;
+  /** Hosts besides the base URL's, each with a port or for any; `*` for every host. */
+  readonly allowedHosts: readonly string[];
+  /** IP addresses and CIDR ranges. */
+  readonly trustProxy: readonly string[];
+  readonly adminToken: string | undefined;
+  readonly corsOrigins: "*" | readonly string[];
+  readonly logLevel: LogLevel;
+  readonly maxBodyBytes: number;
+  /** Of a body with files. */
+  readonly maxUploadBytes: number;
+  /** Of all requests and answers in flight together. */
+  readonly maxInFlightBytes: number;
+  /** Requests a minute; 0 for no limit. */
+  readonly rateLimitPerAddress: number;
+  readonly rateLimitPerToken: number;
+  /** Absolute path of the folder of files; none for the one in the data folder. */
+  readonly files: string | undefined;
+  /** Processes that answer requests. */
+  readonly workers: number;
+  /** Where the data is instead of the folder: a Postgres URL. */
+  readonly store: string | undefined;
+  /** A replica of that database, for reads. */
+  readonly readStore: string | undefined;
+  /** Absolute path of a folder of definitions. */
+  readonly collections: string | undefined;
+  /** Absolute path of a folder of actions. */
+  readonly actions: string | undefined;
+}
+
+export interface Setting<Value> {
+  /** None for a secret: command lines are visible to every user of a machine. */
+  readonly flag: `--${string}` | undefined;
+  readonly variable: `RESTANTE_${string}`;
+  /** How the config file writes it; flags and variables separate a list by commas. */
+  readonly type: "string" | "number" | "list";
+  /** What stands for the value in the help. */
+  readonly placeholder: string;
+  readonly about: string;
+  /** What may be set; the end of a sentence that begins with "must be". */
+  readonly allowed: string;
+  readonly fallback: string | undefined;
+  /** The value may hold a password, so no message shows it. */
+  readonly isPrivate?: true;
+  /** The value, or undefined when the text is not allowed. Paths start from the folder. */
+  readonly read: (text: string, folder: string) => Exclude<Value, undefined> | undefined;
+}
+
+export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> } = {
+  host: {
+    flag: "--host",
+    variable: "RESTANTE_HOST",
+    type: "string",
+    placeholder: "host",
+    about:
+      "The address to listen on. localhost is reached from this machine only; 0.0.0.0 or :: from everywhere.",
+    allowed: "a host name or an IP address, without port and brackets",
+    fallback: "localhost",
+    read: (text) => (isIP(text) > 0 || hostName.test(text) ? text : undefined),
+  },
+  port: {
+    flag: "--port",
+    variable: "RESTANTE_PORT",
+    type: "number",
+    placeholder: "number",
+    about: "The TCP port to listen on; 0 takes a free one.",
+    allowed: "a whole number from 0 to 65535",
+    fallback: "8080",
+    read: (text) => wholeNumber(text, 0, 65_535),
+  },
+  data: {
+    flag: "--data",
+    variable: "RESTANTE_DATA",
+    type: "string",
+    placeholder: "folder",
+    about: "The folder of the embedded store; made when it is missing.",
+    allowed: "the path of a folder",
+    fallback: "./data",
+    read: folderPath,
+  },
+  baseUrl: {
+    flag: "--base-url",
+    variable: "RESTANTE_BASE_URL",
+    type: "string",
+    placeholder: "url",
+    about:
+      "The public URL of this server, with the path prefix it has behind a proxy; Location and Link are built from it. Without it they are absolute paths.",
+    allowed:
+      "an absolute http or https URL without user, query and fragment, such as https://example.org/api",
+    fallback: undefined,
+    read: baseUrl,
+  },
+  allowedHosts: {
+    flag: "--allowed-hosts",
+    variable: "RESTANTE_ALLOWED_HOSTS",
+    type: "list",
+    placeholder: "hosts",
+    about:
+      "The hosts that requests may be for, besides that of --base-url; any other Host is answered with 421. Default: every host without --base-url, only its host with it.",
+    allowed:
+      "*, or host names and IP addresses, each with a port or for any, such as api.internal,[::1]:8080",
+    fallback: "",
+    read: (text) => listOf(text, isAuthority),
+  },
+  trustProxy: {
+    flag: "--trust-proxy",
+    variable: "RESTANTE_TRUST_PROXY",
+    type: "list",
+    placeholder: "addresses",
+    about: "The proxies whose X-Forwarded-* fields are believed. Default: none is.",
+    allowed: "IP addresses or CIDR ranges separated by commas, such as 127.0.0.1,10.0.0.0/8",
+    fallback: "",
+    read: (text) => listOf(text, isAddressRange),
+  },
+  adminToken: {
+    flag: undefined,
+    variable: "RESTANTE_ADMIN_TOKEN",
+    type: "string",
+    placeholder: "token",
+    about:
+      "The first admin token, for unattended installs; taken when the store has no token yet. Never a flag, because command lines are visible to others.",
+    allowed: "a secret as `restante token secret` prints one",
+    fallback: undefined,
+    isPrivate: true,
+    read: (text) => (isSecret(text) ? text : undefined),
+  },
+  corsOrigins: {
+    flag: "--cors-origins",
+    variable: "RESTANTE_CORS_ORIGINS",
+    type: "list",
+    placeholder: "origins",
+    about: "The origins whose pages may call this server from a browser.",
+    allowed: "*, none, or origins separated by commas, such as https://app.example.org",
+    fallback: "*",
+    read: (text) => (text === "*" ? text : text === "none" ? [] : listOf(text, isOrigin)),
+  },
+  logLevel: {
+    flag: "--log-level",
+    variable: "RESTANTE_LOG_LEVEL",
+    type: "string",
+    placeholder: "level",
+    about: "The least grave thing that is logged; info has a line for each request.",
+    allowed: "info, warn, error or silent",
+    fallback: "info",
+    read: (text) => logLevels.find((level) => level === text),
+  },
+  maxBodyBytes: {
+    flag: "--max-body-bytes",
+    variable: "RESTANTE_MAX_BODY_BYTES",
+    type: "number",
+    placeholder: "bytes",
+    about: "The largest JSON body that is taken; a larger one is answered with 413.",
+    allowed: "a whole number from 1 to 268435456 (256 MiB)",
+    fallback: "1048576",
+    read: (text) => wholeNumber(text, 1, 268_435_456),
+  },
+  maxUploadBytes: {
+    flag: "--max-upload-bytes",
+    variable: "RESTANTE_MAX_UPLOAD_BYTES",
+    type: "number",
+    placeholder: "bytes",
+    about:
+      "The largest body with files that is taken, all files together; a larger one is answered with 413.",
+    allowed: "a whole number from 1 to 1099511627776 (1 TiB)",
+    fallback: "2147483648",
+    read: (text) => wholeNumber(text, 1, 1_099_511_627_776),
+  },
+  maxInFlightBytes: {
+    flag: "--max-in-flight-bytes",
+    variable: "RESTANTE_MAX_IN_FLIGHT_BYTES",
+    type: "number",
+    placeholder: "bytes",
+    about:
+      "How many bytes of request bodies and answers each process holds in memory at once; what would need more is answered with 503.",
+    allowed: "a whole number from 16777216 (16 MiB) to 1099511627776 (1 TiB)",
+    fallback: "268435456",
+    read: (text) => wholeNumber(text, 16_777_216, 1_099_511_627_776),
+  },
+  rateLimitPerAddress: {
+    flag: "--rate-limit-per-address",
+    variable: "RESTANTE_RATE_LIMIT_PER_ADDRESS",
+    type: "number",
+    placeholder: "requests",
+    about:
+      "How many requests a minute each process takes from one client address (IPv6: one /64); more are answered with 429.",
+    allowed: "a whole number from 0 (no limit) to 1000000",
+    fallback: "0",
+    read: (text) => wholeNumber(text, 0, 1_000_000),
+  },
+  rateLimitPerToken: {
+    flag: "--rate-limit-per-token",
+    variable: "RESTANTE_RATE_LIMIT_PER_TOKEN",
+    type: "number",
+    placeholder: "requests",
+    about:
+      "How many requests a minute each process takes with one token; more are answered with 429.",
+    allowed: "a whole number from 0 (no limit) to 1000000",
+    fallback: "0",
+    read: (text) => wholeNumber(text, 0, 1_000_000),
+  },
+  files: {
+    flag: "--files",
+    variable: "RESTANTE_FILES",
+    type: "string",
+    placeholder: "folder",
+    about:
+      "The folder of uploaded files; made when it is missing. Nodes that share a Postgres database must share this folder, too. Default: files in the data folder.",
+    allowed: "the path of a folder",
+    fallback: undefined,
+    read: folderPath,
+  },
+  store: {
+    flag: "--store",
+    variable: "RESTANTE_STORE",
+    type: "string",
+    placeholder: "url",
+    about:
+      "A Postgres database to keep the data in, instead of the folder; many nodes can share it. Use the variable when the URL has a password: command lines are visible to others.",
+    allowed: "a URL such as postgres://user:password@host:5432/database",
+    fallback: undefined,
+    isPrivate: true,
+    read: postgresUrl,
+  },
+  readStore: {
+    flag: "--read-store",
+    variable: "RESTANTE_READ_STORE",
+    type: "string",
+    placeholder: "url",
+    about:
+      "A replica of the --store database that answers reads. Writes then wait until the replica shows them, so that callers read what they wrote.",
+    allowed: "a URL such as postgres://user:password@host:5432/database",
+    fallback: undefined,
+    isPrivate: true,
+    read: postgresUrl,
+  },
+  workers: {
+    flag: "--workers",
+    variable: "RESTANTE_WORKERS",
+    type: "number",
+    placeholder: "number",
+    about:
+      "How many processes answer requests on the port; auto takes one for each core. One that dies is replaced.",
+    allowed: "a whole number from 1 to 256, or auto",
+    fallback: "1",
+    read: (text) => (text === "auto" ? availableParallelism() : wholeNumber(text, 1, 256)),
+  },
+  collections: {
+    flag: "--collections",
+    variable: "RESTANTE_COLLECTIONS",
+    type: "string",
+    placeholder: "folder",
+    about:
+      "A folder of definitions: people.json gives the collection people its rules when the server starts.",
+    allowed: "the path of a folder",
+    fallback: undefined,
+    read: folderPath,
+  },
+  actions: {
+    flag: "--actions",
+    variable: "RESTANTE_ACTIONS",
+    type: "string",
+    placeholder: "folder",
+    about:
+      "A folder of TypeScript or JavaScript modules: send-invoice.ts becomes POST /-/actions/send-invoice.",
+    allowed: "the path of a folder",
+    fallback: undefined,
+    read: folderPath,
+  },
+};

@@ -1,0 +1,176 @@
+// What a collection's plan keeps beside its resources: the entries of its indexes, and its words.
+
+import {
+  type Entry,
+  entriesOf,
+  type Index,
+  type IndexPlan,
+  isSameSearch,
+  wordsIn,
+} from "../../model/query/index-plan.ts";
+import { minKey } from "../../model/query/sort-key.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { Connection, Query } from "./connection.ts";
+import { type StandingRow, standingColumns, toUncheckedCandidate } from "./resource.ts";
+import { createWordsTable, dropWordsTable } from "./schema.ts";
+
+/** So many resources are read at a time when an index is built: memory must have an end. */
+const builtAtOnce = 1_000;
+
+export class IndexWriter {
+  readonly #connection: Connection;
+  readonly #key: number;
+  readonly #insert: Query<never>;
+  readonly #delete: Query<never>;
+  readonly #clear: Query<never>;
+  readonly #holder: Query<readonly [1]>;
+  readonly #twice: Query<readonly [1]>;
+  readonly #resource: Query<StandingRow>;
+  readonly #resources: Query<StandingRow>;
+  #words: WordsWriter | undefined;
+
+  constructor(connection: Connection, key: number) {
+    const entries = `entries_${key}`;
+    const select = `SELECT ${standingColumns} FROM resources_${key}`;
+    this.#connection = connection;
+    this.#key = key;
+    this.#insert = connection.query(`INSERT INTO ${entries} (field, key, seq) VALUES (?, ?, ?)`);
+    this.#delete = connection.query(
+      `DELETE FROM ${entries} WHERE field = ? AND key = ? AND seq = ?`,
+    );
+    this.#clear = connection.query(`DELETE FROM ${entries} WHERE field = ?`);
+    this.#holder = connection.query(
+      `SELECT 1 FROM ${entries} WHERE field = ? AND key = ? AND seq <> ? LIMIT 1`,
+    );
+    this.#twice = connection.query(
+      `SELECT 1 FROM ${entries} WHERE field = ? AND key > '${minKey}'
+       GROUP BY key HAVING count(*) > 1 LIMIT 1`,
+    );
+    this.#resource = connection.query(`${select} WHERE seq = ?`);
+    this.#resources = connection.query(`${select} WHERE seq > ? ORDER BY seq LIMIT ?`);
+  }
+
+  /** Follows a resource that is created or replaced; or names the field in which it conflicts. */
+  keep(plan: IndexPlan, seq: number, next: Resource, isNew: boolean): string | undefined {
+    const entries = entriesOf(plan, next);
+    const conflict = this.#conflictOf(plan, entries, seq);
+    if (conflict !== undefined) return conflict;
+    const last = isNew ? undefined : this.#find(seq);
+    this.#move(last ? entriesOf(plan, last) : [], entries, seq);
+    this.#say(plan, seq, last, next);
+    return undefined;
+  }
+
+  /** Follows a resource that is about to be removed. */
+  remove(plan: IndexPlan, seq: number): void {
+    const last = this.#find(seq);
+    if (!last) return;
+    this.#move(entriesOf(plan, last), [], seq);
+    if (plan.searchable.length > 0) this.#wordsWriter().remove(seq);
+  }
+
+  /**
+   * Makes the indexes of the next plan out of all that is there; or names a field in which two have
+   * the same value: then it is to be undone.
+   */
+  rebuildEntries(last: IndexPlan, next: IndexPlan): string | undefined {
+    for (const { field } of without(last.indexes, next.indexes)) this.#clear.run(field);
+    this.#build({ indexes: without(next.indexes, last.indexes), searchable: [] });
+    return next.indexes.find(({ field, isUnique }) => isUnique && this.#twice.one(field))?.field;
+  }
+
+  /** The same for the words. It must not be undone: SQLite fails after a table of words is taken back. */
+  rebuildWords(last: IndexPlan, next: IndexPlan): void {
+    if (isSameSearch(last, next)) return;
+    dropWordsTable(this.#connection, this.#key);
+    if (next.searchable.length > 0) createWordsTable(this.#connection, this.#key);
+    this.#build({ ...next, indexes: [] });
+  }
+
+  #conflictOf(plan: IndexPlan, entries: readonly Entry[], seq: number): string | undefined {
+    for (const { field, isUnique } of plan.indexes) {
+      if (!isUnique) continue;
+      const isHeld = entries.some(
+        (entry) =>
+          entry.field === field && entry.key !== minKey && this.#holder.one(field, entry.key, seq),
+      );
+      if (isHeld) return field;
+    }
+    return undefined;
+  }
+
+  /** What stays as it is costs nothing. */
+  #move(last: readonly Entry[], next: readonly Entry[], seq: number): void {
+    const before = new Set(last.map(nameOf));
+    const after = new Set(next.map(nameOf));
+    for (const entry of last)
+      if (!after.has(nameOf(entry))) this.#delete.run(entry.field, entry.key, seq);
+    for (const entry of next)
+      if (!before.has(nameOf(entry))) this.#insert.run(entry.field, entry.key, seq);
+  }
+
+  #say(plan: IndexPlan, seq: number, last: Resource | undefined, next: Resource): void {
+    if (plan.searchable.length === 0) return;
+    const text = wordsIn(plan, next);
+    if (!last) this.#wordsWriter().add(seq, text);
+    else if (wordsIn(plan, last) !== text) this.#wordsWriter().replace(seq, text);
+  }
+
+  #build(plan: IndexPlan): void {
+    if (plan.indexes.length === 0 && plan.searchable.length === 0) return;
+    for (let last = 0; ; ) {
+      const some = this.#resources.all(last, builtAtOnce).map(toUncheckedCandidate);
+      for (const { seq, resource } of some) {
+        this.#move([], entriesOf(plan, resource), seq);
+        this.#say(plan, seq, undefined, resource);
+        last = seq;
+      }
+      if (some.length < builtAtOnce) return;
+    }
+  }
+
+  #find(seq: number): Resource | undefined {
+    const row = this.#resource.one(seq);
+    return row && toUncheckedCandidate(row).resource;
+  }
+
+  /** Only where there are words is there a table of them. */
+  #wordsWriter(): WordsWriter {
+    this.#words ??= new WordsWriter(this.#connection, this.#key);
+    return this.#words;
+  }
+}
+
+class WordsWriter {
+  readonly #insert: Query<never>;
+  readonly #replace: Query<never>;
+  readonly #delete: Query<never>;
+
+  constructor(connection: Connection, key: number) {
+    const words = `words_${key}`;
+    this.#insert = connection.query(`INSERT INTO ${words} (rowid, text) VALUES (?, ?)`);
+    this.#replace = connection.query(`INSERT OR REPLACE INTO ${words} (rowid, text) VALUES (?, ?)`);
+    this.#delete = connection.query(`DELETE FROM ${words} WHERE rowid = ?`);
+  }
+
+  add(seq: number, text: string): void {
+    this.#insert.run(seq, text);
+  }
+
+  replace(seq: number, text: string): void {
+    this.#replace.run(seq, text);
+  }
+
+  remove(seq: number): void {
+    this.#delete.run(seq);
+  }
+}
+
+/** A key has no NUL in it, so no two entries have the same name. */
+const nameOf = ({ field, key }: Entry): string => `${field}\0${key}`;
+
+/** Those whose entries are not the same as those of any of the others. */
+const without = (indexes: readonly Index[], others: readonly Index[]): readonly Index[] =>
+  indexes.filter(
+    ({ field, kind }) => !others.some((other) => other.field === field && other.kind === kind),
+  );

@@ -1,0 +1,272 @@
+// What passes between the threads: changes down, verdicts back, both as flat arrays.
+
+import type { Token } from "../../model/token.ts";
+import { readKeptText } from "../kept-outcomes.ts";
+import type {
+  Change,
+  Expectation,
+  IdempotencyKey,
+  Outage,
+  Outcome,
+  Put,
+  Remove,
+} from "../store.ts";
+import type { DatabaseFile } from "./file.ts";
+import { optionalMembers } from "./resource.ts";
+
+/**
+ * A flat array of strings and numbers is the cheapest message to clone: for 64 small changes half
+ * the cost of the objects, for large ones a fiftieth of JSON text.
+ */
+type Cells = readonly (string | number)[];
+
+/** What the writer's thread is started with. */
+export interface WriterData {
+  readonly file: DatabaseFile;
+  /** How long deleted content may stay in the files before its erasure begins. */
+  readonly eraseAfterMs: number | undefined;
+}
+
+/**
+ * A batch of changes; an empty one asks whether writing works at all. `repair` has a suspect database
+ * replaced by a verified copy, `close` lets go of the file.
+ */
+export type Message = Cells | "repair" | "close";
+
+/** The answer to a message; they come in the order of the messages. */
+export type Reply =
+  | { readonly kind: "done"; readonly verdicts: Cells }
+  /** The database is in a new file, with this identity. */
+  | { readonly kind: "repaired"; readonly identity: string }
+  | { readonly kind: "outage"; readonly reason: Outage["reason"]; readonly message: string }
+  | { readonly kind: "bug"; readonly message: string };
+
+/** Comes unasked: the disk has failed, and no batch is taken until the database is repaired. */
+export interface SuspectNotice {
+  readonly kind: "suspect";
+  readonly message: string;
+}
+
+export type Unit = Extract<Change, { kind: "all" }>;
+
+/** An outcome less what the caller knows already. */
+export type Verdict = readonly [
+  kind: Exclude<Outcome["kind"], UnitOutcome["kind"]>,
+  revision: number,
+  createdAt: number,
+  /** The field of a conflict; else the owner, or nothing. */
+  detail: string,
+  updatedAt: number,
+  sharesDate: number,
+];
+
+type UnitOutcome = Extract<Outcome, { kind: "all" | "none" | "reused" | "gone" }>;
+
+/** What became of a unit. The verdicts on its changes follow, or that on the one that failed. */
+export type UnitVerdict =
+  | readonly [kind: "all", number, number, string, number, number]
+  | readonly [kind: "none", index: number, number, string, number, number]
+  | readonly [kind: "replay", number, number, outcomes: string, number, number]
+  | readonly [kind: "reused" | "gone", number, number, string, number, number];
+
+type ChangeCells = readonly [
+  kind: Exclude<Change["kind"], "all">,
+  collection: string,
+  id: string,
+  at: number,
+  expect: Expectation,
+  content: string,
+  rules: number,
+  /** Nothing when nobody owns it. */
+  owner: string,
+  /** Nothing when it has none. */
+  parts: string,
+];
+/** No version of the rules. */
+const anyRules = -1;
+/** Stands before the changes of a unit; before it, the unit's key if it has one. */
+type UnitCells = readonly [kind: "all", "", "", 0, length: number, "", 0, "", ""];
+type OnceCells = readonly [
+  kind: "once",
+  owner: string,
+  key: string,
+  at: number,
+  keptUntil: number,
+  fingerprint: string,
+  0,
+  "",
+  "",
+];
+type Row = ChangeCells | UnitCells | OnceCells;
+
+/** Takes rows of one width off the cells, one after another. */
+class Rows<R> {
+  readonly #cells: Cells;
+  readonly #width: number;
+  #start = 0;
+
+  constructor(cells: Cells, width: number) {
+    this.#cells = cells;
+    this.#width = width;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#start === this.#cells.length;
+  }
+
+  take(): R {
+    const start = this.#start;
+    this.#start += this.#width;
+    return this.#cells.slice(start, this.#start) as unknown as R;
+  }
+}
+
+export function packChanges(changes: readonly Change[]): Cells {
+  const cells: (string | number)[] = [];
+  for (const change of changes) pack(cells, change);
+  return cells;
+}
+
+function pack(cells: (string | number)[], change: Change): void {
+  switch (change.kind) {
+    case "put":
+    case "remove":
+      packOne(cells, change);
+      break;
+    case "all":
+      if (change.once) packOnce(cells, change.once);
+      cells.push("all", "", "", 0, change.changes.length, "", 0, "", "");
+      for (const each of change.changes) pack(cells, each);
+      break;
+    case "found":
+      cells.push("found", change.collection, "", change.at, 0, "", 0, "", "");
+      break;
+    case "drop":
+      cells.push("drop", change.collection, "", 0, change.isEmptyOnly ? 1 : 0, "", 0, "", "");
+      break;
+    case "define":
+      cells.push("define", change.collection, "", change.at, 0, change.definition, 0, "", "");
+      break;
+    case "keep-token":
+      cells.push("keep-token", "", change.token.id, 0, 0, JSON.stringify(change.token), 0, "", "");
+      break;
+    case "revoke-token":
+    case "touch-token":
+      cells.push(change.kind, "", change.id, change.at, 0, "", 0, "", "");
+      break;
+  }
+}
+
+function packOne(cells: (string | number)[], change: Put | Remove): void {
+  const { kind, collection, id, at, expect, rules = anyRules } = change;
+  const isPut = kind === "put";
+  const content = isPut ? change.fields : "";
+  const owner = isPut ? (change.owner ?? "") : "";
+  const parts = isPut ? (change.parts ?? "") : "";
+  cells.push(kind, collection, id, at, expect, content, rules, owner, parts);
+}
+
+function packOnce(cells: (string | number)[], once: IdempotencyKey): void {
+  cells.push("once", once.owner, once.key, once.at, once.keptUntil, once.fingerprint, 0, "", "");
+}
+
+export function unpackChanges(cells: Cells): readonly Change[] {
+  const rows = new Rows<Row>(cells, 9);
+  const changes: Change[] = [];
+  while (!rows.isAtEnd) changes.push(unpack(rows.take(), rows));
+  return changes;
+}
+
+function unpack(row: Row, rows: Rows<Row>): Change {
+  if (row[0] === "all") return unpackUnit(row, rows);
+  if (row[0] !== "once") return unpackChange(row);
+  const [, owner, key, at, keptUntil, fingerprint] = row;
+  const once = { owner, key, at, keptUntil, fingerprint };
+  return { ...unpackUnit(rows.take() as UnitCells, rows), once };
+}
+
+function unpackUnit([kind, , , , length]: UnitCells, rows: Rows<Row>): Unit {
+  const unpackNext = () => unpackChange(rows.take() as ChangeCells) as Put | Remove;
+  return { kind, changes: Array.from({ length }, unpackNext) };
+}
+
+function unpackChange(cells: ChangeCells): Change {
+  const [kind, collection, id, at, expect, content, rules, owner, parts] = cells;
+  const judged = rules === anyRules ? {} : { rules };
+  switch (kind) {
+    case "put":
+      return {
+        kind,
+        collection,
+        id,
+        at,
+        expect,
+        fields: content,
+        ...judged,
+        ...ownedBy(owner),
+        ...withParts(parts),
+      };
+    case "remove":
+      return { kind, collection, id, at, expect: expect as Remove["expect"], ...judged };
+    case "found":
+      return { kind, collection, at };
+    case "drop":
+      return { kind, collection, isEmptyOnly: expect === 1 };
+    case "define":
+      return { kind, collection, at, definition: content };
+    case "keep-token":
+      return { kind, token: JSON.parse(content) as Token };
+    case "revoke-token":
+    case "touch-token":
+      return { kind, id, at };
+  }
+}
+
+const ownedBy = (owner: string): { readonly owner?: string } => (owner === "" ? {} : { owner });
+const withParts = (parts: string): { readonly parts?: string } => (parts === "" ? {} : { parts });
+
+export const packVerdicts = (verdicts: readonly (Verdict | UnitVerdict)[]): Cells =>
+  verdicts.flat();
+
+export function unpackOutcomes(changes: readonly Change[], cells: Cells): readonly Outcome[] {
+  const rows = new Rows<Verdict | UnitVerdict>(cells, 6);
+  return changes.map((change) =>
+    change.kind === "all" ? takeUnit(change, rows) : takeOutcome(change, rows),
+  );
+}
+
+function takeUnit({ changes }: Unit, rows: Rows<Verdict | UnitVerdict>): UnitOutcome {
+  const verdict = rows.take() as UnitVerdict;
+  switch (verdict[0]) {
+    case "all": {
+      const outcomes = changes.map((change) => takeOutcome(change, rows));
+      return { kind: "all", outcomes, isReplay: false };
+    }
+    case "none": {
+      const [kind, index] = verdict;
+      return { kind, index, outcome: takeOutcome(changes[index], rows) };
+    }
+    case "replay":
+      return { kind: "all", outcomes: readKeptText(verdict[3])?.outcomes ?? [], isReplay: true };
+    case "reused":
+    case "gone":
+      return { kind: verdict[0] };
+  }
+}
+
+const takeOutcome = (change: Change | undefined, rows: Rows<Verdict | UnitVerdict>): Outcome =>
+  outcomeOf(change, rows.take() as Verdict);
+
+/** The caller sent the content that was written, so it is not sent back. */
+export function outcomeOf(change: Change | undefined, verdict: Verdict): Outcome {
+  const [kind, revision, createdAt, detail, updatedAt, sharesDate] = verdict;
+  if (kind === "removed") return { kind, revision };
+  if (kind === "conflict") return { kind, field: detail };
+  if (kind !== "created" && kind !== "replaced") return { kind };
+  if (change?.kind !== "put") throw new TypeError(`a ${change?.kind} cannot have been ${kind}`);
+  const { id, fields, parts } = change;
+  const resource = { id, revision, createdAt, updatedAt, fields };
+  if (detail === "" && parts === undefined && sharesDate === 0) return { kind, resource };
+  const owner = detail === "" ? undefined : detail;
+  return { kind, resource: { ...resource, ...optionalMembers(owner, parts, sharesDate) } };
+}
