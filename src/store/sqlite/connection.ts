@@ -178,9 +178,13 @@ const harmlessIoErrors: ReadonlySet<number> = new Set(
 const codeOf = (error: unknown): number =>
   error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
 
+/** The same of a system call of our own. A file system whose own structures failed is read-only. */
+const failedCalls: ReadonlySet<unknown> = new Set(["EIO", "EROFS"]);
+
 /** Whether a write or a sync failed, so that the files may hold other bytes than the page cache shows. */
 export function isIoFailure(error: unknown): boolean {
   if (error instanceof Outage && error.cause !== undefined) return isIoFailure(error.cause);
+  if (error instanceof Error && "code" in error && failedCalls.has(error.code)) return true;
   const code = codeOf(error);
   return (code & 0xff) === ioErrorCode && !harmlessIoErrors.has(code);
 }

@@ -6,7 +6,7 @@ import { Checkpoints } from "./checkpoint.ts";
 import { CommitCounterWriter } from "./commit-counter.ts";
 import { Connection, isOfMissingTable } from "./connection.ts";
 import { Eraser } from "./erase.ts";
-import { assertStillThere, type DatabaseFile, identifyBeside } from "./file.ts";
+import { assertStillThere, type DatabaseFile, watchBeside } from "./file.ts";
 import { movedBatch } from "./moved.ts";
 import { migrate } from "./schema.ts";
 
@@ -29,7 +29,7 @@ export class Database {
   readonly #connection: Connection;
   readonly #checkpoints: Checkpoints;
   readonly #bell: CommitCounterWriter;
-  #beside = "";
+  readonly #isBesideSame: () => boolean;
   #batches: BatchWriter | undefined;
 
   constructor(file: DatabaseFile, eraseAfterMs = defaultEraseAfterMs) {
@@ -45,7 +45,7 @@ export class Database {
       this.#checkpoints = new Checkpoints(connection);
       this.#eraser = new Eraser(connection, this.#checkpoints, eraseAfterMs);
       this.#bell = new CommitCounterWriter(file.bell);
-      this.#beside = identifyBeside(file);
+      this.#isBesideSame = watchBeside(file);
     } catch (error) {
       closeAll(connection, this.guard);
       throw error;
@@ -58,13 +58,13 @@ export class Database {
   }
 
   commit(changes: readonly Change[]): Verdicts {
-    this.assertSame();
     this.#batches ??= this.#prepare();
     const verdicts = this.#batches.commit(changes);
     try {
       this.assertSame();
     } catch (error) {
-      // What was committed into a file that is no longer there must not be acknowledged.
+      // What was committed into a file that is no longer there must not be acknowledged. It is not
+      // lost for that: a deleted WAL is still open here, and is copied.
       throw new Outage("unknown", String(error), { cause: error });
     }
     if (verdicts.some(([kind]) => erasingKinds.has(kind))) this.#eraser.note();
@@ -84,7 +84,7 @@ export class Database {
   assertSame(): void {
     const { path } = this.#file;
     assertStillThere(this.#file);
-    if (identifyBeside(this.#file) !== this.#beside)
+    if (!this.#isBesideSame())
       throw new Outage("suspect", `${path}-wal or ${path}-shm was deleted or replaced`);
   }
 

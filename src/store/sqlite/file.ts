@@ -14,10 +14,15 @@ import { dirname, join, resolve } from "node:path";
 import { Outage } from "../store.ts";
 import { createCommitCounter } from "./commit-counter.ts";
 
+/** The file itself, whatever is called by its name later. */
+export interface FileIdentity {
+  readonly device: number;
+  readonly inode: number;
+}
+
 export interface DatabaseFile {
   readonly path: string;
-  /** Device and inode: the file itself, whatever is called by its name later. */
-  readonly identity: string;
+  readonly identity: FileIdentity | undefined;
   /** The small file that writers ring (see bell.ts). */
   readonly bell: string;
   /** There while the disk is suspected of having lost writes (see suspect.ts). */
@@ -48,18 +53,23 @@ export function prepareFile(directory: string): DatabaseFile {
     copy: at("restante.copy"),
     fresh: at("restante.new"),
   };
-  return { path, identity: identify(path) ?? "", bell, ...names };
+  return { path, identity: identify(path), bell, ...names };
 }
 
 /** A database that was moved, replaced or deleted under a running server must not take writes. */
 export function assertStillThere({ path, identity }: DatabaseFile): void {
-  if (identify(path) === identity) return;
+  if (isAt(path, identity)) return;
   throw new Outage("unavailable", `${path} was moved or replaced: restart Restante`);
 }
 
-/** The files beside the database as they are now: who holds others open must not go on. */
-export const identifyBeside = ({ path }: DatabaseFile): string =>
-  besideSuffixes.map((suffix) => identify(path + suffix) ?? "none").join(" ");
+/** The files beside the database as they are now; says later whether they are still the same. */
+export function watchBeside({ path }: DatabaseFile): () => boolean {
+  const seen = besideSuffixes.map((suffix) => {
+    const beside = path + suffix;
+    return [beside, identify(beside)] as const;
+  });
+  return () => seen.every(([beside, identity]) => isAt(beside, identity));
+}
 
 export function removeCopy({ copy }: DatabaseFile): void {
   for (const suffix of ["", "-journal", ...besideSuffixes]) rmSync(copy + suffix, { force: true });
@@ -84,14 +94,22 @@ export function finishSwap(file: DatabaseFile): DatabaseFile {
   renameSync(fresh, path);
   syncDirectory(dirname(path));
   rmSync(mark, { force: true });
-  return { ...file, identity: identify(path) ?? "" };
+  return { ...file, identity: identify(path) };
 }
 
 export const hasFreshCopy = ({ fresh }: DatabaseFile): boolean => existsSync(fresh);
 
-function identify(path: string): string | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats && `${stats.dev}:${stats.ino}`;
+const quietly = { throwIfNoEntry: false } as const;
+
+function identify(path: string): FileIdentity | undefined {
+  const stats = statSync(path, quietly);
+  return stats && { device: stats.dev, inode: stats.ino };
+}
+
+/** Runs with each commit: it only compares numbers. */
+function isAt(path: string, identity: FileIdentity | undefined): boolean {
+  const stats = statSync(path, quietly);
+  return stats?.ino === identity?.inode && stats?.dev === identity?.device;
 }
 
 export function makeDirectory(directory: string): void {
@@ -123,7 +141,9 @@ const codeOf = (error: unknown): unknown =>
 const words: Readonly<Record<string, string>> = {
   EACCES: "permission denied; give the user that runs Restante write access to the directory",
   EPERM: "permission denied; give the user that runs Restante write access to the directory",
-  EROFS: "the file system is read-only",
+  EROFS:
+    "the file system is read-only. If it became so by itself, its own structures failed: stop Restante, unmount the file system, run fsck, and start again",
+  EIO: "the disk reports an error",
   ENOSPC: "no room is left on the disk",
   ENOTDIR: "a part of the path is a file, not a directory",
   EEXIST: "a file stands where the directory should be",

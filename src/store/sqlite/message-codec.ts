@@ -11,7 +11,7 @@ import type {
   Put,
   Remove,
 } from "../store.ts";
-import type { DatabaseFile } from "./file.ts";
+import type { DatabaseFile, FileIdentity } from "./file.ts";
 import { optionalMembers } from "./resource.ts";
 
 /**
@@ -37,7 +37,7 @@ export type Message = Cells | "repair" | "close";
 export type Reply =
   | { readonly kind: "done"; readonly verdicts: Cells }
   /** The database is in a new file, with this identity. */
-  | { readonly kind: "repaired"; readonly identity: string }
+  | { readonly kind: "repaired"; readonly identity: FileIdentity | undefined }
   | { readonly kind: "outage"; readonly reason: Outage["reason"]; readonly message: string }
   | { readonly kind: "bug"; readonly message: string };
 

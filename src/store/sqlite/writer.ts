@@ -4,7 +4,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { Outage } from "../store.ts";
 import { isIoFailure, storageTrouble } from "./connection.ts";
 import { Database } from "./database.ts";
-import { assertStillThere, finishSwap, hasFreshCopy } from "./file.ts";
+import { assertStillThere, finishSwap, hasFreshCopy, reasonOf } from "./file.ts";
 import {
   type Message,
   packVerdicts,
@@ -152,6 +152,12 @@ const words = ({ reason }: Suspicion): string =>
 function explain(error: unknown): Reply {
   const trouble = storageTrouble(error);
   if (trouble) return { kind: "outage", reason: trouble.reason, message: trouble.message };
+  if (error instanceof Error && "syscall" in error)
+    return {
+      kind: "outage",
+      reason: "unavailable",
+      message: `${reasonOf(error)} (${error.message})`,
+    };
   const words = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { kind: "bug", message: words };
 }

@@ -24,6 +24,9 @@ const put = (id: string, bytes = 0): Change => ({
 });
 const isSuspect = (error: unknown): boolean =>
   error instanceof Outage && error.reason === "suspect";
+/** The write that finds the files gone was committed into them; one after it is refused. */
+const isNotAcknowledged = (error: unknown): boolean =>
+  isSuspect(error) || (error instanceof Outage && error.reason === "unknown");
 
 const patience = { timeout: 120_000 };
 const inode = async (path: string): Promise<number> => (await stat(join(path, "restante.db"))).ino;
@@ -40,10 +43,15 @@ async function fill(path: string, ids: readonly string[], bytes = 0): Promise<vo
   await store.close();
 }
 
-async function assertStored(path: string, ids: readonly string[], bytes = 0): Promise<void> {
+async function assertStored(
+  path: string,
+  ids: readonly string[],
+  bytes = 0,
+  unknown: readonly string[] = [],
+): Promise<void> {
   const store = await openSqlite({ path });
   assert.equal(await store.ready(), undefined);
-  await assertKept(store, ids, [], bytes);
+  await assertKept(store, ids, unknown, bytes);
   await store.close();
 }
 
@@ -53,6 +61,7 @@ describe("system calls that fail", () => {
     ["a write of a commit", "pwrite64", "restante.db-wal", 300, 0],
     ["a write of a checkpoint", "pwrite64", "restante.db", 120, 200_000],
     ["a sync of a checkpoint", "fsync,fdatasync", "restante.db", 120, 200_000],
+    ["a call of our own", "pwrite64", "restante.bell", 300, 0],
   ] as const;
 
   for (const [title, calls, name, count, bytes] of cases)
@@ -133,6 +142,24 @@ describe("a database that is marked as suspect", () => {
     }),
   );
 
+  it("says what to do when the file system has become read-only", patience, (context) =>
+    inDirectory(async (path) => {
+      if (!canInject()) return context.skip("strace is not here or not allowed");
+      await fill(path, ids);
+      await writeFile(join(path, "restante.suspect"), "{}");
+      const inject = ["-e", "trace=openat", "-e", "inject=openat:error=EROFS:when=1"];
+      const only = ["-P", join(path, "restante.copy")];
+      const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...only, ...inject];
+      const child = startChildUnder(strace, "persist", path, "3");
+      assert.equal(await child.gone, 0);
+      const told = new Told(child.lines);
+      assert.match(told.with("error").at(-1) ?? "", /read-only.*unmount.*run fsck.*reads go on/);
+      assert.match(told.with("info").join("\n"), /copied to new files and verified/);
+      assert.equal(told.with("kept").length, 3);
+      await assertStored(path, [...ids, ...told.with("kept")]);
+    }),
+  );
+
   it("says what is missing when acknowledged writes are", () =>
     inDirectory(async (path) => {
       await fill(path, ids);
@@ -206,14 +233,15 @@ describe("files taken away under a running store", () => {
         const store = await openSqlite({ path });
         await store.commit([found, put("a")]);
         await steal(join(path, "restante.db"));
-        await assert.rejects(store.commit([put("b")]), isSuspect);
+        await assert.rejects(store.commit([put("b")]), isNotAcknowledged);
+        await assert.rejects(store.commit([put("refused")]), isSuspect);
         assert.notEqual(await store.ready(), undefined);
         assert.equal((await store.find("things", "a"))?.id, "a");
         await untilReady(store);
         await store.commit([put("c")]);
-        await assertKept(store, ["a", "c"], [], 0);
+        await assertKept(store, ["a", "c"], ["b"], 0);
         await store.close();
-        await assertStored(path, ["a", "c"]);
+        await assertStored(path, ["a", "c"], 0, ["b"]);
       }));
 
   it("is noticed also while nobody writes", () =>
@@ -247,16 +275,16 @@ describe("readers of a database that was replaced by its copy", () => {
         const follower = await openSqlite({ path, mapFile: map, committer });
         assert.equal((await follower.find("things", "a"))?.id, "a");
         await rm(join(path, "restante.db-wal"));
-        await assert.rejects(store.commit([put("b")]), isSuspect);
+        await assert.rejects(store.commit([put("b")]), isNotAcknowledged);
         await untilReady(store);
         await store.commit([put("c")]);
         for (const reader of [follower, store]) {
           assert.equal((await reader.find("things", "c"))?.id, "c");
-          assert.equal((await reader.collection("things"))?.total, 2);
+          await assertKept(reader, ["a", "c"], ["b"], 0);
         }
         await follower.close();
         await store.close();
-        await assertStored(path, ["a", "c"]);
+        await assertStored(path, ["a", "c"], 0, ["b"]);
       }));
 });
 

@@ -11,6 +11,7 @@ import { type Child, inDirectory, startChild } from "./house.ts";
 import { ThinVolume } from "./thin-volume.ts";
 
 const rounds = runs(1, 40);
+const windows = 2;
 
 /** What the child said beside its acknowledgements: what a failure is to be understood from. */
 const remarks = ({ lines }: Child): string =>
@@ -32,10 +33,13 @@ describe("a thin volume that runs full for 30 to 120 ms under load", () => {
       const seed = newSeed("thin volume");
       const random = randomNumbers(seed);
       let suspicions = 0;
+      let repairs = 0;
+      let acknowledged = 0;
+      let failedFileSystems = 0;
       for (let round = 0; round < rounds; round++) {
         const place = join(folder, `${round}`);
         await mkdir(place);
-        const volume = ThinVolume.make(place);
+        const volume = ThinVolume.make(place, { hasBitmaps: random() < 0.5 });
         if (typeof volume === "string") return context.skip(volume);
         try {
           // Large ones fill the WAL, so that checkpoints come into the window as well.
@@ -43,30 +47,38 @@ describe("a thin volume that runs full for 30 to 120 ms under load", () => {
           const path = join(volume.path, "data");
           const child = startChild("persist", path, "1000000", `${bytes}`);
           await more(child, "kept", 50 + Math.floor(random() * 200));
-          for (let window = 0; window < 2; window++) {
-            await volume.starve(30 + random() * 90);
-            await Promise.race([more(child, "kept", 100), sleep(5_000)]);
+          const isSynced = random() < 0.5;
+          for (let window = 0; window < windows; window++) {
+            await volume.starve(30 + random() * 90, isSynced);
+            const stuck = more(child, "error the database cannot be copied", 1);
+            await Promise.race([more(child, "kept", 100), stuck, sleep(5_000)]);
           }
           child.kill();
           await child.gone;
           const told = new Told(child.lines);
-          suspicions += told.with("error").length;
+          suspicions += told.with("error no write is taken,").length;
+          repairs += told.with("info").length;
+          acknowledged += told.with("kept").length;
+          // A file system that has failed takes no more writes, and has lost none either.
+          const { errorCount } = volume;
+          if (errorCount > 0) failedFileSystems++;
           volume.remount();
           const store = await openSqlite({ path });
           // The one that was under way when it was killed.
           const last = child.lines.filter((line) => / id-\d+$/.test(line)).length;
           const unknown = [...told.with("unknown"), `id-${last}`];
           await assertKept(store, told.with("kept"), unknown, bytes).catch((error) => {
-            throw new Error(`round ${round}, ${bytes} bytes each\n${remarks(child)}`, {
-              cause: error,
-            });
+            const words = `round ${round}, ${bytes} bytes each, ${errorCount} errors of the file system`;
+            throw new Error(`${words}\n${remarks(child)}`, { cause: error });
           });
           await store.close();
         } finally {
           volume.remove();
         }
       }
-      console.log(`${rounds} rounds, ${suspicions} times suspect`);
+      console.log(
+        `${rounds} rounds, ${rounds * windows} windows, ${suspicions} times suspect, ${repairs} repairs, ${acknowledged} acknowledged writes, none lost, ${failedFileSystems} rounds in which the file system failed`,
+      );
     }),
   );
 });

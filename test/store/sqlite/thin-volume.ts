@@ -1,12 +1,26 @@
 // A thin volume that runs full for a moment: a loop device on a sparse file in a small memory file system.
 
-import { execFileSync } from "node:child_process";
-import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const run = (program: string, ...args: readonly string[]): string =>
   execFileSync(program, args, { stdio: ["ignore", "pipe", "ignore"], encoding: "utf8" }).trim();
+
+export interface ThinVolumeOptions {
+  /** Whether the blocks of all bitmaps are there; otherwise the file system itself may fail, too. */
+  readonly hasBitmaps: boolean;
+}
 
 /** Needs root, loop devices and mkfs.ext4. While it is full, writes to new blocks of the volume fail. */
 export class ThinVolume {
@@ -15,7 +29,7 @@ export class ThinVolume {
   readonly #backing: string;
   readonly #device: string;
 
-  private constructor(folder: string) {
+  private constructor(folder: string, { hasBitmaps }: ThinVolumeOptions) {
     this.path = join(folder, "volume");
     this.#backing = join(folder, "backing");
     mkdirSync(this.path);
@@ -24,15 +38,19 @@ export class ThinVolume {
     const image = join(this.#backing, "image");
     run("truncate", "-s", "1G", image);
     this.#device = run("losetup", "-f", "--show", image);
+    // When only the first part of a request finds room, the loop driver reports success (Linux 6.18):
+    // a disk that lies. A request of one page is kept or fails.
+    writeFileSync(`/sys/block/${basename(this.#device)}/queue/max_sectors_kb`, "4");
     run("mkfs.ext4", "-q", "-J", "size=4", "-m", "0", this.#device);
     this.#mount();
     this.#useJournal();
+    if (hasBitmaps) this.#useBitmaps();
   }
 
   /** A new one, or why there is none. */
-  static make(folder: string): ThinVolume | string {
+  static make(folder: string, options: ThinVolumeOptions): ThinVolume | string {
     try {
-      return new ThinVolume(folder);
+      return new ThinVolume(folder, options);
     } catch (error) {
       for (const name of ["volume", "backing"])
         try {
@@ -42,8 +60,13 @@ export class ThinVolume {
     }
   }
 
-  /** Lets it be full for so long. */
-  async starve(ms: number): Promise<void> {
+  /** How many errors the file system has found in itself: then it takes no more writes. */
+  get errorCount(): number {
+    return Number(readFileSync(`/sys/fs/ext4/${basename(this.#device)}/errors_count`, "utf8"));
+  }
+
+  /** Lets it be full for so long, while another process may have everything written to it. */
+  async starve(ms: number, isSynced: boolean): Promise<void> {
     const ballast = join(this.#backing, "ballast");
     const descriptor = openSync(ballast, "w");
     try {
@@ -55,13 +78,16 @@ export class ThinVolume {
       // Full is what it should be.
     }
     closeSync(descriptor);
+    if (isSynced) execFile("sync", ["-f", this.path], () => undefined);
     await sleep(ms);
     rmSync(ballast);
   }
 
   /** Drops what is only in the page cache: from here on it is as after a restart of the machine. */
   remount(): void {
+    const hasFailed = this.errorCount > 0;
     run("umount", this.path);
+    if (hasFailed) this.#check();
     this.#mount();
   }
 
@@ -78,6 +104,20 @@ export class ThinVolume {
 
   #mount(): void {
     run("mount", "-o", "errors=continue", this.#device, this.path);
+  }
+
+  /** As the docs advise. It exits with 1 when it has corrected something, and more when it could not. */
+  #check(): void {
+    const { status, stdout } = spawnSync("e2fsck", ["-fy", this.#device], { encoding: "utf8" });
+    if (status === null || status > 1) throw new Error(`e2fsck has failed: ${stdout}`);
+  }
+
+  #useBitmaps(): void {
+    const file = join(this.path, "large");
+    run("fallocate", "-l", "900M", file);
+    run("sync", "-f", this.path);
+    rmSync(file);
+    run("sync", "-f", this.path);
   }
 
   /** Writes through the whole journal of the file system once, so that its blocks are there. */
