@@ -138,6 +138,7 @@ describe("the examples", () => {
     for (const guide of [
       "access",
       "actions",
+      "cookbook",
       "definitions",
       "formats",
       "lists",
