@@ -14,7 +14,7 @@ export {
   type ActionDefinition,
   accepted,
   defineAction,
-  type Elsewhere,
+  type LocationResult,
   ProblemError,
   problem,
   seeOther,

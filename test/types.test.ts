@@ -9,7 +9,7 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { restante } from "../src/index.ts";
-import { describe as describeCollections } from "../src/model/schema-components.ts";
+import { describeCollections } from "../src/model/schema-components.ts";
 import { writeTypes } from "../src/model/typescript.ts";
 import { run } from "./process.ts";
 

@@ -1,7 +1,7 @@
 // TypeScript types at the command line: those of the collections in a folder of definitions, or in the store.
 
 import { definitionOf } from "../model/definition.ts";
-import { describe } from "../model/schema-components.ts";
+import { describeCollections } from "../model/schema-components.ts";
 import { writeTypes } from "../model/typescript.ts";
 import type { Config } from "../server/config.ts";
 import { readFolder } from "../server/definitions-folder.ts";
@@ -14,7 +14,7 @@ export async function printTypes(config: Config): Promise<void> {
     name,
     schema: definitionOf({ version: 0, definition }).schema,
   }));
-  process.stdout.write(writeTypes(describe(collections)));
+  process.stdout.write(writeTypes(describeCollections(collections)));
 }
 
 interface Defined {

@@ -7,8 +7,8 @@ import { CompiledSchema } from "../lib/schema/validator.ts";
 import {
   type Action,
   type ActionContext,
-  type Elsewhere,
-  isElsewhere,
+  isLocationResult,
+  type LocationResult,
   problemIn,
 } from "../model/action.ts";
 import { openDefinition } from "../model/definition.ts";
@@ -24,7 +24,7 @@ export interface ActionRun {
 }
 
 /** The text of a JSON value, none for nothing; or another address. */
-export type ActionResult = Elsewhere | { readonly text: string | undefined };
+export type ActionResult = LocationResult | { readonly text: string | undefined };
 
 interface Known {
   readonly action: Action;
@@ -123,7 +123,7 @@ function knownOf(action: Action): Known {
 }
 
 function answeredBy(returned: unknown, output: CompiledSchema | undefined): ActionResult {
-  if (isElsewhere(returned)) return returned;
+  if (isLocationResult(returned)) return returned;
   if (returned === undefined) return { text: undefined };
   if (returned instanceof Response)
     throw new TypeError("an action returns a JSON value, or accepted() or seeOther(); no Response");
@@ -138,7 +138,7 @@ function answeredBy(returned: unknown, output: CompiledSchema | undefined): Acti
 function violation(output: CompiledSchema, value: unknown): Error {
   const report = new ErrorReport();
   explain(output, value, [], report);
-  const faults = report.faults.map(({ pointer, detail }) => `${pointer} ${detail}`.trim());
+  const faults = report.errors.map(({ pointer, detail }) => `${pointer} ${detail}`.trim());
   return new Error(`what the action returned does not fit its output schema: ${faults.join("; ")}`);
 }
 

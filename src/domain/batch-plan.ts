@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Reservation } from "../lib/memory-budget.ts";
 import type { Rules } from "../model/collection.ts";
 import type { Draft } from "../model/draft.ts";
-import { readParts, type StoredFile } from "../model/file.ts";
+import { readFiles, type StoredFile } from "../model/file.ts";
 import { newId } from "../model/id.ts";
 import type { PatchKind } from "../model/patch.ts";
 import { Problem } from "../model/problem.ts";
@@ -89,10 +89,10 @@ export class Planner {
 
   /** The files that nothing names when all is done. */
   get dropped(): readonly StoredFile[] {
-    const kept = [...this.#left.values()].flatMap((resource) => readParts(resource?.parts));
+    const kept = [...this.#left.values()].flatMap((resource) => readFiles(resource?.parts));
     const keys = new Set(kept.map(({ key }) => key));
     return [...this.#left.keys()]
-      .flatMap((address) => readParts(this.#found.get(address)?.parts))
+      .flatMap((address) => readFiles(this.#found.get(address)?.parts))
       .filter(({ key }) => !keys.has(key));
   }
 

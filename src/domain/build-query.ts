@@ -2,9 +2,9 @@
 
 import type { Collection } from "../model/collection.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
-import { markOf, readCursor } from "../model/query/cursor.ts";
+import { queryHash, readCursor } from "../model/query/cursor.ts";
 import { conditionOf } from "../model/query/filter.ts";
-import { ownerField, wordsOf } from "../model/query/index-plan.ts";
+import { normalizeWords, ownerField } from "../model/query/index-plan.ts";
 import {
   type ErrorLocation,
   type Filter,
@@ -15,7 +15,7 @@ import {
   listRequestLimits,
   type NamedField,
 } from "../model/query/list-request.ts";
-import { meantBy } from "../model/query/near-miss.ts";
+import { suggestParameter } from "../model/query/near-miss.ts";
 import { pageLimits } from "../model/query/page.ts";
 import {
   type Condition,
@@ -70,7 +70,7 @@ const noField = (queryable: QueryableFields, field: string): string =>
 export const markOfQuery = (
   { name, createdAt }: Collection,
   { conditions, words, sortings, isNewestFirst }: Query,
-): string => markOf([name, createdAt, conditions, words, sortings, isNewestFirst]);
+): string => queryHash([name, createdAt, conditions, words, sortings, isNewestFirst]);
 
 class QueryBuilder {
   readonly faults: (FieldError | ParameterError)[];
@@ -80,7 +80,7 @@ class QueryBuilder {
   constructor(queryable: QueryableFields, question: ListRequest) {
     this.#queryable = queryable;
     this.#question = question;
-    this.faults = [...question.faults];
+    this.faults = [...question.errors];
   }
 
   query(owner: string | undefined): Query {
@@ -118,7 +118,7 @@ class QueryBuilder {
   #meantBy({ field, operand, place }: Filter): string | undefined {
     const isBare = "parameter" in place && place.parameter === field;
     if (!isBare || this.#queryable.declares(field)) return undefined;
-    const meant = meantBy(field, operand);
+    const meant = suggestParameter(field, operand);
     return (
       meant &&
       `there is no parameter "${field}"; use ${meant}. For a field of this name, write ${field}[eq]`
@@ -197,7 +197,7 @@ const ownedBy = (owner: string): Condition => ({
 /** Each once; what stands before a `*` is the beginning of a word. */
 function searchedIn(text: string): readonly Word[] {
   const words = text.split(/\s+/).flatMap((piece) => {
-    const parts = wordsOf(piece)
+    const parts = normalizeWords(piece)
       .split(" ")
       .filter((part) => part !== "");
     const isOpen = piece.endsWith("*");

@@ -69,7 +69,7 @@ export class Lists {
   /** The question as this collection understands it, or every fault of it at once. */
   plan(target: ListTarget, question: ListRequest): PlannedList | Problem {
     const isAtHand = isPlain(question) && target.owner === undefined;
-    if (isAtHand && question.fields.length === 0 && question.faults.length === 0) {
+    if (isAtHand && question.fields.length === 0 && question.errors.length === 0) {
       return { target, question, query: undefined };
     }
     const query = buildQuery(target.collection, question, target.owner);

@@ -2,7 +2,7 @@
 
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
-import { memberOf, readParts, type StoredFile } from "../model/file.ts";
+import { memberOf, readFiles, type StoredFile } from "../model/file.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { validatorOf } from "../model/validator.ts";
@@ -36,8 +36,8 @@ export class Uploads {
 
   /** After a change: removes what a resource named and no longer does. */
   release(before: string | undefined, after: string | undefined): Promise<void> {
-    const named = new Set(readParts(after).map(({ key }) => key));
-    return this.discard(readParts(before).filter(({ key }) => !named.has(key)));
+    const named = new Set(readFiles(after).map(({ key }) => key));
+    return this.discard(readFiles(before).filter(({ key }) => !named.has(key)));
   }
 
   /** Writes what names the parts; those that it does not name in the end are removed. */
@@ -68,7 +68,7 @@ export class Uploads {
 
   /** The row is there: what goes wrong with its files now cannot mean that it is not. */
   async #confirm(parts: readonly StoredFile[], after: string | undefined): Promise<void> {
-    const named = new Set(readParts(after).map(({ key }) => key));
+    const named = new Set(readFiles(after).map(({ key }) => key));
     const keys = parts.map(({ key }) => key).filter((key) => named.has(key));
     try {
       await this.#files.confirm(keys);
@@ -88,7 +88,7 @@ export function partAt(
   { resource, rules }: { readonly resource: Resource; readonly rules: Rules },
   slot: string,
 ): StoredFile | Problem {
-  const part = readParts(resource.parts).find((one) => one.slot === slot);
+  const part = readFiles(resource.parts).find((one) => one.slot === slot);
   const isHidden = part && validatorOf(definitionOf(rules)).isHidden(memberOf(part));
   return part === undefined || isHidden ? noPart : part;
 }

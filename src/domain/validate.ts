@@ -4,13 +4,13 @@ import { isObject, textOf, writeTree } from "../lib/json/tree.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import { type Draft, draftOf } from "../model/draft.ts";
-import { joinParts, readParts, type StoredFile, writeParts } from "../model/file.ts";
-import { splitParts } from "../model/kept-files.ts";
+import { addFileMembers, readFiles, type StoredFile, writeFiles } from "../model/file.ts";
 import { applyPatch, type PatchKind } from "../model/patch.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
-import { entryFaults } from "../model/query/entry-limit.ts";
+import { entryErrors } from "../model/query/entry-limit.ts";
 import { renderFields } from "../model/render.ts";
 import { ignoredMembers, type Resource } from "../model/resource.ts";
+import { separateFiles } from "../model/retained-files.ts";
 import { isAdmin } from "../model/token.ts";
 import { validatorOf } from "../model/validator.ts";
 import type { Caller } from "./access.ts";
@@ -39,14 +39,14 @@ export function accept(
   caller: Caller,
   rules: Rules | undefined,
   fields: string,
-  { address, current, parts = readParts(current?.parts), isUnread = false }: WriteTarget,
+  { address, current, parts = readFiles(current?.parts), isUnread = false }: WriteTarget,
 ): Accepted | Problem {
   const writer = { isAdmin: caller !== undefined && isAdmin(caller), isUnread };
   if (parts.length === 0) return validate(writer, rules, fields, current?.fields);
   // The schema judges the whole representation, and knows files as they are shown.
-  const shown = current === undefined ? { fields, parts } : splitParts(fields, parts);
-  const whole = joinParts(shown.fields, shown.parts, address);
-  const before = current && joinParts(current.fields, parts, address);
+  const shown = current === undefined ? { fields, parts } : separateFiles(fields, parts);
+  const whole = addFileMembers(shown.fields, shown.parts, address);
+  const before = current && addFileMembers(current.fields, parts, address);
   return validate(writer, rules, whole, before, parts);
 }
 
@@ -61,11 +61,11 @@ function validate(
   const definition = definitionOf(rules);
   const shape = validatorOf(definition);
   // Who writes back what it has read must not lose what it was not shown.
-  const whole = before && shape.hides ? shape.restored(fields, before) : fields;
+  const whole = before && shape.hasHidden ? shape.withHidden(fields, before) : fields;
   const text = shape.accept(whole, before, writer.isAdmin, writer.isUnread);
   if (typeof text !== "string") return invalid(text);
   const accepted = withoutParts(text, parts);
-  const tooMany = entryFaults(definition, accepted.fields);
+  const tooMany = entryErrors(definition, accepted.fields);
   if (tooMany.length > 0) return invalid(tooMany);
   const { maxBytes } = definition;
   const isTooLarge = maxBytes !== undefined && Buffer.byteLength(accepted.fields) > maxBytes;
@@ -73,14 +73,14 @@ function validate(
 }
 
 function withoutParts(whole: string, candidates: readonly StoredFile[]): Accepted {
-  const { fields, parts } = splitParts(whole, candidates);
-  const text = writeParts(parts);
+  const { fields, parts } = separateFiles(whole, candidates);
+  const text = writeFiles(parts);
   return text === undefined ? { fields } : { fields, parts: text };
 }
 
 /** Whether what is there decides what may take its place. */
 export const needsCurrent = (rules: Rules | undefined): boolean =>
-  rules !== undefined && validatorOf(definitionOf(rules)).isBound;
+  rules !== undefined && validatorOf(definitionOf(rules)).dependsOnStored;
 
 /** Applied to what is shown, so that no patch can read what is not. `home` is the collection's address. */
 export function applyPatchTo(

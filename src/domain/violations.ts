@@ -4,10 +4,10 @@ import { setImmediate } from "node:timers/promises";
 import { pointerTo } from "../lib/json/error-report.ts";
 import type { Definition } from "../model/definition.ts";
 import type { FieldError } from "../model/problem.ts";
-import { entryFaults, listFields } from "../model/query/entry-limit.ts";
+import { entryErrors, listFields } from "../model/query/entry-limit.ts";
 import { IndexedContent, type IndexPlan, indexPlanOf } from "../model/query/index-plan.ts";
 import { keysOf, minKey } from "../model/query/sort-key.ts";
-import { withParts } from "../model/render.ts";
+import { withFileMembers } from "../model/render.ts";
 import type { Resource } from "../model/resource.ts";
 import { validatorOf } from "../model/validator.ts";
 import type { Store } from "../store/store.ts";
@@ -70,11 +70,11 @@ class Judge {
   }
 
   look(resource: Resource): void {
-    const fields = withParts(resource.fields, resource, "");
+    const fields = withFileMembers(resource.fields, resource, "");
     // As an administrator would write it back.
     const judged = validatorOf(this.#definition).accept(fields, fields, true);
     const faults = typeof judged === "string" ? [] : judged;
-    const tooMany = entryFaults(this.#definition, resource.fields);
+    const tooMany = entryErrors(this.#definition, resource.fields);
     const errors = [...faults, ...tooMany, ...this.#duplicates(resource)];
     if (errors.length === 0) return;
     this.#count++;

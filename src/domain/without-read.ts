@@ -6,7 +6,7 @@ import { definitionOf } from "../model/definition.ts";
 import type { PatchKind } from "../model/patch.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
-import { keptByAdmin, validatorOf } from "../model/validator.ts";
+import { adminOnlyChange, validatorOf } from "../model/validator.ts";
 import { type Caller, reaches, requirePermission } from "./access.ts";
 
 /** Whether the caller may read a resource that it writes. Who may not is answered without its content. */
@@ -35,10 +35,10 @@ export function refuseAsking(
     kind === "json" && operationsIn(patch).some((one) => memberOf(one, "op") === "test");
   if (isTesting) return requirePermission(caller, collection, "read", rules);
   const shape = rules && validatorOf(definitionOf(rules));
-  const kept = placesIn(kind, patch).filter((names) => shape?.isKept(names));
+  const kept = placesIn(kind, patch).filter((names) => shape?.isReadOnly(names));
   if (kept.length === 0) return undefined;
   return new Problem("invalid-body", "The patch is not valid; `errors` names each fault.", {
-    errors: kept.map((names) => ({ pointer: pointerTo(names), detail: keptByAdmin })),
+    errors: kept.map((names) => ({ pointer: pointerTo(names), detail: adminOnlyChange })),
   });
 }
 

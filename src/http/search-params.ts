@@ -43,7 +43,7 @@ export function readParameters<Name extends string>(
 }
 
 /** The same of what was asked in a URL. */
-export const invalidQuestion = (faults: ListRequest["faults"]): Problem =>
+export const invalidQuestion = (faults: ListRequest["errors"]): Problem =>
   invalid(faults as readonly ParameterError[]);
 
 export const invalid = (errors: readonly ParameterError[]): Problem =>

@@ -64,7 +64,7 @@ export interface ActionCaller {
 }
 
 /** What `run` may return: a JSON value is 200, nothing is 204. */
-type Returned<Output> = Output | Elsewhere | undefined;
+type Returned<Output> = Output | LocationResult | undefined;
 
 /** Types `run` by the schemas; gives the definition back as it is. */
 export function defineAction<
@@ -89,28 +89,28 @@ type InputOf<Input> =
 type OutputOf<Output> = Output extends undefined ? unknown : Returned<FromSchema<Output, "out">>;
 
 /** By a registered symbol, so that an action may come with a copy of this package of its own. */
-const elsewhereMark = Symbol.for("restante.elsewhere");
+const locationMark = Symbol.for("restante.elsewhere");
 const problemMark = Symbol.for("restante.problem");
 
 /** An answer that is at another address. */
-export interface Elsewhere {
+export interface LocationResult {
   readonly status: 202 | 303;
   /** An absolute path of this server, or an absolute http or https URL. */
   readonly location: string;
-  readonly [elsewhereMark]: true;
+  readonly [locationMark]: true;
 }
 
-export const isElsewhere = (value: unknown): value is Elsewhere =>
-  typeof value === "object" && value !== null && elsewhereMark in value;
+export const isLocationResult = (value: unknown): value is LocationResult =>
+  typeof value === "object" && value !== null && locationMark in value;
 
 /** 202: the work goes on, and the location tells how far it is. */
-export const accepted = (location: string): Elsewhere => elsewhere(202, location);
+export const accepted = (location: string): LocationResult => locationResult(202, location);
 
 /** 303: the location has what the client should GET now. */
-export const seeOther = (location: string): Elsewhere => elsewhere(303, location);
+export const seeOther = (location: string): LocationResult => locationResult(303, location);
 
-const elsewhere = (status: Elsewhere["status"], location: string): Elsewhere =>
-  Object.freeze({ status, location, [elsewhereMark]: true as const });
+const locationResult = (status: LocationResult["status"], location: string): LocationResult =>
+  Object.freeze({ status, location, [locationMark]: true as const });
 
 /** A problem that is thrown: by the verbs, and by an action that refuses. It is answered as it is. */
 export class ProblemError extends Error {

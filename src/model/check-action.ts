@@ -21,16 +21,17 @@ const rules: Readonly<Record<keyof ActionDefinition, Rule>> = {
   },
 };
 
-const needed = ["description", "input", "run"] as const;
+const requiredMembers = ["description", "input", "run"] as const;
 
 export function readAction(name: string, given: unknown): Action | readonly FieldError[] {
   const report = new ErrorReport();
-  addNameFaults(name, report);
+  addNameErrors(name, report);
   if (!isMembers(given)) {
     report.add([], "must be an object as defineAction takes one");
-    return report.faults;
+    return report.errors;
   }
-  for (const member of needed) if (given[member] === undefined) report.add([member], "is missing");
+  for (const member of requiredMembers)
+    if (given[member] === undefined) report.add([member], "is missing");
   for (const [member, value] of Object.entries(given)) {
     const rule = Object.hasOwn(rules, member) ? rules[member as keyof ActionDefinition] : undefined;
     if (rule === undefined)
@@ -38,8 +39,8 @@ export function readAction(name: string, given: unknown): Action | readonly Fiel
     else if (value !== undefined) rule(value, [member], report);
   }
   // What was found to be right is what the type says.
-  return report.faults.length > 0
-    ? report.faults
+  return report.errors.length > 0
+    ? report.errors
     : complete(name, given as unknown as ActionDefinition);
 }
 
@@ -59,7 +60,7 @@ function complete(name: string, definition: ActionDefinition): Action {
 /** As JSON has it: a module may go on changing its own. */
 const copyOf = <T>(value: T): T => JSON.parse(JSON.stringify(value));
 
-function addNameFaults(name: string, report: ErrorReport): void {
+function addNameErrors(name: string, report: ErrorReport): void {
   if (!isActionName(name))
     report.add([], "the file is named as its action: 1 to 63 of a-z, 0-9 and -, no - at first");
   else if ((verbs as readonly string[]).includes(name))

@@ -7,7 +7,7 @@ import { checkCost } from "../lib/schema/cost.ts";
 import { explain, explainPart } from "../lib/schema/explain.ts";
 import { type Fields, fieldsOf } from "../lib/schema/fields.ts";
 import { formats } from "../lib/schema/formats.ts";
-import { formerly, keywords, metaschema } from "../lib/schema/metaschema.ts";
+import { keywords, metaschema, replacements } from "../lib/schema/metaschema.ts";
 import {
   allSchemas,
   isObjectSchema,
@@ -15,7 +15,7 @@ import {
   type SchemaLocation,
   subschemasOf,
 } from "../lib/schema/subschemas.ts";
-import { addTrialFaults } from "../lib/schema/trial.ts";
+import { addTrialErrors } from "../lib/schema/trial.ts";
 import { CompiledSchema } from "../lib/schema/validator.ts";
 import { reservedMembers, serverMembers } from "./resource.ts";
 
@@ -40,7 +40,7 @@ export function checkSchema(
   report: ErrorReport,
   subject: Subject = "resource",
 ): Fields | undefined {
-  const before = report.faults.length;
+  const before = report.errors.length;
   if (!isObjectSchema(given)) {
     report.add(path, "must be a JSON Schema of the fields: an object");
     return undefined;
@@ -57,14 +57,14 @@ export function checkSchema(
     report.add([...path, "type"], `must be "object", because ${article[subject]} is one`);
   for (const place of places) checkKeywords(place, path, ready, report);
   // What follows walks through the schema, which must be sound for that.
-  if (report.faults.length > before || !checkCost(given, path, ready.references, report))
+  if (report.errors.length > before || !checkCost(given, path, ready.references, report))
     return undefined;
   const fields = fieldsOf(given, ready.references);
   if (subject === "resource") checkNames(given, fields, path, report);
   checkFlags({ path, schema: given }, ready, path, report);
   for (const place of places) checkDefaults(place, ready, report);
-  if (report.faults.length === before) addTrialFaults(ready, fields, path, report);
-  return report.faults.length > before ? undefined : fields;
+  if (report.errors.length === before) addTrialErrors(ready, fields, path, report);
+  return report.errors.length > before ? undefined : fields;
 }
 
 const article = { resource: "a resource", input: "an input" } as const;
@@ -101,8 +101,8 @@ function checkKeywords(
 }
 
 function unknownKeyword(keyword: string): string {
-  const advice = Object.hasOwn(formerly, keyword)
-    ? formerly[keyword]
+  const advice = Object.hasOwn(replacements, keyword)
+    ? replacements[keyword]
     : "check the spelling; names of your own begin with x-";
   return `JSON Schema 2020-12 has no such keyword here: ${advice}`;
 }
@@ -168,7 +168,7 @@ function checkFlags(
     if (target !== undefined)
       walk({ path: [...path, ...target.path], schema: target.schema }, isServed, isField);
     for (const inner of subschemasOf(place)) {
-      if (inner.way === "apart") continue;
+      if (inner.applies === "none") continue;
       const isMember = inner.keyword === "properties";
       walk(inner, isServed && (isMember || inner.keyword === "allOf"), isMember || isField);
     }

@@ -28,9 +28,9 @@ export interface Definition {
   /** Of a body; the server's own limit holds as well. */
   readonly maxBytes: number | undefined;
   /** Whether PUT, PATCH and DELETE must say which state they mean. */
-  readonly preconditions: Demand;
+  readonly preconditions: Requirement;
   /** Whether POST must carry an Idempotency-Key. */
-  readonly idempotencyKey: Demand;
+  readonly idempotencyKey: Requirement;
   /** Where a browser goes whose form was accepted; to a page of ours where nothing is said. */
   readonly redirect: string | undefined;
   /** A field of forms that no person sees, so that only a machine fills it in. */
@@ -43,7 +43,7 @@ export interface RateLimit {
   readonly perMinute: number;
 }
 
-export type Demand = "optional" | "required";
+export type Requirement = "optional" | "required";
 /** Whoever has a token with the scope, everyone, or whoever created the resource. */
 export type Audience = "token" | "public" | "owner";
 
@@ -70,7 +70,7 @@ export function readDefinition(text: string): Definition | readonly FieldError[]
   const given: Readonly<Record<string, unknown>> = JSON.parse(text);
   const report = new ErrorReport();
   checkDefinition(given, report);
-  return report.faults.length > 0 ? report.faults : complete(given);
+  return report.errors.length > 0 ? report.errors : complete(given);
 }
 
 /** With what it leaves open. */

@@ -1,7 +1,7 @@
 // Where the files of a form go: the member that shows each, and its address.
 
 import { pointerTo } from "../lib/json/error-report.ts";
-import { kindsOf } from "../lib/schema/types.ts";
+import { jsonTypesOf } from "../lib/schema/types.ts";
 import type { Rules } from "./collection.ts";
 import { definitionOf } from "./definition.ts";
 import { filePathPattern, type StoredFile } from "./file.ts";
@@ -28,7 +28,7 @@ export function memberFor(field: string, rules: Rules | undefined): Member | Pro
   if (inner.length > 0 || !filePathPattern.test(name) || name.includes(".") || name === "__proto__")
     return invalid({ pointer: pointerTo(path), detail: badName });
   if (ignoredMembers.includes(name)) return invalid({ pointer: pointerTo(path), detail: ours });
-  return { name, isList: fields !== undefined && kindsOf(fields)?.has("array") === true };
+  return { name, isList: fields !== undefined && jsonTypesOf(fields)?.has("array") === true };
 }
 
 /** The files of each field in their order: one alone, several in a list. */

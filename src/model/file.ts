@@ -24,34 +24,38 @@ export const memberOf = ({ slot }: StoredFile): string => slot.split(".", 1)[0] 
 export const isNumbered = ({ slot }: StoredFile): boolean => slot.includes(".");
 
 /** As a resource has them: none where the text is missing. */
-export const readParts = (text: string | undefined): readonly StoredFile[] =>
+export const readFiles = (text: string | undefined): readonly StoredFile[] =>
   text === undefined ? [] : JSON.parse(text);
 
-export const writeParts = (parts: readonly StoredFile[]): string | undefined =>
+export const writeFiles = (parts: readonly StoredFile[]): string | undefined =>
   parts.length === 0 ? undefined : JSON.stringify(parts);
 
 /** The members that show the parts, as the texts of JSON values; `address` is the resource's own. */
-export function partMembers(
+export function fileMembers(
   parts: readonly StoredFile[],
   address: string,
 ): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
   for (const [member, several] of Map.groupBy(parts, memberOf)) {
-    const views = several.map((part) => partView(part, address));
+    const views = several.map((part) => fileView(part, address));
     const isList = several.some(isNumbered);
     members.set(member, isList ? `[${views.join(",")}]` : (views[0] ?? "null"));
   }
   return members;
 }
 
-function partView({ slot, name, type, size, sha256 }: StoredFile, address: string): string {
+function fileView({ slot, name, type, size, sha256 }: StoredFile, address: string): string {
   return JSON.stringify({ name, type, size, sha256, url: `${address}/${slot}` });
 }
 
 /** The text of the fields with the members that show the parts. */
-export function joinParts(fields: string, parts: readonly StoredFile[], address: string): string {
+export function addFileMembers(
+  fields: string,
+  parts: readonly StoredFile[],
+  address: string,
+): string {
   if (parts.length === 0) return fields;
-  const members = [...partMembers(parts, address)];
+  const members = [...fileMembers(parts, address)];
   const added = members.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",");
   return fields === "{}" ? `{${added}}` : `${fields.slice(0, -1)},${added}}`;
 }

@@ -4,7 +4,7 @@ import { jsonLimits } from "../lib/json/scan.ts";
 import type { Tree } from "../lib/json/tree.ts";
 import { type Fields, fieldsOf } from "../lib/schema/fields.ts";
 import type { ObjectSchema } from "../lib/schema/subschemas.ts";
-import { holdsObject, type Kinds, kindsOf, memberOf } from "../lib/schema/types.ts";
+import { holdsObject, type JsonTypes, jsonTypesOf, memberOf } from "../lib/schema/types.ts";
 import { CompiledSchema } from "../lib/schema/validator.ts";
 
 /** Where a text goes, and what is declared of it there. */
@@ -30,7 +30,7 @@ export class FormSchema {
     const named = this.#named(name);
     if (named !== undefined) return named;
     const list = name.endsWith("[]") ? this.#named(name.slice(0, -"[]".length)) : undefined;
-    const isList = list?.fields && kindsOf(list.fields)?.has("array");
+    const isList = list?.fields && jsonTypesOf(list.fields)?.has("array");
     return isList ? list : { path: [name], fields: undefined };
   }
 
@@ -53,7 +53,7 @@ export class FormSchema {
 
   /** What the texts of one field stand for; undefined when it was left empty. */
   read(texts: readonly string[], { fields }: Entry): Tree | typeof repeated | undefined {
-    const kinds = fields && kindsOf(fields);
+    const kinds = fields && jsonTypesOf(fields);
     const [text = ""] = texts;
     const isOne = texts.length === 1;
     if (isOne && fields !== undefined && this.#isLeftOut(text, fields, kinds)) return undefined;
@@ -64,7 +64,7 @@ export class FormSchema {
   }
 
   #list(texts: readonly string[], items: Fields | undefined): Tree | undefined {
-    const kinds = items && kindsOf(items);
+    const kinds = items && jsonTypesOf(items);
     const given = texts.filter(
       (text) => items === undefined || !this.#isLeftOut(text, items, kinds),
     );
@@ -73,7 +73,7 @@ export class FormSchema {
   }
 
   /** Browsers send a field that nobody filled in as an empty text. */
-  #isLeftOut(text: string, fields: Fields, kinds: Kinds | undefined): boolean {
+  #isLeftOut(text: string, fields: Fields, kinds: JsonTypes | undefined): boolean {
     if (text !== "") return false;
     if (kinds?.has("null")) return true;
     if (kinds?.has("boolean")) return false;
@@ -81,7 +81,7 @@ export class FormSchema {
   }
 }
 
-const listOnly: Kinds = new Set(["array", "null"]);
+const listOnly: JsonTypes = new Set(["array", "null"]);
 
 /** `address[city]` and `address.city`. What is in brackets may have dots. */
 const nestedName = /^[^.[\]]+(?:\.[^.[\]]+|\[[^[\]]+\])+$/;
@@ -95,7 +95,7 @@ function stepsOf(name: string): readonly string[] {
 }
 
 /** The JSON of a text. What does not fit stays as it is, so that the schema says what is wrong. */
-function literal(text: string, kinds: Kinds | undefined): string {
+function literal(text: string, kinds: JsonTypes | undefined): string {
   const isText = kinds === undefined || kinds.has("string");
   const number = !isText && kinds.has("number") ? numberIn(text) : undefined;
   const truth = !isText && kinds.has("boolean") ? truths.get(text) : undefined;

@@ -29,7 +29,7 @@ export function fieldsOfForm(pairs: readonly Pair[], rules: Rules | undefined): 
     if (value === repeated) report.add(entry.path, repeatedWords(texts.length));
     else if (value !== undefined) put(root, entry.path, value, report);
   }
-  return report.faults.length > 0 ? invalid(report.faults) : writeTree(root);
+  return report.errors.length > 0 ? invalid(report.errors) : writeTree(root);
 }
 
 /** Browsers fill it in with the name of the encoding (HTML §4.10.22.4), which is always UTF-8 here. */

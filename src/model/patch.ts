@@ -10,12 +10,12 @@ import {
   itemOf,
   memberOf,
   type ObjectTree,
-  opened,
   readTree,
   sameTree,
   sizeOf,
   type Tree,
   textOf,
+  withLevelRead,
 } from "../lib/json/tree.ts";
 import { type FieldError, Problem } from "./problem.ts";
 
@@ -43,7 +43,7 @@ export function applyPatch(
   patch: string,
   maxChars: number,
 ): Patched | Problem {
-  const tree = opened(document);
+  const tree = withLevelRead(document);
   if (kind === "merge") return mergePatch(tree, readTree(patch));
   const result = applyOperations(tree, patch, { chars: maxChars, moves: maxMovedItems });
   return result instanceof Problem ? result : { tree: result, isStrict: false };
@@ -219,7 +219,7 @@ function readOperations(patch: Tree): readonly Operation[] | Problem {
     const operation = readOperation(item, index, report);
     if (operation !== undefined) operations.push(operation);
   }
-  return report.faults.length > 0 ? malformed(report.faults) : operations;
+  return report.errors.length > 0 ? malformed(report.errors) : operations;
 }
 
 const aPointer = "a JSON Pointer is needed, like /name";

@@ -10,7 +10,7 @@ import { TypeNames, typeName } from "../lib/schema/type-name.ts";
 import { SchemaVariant } from "../lib/schema/variant.ts";
 import { resourceId } from "./id.ts";
 
-export interface Described {
+export interface CollectionSchemas {
   /** Of the collection. */
   readonly name: string;
   /** Of the resource as it is read; with `Draft` behind it, of what is sent. */
@@ -20,7 +20,7 @@ export interface Described {
 }
 
 /** What may stand behind a collection's type name. */
-export const endings = ["", "Draft", "Patch", "Page"] as const;
+export const typeNameSuffixes = ["", "Draft", "Patch", "Page"] as const;
 
 interface Defined {
   readonly name: string;
@@ -28,16 +28,16 @@ interface Defined {
 }
 
 /** In the order of their names, so that the same collections have the same type names everywhere. */
-export function describe(
+export function describeCollections(
   collections: readonly Defined[],
   taken: Iterable<string> = [],
-): readonly Described[] {
+): readonly CollectionSchemas[] {
   const names = new TypeNames(taken);
   return collections
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))
     .map((collection) => ({
       ...collection,
-      typeName: names.claim(typeName(collection.name), endings),
+      typeName: names.claim(typeName(collection.name), typeNameSuffixes),
     }))
     .map(({ name, schema = free, typeName }) => ({
       name,
@@ -49,13 +49,17 @@ export function describe(
 /** Of a collection without a schema. */
 const free: ObjectSchema = { additionalProperties: true };
 
-function schemasOf(root: ObjectSchema, name: string, names: TypeNames): Described["schemas"] {
+function schemasOf(
+  root: ObjectSchema,
+  name: string,
+  names: TypeNames,
+): CollectionSchemas["schemas"] {
   const made: Record<string, ObjectSchema> = {};
   const draft = `${name}Draft`;
   // Most schemas say the same in both directions, and then both refer to the same parts.
   const isOne = !isDivided(root);
   const sent = new SchemaVariant(root, isOne ? name : draft, "readOnly", names, made);
-  sent.call(root, draft);
+  sent.setName(root, draft);
   const read = isOne ? sent : new SchemaVariant(root, name, "writeOnly", names, made);
   const parts = {
     [name]: shown(read.object(new Opening(read).open(root))),

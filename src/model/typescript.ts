@@ -2,10 +2,10 @@
 
 import { isObjectSchema, type ObjectSchema, type Schema } from "../lib/schema/subschemas.ts";
 import { componentPath } from "../lib/schema/variant.ts";
-import type { Described } from "./schema-components.ts";
+import type { CollectionSchemas } from "./schema-components.ts";
 
 /** The text of a module with an exported type for each schema. */
-export function writeTypes(collections: readonly Described[]): string {
+export function writeTypes(collections: readonly CollectionSchemas[]): string {
   const texts = collections.flatMap(({ name, typeName, schemas }) =>
     Object.entries(schemas).map(([own, schema]) =>
       declaration(own, { description: aboutOf(own, name, typeName), ...schema }),

@@ -20,15 +20,15 @@ import type { FieldError } from "./problem.ts";
 
 export interface ResourceValidator {
   /** Whether there are fields that are never shown. */
-  readonly hides: boolean;
+  readonly hasHidden: boolean;
   /** Whether what is there decides what may take its place. */
-  readonly isBound: boolean;
+  readonly dependsOnStored: boolean;
   /** The names of the members that are declared, without those that are never shown. */
   readonly shownMembers: readonly string[];
   /** Whether the field at a path with dots is never shown, or lies in one that is not. */
   isHidden(field: string): boolean;
   /** Whether only an administrator may set the field at these names, or one that it lies in. */
-  isKept(names: readonly string[]): boolean;
+  isReadOnly(names: readonly string[]): boolean;
   /**
    * The text to store, or every fault at once. `fields` is the compact text of an object without
    * faults of JSON, `before` what was stored when it is replaced. Nothing added, nothing touched.
@@ -41,20 +41,20 @@ export interface ResourceValidator {
     isUnread?: boolean,
   ): string | readonly FieldError[];
   /** The fields without those that are never shown. */
-  shown(fields: string): string;
+  visible(fields: string): string;
   /** With the hidden fields of `before` that are not there: for what was made out of what is shown. */
-  restored(fields: string, before: string): string;
+  withHidden(fields: string, before: string): string;
 }
 
 const openValidator: ResourceValidator = {
-  hides: false,
-  isBound: false,
+  hasHidden: false,
+  dependsOnStored: false,
   shownMembers: [],
   isHidden: () => false,
-  isKept: () => false,
+  isReadOnly: () => false,
   accept: (fields) => fields,
-  shown: (fields) => fields,
-  restored: (fields) => fields,
+  visible: (fields) => fields,
+  withHidden: (fields) => fields,
 };
 
 const known = new WeakMap<Definition, ResourceValidator>();
@@ -69,12 +69,12 @@ export function validatorOf(definition: Definition): ResourceValidator {
   return shape;
 }
 
-const ownedByAdmin = "only an administrator may set this";
-export const keptByAdmin = "only an administrator may change this";
+const adminOnlySet = "only an administrator may set this";
+export const adminOnlyChange = "only an administrator may change this";
 
 class SchemaResourceValidator implements ResourceValidator {
-  readonly hides: boolean;
-  readonly isBound: boolean;
+  readonly hasHidden: boolean;
+  readonly dependsOnStored: boolean;
   readonly #ready: CompiledSchema;
   readonly #fields: Fields;
   /** Whether fields may have to be filled in or kept. */
@@ -83,10 +83,10 @@ class SchemaResourceValidator implements ResourceValidator {
   constructor(schema: ObjectSchema) {
     this.#ready = new CompiledSchema(schema);
     this.#fields = fieldsOf(schema, this.#ready.references);
-    this.hides = this.#fields.some(isWriteOnly);
-    this.isBound = this.hides || this.#fields.some(isReadOnly);
+    this.hasHidden = this.#fields.some(isWriteOnly);
+    this.dependsOnStored = this.hasHidden || this.#fields.some(isReadOnly);
     this.#settles = this.#fields.some(
-      ({ filling, isReadOnly }) => isReadOnly || filling !== undefined,
+      ({ defaultText, isReadOnly }) => isReadOnly || defaultText !== undefined,
     );
   }
 
@@ -95,10 +95,10 @@ class SchemaResourceValidator implements ResourceValidator {
   }
 
   isHidden(field: string): boolean {
-    return this.hides && isHiddenIn(this.#fields, field.split("."));
+    return this.hasHidden && isHiddenIn(this.#fields, field.split("."));
   }
 
-  isKept(names: readonly string[]): boolean {
+  isReadOnly(names: readonly string[]): boolean {
     return names.some((_, index) => this.#fields.at(names.slice(0, index + 1))?.isReadOnly);
   }
 
@@ -113,7 +113,7 @@ class SchemaResourceValidator implements ResourceValidator {
     const text = this.#settles ? this.#settled(fields, before, settling) : fields;
     const value = this.#ready.parse(text);
     if (!this.#ready.isValid(value)) explain(this.#ready, value, [], report);
-    return report.faults.length > 0 ? report.faults : text;
+    return report.errors.length > 0 ? report.errors : text;
   }
 
   #settled(fields: string, before: string | undefined, settling: Settling): string {
@@ -124,14 +124,14 @@ class SchemaResourceValidator implements ResourceValidator {
     return isChanged ? writeTree(tree) : fields;
   }
 
-  shown(fields: string): string {
-    const tree = this.hides ? readTree(fields) : undefined;
+  visible(fields: string): string {
+    const tree = this.hasHidden ? readTree(fields) : undefined;
     return isObject(tree) && hide(this.#fields, tree) ? writeTree(tree) : fields;
   }
 
-  restored(fields: string, before: string): string {
-    const tree = this.hides ? readTree(fields) : undefined;
-    const old = this.hides ? readTree(before) : undefined;
+  withHidden(fields: string, before: string): string {
+    const tree = this.hasHidden ? readTree(fields) : undefined;
+    const old = this.hasHidden ? readTree(before) : undefined;
     const isChanged = isObject(tree) && isObject(old) && restore(this.#fields, tree, old);
     return isChanged ? writeTree(tree) : fields;
   }
@@ -171,22 +171,23 @@ class Settling {
 
   /** The value of a read-only field, where it has to be set. */
   #keep(field: Field, given: Tree | undefined, old: Tree | undefined, path: Path) {
-    const own = old ?? (field.filling === undefined ? undefined : readTree(field.filling));
+    const own = old ?? (field.defaultText === undefined ? undefined : readTree(field.defaultText));
     if (given === undefined) return own && copyTree(own);
     // Who may not read it must not learn by guessing that this is its value.
     const isGuess = this.#isUnread && old !== undefined;
     if (isGuess || own === undefined || !sameTree(given, own))
-      this.#report.add(path, old === undefined ? ownedByAdmin : keptByAdmin);
+      this.#report.add(path, old === undefined ? adminOnlySet : adminOnlyChange);
     return undefined;
   }
 
   /** The value of any other field, where it has to be set. */
   #fill(field: Field, given: Tree | undefined, old: Tree | undefined, path: Path) {
-    const { filling, inner } = field;
+    const { defaultText, inner } = field;
     if (isObject(given)) return this.settle(inner, given, objectOr(old), path) ? given : undefined;
     const kept = this.#carry(inner, objectOr(old));
-    if (given === undefined) return kept ?? (filling === undefined ? undefined : readTree(filling));
-    if (kept !== undefined) this.#report.add(path, keptByAdmin);
+    if (given === undefined)
+      return kept ?? (defaultText === undefined ? undefined : readTree(defaultText));
+    if (kept !== undefined) this.#report.add(path, adminOnlyChange);
     const isFilled = typeof given !== "string" && this.#fillItems(inner, given.items, path);
     return isFilled ? given : undefined;
   }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { listParameters, meantBy } from "../../src/model/query/near-miss.ts";
+import { listParameters, suggestParameter } from "../../src/model/query/near-miss.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Asker, idsOf } from "./asking.ts";
 import { assertProblem } from "./expect.ts";
@@ -140,9 +140,9 @@ describe("one slip of the keys", () => {
         const next = end[0] ?? "";
         const slips = [start + end, start + letter + letter + end];
         if (next !== "") slips.push(start + next + letter + end.slice(1));
-        for (const slip of slips) assert.equal(meantBy(slip), name, slip);
+        for (const slip of slips) assert.equal(suggestParameter(slip), name, slip);
       }
-      assert.equal(meantBy(name.slice(1)), undefined);
+      assert.equal(suggestParameter(name.slice(1)), undefined);
     }
   });
 });

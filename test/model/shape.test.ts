@@ -24,9 +24,12 @@ describe("a shape", () => {
     const shape = validatorOf(openDefinition);
     const fields = '{"a":1.0,"b":[1e2,{}]}';
     assert.equal(shape.accept(fields, undefined, false), fields);
-    assert.equal(shape.shown(fields), fields);
-    assert.equal(shape.restored(fields, "{}"), fields);
-    assert.deepEqual([shape.hides, shape.isBound, shape.isHidden("a")], [false, false, false]);
+    assert.equal(shape.visible(fields), fields);
+    assert.equal(shape.withHidden(fields, "{}"), fields);
+    assert.deepEqual(
+      [shape.hasHidden, shape.dependsOnStored, shape.isHidden("a")],
+      [false, false, false],
+    );
   });
 
   it("is made once for a definition", () => {
@@ -489,7 +492,7 @@ describe("a readOnly field", () => {
   for (const [given, old, faults] of refused)
     it(`is not for others: ${given}`, () => assert.deepEqual(faultsOf(shape, given, old), faults));
 
-  it("says that what is there counts", () => assert.equal(shape.isBound, true));
+  it("says that what is there counts", () => assert.equal(shape.dependsOnStored, true));
 });
 
 describe("a writeOnly field", () => {
@@ -504,15 +507,15 @@ describe("a writeOnly field", () => {
   const fields = '{"a":1.0,"password":"x","login":{"pin":1,"b":2},"child":{"password":"y"}}';
 
   it("is stored and not shown, at any depth", () => {
-    assert.deepEqual([shape.hides, shape.isBound], [true, true]);
+    assert.deepEqual([shape.hasHidden, shape.dependsOnStored], [true, true]);
     assert.equal(shape.accept(fields, undefined, false), fields);
-    assert.equal(shape.shown(fields), '{"a":1.0,"login":{"b":2},"child":{}}');
+    assert.equal(shape.visible(fields), '{"a":1.0,"login":{"b":2},"child":{}}');
   });
 
   it("costs nothing where it is not", () => {
     const plain = '{"a":"\\u0041","login":[{}],"child":{"b":1.0}}';
-    assert.equal(shape.shown(plain), plain);
-    assert.equal(shape.restored(plain, plain), plain);
+    assert.equal(shape.visible(plain), plain);
+    assert.equal(shape.withHidden(plain, plain), plain);
   });
 
   it("is known by its path", () => {
@@ -537,5 +540,5 @@ describe("a writeOnly field", () => {
     ['{"login":1,"child":[]}', '{"login":1,"child":[],"password":"x"}'],
   ];
   for (const [given, whole] of restored)
-    it(`is put back into ${given}`, () => assert.equal(shape.restored(given, fields), whole));
+    it(`is put back into ${given}`, () => assert.equal(shape.withHidden(given, fields), whole));
 });

@@ -6,7 +6,7 @@ import {
   type Action,
   type ActionContext,
   accepted,
-  type Elsewhere,
+  type LocationResult,
   problem,
   seeOther,
 } from "../../model/action.ts";
@@ -94,7 +94,7 @@ function contextOf(context: RequestContext, input: unknown, signal: AbortSignal)
   return { input, resources, caller, requestId, signal, accepted, seeOther, problem };
 }
 
-function answerElsewhere(base: string, { status, location }: Elsewhere, headers: Headers) {
+function answerElsewhere(base: string, { status, location }: LocationResult, headers: Headers) {
   const address = addressOf(base, location);
   headers.set("location", address);
   if (status === 202)

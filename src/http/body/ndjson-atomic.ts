@@ -93,7 +93,7 @@ function refusedTogether(lines: readonly number[], refused: readonly BulkRefused
   const problem = first?.problem ?? emptyBody;
   // Who may not create at all may not create any line.
   if (problem.scope !== undefined || problem.kind === "unauthenticated") return problem;
-  const errors = faults.slice(0, reportLimits.maxFaults);
+  const errors = faults.slice(0, reportLimits.maxErrors);
   const detail = `Nothing was stored. Line ${lines[first?.index ?? 0]}: ${problem.detail}`;
   return new Problem(problem.kind, detail, { errors });
 }

@@ -81,7 +81,7 @@ export class NdjsonPipeline {
       if (this.#isLeft) return;
       if (chunk instanceof Problem) problem = chunk;
       else this.#gather(cutter.add(chunk));
-      if (!this.#hold(cutter.keptBytes)) {
+      if (!this.#hold(cutter.bufferedBytes)) {
         problem = noRoom;
         break;
       }

@@ -42,11 +42,11 @@ export function describeActions(
 function schemasOf({ input, output }: Action, name: string, names: TypeNames) {
   const made: Record<string, ObjectSchema> = {};
   const sent = new SchemaVariant(input, name, "readOnly", names, made);
-  sent.call(input, `${name}Input`);
+  sent.setName(input, `${name}Input`);
   const own: Record<string, ObjectSchema> = { [`${name}Input`]: sent.object(input) };
   if (output !== undefined) {
     const read = new SchemaVariant(output, name, "writeOnly", names, made);
-    read.call(output, `${name}Output`);
+    read.setName(output, `${name}Output`);
     own[`${name}Output`] = read.value(output);
   }
   const all = { ...own, ...made };

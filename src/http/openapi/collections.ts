@@ -5,7 +5,7 @@ import { exampleOf } from "../../lib/schema/example.ts";
 import { isObjectSchema, type Schema } from "../../lib/schema/subschemas.ts";
 import { componentPath } from "../../lib/schema/variant.ts";
 import type { Definition } from "../../model/definition.ts";
-import type { Described } from "../../model/schema-components.ts";
+import type { CollectionSchemas } from "../../model/schema-components.ts";
 import type { Verb } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
 import { parameter, parameters } from "./components.ts";
@@ -15,7 +15,7 @@ import { create, get, list, patch, put, remove, type Subject } from "./resources
 import { at, id, pageShape, schema } from "./schemas.ts";
 
 /** A collection as the asker may use it. */
-export interface Visible extends Described {
+export interface Visible extends CollectionSchemas {
   readonly definition: Definition;
   /** The same, as it is stored. */
   readonly text: string;
@@ -129,6 +129,6 @@ function examplesOf({ typeName, schemas, definition }: Visible) {
   const shape = validatorOf(definition);
   const accepted = shape.accept(JSON.stringify(draft), undefined, false);
   if (typeof accepted !== "string") return {};
-  const resource = { id, ...JSON.parse(shape.shown(accepted)), createdAt: at, updatedAt: at };
+  const resource = { id, ...JSON.parse(shape.visible(accepted)), createdAt: at, updatedAt: at };
   return { draft: { examples: [draft] }, resource: { examples: [resource] } };
 }

@@ -5,7 +5,7 @@ import type { Caller } from "../../domain/access.ts";
 import type { Action } from "../../model/action.ts";
 import type { Collection } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
-import { describe } from "../../model/schema-components.ts";
+import { describeCollections } from "../../model/schema-components.ts";
 import { allows, type Verb, verbs } from "../../model/token.ts";
 import type { Services } from "../context.ts";
 import { type Addressed, actionPaths, describeActions, pathOf } from "./actions.ts";
@@ -98,7 +98,7 @@ export function visibleTo(
     name: each.name,
     schema: definitionOf(each).schema,
   }));
-  return describe(defined, [...taken, ...names]).flatMap((described) => {
+  return describeCollections(defined, [...taken, ...names]).flatMap((described) => {
     const collection = byName.get(described.name);
     const allowed = collection === undefined ? [] : verbsFor(caller, collection);
     if (collection === undefined || allowed.length === 0) return [];

@@ -28,7 +28,7 @@ export function readOperations(bytes: Uint8Array, most: number): readonly Operat
   const report = new ErrorReport();
   // The scan has found an object.
   const operations = readList(readTree(scanned.text) as ObjectTree, most, report);
-  return report.faults.length > 0 ? invalidBody(report.faults) : operations;
+  return report.errors.length > 0 ? invalidBody(report.errors) : operations;
 }
 
 function readList(batch: ObjectTree, most: number, report: ErrorReport): readonly Operation[] {

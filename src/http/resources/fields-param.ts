@@ -48,7 +48,7 @@ export function readShownFields(query: string): readonly NamedField[] | Problem 
   const reader = new ListRequestReader(true);
   const place = { parameter: "fields" };
   reader.fields(parameters.fields.split(",").map((text) => ({ text, place })));
-  const { fields, faults } = reader.question();
+  const { fields, errors: faults } = reader.question();
   return faults.length > 0 ? invalidQuestion(faults) : fields;
 }
 

@@ -85,7 +85,7 @@ const feedNames: readonly string[] = ["since", "limit", "fields"];
 const bareNumber = /^\d+$/;
 
 function readFeedQuery(
-  { limit, fields, faults }: ListRequest,
+  { limit, fields, errors: faults }: ListRequest,
   said: ReadonlyMap<Reserved, string>,
   others: readonly string[],
   since: string,

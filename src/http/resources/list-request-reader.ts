@@ -14,7 +14,7 @@ import {
   operators,
   type Sorted,
 } from "../../model/query/list-request.ts";
-import { meantBy } from "../../model/query/near-miss.ts";
+import { suggestParameter } from "../../model/query/near-miss.ts";
 import { pageLimits } from "../../model/query/page.ts";
 
 /** Gathers a question and everything that is wrong with it. */
@@ -121,7 +121,7 @@ export class ListRequestReader {
       cursor: this.#cursor,
       isCounted: this.#isCounted,
       isFromUrl: this.#isSpelled,
-      faults: this.#faults,
+      errors: this.#faults,
     };
   }
 }
@@ -136,7 +136,7 @@ const fieldWords = `a field is a name, or up to ${jsonLimits.maxDepth} names wit
 
 function noOperator(operator: string, place: ErrorLocation): string {
   const name = "parameter" in place ? place.parameter : "";
-  const meant = meantBy(name);
+  const meant = suggestParameter(name);
   return meant === undefined
     ? `there is no operator "${operator}"; there are: ${operators.join(", ")}`
     : `there is no parameter "${name}"; use ${meant}`;

@@ -4,7 +4,7 @@ import { type Path, pointerTo } from "../../lib/json/error-report.ts";
 import { own } from "../../lib/own-property.ts";
 import type { Problem } from "../../model/problem.ts";
 import type { ListRequest, Located } from "../../model/query/list-request.ts";
-import { meantBy } from "../../model/query/near-miss.ts";
+import { suggestParameter } from "../../model/query/near-miss.ts";
 import { invalidBody } from "../body/content.ts";
 import { ListRequestReader, pageBesideCursor } from "./list-request-reader.ts";
 
@@ -21,7 +21,7 @@ export function readQueryBody(text: string): ListRequest | Problem {
     const read = own(readers, name);
     if (read === undefined) {
       const known = Object.keys(readers).join(", ");
-      const meant = meantBy(name);
+      const meant = suggestParameter(name);
       const advice = meant === undefined ? `there are: ${known}` : `use ${meant}`;
       reader.fault(at(name), `there is no such member here; ${advice}`);
     } else read(reader, value, name);

@@ -7,7 +7,7 @@ export interface FieldError {
 }
 
 export const reportLimits = {
-  maxFaults: 100,
+  maxErrors: 100,
   /** Of all pointers together: a long name above many faults must not be echoed for each of them. */
   maxPointerChars: 65_536,
 } as const;
@@ -16,19 +16,19 @@ export const reportLimits = {
 export type Path = readonly (string | number)[];
 
 export class ErrorReport {
-  readonly faults: FieldError[] = [];
+  readonly errors: FieldError[] = [];
   private pointerChars = 0;
 
   /** What is past the limits is left out; so is what was said of the same place before. */
   add(path: Path, detail: string): void {
-    const { maxFaults, maxPointerChars } = reportLimits;
-    if (this.faults.length === maxFaults || this.pointerChars >= maxPointerChars) return;
+    const { maxErrors: maxFaults, maxPointerChars } = reportLimits;
+    if (this.errors.length === maxFaults || this.pointerChars >= maxPointerChars) return;
     const pointer = pointerTo(path);
     this.pointerChars += pointer.length;
-    const isKnown = this.faults.some(
+    const isKnown = this.errors.some(
       (fault) => fault.pointer === pointer && fault.detail === detail,
     );
-    if (!isKnown) this.faults.push({ pointer, detail });
+    if (!isKnown) this.errors.push({ pointer, detail });
   }
 
   /** Broken grammar has no pointer of its own, because there is no document to point into. */

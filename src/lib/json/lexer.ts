@@ -12,7 +12,7 @@ import {
 } from "./character.ts";
 
 /** Where something ends that is not what it should be. */
-export const stop = -1;
+export const failed = -1;
 
 /** Every reader takes where its part starts and returns where it ends, or `stop`. */
 export class Lexer {
@@ -20,7 +20,7 @@ export class Lexer {
   /** Where each run of whitespace starts and ends, in turn. */
   readonly gaps: number[] = [];
   /** Where the text stops being JSON, and why. */
-  broken: { readonly at: number; readonly expected: string } | undefined;
+  error: { readonly at: number; readonly expected: string } | undefined;
   /** Whether the string read last holds an escape. */
   hasEscape = false;
   /** Whether the string read last holds half of a surrogate pair, raw or escaped. */
@@ -32,12 +32,12 @@ export class Lexer {
     this.text = text;
   }
 
-  break(at: number, expected: string): typeof stop {
-    this.broken = { at, expected };
-    return stop;
+  fail(at: number, expected: string): typeof failed {
+    this.error = { at, expected };
+    return failed;
   }
 
-  gap(start: number): number {
+  skipWhitespace(start: number): number {
     const { text } = this;
     if (codeAt(text, start) > code.space) return start;
     let end = start;
@@ -46,9 +46,9 @@ export class Lexer {
     return end;
   }
 
-  word(start: number, word: "true" | "false" | "null"): number {
+  literal(start: number, word: "true" | "false" | "null"): number {
     const isThere = this.text.startsWith(word, start);
-    return isThere ? start + word.length : this.break(start, "expected a value");
+    return isThere ? start + word.length : this.fail(start, "expected a value");
   }
 
   string(start: number): number {
@@ -61,16 +61,16 @@ export class Lexer {
       if (unit === code.quote) return at + 1;
       if (unit === code.backslash) {
         at = this.escape(at);
-        if (at === stop) return stop;
+        if (at === failed) return failed;
       } else if (unit < code.space) {
-        return this.break(at, "a control character in a string must be escaped");
+        return this.fail(at, "a control character in a string must be escaped");
       } else if (isSurrogate(unit)) {
         at += this.pair(unit, codeAt(text, at + 1)) ? 2 : 1;
       } else {
         at++;
       }
     }
-    return this.break(at, "expected a closing quote");
+    return this.fail(at, "expected a closing quote");
   }
 
   private escape(start: number): number {
@@ -79,10 +79,10 @@ export class Lexer {
     const letter = text.charAt(start + 1);
     if (letter !== "u") {
       const isKnown = letter !== "" && '"\\/bfnrt'.includes(letter);
-      return isKnown ? start + 2 : this.break(start, "there is no such escape");
+      return isKnown ? start + 2 : this.fail(start, "there is no such escape");
     }
     const unit = hexAt(text, start + 2);
-    if (unit < 0) return this.break(start, "expected four hexadecimal digits after \\u");
+    if (unit < 0) return this.fail(start, "expected four hexadecimal digits after \\u");
     if (!isSurrogate(unit)) return start + 6;
     const next = text.startsWith("\\u", start + 6) ? hexAt(text, start + 8) : -1;
     return start + (this.pair(unit, next) ? 12 : 6);
@@ -100,12 +100,12 @@ export class Lexer {
     this.hasExponent = false;
     const whole = codeAt(text, start) === code.minus ? start + 1 : start;
     if (whole === start && !isDigit(codeAt(text, start)))
-      return this.break(start, "expected a value");
+      return this.fail(start, "expected a value");
     let end = this.digits(whole);
     if (codeAt(text, whole) === code.zero && end > whole + 1)
-      return this.break(whole, "a number must not have a leading zero");
-    if (end !== stop && codeAt(text, end) === code.point) end = this.digits(end + 1);
-    if (end !== stop && lowerCase(codeAt(text, end)) === code.e) end = this.exponent(end + 1);
+      return this.fail(whole, "a number must not have a leading zero");
+    if (end !== failed && codeAt(text, end) === code.point) end = this.digits(end + 1);
+    if (end !== failed && lowerCase(codeAt(text, end)) === code.e) end = this.exponent(end + 1);
     return end;
   }
 
@@ -118,6 +118,6 @@ export class Lexer {
   private digits(start: number): number {
     let end = start;
     while (isDigit(codeAt(this.text, end))) end++;
-    return end > start ? end : this.break(start, "expected a digit");
+    return end > start ? end : this.fail(start, "expected a digit");
   }
 }

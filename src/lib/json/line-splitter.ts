@@ -21,7 +21,7 @@ export class LineSplitter {
   }
 
   /** How many bytes of an unfinished line are kept. */
-  get keptBytes(): number {
+  get bufferedBytes(): number {
     return this.#pieces.length === 0 ? 0 : this.#length;
   }
 

@@ -3,7 +3,7 @@
 import { code, codeAt } from "./character.ts";
 import type { FieldError } from "./error-report.ts";
 import { ErrorReport } from "./error-report.ts";
-import { Lexer, stop } from "./lexer.ts";
+import { failed, Lexer } from "./lexer.ts";
 import { exactChars, isExact } from "./number.ts";
 
 export const jsonLimits = {
@@ -36,17 +36,17 @@ export interface ScannedObject {
 export function scanObject(text: string): ScannedObject | readonly FieldError[] {
   const scanner = new Scanner(text);
   const start = scanner.document();
-  if (start !== stop && text.charCodeAt(start) !== code.openBrace)
+  if (start !== failed && text.charCodeAt(start) !== code.openBrace)
     return [{ pointer: "", detail: `a JSON object is needed, but this is ${kindAt(text, start)}` }];
   const { members, lexer, report } = scanner;
-  return report.faults.length > 0 ? report.faults : { text, members, gaps: lexer.gaps };
+  return report.errors.length > 0 ? report.errors : { text, members, gaps: lexer.gaps };
 }
 
 /** Every fault of a text that may be any JSON value. */
 export function scanJson(text: string): readonly FieldError[] {
   const scanner = new Scanner(text);
   scanner.document();
-  return scanner.report.faults;
+  return scanner.report.errors;
 }
 
 const kinds: Readonly<Record<string, string>> = {
@@ -88,13 +88,13 @@ class Scanner {
   /** Reads the whole text; returns where its value starts, or `stop`. */
   document(): number {
     const { text, lexer } = this;
-    const start = lexer.gap(0);
+    const start = lexer.skipWhitespace(0);
     const end = this.value(start);
-    const rest = end === stop ? stop : lexer.gap(end);
-    if (rest !== stop && rest < text.length) lexer.break(rest, "expected nothing more");
-    if (lexer.broken !== undefined)
-      this.report.addMalformed(text, lexer.broken.at, lexer.broken.expected);
-    return rest === text.length ? start : stop;
+    const rest = end === failed ? failed : lexer.skipWhitespace(end);
+    if (rest !== failed && rest < text.length) lexer.fail(rest, "expected nothing more");
+    if (lexer.error !== undefined)
+      this.report.addMalformed(text, lexer.error.at, lexer.error.expected);
+    return rest === text.length ? start : failed;
   }
 
   private value(start: number): number {
@@ -105,11 +105,11 @@ class Scanner {
       case code.openBracket:
         return this.nest(start);
       case code.t:
-        return this.lexer.word(start, "true");
+        return this.lexer.literal(start, "true");
       case code.f:
-        return this.lexer.word(start, "false");
+        return this.lexer.literal(start, "false");
       case code.n:
-        return this.lexer.word(start, "null");
+        return this.lexer.literal(start, "null");
       default:
         return this.number(start);
     }
@@ -118,10 +118,10 @@ class Scanner {
   private nest(open: number): number {
     if (this.depth === jsonLimits.maxDepth) {
       this.fault(this.depth, deepNest);
-      return stop;
+      return failed;
     }
     this.depth++;
-    const first = this.lexer.gap(open + 1);
+    const first = this.lexer.skipWhitespace(open + 1);
     const isObject = codeAt(this.text, open) === code.openBrace;
     const end = isObject ? this.object(first) : this.array(first);
     this.depth--;
@@ -135,25 +135,25 @@ class Scanner {
     let start = first;
     for (;;) {
       const end = this.member(start, names);
-      if (end === stop) return stop;
-      const next = lexer.gap(end);
+      if (end === failed) return failed;
+      const next = lexer.skipWhitespace(end);
       const unit = codeAt(text, next);
       if (unit === code.closeBrace) return next + 1;
-      if (unit !== code.comma) return lexer.break(next, 'expected a comma or "}"');
-      start = lexer.gap(next + 1);
+      if (unit !== code.comma) return lexer.fail(next, 'expected a comma or "}"');
+      start = lexer.skipWhitespace(next + 1);
     }
   }
 
   private member(start: number, names: Names): number {
     const { text, lexer } = this;
     if (codeAt(text, start) !== code.quote)
-      return lexer.break(start, "expected a member name in double quotes");
+      return lexer.fail(start, "expected a member name in double quotes");
     const nameEnd = lexer.string(start);
-    if (nameEnd === stop) return stop;
+    if (nameEnd === failed) return failed;
     const name = this.name(start, nameEnd, names);
-    const separator = lexer.gap(nameEnd);
-    if (codeAt(text, separator) !== code.colon) return lexer.break(separator, "expected a colon");
-    const valueStart = lexer.gap(separator + 1);
+    const separator = lexer.skipWhitespace(nameEnd);
+    if (codeAt(text, separator) !== code.colon) return lexer.fail(separator, "expected a colon");
+    const valueStart = lexer.skipWhitespace(separator + 1);
     const end = this.value(valueStart);
     if (this.depth === 1) this.members.push({ name, start, valueStart, end });
     return end;
@@ -179,25 +179,25 @@ class Scanner {
     for (let index = 0; ; index++) {
       this.path[this.depth - 1] = index;
       const end = this.value(start);
-      if (end === stop) return stop;
-      const next = lexer.gap(end);
+      if (end === failed) return failed;
+      const next = lexer.skipWhitespace(end);
       const unit = codeAt(text, next);
       if (unit === code.closeBracket) return next + 1;
-      if (unit !== code.comma) return lexer.break(next, 'expected a comma or "]"');
-      start = lexer.gap(next + 1);
+      if (unit !== code.comma) return lexer.fail(next, 'expected a comma or "]"');
+      start = lexer.skipWhitespace(next + 1);
     }
   }
 
   private string(start: number): number {
     const end = this.lexer.string(start);
-    if (end !== stop && this.lexer.hasLoneSurrogate) this.fault(this.depth, loneSurrogate);
+    if (end !== failed && this.lexer.hasLoneSurrogate) this.fault(this.depth, loneSurrogate);
     return end;
   }
 
   private number(start: number): number {
     const end = this.lexer.number(start);
     if (end - start <= exactChars && !this.lexer.hasExponent) return end;
-    if (end !== stop && !isExact(this.text.slice(start, end)))
+    if (end !== failed && !isExact(this.text.slice(start, end)))
       this.fault(this.depth, inexactNumber(this.text.slice(start, end)));
     return end;
   }

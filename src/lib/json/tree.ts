@@ -12,7 +12,7 @@ export interface ObjectTree {
   /** By decoded name; a Map, so that no name can reach a prototype. */
   readonly members: Map<string, Tree>;
   /** How the names were written that have escapes, if any has. */
-  readonly spellings: ReadonlyMap<string, string> | undefined;
+  readonly rawNames: ReadonlyMap<string, string> | undefined;
 }
 
 export interface ArrayTree {
@@ -26,7 +26,7 @@ export const isObject = (tree: Tree | undefined): tree is ObjectTree =>
 export const emptyObject = (): ObjectTree => ({
   kind: "object",
   members: new Map(),
-  spellings: undefined,
+  rawNames: undefined,
 });
 
 /** The text of a member that is a string; undefined when it is not. */
@@ -45,10 +45,10 @@ export const readTree = (text: string): Tree => read(text, true);
 const readLevel = (text: string): Tree => read(text, false);
 
 /** The value with its outermost level read, if it was not. */
-export const opened = (tree: Tree): Tree =>
-  typeof tree === "string" && isNestAt(tree, 0) ? readLevel(tree) : tree;
+export const withLevelRead = (tree: Tree): Tree =>
+  typeof tree === "string" && isContainerAt(tree, 0) ? readLevel(tree) : tree;
 
-const isNestAt = (text: string, at: number): boolean => {
+const isContainerAt = (text: string, at: number): boolean => {
   const unit = codeAt(text, at);
   return unit === code.openBrace || unit === code.openBracket;
 };
@@ -56,7 +56,7 @@ const isNestAt = (text: string, at: number): boolean => {
 /** A member with its outermost level read, which it stays. */
 export function memberOf({ members }: ObjectTree, name: string): Tree | undefined {
   const member = members.get(name);
-  if (typeof member !== "string" || !isNestAt(member, 0)) return member;
+  if (typeof member !== "string" || !isContainerAt(member, 0)) return member;
   const read = readLevel(member);
   members.set(name, read);
   return read;
@@ -65,7 +65,7 @@ export function memberOf({ members }: ObjectTree, name: string): Tree | undefine
 /** An item with its outermost level read, which it stays. */
 export function itemOf({ items }: ArrayTree, index: number): Tree | undefined {
   const item = items[index];
-  if (typeof item !== "string" || !isNestAt(item, 0)) return item;
+  if (typeof item !== "string" || !isContainerAt(item, 0)) return item;
   const read = readLevel(item);
   items[index] = read;
   return read;
@@ -76,8 +76,8 @@ function read(text: string, isWhole: boolean): Tree {
   let at = 0;
 
   const readValue = (isOpened = isWhole): Tree => {
-    at = lexer.gap(at);
-    if (!isOpened && isNestAt(text, at)) return readUntil(endOfNest(text, at));
+    at = lexer.skipWhitespace(at);
+    if (!isOpened && isContainerAt(text, at)) return readUntil(endOfContainer(text, at));
     switch (codeAt(text, at)) {
       case code.openBrace:
         return readObject();
@@ -103,11 +103,11 @@ function read(text: string, isWhole: boolean): Tree {
 
   /** Walks `open item , item close`, and leaves the place behind the closing bracket. */
   const readList = (close: number, readItem: () => void) => {
-    at = lexer.gap(at + 1);
+    at = lexer.skipWhitespace(at + 1);
     while (codeAt(text, at) !== close) {
       readItem();
-      at = lexer.gap(at);
-      if (codeAt(text, at) === code.comma) at = lexer.gap(at + 1);
+      at = lexer.skipWhitespace(at);
+      if (codeAt(text, at) === code.comma) at = lexer.skipWhitespace(at + 1);
     }
     at++;
   };
@@ -119,10 +119,10 @@ function read(text: string, isWhole: boolean): Tree {
       const written = readUntil(lexer.string(at));
       const name: string = lexer.hasEscape ? JSON.parse(written) : written.slice(1, -1);
       if (lexer.hasEscape) spellings = (spellings ?? new Map()).set(name, written);
-      at = lexer.gap(at) + 1; // the colon
+      at = lexer.skipWhitespace(at) + 1; // the colon
       members.set(name, readValue());
     });
-    return { kind: "object", members, spellings };
+    return { kind: "object", members, rawNames: spellings };
   };
 
   const readArray = (): ArrayTree => {
@@ -135,7 +135,7 @@ function read(text: string, isWhole: boolean): Tree {
 }
 
 /** Where an object or array ends that is known to be valid. */
-function endOfNest(text: string, start: number): number {
+function endOfContainer(text: string, start: number): number {
   let depth = 0;
   for (let at = start; ; at++) {
     const unit = text.charCodeAt(at);
@@ -163,7 +163,7 @@ export function writeTree(tree: Tree): string {
   if (tree.kind === "array") return `[${tree.items.map(writeTree).join(",")}]`;
   let text = "";
   for (const [name, value] of tree.members) {
-    const written = tree.spellings?.get(name) ?? JSON.stringify(name);
+    const written = tree.rawNames?.get(name) ?? JSON.stringify(name);
     text += `${text === "" ? "" : ","}${written}:${writeTree(value)}`;
   }
   return `{${text}}`;
@@ -189,7 +189,7 @@ export function sizeOf(tree: Tree, maxDepth: number): number {
 
 /** Equal as RFC 6902 §4.6 means it: numbers by value, strings by characters, members in any order. */
 export function sameTree(one: Tree, other: Tree): boolean {
-  const [a, b] = [opened(one), opened(other)];
+  const [a, b] = [withLevelRead(one), withLevelRead(other)];
   if (typeof a === "string" || typeof b === "string") {
     return typeof a === "string" && typeof b === "string" && JSON.parse(a) === JSON.parse(b);
   }

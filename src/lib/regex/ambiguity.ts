@@ -15,7 +15,7 @@ export class Ambiguity {
   readonly #components: (readonly number[])[] = [];
   #steps = 0;
 
-  constructor({ next, letters, isDone }: Automaton) {
+  constructor({ next, letters, isAccepting: isDone }: Automaton) {
     const isSure = sureStates(next, isDone);
     this.#letters = letters;
     this.#next = next.map((ways, state) =>

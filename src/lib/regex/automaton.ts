@@ -9,7 +9,7 @@ export interface Automaton {
   /** For each state the letters that lead into it, one bit for each. */
   readonly letters: readonly bigint[];
   /** States in which the match has succeeded, whatever comes. */
-  readonly isDone: readonly boolean[];
+  readonly isAccepting: readonly boolean[];
 }
 
 /** More states than this are not looked at. */
@@ -34,13 +34,13 @@ export function automatonOf(
   const isDone = letters.map((_, state) =>
     state === 0 ? whole.isFreelyEmpty : whole.freeLast.has(state),
   );
-  return { next, letters, isDone };
+  return { next, letters, isAccepting: isDone };
 }
 
 type Ways = ReadonlyMap<number, number>;
 
 /** A part of the automaton: how it begins, how it ends, and in how many ways it takes nothing. */
-interface StoredFile {
+interface Fragment {
   readonly empty: number;
   readonly first: Ways;
   readonly last: Ways;
@@ -50,14 +50,14 @@ interface StoredFile {
 }
 
 const none: Ways = new Map();
-const nothing: StoredFile = {
+const nothing: Fragment = {
   empty: 1,
   first: none,
   last: none,
   isFreelyEmpty: true,
   freeLast: new Set(),
 };
-const edge: StoredFile = { ...nothing, isFreelyEmpty: false };
+const edge: Fragment = { ...nothing, isFreelyEmpty: false };
 
 class Builder {
   readonly next: Map<number, number>[] = [new Map()];
@@ -69,13 +69,13 @@ class Builder {
     this.#alphabet = alphabet;
   }
 
-  build(pattern: Pattern): StoredFile {
+  build(pattern: Pattern): Fragment {
     if (this.isLost) return nothing;
     switch (pattern.kind) {
       case "character":
         return this.#character(pattern.source);
       case "sequence":
-        return pattern.parts.reduce<StoredFile>(
+        return pattern.parts.reduce<Fragment>(
           (before, part) => this.#join(before, this.build(part)),
           nothing,
         );
@@ -92,7 +92,7 @@ class Builder {
     }
   }
 
-  #character(source: string): StoredFile {
+  #character(source: string): Fragment {
     const state = this.letters.length;
     this.isLost ||= state === maxStates;
     this.letters.push(this.#alphabet(source));
@@ -101,7 +101,7 @@ class Builder {
     return { empty: 0, first: only, last: only, isFreelyEmpty: false, freeLast: new Set([state]) };
   }
 
-  #join(one: StoredFile, other: StoredFile): StoredFile {
+  #join(one: Fragment, other: Fragment): Fragment {
     this.#lead(one, other);
     return {
       empty: bounded(one.empty * other.empty),
@@ -112,12 +112,12 @@ class Builder {
     };
   }
 
-  #lead(one: StoredFile, other: StoredFile): void {
+  #lead(one: Fragment, other: Fragment): void {
     for (const [from, ways] of one.last)
       for (const [to, more] of other.first) addWays(this.next, from, to, ways * more);
   }
 
-  #repeat(body: Pattern, min: number, max: number): StoredFile {
+  #repeat(body: Pattern, min: number, max: number): Fragment {
     const optional = max - min;
     if (optional > maxOptional) {
       const loop = this.#loop(body);
@@ -130,13 +130,13 @@ class Builder {
   }
 
   /** Once or more. */
-  #loop(body: Pattern): StoredFile {
+  #loop(body: Pattern): Fragment {
     const part = this.build(body);
     this.#lead(part, part);
     return part;
   }
 
-  #copies(body: Pattern, count: number): StoredFile {
+  #copies(body: Pattern, count: number): Fragment {
     let part = nothing;
     for (let copy = 0; copy < count && !this.isLost; copy++)
       part = this.#join(part, this.build(body));
@@ -145,9 +145,9 @@ class Builder {
 }
 
 /** An engine does not go on with a repetition that took nothing, so there is one way to take nothing. */
-const optionally = (part: StoredFile): StoredFile => ({ ...part, empty: 1, isFreelyEmpty: true });
+const optionally = (part: Fragment): Fragment => ({ ...part, empty: 1, isFreelyEmpty: true });
 
-const either = (one: StoredFile, other: StoredFile): StoredFile => ({
+const either = (one: Fragment, other: Fragment): Fragment => ({
   empty: bounded(one.empty + other.empty),
   first: sum(one.first, other.first),
   last: sum(one.last, other.last),

@@ -31,11 +31,11 @@ export function checkCost(
   references: References,
   report: ErrorReport,
 ): boolean {
-  const before = report.faults.length;
+  const before = report.errors.length;
   const cost = new Cost(path, references, report);
   cost.visit({ path, schema: root });
-  if (report.faults.length === before) cost.judgeTimes();
-  return report.faults.length === before;
+  if (report.errors.length === before) cost.judgeTimes();
+  return report.errors.length === before;
 }
 
 /** What a schema leads to inside a value: for each slot the schemas that judge it, and how often. */
@@ -81,7 +81,7 @@ class Cost {
     if (known === null) this.#tell(place.path, endless);
     if (known !== undefined) return known ?? undefined;
     this.#weights.set(schema, null);
-    this.#open.push(...subschemasOf(place).filter(({ way }) => way === "inside"));
+    this.#open.push(...subschemasOf(place).filter(({ applies }) => applies === "child"));
     const weight = this.#add(
       place,
       this.#sameValue(place).flatMap((part) => this.#weigh(part) ?? []),
@@ -94,7 +94,7 @@ class Cost {
 
   /** The schemas that judge the same value. */
   #sameValue(place: SchemaLocation): readonly SchemaLocation[] {
-    const parts = subschemasOf(place).filter(({ way }) => way === "same");
+    const parts = subschemasOf(place).filter(({ applies }) => applies === "in-place");
     const target = isObjectSchema(place.schema) && this.#references.find(place.schema.$ref);
     return target ? [...parts, { ...target, path: [...this.#root, ...target.path] }] : parts;
   }
@@ -105,8 +105,8 @@ class Cost {
       const targets = slots.get(slot) ?? new Map<ObjectSchema, number>();
       slots.set(slot, targets.set(schema, (targets.get(schema) ?? 0) + times));
     };
-    for (const { path, schema, keyword, way } of subschemasOf(place))
-      if (way === "inside" && isObjectSchema(schema) && keyword !== "propertyNames")
+    for (const { path, schema, keyword, applies } of subschemasOf(place))
+      if (applies === "child" && isObjectSchema(schema) && keyword !== "propertyNames")
         put(slotOf(keyword, String(path.at(-1))), schema, 1);
     for (const part of parts)
       for (const [slot, targets] of part.slots)

@@ -2,7 +2,7 @@
 
 import type { Path } from "../json/error-report.ts";
 import { own } from "../own-property.ts";
-import { kindWords, typeWords, wordsOf } from "./messages.ts";
+import { describeType, describeValue, keywordMessages } from "./messages.ts";
 import { isObjectSchema, type Schema } from "./subschemas.ts";
 
 /** The values that a schema names one by one; undefined when it names none. */
@@ -13,32 +13,35 @@ export function constantsOf(schema: Schema | undefined): readonly unknown[] | un
 }
 
 /** The schemas of the members that a form declares. */
-export const membersOf = (form: Schema): Readonly<Record<string, Schema>> =>
+export const propertiesOf = (form: Schema): Readonly<Record<string, Schema>> =>
   isObjectSchema(form) && isObjectSchema(form.properties)
     ? (form.properties as Readonly<Record<string, Schema>>)
     : {};
 
-export interface Mark {
+export interface ChoiceError {
   /** From the value to what is wrong. */
   readonly path: Path;
-  readonly words: string;
+  readonly message: string;
 }
 
 /** The constant by which all forms are told apart, where the value lacks it or has another. */
-export function markOf(forms: readonly Schema[], value: unknown): Mark | undefined {
+export function discriminatorError(
+  forms: readonly Schema[],
+  value: unknown,
+): ChoiceError | undefined {
   const whole = unionOf(forms);
-  if (whole !== undefined) return { path: [], words: oneOf(whole) };
+  if (whole !== undefined) return { path: [], message: oneOf(whole) };
   if (!isObjectSchema(value)) return undefined;
-  const [first, ...others] = forms.map(membersOf);
+  const [first, ...others] = forms.map(propertiesOf);
   for (const name of Object.keys(first ?? {})) {
     const parts = [first, ...others].map((members) => own(members ?? {}, name));
     const allowed = unionOf(parts);
     if (allowed === undefined) continue;
     if (!Object.hasOwn(value, name)) {
       const words = `${name} is required, and says which form is meant: it ${oneOf(allowed)}`;
-      return { path: [name], words };
+      return { path: [name], message: words };
     }
-    if (!allowed.includes(value[name])) return { path: [name], words: oneOf(allowed) };
+    if (!allowed.includes(value[name])) return { path: [name], message: oneOf(allowed) };
   }
   return undefined;
 }
@@ -50,16 +53,17 @@ function unionOf(schemas: readonly (Schema | undefined)[]): readonly unknown[] |
   return [...new Set(named.flatMap((constants) => constants ?? []))];
 }
 
-const oneOf = (values: readonly unknown[]): string => wordsOf.enum?.(values, undefined) ?? "";
+const oneOf = (values: readonly unknown[]): string =>
+  keywordMessages.enum?.(values, undefined) ?? "";
 
 /** What is said where no form is meant more than the others. `typed` are those of the value's type. */
-export function choiceWords(
+export function choiceMessage(
   forms: readonly Schema[],
   typed: readonly Schema[],
   value: unknown,
 ): string {
   const types = forms.map((form) => (isObjectSchema(form) ? form.type : undefined));
   return typed.length === 0 && !types.includes(undefined)
-    ? `must be ${typeWords([...new Set(types.flat())])}, not ${kindWords(value)}`
+    ? `must be ${describeType([...new Set(types.flat())])}, not ${describeValue(value)}`
     : `fits none of the ${forms.length} allowed forms`;
 }

@@ -2,8 +2,14 @@
 
 import { type ErrorReport, type Path, reportLimits } from "../json/error-report.ts";
 import { own } from "../own-property.ts";
-import { choiceWords, constantsOf, markOf, membersOf } from "./explain-choice.ts";
-import { containsWords, kindWords, listed, typeWords, wordsOf } from "./messages.ts";
+import { choiceMessage, constantsOf, discriminatorError, propertiesOf } from "./explain-choice.ts";
+import {
+  containsMessage,
+  describeType,
+  describeValue,
+  joinAtMost,
+  keywordMessages,
+} from "./messages.ts";
 import { isObjectSchema, type ObjectSchema, type Schema } from "./subschemas.ts";
 import type { CompiledSchema } from "./validator.ts";
 
@@ -29,9 +35,9 @@ export function explainPart(
   path: Path,
   report: ErrorReport,
 ): void {
-  const before = report.faults.length;
+  const before = report.errors.length;
   new Explainer(ready, report).explain(schema, value, path);
-  if (report.faults.length === before) report.add(path, "does not fit the schema");
+  if (report.errors.length === before) report.add(path, "does not fit the schema");
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -47,20 +53,21 @@ class Explainer {
   }
 
   explain(schema: Schema, value: unknown, path: Path): void {
-    const before = this.#report.faults.length;
-    if (++this.#steps > maxSteps || before === reportLimits.maxFaults) return;
+    const before = this.#report.errors.length;
+    if (++this.#steps > maxSteps || before === reportLimits.maxErrors) return;
     if (schema === false) this.#report.add(path, "nothing may be here");
     if (!isObjectSchema(schema)) return;
     if (!this.#fits(schema, value, "type")) {
-      this.#report.add(path, `must be ${typeWords(schema.type)}, not ${kindWords(value)}`);
+      this.#report.add(path, `must be ${describeType(schema.type)}, not ${describeValue(value)}`);
       return;
     }
     for (const keyword of Object.keys(schema)) {
-      if (Object.hasOwn(wordsOf, keyword)) this.#explainSimple(schema, keyword, value, path);
+      if (Object.hasOwn(keywordMessages, keyword))
+        this.#explainSimple(schema, keyword, value, path);
       else this.#explainNested(schema, keyword, value, path);
     }
     // Where something else is wrong, more may count as not looked at than a person would say.
-    if (this.#report.faults.length === before) this.#explainUnevaluated(schema, value, path);
+    if (this.#report.errors.length === before) this.#explainUnevaluated(schema, value, path);
   }
 
   /** Judges by one keyword, with those that it depends on. */
@@ -74,7 +81,7 @@ class Explainer {
     // A text that is too long is not given to a pattern.
     const isTooLong = keyword === "pattern" && !this.#fits(schema, value, "maxLength");
     if (isTooLong || this.#fits(schema, value, keyword)) return;
-    const words = own(wordsOf, keyword)?.(schema[keyword], value);
+    const words = own(keywordMessages, keyword)?.(schema[keyword], value);
     if (words !== undefined) this.#report.add(path, words);
   }
 
@@ -128,7 +135,7 @@ class Explainer {
         return;
       case "contains":
         if (!this.#fits(schema, items, "contains", "minContains", "maxContains"))
-          this.#report.add(path, containsWords(schema));
+          this.#report.add(path, containsMessage(schema));
     }
   }
 
@@ -187,7 +194,7 @@ class Explainer {
       return;
     }
     const known = Object.keys((parent.properties as Members | undefined) ?? {});
-    const list = known.length > 0 ? `; there are: ${listed(known, maxNames)}` : "";
+    const list = known.length > 0 ? `; there are: ${joinAtMost(known, maxNames)}` : "";
     this.#report.add(path, `there is no such field${list}`);
   }
 
@@ -206,10 +213,10 @@ class Explainer {
       this.explain(form, value, path);
       return;
     }
-    const mark = markOf(typed, value);
+    const mark = discriminatorError(typed, value);
     if (mark !== undefined && marked.length === 0)
-      this.#report.add([...path, ...mark.path], mark.words);
-    else this.#report.add(path, choiceWords(plain, typed, value));
+      this.#report.add([...path, ...mark.path], mark.message);
+    else this.#report.add(path, choiceMessage(plain, typed, value));
   }
 
   #hasTypeOf(form: Schema, value: unknown): boolean {
@@ -220,7 +227,7 @@ class Explainer {
   #isMeant(schema: Schema, value: unknown): boolean {
     if (!isObjectSchema(schema)) return schema;
     if (!this.#fits(schema, value, "const", "enum")) return false;
-    const marks = Object.entries(membersOf(schema)).filter(([, part]) => constantsOf(part));
+    const marks = Object.entries(propertiesOf(schema)).filter(([, part]) => constantsOf(part));
     return this.#ready.fits(
       { required: marks.map(([name]) => name), properties: Object.fromEntries(marks) },
       value,

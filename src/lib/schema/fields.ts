@@ -6,11 +6,11 @@ import { isObjectSchema, type ObjectSchema, type References, type Schema } from 
 export class Fields {
   /** Those that always judge the value. */
   readonly schemas: readonly ObjectSchema[];
-  readonly #family: Family;
+  readonly #family: FieldsCache;
   #members: ReadonlyMap<string, Field> | undefined;
   #items: Fields | undefined;
 
-  constructor(schemas: readonly ObjectSchema[], family: Family) {
+  constructor(schemas: readonly ObjectSchema[], family: FieldsCache) {
     this.schemas = schemas;
     this.#family = family;
   }
@@ -82,7 +82,7 @@ export class Fields {
     return {
       isReadOnly: flagged("readOnly"),
       isWriteOnly: flagged("writeOnly"),
-      filling: filled && JSON.stringify(filled.default),
+      defaultText: filled && JSON.stringify(filled.default),
       inner,
     };
   }
@@ -93,12 +93,12 @@ export interface Field {
   /** Stored, and never shown. */
   readonly isWriteOnly: boolean;
   /** The JSON text of its default. */
-  readonly filling: string | undefined;
+  readonly defaultText: string | undefined;
   readonly inner: Fields;
 }
 
 /** The same schemas have the same fields, so that a schema which refers to itself ends. */
-class Family {
+class FieldsCache {
   readonly #references: References;
   readonly #known = new Map<string, Fields>();
   readonly #numbers = new Map<ObjectSchema, number>();
@@ -133,7 +133,7 @@ class Family {
 }
 
 export const fieldsOf = (root: ObjectSchema, references: References): Fields =>
-  new Family(references).of([root]);
+  new FieldsCache(references).of([root]);
 
 /** Whether the field is never shown, or lies in one that is not. */
 export const isHiddenIn = (fields: Fields, names: readonly string[]): boolean =>

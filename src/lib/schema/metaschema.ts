@@ -85,7 +85,7 @@ export const metaschema: ObjectSchema = {
 export const keywords: readonly string[] = Object.keys(metaschema.properties as object);
 
 /** Words that other dialects know, and what to write in this one. */
-export const formerly: Readonly<Record<string, string>> = {
+export const replacements: Readonly<Record<string, string>> = {
   definitions: "write $defs",
   dependencies: "write dependentRequired or dependentSchemas",
   additionalItems: "write prefixItems for the first items and items for the rest",

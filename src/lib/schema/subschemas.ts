@@ -12,35 +12,35 @@ const isSchema = (value: unknown): value is Schema =>
   typeof value === "boolean" || isObjectSchema(value);
 
 /** What an inner schema judges: the same value, one inside it, or nothing until it is referred to. */
-export type Way = "same" | "inside" | "apart";
+export type Application = "in-place" | "child" | "none";
 
 /** How a keyword holds schemas: it is one, a list of them, or they have names. */
 type Form = "one" | "list" | "named";
 
-const holders: Readonly<Record<string, readonly [form: Form, way: Way]>> = {
-  $defs: ["named", "apart"],
-  contentSchema: ["one", "apart"],
-  allOf: ["list", "same"],
-  anyOf: ["list", "same"],
-  oneOf: ["list", "same"],
-  not: ["one", "same"],
-  if: ["one", "same"],
+const applicators: Readonly<Record<string, readonly [form: Form, applies: Application]>> = {
+  $defs: ["named", "none"],
+  contentSchema: ["one", "none"],
+  allOf: ["list", "in-place"],
+  anyOf: ["list", "in-place"],
+  oneOf: ["list", "in-place"],
+  not: ["one", "in-place"],
+  if: ["one", "in-place"],
   // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so.
-  then: ["one", "same"],
-  else: ["one", "same"],
-  dependentSchemas: ["named", "same"],
-  properties: ["named", "inside"],
-  patternProperties: ["named", "inside"],
-  additionalProperties: ["one", "inside"],
-  unevaluatedProperties: ["one", "inside"],
-  propertyNames: ["one", "inside"],
-  prefixItems: ["list", "inside"],
-  items: ["one", "inside"],
-  unevaluatedItems: ["one", "inside"],
-  contains: ["one", "inside"],
+  then: ["one", "in-place"],
+  else: ["one", "in-place"],
+  dependentSchemas: ["named", "in-place"],
+  properties: ["named", "child"],
+  patternProperties: ["named", "child"],
+  additionalProperties: ["one", "child"],
+  unevaluatedProperties: ["one", "child"],
+  propertyNames: ["one", "child"],
+  prefixItems: ["list", "child"],
+  items: ["one", "child"],
+  unevaluatedItems: ["one", "child"],
+  contains: ["one", "child"],
 };
 
-export const holdingKeywords: readonly string[] = Object.keys(holders);
+export const applicatorKeywords: readonly string[] = Object.keys(applicators);
 
 /** A schema and the way to it. */
 export interface SchemaLocation {
@@ -50,15 +50,15 @@ export interface SchemaLocation {
 
 export interface Subschema extends SchemaLocation {
   readonly keyword: string;
-  readonly way: Way;
+  readonly applies: Application;
 }
 
 /** The schemas right inside a schema. What is no schema where one should be is passed over. */
 export function subschemasOf({ path, schema }: SchemaLocation): readonly Subschema[] {
   if (!isObjectSchema(schema)) return [];
   return Object.entries(schema).flatMap(([keyword, value]) => {
-    const [form, way] = (Object.hasOwn(holders, keyword) && holders[keyword]) || [];
-    if (form === undefined || way === undefined) return [];
+    const [form, applies] = (Object.hasOwn(applicators, keyword) && applicators[keyword]) || [];
+    if (form === undefined || applies === undefined) return [];
     const steps: readonly (readonly [Path, unknown])[] =
       form === "one"
         ? [[[keyword], value]]
@@ -69,7 +69,7 @@ export function subschemasOf({ path, schema }: SchemaLocation): readonly Subsche
               item,
             ]);
     return steps.flatMap(([step, inner]) =>
-      isSchema(inner) ? [{ path: [...path, ...step], schema: inner, keyword, way }] : [],
+      isSchema(inner) ? [{ path: [...path, ...step], schema: inner, keyword, applies }] : [],
     );
   });
 }

@@ -9,7 +9,7 @@ import type { CompiledSchema } from "./validator.ts";
 const wrongValues = [null, true, 0, "", [], [null], {}, { a: {} }];
 
 /** Adds why values cannot be judged by a schema that has no other fault, if they cannot. */
-export function addTrialFaults(
+export function addTrialErrors(
   ready: CompiledSchema,
   fields: Fields,
   path: Path,

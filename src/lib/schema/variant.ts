@@ -51,7 +51,7 @@ export class SchemaVariant {
   }
 
   /** A reference to this schema is one to this name. */
-  call(schema: Schema, name: string): void {
+  setName(schema: Schema, name: string): void {
     this.#called.set(schema, name);
   }
 

@@ -6,7 +6,7 @@ import type { Position } from "./query.ts";
 const markChars = 16;
 
 /** What tells one question from another, so that no walk goes on with a question it did not begin with. */
-export const markOf = (question: unknown): string =>
+export const queryHash = (question: unknown): string =>
   hash("sha256", JSON.stringify(question), "base64url").slice(0, markChars);
 
 export const writeCursor = ({ seq, keys }: Position, mark: string): string =>

@@ -24,7 +24,7 @@ export function listFields(definition: Definition): readonly string[] {
 }
 
 /** The indexed lists that are too long. `fields` is the text of a JSON object. */
-export function entryFaults(definition: Definition, fields: string): readonly FieldError[] {
+export function entryErrors(definition: Definition, fields: string): readonly FieldError[] {
   // So many values do not fit into a text that is short.
   if (fields.length < 2 * maxEntries) return [];
   const lists = listFields(definition);

@@ -19,10 +19,10 @@ export interface IndexPlan {
   /** The fields whose words can be searched. */
   readonly searchable: readonly string[];
   /** Where fields in these are never shown, and so must not be found: what the schema declares. */
-  readonly hiding?: Hiding;
+  readonly hidden?: HiddenFields;
 }
 
-interface Hiding {
+interface HiddenFields {
   readonly fields: Fields;
   /** The same for schemas that are the same. */
   readonly key: string;
@@ -58,13 +58,13 @@ export function indexPlanOf(definition: string): IndexPlan {
   });
   const isOwned = Object.values(access).includes("owner");
   const owners: readonly Index[] = [{ field: ownerField, kind: "text", isUnique: false }];
-  const hiding = searchable.length === 0 ? undefined : hidingIn(schema, searchable);
+  const hidden = searchable.length === 0 ? undefined : hiddenFieldsIn(schema, searchable);
   const plan = { indexes: isOwned ? [...owners, ...indexes] : indexes, searchable };
-  return hiding === undefined ? plan : { ...plan, hiding };
+  return hidden === undefined ? plan : { ...plan, hidden };
 }
 
 /** Undefined where all of the searchable fields is shown. */
-function hidingIn(schema: unknown, searchable: readonly string[]): Hiding | undefined {
+function hiddenFieldsIn(schema: unknown, searchable: readonly string[]): HiddenFields | undefined {
   if (!isObjectSchema(schema)) return undefined;
   const fields = fieldsOf(schema, new References(schema));
   const holdsHidden = (field: string) =>
@@ -75,7 +75,7 @@ function hidingIn(schema: unknown, searchable: readonly string[]): Hiding | unde
 /** Whether the same words are kept by both plans. */
 export const isSameSearch = (one: IndexPlan, other: IndexPlan): boolean =>
   JSON.stringify(one.searchable) === JSON.stringify(other.searchable) &&
-  one.hiding?.key === other.hiding?.key;
+  one.hidden?.key === other.hidden?.key;
 
 interface Declared {
   readonly type?: unknown;
@@ -157,12 +157,12 @@ export function valueIn(content: unknown, field: string): unknown {
 }
 
 /** What an index holds of a resource. */
-export interface Entry {
+export interface IndexEntry {
   readonly field: string;
   readonly key: string;
 }
 
-export function entriesOf({ indexes }: IndexPlan, resource: Resource): readonly Entry[] {
+export function entriesOf({ indexes }: IndexPlan, resource: Resource): readonly IndexEntry[] {
   if (indexes.length === 0) return [];
   const content = new IndexedContent(resource);
   return indexes.flatMap(({ field, kind }) =>
@@ -171,13 +171,13 @@ export function entriesOf({ indexes }: IndexPlan, resource: Resource): readonly 
 }
 
 /** The words of a resource that can be searched, in order; empty where nothing is searchable. */
-export function wordsIn({ searchable, hiding }: IndexPlan, resource: Resource): string {
+export function searchTextOf({ searchable, hidden }: IndexPlan, resource: Resource): string {
   if (searchable.length === 0) return "";
   const content = new IndexedContent(resource);
   return searchable
     .map((field) => {
-      const declared = hiding?.fields.at(field.split("."))?.inner;
-      return wordsOf(textsIn(content.at(field), declared).join(" "));
+      const declared = hidden?.fields.at(field.split("."))?.inner;
+      return normalizeWords(textsIn(content.at(field), declared).join(" "));
     })
     .join(" ");
 }
@@ -195,7 +195,7 @@ function textsIn(value: unknown, declared: Fields | undefined): readonly string[
 }
 
 /** Letters and digits, small and without accents, divided by single spaces: the same in every engine. */
-export const wordsOf = (text: string): string =>
+export const normalizeWords = (text: string): string =>
   text
     .normalize("NFKD")
     .replace(/\p{M}+/gu, "")

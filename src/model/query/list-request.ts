@@ -61,7 +61,7 @@ export interface ListRequest {
   /** Whether operands are texts that stand for values, as in a URL, where all is text. */
   readonly isFromUrl: boolean;
   /** What was wrong with how it was said. */
-  readonly faults: readonly (FieldError | ParameterError)[];
+  readonly errors: readonly (FieldError | ParameterError)[];
 }
 
 /** Whether nothing is asked but a page in the order of creation, which every collection has at hand. */

@@ -38,19 +38,19 @@ const isField = (name: string, value: unknown): boolean =>
   name === "order" && /^-?[\d.]+$/.test(String(value));
 
 /** The parameter of ours that was meant by a name which is not one, as far as that can be told. */
-export function meantBy(name: string, value?: unknown): string | undefined {
+export function suggestParameter(name: string, value?: unknown): string | undefined {
   const plain = name.replaceAll(/[^\p{L}\p{N}]/gu, "").toLowerCase();
   const isFiltered = /^filters?\[/i.test(name);
   const meant = isFiltered ? meanings.get("filter") : meanings.get(plain);
   if (meant !== undefined) return isField(plain, value) ? undefined : meant;
-  return listParameters.find((ours) => isSlip(plain, ours));
+  return listParameters.find((ours) => isTypo(plain, ours));
 }
 
 /**
  * Whether it is the same word but for one slip of the keys. A slip leaves the first letter alone, and
  * in a short word it adds no new one: `age` and `port` are not slips of `page` and `sort`.
  */
-function isSlip(word: string, ours: string): boolean {
+function isTypo(word: string, ours: string): boolean {
   if (word === ours) return true;
   if (ours.length < 4 || word[0] !== ours[0] || Math.abs(word.length - ours.length) > 1)
     return false;

@@ -1,6 +1,6 @@
 // Queries that no index answers: one of them narrows the collection down, and the rest is looked at.
 
-import { type IndexPlan, wordsIn } from "../../model/query/index-plan.ts";
+import { type IndexPlan, searchTextOf } from "../../model/query/index-plan.ts";
 import { type Condition, type Query, select } from "../../model/query/query.ts";
 import { hasWords } from "../../model/query/rank.ts";
 import { keyOf } from "../../model/query/sort-key.ts";
@@ -77,8 +77,8 @@ export async function selectFrom(
   if (count > limit || isTooMuch) return { kind: "broad", collection: shelf };
   const { words } = query;
   const found =
-    words.length > 0 && plan.hiding
-      ? hits.filter(({ resource }) => hasWords(words, wordsIn(plan, resource)))
+    words.length > 0 && plan.hidden
+      ? hits.filter(({ resource }) => hasWords(words, searchTextOf(plan, resource)))
       : hits;
   const { resources, total, last, isCut } = select(found, query);
   const isCounted = query.isCounted ? total : undefined;

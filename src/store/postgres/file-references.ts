@@ -1,6 +1,6 @@
 // The keys of the files that resources name: kept in a table, so that one look tells what nobody names.
 
-import { readParts } from "../../model/file.ts";
+import { readFiles } from "../../model/file.ts";
 import { rows, type Sql } from "./connection.ts";
 import type { Writes } from "./writes.ts";
 
@@ -19,7 +19,7 @@ export function collectFileReferences(
 }
 
 const keysIn = (parts: string | null): ReadonlySet<string> =>
-  new Set(readParts(parts ?? undefined).map(({ key }) => key));
+  new Set(readFiles(parts ?? undefined).map(({ key }) => key));
 
 /** Those of the keys that a resource names. */
 export async function findReferencedFiles(

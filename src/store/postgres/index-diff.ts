@@ -1,6 +1,6 @@
 // What a plan keeps beside a resource: its entries in the indexes, and its words.
 
-import { entriesOf, type IndexPlan, wordsIn } from "../../model/query/index-plan.ts";
+import { entriesOf, type IndexPlan, searchTextOf } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import { vectorOf } from "./vector.ts";
 import type { EntryWrite, Writes } from "./writes.ts";
@@ -40,6 +40,6 @@ function indexedContentOf(
   const entries = entriesOf(plan, resource).map(({ field, key }) => {
     return [JSON.stringify([seq, field, key]), { collection, field, key, seq }] as const;
   });
-  const words = wordsIn(plan, resource).trim();
+  const words = searchTextOf(plan, resource).trim();
   return { entries: new Map(entries), vector: words === "" ? "" : vectorOf(collection, words) };
 }

@@ -1,6 +1,6 @@
 // What a batch must know of resources: those it names, and who has the unique values that it brings.
 
-import type { Entry } from "../../model/query/index-plan.ts";
+import type { IndexEntry } from "../../model/query/index-plan.ts";
 import type { Put } from "../store.ts";
 import { column, rows, type Sql, type Statement, together } from "./connection.ts";
 import type { Standing } from "./open-collection.ts";
@@ -25,7 +25,7 @@ export interface KnownRemoval extends Address {
 }
 
 /** A resource that has a value of a unique field. */
-export interface Holder extends Entry {
+export interface Holder extends IndexEntry {
   readonly collection: string;
   readonly seq: number;
 }
@@ -64,7 +64,7 @@ export async function loadState(
   };
 }
 
-interface Claimed extends Entry {
+interface Claimed extends IndexEntry {
   readonly collection: string;
   readonly key: string;
   /** The collection's. */

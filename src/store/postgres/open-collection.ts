@@ -1,6 +1,6 @@
 // A collection while a batch is judged: its counters and resources move here first, and are written once.
 
-import type { Entry, IndexPlan } from "../../model/query/index-plan.ts";
+import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import { checksumOf } from "../checksum.ts";
 import type { Expectation, Outcome, Put, Remove } from "../store.ts";
@@ -85,7 +85,7 @@ export class OpenCollection {
   }
 
   /** Who has a value that is unique. */
-  learnHolder(entry: Entry, seq: number): void {
+  learnHolder(entry: IndexEntry, seq: number): void {
     this.#claims.learn(entry, seq);
   }
 

@@ -41,7 +41,7 @@ export class Querying {
     const walk = scanFor(plan, query);
     if (walk) return this.#read((sql) => scanIndex(sql, name, walk, query));
     // The words that are kept may be older than the rule that hides a field, so each is looked at.
-    const isChecked = words.length > 0 && plan.hiding !== undefined;
+    const isChecked = words.length > 0 && plan.hidden !== undefined;
     if (conditions.length > 0 || sortings.length > 0 || isChecked)
       return this.#select(name, query, plan);
     return this.#read((sql) =>

@@ -1,6 +1,6 @@
 // Who has which value of the fields that are unique, while a batch is judged.
 
-import { type Entry, entriesOf, type IndexPlan } from "../../model/query/index-plan.ts";
+import { entriesOf, type IndexEntry, type IndexPlan } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import { minKey } from "../../model/query/sort-key.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -8,7 +8,7 @@ import type { Resource } from "../../model/resource.ts";
 /** The values that a resource has of unique fields, and where it is. */
 export interface UniqueClaim {
   readonly seq: number;
-  readonly entries: readonly Entry[];
+  readonly entries: readonly IndexEntry[];
 }
 
 /** Nothing is claimed where nothing is unique. */
@@ -20,7 +20,7 @@ const uniqueOf = ({ indexes }: IndexPlan): IndexPlan => {
 };
 
 /** What a resource would have for itself alone. */
-export function claimsOf(plan: IndexPlan, resource: Resource): readonly Entry[] {
+export function claimsOf(plan: IndexPlan, resource: Resource): readonly IndexEntry[] {
   return entriesOf(uniqueOf(plan), resource).filter(({ key }) => key !== minKey);
 }
 
@@ -34,7 +34,7 @@ export class UniqueValues {
   }
 
   /** What the database holds. */
-  learn({ field, key }: Entry, seq: number): void {
+  learn({ field, key }: IndexEntry, seq: number): void {
     this.#of(field).set(key, seq);
   }
 
@@ -49,7 +49,7 @@ export class UniqueValues {
 
   /** The field in which another resource has the same value. */
   conflictOf({ seq, entries }: UniqueClaim): string | undefined {
-    const isHeld = ({ field, key }: Entry) => (this.#of(field).get(key) ?? seq) !== seq;
+    const isHeld = ({ field, key }: IndexEntry) => (this.#of(field).get(key) ?? seq) !== seq;
     return entries.find(isHeld)?.field;
   }
 
@@ -64,7 +64,7 @@ export class UniqueValues {
     };
   }
 
-  #set({ field, key }: Entry, seq: number | undefined): () => void {
+  #set({ field, key }: IndexEntry, seq: number | undefined): () => void {
     const held = this.#of(field);
     const before = held.get(key);
     assign(held, key, seq);

@@ -1,7 +1,7 @@
 // The resources that a query has to look at one by one, if there are not too many.
 
 import type { Collection } from "../../model/collection.ts";
-import { type IndexPlan, wordsIn } from "../../model/query/index-plan.ts";
+import { type IndexPlan, searchTextOf } from "../../model/query/index-plan.ts";
 import {
   type Candidate,
   type Condition,
@@ -109,9 +109,9 @@ export class CandidateReader {
     if (plan.searchable.length === 0) return [];
     const found = isOfOwner(query) ? this.#ofOwner(query, asked) : this.#withWords(query, asked);
     // The table may be older than the rule that hides a field.
-    return plan.hiding === undefined
+    return plan.hidden === undefined
       ? found
-      : found?.filter(({ resource }) => hasWords(words, wordsIn(plan, resource)));
+      : found?.filter(({ resource }) => hasWords(words, searchTextOf(plan, resource)));
   }
 
   #withWords(query: Query, asked: Asked): Candidates | undefined {
@@ -133,7 +133,7 @@ export class CandidateReader {
     if (!isRanked(query)) return found;
     return found
       ?.map((candidate) => {
-        return { candidate, rank: rankOf(words, wordsIn(asked.plan, candidate.resource)) };
+        return { candidate, rank: rankOf(words, searchTextOf(asked.plan, candidate.resource)) };
       })
       .sort((one, other) => other.rank - one.rank || one.candidate.seq - other.candidate.seq)
       .map(({ candidate }) => candidate);

@@ -1,6 +1,6 @@
 // The keys of the files that resources name: kept in a table, so that one look tells what nobody names.
 
-import { readParts } from "../../model/file.ts";
+import { readFiles } from "../../model/file.ts";
 import type { Connection, Query } from "./connection.ts";
 
 /** Follows the resources of one collection. */
@@ -40,4 +40,4 @@ export class FileReferenceReader {
 }
 
 const keysIn = (parts: string | undefined): ReadonlySet<string> =>
-  new Set(readParts(parts).map(({ key }) => key));
+  new Set(readFiles(parts).map(({ key }) => key));

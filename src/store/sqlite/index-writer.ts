@@ -1,12 +1,12 @@
 // What a collection's plan keeps beside its resources: the entries of its indexes, and its words.
 
 import {
-  type Entry,
   entriesOf,
   type Index,
+  type IndexEntry,
   type IndexPlan,
   isSameSearch,
-  wordsIn,
+  searchTextOf,
 } from "../../model/query/index-plan.ts";
 import { minKey } from "../../model/query/sort-key.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -87,7 +87,7 @@ export class IndexWriter {
     this.#build({ ...next, indexes: [] });
   }
 
-  #conflictOf(plan: IndexPlan, entries: readonly Entry[], seq: number): string | undefined {
+  #conflictOf(plan: IndexPlan, entries: readonly IndexEntry[], seq: number): string | undefined {
     for (const { field, isUnique } of plan.indexes) {
       if (!isUnique) continue;
       const isHeld = entries.some(
@@ -100,7 +100,7 @@ export class IndexWriter {
   }
 
   /** What stays as it is costs nothing. */
-  #move(last: readonly Entry[], next: readonly Entry[], seq: number): void {
+  #move(last: readonly IndexEntry[], next: readonly IndexEntry[], seq: number): void {
     const before = new Set(last.map(nameOf));
     const after = new Set(next.map(nameOf));
     for (const entry of last)
@@ -111,9 +111,9 @@ export class IndexWriter {
 
   #say(plan: IndexPlan, seq: number, last: Resource | undefined, next: Resource): void {
     if (plan.searchable.length === 0) return;
-    const text = wordsIn(plan, next);
+    const text = searchTextOf(plan, next);
     if (!last) this.#wordsWriter().add(seq, text);
-    else if (wordsIn(plan, last) !== text) this.#wordsWriter().replace(seq, text);
+    else if (searchTextOf(plan, last) !== text) this.#wordsWriter().replace(seq, text);
   }
 
   #build(plan: IndexPlan): void {
@@ -167,7 +167,7 @@ class WordsWriter {
 }
 
 /** A key has no NUL in it, so no two entries have the same name. */
-const nameOf = ({ field, key }: Entry): string => `${field}\0${key}`;
+const nameOf = ({ field, key }: IndexEntry): string => `${field}\0${key}`;
 
 /** Those whose entries are not the same as those of any of the others. */
 const without = (indexes: readonly Index[], others: readonly Index[]): readonly Index[] =>

@@ -121,7 +121,7 @@ export class QueryReader {
   #best(query: Query, { plan }: Asked): Answer | undefined {
     const { conditions, words, start, limit } = query;
     if (!isRanked(query) || conditions.length > 0 || plan.searchable.length === 0) return undefined;
-    if (plan.hiding) return undefined;
+    if (plan.hidden) return undefined;
     const total = this.#candidates.countRanked(words);
     if (typeof start !== "number" || total === undefined) return undefined;
     const { page, isCut } = this.#candidates.within(

@@ -1,8 +1,8 @@
 // The contract in its simplest form: plain maps, one change after another, and no thought of speed.
 
 import type { Collection } from "../../../src/model/collection.ts";
-import { readParts } from "../../../src/model/file.ts";
-import { entriesOf, indexPlanOf, wordsIn } from "../../../src/model/query/index-plan.ts";
+import { readFiles } from "../../../src/model/file.ts";
+import { entriesOf, indexPlanOf, searchTextOf } from "../../../src/model/query/index-plan.ts";
 import { type Query, type Selection, select, type Word } from "../../../src/model/query/query.ts";
 import { minKey } from "../../../src/model/query/sort-key.ts";
 import type { Resource } from "../../../src/model/resource.ts";
@@ -76,7 +76,7 @@ export class Model {
   /** The keys of all files. */
   named(): ReadonlySet<string> {
     const all = [...this.#shelves.values()].flatMap(({ resources }) => [...resources.values()]);
-    return new Set(all.flatMap(({ parts = "[]" }) => readParts(parts).map(({ key }) => key)));
+    return new Set(all.flatMap(({ parts = "[]" }) => readFiles(parts).map(({ key }) => key)));
   }
 
   /** Where the best come first, they come in no particular order. */
@@ -85,7 +85,9 @@ export class Model {
     if (!shelf) return undefined;
     const plan = indexPlanOf(shelf.collection.definition);
     const candidates = [...shelf.resources.values()].map((resource, seq) => ({ seq, resource }));
-    const spoken = candidates.filter(({ resource }) => has(wordsIn(plan, resource), query.words));
+    const spoken = candidates.filter(({ resource }) =>
+      has(searchTextOf(plan, resource), query.words),
+    );
     return select(spoken, query);
   }
 

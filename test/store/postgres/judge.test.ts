@@ -7,7 +7,7 @@ import {
   emptyIndexPlan,
   entriesOf,
   indexPlanOf,
-  wordsIn,
+  searchTextOf,
 } from "../../../src/model/query/index-plan.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { KeyClock } from "../../../src/store/key-clock.ts";
@@ -199,7 +199,7 @@ function assertBeside(
   const kept = [...entries.values()].filter((entry) => entry.collection === collection);
   assert.deepEqual(kept.map(nameOf).sort(), expected.sort());
   for (const { seq, resource } of resources) {
-    const text = wordsIn(plan, resource).trim();
+    const text = searchTextOf(plan, resource).trim();
     const vector = text === "" ? undefined : vectorOf(collection, text);
     assert.equal(words.get(`${collection}/${seq}`), vector);
   }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { wordsOf } from "../../../src/model/query/index-plan.ts";
+import { normalizeWords } from "../../../src/model/query/index-plan.ts";
 import { someValue } from "../../../src/model/query/sort-key.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import { answerTo, ask, idsIn, is, where, wordsLike } from "../exam/asking.ts";
@@ -63,7 +63,7 @@ describe("several processes", () => {
           for (const id of ids.slice(-40)) {
             const indexed = await answerTo(store, ask({ conditions: [is("of", "any", id)] }));
             assert.deepEqual(idsIn(indexed.resources), [id]);
-            const spoken = await answerTo(store, ask({ words: wordsLike(wordsOf(id)) }));
+            const spoken = await answerTo(store, ask({ words: wordsLike(normalizeWords(id)) }));
             assert.ok(idsIn(spoken.resources).includes(id));
           }
           const every = ask({ conditions: [where("of", "any", someValue)], limit: 1e6 });

@@ -10,7 +10,7 @@ export interface Split {
 }
 
 /** Takes the files apart from the fields. Anything else in the place of a file is plain data. */
-export function splitParts(fields: string, candidates: readonly StoredFile[]): Split {
+export function separateFiles(fields: string, candidates: readonly StoredFile[]): Split {
   const tree = candidates.length === 0 ? undefined : readTree(fields);
   if (!isObject(tree)) return { fields, parts: [] };
   const parts: StoredFile[] = [];
