@@ -6,7 +6,7 @@ import { memberOf, readFiles, type StoredFile } from "../model/file.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { validatorOf } from "../model/validator.ts";
-import type { FileBytes, Files, KeptFile } from "../store/files.ts";
+import type { FileBytes, Files, SavedFile } from "../store/files.ts";
 import { Outage, type Store } from "../store/store.ts";
 
 export class Uploads {
@@ -19,8 +19,8 @@ export class Uploads {
   }
 
   /** Resolves when the bytes are on disk; rejects with what their source threw. */
-  keep(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<KeptFile | "too-large"> {
-    return this.#files.keep(bytes, maxBytes);
+  keep(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<SavedFile | "too-large"> {
+    return this.#files.save(bytes, maxBytes);
   }
 
   /** Undefined when the file is gone. */
@@ -54,7 +54,7 @@ export class Uploads {
   ): Promise<T | Problem> {
     try {
       // Another process that starts now must not sweep what came first of a long upload.
-      await this.#files.renew(parts.map(({ key }) => key));
+      await this.#files.touch(parts.map(({ key }) => key));
       const written = await write();
       const after = written instanceof Problem ? undefined : written.resource.parts;
       await this.#confirm(parts, after);

@@ -1,4 +1,4 @@
-// The checksum of a stored resource: what is read from the database must be what was written to it.
+// Computes and checks the checksum of a stored resource, so that damaged rows are detected when they are read.
 
 import { crc32 } from "node:zlib";
 import { Outage } from "./store.ts";
@@ -16,7 +16,7 @@ export type StoredResource = readonly [
   sharesDate: number,
 ];
 
-/** One native call for each row: all that is short is mixed into its start value (FNV-1a). */
+/** Short columns are hashed with FNV-1a into the start value of the CRC, so each row needs few native calls. */
 export function checksumOf(stored: StoredResource): number {
   const [id, revision, createdAt, updatedAt, fields, owner, parts, sharesDate] = stored;
   let hash = withText(0x811c9dc5, id);
@@ -41,29 +41,29 @@ function withText(hash: number, text: string): number {
   return mixed;
 }
 
-/** Throws when the row is not what was written. Rows of older versions have no checksum. */
+/** Throws Damage when the checksum does not match. Rows written by older versions have no checksum. */
 export function assertIntact(stored: StoredResource, checksum: number | null): void {
   const [id, , , , fields, owner, parts] = stored;
-  const isWhole =
+  const hasValidTypes =
     typeof fields === "string" &&
     typeof id === "string" &&
     (owner === null || typeof owner === "string") &&
     (parts === null || typeof parts === "string");
-  const isIntact = isWhole && (checksum === null || checksum === checksumOf(stored));
+  const isIntact = hasValidTypes && (checksum === null || checksum === checksumOf(stored));
   if (!isIntact) throw new Damage(String(id));
 }
 
-/** A resource whose stored bytes are not those that were written. */
+/** Thrown when the stored bytes of a resource are not those that were written. */
 export class Damage extends Outage {
   readonly id: string;
 
   constructor(id: string, collection?: string) {
-    const place = collection === undefined ? "" : ` in the collection "${collection}"`;
-    super("damaged", `the resource "${id}"${place} is damaged: restore it from a backup`);
+    const where = collection === undefined ? "" : ` in the collection "${collection}"`;
+    super("damaged", `the resource "${id}"${where} is damaged: restore it from a backup`);
     this.id = id;
   }
 }
 
-/** The same error with the name of the collection, which whoever reads a row does not know. */
+/** Adds the name of the collection to the error; the code that reads a row does not know it. */
 export const withCollection = (error: unknown, collection: string): unknown =>
   error instanceof Damage ? new Damage(error.id, collection) : error;

@@ -1,4 +1,4 @@
-// Commits over a local socket: a command sends its changes to the process that owns the data folder.
+// Sends commits over a local socket: a CLI command hands its changes to the server that owns the data folder.
 
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -15,27 +15,27 @@ import {
 } from "./remote-committer.ts";
 import { Outage } from "./store.ts";
 
-/** The owner speaks first: commands of another version may mean something else by a change. */
+/** Sent by the owner first, because another version may use another format. */
 interface Hello {
   readonly kind: "hello";
   readonly version: string;
 }
 
-/** The owner is of another version than the command. */
+/** Thrown when the owner runs another version than the command. */
 export class OtherVersion extends Error {}
 
-/** Linux takes 107 bytes for a socket's path, macOS 103. */
+/** A socket's path can have 107 bytes on Linux, 103 on macOS. */
 const longestPath = 100;
 const longestLine = 64 * 1024 * 1024;
 const helloTimeoutMs = 3_000;
 const answerTimeoutMs = 60_000;
 
 export interface CommitListener {
-  /** Takes no new connections, and answers what was asked. */
+  /** Stops accepting connections, and answers the requests in progress. */
   close(): Promise<void>;
 }
 
-/** For the owner of the folder only: replaces the socket that a process which died has left. */
+/** Only the owner of the folder may call it: it replaces the socket that a crashed process has left. */
 export async function listenForCommits(
   folder: string,
   version: string,
@@ -46,24 +46,24 @@ export async function listenForCommits(
   const server = createServer((socket) => {
     connections.add(socket);
     socket.on("close", () => connections.delete(socket));
-    // The one who asked is gone: nobody waits for the answer.
+    // The client has disconnected and does not wait for an answer.
     socket.on("error", () => undefined);
     send(socket, { kind: "hello", version });
-    readLines<CommitRequest>(socket, (errand) => {
-      const answered = runCommitRequest(commit, errand).then((answer) => send(socket, answer));
+    readLines<CommitRequest>(socket, (request) => {
+      const answered = runCommitRequest(commit, request).then((answer) => send(socket, answer));
       running.add(answered);
       void answered.finally(() => running.delete(answered));
     });
   });
-  const { path, forget } = addressOf(folder);
+  const { path, cleanUp } = addressOf(folder);
   try {
     removeSocket(folder);
     listenPrivately(server, path);
     await once(server, "listening");
   } finally {
-    forget();
+    cleanUp();
   }
-  // An embedding program ends when its own work is done.
+  // The socket does not keep an embedding program running.
   server.unref();
   return {
     async close() {
@@ -75,7 +75,7 @@ export async function listenForCommits(
   };
 }
 
-/** The socket has mode 0600 from its first moment, whatever the mode of the folder. */
+/** Creates the socket with mode 0600, whatever the mode of the folder. */
 function listenPrivately(server: Server, path: string): void {
   const umask = process.umask(0o177);
   try {
@@ -85,52 +85,52 @@ function listenPrivately(server: Server, path: string): void {
   }
 }
 
-/** Undefined when nobody listens there, or nobody answers. */
+/** Returns undefined when no process listens on the socket or answers in time. */
 export async function connectToOwner(
   folder: string,
   version: string,
 ): Promise<Committer | undefined> {
-  const { path, forget } = addressOf(folder);
+  const { path, cleanUp } = addressOf(folder);
   const socket = connect(path);
   const hello = Promise.withResolvers<Hello | undefined>();
-  const handed = new RemoteCommitter((errand) => send(socket, errand));
+  const remote = new RemoteCommitter((request) => send(socket, request));
   const lose = () => {
     hello.resolve(undefined);
-    handed.lose("the process that owns the folder ended before it answered");
+    remote.lose("the process that owns the folder exited before it answered");
   };
   socket.on("error", lose).on("close", lose);
   readLines<Hello | Answer>(socket, (message) => {
     if (message.kind === "hello") hello.resolve(message);
-    else handed.receive(message);
+    else remote.receive(message);
   });
   const timer = setTimeout(() => hello.resolve(undefined), helloTimeoutMs);
-  const heard = await hello.promise;
+  const greeting = await hello.promise;
   clearTimeout(timer);
-  forget();
-  if (heard?.version === version) return committerOn(socket, handed);
+  cleanUp();
+  if (greeting?.version === version) return committerOn(socket, remote);
   socket.destroy();
-  if (heard === undefined) return undefined;
+  if (greeting === undefined) return undefined;
   throw new OtherVersion(
-    `The server that owns ${folder} is version ${heard.version}, and this command is version ${version}. Use the same version for both.`,
+    `The server that owns ${folder} is version ${greeting.version}, and this command is version ${version}. Use the same version for both.`,
   );
 }
 
-function committerOn(socket: Socket, handed: RemoteCommitter): Committer {
+function committerOn(socket: Socket, remote: RemoteCommitter): Committer {
   return {
     get trouble() {
-      return handed.trouble;
+      return remote.trouble;
     },
     async commit(changes) {
       if (socket.destroyed)
-        throw new Outage("unavailable", "the process that owns the folder ended");
+        throw new Outage("unavailable", "the process that owns the folder exited");
       const timer = setTimeout(() => socket.destroy(), answerTimeoutMs);
       try {
-        return await handed.commit(changes);
+        return await remote.commit(changes);
       } finally {
         clearTimeout(timer);
       }
     },
-    settled: () => handed.settled(),
+    settled: () => remote.settled(),
     async close() {
       socket.end();
     },
@@ -141,7 +141,7 @@ function send(socket: Socket, message: Hello | CommitRequest | Answer): void {
   if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
 }
 
-/** One JSON text on each line. Who sends anything else is cut off. */
+/** Reads one JSON text per line, and closes the connection when a line is not valid. */
 function readLines<T>(socket: Socket, receive: (message: T) => void): void {
   let rest = "";
   socket.setEncoding("utf8").on("data", (text) => {
@@ -157,27 +157,27 @@ function readLines<T>(socket: Socket, receive: (message: T) => void): void {
 }
 
 const socketName = "restante.sock";
-/** Windows has named pipes instead, which are no files. */
+/** Windows has named pipes, which are not files. */
 const isPipe = process.platform === "win32";
 
 function removeSocket(folder: string): void {
   if (!isPipe) rmSync(join(folder, socketName), { force: true });
 }
 
-/** A path that is short enough: where the folder's own is not, it leads through a link to the folder. */
-function addressOf(folder: string): { readonly path: string; forget(): void } {
+/** Returns a path within the length limit: when the folder's path is too long, through a temporary symbolic link. */
+function addressOf(folder: string): { readonly path: string; cleanUp(): void } {
   const path = join(resolve(folder), socketName);
   if (isPipe) {
     const name = createHash("sha256").update(realpathSync(folder)).digest("hex").slice(0, 32);
-    return { path: `\\\\.\\pipe\\restante-${name}`, forget() {} };
+    return { path: `\\\\.\\pipe\\restante-${name}`, cleanUp() {} };
   }
-  if (Buffer.byteLength(path) <= longestPath) return { path, forget() {} };
+  if (Buffer.byteLength(path) <= longestPath) return { path, cleanUp() {} };
   const temporary = mkdtempSync(join(tmpdir(), "restante-"));
   const link = join(temporary, "data");
   symlinkSync(resolve(folder), link);
   return {
     path: join(link, socketName),
-    forget() {
+    cleanUp() {
       unlinkSync(link);
       rmdirSync(temporary);
     },

@@ -1,39 +1,39 @@
-// The contract of what keeps the bytes of files. A row names them only when they are on disk.
+// Defines the contract of a file store. A row references a file only after its bytes are on disk.
 
 export interface Files {
   /**
-   * Keeps all that comes, and resolves when it is on disk. Over `maxBytes`, aborted or failed, it leaves
-   * nothing behind; then it rejects with what the source threw, or resolves with `too-large`.
+   * Saves the bytes, and resolves when they are on disk. Resolves with `too-large` when there are more than
+   * `maxBytes`, and rejects with the error of the source. In both cases nothing is left behind.
    */
-  keep(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<KeptFile | "too-large">;
-  /** The bytes from `start` up to `end` and without it; undefined when there is no such file. */
+  save(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<SavedFile | "too-large">;
+  /** Returns the bytes from `start` to `end` (exclusive), or undefined when the file does not exist. */
   read(key: string, start: number, end: number): Promise<FileBytes | undefined>;
   /**
-   * Makes files as young as if they had just come, so that no sweep takes them for forgotten. Rejects
-   * with an Outage when one has been swept already.
+   * Sets the modification time of files to now, so that no sweep removes them. Rejects with an Outage
+   * when one has been removed already.
    */
-  renew(keys: readonly string[]): Promise<void>;
+  touch(keys: readonly string[]): Promise<void>;
   /**
-   * To be called after the commit that names the files, and before it is acknowledged: makes sure that
-   * no sweep of another process took them meanwhile. Rejects with an Outage when one is gone.
+   * Called after the commit that references the files, and before it is acknowledged: makes sure that no
+   * sweep of another process removed them. Rejects with an Outage when one is gone.
    */
   confirm(keys: readonly string[]): Promise<void>;
-  /** What is not there is no fault. */
+  /** Ignores files that do not exist. */
   remove(keys: readonly string[]): Promise<void>;
   /**
-   * Removes what nobody names and is older than this: left by a process that died. Says how many.
-   * `named` tells which of some keys a resource names.
+   * Removes files that no resource references and that are older than this; a crashed process has left
+   * them. Resolves with their number. `findReferenced` returns those of the keys that a resource references.
    */
   sweep(
-    named: (keys: readonly string[]) => Promise<ReadonlySet<string>>,
+    findReferenced: (keys: readonly string[]) => Promise<ReadonlySet<string>>,
     olderThanMs: number,
   ): Promise<number>;
 }
 
-/** What can be the body of an answer. */
+/** A response body. */
 export type FileBytes = ReadableStream<Uint8Array> | Blob;
 
-export interface KeptFile {
+export interface SavedFile {
   readonly key: string;
   readonly size: number;
   /** In hex. */

@@ -1,22 +1,22 @@
-// Group commit: what arrives while one commit is on its way goes together into the next.
+// Groups commits: calls that arrive while a commit is in progress are committed together in the next one.
 
 import { type Change, Outage, type Outcome, type Store } from "./store.ts";
 
 export interface GroupLimits {
-  /** More changes than this waiting, and new ones are turned away while the wait is still short. */
+  /** When more changes than this are waiting, new ones are rejected, so that the wait stays short. */
   readonly maxWaiting: number;
   readonly maxWaitingBytes: number;
 }
 
 const defaultLimits: GroupLimits = { maxWaiting: 4_096, maxWaitingBytes: 64 * 1024 * 1024 };
 
-/** A batch stays small enough that the calls in it do not wait long for one another. */
+/** Batches are small enough that the calls in them do not wait long for each other. */
 const maxBatchChanges = 1_024;
 const maxBatchBytes = 8 * 1024 * 1024;
 
-/** The store with its commits gathered: one at a time, in order, without timers. */
+/** Wraps a store so that its commits are grouped: one at a time, in order, without timers. */
 export function grouped(store: Store, limits: Partial<GroupLimits> = {}): Store {
-  const group = new Group(store, { ...defaultLimits, ...limits });
+  const queue = new CommitQueue(store, { ...defaultLimits, ...limits });
   return {
     collection: (name) => store.collection(name),
     collections: () => store.collections(),
@@ -29,22 +29,22 @@ export function grouped(store: Store, limits: Partial<GroupLimits> = {}): Store 
     named: (keys) => store.named(keys),
     token: (hash) => store.token(hash),
     tokens: () => store.tokens(),
-    commit: (changes) => group.commit(changes),
+    commit: (changes) => queue.commit(changes),
     ready: () => store.ready(),
-    close: () => group.close(),
+    close: () => queue.close(),
   };
 }
 
 interface Call {
   readonly changes: readonly Change[];
-  /** Those within units counted one by one. */
+  /** The number of changes, including those inside `all`. */
   readonly count: number;
   readonly bytes: number;
   readonly resolve: (outcomes: readonly Outcome[]) => void;
   readonly reject: (reason: unknown) => void;
 }
 
-class Group {
+class CommitQueue {
   readonly #store: Store;
   readonly #limits: GroupLimits;
   #calls: Call[] = [];
@@ -63,7 +63,7 @@ class Group {
     if (changes.length === 0) return [];
     const count = countOf(changes);
     const bytes = sizeOf(changes);
-    if (!this.#hasRoom(count, bytes)) throw new Outage("busy", "too much is waiting");
+    if (!this.#hasRoom(count, bytes)) throw new Outage("busy", "too many writes are waiting");
     const outcomes = new Promise<readonly Outcome[]>((resolve, reject) => {
       this.#calls.push({ changes, count, bytes, resolve, reject });
     });
@@ -79,7 +79,7 @@ class Group {
     await this.#store.close();
   }
 
-  /** One call that is larger than the limit by itself may pass when nothing else waits. */
+  /** A call that is larger than the limit is accepted when nothing else is waiting. */
   #hasRoom(count: number, bytes: number): boolean {
     if (this.#waiting === 0) return true;
     const { maxWaiting, maxWaitingBytes } = this.#limits;
@@ -104,7 +104,7 @@ class Group {
     }
   }
 
-  /** As many whole calls as fit into a batch; always at least one. */
+  /** Takes as many calls as fit into a batch, but at least one. */
   #takeBatch(): readonly Call[] {
     let calls = 0;
     let count = 0;
@@ -122,7 +122,7 @@ class Group {
   }
 }
 
-/** A unit counts as what is in it, and as one when it is empty. */
+/** Counts the changes inside `all`; an empty `all` counts as one. */
 function countOf(changes: readonly Change[]): number {
   let count = 0;
   for (const change of changes)

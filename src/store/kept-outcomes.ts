@@ -1,10 +1,10 @@
-// What is kept of a request under its Idempotency-Key: the outcomes as text, without what was deleted since.
+// Encodes the outcomes that are stored under an Idempotency-Key, and detects that a resource in them was deleted.
 
 import type { Outcome, Put, Remove } from "./store.ts";
 
-/** A resource whose content is in the text. */
+/** A resource whose content is part of the stored text. */
 export interface KeptResource {
-  /** None in a text that was kept by version 0.1.0. */
+  /** Undefined in texts written by version 0.1.0. */
   readonly collection: string | undefined;
   readonly id: string;
   readonly createdAt: number;
@@ -18,10 +18,10 @@ export interface KeptOutcomes {
 type Changes = readonly (Put | Remove)[];
 type Member = Outcome & { readonly collection?: string };
 
-/** Stands in the place of outcomes that held a resource which was deleted since. */
+/** Replaces the stored outcomes when a resource in them was deleted. */
 export const goneText = '"gone"';
 
-/** The outcomes of the changes, each resource with the name of its collection. */
+/** Encodes the outcomes of the changes, each resource with the name of its collection. */
 export const keptTextOf = (changes: Changes, outcomes: readonly Outcome[]): string =>
   JSON.stringify(
     outcomes.map((outcome, index): Member => {
@@ -32,7 +32,7 @@ export const keptTextOf = (changes: Changes, outcomes: readonly Outcome[]): stri
     }),
   );
 
-/** Undefined when a resource in them was deleted and they were taken out. */
+/** Returns undefined when the outcomes were erased because a resource in them was deleted. */
 export function readKeptText(text: string): KeptOutcomes | undefined {
   if (text === goneText) return undefined;
   const members = JSON.parse(text) as readonly Member[];
@@ -45,7 +45,7 @@ export function readKeptText(text: string): KeptOutcomes | undefined {
   return { outcomes, resources };
 }
 
-/** The resources of a text that a retry with these changes finds; what they create tells the collection. */
+/** Returns the resources in a text. Where the text has no collection, it is that of the retried change. */
 export function keptResources(text: string, changes: Changes): readonly KeptResource[] | undefined {
   return readKeptText(text)?.resources.map((resource, index) => {
     const change = changes[index];
@@ -54,7 +54,7 @@ export function keptResources(text: string, changes: Changes): readonly KeptReso
   });
 }
 
-/** Whether one of the resources was deleted; another that took its id later is not the same. */
+/** Whether one of the resources was deleted. A newer resource with the same id has another creation time. */
 export function isAnyGone(
   resources: readonly KeptResource[] | undefined,
   createdAtOf: (collection: string, id: string) => number | undefined,

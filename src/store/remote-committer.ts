@@ -1,39 +1,39 @@
-// Commits handed over to another process: so that many processes share one writer and one fsync.
+// Sends commits to another process, so that many processes share one writer and one fsync.
 
 import { type Change, Outage, type Outcome } from "./store.ts";
 
-/** What an engine needs of whoever writes for it. */
+/** Commits changes on behalf of an engine. */
 export interface Committer {
   commit(changes: readonly Change[]): Promise<readonly Outcome[]>;
-  /** Why the last attempt to write failed, if it did. */
+  /** Why the last write failed; undefined when it succeeded. */
   readonly trouble: string | undefined;
-  /** When all that was sent is answered. */
+  /** Resolves when every request is answered. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** From the process that asks to the one that writes. */
+/** Sent to the process that writes. */
 export interface CommitRequest {
   readonly kind: "commit";
   readonly number: number;
   readonly changes: readonly Change[];
 }
 
-/** Back again. */
+/** Sent back by the process that writes. */
 export type Answer = { readonly number: number } & (
   | { readonly kind: "outcomes"; readonly outcomes: readonly Outcome[] }
   | { readonly kind: "outage"; readonly reason: Outage["reason"]; readonly message: string }
   | { readonly kind: "bug"; readonly message: string }
 );
 
-/** The end of the process that asks. */
+/** The client side: sends requests and matches answers to them. */
 export class RemoteCommitter implements Committer {
-  readonly #send: (errand: CommitRequest) => void;
+  readonly #send: (request: CommitRequest) => void;
   readonly #waiting = new Map<number, PromiseWithResolvers<readonly Outcome[]>>();
   #number = 0;
   #trouble: string | undefined;
 
-  constructor(send: (errand: CommitRequest) => void) {
+  constructor(send: (request: CommitRequest) => void) {
     this.#send = send;
   }
 
@@ -49,7 +49,7 @@ export class RemoteCommitter implements Committer {
     return answer.promise;
   }
 
-  /** To be called with what comes back. */
+  /** Called with each answer. */
   receive(answer: Answer): void {
     const waiting = this.#waiting.get(answer.number);
     this.#waiting.delete(answer.number);
@@ -62,7 +62,7 @@ export class RemoteCommitter implements Committer {
     } else waiting?.reject(new Error(answer.message));
   }
 
-  /** Nobody answers any more: what was sent may or may not have been committed. */
+  /** Called when the connection is lost: pending changes may or may not have been committed. */
   lose(reason: string): void {
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
@@ -73,11 +73,11 @@ export class RemoteCommitter implements Committer {
     await Promise.allSettled([...this.#waiting.values()].map(({ promise }) => promise));
   }
 
-  /** Whoever writes goes on for the others. */
+  /** Does nothing: the writer continues for the other processes. */
   async close(): Promise<void> {}
 }
 
-/** The end of the process that writes. */
+/** The server side: commits the changes of a request and returns the answer. */
 export async function runCommitRequest(
   commit: Committer["commit"],
   { number, changes }: CommitRequest,

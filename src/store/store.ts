@@ -1,4 +1,4 @@
-// The contract of every engine. What is expected is a value; what is thrown is an outage or a bug.
+// Defines the contract of every storage engine. Expected results are values; thrown errors are outages or bugs.
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../model/collection.ts";
@@ -9,27 +9,27 @@ import type { Resource } from "../model/resource.ts";
 import type { Token } from "../model/token.ts";
 
 export interface Store {
-  /** The collection with its revision and total as of now; also what lets a list's 304 read no rows. */
+  /** Returns the collection with its current revision and total. A conditional list request needs only this. */
   collection(name: string): MaybePromise<Collection | undefined>;
   collections(): MaybePromise<readonly Collection[]>;
   /**
-   * The rules of a collection: the same object as long as they are the same. Where others write too
-   * they may be a second old, so a change names the version that it was judged by.
+   * Returns the rules of a collection, as the same object while they do not change. With several nodes
+   * they can be a second old, so a change names the version that it was validated against.
    */
   rules(collection: string): MaybePromise<Rules | undefined>;
-  /** The resource as of now. The same state may come as the same object, so it can key a WeakMap. */
+  /** Returns the current resource. The same state can be the same object, so it can be the key of a WeakMap. */
   find(collection: string, id: string): MaybePromise<Resource | undefined>;
-  /** A slice of the total order, and the collection, both of one moment. O(log n) at any depth. */
+  /** Returns a range of the resources in order of creation, and the collection, in one snapshot. O(log n) at any offset. */
   slice(collection: string, range: Range): MaybePromise<Slice | undefined>;
   /**
-   * The resources that a query asks for, and the collection, both of one moment. What the indexes of
-   * the collection's definition cannot answer is looked for among at most `maxCandidates` resources:
-   * all of the collection, or those that one indexed condition or the words leave.
+   * Returns the resources that match a query, and the collection, in one snapshot. Conditions that no
+   * index can answer are checked on at most `maxCandidates` resources: the whole collection, or those
+   * that match one indexed condition or the search words.
    */
   query(collection: string, query: Query): MaybePromise<QueryResult | TooBroad | undefined>;
   /**
-   * What was written or removed after a position, in order of revision, at most `limit` entries; 0 is
-   * before everything. `gone` when the position is of another history than the collection has now.
+   * Returns what was written or removed after a position, ordered by revision, at most `limit` entries.
+   * 0 is the beginning. Returns `gone` when the position belongs to another history of the collection.
    */
   since(
     collection: string,
@@ -37,21 +37,21 @@ export interface Store {
     limit: number,
     maxBytes?: number,
   ): MaybePromise<Feed | "gone" | undefined>;
-  /** Which of these keys a resource's parts name. */
+  /** Returns those of the file keys that a resource references. */
   named(keys: readonly string[]): MaybePromise<ReadonlySet<string>>;
-  /** The token with this hash, dead or alive. */
+  /** Returns the token with this hash, even if it is expired or revoked. */
   token(hash: string): MaybePromise<Token | undefined>;
   tokens(): MaybePromise<readonly Token[]>;
 
   /**
-   * One transaction for all changes, each judged on its own, in order; outcomes in the same order.
-   * Resolves only when the changes are on disk. Rejects with an Outage when none of them is.
+   * Applies all changes in one transaction, in order; each succeeds or fails on its own. Resolves with
+   * the outcomes in the same order when the changes are on disk. Rejects with an Outage when none is stored.
    */
   commit(changes: readonly Change[]): Promise<readonly Outcome[]>;
 
-  /** Whether writes can be taken right now; the reason if not. */
+  /** Returns undefined when writes are possible now, otherwise the reason why not. */
   ready(): MaybePromise<string | undefined>;
-  /** Waits for commits under way, then lets go of everything. */
+  /** Waits for commits in progress, then releases all resources. */
   close(): Promise<void>;
 }
 
@@ -59,18 +59,18 @@ export interface Range {
   readonly offset: number;
   readonly limit: number;
   readonly order: Order;
-  /** The fields of the resources have no more together; but one resource is always there. */
+  /** Limits the total size of the fields; the first resource is always included. */
   readonly maxBytes?: number | undefined;
 }
 
 export interface Slice {
   readonly collection: Collection;
   readonly resources: readonly Resource[];
-  /** Whether there would be more within `limit`, but not within `maxBytes`. */
+  /** Whether `maxBytes` left out resources that are within `limit`. */
   readonly isCut?: boolean;
 }
 
-/** So many resources may be looked at one by one, with so many bytes together. */
+/** How many resources, and how many bytes, a query may check one by one. */
 export const maxCandidates = 10_000;
 export const maxCandidateBytes = 64 * 1024 * 1024;
 
@@ -78,21 +78,21 @@ export interface QueryResult {
   readonly kind: "found";
   readonly collection: Collection;
   readonly resources: readonly Resource[];
-  /** None when it was not asked for. */
+  /** Undefined when the query does not ask for it. */
   readonly total: number | undefined;
-  /** The position of the last of the resources, when there are more; none where they are ranked. */
+  /** The position of the last resource when more follow; undefined when the results are ranked. */
   readonly last: Position | undefined;
-  /** Whether there would be more within `limit`, but not within `maxBytes`; then `last` is there. */
+  /** Whether `maxBytes` left out resources that are within `limit`; then `last` is set. */
   readonly isCut?: boolean;
 }
 
-/** Too many resources would have to be looked at one by one. */
+/** The query would have to check too many resources one by one. */
 export interface TooBroad {
   readonly kind: "broad";
   readonly collection: Collection;
 }
 
-/** What is left of a removed resource. */
+/** The tombstone of a removed resource. */
 export interface Removal {
   readonly kind: "removal";
   readonly id: string;
@@ -100,20 +100,20 @@ export interface Removal {
   readonly removedAt: number;
 }
 
-/** Each resource is there once, in its newest state; the collection is of the same moment. */
+/** Contains each resource once, in its newest state. The collection is from the same snapshot. */
 export interface Feed {
   readonly collection: Collection;
-  /** The epoch of every position in it. */
+  /** The epoch of all its positions. */
   readonly epoch: string;
   readonly entries: readonly (Resource | Removal)[];
-  /** Whether there would be more within `limit`, but not within `maxBytes`. */
+  /** Whether `maxBytes` left out entries that are within `limit`. */
   readonly isCut?: boolean;
 }
 
-/** What must be true of the resource for a change to happen: a number is the revision it must have. */
+/** The precondition of a change. A number is the revision that the resource must have. */
 export type Expectation = "anything" | "nothing" | number;
 
-/** Creates or replaces. `nothing`: only creates. A revision: only replaces exactly that state. */
+/** Creates or replaces a resource. `nothing`: only creates it. A revision: only replaces that revision. */
 export interface Put {
   readonly kind: "put";
   readonly collection: string;
@@ -122,11 +122,11 @@ export interface Put {
   readonly fields: string;
   readonly at: number;
   readonly expect: Expectation;
-  /** Who creates it; what is there keeps its owner. */
+  /** The owner of a new resource; an existing resource keeps its owner. */
   readonly owner?: string;
-  /** Its files, as in Resource; without it, it has none. */
+  /** The files of the resource, as in Resource; undefined when it has none. */
   readonly parts?: string;
-  /** The version of the rules that it was judged by; it happens only while they hold. */
+  /** The version of the rules that it was validated against; with other rules the outcome is `outdated`. */
   readonly rules?: number;
 }
 
@@ -139,15 +139,15 @@ export interface Remove {
   readonly rules?: number;
 }
 
-/** A caller's word that a repetition means the same request and must not be done again. */
+/** Identifies a request, so that a retry of it is not executed again. */
 export interface IdempotencyKey {
-  /** Keys of one owner never meet those of another. */
+  /** Each owner has a separate key space. */
   readonly owner: string;
   readonly key: string;
-  /** Tells a repetition from another request under the same key. */
+  /** Distinguishes a retry from another request with the same key. */
   readonly fingerprint: string;
   readonly at: number;
-  /** As long as from `at` until then the outcomes are kept, by a clock that never jumps (key-clock.ts). */
+  /** The outcomes are stored for the time from `at` until then, by a clock that never jumps (key-clock.ts). */
   readonly keptUntil: number;
 }
 
@@ -155,19 +155,19 @@ export type Change =
   | Put
   | Remove
   /**
-   * All of these or none, each judged after the ones before it. With `once`, the key and what was
-   * done are kept in the same transaction, so that a repetition gets the same outcomes again.
+   * All of these or none, applied in order. With `once`, the key and the outcomes are stored in the same
+   * transaction, so that a retry gets the same outcomes again.
    */
   | {
       readonly kind: "all";
       readonly changes: readonly (Put | Remove)[];
       readonly once?: IdempotencyKey;
     }
-  /** Brings a collection into being; does nothing when it is there. */
+  /** Creates a collection; does nothing when it exists. */
   | { readonly kind: "found"; readonly collection: string; readonly at: number }
   /**
-   * Gives a collection its rules (the text of a JSON object), and brings it into being if need be.
-   * The indexes that they plan are complete when it is done, for what is there already, too.
+   * Sets the definition of a collection (the text of a JSON object), and creates the collection when it
+   * does not exist. The indexes of the definition are complete afterwards, also for existing resources.
    */
   | {
       readonly kind: "define";
@@ -175,7 +175,7 @@ export type Change =
       readonly definition: string;
       readonly at: number;
     }
-  /** The end of a collection and all that is in it; with `isEmptyOnly`, only when there is nothing. */
+  /** Deletes a collection with all its resources; with `isEmptyOnly`, only when it has none. */
   | { readonly kind: "drop"; readonly collection: string; readonly isEmptyOnly: boolean }
   | { readonly kind: "keep-token"; readonly token: Token }
   | { readonly kind: "revoke-token"; readonly id: string; readonly at: number }
@@ -185,39 +185,39 @@ export type Outcome =
   | { readonly kind: "created"; readonly resource: Resource }
   | { readonly kind: "replaced"; readonly resource: Resource }
   | { readonly kind: "removed"; readonly revision: number }
-  /** Something is there and nothing was expected; or the collection is not empty. */
+  /** The resource exists and must not; or the collection is not empty. */
   | { readonly kind: "taken" }
-  /** Another state is there than the one expected. */
+  /** The resource has another revision than the expected one. */
   | { readonly kind: "stale" }
-  /** Another resource has the same value in a field that is unique. */
+  /** Another resource has the same value in a unique field. */
   | { readonly kind: "conflict"; readonly field: string }
-  /** Other rules hold than those it was judged by. */
+  /** The rules have changed since the change was validated. */
   | { readonly kind: "outdated" }
-  /** Nothing is there and something was expected; or the collection or token does not exist. */
+  /** The resource, the collection or the token does not exist. */
   | { readonly kind: "missing" }
-  /** Every one was done, now or (`isReplay`) when the same request came first. */
+  /** Every change was applied, now or (`isReplay`) by the first request with the same key. */
   | { readonly kind: "all"; readonly outcomes: readonly Outcome[]; readonly isReplay: boolean }
-  /** None was done, because this one could not be. Nothing is kept of the key. */
+  /** No change was applied, because this one failed. The key is not stored. */
   | { readonly kind: "none"; readonly index: number; readonly outcome: Outcome }
   /** The key belongs to another request. */
   | { readonly kind: "reused" }
-  /** The same request came first, and what it wrote was deleted since. Nothing was done. */
+  /** The first request with this key was applied, and what it wrote was deleted since. Nothing was applied. */
   | { readonly kind: "gone" }
   | { readonly kind: "done" };
 
-/** The outcome that decided: within a unit, that of the change that failed. */
+/** Returns the outcome of the change that failed inside `all`, otherwise the outcome itself. */
 export const failureOf = (outcome: Outcome): Outcome =>
   outcome.kind === "none" ? outcome.outcome : outcome;
 
 export const isOutdated = (outcome: Outcome): boolean => failureOf(outcome).kind === "outdated";
 
-/** The store cannot do it now. Nothing of the batch was kept, unless `reason` is `unknown`. */
+/** Thrown when the store cannot do it now. Nothing of the batch was stored, unless `reason` is `unknown`. */
 export class Outage extends Error {
   /**
-   * `full`: no room; `busy`: too much is waiting; `unavailable`: cannot be reached or written;
-   * `unknown`: the connection broke during the commit, so it may or may not have happened;
-   * `suspect`: the disk has failed, and no write is taken until the data is copied to new files;
-   * `damaged`: what is stored is not what was written, and the message may be shown to clients.
+   * `full`: the disk is full; `busy`: too many requests are waiting; `unavailable`: the storage cannot
+   * be reached or written; `unknown`: the connection broke during the commit, which may have succeeded;
+   * `suspect`: the disk has failed, and writes are rejected until the data is copied to new files;
+   * `damaged`: stored data fails its checksum, and the message may be shown to clients.
    */
   readonly reason: "full" | "busy" | "unavailable" | "unknown" | "suspect" | "damaged";
 

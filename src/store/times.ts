@@ -1,8 +1,8 @@
-// Times of changes: they never go backwards, whichever node writes and whatever its clock says.
+// Computes the times of changes, which never go backwards even when the clocks of nodes differ.
 
-/** The time of a change to what was last changed at `before`. */
+/** Returns `at`, or the time of the previous change when that is later. */
 export const notBefore = (before: number, at: number): number => (at > before ? at : before);
 
-/** An HTTP date has whole seconds: 1 when it cannot tell the two times apart. */
+/** Returns 1 when both times are in the same second, which is the resolution of an HTTP date. */
 export const sharesSecond = (before: number, at: number): 0 | 1 =>
   Math.floor(before / 1000) === Math.floor(at / 1000) ? 1 : 0;

@@ -1,4 +1,4 @@
-// Directories that a power cut does not take away.
+// Creates directories and syncs them to disk, so that they survive a power cut.
 
 import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -7,20 +7,20 @@ import { codeOf } from "./errors.ts";
 export class Directories {
   readonly #ensured = new Map<string, Promise<void>>();
 
-  /** Makes it where it is not, with all that leads to it, and resolves when that is on disk. */
+  /** Creates the directory and its parents if they do not exist, and resolves when they are on disk. */
   async ensure(directory: string): Promise<void> {
     const ensured = this.#ensured.get(directory) ?? make(directory);
     this.#ensured.set(directory, ensured);
     await ensured;
   }
 
-  /** After a failure nothing is taken for granted. */
+  /** Called after an error: every directory is checked again before it is used. */
   forget(): void {
     this.#ensured.clear();
   }
 }
 
-/** Until its directory is synced, a power cut can take a new file away, whatever is in it. */
+/** Until its directory is synced, a new file can be lost in a power cut, even if the file itself is synced. */
 export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, "r");
   try {
@@ -31,17 +31,17 @@ export async function syncDirectory(directory: string): Promise<void> {
 }
 
 async function make(directory: string): Promise<void> {
-  const topmostMade = await mkdir(directory, { recursive: true, mode: 0o700 });
+  const firstCreated = await mkdir(directory, { recursive: true, mode: 0o700 });
   let parent = dirname(directory);
-  // Another process may have made it a moment ago and not synced yet.
-  if (topmostMade === undefined) return syncIfAllowed(parent);
-  for (; parent.length >= dirname(topmostMade).length; parent = dirname(parent)) {
+  // Another process may have created it just now without syncing it yet.
+  if (firstCreated === undefined) return syncIfAllowed(parent);
+  for (; parent.length >= dirname(firstCreated).length; parent = dirname(parent)) {
     await syncDirectory(parent);
     if (parent === dirname(parent)) return;
   }
 }
 
-/** Somebody else has made it, and what is above it may be closed to us. */
+/** Ignores EACCES: the parent of an existing directory may not be readable for this user. */
 async function syncIfAllowed(directory: string): Promise<void> {
   try {
     await syncDirectory(directory);

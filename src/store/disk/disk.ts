@@ -1,128 +1,132 @@
-// Keeps files in a folder: what is acknowledged is on disk whole, and what fails leaves nothing.
+// Stores files in a folder: a saved file is complete and on disk, and a failed upload leaves nothing behind.
 
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open, rename, stat, unlink, utimes } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import type { FileBytes, Files, KeptFile } from "../files.ts";
+import type { FileBytes, Files, SavedFile } from "../files.ts";
 import { Outage } from "../store.ts";
 import { Directories, syncDirectory } from "./directories.ts";
-import { ifThere, orOutage } from "./errors.ts";
-import { newKey, Places } from "./paths.ts";
+import { ignoreMissing, mapDiskError } from "./errors.ts";
+import { FilePaths, newKey } from "./paths.ts";
 import { RangeSource } from "./range.ts";
 import { sweep } from "./sweep.ts";
 
-/** A part of a file as a body whose length is known; where any stream may have one, it is not needed. */
+/** Returns a byte range of a file as a Blob. Only runtimes that cannot set a stream's Content-Length need it. */
 export type SendFile = (path: string, start: number, end: number) => Blob;
 
-/** The folder is made when the first file comes. Several processes may have it open. */
+/** Creates the folder when the first file is saved. Several processes can use the same folder. */
 export const openDisk = (folder: string, sendFile?: SendFile): Files =>
   new Disk(resolve(folder), sendFile);
 
-/** A chunk that is larger is hashed and written piece by piece, so that others get their turn. */
+/** A larger chunk is hashed and written in pieces, so that it does not block the event loop. */
 const pieceBytes = 1024 * 1024;
 
 class Disk implements Files {
-  readonly #places: Places;
+  readonly #paths: FilePaths;
   readonly #directories = new Directories();
   readonly #sendFile: SendFile | undefined;
 
   constructor(folder: string, sendFile: SendFile | undefined) {
-    this.#places = new Places(folder);
+    this.#paths = new FilePaths(folder);
     this.#sendFile = sendFile;
   }
 
-  async keep(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<KeptFile | "too-large"> {
+  async save(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<SavedFile | "too-large"> {
     const key = newKey();
-    const arriving = join(this.#places.incoming, key);
-    const place = this.#places.at(key);
+    const incomingPath = join(this.#paths.incoming, key);
+    const path = this.#paths.pathOf(key);
     try {
-      const received = await receive(await this.#watch(this.#make(arriving)), bytes, maxBytes);
-      if (received === "too-large") await orOutage(unlink(arriving));
-      else await this.#watch(this.#place(arriving, place));
+      const received = await receive(
+        await this.#watch(this.#create(incomingPath)),
+        bytes,
+        maxBytes,
+      );
+      if (received === "too-large") await mapDiskError(unlink(incomingPath));
+      else await this.#watch(this.#publish(incomingPath, path));
       return received === "too-large" ? received : { key, ...received };
     } catch (error) {
-      // What cannot be removed now is left to the sweep; the error that led here is the one to tell.
-      await Promise.allSettled([unlink(arriving), unlink(place)]);
+      // A file that cannot be removed now is removed by the sweep. The first error is the one to report.
+      await Promise.allSettled([unlink(incomingPath), unlink(path)]);
       throw error;
     }
   }
 
   async read(key: string, start: number, end: number): Promise<FileBytes | undefined> {
-    const path = this.#places.of(key);
+    const path = this.#paths.parse(key);
     if (path === undefined) return undefined;
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW;
-    const found = await this.#find(path, key, (place) => open(place, flags));
+    const found = await this.#find(path, key, (location) => open(location, flags));
     if (found === undefined) return undefined;
-    const [place, handle] = found;
+    const [location, handle] = found;
     if (this.#sendFile === undefined)
       return new ReadableStream(new RangeSource(handle, start, end));
-    await refuseShorter(handle, end);
-    return this.#sendFile(place, start, end);
+    await assertLength(handle, end);
+    return this.#sendFile(location, start, end);
   }
 
-  /** Also where a sweep has moved it aside, which looks at it once more and puts it back. */
+  /** Also looks in the folder where a sweep moves files before it removes them or puts them back. */
   async #find<T>(
     path: string,
     key: string,
-    look: (place: string) => Promise<T>,
+    access: (location: string) => Promise<T>,
   ): Promise<[string, T] | undefined> {
-    const there = await orOutage(ifThere(look(path)));
-    if (there !== undefined) return [path, there];
-    const aside = await orOutage(this.#places.findRemoved(key));
-    if (aside === undefined) return undefined;
-    const found = await orOutage(ifThere(look(aside)));
-    return found === undefined ? undefined : [aside, found];
+    const result = await mapDiskError(ignoreMissing(access(path)));
+    if (result !== undefined) return [path, result];
+    const removedPath = await mapDiskError(this.#paths.findRemoved(key));
+    if (removedPath === undefined) return undefined;
+    const found = await mapDiskError(ignoreMissing(access(removedPath)));
+    return found === undefined ? undefined : [removedPath, found];
   }
 
-  async renew(keys: readonly string[]): Promise<void> {
+  async touch(keys: readonly string[]): Promise<void> {
     const now = new Date();
-    for (const key of keys) await orOutage(utimes(this.#places.at(key), now, now));
+    for (const key of keys) await mapDiskError(utimes(this.#paths.pathOf(key), now, now));
   }
 
   async confirm(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
-      const place = this.#places.at(key);
-      if ((await orOutage(ifThere(stat(place)))) !== undefined) continue;
-      const aside = await orOutage(this.#places.findRemoved(key));
-      if (aside !== undefined) await orOutage(ifThere(rename(aside, place)));
-      if ((await orOutage(ifThere(stat(place)))) === undefined)
-        throw new Outage("unknown", "a file was removed while its resource was written");
+      const path = this.#paths.pathOf(key);
+      if ((await mapDiskError(ignoreMissing(stat(path)))) !== undefined) continue;
+      const removedPath = await mapDiskError(this.#paths.findRemoved(key));
+      if (removedPath !== undefined) await mapDiskError(ignoreMissing(rename(removedPath, path)));
+      if ((await mapDiskError(ignoreMissing(stat(path)))) === undefined)
+        throw new Outage("unknown", "a file was removed while its resource was being written");
     }
   }
 
   async remove(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
-      const path = this.#places.of(key);
-      if (path !== undefined) await orOutage(ifThere(unlink(path)));
+      const path = this.#paths.parse(key);
+      if (path !== undefined) await mapDiskError(ignoreMissing(unlink(path)));
     }
   }
 
   sweep(
-    named: (keys: readonly string[]) => Promise<ReadonlySet<string>>,
+    findReferenced: (keys: readonly string[]) => Promise<ReadonlySet<string>>,
     olderThanMs: number,
   ): Promise<number> {
-    return orOutage(sweep(this.#places, named, olderThanMs));
+    return mapDiskError(sweep(this.#paths, findReferenced, olderThanMs));
   }
 
-  async #make(arriving: string): Promise<FileHandle> {
-    await this.#directories.ensure(this.#places.folder);
-    await this.#directories.ensure(dirname(arriving));
-    return open(arriving, "wx", 0o600);
+  async #create(incomingPath: string): Promise<FileHandle> {
+    await this.#directories.ensure(this.#paths.folder);
+    await this.#directories.ensure(dirname(incomingPath));
+    return open(incomingPath, "wx", 0o600);
   }
 
-  /** From here on it is there for good, or for nobody. */
-  async #place(arriving: string, place: string): Promise<void> {
-    const drawer = dirname(place);
-    await this.#directories.ensure(drawer);
-    await rename(arriving, place);
-    await syncDirectory(drawer);
+  /** Moves a complete file to its final path. The rename is atomic. */
+  async #publish(incomingPath: string, path: string): Promise<void> {
+    const directory = dirname(path);
+    await this.#directories.ensure(directory);
+    await rename(incomingPath, path);
+    await syncDirectory(directory);
   }
 
-  /** After a failure no directory is taken for granted. */
-  async #watch<T>(deed: Promise<T>): Promise<T> {
+  /** After an error, every directory is checked again before it is used. */
+  async #watch<T>(operation: Promise<T>): Promise<T> {
     try {
-      return await orOutage(deed);
+      return await mapDiskError(operation);
     } catch (error) {
       this.#directories.forget();
       throw error;
@@ -130,22 +134,22 @@ class Disk implements Files {
   }
 }
 
-/** Whoever sends it tells its length first, and can no longer say that something is missing. */
-async function refuseShorter(handle: FileHandle, end: number): Promise<void> {
+/** Content-Length is sent before the bytes, so a file that is too short must be detected here. */
+async function assertLength(handle: FileHandle, end: number): Promise<void> {
   try {
-    const { size } = await orOutage(handle.stat());
-    if (size < end) throw new Error("a file on disk is shorter than it was");
+    const { size } = await mapDiskError(handle.stat());
+    if (size < end) throw new Error("a file on disk is shorter than its recorded size");
   } finally {
     await handle.close();
   }
 }
 
-/** Takes the next chunk only when the last is written: however large the file, memory stays small. */
+/** Reads the next chunk only after the last one is written, so memory use does not depend on the file size. */
 async function receive(
   handle: FileHandle,
   bytes: AsyncIterable<Uint8Array>,
   maxBytes: number,
-): Promise<Omit<KeptFile, "key"> | "too-large"> {
+): Promise<Omit<SavedFile, "key"> | "too-large"> {
   try {
     const hash = createHash("sha256");
     let size = 0;
@@ -155,14 +159,14 @@ async function receive(
       for (const piece of piecesOf(chunk)) {
         const written = writeAll(handle, piece);
         hash.update(piece);
-        await orOutage(written);
+        await mapDiskError(written);
       }
     }
-    // Asked once: a disk that fails to sync may say the next time that all is well.
-    await orOutage(handle.sync());
+    // Synced only once: after a failed fsync, a second one can succeed although data was lost.
+    await mapDiskError(handle.sync());
     return { size, sha256: hash.digest("hex") };
   } finally {
-    await orOutage(handle.close());
+    await mapDiskError(handle.close());
   }
 }
 

@@ -1,37 +1,37 @@
-// Names what goes wrong with the files on disk.
+// Turns file system errors into an Outage with a reason and a message.
 
 import { Outage } from "../store.ts";
 
 const reasons: Readonly<Record<string, readonly [Outage["reason"], string]>> = {
-  ENOSPC: ["full", "no room is left on the disk"],
-  EDQUOT: ["full", "no room is left for this user on the disk"],
-  EFBIG: ["full", "the file is larger than the file system takes"],
+  ENOSPC: ["full", "the disk is full"],
+  EDQUOT: ["full", "the disk quota of this user is used up"],
+  EFBIG: ["full", "the file is larger than the file system allows"],
   EMFILE: ["busy", "too many files are open"],
   ENFILE: ["busy", "too many files are open"],
   EIO: ["unavailable", "the disk reports an error"],
   EROFS: ["unavailable", "the file system is read-only"],
   EACCES: ["unavailable", "permission denied"],
   EPERM: ["unavailable", "permission denied"],
-  ENOENT: ["unavailable", "the folder of the files was moved away"],
+  ENOENT: ["unavailable", "the folder with the files is missing"],
   ENOTDIR: ["unavailable", "a part of the path is a file, not a folder"],
-  EEXIST: ["unavailable", "a file stands where a folder should be"],
+  EEXIST: ["unavailable", "a file exists where a folder is expected"],
 };
 
-/** What the disk does, with an Outage for what goes wrong with it. */
-export async function orOutage<T>(deed: Promise<T>): Promise<T> {
+/** Returns the result of the operation, or throws an Outage when the disk caused the error. */
+export async function mapDiskError<T>(operation: Promise<T>): Promise<T> {
   try {
-    return await deed;
+    return await operation;
   } catch (error) {
-    const [reason, words] = reasons[codeOf(error)] ?? [];
+    const [reason, description] = reasons[codeOf(error)] ?? [];
     if (reason === undefined) throw error;
-    throw new Outage(reason, `${words} (${String(error)})`, { cause: error });
+    throw new Outage(reason, `${description} (${String(error)})`, { cause: error });
   }
 }
 
-/** What the disk does; nothing when what it is done to is not there. */
-export async function ifThere<T>(deed: Promise<T>): Promise<T | undefined> {
+/** Returns the result of the operation, or undefined when the file does not exist. */
+export async function ignoreMissing<T>(operation: Promise<T>): Promise<T | undefined> {
   try {
-    return await deed;
+    return await operation;
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;

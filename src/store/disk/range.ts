@@ -1,11 +1,11 @@
-// A part of a file as a stream, read as fast as it is taken.
+// Streams a byte range of a file, at the pace of the reader.
 
 import type { FileHandle } from "node:fs/promises";
-import { orOutage } from "./errors.ts";
+import { mapDiskError } from "./errors.ts";
 
 const chunkBytes = 64 * 1024;
 
-/** Closes the file at the end, after a failure, and when nobody wants the rest. */
+/** Closes the file at the end, after an error, and when the reader cancels. */
 export class RangeSource {
   readonly #handle: FileHandle;
   readonly #end: number;
@@ -42,16 +42,16 @@ export class RangeSource {
 
   async #read(): Promise<Uint8Array> {
     const buffer = new Uint8Array(Math.min(chunkBytes, this.#end - this.#position));
-    const { bytesRead } = await orOutage(
+    const { bytesRead } = await mapDiskError(
       this.#handle.read(buffer, 0, buffer.byteLength, this.#position),
     );
-    // Its end is told to the client already: it must not take a part for the whole.
-    if (bytesRead === 0) throw new Error("a file on disk is shorter than it was");
+    // Content-Length has been sent already: the client must not mistake a part for the whole file.
+    if (bytesRead === 0) throw new Error("a file on disk is shorter than its recorded size");
     this.#position += bytesRead;
     return buffer.subarray(0, bytesRead);
   }
 
-  /** Not under a read: another file could be opened under the same number. */
+  /** Waits for a read in progress: after closing, another file can get the same file descriptor. */
   async #close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;

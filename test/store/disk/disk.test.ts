@@ -40,7 +40,7 @@ describe("a file that is kept", () => {
     onDisk(async (files) => {
       const bytes = bytesOf(3_000_001);
       for (const size of [7_919, 1_000_003, bytes.byteLength]) {
-        const kept = await files.keep(inChunks(bytes, size), bytes.byteLength);
+        const kept = await files.save(inChunks(bytes, size), bytes.byteLength);
         assert.ok(kept !== "too-large");
         assert.equal(kept.sha256, hashOf(bytes));
         assert.equal(hashOf(await read(files, kept.key, 0, kept.size)), kept.sha256);
@@ -48,7 +48,7 @@ describe("a file that is kept", () => {
       const withNothing = async function* () {
         yield* [bytesOf(0), bytesOf(1), bytesOf(0), bytesOf(2)];
       };
-      const kept = await files.keep(withNothing(), 3);
+      const kept = await files.save(withNothing(), 3);
       assert.ok(kept !== "too-large" && kept.size === 3);
     }));
 
@@ -94,7 +94,7 @@ describe("a file that is kept", () => {
           written += 50_000;
         }
       };
-      const kept = await files.keep(source(), 250_000);
+      const kept = await files.save(source(), 250_000);
       assert.ok(kept !== "too-large" && kept.size === written);
     }));
 });
@@ -181,10 +181,10 @@ describe("a file that is renewed", () => {
       const [kept, other] = [await keep(files, bytesOf(10)), await keep(files, bytesOf(10))];
       const longAgo = new Date(Date.now() - 3_600_000);
       for (const { key } of [kept, other]) await utimes(pathOf(folder, key), longAgo, longAgo);
-      await files.renew([kept.key]);
+      await files.touch([kept.key]);
       assert.equal(await files.sweep(async () => new Set(), 60_000), 1);
       assert.equal(hashOf(await read(files, kept.key, 0, 10)), kept.sha256);
-      await assert.rejects(files.renew([other.key]), { reason: "unavailable" });
+      await assert.rejects(files.touch([other.key]), { reason: "unavailable" });
     }));
 });
 
@@ -196,10 +196,10 @@ describe("what fails leaves nothing", () => {
         [100_001, 100_000],
         [500_000, 60_000],
       ] as const) {
-        assert.equal(await files.keep(inChunks(bytesOf(size)), limit), "too-large");
+        assert.equal(await files.save(inChunks(bytesOf(size)), limit), "too-large");
         assert.deepEqual(await filesIn(folder), []);
       }
-      const kept = await files.keep(inChunks(bytesOf(100_000)), 100_000);
+      const kept = await files.save(inChunks(bytesOf(100_000)), 100_000);
       assert.ok(kept !== "too-large");
     }));
 
@@ -213,7 +213,7 @@ describe("what fails leaves nothing", () => {
           isLetGo = true;
         }
       };
-      assert.equal(await files.keep(source(), 10_000), "too-large");
+      assert.equal(await files.save(source(), 10_000), "too-large");
       assert.ok(isLetGo);
     }));
 
@@ -225,7 +225,7 @@ describe("what fails leaves nothing", () => {
           for (let sent = 0; sent < count; sent++) yield new Uint8Array(50_000);
           throw error;
         };
-        await assert.rejects(files.keep(source(), 1e9), (thrown) => thrown === error);
+        await assert.rejects(files.save(source(), 1e9), (thrown) => thrown === error);
         assert.deepEqual(await filesIn(folder), []);
       }
       if (platform() === "linux") assert.equal(countOpen(folder), 0);
@@ -241,7 +241,7 @@ describe("what fails leaves nothing", () => {
           else controller.enqueue(new Uint8Array(50_000));
         },
       });
-      await assert.rejects(files.keep(source, 1e9), (thrown) => thrown === reason);
+      await assert.rejects(files.save(source, 1e9), (thrown) => thrown === reason);
       assert.deepEqual(await filesIn(folder), []);
     }));
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readdirSync, readlinkSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import type { Files, KeptFile } from "../../../src/store/files.ts";
+import type { Files, SavedFile } from "../../../src/store/files.ts";
 
 export const hashOf = (bytes: Uint8Array): string =>
   createHash("sha256").update(bytes).digest("hex");
@@ -25,8 +25,8 @@ export async function* inChunks(bytes: Uint8Array, size = 60_000): AsyncIterable
     yield bytes.subarray(start, start + size);
 }
 
-export async function keep(files: Files, bytes: Uint8Array): Promise<KeptFile> {
-  const kept = await files.keep(inChunks(bytes), bytes.byteLength);
+export async function keep(files: Files, bytes: Uint8Array): Promise<SavedFile> {
+  const kept = await files.save(inChunks(bytes), bytes.byteLength);
   assert.ok(kept !== "too-large");
   return kept;
 }

@@ -207,7 +207,7 @@ class StepwiseUpload {
         this.key = (await keep(this.#files, bytesOf(9))).key;
         this.state = "kept";
       } else if (this.state === "kept") {
-        await this.#files.renew([this.key]);
+        await this.#files.touch([this.key]);
         this.state = "renewed";
       } else if (this.state === "renewed") {
         this.#named.add(this.key);

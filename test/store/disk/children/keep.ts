@@ -20,9 +20,9 @@ async function* some(): AsyncIterable<Uint8Array> {
 
 for (let number = 0; number < Number(count); number++)
   try {
-    const kept = await files.keep(some(), 10_000);
+    const kept = await files.save(some(), 10_000);
     console.log(kept === "too-large" ? kept : `kept ${kept.key}`);
   } catch (error) {
     console.log(error instanceof Outage ? error.reason : `bug ${error}`);
   }
-if (count === "0") await files.keep(endless(), Number.MAX_SAFE_INTEGER);
+if (count === "0") await files.save(endless(), Number.MAX_SAFE_INTEGER);
