@@ -49,7 +49,8 @@ describe("a thin volume that runs full for 30 to 120 ms under load", () => {
           await more(child, "kept", 50 + Math.floor(random() * 200));
           const isSynced = random() < 0.5;
           for (let window = 0; window < windows; window++) {
-            await volume.starve(30 + random() * 90, isSynced);
+            const freePages = Math.floor(random() * 8);
+            await volume.starve(30 + random() * 90, freePages, isSynced);
             const stuck = more(child, "error the database cannot be copied", 1);
             await Promise.race([more(child, "kept", 100), stuck, sleep(5_000)]);
           }

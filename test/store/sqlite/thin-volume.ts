@@ -3,6 +3,8 @@
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import {
   closeSync,
+  fstatSync,
+  ftruncateSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -16,6 +18,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const run = (program: string, ...args: readonly string[]): string =>
   execFileSync(program, args, { stdio: ["ignore", "pipe", "ignore"], encoding: "utf8" }).trim();
+
+const pageBytes = 4096;
 
 export interface ThinVolumeOptions {
   /** Whether the blocks of all bitmaps are there; otherwise the file system itself may fail, too. */
@@ -40,7 +44,10 @@ export class ThinVolume {
     this.#device = run("losetup", "-f", "--show", image);
     // When only the first part of a request finds room, the loop driver reports success (Linux 6.18):
     // a disk that lies. A request of one page is kept or fails.
-    writeFileSync(`/sys/block/${basename(this.#device)}/queue/max_sectors_kb`, "4");
+    writeFileSync(
+      `/sys/block/${basename(this.#device)}/queue/max_sectors_kb`,
+      `${pageBytes / 1024}`,
+    );
     run("mkfs.ext4", "-q", "-J", "size=4", "-m", "0", this.#device);
     this.#mount();
     this.#useJournal();
@@ -65,8 +72,11 @@ export class ThinVolume {
     return Number(readFileSync(`/sys/fs/ext4/${basename(this.#device)}/errors_count`, "utf8"));
   }
 
-  /** Lets it be full for so long, while another process may have everything written to it. */
-  async starve(ms: number, isSynced: boolean): Promise<void> {
+  /**
+   * Lets it be full for so long, but for some pages, so that a part of a write may still be kept.
+   * Meanwhile another process may have everything written to it.
+   */
+  async starve(ms: number, freePages: number, isSynced: boolean): Promise<void> {
     const ballast = join(this.#backing, "ballast");
     const descriptor = openSync(ballast, "w");
     try {
@@ -77,6 +87,7 @@ export class ThinVolume {
     } catch {
       // Full is what it should be.
     }
+    ftruncateSync(descriptor, Math.max(0, fstatSync(descriptor).size - freePages * pageBytes));
     closeSync(descriptor);
     if (isSynced) execFile("sync", ["-f", this.path], () => undefined);
     await sleep(ms);
