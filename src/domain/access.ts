@@ -1,4 +1,4 @@
-// Who is calling, and whether they may.
+// Finds the token of a caller and checks what the caller may do.
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { isActionName } from "../model/action.ts";
@@ -19,13 +19,13 @@ import {
 } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
 
-/** Who calls without a token is nobody, and gets where a collection is open to everyone. */
+/** A caller without a token is undefined and may use what a collection opens to everyone. */
 export type Caller = Token | undefined;
 
-/** `usedAt` is for people who clean up old tokens; a minute's grain spares a write per request. */
+/** `usedAt` helps people to clean up old tokens; one write a minute is exact enough. */
 const touchIntervalMs = 60_000;
 
-/** Checksum and hash are a tenth of a GET's work, and the same few tokens come again and again. */
+/** The checksum and the hash are a tenth of the work of a GET, so the hashes of recent tokens are cached. */
 const maxHashes = 1_000;
 
 export class Access {
@@ -39,22 +39,22 @@ export class Access {
     this.#clock = clock;
   }
 
-  /** The living token behind a secret. Look-up is by hash, so comparing leaks no timing. */
+  /** Returns the valid token of a secret. The lookup is by hash, so its timing reveals nothing. */
   identify(secret: string): MaybePromise<Token | undefined> {
-    const known = this.#hashes.get(secret);
-    if (known === undefined && !isSecret(secret)) return undefined;
-    const hash = known ?? hashSecret(secret);
+    const cachedHash = this.#hashes.get(secret);
+    if (cachedHash === undefined && !isSecret(secret)) return undefined;
+    const hash = cachedHash ?? hashSecret(secret);
     return then(this.#store.token(hash), (token) => {
       const now = this.#clock();
       if (token === undefined || !isAlive(token, now)) return undefined;
-      if (known === undefined) this.#remember(secret, hash);
+      if (cachedHash === undefined) this.#cacheHash(secret, hash);
       this.#touch(token, now);
       return token;
     });
   }
 
-  /** Only of tokens that live, so that guessing fills nothing. */
-  #remember(secret: string, hash: string): void {
+  /** Caches only the hashes of valid tokens, so that guesses do not fill the cache. */
+  #cacheHash(secret: string, hash: string): void {
     if (this.#hashes.size === maxHashes) this.#hashes.clear();
     this.#hashes.set(secret, hash);
   }
@@ -63,12 +63,12 @@ export class Access {
     const last = this.#touchedAt.get(token.id) ?? token.usedAt ?? 0;
     if (now - last < touchIntervalMs) return;
     this.#touchedAt.set(token.id, now);
-    // A note for people, not a promise: an outage must not fail the request that caused it.
+    // The time of last use is not critical: a store outage must not fail the request.
     this.#store.commit([{ kind: "touch-token", id: token.id, at: now }]).catch(() => {});
   }
 }
 
-/** Refuses a caller who may not, existing collection or not: no oracle. */
+/** Returns a problem when the caller may not do this; the same whether or not the collection exists. */
 export function requirePermission(
   caller: Caller,
   collection: string,
@@ -80,8 +80,8 @@ export function requirePermission(
   return caller === undefined ? unauthenticated : insufficientScope(`${collection}:${verb}`);
 }
 
-/** Judged before anything is looked at, so that nobody learns what there is where they may not go. */
-export function mayTry(
+/** Checked before any state is read, so that a caller without permission learns nothing about it. */
+export function requireWritePermission(
   caller: Caller,
   kind: "create" | "put" | "patch" | "remove",
   collection: string,
@@ -100,32 +100,32 @@ export function mayTry(
   }
 }
 
-/** The id of the only owner whose resources the caller reaches with this verb; none for all. */
+/** Returns the only owner whose resources the caller may access with this verb; undefined for all. */
 export function visibilityOf(
   caller: Caller,
   verb: Verb,
   rules: Rules | undefined,
 ): string | undefined {
   if (rules === undefined || definitionOf(rules).access[verb] !== "owner") return undefined;
-  // Nobody owns nothing; and what has no owner is for administrators.
+  // No resource has the owner "". Only administrators access resources without an owner.
   return caller === undefined ? "" : isAdmin(caller) ? undefined : caller.id;
 }
 
-/** Whether the resource is there for the caller: who may not see it cannot change it either. */
-export function reaches(
+/** Returns whether the caller may access the resource: one that it cannot read, it cannot change either. */
+export function canAccess(
   caller: Caller,
   verb: Verb,
   rules: Rules | undefined,
   { owner }: Resource,
 ): boolean {
-  const isWithin = (each: Verb) => {
-    const reach = visibilityOf(caller, each, rules);
-    return reach === undefined || reach === owner;
+  const mayAccess = (each: Verb) => {
+    const visibleOwner = visibilityOf(caller, each, rules);
+    return visibleOwner === undefined || visibleOwner === owner;
   };
-  return isWithin("read") && (verb === "read" || isWithin(verb));
+  return mayAccess("read") && (verb === "read" || mayAccess(verb));
 }
 
-/** Whether it matters who created a resource. */
+/** Returns whether access depends on who created a resource. */
 export const isOwned = (rules: Rules | undefined): boolean =>
   rules !== undefined && Object.values(definitionOf(rules).access).includes("owner");
 
@@ -133,7 +133,7 @@ export function requireAdmin(caller: Token): Problem | undefined {
   return isAdmin(caller) ? undefined : insufficientScope("admin");
 }
 
-/** Refuses a caller who may not, existing action or not. What cannot be a name is nothing to anyone. */
+/** Returns the same problem whether or not the action exists. A malformed name is 404 for every caller. */
 export function requireActionScope(caller: Token, action: string): Problem | undefined {
   if (!isActionName(action)) return noAction;
   return allowsAction(caller, action) ? undefined : insufficientScope(actionScope(action));
@@ -141,11 +141,11 @@ export function requireActionScope(caller: Token, action: string): Problem | und
 
 export const noAction = new Problem(
   "not-found",
-  "There is no action of this name; /-/actions lists those that the token may run.",
+  "There is no action with this name. GET /-/actions lists the actions that this token may run.",
 );
 
 export function insufficientScope(scope: string): Problem {
-  return new Problem("insufficient-scope", `The token needs the scope ${scope} for this.`, {
+  return new Problem("insufficient-scope", `The token needs the scope ${scope}.`, {
     scope,
   });
 }

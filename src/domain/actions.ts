@@ -1,4 +1,4 @@
-// Running actions: who may, what goes in, how long it takes, and what comes of it.
+// Finds and runs actions: validates the input, enforces the timeout and checks the output.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ErrorReport } from "../lib/json/error-report.ts";
@@ -17,82 +17,83 @@ import { allowsAction, isAdmin, type Token } from "../model/token.ts";
 import { type ResourceValidator, validatorOf } from "../model/validator.ts";
 import { type Caller, noAction } from "./access.ts";
 
-/** What an action is doing something for. */
+/** One run of an action, for the log. */
 export interface ActionRun {
   readonly action: string;
   readonly requestId: string;
 }
 
-/** The text of a JSON value, none for nothing; or another address. */
+/** The text of a JSON value, undefined for no content; or another address. */
 export type ActionResult = LocationResult | { readonly text: string | undefined };
 
-interface Known {
+interface RegisteredAction {
   readonly action: Action;
-  readonly shape: ResourceValidator;
+  readonly validator: ResourceValidator;
   readonly output: CompiledSchema | undefined;
 }
 
 export class Actions {
-  readonly #known: ReadonlyMap<string, Known>;
-  readonly #errands = new AsyncLocalStorage<ActionRun>();
-  readonly #logStray: (errand: ActionRun, thrown: unknown) => void;
+  readonly #registered: ReadonlyMap<string, RegisteredAction>;
+  readonly #runs = new AsyncLocalStorage<ActionRun>();
+  readonly #logLateError: (run: ActionRun, thrown: unknown) => void;
 
-  /** What fails after its request was answered is told to `logStray`. */
-  constructor(actions: readonly Action[], logStray: (errand: ActionRun, thrown: unknown) => void) {
-    this.#known = new Map(actions.map((action) => [action.name, knownOf(action)]));
-    this.#logStray = logStray;
+  /** Calls `logLateError` with an error that is thrown after the response was sent. */
+  constructor(actions: readonly Action[], logLateError: (run: ActionRun, thrown: unknown) => void) {
+    this.#registered = new Map(actions.map((action) => [action.name, register(action)]));
+    this.#logLateError = logLateError;
   }
 
-  /** In the order of their names. */
+  /** Sorted by name. */
   get all(): readonly Action[] {
-    return [...this.#known.values()].map(({ action }) => action);
+    return [...this.#registered.values()].map(({ action }) => action);
   }
 
   find(name: string): Action | Problem {
-    return this.#known.get(name)?.action ?? noAction;
+    return this.#registered.get(name)?.action ?? noAction;
   }
 
-  /** Those that the caller may run. */
+  /** Returns the actions that the caller may run. */
   visibleTo(caller: Caller): readonly Action[] {
     return caller === undefined ? [] : this.all.filter(({ name }) => allowsAction(caller, name));
   }
 
-  /** What an action is given, made of the text of a JSON object; or every fault of it at once. */
+  /** Parses and validates the text of a JSON object; a problem lists every error. */
   accept({ name }: Action, caller: Token, text: string): { readonly input: unknown } | Problem {
-    const accepted = this.#known.get(name)?.shape.accept(text, undefined, isAdmin(caller)) ?? text;
+    const accepted =
+      this.#registered.get(name)?.validator.accept(text, undefined, isAdmin(caller)) ?? text;
     return typeof accepted === "string" ? { input: JSON.parse(accepted) } : invalid(accepted);
   }
 
-  /** What it answers, or why it refuses. What it throws otherwise is thrown here: that is its bug. */
+  /** Returns the result of the action or the problem that it throws. Any other error is thrown again. */
   async run(
     action: Action,
     requestId: string,
     contextFor: (signal: AbortSignal) => ActionContext,
   ): Promise<ActionResult | Problem> {
-    const errand = { action: action.name, requestId };
+    const run = { action: action.name, requestId };
     try {
-      // All of it, because the signal, too, calls what the action wrote.
-      return await this.#errands.run(errand, () => this.#race(action, errand, contextFor));
+      // This includes the abort signal, because its listeners are the action's code too.
+      return await this.#runs.run(run, () => this.#race(action, run, contextFor));
     } catch (thrown) {
-      const refused = problemIn(thrown);
-      if (refused === undefined) throw thrown;
-      return refused;
+      const rejected = problemIn(thrown);
+      if (rejected === undefined) throw thrown;
+      return rejected;
     }
   }
 
   async #race(
     action: Action,
-    errand: ActionRun,
+    run: ActionRun,
     contextFor: (signal: AbortSignal) => ActionContext,
   ): Promise<ActionResult | Problem> {
     const deadline = new AbortController();
     const late = Promise.withResolvers<Problem>();
     const timer = setTimeout(() => {
-      late.resolve(tooLate(action));
-      deadline.abort(new DOMException(`The deadline of ${action.name} is over.`, "TimeoutError"));
+      late.resolve(timedOut(action));
+      deadline.abort(new DOMException(`${action.name} exceeded its timeout.`, "TimeoutError"));
     }, action.timeoutMs);
     const running = this.#answer(action, contextFor(deadline.signal));
-    running.catch((thrown) => this.#noteIfLate(errand, deadline.signal, thrown));
+    running.catch((thrown) => this.#reportIfLate(run, deadline.signal, thrown));
     try {
       return await Promise.race([running, late.promise]);
     } finally {
@@ -102,51 +103,53 @@ export class Actions {
 
   async #answer(action: Action, context: ActionContext): Promise<ActionResult> {
     const returned: unknown = await action.run(context);
-    return answeredBy(returned, this.#known.get(action.name)?.output);
+    return resultOf(returned, this.#registered.get(action.name)?.output);
   }
 
-  /** Nobody waits for it any more, but it must not get lost. That it heeds the signal is no news. */
-  #noteIfLate(errand: ActionRun, { aborted, reason }: AbortSignal, thrown: unknown): void {
-    if (aborted && thrown !== reason) this.#logStray(errand, thrown);
+  /** Logs an error after the timeout. The abort reason itself is expected. */
+  #reportIfLate(run: ActionRun, { aborted, reason }: AbortSignal, thrown: unknown): void {
+    if (aborted && thrown !== reason) this.#logLateError(run, thrown);
   }
 
-  /** The errand of the code that runs right now, if it is an action's. */
-  get errand(): ActionRun | undefined {
-    return this.#errands.getStore();
+  /** The run that the current code belongs to, if it is an action's. */
+  get currentRun(): ActionRun | undefined {
+    return this.#runs.getStore();
   }
 }
 
-function knownOf(action: Action): Known {
+function register(action: Action): RegisteredAction {
   const { input, output } = action;
-  const shape = validatorOf({ ...openDefinition, schema: input });
-  return { action, shape, output: output && new CompiledSchema(output) };
+  const validator = validatorOf({ ...openDefinition, schema: input });
+  return { action, validator, output: output && new CompiledSchema(output) };
 }
 
-function answeredBy(returned: unknown, output: CompiledSchema | undefined): ActionResult {
+function resultOf(returned: unknown, output: CompiledSchema | undefined): ActionResult {
   if (isLocationResult(returned)) return returned;
   if (returned === undefined) return { text: undefined };
   if (returned instanceof Response)
-    throw new TypeError("an action returns a JSON value, or accepted() or seeOther(); no Response");
+    throw new TypeError(
+      "an action must return a JSON value, accepted() or seeOther(), not a Response",
+    );
   const text: string | undefined = JSON.stringify(returned);
   if (text === undefined) throw new TypeError(`an action cannot return a ${typeof returned}`);
   const value = output?.parse(text);
-  if (output !== undefined && !output.isValid(value)) throw violation(output, value);
+  if (output !== undefined && !output.isValid(value)) throw outputError(output, value);
   return { text };
 }
 
-/** Told to the log only: the caller cannot mend it. */
-function violation(output: CompiledSchema, value: unknown): Error {
+/** Goes to the log only: the caller cannot fix it. */
+function outputError(output: CompiledSchema, value: unknown): Error {
   const report = new ErrorReport();
   explain(output, value, [], report);
-  const faults = report.errors.map(({ pointer, detail }) => `${pointer} ${detail}`.trim());
-  return new Error(`what the action returned does not fit its output schema: ${faults.join("; ")}`);
+  const errors = report.errors.map(({ pointer, detail }) => `${pointer} ${detail}`.trim());
+  return new Error(`the action's result does not match its output schema: ${errors.join("; ")}`);
 }
 
 const invalid = (errors: readonly FieldError[]): Problem =>
-  new Problem("invalid-body", "The input is not valid; `errors` names each fault.", { errors });
+  new Problem("invalid-body", "The input is not valid; `errors` lists each error.", { errors });
 
-const tooLate = ({ name, timeoutMs }: Action): Problem =>
+const timedOut = ({ name, timeoutMs }: Action): Problem =>
   new Problem(
     "action-timeout",
-    `${name} did not answer within ${timeoutMs} ms. What it has done by then stays done.`,
+    `${name} did not finish within ${timeoutMs} ms. Changes it made before then were not rolled back.`,
   );

@@ -1,4 +1,4 @@
-// Turns the operations of a batch into changes, within a budget of bytes and without holding up others.
+// Turns the operations of a batch into store changes, within a memory budget and without blocking the event loop.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Reservation } from "../lib/memory-budget.ts";
@@ -11,28 +11,28 @@ import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { isAdmin, type Token } from "../model/token.ts";
 import type { Put, Remove, Store } from "../store/store.ts";
-import { isOwned, mayTry, reaches, requirePermission } from "./access.ts";
-import { acceptPatch, siteOf, type Writing } from "./patches.ts";
+import { canAccess, isOwned, requirePermission, requireWritePermission } from "./access.ts";
+import { acceptPatch, type WriteContext, writeTargetOf } from "./patches.ts";
 import {
   type Condition,
+  checkPutDraft,
   collectionNotFound,
   overloaded,
   preconditionFailed,
-  refusePutDraft,
   requireKey,
   requirePrecondition,
   resourceNotFound,
 } from "./problems.ts";
-import { judgedBy } from "./resources.ts";
+import { rulesVersionOf } from "./resources.ts";
 import { type Accepted, accept } from "./validate.ts";
 
-/** The states that a batch changes, and those that it writes, are held in memory together. */
+/** The former and the new states of a batch are in memory at the same time. */
 export const batchLimits = { maxChangedBytes: 32 * 1024 * 1024, maxWrittenBytes: 32 * 1024 * 1024 };
 
-/** So long operations are judged in one go before others get their turn. */
-const longestTurnMs = 10;
+/** After this time the planner yields to other requests. */
+const maxTurnMs = 10;
 
-interface Place {
+interface Address {
   readonly collection: string;
   readonly id: string;
   readonly condition?: Condition | undefined;
@@ -40,18 +40,18 @@ interface Place {
 
 export type Operation =
   | { readonly kind: "create"; readonly collection: string; readonly draft: Draft }
-  | (Place & { readonly kind: "put"; readonly draft: Draft })
-  | (Place & { readonly kind: "patch"; readonly patchKind: PatchKind; readonly patch: string })
-  | (Place & { readonly kind: "remove" });
+  | (Address & { readonly kind: "put"; readonly draft: Draft })
+  | (Address & { readonly kind: "patch"; readonly patchKind: PatchKind; readonly patch: string })
+  | (Address & { readonly kind: "remove" });
 
-/** The operation that could not be done, and why; so none was. */
+/** The operation that was rejected, and why. None of the batch was done. */
 export interface BatchRefused {
   readonly index: number;
   readonly problem: Problem;
 }
 
-/** What is the same for all operations of a batch. */
-export interface BatchTerms {
+/** What all operations of a batch have in common. */
+export interface BatchContext {
   readonly caller: Token;
   readonly key: string | undefined;
   readonly at: number;
@@ -59,44 +59,44 @@ export interface BatchTerms {
   readonly base: string;
 }
 
-/** Turns operations into changes, each judged on the state that those before it will have left. */
-export class Planner {
+/** Plans each operation on the state that the operations before it will leave. */
+export class BatchPlanner {
   readonly #store: Store;
-  readonly #terms: BatchTerms;
+  readonly #context: BatchContext;
   readonly #memory: Reservation;
-  readonly #targets = new Map<string, Rules | undefined>();
-  readonly #found = new Map<string, Resource | undefined>();
-  /** What earlier operations of the batch leave at an address. */
-  readonly #left = new Map<string, Resource | undefined>();
-  /** The ids under which PUTs to what the caller does not reach are tried, by address; see hidden.ts. */
-  readonly #elsewhere = new Map<string, string>();
-  /** The first of these, refused when nothing else refuses the batch. */
-  hidden: BatchRefused | undefined;
+  readonly #rules = new Map<string, Rules | undefined>();
+  readonly #stored = new Map<string, Resource | undefined>();
+  /** The state that earlier operations of the batch leave at an address. */
+  readonly #written = new Map<string, Resource | undefined>();
+  /** The ids under which PUTs to inaccessible resources are tried, by address; see hidden-resource.ts. */
+  readonly #hiddenPutIds = new Map<string, string>();
+  /** The first PUT to an inaccessible resource; rejected when nothing else rejects the batch. */
+  hiddenPut: BatchRefused | undefined;
 
   #changedBytes = 0;
   #writtenBytes = 0;
 
-  /** The states that are changed and written count as held by the reservation. */
-  constructor(store: Store, terms: BatchTerms, memory: Reservation) {
+  /** The bytes of former and new states are taken from `memory`. */
+  constructor(store: Store, context: BatchContext, memory: Reservation) {
     this.#store = store;
-    this.#terms = terms;
+    this.#context = context;
     this.#memory = memory;
   }
 
   get rules(): ReadonlyMap<string, Rules | undefined> {
-    return this.#targets;
+    return this.#rules;
   }
 
-  /** The files that nothing names when all is done. */
-  get dropped(): readonly StoredFile[] {
-    const kept = [...this.#left.values()].flatMap((resource) => readFiles(resource?.parts));
-    const keys = new Set(kept.map(({ key }) => key));
-    return [...this.#left.keys()]
-      .flatMap((address) => readFiles(this.#found.get(address)?.parts))
+  /** The files that no resource has after the batch. */
+  get unusedFiles(): readonly StoredFile[] {
+    const files = [...this.#written.values()].flatMap((resource) => readFiles(resource?.parts));
+    const keys = new Set(files.map(({ key }) => key));
+    return [...this.#written.keys()]
+      .flatMap((address) => readFiles(this.#stored.get(address)?.parts))
       .filter(({ key }) => !keys.has(key));
   }
 
-  async make(
+  async plan(
     operations: readonly Operation[],
   ): Promise<readonly (Put | Remove)[] | BatchRefused | typeof overloaded> {
     await this.#read(operations);
@@ -107,7 +107,7 @@ export class Planner {
       if (change === overloaded) return overloaded;
       if (change instanceof Problem) return { index, problem: change };
       changes.push(change);
-      if (performance.now() - turnStart > longestTurnMs) {
+      if (performance.now() - turnStart > maxTurnMs) {
         await nextTurn();
         turnStart = performance.now();
       }
@@ -115,21 +115,21 @@ export class Planner {
     return changes;
   }
 
-  /** All that is needed, asked for at once: a remote engine answers it in one round. */
+  /** Starts all reads at once: a remote database answers them in one round trip. */
   async #read(operations: readonly Operation[]): Promise<void> {
     const reads = operations.flatMap((operation) => {
       const { kind, collection } = operation;
-      const target = this.#readTarget(collection);
-      return kind === "create" ? [target] : [target, this.#readState(operation)];
+      const rules = this.#readRules(collection);
+      return kind === "create" ? [rules] : [rules, this.#readState(operation)];
     });
     await Promise.all(reads);
   }
 
-  async #readTarget(name: string): Promise<void> {
-    this.#targets.set(name, await this.#store.rules(name));
+  async #readRules(name: string): Promise<void> {
+    this.#rules.set(name, await this.#store.rules(name));
   }
 
-  /** Of what is removed, and not changed before, the fields are not needed. */
+  /** Drops the fields of a resource that the batch only deletes, because they are not needed. */
   async #readState({
     kind,
     collection,
@@ -137,85 +137,84 @@ export class Planner {
   }: Exclude<Operation, { kind: "create" }>): Promise<void> {
     const address = `${collection}/${id}`;
     const resource = await this.#store.find(collection, id);
-    if (this.#found.get(address)?.fields) return;
-    this.#found.set(
+    if (this.#stored.get(address)?.fields) return;
+    this.#stored.set(
       address,
       kind === "remove" && resource ? { ...resource, fields: "" } : resource,
     );
   }
 
   #change(operation: Operation, index: number): Put | Remove | Problem {
-    const { caller, key } = this.#terms;
+    const { caller, key } = this.#context;
     const { kind, collection } = operation;
-    const target = this.#targets.get(collection);
-    const forbidden = mayTry(caller, kind, collection, target);
+    const rules = this.#rules.get(collection);
+    const forbidden = requireWritePermission(caller, kind, collection, rules);
     if (forbidden !== undefined) return forbidden;
-    if (target === undefined && !isAdmin(caller)) return collectionNotFound(collection);
-    if (kind !== "create") return this.#changeAt(operation, target, index);
+    if (rules === undefined && !isAdmin(caller)) return collectionNotFound(collection);
+    if (kind !== "create") return this.#changeAt(operation, rules, index);
     const id = newId();
-    const site = siteOf(this.#writing(collection, target), id, undefined);
-    const accepted =
-      requireKey(target, key) ?? accept(caller, target, operation.draft.fields, site);
+    const site = writeTargetOf(this.#writing(collection, rules), id, undefined);
+    const accepted = requireKey(rules, key) ?? accept(caller, rules, operation.draft.fields, site);
     if (accepted instanceof Problem) return accepted;
     return this.#put(collection, id, accepted, undefined, "nothing");
   }
 
   #changeAt(
     operation: Exclude<Operation, { kind: "create" }>,
-    target: Rules | undefined,
+    rules: Rules | undefined,
     index: number,
   ): Put | Remove | Problem {
-    const { caller, at } = this.#terms;
+    const { caller, at } = this.#context;
     const { kind, collection, id, condition } = operation;
     const address = `${collection}/${id}`;
-    const isTouched = this.#left.has(address);
-    const found = (isTouched ? this.#left : this.#found).get(address);
-    const isHidden = kind === "put" && found && !reaches(caller, "update", target, found);
-    const current = isHidden ? undefined : found;
+    const isWritten = this.#written.has(address);
+    const stored = (isWritten ? this.#written : this.#stored).get(address);
+    const isHidden = kind === "put" && stored && !canAccess(caller, "update", rules, stored);
+    const current = isHidden ? undefined : stored;
     const verb = kind === "remove" ? "delete" : current ? "update" : "create";
-    const refused =
-      (kind === "put" ? requirePermission(caller, collection, verb, target) : undefined) ??
+    const rejected =
+      (kind === "put" ? requirePermission(caller, collection, verb, rules) : undefined) ??
       (kind !== "put" && current === undefined ? resourceNotFound : undefined) ??
-      (current && !reaches(caller, verb, target, current) ? resourceNotFound : undefined) ??
-      requirePrecondition(target, condition) ??
-      (condition?.(current, target) === false ? preconditionFailed : undefined);
-    if (refused !== undefined) return refused;
-    if (isHidden) this.#hide(address, index);
-    const expect = isTouched ? "anything" : current?.revision;
+      (current && !canAccess(caller, verb, rules, current) ? resourceNotFound : undefined) ??
+      requirePrecondition(rules, condition) ??
+      (condition?.(current, rules) === false ? preconditionFailed : undefined);
+    if (rejected !== undefined) return rejected;
+    if (isHidden) this.#noteHiddenPut(address, index);
+    const expect = isWritten ? "anything" : current?.revision;
     if (kind === "remove") {
-      this.#left.set(address, undefined);
-      const place = { collection, id: this.#elsewhere.get(address) ?? id };
-      return { kind, ...place, at, expect: expect ?? "anything", ...judgedBy(target) };
+      this.#written.set(address, undefined);
+      const place = { collection, id: this.#hiddenPutIds.get(address) ?? id };
+      return { kind, ...place, at, expect: expect ?? "anything", ...rulesVersionOf(rules) };
     }
-    if (!isTouched) this.#changedBytes += current?.fields.length ?? 0;
+    if (!isWritten) this.#changedBytes += current?.fields.length ?? 0;
     if (this.#changedBytes > batchLimits.maxChangedBytes) return changesTooMuch;
-    if (!isTouched && !this.#memory.take(current?.fields.length ?? 0)) return overloaded;
-    const accepted = this.#accept(operation, current, target);
+    if (!isWritten && !this.#memory.take(current?.fields.length ?? 0)) return overloaded;
+    const accepted = this.#accept(operation, current, rules);
     if (accepted instanceof Problem) return accepted;
     return this.#put(collection, id, accepted, current, expect ?? "nothing");
   }
 
-  #hide(address: string, index: number): void {
-    this.#elsewhere.set(address, newId());
-    this.hidden ??= { index, problem: resourceNotFound };
+  #noteHiddenPut(address: string, index: number): void {
+    this.#hiddenPutIds.set(address, newId());
+    this.hiddenPut ??= { index, problem: resourceNotFound };
   }
 
-  #writing(collection: string, rules: Rules | undefined): Writing {
-    const { caller, base } = this.#terms;
+  #writing(collection: string, rules: Rules | undefined): WriteContext {
+    const { caller, base } = this.#context;
     return { caller, collection, rules, base };
   }
 
   #accept(
     operation: Extract<Operation, { kind: "put" | "patch" }>,
     current: Resource | undefined,
-    target: Rules | undefined,
+    rules: Rules | undefined,
   ): Accepted | Problem {
-    const { caller, maxBytes } = this.#terms;
-    const writing = this.#writing(operation.collection, target);
+    const { caller, maxBytes } = this.#context;
+    const writing = this.#writing(operation.collection, rules);
     if (operation.kind === "put") {
-      const site = siteOf(writing, operation.id, current);
-      const unfit = refusePutDraft(operation.id, operation.draft);
-      return unfit ?? accept(caller, target, operation.draft.fields, site);
+      const site = writeTargetOf(writing, operation.id, current);
+      const invalid = checkPutDraft(operation.id, operation.draft);
+      return invalid ?? accept(caller, rules, operation.draft.fields, site);
     }
     if (current === undefined) return resourceNotFound;
     const { patchKind, patch } = operation;
@@ -229,26 +228,26 @@ export class Planner {
     current: Resource | undefined,
     expect: Put["expect"],
   ): Put | Problem {
-    // Each state is held until the whole batch is written, and then sent in the answer.
+    // Each state stays in memory until the batch is written and the response is sent.
     this.#writtenBytes += accepted.fields.length;
     if (this.#writtenBytes > batchLimits.maxWrittenBytes) return writesTooMuch;
     if (!this.#memory.take(accepted.fields.length)) return overloaded;
-    const { at, caller } = this.#terms;
-    const target = this.#targets.get(collection);
-    const creator = isOwned(target) ? { owner: caller.id } : {};
+    const { at, caller } = this.#context;
+    const rules = this.#rules.get(collection);
+    const creator = isOwned(rules) ? { owner: caller.id } : {};
     const owner = current?.owner === undefined ? creator : { owner: current.owner };
-    // No revision yet, so no client can name this state: it is judged by what it holds alone.
+    // The state has no revision yet, so no precondition of the client can name it.
     const times = { createdAt: current?.createdAt ?? at, updatedAt: at };
-    this.#left.set(`${collection}/${id}`, { id, ...accepted, revision: 0, ...times, ...owner });
+    this.#written.set(`${collection}/${id}`, { id, ...accepted, revision: 0, ...times, ...owner });
     return {
       kind: "put",
       collection,
-      id: this.#elsewhere.get(`${collection}/${id}`) ?? id,
+      id: this.#hiddenPutIds.get(`${collection}/${id}`) ?? id,
       ...accepted,
       at,
       expect,
       ...creator,
-      ...judgedBy(target),
+      ...rulesVersionOf(rules),
     };
   }
 }

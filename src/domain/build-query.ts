@@ -1,4 +1,4 @@
-// A question judged by a collection's definition: the query it makes, or every fault of it.
+// Builds a query from a list request and the definition of its collection.
 
 import type { Collection } from "../model/collection.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
@@ -28,20 +28,22 @@ import { type QueryableFields, queryableFieldsOf } from "../model/query/queryabl
 import { equalTo, keyOf } from "../model/query/sort-key.ts";
 import { maxCandidateBytes, maxCandidates } from "../store/store.ts";
 
-/** The query, or every fault of the question at once. With an owner, only what is theirs is there. */
+/** Returns the query, or a problem with every error. With an owner, only their resources are found. */
 export function buildQuery(
   collection: Collection,
-  question: ListRequest,
+  listRequest: ListRequest,
   owner: string | undefined,
 ): Query | Problem {
-  const inquiry = new QueryBuilder(queryableFieldsOf(collection.definition), question);
-  const query = inquiry.query(owner);
-  const start = inquiry.start(collection, query);
-  return inquiry.faults.length > 0 ? refuse(question, inquiry.faults) : { ...query, start };
+  const builder = new QueryBuilder(queryableFieldsOf(collection.definition), listRequest);
+  const query = builder.query(owner);
+  const start = builder.start(collection, query);
+  return builder.errors.length > 0
+    ? invalidQuery(listRequest, builder.errors)
+    : { ...query, start };
 }
 
-/** Why these fields cannot be shown: the definition does not know them, or hides them. */
-export function refuseFields(
+/** Rejects fields that the definition does not have, or hides. */
+export function checkFields(
   definition: string,
   fields: readonly NamedField[],
 ): Problem | undefined {
@@ -52,51 +54,51 @@ export function refuseFields(
   if (unknown.length === 0) return undefined;
   const errors = unknown.map(({ field, place }) => ({
     ...place,
-    detail: noField(queryable, field),
+    detail: unknownField(queryable, field),
   }));
   return new Problem(
     "invalid-parameter",
-    "The query string is not valid; `errors` names each fault.",
+    "The query string is not valid; `errors` lists each error.",
     {
       errors,
     },
   );
 }
 
-const noField = (queryable: QueryableFields, field: string): string =>
-  `there is no field "${field}" here; there are: ${queryable.names()}`;
+const unknownField = (queryable: QueryableFields, field: string): string =>
+  `there is no field "${field}" in this collection; its fields are: ${queryable.names()}`;
 
-/** What must stay the same for a walk to go on. */
-export const markOfQuery = (
+/** A cursor is valid only for a query with the same fingerprint. */
+export const queryFingerprint = (
   { name, createdAt }: Collection,
   { conditions, words, sortings, isNewestFirst }: Query,
 ): string => queryHash([name, createdAt, conditions, words, sortings, isNewestFirst]);
 
 class QueryBuilder {
-  readonly faults: (FieldError | ParameterError)[];
+  readonly errors: (FieldError | ParameterError)[];
   readonly #queryable: QueryableFields;
-  readonly #question: ListRequest;
+  readonly #listRequest: ListRequest;
 
-  constructor(queryable: QueryableFields, question: ListRequest) {
+  constructor(queryable: QueryableFields, listRequest: ListRequest) {
     this.#queryable = queryable;
-    this.#question = question;
-    this.faults = [...question.errors];
+    this.#listRequest = listRequest;
+    this.errors = [...listRequest.errors];
   }
 
   query(owner: string | undefined): Query {
-    const { filters, search, fields, limit, isCounted } = this.#question;
+    const { filters, search, fields, limit, isCounted } = this.#listRequest;
     const conditions = filters.flatMap((filter) => this.#condition(filter));
     const words = search === undefined ? [] : this.#words(search);
     const sortings = this.#sortings();
     for (const named of fields) if (!isAlwaysShown(named.field)) this.#find(named);
     const last = sortings.at(-1);
     const isByCreation = last?.field === "createdAt";
-    // The order of creation decides at the end anyhow; but alone it must keep words from being ranked.
-    const isDropped = isByCreation && (sortings.length > 1 || words.length === 0);
+    // Creation order is the final order anyway, but on its own it replaces the ranking of a search.
+    const isRedundant = isByCreation && (sortings.length > 1 || words.length === 0);
     return {
       conditions: owner === undefined ? conditions : [ownedBy(owner), ...conditions],
       words,
-      sortings: isDropped ? sortings.slice(0, -1) : sortings,
+      sortings: isRedundant ? sortings.slice(0, -1) : sortings,
       isNewestFirst: isByCreation && last.isDescending,
       start: 0,
       limit,
@@ -105,88 +107,89 @@ class QueryBuilder {
   }
 
   #condition(filter: Filter): readonly Condition[] {
-    const meant = this.#meantBy(filter);
-    if (meant !== undefined) return this.#fault(filter.place, meant);
+    const intended = this.#suggestParameter(filter);
+    if (intended !== undefined) return this.#addError(filter.place, intended);
     const shape = this.#find(filter);
     if (shape === undefined) return [];
-    if (shape.holds === "object") return this.#fault(filter.place, anObject(filter.field));
-    const condition = conditionOf(filter, shape.kind, this.#question.isFromUrl);
-    return typeof condition === "string" ? this.#fault(filter.place, condition) : [condition];
+    if (shape.holds === "object") return this.#addError(filter.place, isObjectError(filter.field));
+    const condition = conditionOf(filter, shape.kind, this.#listRequest.isFromUrl);
+    return typeof condition === "string" ? this.#addError(filter.place, condition) : [condition];
   }
 
-  /** What to send instead of a parameter that is nearly one of ours; undefined when it is a field. */
-  #meantBy({ field, operand, place }: Filter): string | undefined {
+  /** Returns what to send instead of a misspelled parameter; undefined when it names a field. */
+  #suggestParameter({ field, operand, place }: Filter): string | undefined {
     const isBare = "parameter" in place && place.parameter === field;
     if (!isBare || this.#queryable.declares(field)) return undefined;
-    const meant = suggestParameter(field, operand);
+    const intended = suggestParameter(field, operand);
     return (
-      meant &&
-      `there is no parameter "${field}"; use ${meant}. For a field of this name, write ${field}[eq]`
+      intended &&
+      `there is no parameter "${field}"; use ${intended}. For a field of this name, write ${field}[eq]`
     );
   }
 
   #sortings(): readonly Sorting[] {
-    return this.#question.sort.flatMap((sorted): readonly Sorting[] => {
+    return this.#listRequest.sort.flatMap((sorted): readonly Sorting[] => {
       const { field, isDescending, place } = sorted;
       const shape = this.#find(sorted);
       if (shape === undefined) return [];
-      if (shape.holds === "object") return this.#fault(place, anObject(field));
+      if (shape.holds === "object") return this.#addError(place, isObjectError(field));
       if (shape.holds === "array")
-        return this.#fault(place, `${field} is a list, and has no order`);
+        return this.#addError(place, `${field} is an array and cannot be sorted by`);
       return [{ field, kind: shape.kind, isDescending }];
     });
   }
 
   #words({ text, place }: Located): readonly Word[] {
     if (!this.#queryable.isSearchable) {
-      const advice = 'declare fields under "searchable" in its definition';
-      return this.#fault(place, `nothing in this collection can be searched; ${advice}`);
+      const advice = 'list fields under "searchable" in its definition';
+      return this.#addError(place, `this collection has no searchable fields; ${advice}`);
     }
     const words = searchedIn(text);
     const { maxWords } = listRequestLimits;
     return words.length > 0 && words.length <= maxWords
       ? words
-      : this.#fault(place, `1 to ${maxWords} words of letters or digits are needed`);
+      : this.#addError(place, `send 1 to ${maxWords} words of letters or digits`);
   }
 
-  /** Where the answer begins. */
+  /** Returns where the result begins. */
   start(collection: Collection, query: Query): Query["start"] {
-    const { cursor } = this.#question;
-    if (cursor === undefined) return listOffset(this.#question);
+    const { cursor } = this.#listRequest;
+    if (cursor === undefined) return listOffset(this.#listRequest);
     const { text, place } = cursor;
-    if (isRanked(query)) this.#fault(place, "the best first has no cursor; sort, or use pages");
-    // With other faults the question is not known.
-    if (text === "" || this.faults.length > 0) return 0;
-    const mark = markOfQuery(collection, query);
+    if (isRanked(query))
+      this.#addError(place, "a search ordered by rank has no cursor; send sort, or use page");
+    // With other errors the query is not known.
+    if (text === "" || this.errors.length > 0) return 0;
+    const mark = queryFingerprint(collection, query);
     const position = readCursor(text, mark, query.sortings.length);
     if (typeof position === "object") return position;
-    this.#fault(place, cursorFaults[position]);
+    this.#addError(place, cursorErrors[position]);
     return 0;
   }
 
   #find({ field, place }: NamedField) {
     const shape = this.#queryable.find(field);
     if (shape === undefined) {
-      this.#fault(place, noField(this.#queryable, field));
+      this.#addError(place, unknownField(this.#queryable, field));
     }
     return shape;
   }
 
-  #fault(place: ErrorLocation, detail: string): readonly never[] {
-    this.faults.push({ ...place, detail });
+  #addError(place: ErrorLocation, detail: string): readonly never[] {
+    this.errors.push({ ...place, detail });
     return [];
   }
 }
 
-const cursorFaults = {
+const cursorErrors = {
   malformed:
-    "this is no cursor; send the `next` of an earlier answer as it was, or nothing to begin",
+    "this is not a cursor; send the `next` of an earlier response unchanged, or an empty cursor to begin",
   foreign:
-    "this cursor belongs to another question; send it with the same filters, words and sort, or begin anew",
+    "this cursor belongs to another query; send it with the same filters, search and sort, or begin with an empty cursor",
 } as const;
 
-const anObject = (field: string): string =>
-  `${field} is an object; name a field in it, with a dot between: ${field}.…`;
+const isObjectError = (field: string): string =>
+  `${field} is an object; name one of its fields with a dot: ${field}.…`;
 
 const ownedBy = (owner: string): Condition => ({
   field: ownerField,
@@ -194,7 +197,7 @@ const ownedBy = (owner: string): Condition => ({
   spans: [equalTo(keyOf("text", owner))],
 });
 
-/** Each once; what stands before a `*` is the beginning of a word. */
+/** Returns each word once; a word before `*` is a prefix. */
 function searchedIn(text: string): readonly Word[] {
   const words = text.split(/\s+/).flatMap((piece) => {
     const parts = normalizeWords(piece)
@@ -206,58 +209,62 @@ function searchedIn(text: string): readonly Word[] {
       isPrefix: isOpen && index === parts.length - 1,
     }));
   });
-  const spelled = (word: Word) => `${word.text}${word.isPrefix ? "*" : ""}`;
-  return [...new Map(words.map((word) => [spelled(word), word])).values()];
+  const written = (word: Word) => `${word.text}${word.isPrefix ? "*" : ""}`;
+  return [...new Map(words.map((word) => [written(word), word])).values()];
 }
 
 const candidates = maxCandidates.toLocaleString("en");
-const tooBroad = `More than ${candidates} resources, or more than ${maxCandidateBytes / 1024 / 1024} MiB of them, would have to be looked at one by one; \`errors\` says what helps.`;
+const tooBroad = `The query would have to read more than ${candidates} resources or more than ${maxCandidateBytes / 1024 / 1024} MiB; \`errors\` says how to avoid it.`;
 
-/** The store would have to look at too many resources: what to declare, or else to ask for less. */
-export function refuseBroad({ definition }: Collection, question: ListRequest): Problem {
+/** The query reads too many resources: advises an index, or else a narrower query. */
+export function tooBroadProblem({ definition }: Collection, listRequest: ListRequest): Problem {
   const queryable = queryableFieldsOf(definition);
-  const { filters, sort, search } = question;
-  const advised = [
+  const { filters, sort, search } = listRequest;
+  const advice = [
     ...filters.map((filter) => adviceFor(queryable, filter, false)),
     ...sort.map((sorted) => adviceFor(queryable, sorted, true)),
   ].flat();
-  if (advised.length > 0) return refuse(question, advised, tooBroad);
+  if (advice.length > 0) return invalidQuery(listRequest, advice, tooBroad);
   const [place] = [...filters, ...sort, ...(search ? [search] : [])].map((said) => said.place);
-  const detail = `more than ${candidates} fit what one index can tell; ask for less`;
-  return refuse(question, place === undefined ? [] : [{ ...place, detail }], tooBroad);
+  const detail = `more than ${candidates} resources match in the best index; narrow the query`;
+  return invalidQuery(listRequest, place === undefined ? [] : [{ ...place, detail }], tooBroad);
 }
 
-/** The page would have too many bytes; so many of its first resources are within the limit. */
-export function refuseLarge(question: ListRequest, count: number): Problem {
-  const place = question.isFromUrl ? { parameter: "limit" } : { pointer: "/limit" };
+/** The page has too many bytes; its first `count` resources are within the limit. */
+export function pageTooLargeProblem(listRequest: ListRequest, count: number): Problem {
+  const place = listRequest.isFromUrl ? { parameter: "limit" } : { pointer: "/limit" };
   const size = `${pageLimits.maxBytes / 1024 / 1024} MiB`;
-  const detail = `use ${count} or less here; or walk with a cursor, whose pages are as long as they may be`;
-  return refuse(question, [{ ...place, detail }], `The page would have over ${size}.`);
+  const detail = `use at most ${count} here, or use a cursor, whose pages are shortened to fit`;
+  return invalidQuery(
+    listRequest,
+    [{ ...place, detail }],
+    `The page would be larger than ${size}.`,
+  );
 }
 
-/** What the collection's definition could say so that its indexes help with a field. */
+/** Returns which declaration in the definition would let an index serve a field. */
 function adviceFor(
   queryable: QueryableFields,
   { field, place }: NamedField,
   isSorted: boolean,
 ): readonly (FieldError | ParameterError)[] {
-  // What is known by its id, or sorted by its creation, needs no index.
+  // A lookup by id and creation order need no index.
   if (field === (isSorted ? "createdAt" : "id")) return [];
-  const indexing = `declare "${field}" under "indexed" in the collection's definition`;
-  if (!queryable.indexed.has(field)) return [{ ...place, detail: indexing }];
-  const typing = `declare the type of "${field}" in the collection's schema, so that its index has one order`;
+  const indexAdvice = `list "${field}" under "indexed" in the collection's definition`;
+  if (!queryable.indexed.has(field)) return [{ ...place, detail: indexAdvice }];
+  const typeAdvice = `declare the type of "${field}" in the collection's schema, so that its index has one sort order`;
   const isMixed = isSorted && queryable.find(field)?.kind === "any";
-  return isMixed ? [{ ...place, detail: typing }] : [];
+  return isMixed ? [{ ...place, detail: typeAdvice }] : [];
 }
 
-/** In a URL it is a parameter that is wrong, otherwise the body. */
-function refuse(
-  { isFromUrl: isSpelled }: ListRequest,
+/** The errors are in the query string or, for QUERY, in the body. */
+function invalidQuery(
+  { isFromUrl }: ListRequest,
   errors: readonly (FieldError | ParameterError)[],
   detail?: string,
 ): Problem {
-  const kind = isSpelled ? "invalid-parameter" : "invalid-body";
-  const where = isSpelled ? "query string" : "body";
-  const words = detail ?? `The ${where} is not valid; \`errors\` names each fault.`;
+  const kind = isFromUrl ? "invalid-parameter" : "invalid-body";
+  const where = isFromUrl ? "query string" : "body";
+  const words = detail ?? `The ${where} is not valid; \`errors\` lists each error.`;
   return new Problem(kind, words, { errors });
 }

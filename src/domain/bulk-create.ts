@@ -1,4 +1,4 @@
-// Many resources created by one request: each on its own, or all of them together.
+// Creates many resources with one request, each independently or all atomically.
 
 import type { Rules } from "../model/collection.ts";
 import type { Draft } from "../model/draft.ts";
@@ -8,12 +8,17 @@ import type { Resource } from "../model/resource.ts";
 import { isAdmin } from "../model/token.ts";
 import type { Change, IdempotencyKey, Outcome, Put, Store } from "../store/store.ts";
 import { type Caller, isOwned, requirePermission } from "./access.ts";
-import { conflictIn, impossible, lacksCollection, retryOnConflict } from "./outcomes.ts";
-import { collectionNotFound, createdAndGone, keyReused, requireKey } from "./problems.ts";
-import { judgedBy } from "./resources.ts";
+import {
+  conflictProblem,
+  impossibleChange,
+  isCollectionMissing,
+  retryOnConflict,
+} from "./outcomes.ts";
+import { collectionNotFound, createdThenDeleted, keyReused, requireKey } from "./problems.ts";
+import { rulesVersionOf } from "./resources.ts";
 import { accept } from "./validate.ts";
 
-/** A draft that could not be stored, and why; by its place among them all. */
+/** A rejected draft, by its index in the request. */
 export interface BulkRefused {
   readonly index: number;
   readonly problem: Problem;
@@ -21,18 +26,18 @@ export interface BulkRefused {
 
 export interface BulkResult {
   readonly resources: readonly Resource[];
-  /** The answer to the same request, which came before. */
+  /** Whether this is the stored result of an earlier request with the same Idempotency-Key. */
   readonly isReplay: boolean;
 }
 
-/** What is the same for all that is created at once. */
-interface Terms {
+/** What all drafts of a request have in common. */
+interface BulkContext {
   readonly caller: Caller;
   readonly collection: string;
   readonly rules: Rules | undefined;
 }
 
-/** One of many, with the id that it will have. */
+/** A draft with the id that its resource will have. */
 interface Item {
   readonly index: number;
   readonly id: string;
@@ -44,37 +49,37 @@ export class BulkCreate {
   readonly #clock: () => number;
   readonly #base: string;
 
-  /** With `base` begin the addresses of resources. */
+  /** The addresses of resources begin with `base`. */
   constructor(store: Store, clock: () => number, base: string) {
     this.#store = store;
     this.#clock = clock;
     this.#base = base;
   }
 
-  /** One commit for all, in which each is judged on its own; in the same order. */
+  /** Creates each draft independently in one commit. Returns the results in the same order. */
   async create(
     caller: Caller,
     collection: string,
     drafts: readonly Draft[],
   ): Promise<readonly (Resource | Problem)[]> {
     const settled: (Resource | Problem)[] = [];
-    let open = itemsOf(drafts);
+    let pending = itemsOf(drafts);
     await retryOnConflict(async () => {
-      const terms = { caller, collection, rules: await this.#store.rules(collection) };
-      const { puts, items, refused } = this.#judge(terms, open);
-      for (const { index, problem } of refused) settled[index] = problem;
-      const outcomes = puts.length === 0 ? [] : await this.#commit(terms, puts);
-      open = items.filter(({ index }, at) => {
-        const end = endOf(outcomes[at]);
-        if (end !== undefined) settled[index] = end;
-        return end === undefined;
+      const context = { caller, collection, rules: await this.#store.rules(collection) };
+      const { puts, items, rejected } = this.#validate(context, pending);
+      for (const { index, problem } of rejected) settled[index] = problem;
+      const outcomes = puts.length === 0 ? [] : await this.#commit(context, puts);
+      pending = items.filter(({ index }, at) => {
+        const result = settledOf(outcomes[at]);
+        if (result !== undefined) settled[index] = result;
+        return result === undefined;
       });
-      return open.length === 0 ? true : undefined;
+      return pending.length === 0 ? true : undefined;
     });
     return settled;
   }
 
-  /** All of them or none. What is wrong with each that is wrong is told at once. */
+  /** Creates all or none. The result lists every rejected draft. */
   async createAtomic(
     caller: Caller,
     collection: string,
@@ -83,69 +88,72 @@ export class BulkCreate {
   ): Promise<BulkResult | readonly BulkRefused[] | Problem> {
     const all = itemsOf(drafts);
     return retryOnConflict(async () => {
-      const terms = { caller, collection, rules: await this.#store.rules(collection) };
-      const { puts, refused } = this.#judge(terms, all, once?.key);
-      const isHopeless = refused.length > 0;
-      if (isHopeless && once === undefined) return refused;
-      // A retry must get the first answer also where other rules hold by now.
-      const changes = isHopeless ? [impossible] : puts;
-      const unit: Change = { kind: "all", changes, ...(once && { once }) };
-      const [outcome] = await this.#store.commit([unit]);
-      if (outcome?.kind === "all") return doneBy(outcome);
+      const context = { caller, collection, rules: await this.#store.rules(collection) };
+      const { puts, rejected } = this.#validate(context, all, once?.key);
+      const isRefused = rejected.length > 0;
+      if (isRefused && once === undefined) return rejected;
+      // A retry must get the first result even if the rules have changed since.
+      const changes = isRefused ? [impossibleChange] : puts;
+      const atomic: Change = { kind: "all", changes, ...(once && { once }) };
+      const [outcome] = await this.#store.commit([atomic]);
+      if (outcome?.kind === "all") return resultOf(outcome);
       if (outcome?.kind === "reused") return keyReused;
-      if (outcome?.kind === "gone") return createdAndGone;
-      if (isHopeless) return refused;
-      const conflict = outcome && conflictIn(outcome);
+      if (outcome?.kind === "gone") return createdThenDeleted;
+      if (isRefused) return rejected;
+      const conflict = outcome && conflictProblem(outcome);
       if (outcome?.kind === "none" && conflict)
         return [{ index: outcome.index, problem: conflict }];
-      if (mayFound(terms) && lacksCollection(outcome, puts)) await this.#found(collection);
+      if (mayCreateCollection(context) && isCollectionMissing(outcome, puts))
+        await this.#createCollection(collection);
       return undefined;
     });
   }
 
-  #judge(
-    terms: Terms,
+  #validate(
+    context: BulkContext,
     items: readonly Item[],
     key?: string,
   ): {
     readonly puts: readonly Put[];
     readonly items: readonly Item[];
-    readonly refused: readonly BulkRefused[];
+    readonly rejected: readonly BulkRefused[];
   } {
-    const { caller, collection, rules } = terms;
+    const { caller, collection, rules } = context;
     const forbidden =
-      (rules === undefined && !mayFound(terms) ? collectionNotFound(collection) : undefined) ??
+      (rules === undefined && !mayCreateCollection(context)
+        ? collectionNotFound(collection)
+        : undefined) ??
       requireKey(rules, key) ??
       requirePermission(caller, collection, "create", rules);
     const at = this.#clock();
     const owner = isOwned(rules) && caller !== undefined ? { owner: caller.id } : {};
     const common = { kind: "put", collection, at, expect: "nothing", ...owner } as const;
-    const judged = judgedBy(rules);
+    const rulesVersion = rulesVersionOf(rules);
     const puts: Put[] = [];
     const accepted: Item[] = [];
-    const refused: BulkRefused[] = [];
+    const rejected: BulkRefused[] = [];
     for (const item of items) {
       const { index, id, draft } = item;
-      const site = { address: `${this.#base}/${collection}/${id}`, current: undefined };
-      const content = forbidden ?? accept(caller, rules, draft.fields, site);
-      if (content instanceof Problem) refused.push({ index, problem: content });
+      const target = { address: `${this.#base}/${collection}/${id}`, current: undefined };
+      const content = forbidden ?? accept(caller, rules, draft.fields, target);
+      if (content instanceof Problem) rejected.push({ index, problem: content });
       else {
-        puts.push({ ...common, id, ...content, ...judged });
+        puts.push({ ...common, id, ...content, ...rulesVersion });
         accepted.push(item);
       }
     }
-    return { puts, items: accepted, refused };
+    return { puts, items: accepted, rejected };
   }
 
-  /** An admin's first brings the collection into being. */
-  async #commit(terms: Terms, puts: readonly Put[]): Promise<readonly Outcome[]> {
-    const { rules, collection } = terms;
+  /** An admin's first write creates the collection. */
+  async #commit(context: BulkContext, puts: readonly Put[]): Promise<readonly Outcome[]> {
+    const { rules, collection } = context;
     if (rules !== undefined) return this.#store.commit(puts);
-    const found = { kind: "found", collection, at: this.#clock() } as const;
-    return (await this.#store.commit([found, ...puts])).slice(1);
+    const creation = { kind: "found", collection, at: this.#clock() } as const;
+    return (await this.#store.commit([creation, ...puts])).slice(1);
   }
 
-  async #found(collection: string): Promise<void> {
+  async #createCollection(collection: string): Promise<void> {
     await this.#store.commit([{ kind: "found", collection, at: this.#clock() }]);
   }
 }
@@ -153,18 +161,19 @@ export class BulkCreate {
 const itemsOf = (drafts: readonly Draft[]): readonly Item[] =>
   drafts.map((draft, index) => ({ index, id: newId(), draft }));
 
-const mayFound = ({ caller }: Terms): boolean => caller !== undefined && isAdmin(caller);
+const mayCreateCollection = ({ caller }: BulkContext): boolean =>
+  caller !== undefined && isAdmin(caller);
 
-/** Undefined when it has to be judged again. */
-function endOf(outcome: Outcome | undefined): Resource | Problem | undefined {
+/** Returns undefined when the draft must be tried again. */
+function settledOf(outcome: Outcome | undefined): Resource | Problem | undefined {
   if (outcome?.kind === "created") return outcome.resource;
-  return outcome && conflictIn(outcome);
+  return outcome && conflictProblem(outcome);
 }
 
-function doneBy({ outcomes, isReplay }: Extract<Outcome, { kind: "all" }>): BulkResult {
+function resultOf({ outcomes, isReplay }: Extract<Outcome, { kind: "all" }>): BulkResult {
   const resources = outcomes.map((outcome) => {
     if (outcome.kind === "created") return outcome.resource;
-    throw new Error(`what was created together cannot hold ${outcome.kind}`);
+    throw new Error(`unexpected outcome of a creation: ${outcome.kind}`);
   });
   return { resources, isReplay };
 }

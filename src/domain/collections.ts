@@ -1,4 +1,4 @@
-// Collections and their rules, for administrators.
+// Lists, defines and deletes collections.
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection } from "../model/collection.ts";
@@ -9,9 +9,9 @@ import type { Store } from "../store/store.ts";
 import { collectionNotFound } from "./problems.ts";
 import { findViolations, noViolations, type Violations } from "./violations.ts";
 
-export interface Defined {
+export interface DefineResult {
   readonly isNew: boolean;
-  /** What is there and does not fit; it stays, and is judged when it is next written. */
+  /** Stored resources that do not match the definition. They stay, and are validated at their next write. */
   readonly violations: Violations;
 }
 
@@ -35,8 +35,8 @@ export class Collections {
     );
   }
 
-  /** What defining would do, without doing it. */
-  async consider(name: string, text: string): Promise<Defined | Problem> {
+  /** Returns what `define` would do, without doing it. */
+  async dryRun(name: string, text: string): Promise<DefineResult | Problem> {
     const definition = read(name, text);
     if (definition instanceof Problem) return definition;
     const before = await this.#store.collection(name);
@@ -44,29 +44,29 @@ export class Collections {
     return { isNew: before === undefined, violations };
   }
 
-  /** Gives a collection its rules, and brings it into being if need be. */
-  async define(name: string, text: string): Promise<Defined | Problem> {
+  /** Sets the definition of a collection and creates the collection if it does not exist. */
+  async define(name: string, text: string): Promise<DefineResult | Problem> {
     const definition = read(name, text);
     if (definition instanceof Problem) return definition;
     const before = await this.#store.collection(name);
     const change = { kind: "define", collection: name, definition: compact(text) } as const;
     const [outcome] = await this.#store.commit([{ ...change, at: this.#clock() }]);
-    if (outcome?.kind === "conflict") return duplicates(outcome.field);
-    // Only now, when all that comes is judged by the new rules, does the list have an end.
+    if (outcome?.kind === "conflict") return notUniqueProblem(outcome.field);
+    // From here on every write is validated with the new rules, so the list is complete.
     const violations = before?.total
       ? await findViolations(this.#store, name, definition)
       : noViolations;
     return { isNew: before === undefined, violations };
   }
 
-  /** The same, unless it is the definition that holds already. */
-  async ensure(name: string, text: string): Promise<Defined | Problem | undefined> {
+  /** Defines the collection unless it already has this definition. */
+  async ensure(name: string, text: string): Promise<DefineResult | Problem | undefined> {
     const rules = await this.#store.rules(name);
     return rules?.definition === compact(text) ? undefined : this.define(name, text);
   }
 
-  /** The end of a collection. Where there are resources in it, only if that is `confirmed`. */
-  async drop(name: string, isConfirmed: boolean): Promise<Problem | undefined> {
+  /** Deletes a collection; one that has resources only when the caller confirmed it. */
+  async delete(name: string, isConfirmed: boolean): Promise<Problem | undefined> {
     const change = { kind: "drop", collection: name, isEmptyOnly: !isConfirmed } as const;
     const [outcome] = await this.#store.commit([change]);
     if (outcome?.kind === "missing") return collectionNotFound(name);
@@ -81,21 +81,21 @@ function read(name: string, text: string): Definition | Problem {
 }
 
 const invalid = (errors: readonly FieldError[]): Problem =>
-  new Problem("invalid-body", "The definition is not valid; `errors` names each fault.", {
+  new Problem("invalid-body", "The definition is not valid; `errors` lists each error.", {
     errors,
   });
 
 const compact = (text: string): string => JSON.stringify(JSON.parse(text));
 
-const duplicates = (field: string): Problem =>
+const notUniqueProblem = (field: string): Problem =>
   new Problem(
     "conflict",
-    `There are resources with the same ${field}, so it cannot be unique. Nothing was changed; \`?dry-run=true\` names them.`,
-    { errors: [{ pointer: "/unique", detail: `${field} is not unique in what is there` }] },
+    `Several resources have the same ${field}, so it cannot be unique. Nothing was changed; \`?dry-run=true\` lists them.`,
+    { errors: [{ pointer: "/unique", detail: `the stored values of ${field} are not unique` }] },
   );
 
 const notEmpty = (name: string): Problem =>
   new Problem(
     "conflict",
-    `There are resources in it. To delete them too, and for ever, add \`?confirm=${name}\`.`,
+    `The collection is not empty. To delete it with all its resources, which cannot be undone, add \`?confirm=${name}\`.`,
   );

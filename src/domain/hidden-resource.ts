@@ -1,25 +1,25 @@
-// A PUT to an address whose resource the caller does not reach: refused as if nothing were there.
+// Rejects a PUT to a resource that the caller may not access as if it did not exist.
 
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import { newId } from "../model/id.ts";
 import type { Problem } from "../model/problem.ts";
 import { isOutdated, type Put, type Store } from "../store/store.ts";
-import { conflictIn, impossible } from "./outcomes.ts";
+import { conflictProblem, impossibleChange } from "./outcomes.ts";
 import { resourceNotFound } from "./problems.ts";
 
 /**
- * Refuses the PUT with what else would refuse it if nothing were there; undefined when it has to be
- * judged again. A conflict is found by trying the change at another address and undoing it.
+ * Returns the problem that the PUT would have if the resource did not exist; undefined when the
+ * write must be retried. To find a conflict, it tries the change under another id and rolls it back.
  */
-export async function refuseHidden(
+export async function rejectHiddenPut(
   store: Store,
   put: Put,
   rules: Rules | undefined,
 ): Promise<Problem | undefined> {
   if (rules === undefined || definitionOf(rules).unique.length === 0) return resourceNotFound;
-  const elsewhere = { ...put, id: newId(), expect: "nothing" } as const;
-  const [outcome] = await store.commit([{ kind: "all", changes: [elsewhere, impossible] }]);
+  const probe = { ...put, id: newId(), expect: "nothing" } as const;
+  const [outcome] = await store.commit([{ kind: "all", changes: [probe, impossibleChange] }]);
   if (outcome === undefined || isOutdated(outcome)) return undefined;
-  return conflictIn(outcome) ?? resourceNotFound;
+  return conflictProblem(outcome) ?? resourceNotFound;
 }

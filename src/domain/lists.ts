@@ -1,4 +1,4 @@
-// Lists: what a caller asks of a collection, judged by its definition and answered by the store.
+// Answers list requests: checks them against the definition and reads from the store.
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../model/collection.ts";
@@ -11,35 +11,40 @@ import { isRanked, type Position, type Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Feed, QueryResult, Slice, Store } from "../store/store.ts";
 import { type Caller, visibilityOf } from "./access.ts";
-import { buildQuery, markOfQuery, refuseBroad, refuseLarge } from "./build-query.ts";
-import { collectionNotFound, othersHidden, positionGone } from "./problems.ts";
+import {
+  buildQuery,
+  pageTooLargeProblem,
+  queryFingerprint,
+  tooBroadProblem,
+} from "./build-query.ts";
+import { collectionNotFound, feedForbidden, positionGone } from "./problems.ts";
 
-/** A collection as a caller finds it. */
+/** A collection as one caller may see it. */
 export interface ListTarget {
   readonly caller: Caller;
   readonly collection: Collection;
-  /** Those of the collection's own moment. */
+  /** The rules of the same version as `collection`. */
   readonly rules: Rules;
-  /** Whose resources alone are there for the caller; none for everybody's. */
+  /** The only owner whose resources the caller may see; undefined for all. */
   readonly owner: string | undefined;
 }
 
-/** A question that the collection can answer. */
+/** A list request that is valid for its collection. */
 export interface PlannedList {
   readonly target: ListTarget;
-  readonly question: ListRequest;
-  /** None where a page in the order of creation is asked for and nothing else. */
+  readonly listRequest: ListRequest;
+  /** Undefined for a plain page in the order of creation. */
   readonly query: Query | undefined;
 }
 
 export interface ListResult {
   readonly target: ListTarget;
-  readonly question: ListRequest;
+  readonly listRequest: ListRequest;
   readonly resources: readonly Resource[];
-  /** None when it was not asked for. */
+  /** Undefined when the client did not ask for it. */
   readonly total: number | undefined;
-  readonly isMore: boolean;
-  /** The cursor with which a walk goes on, when there is more. */
+  readonly hasMore: boolean;
+  /** The cursor of the next page, if there is one. */
   readonly next: string | undefined;
 }
 
@@ -47,13 +52,13 @@ export class Lists {
   readonly #store: Store;
   readonly #maxResourceBytes: number;
 
-  /** `maxResourceBytes` is what one resource may have. */
+  /** `maxResourceBytes` is the limit of one resource. */
   constructor(store: Store, maxResourceBytes: number) {
     this.#store = store;
     this.#maxResourceBytes = maxResourceBytes;
   }
 
-  /** None where so many resources are always few enough bytes: then nobody counts them. */
+  /** Returns undefined when a page of this limit can never be too large, so that its bytes are not counted. */
   #maxBytesOf(limit: number): number | undefined {
     const { maxBytes } = pageLimits;
     return limit * this.#maxResourceBytes > maxBytes ? maxBytes : undefined;
@@ -66,47 +71,47 @@ export class Lists {
     });
   }
 
-  /** The question as this collection understands it, or every fault of it at once. */
-  plan(target: ListTarget, question: ListRequest): PlannedList | Problem {
-    const isAtHand = isPlain(question) && target.owner === undefined;
-    if (isAtHand && question.fields.length === 0 && question.errors.length === 0) {
-      return { target, question, query: undefined };
+  /** Checks a list request against the definition; a problem lists every error. */
+  plan(target: ListTarget, listRequest: ListRequest): PlannedList | Problem {
+    const isPlainPage = isPlain(listRequest) && target.owner === undefined;
+    if (isPlainPage && listRequest.fields.length === 0 && listRequest.errors.length === 0) {
+      return { target, listRequest: listRequest, query: undefined };
     }
-    const query = buildQuery(target.collection, question, target.owner);
+    const query = buildQuery(target.collection, listRequest, target.owner);
     if (query instanceof Problem) return query;
-    return { target, question, query: isAtHand ? undefined : query };
+    return { target, listRequest: listRequest, query: isPlainPage ? undefined : query };
   }
 
-  /** A walk by cursor has shorter pages where resources are large; a page with a number is refused. */
+  /** A page that is too large is shortened when it is read by cursor, and rejected when it has a number. */
   read(
-    listing: PlannedList,
-    maxBytes: number | undefined = this.#maxBytesOf(listing.question.limit),
+    planned: PlannedList,
+    maxBytes: number | undefined = this.#maxBytesOf(planned.listRequest.limit),
   ): MaybePromise<ListResult | Problem> {
-    const { target, question, query } = listing;
+    const { target, listRequest, query } = planned;
     const { name } = target.collection;
     if (query === undefined) {
-      return then(this.#store.slice(name, { ...rangeOf(question), maxBytes }), (slice) => {
+      return then(this.#store.slice(name, { ...rangeOf(listRequest), maxBytes }), (slice) => {
         if (slice === undefined) return collectionNotFound(name);
-        const again = this.#again(listing, slice.collection);
-        if (again !== undefined) return again;
+        const readAgain = this.#readAgain(planned, slice.collection);
+        if (readAgain !== undefined) return readAgain;
         return slice.isCut
-          ? refuseLarge(question, slice.resources.length)
-          : listedOf(target, question, slice);
+          ? pageTooLargeProblem(listRequest, slice.resources.length)
+          : sliceResult(target, listRequest, slice);
       });
     }
-    return then(this.#store.query(name, { ...asked(query), maxBytes }), (answer) => {
+    return then(this.#store.query(name, { ...withOneMore(query), maxBytes }), (answer) => {
       if (answer === undefined) return collectionNotFound(name);
-      const again = this.#again(listing, answer.collection);
-      if (again !== undefined) return again;
+      const readAgain = this.#readAgain(planned, answer.collection);
+      if (readAgain !== undefined) return readAgain;
       return answer.kind === "broad"
-        ? refuseBroad(answer.collection, question)
-        : answer.isCut && (question.cursor === undefined || answer.last === undefined)
-          ? refuseLarge(question, answer.resources.length)
-          : foundOf(moved(target, answer.collection), question, query, answer);
+        ? tooBroadProblem(answer.collection, listRequest)
+        : answer.isCut && (listRequest.cursor === undefined || answer.last === undefined)
+          ? pageTooLargeProblem(listRequest, answer.resources.length)
+          : queryResult(withCollection(target, answer.collection), listRequest, query, answer);
     });
   }
 
-  /** What changed after a position, so that a client can keep a copy in step. */
+  /** Returns what changed after a position, so that a client can update its copy. */
   since(
     caller: Caller,
     collection: string,
@@ -114,7 +119,7 @@ export class Lists {
     limit: number,
   ): MaybePromise<Feed | Problem> {
     return then(this.#store.rules(collection), (rules) => {
-      if (visibilityOf(caller, "read", rules) !== undefined) return othersHidden;
+      if (visibilityOf(caller, "read", rules) !== undefined) return feedForbidden;
       const maxBytes = this.#maxBytesOf(limit);
       return then(this.#store.since(collection, position, limit, maxBytes), (feed) =>
         feed === "gone" ? positionGone : (feed ?? collectionNotFound(collection)),
@@ -122,91 +127,91 @@ export class Lists {
     });
   }
 
-  /** Others may have given it another definition: then the question means another thing. */
-  #again(
-    { target, question }: PlannedList,
+  /** Plans and reads again when the definition has changed in between. */
+  #readAgain(
+    { target, listRequest }: PlannedList,
     collection: Collection,
   ): MaybePromise<ListResult | Problem> | undefined {
     if (collection.definition === target.collection.definition) return undefined;
-    const listing = this.plan(moved(target, collection), question);
-    return listing instanceof Problem ? listing : this.read(listing);
+    const planned = this.plan(withCollection(target, collection), listRequest);
+    return planned instanceof Problem ? planned : this.read(planned);
   }
 }
 
-/** All but the resources, where it is known before they are read. */
-export const predictable = ({ target, question, query }: PlannedList): ListResult | undefined =>
+/** Returns the result without its resources when it is known before reading them. */
+export const predictResult = ({
+  target,
+  listRequest,
+  query,
+}: PlannedList): ListResult | undefined =>
   query === undefined
-    ? listedOf(target, question, { collection: target.collection, resources: [] })
+    ? sliceResult(target, listRequest, { collection: target.collection, resources: [] })
     : undefined;
 
-/** The rules that are remembered may be older than the collection, and a view must not be. */
+/** Cached rules may be older than the collection; then its own definition counts. */
 export const rulesOf = (collection: Collection, rules: Rules | undefined): Rules =>
   rules?.definition === collection.definition
     ? rules
     : { version: 0, definition: collection.definition };
 
-function targetOf(
-  caller: Caller,
-  collection: Collection,
-  remembered: Rules | undefined,
-): ListTarget {
-  const rules = rulesOf(collection, remembered);
+function targetOf(caller: Caller, collection: Collection, cached: Rules | undefined): ListTarget {
+  const rules = rulesOf(collection, cached);
   return { caller, collection, rules, owner: visibilityOf(caller, "read", rules) };
 }
 
-/** The same at another moment. */
-const moved = ({ caller, rules }: ListTarget, collection: Collection): ListTarget =>
+/** Returns the same target with a newer state of the collection. */
+const withCollection = ({ caller, rules }: ListTarget, collection: Collection): ListTarget =>
   targetOf(caller, collection, rules);
 
-const rangeOf = (question: ListRequest) =>
+const rangeOf = (listRequest: ListRequest) =>
   ({
-    offset: listOffset(question),
-    limit: question.limit,
-    order: question.sort[0]?.isDescending ? "-created" : "created",
+    offset: listOffset(listRequest),
+    limit: listRequest.limit,
+    order: listRequest.sort[0]?.isDescending ? "-created" : "created",
   }) as const;
 
-function listedOf(
+function sliceResult(
   target: ListTarget,
-  question: ListRequest,
+  listRequest: ListRequest,
   { collection, resources }: Slice,
 ): ListResult {
   const { total } = collection;
   return {
-    target: moved(target, collection),
-    question,
+    target: withCollection(target, collection),
+    listRequest: listRequest,
     resources,
-    total: question.isCounted ? total : undefined,
-    isMore: question.page < pageCount(total, question.limit),
+    total: listRequest.isCounted ? total : undefined,
+    hasMore: listRequest.page < pageCount(total, listRequest.limit),
     next: undefined,
   };
 }
 
-/** Where neither a total nor a position tells whether there is more, one more resource does. */
-const isPeeking = (query: Query): boolean => isRanked(query) && !query.isCounted;
+/** Where neither a total nor a position shows whether there is more, one more resource is read. */
+const readsOneMore = (query: Query): boolean => isRanked(query) && !query.isCounted;
 
-const asked = (query: Query): Query =>
-  isPeeking(query) ? { ...query, limit: query.limit + 1 } : query;
+const withOneMore = (query: Query): Query =>
+  readsOneMore(query) ? { ...query, limit: query.limit + 1 } : query;
 
-function foundOf(
+function queryResult(
   target: ListTarget,
-  question: ListRequest,
+  listRequest: ListRequest,
   query: Query,
   found: QueryResult,
 ): ListResult {
   const { resources, total, last } = found;
-  const next = question.cursor && last && cursorAt(target, query, last);
+  const next = listRequest.cursor && last && cursorAt(target, query, last);
   return {
     target,
-    question,
+    listRequest: listRequest,
     resources: resources.length > query.limit ? resources.slice(0, query.limit) : resources,
-    total: question.isCounted ? total : undefined,
-    isMore:
+    total: listRequest.isCounted ? total : undefined,
+    hasMore:
       last !== undefined ||
       resources.length > query.limit ||
-      (total !== undefined && question.page < pageCount(total, question.limit)),
+      (total !== undefined && listRequest.page < pageCount(total, listRequest.limit)),
     next,
   };
 }
 
 const cursorAt = ({ collection }: ListTarget, query: Query, position: Position): string =>
-  writeCursor(position, markOfQuery(collection, query));
+  writeCursor(position, queryFingerprint(collection, query));

@@ -1,4 +1,4 @@
-// What the outcomes of changes mean to the caller.
+// Turns the outcomes of store changes into results and problems.
 
 import { pointerTo } from "../lib/json/error-report.ts";
 import type { Rules } from "../model/collection.ts";
@@ -8,22 +8,22 @@ import { failureOf, Outage, type Outcome, type Put, type Remove } from "../store
 
 export interface Written {
   readonly resource: Resource;
-  /** By which it was judged, and is shown; none when the collection has just come into being. */
+  /** The rules that validated it and decide how it is shown; undefined when the collection is new. */
   readonly rules: Rules | undefined;
   readonly isNew: boolean;
-  /** The answer to the same request, which came before. */
+  /** Whether this is the stored result of an earlier request with the same Idempotency-Key. */
   readonly isReplay: boolean;
 }
 
-/** What was written, or why it never can be; undefined when it has to be judged again. */
+/** Returns what was written, or a conflict; undefined when the write must be retried. */
 export function writeResultOf(
   outcome: Outcome,
   rules: Rules | undefined,
 ): Written | Problem | undefined {
-  return conflictIn(outcome) ?? writtenBy(outcome, rules);
+  return conflictProblem(outcome) ?? writtenBy(outcome, rules);
 }
 
-/** Undefined when it was not written. */
+/** Returns undefined when nothing was written. */
 function writtenBy(outcome: Outcome, rules: Rules | undefined): Written | undefined {
   if (outcome.kind === "all") {
     const [first] = outcome.outcomes;
@@ -34,7 +34,7 @@ function writtenBy(outcome: Outcome, rules: Rules | undefined): Written | undefi
   return { resource: outcome.resource, rules, isNew: outcome.kind === "created", isReplay: false };
 }
 
-export function conflictIn(outcome: Outcome): Problem | undefined {
+export function conflictProblem(outcome: Outcome): Problem | undefined {
   const failed = failureOf(outcome);
   return failed.kind === "conflict" ? notUnique(failed.field) : undefined;
 }
@@ -45,8 +45,8 @@ export function notUnique(field: string): Problem {
   return new Problem("conflict", `${field} must be unique. Nothing was stored.`, { errors });
 }
 
-/** Whether the changes failed for want of a collection: only then is a put missing what it did not expect. */
-export function lacksCollection(
+/** Returns whether the collection does not exist: only then is a put without an expected revision "missing". */
+export function isCollectionMissing(
   outcome: Outcome | undefined,
   changes: readonly (Put | Remove)[],
 ): boolean {
@@ -59,17 +59,23 @@ export function lacksCollection(
   );
 }
 
-/** A change that cannot happen: asks for a kept answer, or undoes the changes beside it. */
-export const impossible: Remove = { kind: "remove", collection: "-", id: "-", at: 0, expect: 0 };
+/** A change that always fails. It looks up a stored idempotent result, or rolls back the other changes. */
+export const impossibleChange: Remove = {
+  kind: "remove",
+  collection: "-",
+  id: "-",
+  at: 0,
+  expect: 0,
+};
 
-/** Each new attempt means that another's write got through, so this many are hardly ever needed. */
+/** An attempt fails only when another write succeeds, so this many are hardly ever needed. */
 const maxAttempts = 1_000;
 
-/** Between reading and writing somebody else may write; then it is read and judged again. */
+/** Repeats reading and writing while other writers change the same state in between. */
 export async function retryOnConflict<T>(attempt: () => Promise<T | undefined>): Promise<T> {
   for (let count = 0; count < maxAttempts; count++) {
     const result = await attempt();
     if (result !== undefined) return result;
   }
-  throw new Outage("busy", "others keep changing the same resource");
+  throw new Outage("busy", "other requests keep changing the same resource");
 }

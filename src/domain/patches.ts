@@ -1,46 +1,52 @@
-// A patch, judged on the state that it changes: what may be stored, or why not.
+// Applies a patch to a resource and validates the result.
 
 import type { Rules } from "../model/collection.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Caller } from "./access.ts";
 import { type Accepted, accept, applyPatchTo, type WriteTarget } from "./validate.ts";
-import { mayRead, refuseAsking, type SentPatch, withoutStored } from "./without-read.ts";
+import { hideStoredErrors, mayRead, rejectReadingPatch, type SentPatch } from "./without-read.ts";
 
-/** Who writes where, and by which rules. */
-export interface Writing {
+/** Who writes, to which collection and with which rules. */
+export interface WriteContext {
   readonly caller: Caller;
   readonly collection: string;
   readonly rules: Rules | undefined;
-  /** The beginning of every address. */
+  /** The prefix of every address. */
   readonly base: string;
 }
 
 export interface Patch extends SentPatch {
-  /** Of the patched resource. */
+  /** The limit of the patched resource. */
   readonly maxBytes: number;
 }
 
-/** The patched resource as it may be stored. */
-export function acceptPatch(writing: Writing, current: Resource, patch: Patch): Accepted | Problem {
-  const { caller, collection, rules, base } = writing;
+/** Returns the patched resource as it will be stored. */
+export function acceptPatch(
+  context: WriteContext,
+  current: Resource,
+  patch: Patch,
+): Accepted | Problem {
+  const { caller, collection, rules, base } = context;
   const { kind, text, maxBytes } = patch;
-  const site = siteOf(writing, current.id, current);
-  const asking = site.isUnread && refuseAsking(caller, collection, rules, patch);
-  if (asking) return asking;
+  const target = writeTargetOf(context, current.id, current);
+  const rejected = target.isUnread && rejectReadingPatch(caller, collection, rules, patch);
+  if (rejected) return rejected;
   const draft = applyPatchTo(rules, current, kind, text, {
     maxBytes,
     home: `${base}/${collection}`,
   });
   if (draft instanceof Problem) return draft;
-  // What is stored is in the patched resource, and no guess.
-  const accepted = accept(caller, rules, draft.fields, { ...site, isUnread: false });
-  return accepted instanceof Problem && site.isUnread ? withoutStored(accepted, patch) : accepted;
+  // The patched resource contains the stored values, so equal values are not a guess of the client.
+  const accepted = accept(caller, rules, draft.fields, { ...target, isUnread: false });
+  return accepted instanceof Problem && target.isUnread
+    ? hideStoredErrors(accepted, patch)
+    : accepted;
 }
 
-/** The address of a resource, with what is there. */
-export function siteOf(
-  { caller, collection, rules, base }: Writing,
+/** Returns the address of a resource with its current state. */
+export function writeTargetOf(
+  { caller, collection, rules, base }: WriteContext,
   id: string,
   current: Resource | undefined,
 ): WriteTarget {

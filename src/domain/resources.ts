@@ -1,4 +1,4 @@
-// What can be done with resources: the rules over a store, for any caller.
+// Finds, creates, replaces, patches and deletes single resources.
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Rules } from "../model/collection.ts";
@@ -18,17 +18,17 @@ import {
   type Remove,
   type Store,
 } from "../store/store.ts";
-import { type Caller, isOwned, reaches, requirePermission } from "./access.ts";
-import { refuseHidden } from "./hidden-resource.ts";
-import { lacksCollection, retryOnConflict, type Written, writeResultOf } from "./outcomes.ts";
-import { acceptPatch, siteOf, type Writing } from "./patches.ts";
+import { type Caller, canAccess, isOwned, requirePermission } from "./access.ts";
+import { rejectHiddenPut } from "./hidden-resource.ts";
+import { isCollectionMissing, retryOnConflict, type Written, writeResultOf } from "./outcomes.ts";
+import { acceptPatch, type WriteContext, writeTargetOf } from "./patches.ts";
 import {
   type Condition,
+  checkPutDraft,
   collectionNotFound,
-  createdAndGone,
+  createdThenDeleted,
   keyReused,
   preconditionFailed,
-  refusePutDraft,
   requireKey,
   requirePrecondition,
   resourceNotFound,
@@ -36,8 +36,8 @@ import {
 import type { Uploads } from "./uploads.ts";
 import { type Accepted, accept, needsCurrent } from "./validate.ts";
 
-/** A resource with the rules that say how it is shown. */
-export interface Shown {
+/** A resource, and the rules that decide how it is shown. */
+export interface ResourceWithRules {
   readonly resource: Resource;
   readonly rules: Rules;
 }
@@ -50,8 +50,8 @@ export class Resources {
   readonly #base: string;
 
   /**
-   * No patch may make a resource larger than `maxBytes`, which is what a body may be. With `base`
-   * begin the addresses of files.
+   * A patched resource may have at most `maxBytes`, the limit of a request body. The addresses of
+   * files begin with `base`.
    */
   constructor(store: Store, uploads: Uploads, clock: () => number, maxBytes: number, base: string) {
     this.#store = store;
@@ -65,19 +65,19 @@ export class Resources {
     return this.#store.rules(collection);
   }
 
-  find(caller: Caller, collection: string, id: string): MaybePromise<Shown | Problem> {
+  find(caller: Caller, collection: string, id: string): MaybePromise<ResourceWithRules | Problem> {
     return then(this.#store.rules(collection), (rules) =>
       rules === undefined
         ? resourceNotFound
         : then(this.#store.find(collection, id), (resource) =>
-            resource === undefined || !reaches(caller, "read", rules, resource)
+            resource === undefined || !canAccess(caller, "read", rules, resource)
               ? resourceNotFound
               : { resource, rules },
           ),
     );
   }
 
-  /** The rules of the collection to write to; none when an admin is about to bring it into being. */
+  /** Returns the rules of the collection to write to; undefined when an admin's write will create it. */
   target(caller: Caller, name: string): MaybePromise<Rules | undefined | Problem> {
     if (!isCollectionName(name)) return collectionNotFound(name);
     return then(this.#store.rules(name), (rules) =>
@@ -85,16 +85,16 @@ export class Resources {
     );
   }
 
-  /** The rules over a resource that is there to be changed. */
+  /** Returns the rules for a resource that exists and that the caller may access. */
   async existing(caller: Caller, verb: Verb, name: string, id: string): Promise<Rules | Problem> {
-    const [rules, resource] = await this.#look(name, id);
+    const [rules, resource] = await this.#load(name, id);
     if (resource === undefined || rules === undefined) return resourceNotFound;
-    return reaches(caller, verb, rules, resource) ? rules : resourceNotFound;
+    return canAccess(caller, verb, rules, resource) ? rules : resourceNotFound;
   }
 
   /**
-   * Resolves when the resource is on disk. An admin's first POST brings the collection into being.
-   * The parts are on disk already; they are removed when nothing comes of it.
+   * Resolves when the resource is on disk. An admin's first POST creates the collection. The files
+   * in `parts` are already on disk; they are removed when the resource is not created.
    */
   create(
     caller: Caller,
@@ -103,7 +103,9 @@ export class Resources {
     once?: IdempotencyKey,
     parts: readonly StoredFile[] = [],
   ): Promise<Written | Problem> {
-    return this.#uploads.until(parts, () => this.#create(caller, collection, draft, once, parts));
+    return this.#uploads.writeWithFiles(parts, () =>
+      this.#create(caller, collection, draft, once, parts),
+    );
   }
 
   #create(
@@ -117,16 +119,16 @@ export class Resources {
     const address = `${this.#base}/${collection}/${id}`;
     return retryOnConflict(async () => {
       const rules = await this.#store.rules(collection);
-      const refused =
+      const rejected =
         requireKey(rules, once?.key) ?? requirePermission(caller, collection, "create", rules);
-      if (refused !== undefined) return refused;
-      const site = { address, current: undefined, parts };
-      const accepted = accept(caller, rules, draft.fields, site);
+      if (rejected !== undefined) return rejected;
+      const target = { address, current: undefined, parts };
+      const accepted = accept(caller, rules, draft.fields, target);
       if (accepted instanceof Problem) return accepted;
       const put = this.#put(caller, rules, collection, id, accepted, "nothing");
       const outcome = await this.#commit(caller, put, once);
       if (outcome.kind === "reused") return keyReused;
-      if (outcome.kind === "gone") return createdAndGone;
+      if (outcome.kind === "gone") return createdThenDeleted;
       return (
         writeResultOf(outcome, rules) ??
         (isOutdated(outcome) ? undefined : collectionNotFound(collection))
@@ -134,7 +136,7 @@ export class Resources {
     });
   }
 
-  /** Creates or replaces at an address that the client chose; never merges. */
+  /** Creates or replaces the resource at an id that the client chose; never merges. */
   async put(
     caller: Caller,
     collection: string,
@@ -143,10 +145,10 @@ export class Resources {
     condition?: Condition,
   ): Promise<Written | Problem> {
     return retryOnConflict(async () => {
-      // What is there may have files, which must not outlive it.
-      const [rules, found] = await this.#look(collection, id);
-      // What the caller does not reach is judged as if nothing were there, so that no refusal tells of it.
-      const isHidden = found !== undefined && !reaches(caller, "update", rules, found);
+      // The current resource may have files that must be removed with it.
+      const [rules, found] = await this.#load(collection, id);
+      // A resource that the caller may not access is treated as missing, so that no problem reveals it.
+      const isHidden = found !== undefined && !canAccess(caller, "update", rules, found);
       const current = isHidden ? undefined : found;
       const forbidden = (verb: Verb) => requirePermission(caller, collection, verb, rules);
       const isPlain =
@@ -155,28 +157,28 @@ export class Resources {
         !needsCurrent(rules) &&
         current?.parts === undefined &&
         (forbidden("create") ?? forbidden("update")) === undefined;
-      // First, because a precondition counts only where the request would be done without it (RFC 9110 §13.2.1).
-      const refused = isPlain ? undefined : forbidden(current === undefined ? "create" : "update");
-      if (refused !== undefined) return refused;
+      // Permission comes first: a precondition counts only if the request would otherwise succeed (RFC 9110 §13.2.1).
+      const rejected = isPlain ? undefined : forbidden(current === undefined ? "create" : "update");
+      if (rejected !== undefined) return rejected;
       if (condition?.(current, rules) === false) return preconditionFailed;
-      const unfit = requirePrecondition(rules, condition) ?? refusePutDraft(id, draft);
-      if (unfit !== undefined) return unfit;
-      const site = siteOf(this.#writing(caller, collection, rules), id, current);
-      const accepted = accept(caller, rules, draft.fields, site);
+      const invalid = requirePrecondition(rules, condition) ?? checkPutDraft(id, draft);
+      if (invalid !== undefined) return invalid;
+      const target = writeTargetOf(this.#writeContext(caller, collection, rules), id, current);
+      const accepted = accept(caller, rules, draft.fields, target);
       if (accepted instanceof Problem) return accepted;
       const expect = isPlain ? "anything" : (current?.revision ?? "nothing");
       const put = this.#put(caller, rules, collection, id, accepted, expect);
-      if (isHidden) return refuseHidden(this.#store, put, rules);
+      if (isHidden) return rejectHiddenPut(this.#store, put, rules);
       const outcome = await this.#commit(caller, put);
-      const isGone = outcome.kind === "missing" && current === undefined;
+      const isCollectionGone = outcome.kind === "missing" && current === undefined;
       return (
-        (await this.#settle(outcome, rules, current)) ??
-        (isGone ? collectionNotFound(collection) : undefined)
+        (await this.#finish(outcome, rules, current)) ??
+        (isCollectionGone ? collectionNotFound(collection) : undefined)
       );
     });
   }
 
-  /** Applies a patch to the state as it is; all of it or nothing. */
+  /** Applies a patch to the current state, completely or not at all. */
   async patch(
     caller: Caller,
     collection: string,
@@ -186,19 +188,19 @@ export class Resources {
     condition?: Condition,
   ): Promise<Written | Problem> {
     return retryOnConflict(async () => {
-      const [rules, current] = await this.#look(collection, id);
+      const [rules, current] = await this.#load(collection, id);
       if (current === undefined || rules === undefined) return resourceNotFound;
-      const refused =
-        refuseOutOfReach(caller, "update", rules, current) ?? requirePrecondition(rules, condition);
-      if (refused !== undefined) return refused;
+      const rejected =
+        requireAccess(caller, "update", rules, current) ?? requirePrecondition(rules, condition);
+      if (rejected !== undefined) return rejected;
       if (condition?.(current, rules) === false) return preconditionFailed;
-      const writing = this.#writing(caller, collection, rules);
-      const asked = { kind, text: patch, maxBytes: this.#maxBytes };
-      const accepted = acceptPatch(writing, current, asked);
+      const context = this.#writeContext(caller, collection, rules);
+      const sent = { kind, text: patch, maxBytes: this.#maxBytes };
+      const accepted = acceptPatch(context, current, sent);
       if (accepted instanceof Problem) return accepted;
       const put = this.#put(caller, rules, collection, id, accepted, current.revision);
       const [outcome] = await this.#store.commit([put]);
-      return outcome && this.#settle(outcome, rules, current);
+      return outcome && this.#finish(outcome, rules, current);
     });
   }
 
@@ -209,43 +211,44 @@ export class Resources {
     condition?: Condition,
   ): Promise<Problem | undefined> {
     const removed = await retryOnConflict(async () => {
-      const [rules, current] = await this.#look(collection, id);
+      const [rules, current] = await this.#load(collection, id);
       if (current === undefined) return resourceNotFound;
-      const refused =
-        refuseOutOfReach(caller, "delete", rules, current) ?? requirePrecondition(rules, condition);
-      if (refused !== undefined) return refused;
+      const rejected =
+        requireAccess(caller, "delete", rules, current) ?? requirePrecondition(rules, condition);
+      if (rejected !== undefined) return rejected;
       if (condition?.(current, rules) === false) return preconditionFailed;
       const isPlain = condition === undefined && !isOwned(rules);
       const expect = isPlain ? "anything" : current.revision;
       const at = this.#clock();
-      const change: Remove = { kind: "remove", collection, id, at, expect, ...judgedBy(rules) };
+      const version = rulesVersionOf(rules);
+      const change: Remove = { kind: "remove", collection, id, at, expect, ...version };
       const [outcome] = await this.#store.commit([change]);
       if (outcome?.kind === "missing") return resourceNotFound;
       if (outcome?.kind !== "removed") return undefined;
-      await this.#uploads.release(current.parts, undefined);
+      await this.#uploads.removeUnused(current.parts, undefined);
       return "removed";
     });
     return removed === "removed" ? undefined : removed;
   }
 
-  #look(collection: string, id: string): Promise<[Rules | undefined, Resource | undefined]> {
+  #load(collection: string, id: string): Promise<[Rules | undefined, Resource | undefined]> {
     return Promise.all([this.#store.rules(collection), this.#store.find(collection, id)]);
   }
 
-  #writing(caller: Caller, collection: string, rules: Rules | undefined): Writing {
+  #writeContext(caller: Caller, collection: string, rules: Rules | undefined): WriteContext {
     return { caller, collection, rules, base: this.#base };
   }
 
-  /** What was there before may have files that what is there now has not. */
-  async #settle(
+  /** Removes files of the former state that the new state does not have. */
+  async #finish(
     outcome: Outcome,
     rules: Rules | undefined,
     before: Resource | undefined,
   ): Promise<Written | Problem | undefined> {
-    const settled = writeResultOf(outcome, rules);
-    if (settled !== undefined && !(settled instanceof Problem))
-      await this.#uploads.release(before?.parts, settled.resource.parts);
-    return settled;
+    const result = writeResultOf(outcome, rules);
+    if (result !== undefined && !(result instanceof Problem))
+      await this.#uploads.removeUnused(before?.parts, result.resource.parts);
+    return result;
   }
 
   #put(
@@ -258,29 +261,31 @@ export class Resources {
   ): Put {
     const at = this.#clock();
     const owner = isOwned(rules) && caller !== undefined ? { owner: caller.id } : {};
-    return { kind: "put", collection, id, ...accepted, at, expect, ...owner, ...judgedBy(rules) };
+    const version = rulesVersionOf(rules);
+    return { kind: "put", collection, id, ...accepted, at, expect, ...owner, ...version };
   }
 
-  /** Commits; when the collection is not there and the caller is an admin, brings it into being. */
+  /** Commits, and first creates a missing collection when the caller is an admin. */
   async #commit(caller: Caller, put: Put, once?: IdempotencyKey): Promise<Outcome> {
     const change = once === undefined ? put : ({ kind: "all", changes: [put], once } as const);
     const [outcome] = await this.#store.commit([change]);
-    const mayFound = caller !== undefined && isAdmin(caller);
-    if (!mayFound || !lacksCollection(outcome, [put])) return outcome ?? { kind: "missing" };
-    const found = { kind: "found", collection: put.collection, at: put.at } as const;
-    const [, second] = await this.#store.commit([found, change]);
+    const mayCreateCollection = caller !== undefined && isAdmin(caller);
+    if (!mayCreateCollection || !isCollectionMissing(outcome, [put]))
+      return outcome ?? { kind: "missing" };
+    const creation = { kind: "found", collection: put.collection, at: put.at } as const;
+    const [, second] = await this.#store.commit([creation, change]);
     return second ?? { kind: "missing" };
   }
 }
 
-function refuseOutOfReach(
+function requireAccess(
   caller: Caller,
   verb: Verb,
   rules: Rules | undefined,
   current: Resource,
 ): Problem | undefined {
-  return reaches(caller, verb, rules, current) ? undefined : resourceNotFound;
+  return canAccess(caller, verb, rules, current) ? undefined : resourceNotFound;
 }
 
-export const judgedBy = (rules: Rules | undefined): { rules?: number } =>
+export const rulesVersionOf = (rules: Rules | undefined): { rules?: number } =>
   rules === undefined ? {} : { rules: rules.version };

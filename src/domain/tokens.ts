@@ -1,4 +1,4 @@
-// Making, listing and revoking tokens.
+// Creates, lists and revokes tokens.
 
 import { createHash } from "node:crypto";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
@@ -21,7 +21,7 @@ export interface TokenKey {
 }
 
 export interface IssuedToken {
-  /** Shown once: only its hash is kept. */
+  /** Shown once: only its hash is stored. */
   readonly secret: string;
   readonly token: Token;
 }
@@ -41,45 +41,49 @@ export class Tokens {
 
   async find(id: string): Promise<Token | Problem> {
     const tokens = await this.#store.tokens();
-    return tokens.find((token) => token.id === id) ?? noToken;
+    return tokens.find((token) => token.id === id) ?? tokenNotFound;
   }
 
   /**
-   * With a key, a repetition of the request finds the token of the first: its id is made from the key,
-   * so that any process on any node sees that it is taken. Its secret cannot be shown again.
+   * With a key, the id is derived from the key, so that a repeated request finds the first token on
+   * any node. Its secret cannot be shown again.
    */
-  async create(wish: TokenRequest, key?: TokenKey): Promise<IssuedToken | Problem> {
+  async create(request: TokenRequest, key?: TokenKey): Promise<IssuedToken | Problem> {
     const now = this.#clock();
     const secret = newSecret();
-    const errors = faults(wish, now);
+    const errors = validateRequest(request, now);
     if (errors.length > 0)
-      return new Problem("invalid-body", "The token cannot be made.", { errors });
-    const id = key === undefined ? newId() : idFor(key);
-    const token = tokenOf(id, secret, wish, now);
+      return new Problem(
+        "invalid-body",
+        "The token request is not valid; `errors` lists each error.",
+        { errors },
+      );
+    const id = key === undefined ? newId() : idFromKey(key);
+    const token = tokenOf(id, secret, request, now);
     const [outcome] = await this.#store.commit([{ kind: "keep-token", token }]);
     return outcome?.kind === "taken"
-      ? refuseRepetition(await this.find(id), token)
+      ? repetitionProblem(await this.find(id), token)
       : { secret, token };
   }
 
-  /** Takes effect at once, in every process. Revoking twice is not an error of its own. */
+  /** Takes effect at once in every process. Revoking a token twice is not an error. */
   async revoke(id: string): Promise<Problem | undefined> {
     const [outcome] = await this.#store.commit([{ kind: "revoke-token", id, at: this.#clock() }]);
-    return outcome?.kind === "missing" ? noToken : undefined;
+    return outcome?.kind === "missing" ? tokenNotFound : undefined;
   }
 
-  /** Makes the first admin token of an empty store. Says whether it did. */
-  async first(secret: string): Promise<boolean> {
+  /** Creates the first admin token of an empty store. Returns whether it did. */
+  async createFirstAdmin(secret: string): Promise<boolean> {
     if ((await this.#store.tokens()).length > 0) return false;
-    const wish = { name: "first admin", scopes: ["admin"], expiresAt: null };
-    const token = tokenOf(firstId, secret, wish, this.#clock());
+    const request = { name: "first admin", scopes: ["admin"], expiresAt: null };
+    const token = tokenOf(firstId, secret, request, this.#clock());
     const [outcome] = await this.#store.commit([{ kind: "keep-token", token }]);
     return outcome?.kind === "done";
   }
 }
 
 /** A UUID of version 8 (RFC 9562 §5.8). */
-function idFor({ owner, key }: TokenKey): string {
+function idFromKey({ owner, key }: TokenKey): string {
   const bytes = createHash("sha256")
     .update(JSON.stringify(["token", owner, key]))
     .digest();
@@ -89,59 +93,59 @@ function idFor({ owner, key }: TokenKey): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-function refuseRepetition(first: Token | Problem, { id, ...asked }: Token): Problem {
-  const wishOf = ({ name, scopes, expiresAt }: Omit<Token, "id">) =>
+function repetitionProblem(first: Token | Problem, { id, ...repeated }: Token): Problem {
+  const contentOf = ({ name, scopes, expiresAt }: Omit<Token, "id">) =>
     JSON.stringify([name, [...scopes].sort(), expiresAt]);
-  return first instanceof Problem || wishOf(first) !== wishOf(asked)
+  return first instanceof Problem || contentOf(first) !== contentOf(repeated)
     ? new Problem(
         "key-reused",
-        "This Idempotency-Key came before with another request. Nothing was done.",
+        "This Idempotency-Key was already used for a different request. Nothing was changed.",
       )
     : new Problem(
         "conflict",
-        `The token ${id} was created under this Idempotency-Key, and its secret is shown only once. Without the secret, revoke the token and create another with a new key.`,
+        `The token ${id} was created with this Idempotency-Key, and its secret is shown only once. If you do not have the secret, revoke the token and create another with a new key.`,
       );
 }
 
-/** Always the same, so that of many nodes that start on an empty store at once only one makes it. */
+/** A fixed id, so that only one of several nodes that start on an empty store creates it. */
 const firstId = "00000000-0000-7000-8000-000000000000";
 
-function tokenOf(id: string, secret: string, wish: TokenRequest, now: number): Token {
+function tokenOf(id: string, secret: string, request: TokenRequest, now: number): Token {
   return {
     id,
     hash: hashSecret(secret),
-    name: wish.name,
-    scopes: [...new Set(wish.scopes)],
+    name: request.name,
+    scopes: [...new Set(request.scopes)],
     createdAt: now,
-    expiresAt: wish.expiresAt,
+    expiresAt: request.expiresAt,
     usedAt: null,
     revokedAt: null,
   };
 }
 
-const noToken = new Problem("not-found", "There is no token with this id.");
+const tokenNotFound = new Problem("not-found", "There is no token with this id.");
 
-function faults(wish: TokenRequest, now: number): readonly FieldError[] {
-  const found: FieldError[] = [];
-  if (wish.name.trim() === "" || wish.name.length > 200 || /\p{Cc}/u.test(wish.name)) {
-    found.push({
+function validateRequest(request: TokenRequest, now: number): readonly FieldError[] {
+  const errors: FieldError[] = [];
+  if (request.name.trim() === "" || request.name.length > 200 || /\p{Cc}/u.test(request.name)) {
+    errors.push({
       pointer: "/name",
-      detail: "A name of 1 to 200 characters, none of them a control, says what the token is for.",
+      detail: "The name must have 1 to 200 characters and no control characters.",
     });
   }
-  if (wish.scopes.length === 0 || wish.scopes.length > 100) {
-    found.push({ pointer: "/scopes", detail: "Give 1 to 100 scopes." });
+  if (request.scopes.length === 0 || request.scopes.length > 100) {
+    errors.push({ pointer: "/scopes", detail: "Give 1 to 100 scopes." });
   }
-  wish.scopes.forEach((scope, index) => {
+  request.scopes.forEach((scope, index) => {
     if (!isScope(scope)) {
-      found.push({
+      errors.push({
         pointer: `/scopes/${index}`,
-        detail: `${JSON.stringify(scope.slice(0, 100))} is no scope. A scope is "admin", "{collection|*}:{read|create|update|delete|*}" or "action:{name|*}".`,
+        detail: `${JSON.stringify(scope.slice(0, 100))} is not a scope. A scope is "admin", "{collection|*}:{read|create|update|delete|*}" or "action:{name|*}".`,
       });
     }
   });
-  if (wish.expiresAt !== null && wish.expiresAt <= now) {
-    found.push({ pointer: "/expiresAt", detail: "The expiry must lie in the future." });
+  if (request.expiresAt !== null && request.expiresAt <= now) {
+    errors.push({ pointer: "/expiresAt", detail: "The expiry must be in the future." });
   }
-  return found;
+  return errors;
 }

@@ -1,4 +1,4 @@
-// What may be stored: an incoming representation, judged by the rules of its collection.
+// Validates an incoming representation with the rules of its collection.
 
 import { isObject, textOf, writeTree } from "../lib/json/tree.ts";
 import type { Rules } from "../model/collection.ts";
@@ -16,25 +16,25 @@ import { validatorOf } from "../model/validator.ts";
 import type { Caller } from "./access.ts";
 import { idMismatch } from "./problems.ts";
 
-/** Where a draft is to be stored, with what. */
+/** Where a draft will be stored, and what is known about that address. */
 export interface WriteTarget {
   /** The address of the resource. */
   readonly address: string;
-  /** What is there. */
+  /** The current state. */
   readonly current: Resource | undefined;
-  /** The files that came with the draft. */
+  /** The files that were sent with the draft. */
   readonly parts?: readonly StoredFile[];
-  /** Whether the caller may not read what is there. */
+  /** Whether the caller may not read the current state. */
   readonly isUnread?: boolean;
 }
 
-/** Who writes, as far as it decides what may be stored. */
+/** The properties of the caller that affect validation. */
 type Writer = { readonly isAdmin: boolean } & Required<Pick<WriteTarget, "isUnread">>;
 
-/** What may be stored; the parts are those that are still there. */
+/** What will be stored, with the files that the representation still names. */
 export type Accepted = Pick<Resource, "fields" | "parts">;
 
-/** The text to store: what was sent, with what the schema adds to it. */
+/** Returns the text to store: the sent fields and the defaults of the schema. */
 export function accept(
   caller: Caller,
   rules: Rules | undefined,
@@ -43,7 +43,7 @@ export function accept(
 ): Accepted | Problem {
   const writer = { isAdmin: caller !== undefined && isAdmin(caller), isUnread };
   if (parts.length === 0) return validate(writer, rules, fields, current?.fields);
-  // The schema judges the whole representation, and knows files as they are shown.
+  // The schema validates the whole representation, with files as they are shown.
   const shown = current === undefined ? { fields, parts } : separateFiles(fields, parts);
   const whole = addFileMembers(shown.fields, shown.parts, address);
   const before = current && addFileMembers(current.fields, parts, address);
@@ -57,14 +57,14 @@ function validate(
   before: string | undefined,
   parts: readonly StoredFile[] = [],
 ): Accepted | Problem {
-  if (rules === undefined) return withoutParts(fields, parts);
+  if (rules === undefined) return splitFiles(fields, parts);
   const definition = definitionOf(rules);
-  const shape = validatorOf(definition);
-  // Who writes back what it has read must not lose what it was not shown.
-  const whole = before && shape.hasHidden ? shape.withHidden(fields, before) : fields;
-  const text = shape.accept(whole, before, writer.isAdmin, writer.isUnread);
+  const validator = validatorOf(definition);
+  // A client that writes back what it read must not lose hidden fields.
+  const whole = before && validator.hasHidden ? validator.withHidden(fields, before) : fields;
+  const text = validator.accept(whole, before, writer.isAdmin, writer.isUnread);
   if (typeof text !== "string") return invalid(text);
-  const accepted = withoutParts(text, parts);
+  const accepted = splitFiles(text, parts);
   const tooMany = entryErrors(definition, accepted.fields);
   if (tooMany.length > 0) return invalid(tooMany);
   const { maxBytes } = definition;
@@ -72,17 +72,17 @@ function validate(
   return isTooLarge ? tooLarge(maxBytes) : accepted;
 }
 
-function withoutParts(whole: string, candidates: readonly StoredFile[]): Accepted {
+function splitFiles(whole: string, candidates: readonly StoredFile[]): Accepted {
   const { fields, parts } = separateFiles(whole, candidates);
   const text = writeFiles(parts);
   return text === undefined ? { fields } : { fields, parts: text };
 }
 
-/** Whether what is there decides what may take its place. */
+/** Returns whether validation depends on the current state. */
 export const needsCurrent = (rules: Rules | undefined): boolean =>
   rules !== undefined && validatorOf(definitionOf(rules)).dependsOnStored;
 
-/** Applied to what is shown, so that no patch can read what is not. `home` is the collection's address. */
+/** Patches the visible fields only, so that no patch reads hidden ones. `home` is the collection's address. */
 export function applyPatchTo(
   rules: Rules | undefined,
   current: Resource,
@@ -95,29 +95,29 @@ export function applyPatchTo(
   const { tree, isStrict } = result;
   if (isObject(tree)) {
     if (tree.members.has("id") && textOf(tree, "id") !== current.id) return idMismatch;
-    // Ours, so they do not count as members of the client's.
+    // The server sets these members, so they do not count as the client's.
     for (const name of ignoredMembers) tree.members.delete(name);
   }
   const text = writeTree(tree);
   const draft = isStrict ? { fields: text, id: undefined } : draftOf(text);
   if (!("fields" in draft)) return invalidResult(draft);
   const isTooLarge = Buffer.byteLength(draft.fields) > maxBytes;
-  const detail = `it would be over ${maxBytes} bytes`;
+  const detail = `it would be larger than ${maxBytes} bytes`;
   return isTooLarge ? invalidResult([{ pointer: "", detail }]) : draft;
 }
 
 const invalid = (errors: readonly FieldError[]): Problem =>
-  new Problem("invalid-body", "The resource is not valid; `errors` names each fault.", { errors });
+  new Problem("invalid-body", "The resource is not valid; `errors` lists each error.", { errors });
 
 const invalidResult = (errors: readonly FieldError[]): Problem =>
   new Problem(
     "invalid-body",
-    "The patched resource would not be valid; `errors` names each fault.",
+    "The patched resource would not be valid; `errors` lists each error.",
     { errors },
   );
 
 const tooLarge = (maxBytes: number): Problem =>
   new Problem(
     "content-too-large",
-    `A resource of this collection has at most ${maxBytes} bytes. Nothing was stored.`,
+    `A resource of this collection may have at most ${maxBytes} bytes. Nothing was stored.`,
   );

@@ -1,4 +1,4 @@
-// The resources that do not fit a definition: counted, and the first few named.
+// Counts the resources that do not match a definition, and lists the first few.
 
 import { setImmediate } from "node:timers/promises";
 import { pointerTo } from "../lib/json/error-report.ts";
@@ -24,8 +24,8 @@ export interface Violations {
 
 export const noViolations: Violations = { count: 0, first: [] };
 
-const maxNamed = 10;
-/** So many are judged in one go; then others have their turn. */
+const maxListed = 10;
+/** After each page other requests get a turn. */
 const pageLimit = 500;
 
 export async function findViolations(
@@ -33,21 +33,21 @@ export async function findViolations(
   collection: string,
   definition: Definition,
 ): Promise<Violations> {
-  const judge = new Judge(definition);
-  if (judge.isContent) return noViolations;
+  const finder = new ViolationFinder(definition);
+  if (finder.acceptsAnything) return noViolations;
   for (let offset = 0; ; offset += pageLimit) {
     const slice = await store.slice(collection, { offset, limit: pageLimit, order: "created" });
-    for (const resource of slice?.resources ?? []) judge.look(resource);
-    if (!slice || slice.resources.length < pageLimit) return judge.violations;
+    for (const resource of slice?.resources ?? []) finder.check(resource);
+    if (!slice || slice.resources.length < pageLimit) return finder.violations;
     await setImmediate();
   }
 }
 
-class Judge {
+class ViolationFinder {
   readonly #definition: Definition;
   readonly #uniques: IndexPlan["indexes"];
-  /** Who has each value of the fields that are unique. */
-  readonly #holders = new Map<string, string>();
+  /** The id of the first resource with each value of a unique field. */
+  readonly #idsByValue = new Map<string, string>();
   readonly #first: Violation[] = [];
   #count = 0;
 
@@ -58,8 +58,8 @@ class Judge {
     );
   }
 
-  /** Whether everything fits. */
-  get isContent(): boolean {
+  /** Whether the definition has no rule that a resource could break. */
+  get acceptsAnything(): boolean {
     const { schema } = this.#definition;
     const hasLists = listFields(this.#definition).length > 0;
     return schema === undefined && this.#uniques.length === 0 && !hasLists;
@@ -69,16 +69,16 @@ class Judge {
     return { count: this.#count, first: this.#first };
   }
 
-  look(resource: Resource): void {
+  check(resource: Resource): void {
     const fields = withFileMembers(resource.fields, resource, "");
-    // As an administrator would write it back.
-    const judged = validatorOf(this.#definition).accept(fields, fields, true);
-    const faults = typeof judged === "string" ? [] : judged;
+    // Validated like a write by an administrator.
+    const accepted = validatorOf(this.#definition).accept(fields, fields, true);
+    const invalid = typeof accepted === "string" ? [] : accepted;
     const tooMany = entryErrors(this.#definition, resource.fields);
-    const errors = [...faults, ...tooMany, ...this.#duplicates(resource)];
+    const errors = [...invalid, ...tooMany, ...this.#duplicates(resource)];
     if (errors.length === 0) return;
     this.#count++;
-    if (this.#first.length < maxNamed) this.#first.push({ id: resource.id, errors });
+    if (this.#first.length < maxListed) this.#first.push({ id: resource.id, errors });
   }
 
   #duplicates(resource: Resource): readonly FieldError[] {
@@ -86,15 +86,15 @@ class Judge {
     return this.#uniques.flatMap(({ field, kind }) =>
       keysOf(kind, content.at(field))
         .filter((key) => key !== minKey)
-        .flatMap((key) => this.#hold(field, key, resource.id)),
+        .flatMap((key) => this.#duplicate(field, key, resource.id)),
     );
   }
 
-  #hold(field: string, key: string, id: string): readonly FieldError[] {
-    const place = `${field} ${key}`;
-    const holder = this.#holders.get(place);
-    if (holder === undefined) this.#holders.set(place, id);
+  #duplicate(field: string, key: string, id: string): readonly FieldError[] {
+    const address = `${field} ${key}`;
+    const otherId = this.#idsByValue.get(address);
+    if (otherId === undefined) this.#idsByValue.set(address, id);
     const pointer = pointerTo(field.split("."));
-    return holder === undefined ? [] : [{ pointer, detail: `${holder} has the same value` }];
+    return otherId === undefined ? [] : [{ pointer, detail: `${otherId} has the same value` }];
   }
 }

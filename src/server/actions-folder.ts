@@ -118,12 +118,15 @@ function judge(loaded: readonly (Given | Failed)[]): readonly Action[] {
 export function logLateFailures({ actions: folder }: Config, { actions }: App, log: Log): void {
   if (folder === undefined || actions.all.length === 0) return;
   process.on("unhandledRejection", (reason) => {
-    log.error({ ...actions.errand, err: reason }, "a promise failed, and nobody had waited for it");
+    log.error(
+      { ...actions.currentRun, err: reason },
+      "a promise failed, and nobody had waited for it",
+    );
   });
   process.on("uncaughtException", (thrown) => {
     // Bun does not know any more on which errand a microtask was.
-    if (actions.errand !== undefined || thrown.stack?.includes(folder)) {
-      log.error({ ...actions.errand, err: thrown }, "an action failed outside of its run");
+    if (actions.currentRun !== undefined || thrown.stack?.includes(folder)) {
+      log.error({ ...actions.currentRun, err: thrown }, "an action failed outside of its run");
       return;
     }
     log.fatal({ err: thrown }, "failed");

@@ -11,7 +11,7 @@ type Tokens = App["tokens"];
 /** Makes the token when the store has none. The secret, unless it was given: then it is known. */
 export async function makeFirstToken(tokens: Tokens, given?: string): Promise<string | undefined> {
   const secret = given ?? newSecret();
-  const isMade = await tokens.first(secret);
+  const isMade = await tokens.createFirstAdmin(secret);
   return isMade && given === undefined ? secret : undefined;
 }
 
@@ -27,7 +27,7 @@ export async function writeFirstToken(tokens: Tokens, folder: string): Promise<s
   const draft = `${path}.${randomBytes(6).toString("hex")}`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(draft, `${secret}\n`, { mode: 0o600, flag: "wx" });
-  if (await tokens.first(secret)) return rename(draft, path);
+  if (await tokens.createFirstAdmin(secret)) return rename(draft, path);
   rmSync(draft);
   return undefined;
 }

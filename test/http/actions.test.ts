@@ -230,7 +230,7 @@ describe("an action that fails", () => {
     }
   });
 
-  it("is 500 when what it returns does not fit its output", async () => {
+  it("is 500 when the result does not match the output schema", async () => {
     const { requestId } = assertProblem(await run("fail", { how: "nothing" }), "internal-error");
     assert.match(logged(requestId).message, /output schema: \/fine/);
   });
@@ -255,7 +255,7 @@ describe("an action that is not done in time", () => {
     for (const how of ["never", "heeds"]) {
       const before = await app.total("late");
       const { detail } = assertProblem(await run("slow", { how }), "action-timeout");
-      assert.match(detail, /slow did not answer within 100 ms/);
+      assert.match(detail, /slow did not finish within 100 ms/);
       assert.deepEqual(seen.splice(0), [`${how} TimeoutError`]);
       assert.equal(await app.total("late"), before + 1);
     }

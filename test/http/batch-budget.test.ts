@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { batchLimits, type Operation, Planner } from "../../src/domain/batch-plan.ts";
+import { BatchPlanner, batchLimits, type Operation } from "../../src/domain/batch-plan.ts";
 import { MemoryBudget, Reservation } from "../../src/lib/memory-budget.ts";
 import type { Token } from "../../src/model/token.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
@@ -110,7 +110,7 @@ describe("the plan of a batch", () => {
       next = setImmediate(count);
     };
     next = setImmediate(count);
-    const changes = await new Planner(store, terms, memory).make(operations);
+    const changes = await new BatchPlanner(store, terms, memory).plan(operations);
     clearImmediate(next);
     assert.ok(Array.isArray(changes) && changes.length === most);
     assert.ok(turns >= 3, `${turns}`);
@@ -119,7 +119,7 @@ describe("the plan of a batch", () => {
     assert.equal(budget.usedBytes, 0);
 
     const little = new Reservation(new MemoryBudget(10 * fields.length));
-    const refused = await new Planner(store, terms, little).make(operations);
+    const refused = await new BatchPlanner(store, terms, little).plan(operations);
     assert.ok("kind" in refused && refused.kind === "unavailable");
     await store.close();
     await rm(path, { recursive: true, force: true });

@@ -148,8 +148,8 @@ describe("a cursor is refused", () => {
     "/open?mod[gte]=1",
     "/indexed?sort=n&mod[gte]=1",
   ]) {
-    it(`with another question: ${path}`, async () => {
-      assert.match(await foreign(path), /another question/);
+    it(`with another query: ${path}`, async () => {
+      assert.match(await foreign(path), /another query/);
     });
   }
 
@@ -165,7 +165,7 @@ describe("a cursor is refused", () => {
       const answer = await asker.get(`/open?sort=n&cursor=${encodeURIComponent(cursor)}`);
       const problem = assertProblem(answer, "invalid-parameter");
       assert.deepEqual(pointersOf(problem), ["cursor"]);
-      assert.match(problem.errors?.[0]?.detail ?? "", /this is no cursor/);
+      assert.match(problem.errors?.[0]?.detail ?? "", /this is not a cursor/);
     });
   }
 

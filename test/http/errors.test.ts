@@ -168,7 +168,7 @@ describe("a problem", () => {
     assert.equal(problem.instance, "https://api.example.org/v1/people/no/such/place");
   });
 
-  it("(94, 135) names each fault of a query by parameter, all at once", async () => {
+  it("lists each error of a query by parameter, all at once", async () => {
     const answer = await request("/people?limit=0&page=-1&sort=");
     const { errors = [] } = assertProblem(answer, "invalid-parameter");
     assert.deepEqual(

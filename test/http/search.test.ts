@@ -1,4 +1,4 @@
-// q: words over the searchable fields, the best first.
+// Tests q, the full-text search over the searchable fields, ordered by rank.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -65,7 +65,7 @@ describe("q", () => {
     });
   }
 
-  it("puts the best first, and pages of it hold each once", async () => {
+  it("orders by rank, and its pages contain each resource once", async () => {
     assert.deepEqual(await asker.ids("/books?q=whale"), ["whale", "sea"]);
     const first = await asker.list("/books?q=whale&limit=1");
     assert.deepEqual(idsOf(first), ["whale"]);
@@ -103,12 +103,12 @@ describe("q", () => {
   });
 
   const refused: readonly (readonly [path: string, parameter: string, words: RegExp])[] = [
-    ["/open?q=whale", "q", /declare fields under "searchable"/],
+    ["/open?q=whale", "q", /list fields under "searchable"/],
     ["/books?q=", "q", /1 to 20 words/],
     ["/books?q=*", "q", /1 to 20 words/],
     ["/books?q=%20-%20!", "q", /1 to 20 words/],
     ["/books?q=a&q=b", "q", /repeated/],
-    ["/books?q=whale&cursor=", "cursor", /sort, or use pages/],
+    ["/books?q=whale&cursor=", "cursor", /send sort, or use page/],
   ];
   for (const [path, parameter, words] of refused) {
     it(`is refused: ${path}`, async () => {

@@ -101,10 +101,10 @@ describe("sort", () => {
     ["sort=+name", /a field is a name/],
     ["sort=%2Bname", /a field is a name/],
     ["sort=name,-name", /"name" is in sort twice/],
-    ["sort=nom", /there is no field "nom" here; there are: id, name/],
+    ["sort=nom", /there is no field "nom" in this collection; its fields are: id, name/],
     ["sort=pin", /there is no field "pin"/],
     ["sort=address", /is an object/],
-    ["sort=tags", /is a list, and has no order/],
+    ["sort=tags", /is an array and cannot be sorted by/],
     ["sort=name&sort=age", /repeated/],
   ];
   for (const [query, words] of refused) {

@@ -90,8 +90,8 @@ class Verbs implements ActionResources {
     await this.#admit(name, "read");
     const { lists, base } = this.#services;
     const target = settled(await lists.target(this.#caller, name));
-    const question = settled(readQueryBody(settled(readText(this.#bytes(query)))));
-    const listed = settled(await lists.read(settled(lists.plan(target, question))));
+    const listRequest = settled(readQueryBody(settled(readText(this.#bytes(query)))));
+    const listed = settled(await lists.read(settled(lists.plan(target, listRequest))));
     return JSON.parse(listBody(listed, `${base}/${name}`));
   }
 

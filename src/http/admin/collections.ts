@@ -51,7 +51,7 @@ export async function putCollection(context: RequestContext): Promise<Response |
   if (text instanceof Problem) return text;
 
   if (dryRun === "true") {
-    const considered = await services.collections.consider(name, text);
+    const considered = await services.collections.dryRun(name, text);
     if (considered instanceof Problem) return considered;
     const definition: unknown = JSON.parse(text);
     return json(context, 200, {
@@ -80,7 +80,7 @@ export async function deleteCollection(context: RequestContext): Promise<Respons
   const { confirm } = parameters;
   if (confirm !== undefined && confirm !== name) return notConfirmed(name);
 
-  const problem = await services.collections.drop(name, confirm === name);
+  const problem = await services.collections.delete(name, confirm === name);
   if (problem !== undefined) return problem;
 
   const headers = new Headers(services.commonHeaders);

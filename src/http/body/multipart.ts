@@ -113,7 +113,7 @@ class Form {
     const member = memberFor(field, this.#rules);
     if (member instanceof Problem) throw new Undecodable(member);
     if (++this.#fileCount > maxFiles) throw new Undecodable(manyFiles);
-    const kept = await this.#context.services.uploads.keep(bytes, this.#maxBytes);
+    const kept = await this.#context.services.uploads.save(bytes, this.#maxBytes);
     if (kept === "too-large") throw new Undecodable(uploadTooLarge(this.#maxBytes));
     const file = { field, name: cleanFileName(fileName), type: storedType(type), ...kept };
     this.#files.push(file);

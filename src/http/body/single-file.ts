@@ -34,7 +34,7 @@ export async function readFile(
     const content = arriving(context, maxBytes);
     const isText = typeOf(headers) === "text/plain";
     const bytes = isText ? refuseJsonText(content, context.services.maxBodyBytes) : content;
-    const kept = await context.services.uploads.keep(bytes, maxBytes);
+    const kept = await context.services.uploads.save(bytes, maxBytes);
     if (kept === "too-large") return uploadTooLarge(maxBytes);
     return incomingOf({ slot, name, type, ...kept });
   } catch (thrown) {

@@ -1,7 +1,7 @@
 // The bytes of a file: the whole or a range of it, safe to open whatever is in it.
 
 import { preconditionFailed } from "../../domain/problems.ts";
-import { partAt } from "../../domain/uploads.ts";
+import { fileAt } from "../../domain/uploads.ts";
 import type { StoredFile } from "../../model/file.ts";
 import { Problem } from "../../model/problem.ts";
 import { Outage } from "../../store/store.ts";
@@ -52,7 +52,7 @@ async function find(context: RequestContext): Promise<FoundFile | Problem> {
   const [name, id] = [context.param("collection"), context.param("id")];
   const shown = await services.resources.find(caller, name, id);
   if (shown instanceof Problem) return shown;
-  const part = partAt(shown, context.param("part"));
+  const part = fileAt(shown, context.param("part"));
   if (part instanceof Problem) return part;
   const etag = `"${part.sha256}"`;
   const { createdAt: updatedAt, sharesDate } = shown.resource;

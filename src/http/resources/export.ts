@@ -63,7 +63,7 @@ interface Writer {
 }
 
 function writerFor(type: ExportType, first: ListResult, home: string): Writer {
-  const fields = first.question.fields.map(({ field }) => field);
+  const fields = first.listRequest.fields.map(({ field }) => field);
   const isTagged = fields.includes(etagField);
   const isCsv = type === "text/csv";
   // A row takes what its columns name from the whole.
@@ -98,13 +98,13 @@ function columnsOf(
 }
 
 /** The question that walks through everything: what is ranked has no walk, so it comes as it was created. */
-export function exportRequest(question: ListRequest): ListRequest {
+export function exportRequest(listRequest: ListRequest): ListRequest {
   const place = { parameter: "cursor" };
-  const isRanked = question.search !== undefined && question.sort.length === 0;
+  const isRanked = listRequest.search !== undefined && listRequest.sort.length === 0;
   const byCreation = [{ field: "createdAt", isDescending: false, place: { parameter: "sort" } }];
   return {
-    ...question,
-    sort: isRanked ? byCreation : question.sort,
+    ...listRequest,
+    sort: isRanked ? byCreation : listRequest.sort,
     cursor: { text: "", place },
     limit: maxCount,
     isCounted: false,
@@ -166,8 +166,8 @@ async function* textsOf(
 /** Where the walk goes on. */
 function following(
   { services }: RequestContext,
-  { target, question, next = "" }: ListResult,
+  { target, listRequest, next = "" }: ListResult,
 ): PlannedList | Problem {
   const cursor = { text: next, place: { parameter: "cursor" } };
-  return services.lists.plan(target, { ...question, cursor });
+  return services.lists.plan(target, { ...listRequest, cursor });
 }

@@ -1,7 +1,7 @@
 // What changed since a position: for clients that keep a copy of a collection.
 
 import { type ListTarget, rulesOf } from "../../domain/lists.ts";
-import { othersHidden } from "../../domain/problems.ts";
+import { feedForbidden } from "../../domain/problems.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Rules } from "../../model/collection.ts";
 import { type FeedPosition, writeFeedPosition } from "../../model/feed-position.ts";
@@ -26,7 +26,7 @@ export function listChanges(
 ): MaybePromise<Response | Problem> {
   const { request, services, caller } = context;
   const refused =
-    (owner === undefined ? undefined : othersHidden) ??
+    (owner === undefined ? undefined : feedForbidden) ??
     refuseUnacceptable(request.headers, jsonTypes);
   if (refused !== undefined) return refused;
   const show = showingBy(query.fields, rules);

@@ -1,6 +1,6 @@
 // The parameter `fields`: what is shown of each resource, with its ETag where that is asked for.
 
-import { refuseFields } from "../../domain/build-query.ts";
+import { checkFields } from "../../domain/build-query.ts";
 import { readTree, writeTree } from "../../lib/json/tree.ts";
 import type { Rules } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
@@ -48,12 +48,12 @@ export function readShownFields(query: string): readonly NamedField[] | Problem 
   const reader = new ListRequestReader(true);
   const place = { parameter: "fields" };
   reader.fields(parameters.fields.split(",").map((text) => ({ text, place })));
-  const { fields, errors: faults } = reader.question();
-  return faults.length > 0 ? invalidQuestion(faults) : fields;
+  const { fields, errors } = reader.listRequest();
+  return errors.length > 0 ? invalidQuestion(errors) : fields;
 }
 
 /** The same as a way to show resources of a collection, whose definition must know the fields. */
 export function showingBy(fields: readonly NamedField[], rules: Rules | undefined): Show | Problem {
-  const refused = rules && fields.length > 0 ? refuseFields(rules.definition, fields) : undefined;
+  const refused = rules && fields.length > 0 ? checkFields(rules.definition, fields) : undefined;
   return refused ?? showing(fields.map(({ field }) => field));
 }

@@ -46,14 +46,14 @@ export function readListQuery(query: string): ListRequest | FeedQuery | Problem 
   readReserved(reader, said);
   const since = said.get("since");
   return since === undefined
-    ? reader.question()
-    : readFeedQuery(reader.question(), said, others, since);
+    ? reader.listRequest()
+    : readFeedQuery(reader.listRequest(), said, others, since);
 }
 
 /** A field, and in brackets an operator. */
 const bracketed = /^([^[\]]*)\[([^[\]]*)\]$/;
 
-const plainQuestion = new ListRequestReader(true).question();
+const plainQuestion = new ListRequestReader(true).listRequest();
 
 function readReserved(reader: ListRequestReader, said: ReadonlyMap<Reserved, string>): void {
   const whenSaid = (

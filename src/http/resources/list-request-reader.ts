@@ -110,7 +110,7 @@ export class ListRequestReader {
     if (word !== "none" && word !== "exact") this.fault(place, "total is one of: exact, none.");
   }
 
-  question(): ListRequest {
+  listRequest(): ListRequest {
     return {
       filters: this.#filters,
       search: this.#search,

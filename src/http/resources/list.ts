@@ -4,7 +4,7 @@ import {
   type ListResult,
   type ListTarget,
   type PlannedList,
-  predictable,
+  predictResult,
 } from "../../domain/lists.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Collection } from "../../model/collection.ts";
@@ -48,11 +48,11 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
     const type = chooseType(request.headers, listTypes);
     const known = type === "application/json" ? cachedPage(target, query) : undefined;
     if (known !== undefined) return answerPage(context, known);
-    const question = readListQuery(query);
-    if (question instanceof Problem) return question;
-    if ("since" in question) return listChanges(context, target, question);
+    const listRequest = readListQuery(query);
+    if (listRequest instanceof Problem) return listRequest;
+    if ("since" in listRequest) return listChanges(context, target, listRequest);
     const isWhole = type !== "application/json" && !isWindowed(query);
-    const listing = services.lists.plan(target, isWhole ? exportRequest(question) : question);
+    const listing = services.lists.plan(target, isWhole ? exportRequest(listRequest) : listRequest);
     if (listing instanceof Problem) return listing;
     if (type instanceof Problem) return type;
     const settled = seesAll(target) ? answerByRevision(context, listing, type, isWhole) : undefined;
@@ -82,7 +82,7 @@ function answerByRevision(
   type: ListType,
   isWhole: boolean,
 ): Response | Problem | undefined {
-  const predicted = isWhole ? undefined : predictable(listing);
+  const predicted = isWhole ? undefined : predictResult(listing);
   const state = listHead(context, listing.target, type, predicted);
   return answerConditionally(context, state, isWhole ? Number.POSITIVE_INFINITY : 0);
 }
@@ -114,9 +114,9 @@ export async function queryResources(context: RequestContext): Promise<Response 
   if (refused !== undefined) return refused;
   const text = readText(await readBody(context));
   if (text instanceof Problem) return text;
-  const question = readQueryBody(text);
-  if (question instanceof Problem) return question;
-  const listing = services.lists.plan(target, question);
+  const listRequest = readQueryBody(text);
+  if (listRequest instanceof Problem) return listRequest;
+  const listing = services.lists.plan(target, listRequest);
   if (listing instanceof Problem) return listing;
 
   const listed = await services.lists.read(listing);
@@ -169,8 +169,8 @@ function cachePage(target: ListTarget, query: string, page: RenderedPage): void 
 }
 
 export function listBody(listed: ListResult, home: string): string {
-  const { target, question, resources, total, isMore, next } = listed;
-  const { page, limit, fields, cursor } = question;
+  const { target, listRequest, resources, total, hasMore: isMore, next } = listed;
+  const { page, limit, fields, cursor } = listRequest;
   const show = showing(fields.map(({ field }) => field));
   const items = resources.map((resource) => show(target.rules, resource, home));
   const data = `{"data":[${items.join(",")}]`;
@@ -210,7 +210,7 @@ const isWindowed = (query: string): boolean =>
 
 /** RFC 8288; every other parameter stays as it was asked. */
 function links(context: RequestContext, listed: ListResult): string {
-  const { limit, cursor } = listed.question;
+  const { limit, cursor } = listed.listRequest;
   const kept = pairs(context.query).filter(([name]) => !windowNames.includes(name));
   const others = kept.map(([name, value]) => `&${encoded(name)}=${encoded(value)}`).join("");
   const address = `${context.services.base}${context.path}`;
@@ -225,8 +225,8 @@ const encoded = encodeURIComponent;
 
 type Relation = readonly [name: string, place: string];
 
-function pagesAround({ question, total, isMore }: ListResult): readonly Relation[] {
-  const { page, limit } = question;
+function pagesAround({ listRequest, total, hasMore: isMore }: ListResult): readonly Relation[] {
+  const { page, limit } = listRequest;
   const last = total === undefined ? undefined : Math.max(1, pageCount(total, limit));
   const found: Relation[] = [["first", "page=1"]];
   if (page > 1) found.push(["prev", `page=${Math.min(page - 1, last ?? page)}`]);

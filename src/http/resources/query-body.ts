@@ -27,7 +27,7 @@ export function readQueryBody(text: string): ListRequest | Problem {
     } else read(reader, value, name);
   }
   if ("page" in body && "cursor" in body) reader.fault(at("page"), pageBesideCursor);
-  return reader.question();
+  return reader.listRequest();
 }
 
 const isMembers = (value: unknown): value is Members =>
