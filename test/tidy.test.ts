@@ -271,9 +271,9 @@ describe("the rules find what they are for", () => {
       "src/http/a.ts",
       `${charge}const a = /^a+$/;\nconst b = "/(a+)+$/";\nconst c = x / y / /(a+)+$/g.z;\nconst d = [/a+$/, /a+b/y, new RegExp(b)];`,
       [
-        "src/http/a.ts:4: holds a regular expression that is runaway: /(a+)+$/g",
-        "src/http/a.ts:5: holds a regular expression that is square: /a+$/",
-        "src/http/a.ts:5: holds a regular expression that is square: /a+b/y",
+        "src/http/a.ts:4: holds a regular expression that is unsafe: /(a+)+$/g",
+        "src/http/a.ts:5: holds a regular expression that is quadratic: /a+$/",
+        "src/http/a.ts:5: holds a regular expression that is quadratic: /a+b/y",
         "src/http/a.ts:5: makes a regular expression at run time: new RegExp(b)",
       ],
     ],

@@ -1,6 +1,6 @@
-// The expected ends of a command: words for a person, and an exit code for a script.
+// An expected failure of a command: a message for the user and an exit code.
 
-/** 2: what was typed or set is wrong; 1: something outside is in the way. No stack is shown. */
+/** Code 2 is a usage or configuration error, code 1 any other failure. No stack trace is printed. */
 export class CliError extends Error {
   readonly code: 1 | 2;
 
@@ -10,9 +10,9 @@ export class CliError extends Error {
   }
 }
 
-/** Every fault at once: where it is, and what is allowed there. */
-export function usageError(faults: readonly { where: string; detail: string }[]): CliError {
-  return new CliError(2, faults.map(({ where, detail }) => `${where}: ${detail}`).join("\n"));
+/** Reports all errors at once, one per line: the location and the detail. */
+export function usageError(errors: readonly { where: string; detail: string }[]): CliError {
+  return new CliError(2, errors.map(({ where, detail }) => `${where}: ${detail}`).join("\n"));
 }
 
 export const messageOf = (thrown: unknown): string =>

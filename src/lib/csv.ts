@@ -1,20 +1,20 @@
-// Resources as rows of CSV (RFC 4180): UTF-8, CRLF, a header row, and nothing that a spreadsheet would run.
+// Writes resources as CSV rows (RFC 4180) with a header row, and escapes cells that a spreadsheet would run as formulas.
 
 import { isObject, readTree, type Tree, writeTree } from "./json/tree.ts";
 
-/** A column: the names that lead to a member, and what stands above it. */
+/** A column: its header and the path of the member it shows. */
 export interface Column {
   readonly name: string;
   readonly path: readonly string[];
 }
 
-/** A member of the representation itself, dots and all. */
+/** A top-level member. Dots in its name have no meaning. */
 export const memberColumn = (name: string): Column => ({ name, path: [name] });
 
-/** A field as lists name it: with dots for what is inside. */
+/** A field as list parameters name it, with dots for nested members. */
 export const fieldColumn = (field: string): Column => ({ name: field, path: field.split(".") });
 
-/** The names of all members of the representations, in the order in which they are first seen. */
+/** The names of all members of the representations, in the order of their first appearance. */
 export function membersOf(representations: readonly string[]): ReadonlySet<string> {
   const names = new Set<string>();
   for (const text of representations) {
@@ -35,22 +35,22 @@ export function resourceRow(columns: readonly Column[], representation: string):
 const rowOf = (cells: readonly string[]): string => `${cells.join(",")}\r\n`;
 
 function valueAt(tree: Tree, path: readonly string[]): Tree | undefined {
-  let place: Tree | undefined = tree;
-  for (const name of path) place = isObject(place) ? place.members.get(name) : undefined;
-  return place;
+  let value: Tree | undefined = tree;
+  for (const name of path) value = isObject(value) ? value.members.get(name) : undefined;
+  return value;
 }
 
-/** Numbers and truth values as they were written, what is nested as JSON; nothing for null. */
+/** Numbers and booleans are written as they were sent, objects and arrays as JSON, null as an empty cell. */
 function cellOf(value: Tree | undefined): string {
   if (value === undefined || value === "null") return "";
   if (typeof value !== "string") return quoted(writeTree(value));
   return value.startsWith('"') ? textCell(JSON.parse(value)) : value;
 }
 
-/** A spreadsheet takes a text that begins so for a formula, in the wide characters of Asia too. */
+/** Spreadsheets treat a cell that starts with one of these as a formula, including the full-width forms. */
 const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
-/** An apostrophe makes it a text again. An empty text is quoted, to tell it from nothing. */
+/** A leading apostrophe turns a formula into text. An empty string is quoted to distinguish it from null. */
 function textCell(text: string): string {
   const safe = formula.test(text) ? `'${text}` : text;
   return safe === "" || /[",\r\n]|^\s|\s$/.test(safe) ? quoted(safe) : safe;

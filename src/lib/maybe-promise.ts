@@ -1,8 +1,8 @@
-// Answers that may be there at once: an embedded engine's are, a remote one's come later.
+// A value or a promise of it: an embedded engine returns values at once, a remote engine returns promises.
 
 export type MaybePromise<T> = T | Promise<T>;
 
-/** `await` without giving up the thread when the value is already there: the hot path stays synchronous. */
+/** Like `await`, but calls `next` synchronously when the value is not a promise. The hot path stays synchronous. */
 export function then<T, U>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,

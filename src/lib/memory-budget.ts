@@ -1,4 +1,4 @@
-// Counts the bytes that requests and answers in flight hold in memory, within one limit for all of them.
+// Counts the bytes that requests and responses in flight hold in memory, against one limit for all of them.
 
 export class MemoryBudget {
   readonly limitBytes: number;
@@ -12,12 +12,12 @@ export class MemoryBudget {
     return this.#usedBytes;
   }
 
-  /** Whether so many bytes are free. */
+  /** Whether this many bytes are free. */
   hasRoomFor(bytes: number): boolean {
     return this.#usedBytes + bytes <= this.limitBytes;
   }
 
-  /** Counts bytes that are held whether there is room for them or not. */
+  /** Adds bytes even beyond the limit. */
   add(bytes: number): void {
     this.#usedBytes += bytes;
   }
@@ -27,7 +27,7 @@ export class MemoryBudget {
   }
 }
 
-/** What one request holds. After its release nothing counts any more. */
+/** The bytes that one request holds. After `release` further bytes are not counted. */
 export class Reservation {
   readonly #budget: MemoryBudget;
   #bytes = 0;
@@ -37,12 +37,12 @@ export class Reservation {
     this.#budget = budget;
   }
 
-  /** Holds so many bytes more; false, and nothing changes, when there is no room for them. */
+  /** Reserves more bytes. Returns false and changes nothing when the budget is exhausted. */
   take(bytes: number): boolean {
     return this.set(this.#bytes + bytes);
   }
 
-  /** Holds so many bytes in all; false, and nothing changes, when there is no room for more. */
+  /** Sets the total of this reservation. Returns false and changes nothing when the budget is exhausted. */
   set(bytes: number): boolean {
     if (this.#isReleased) return true;
     const more = bytes - this.#bytes;

@@ -1,5 +1,5 @@
-// Looks up a name that comes from outside in a plain object, which also inherits names such as `constructor`.
+// Looks up an untrusted name in a plain object without finding inherited names such as `constructor`.
 
-/** The object's own member of this name; undefined when it has none. */
+/** Returns undefined when the object has no own property of this name. */
 export const own = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined;

@@ -118,7 +118,7 @@ function patternFault(pattern: string, isShort: boolean, what: string): string |
   if (compilePattern(pattern) === undefined)
     return "must be a regular expression (ECMA-262, flag u)";
   const growth = redosGrowth(pattern);
-  if (growth === "runaway")
+  if (growth === "unsafe")
     return "this pattern can run away: some texts match it in so many ways that checking one would never end, or it cannot be foreseen; avoid repetitions in repetitions, neighbours that take the same characters, and references back";
   if (growth === "linear" || isShort) return undefined;
   const advice =

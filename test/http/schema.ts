@@ -84,7 +84,7 @@ const ofAnything: Readonly<Record<string, Check>> = {
   anyOf: (value, shapes, _, where, root) => {
     const unfit = refusals(value, shapes, where, root);
     const isFitting = unfit.length < (shapes as readonly Json[]).length;
-    assert.ok(isFitting, `${where} fits none of the shapes: ${unfit.join("; ")}`);
+    assert.ok(isFitting, `${where} matches none of the shapes: ${unfit.join("; ")}`);
   },
   allOf: (value, shapes, _, where, root) => {
     for (const shape of shapes as readonly JsonObject[]) validate(value, shape, root, where);

@@ -305,20 +305,20 @@ describe("the schema of a definition", () => {
       [
         "that doubles with every level",
         { $ref: "#/$defs/d0", $defs: doublingInside },
-        { "/$defs/d11/allOf/0/properties/x": /over and over/ },
+        { "/$defs/d11/allOf/0/properties/x": /again and again/ },
       ],
       [
         "that comes back twice",
         {
           properties: { child: { anyOf: [{ $ref: "#" }, { $ref: "#" }] } },
         },
-        { "/properties/child": /over and over/ },
+        { "/properties/child": /again and again/ },
       ],
       [
         "whose items come back twice",
         { properties: { list: { items: { $ref: "#" }, contains: { $ref: "#" } } } },
         {
-          "/properties/list": /over and over/,
+          "/properties/list": /again and again/,
         },
       ],
       [

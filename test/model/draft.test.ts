@@ -107,7 +107,7 @@ describe("a body that is no draft", () => {
 
   it("is not UTF-8", () => {
     assert.deepEqual(readDraft(new Uint8Array([0x7b, 0xff, 0x7d])), [
-      { pointer: "", detail: "not valid UTF-8: the byte at offset 1 fits no character" },
+      { pointer: "", detail: "not valid UTF-8: the byte at offset 1 is not part of a character" },
     ]);
   });
 });

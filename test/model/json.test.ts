@@ -87,9 +87,9 @@ describe("what is malformed", () => {
     ["{a:1}", 1, 2, "expected a member name in double quotes"],
     ['{"a" 1}', 1, 6, "expected a colon"],
     ['{"a":}', 1, 6, "expected a value"],
-    ['{"a":1} {}', 1, 9, "expected nothing more"],
-    ['{"a":1}\0', 1, 8, "expected nothing more"],
-    ['{"a":1} // a', 1, 9, "expected nothing more"],
+    ['{"a":1} {}', 1, 9, "expected the end of the text"],
+    ['{"a":1}\0', 1, 8, "expected the end of the text"],
+    ['{"a":1} // a', 1, 9, "expected the end of the text"],
     ['{"a":nul}', 1, 6, "expected a value"],
     ['{"a":True}', 1, 6, "expected a value"],
     ['{"a":truefalse}', 1, 10, 'expected a comma or "}"'],
@@ -108,8 +108,8 @@ describe("what is malformed", () => {
     ['{"a":"b', 1, 8, "expected a closing quote, but the text ends here"],
     ['{"a":"\t"}', 1, 7, "a control character in a string must be escaped"],
     ['{"a":"\n"}', 1, 7, "a control character in a string must be escaped"],
-    ['{"a":"\\x"}', 1, 7, "there is no such escape"],
-    ['{"a":"\\', 1, 7, "there is no such escape"],
+    ['{"a":"\\x"}', 1, 7, "unknown escape"],
+    ['{"a":"\\', 1, 7, "unknown escape"],
     ['{"a":"\\u12g4"}', 1, 7, "expected four hexadecimal digits after \\u"],
     ['{"a":"\\ud83d\\u"}', 1, 13, "expected four hexadecimal digits after \\u"],
     ['{"a":\u00a01}', 1, 6, "expected a value"],
@@ -227,7 +227,7 @@ describe("what is refused", () => {
       {
         pointer: "/a",
         detail:
-          "this number would be read as 12345678901234567000; send it as a string to keep it as it is",
+          "this number would be read as 12345678901234567000; send it as a string to keep the exact value",
       },
     ]);
   });
@@ -272,7 +272,7 @@ describe("what is no object", () => {
   ];
   for (const [text, found] of others) {
     it(text, () => {
-      const detail = `a JSON object is needed, but this is ${found}`;
+      const detail = `must be a JSON object, but is ${found}`;
       assert.deepEqual(faultsIn(text), [{ pointer: "", detail }]);
     });
   }

@@ -11,7 +11,7 @@ const encoder = new TextEncoder();
 function badOffset(bytes: Uint8Array): number | undefined {
   const decoded = decodeUtf8(bytes);
   if (typeof decoded === "string") return undefined;
-  const offset = /^not valid UTF-8: the byte at offset (\d+) fits no character$/.exec(
+  const offset = /^not valid UTF-8: the byte at offset (\d+) is not part of a character$/.exec(
     decoded.detail,
   );
   assert.equal(decoded.pointer, "");

@@ -1,4 +1,4 @@
-// The characters that JSON is written with, as UTF-16 code units.
+// The characters of the JSON grammar as UTF-16 code units.
 
 export const code = {
   tab: 0x09,
@@ -25,7 +25,7 @@ export const code = {
   closeBrace: 0x7d,
 } as const;
 
-/** -1 past the end, because NaN there would make every loop around it slow. */
+/** Returns -1 past the end, because NaN would slow down every loop that calls it. */
 export const codeAt = (text: string, at: number): number =>
   at < text.length ? text.charCodeAt(at) : -1;
 
@@ -42,10 +42,10 @@ export const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 
 export const isPair = (first: number, second: number): boolean =>
   first >= 0xd800 && first <= 0xdbff && second >= 0xdc00 && second <= 0xdfff;
 
-/** `E` and `e` alike. What is no letter becomes no letter. */
+/** Maps `E` to `e`. No other character becomes a letter. */
 export const lowerCase = (unit: number): number => unit | 0x20;
 
-/** The value of four hexadecimal digits; -1 when they are not. */
+/** The value of four hexadecimal digits, or -1 when they are not hexadecimal. */
 export function hexAt(text: string, start: number): number {
   let value = 0;
   for (let at = start; at < start + 4; at++) {

@@ -1,6 +1,6 @@
-// The faults of one text: gathered, pointed to, and kept to what a person will read.
+// Collects the errors of one JSON text with a JSON Pointer for each, up to a limit.
 
-/** One error in a body: where it is (JSON Pointer, RFC 6901) and what to do. */
+/** One error in a body: its location (JSON Pointer, RFC 6901) and what to do. */
 export interface FieldError {
   readonly pointer: string;
   readonly detail: string;
@@ -8,7 +8,7 @@ export interface FieldError {
 
 export const reportLimits = {
   maxErrors: 100,
-  /** Of all pointers together: a long name above many faults must not be echoed for each of them. */
+  /** The limit for all pointers together, because a long member name is repeated in the pointer of every error below it. */
   maxPointerChars: 65_536,
 } as const;
 
@@ -19,26 +19,26 @@ export class ErrorReport {
   readonly errors: FieldError[] = [];
   private pointerChars = 0;
 
-  /** What is past the limits is left out; so is what was said of the same place before. */
+  /** Ignores duplicates and everything beyond the limits. */
   add(path: Path, detail: string): void {
     const { maxErrors: maxFaults, maxPointerChars } = reportLimits;
     if (this.errors.length === maxFaults || this.pointerChars >= maxPointerChars) return;
     const pointer = pointerTo(path);
     this.pointerChars += pointer.length;
-    const isKnown = this.errors.some(
-      (fault) => fault.pointer === pointer && fault.detail === detail,
+    const isDuplicate = this.errors.some(
+      (error) => error.pointer === pointer && error.detail === detail,
     );
-    if (!isKnown) this.errors.push({ pointer, detail });
+    if (!isDuplicate) this.errors.push({ pointer, detail });
   }
 
-  /** Broken grammar has no pointer of its own, because there is no document to point into. */
+  /** A syntax error points to the whole text, because there is no document to point into. */
   addMalformed(text: string, at: number, expected: string): void {
     const ending = at === text.length ? ", but the text ends here" : "";
-    this.add([], `malformed JSON at ${placeOf(text, at)}: ${expected}${ending}`);
+    this.add([], `malformed JSON at ${lineAndColumn(text, at)}: ${expected}${ending}`);
   }
 }
 
-/** RFC 6901 §3. Half of a surrogate pair becomes U+FFFD, as it would on the wire. */
+/** RFC 6901 §3. A lone surrogate becomes U+FFFD, as it would in UTF-8. */
 export function pointerTo(path: Path): string {
   return path
     .map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`)
@@ -46,7 +46,7 @@ export function pointerTo(path: Path): string {
     .toWellFormed();
 }
 
-function placeOf(text: string, at: number): string {
+function lineAndColumn(text: string, at: number): string {
   let line = 1;
   let lineStart = 0;
   for (;;) {

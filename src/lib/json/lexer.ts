@@ -1,4 +1,4 @@
-// The smallest parts of a JSON text (RFC 8259): where each one ends, and what to know of it.
+// Reads single tokens of a JSON text (RFC 8259) and returns where each one ends.
 
 import {
   code,
@@ -11,21 +11,21 @@ import {
   lowerCase,
 } from "./character.ts";
 
-/** Where something ends that is not what it should be. */
+/** The result of a read that found a syntax error. */
 export const failed = -1;
 
-/** Every reader takes where its part starts and returns where it ends, or `stop`. */
+/** Every method takes the start of a token and returns its end, or `failed`. */
 export class Lexer {
   readonly text: string;
-  /** Where each run of whitespace starts and ends, in turn. */
+  /** The start and end of each run of whitespace, alternating. */
   readonly gaps: number[] = [];
-  /** Where the text stops being JSON, and why. */
+  /** The first syntax error. */
   error: { readonly at: number; readonly expected: string } | undefined;
-  /** Whether the string read last holds an escape. */
+  /** Whether the last string has an escape. */
   hasEscape = false;
-  /** Whether the string read last holds half of a surrogate pair, raw or escaped. */
+  /** Whether the last string has a lone surrogate, raw or escaped. */
   hasLoneSurrogate = false;
-  /** Whether the number read last has an exponent. */
+  /** Whether the last number has an exponent. */
   hasExponent = false;
 
   constructor(text: string) {
@@ -47,8 +47,8 @@ export class Lexer {
   }
 
   literal(start: number, word: "true" | "false" | "null"): number {
-    const isThere = this.text.startsWith(word, start);
-    return isThere ? start + word.length : this.fail(start, "expected a value");
+    const isPresent = this.text.startsWith(word, start);
+    return isPresent ? start + word.length : this.fail(start, "expected a value");
   }
 
   string(start: number): number {
@@ -79,7 +79,7 @@ export class Lexer {
     const letter = text.charAt(start + 1);
     if (letter !== "u") {
       const isKnown = letter !== "" && '"\\/bfnrt'.includes(letter);
-      return isKnown ? start + 2 : this.fail(start, "there is no such escape");
+      return isKnown ? start + 2 : this.fail(start, "unknown escape");
     }
     const unit = hexAt(text, start + 2);
     if (unit < 0) return this.fail(start, "expected four hexadecimal digits after \\u");
@@ -88,7 +88,7 @@ export class Lexer {
     return start + (this.pair(unit, next) ? 12 : 6);
   }
 
-  /** A raw half beside an escaped one makes no pair: its bytes alone are not UTF-8. */
+  /** A raw surrogate next to an escaped one is not a pair, because the raw one is not valid UTF-8. */
   private pair(first: number, second: number): boolean {
     if (isPair(first, second)) return true;
     this.hasLoneSurrogate = true;

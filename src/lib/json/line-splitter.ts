@@ -1,73 +1,73 @@
-// NDJSON: bytes that come in any pieces, cut into lines.
+// Splits a stream of NDJSON bytes into lines.
 
 const newline = 0x0a;
 
 export interface Line {
-  /** Counted from 1; empty lines count, too. */
+  /** The line number, from 1. Empty lines are counted. */
   readonly number: number;
-  /** None when the line is longer than it may be. */
+  /** Undefined when the line exceeds the limit. */
   readonly bytes: Uint8Array | undefined;
 }
 
-/** Keeps no more than one line, and of one that is too long nothing. */
+/** Buffers at most one line, and nothing of a line that exceeds the limit. */
 export class LineSplitter {
   readonly #maxBytes: number;
   #number = 1;
-  #pieces: Uint8Array[] = [];
+  #chunks: Uint8Array[] = [];
   #length = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** How many bytes of an unfinished line are kept. */
+  /** How many bytes of an unfinished line are buffered. */
   get bufferedBytes(): number {
-    return this.#pieces.length === 0 ? 0 : this.#length;
+    return this.#chunks.length === 0 ? 0 : this.#length;
   }
 
-  /** The lines that end in this piece; those with nothing in them are left out. */
+  /** Returns the lines that end in this chunk, without blank lines. */
   add(chunk: Uint8Array): readonly Line[] {
     const lines: Line[] = [];
     let start = 0;
     for (;;) {
       const end = chunk.indexOf(newline, start);
       if (end < 0) break;
-      this.#keep(chunk.subarray(start, end));
-      this.#cut(lines);
+      this.#append(chunk.subarray(start, end));
+      this.#finishLine(lines);
       start = end + 1;
     }
-    this.#keep(chunk.subarray(start));
+    this.#append(chunk.subarray(start));
     return lines;
   }
 
-  /** The last line needs no newline. */
+  /** Returns the last line, which needs no newline. */
   end(): readonly Line[] {
     const lines: Line[] = [];
-    this.#cut(lines);
+    this.#finishLine(lines);
     return lines;
   }
 
-  #keep(piece: Uint8Array): void {
-    if (piece.length === 0) return;
-    this.#length += piece.length;
-    if (this.#length > this.#maxBytes) this.#pieces = [];
-    else this.#pieces.push(piece);
+  #append(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
+    this.#length += chunk.length;
+    if (this.#length > this.#maxBytes) this.#chunks = [];
+    else this.#chunks.push(chunk);
   }
 
-  #cut(lines: Line[]): void {
+  #finishLine(lines: Line[]): void {
     const number = this.#number++;
     if (this.#length > this.#maxBytes) lines.push({ number, bytes: undefined });
     else {
-      const [first] = this.#pieces;
-      const bytes = this.#pieces.length > 1 ? Buffer.concat(this.#pieces) : first;
+      const [first] = this.#chunks;
+      const bytes = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first;
       if (bytes !== undefined && !isBlank(bytes)) lines.push({ number, bytes });
     }
-    this.#pieces = [];
+    this.#chunks = [];
     this.#length = 0;
   }
 }
 
-/** Nothing but what may stand between JSON values. */
+/** Whether the line has only JSON whitespace. */
 function isBlank(bytes: Uint8Array): boolean {
   for (const byte of bytes) if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false;
   return true;

@@ -1,9 +1,9 @@
-// Whether a number survives readers that keep numbers as doubles, as nearly all of them do.
+// Decides whether a JSON number keeps its value in a reader that uses doubles, as nearly all readers do.
 
-/** Any 15 significant digits survive, so a literal this short does when it has no exponent. */
+/** A double holds any 15 significant digits, so a literal of this length without an exponent is exact. */
 export const exactChars = 15;
 
-/** Whether the nearest double, written as briefly as it can be, is the same decimal. */
+/** Whether the shortest decimal of the nearest double equals the literal. */
 export function isExact(literal: string): boolean {
   const value = Number(literal);
   const shortest = String(value);
@@ -14,8 +14,8 @@ export function isExact(literal: string): boolean {
 const shape = /^-?(?<whole>\d+)(?:\.(?<fraction>\d+))?(?:[eE](?<exponent>[+-]?\d+))?$/;
 
 /**
- * Whether a number is a whole multiple of another, decided on their decimals. A number that `isExact`
- * is the shortest decimal of its double, so nothing is lost by having parsed it.
+ * Whether a number is a whole multiple of another, computed on decimals. A number that `isExact` is the
+ * shortest decimal of its double, so parsing loses nothing.
  */
 export function isMultipleOf(value: number, step: number): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(step)) return value % step === 0;
@@ -28,14 +28,14 @@ export function isMultipleOf(value: number, step: number): boolean {
     : BigInt(digits) % (BigInt(stepDigits) * scale) === 0n;
 }
 
-/** `1.50`, `15e-1` and `0.15E1` are one decimal. */
+/** `1.50`, `15e-1` and `0.15E1` have the same normal form. */
 const normalise = (literal: string): string => decimalOf(literal).join("e");
 
-/** The significant digits as a whole number, and the power of ten that it is multiplied by. */
+/** The significant digits as an integer, and its power of ten. */
 function decimalOf(literal: string): readonly [digits: string, exponent: number] {
   const { whole = "", fraction = "", exponent = "0" } = shape.exec(literal)?.groups ?? {};
   const digits = whole + fraction;
-  // Loops, because /0+$/ takes quadratic time on a long row of zeros with a digit behind it.
+  // Loops, because /0+$/ takes quadratic time on many zeros followed by another digit.
   let start = 0;
   while (digits[start] === "0") start++;
   let end = digits.length;

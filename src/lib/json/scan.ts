@@ -1,4 +1,4 @@
-// Strict JSON: one pass over a text that refuses what would not come back exactly as it was sent.
+// Scans a JSON text in one pass and rejects everything that would not round-trip exactly.
 
 import { code, codeAt } from "./character.ts";
 import type { FieldError } from "./error-report.ts";
@@ -7,13 +7,13 @@ import { failed, Lexer } from "./lexer.ts";
 import { exactChars, isExact } from "./number.ts";
 
 export const jsonLimits = {
-  /** An object in an object is 2 deep. */
+  /** An object in an object has depth 2. */
   maxDepth: 64,
-  /** In one object. */
+  /** The limit per object. */
   maxMembers: 1000,
 } as const;
 
-/** A member of the outermost object: its decoded name, and where it stands in the text. */
+/** A member of the outermost object: its decoded name and its offsets in the text. */
 export interface Member {
   readonly name: string;
   readonly start: number;
@@ -21,62 +21,62 @@ export interface Member {
   readonly end: number;
 }
 
-/** The text of an object without a fault. */
+/** The text of an object without errors. */
 export interface ScannedObject {
   readonly text: string;
   readonly members: readonly Member[];
-  /** Where each run of insignificant whitespace starts and ends, in turn. */
+  /** The start and end of each run of insignificant whitespace, alternating. */
   readonly gaps: readonly number[];
 }
 
 /**
- * The outermost members of an object, or every fault at once. Broken grammar and too deep a nest end
- * the scan, because what follows has no place to point to.
+ * Returns the outermost members of an object, or all errors. A syntax error or too deep a nesting ends
+ * the scan, because no pointer can be given for what follows.
  */
 export function scanObject(text: string): ScannedObject | readonly FieldError[] {
   const scanner = new Scanner(text);
   const start = scanner.document();
   if (start !== failed && text.charCodeAt(start) !== code.openBrace)
-    return [{ pointer: "", detail: `a JSON object is needed, but this is ${kindAt(text, start)}` }];
+    return [{ pointer: "", detail: `must be a JSON object, but is ${typeAt(text, start)}` }];
   const { members, lexer, report } = scanner;
   return report.errors.length > 0 ? report.errors : { text, members, gaps: lexer.gaps };
 }
 
-/** Every fault of a text that may be any JSON value. */
+/** Returns all errors of a text that may be any JSON value. */
 export function scanJson(text: string): readonly FieldError[] {
   const scanner = new Scanner(text);
   scanner.document();
   return scanner.report.errors;
 }
 
-const kinds: Readonly<Record<string, string>> = {
+const types: Readonly<Record<string, string>> = {
   "[": "an array",
   '"': "a string",
   t: "true",
   f: "false",
   n: "null",
 };
-const kindAt = (text: string, at: number): string => kinds[text.charAt(at)] ?? "a number";
+const typeAt = (text: string, at: number): string => types[text.charAt(at)] ?? "a number";
 
-const loneSurrogate = "half of a surrogate pair stands alone, which UTF-8 cannot carry";
+const loneSurrogate = "a lone surrogate cannot be encoded in UTF-8";
 const repeatedName = "this name appears more than once in its object";
-const manyMembers = `more than ${jsonLimits.maxMembers} members in one object`;
-const deepNest = `nested deeper than ${jsonLimits.maxDepth} levels`;
+const tooManyMembers = `more than ${jsonLimits.maxMembers} members in one object`;
+const tooDeep = `nested deeper than ${jsonLimits.maxDepth} levels`;
 /**
- * Copied by assignment, this member becomes a prototype. `constructor` and `prototype` are accepted:
- * they are ordinary words, and harm only where input is merged into live objects, which is nowhere.
+ * Assigning this member sets the prototype of an object. `constructor` and `prototype` are accepted:
+ * they are ordinary words and only harmful in code that merges input into existing objects.
  */
 const prototypeName = "__proto__ is not accepted as a name";
 const inexactNumber = (literal: string): string =>
-  `this number would be read as ${Number(literal)}; send it as a string to keep it as it is`;
+  `this number would be read as ${Number(literal)}; send it as a string to keep the exact value`;
 
-/** Every private reader takes where its part starts and returns where it ends, or `stop`. */
+/** Every private method takes the start of a value and returns its end, or `failed`. */
 class Scanner {
   readonly lexer: Lexer;
   readonly members: Member[] = [];
   readonly report = new ErrorReport();
   private readonly text: string;
-  /** The way to the value at hand; its first `depth` steps count. */
+  /** The path to the current value; only its first `depth` steps are valid. */
   private readonly path: (string | number)[] = [];
   private depth = 0;
 
@@ -85,13 +85,13 @@ class Scanner {
     this.lexer = new Lexer(text);
   }
 
-  /** Reads the whole text; returns where its value starts, or `stop`. */
+  /** Scans the whole text. Returns the start of its value, or `failed`. */
   document(): number {
     const { text, lexer } = this;
     const start = lexer.skipWhitespace(0);
     const end = this.value(start);
     const rest = end === failed ? failed : lexer.skipWhitespace(end);
-    if (rest !== failed && rest < text.length) lexer.fail(rest, "expected nothing more");
+    if (rest !== failed && rest < text.length) lexer.fail(rest, "expected the end of the text");
     if (lexer.error !== undefined)
       this.report.addMalformed(text, lexer.error.at, lexer.error.expected);
     return rest === text.length ? start : failed;
@@ -103,7 +103,7 @@ class Scanner {
         return this.string(start);
       case code.openBrace:
       case code.openBracket:
-        return this.nest(start);
+        return this.container(start);
       case code.t:
         return this.lexer.literal(start, "true");
       case code.f:
@@ -115,9 +115,9 @@ class Scanner {
     }
   }
 
-  private nest(open: number): number {
+  private container(open: number): number {
     if (this.depth === jsonLimits.maxDepth) {
-      this.fault(this.depth, deepNest);
+      this.addError(this.depth, tooDeep);
       return failed;
     }
     this.depth++;
@@ -159,16 +159,16 @@ class Scanner {
     return end;
   }
 
-  /** Decodes and judges the name that was just read. */
+  /** Decodes and checks the name that was just read. */
   private name(start: number, end: number, names: Names): string {
     const name: string = this.lexer.hasEscape
       ? JSON.parse(this.text.slice(start, end))
       : this.text.slice(start + 1, end - 1);
     this.path[this.depth - 1] = name;
-    if (this.lexer.hasLoneSurrogate) this.fault(this.depth, loneSurrogate);
-    if (name === "__proto__") this.fault(this.depth, prototypeName);
-    if (!names.add(name)) this.fault(this.depth, repeatedName);
-    if (names.count === jsonLimits.maxMembers + 1) this.fault(this.depth - 1, manyMembers);
+    if (this.lexer.hasLoneSurrogate) this.addError(this.depth, loneSurrogate);
+    if (name === "__proto__") this.addError(this.depth, prototypeName);
+    if (!names.add(name)) this.addError(this.depth, repeatedName);
+    if (names.count === jsonLimits.maxMembers + 1) this.addError(this.depth - 1, tooManyMembers);
     return name;
   }
 
@@ -190,7 +190,7 @@ class Scanner {
 
   private string(start: number): number {
     const end = this.lexer.string(start);
-    if (end !== failed && this.lexer.hasLoneSurrogate) this.fault(this.depth, loneSurrogate);
+    if (end !== failed && this.lexer.hasLoneSurrogate) this.addError(this.depth, loneSurrogate);
     return end;
   }
 
@@ -198,25 +198,25 @@ class Scanner {
     const end = this.lexer.number(start);
     if (end - start <= exactChars && !this.lexer.hasExponent) return end;
     if (end !== failed && !isExact(this.text.slice(start, end)))
-      this.fault(this.depth, inexactNumber(this.text.slice(start, end)));
+      this.addError(this.depth, inexactNumber(this.text.slice(start, end)));
     return end;
   }
 
-  private fault(steps: number, detail: string): void {
+  private addError(steps: number, detail: string): void {
     this.report.add(this.path.slice(0, steps), detail);
   }
 }
 
-/** Looking through a few names is quicker than making a Set, and most objects have few. */
+/** Up to this many names, an array is faster than a Set. Most objects have few names. */
 const fewNames = 16;
 
-/** The names met in one object. */
+/** The member names of one object. */
 class Names {
   count = 0;
   private readonly few: string[] = [];
   private many: Set<string> | undefined;
 
-  /** Whether the name is new; past the limit nobody asks, because the object is refused anyhow. */
+  /** Whether the name is new. Beyond the limit it is not checked, because the object is rejected anyway. */
   add(name: string): boolean {
     if (++this.count > jsonLimits.maxMembers) return true;
     if (this.many?.has(name) ?? this.few.includes(name)) return false;

@@ -1,17 +1,17 @@
-// A JSON text as a tree that keeps names and scalars as they were written, so a patch changes only what it names.
-// Values that nobody looks into can stay text: reading a large document costs little where little of it is needed.
+// Parses JSON into a tree that keeps names and scalars as they were written, so a patch changes only what it names.
+// Nested values can stay unparsed text, so reading a small part of a large document is cheap.
 
 import { code, codeAt } from "./character.ts";
 import { Lexer } from "./lexer.ts";
 
-/** A string is the text of a scalar, or of a whole value that nobody has looked into yet (`readLevel`). */
+/** A string is the text of a scalar, or of a value that is not parsed yet (`readLevel`). */
 export type Tree = string | ObjectTree | ArrayTree;
 
 export interface ObjectTree {
   readonly kind: "object";
-  /** By decoded name; a Map, so that no name can reach a prototype. */
+  /** The members by decoded name. A Map has no prototype that a name could reach. */
   readonly members: Map<string, Tree>;
-  /** How the names were written that have escapes, if any has. */
+  /** The original text of names that have escapes. */
   readonly rawNames: ReadonlyMap<string, string> | undefined;
 }
 
@@ -29,22 +29,22 @@ export const emptyObject = (): ObjectTree => ({
   rawNames: undefined,
 });
 
-/** The text of a member that is a string; undefined when it is not. */
+/** The value of a string member. Returns undefined for any other type. */
 export function textOf({ members }: ObjectTree, name: string): string | undefined {
   const text = members.get(name);
   return typeof text === "string" && text.startsWith('"') ? JSON.parse(text) : undefined;
 }
 
-/** Reads a text that is known to be valid, strict JSON. */
+/** Parses a text that has passed the scan. */
 export const readTree = (text: string): Tree => read(text, true);
 
 /**
- * Reads the outermost level of a valid, strict and compact JSON text. The objects and arrays in it stay
- * text until `opened` reads their outermost level.
+ * Parses the outermost level of a compact text that has passed the scan. Nested objects and arrays stay
+ * text until `withLevelRead` parses their outermost level.
  */
 const readLevel = (text: string): Tree => read(text, false);
 
-/** The value with its outermost level read, if it was not. */
+/** Returns the value with its outermost level parsed. */
 export const withLevelRead = (tree: Tree): Tree =>
   typeof tree === "string" && isContainerAt(tree, 0) ? readLevel(tree) : tree;
 
@@ -53,7 +53,7 @@ const isContainerAt = (text: string, at: number): boolean => {
   return unit === code.openBrace || unit === code.openBracket;
 };
 
-/** A member with its outermost level read, which it stays. */
+/** Returns a member with its outermost level parsed, and stores it that way. */
 export function memberOf({ members }: ObjectTree, name: string): Tree | undefined {
   const member = members.get(name);
   if (typeof member !== "string" || !isContainerAt(member, 0)) return member;
@@ -62,7 +62,7 @@ export function memberOf({ members }: ObjectTree, name: string): Tree | undefine
   return read;
 }
 
-/** An item with its outermost level read, which it stays. */
+/** Returns an item with its outermost level parsed, and stores it that way. */
 export function itemOf({ items }: ArrayTree, index: number): Tree | undefined {
   const item = items[index];
   if (typeof item !== "string" || !isContainerAt(item, 0)) return item;
@@ -75,9 +75,9 @@ function read(text: string, isWhole: boolean): Tree {
   const lexer = new Lexer(text);
   let at = 0;
 
-  const readValue = (isOpened = isWhole): Tree => {
+  const readValue = (isParsed = isWhole): Tree => {
     at = lexer.skipWhitespace(at);
-    if (!isOpened && isContainerAt(text, at)) return readUntil(endOfContainer(text, at));
+    if (!isParsed && isContainerAt(text, at)) return readUntil(endOfContainer(text, at));
     switch (codeAt(text, at)) {
       case code.openBrace:
         return readObject();
@@ -101,7 +101,7 @@ function read(text: string, isWhole: boolean): Tree {
     return text.slice(start, end);
   };
 
-  /** Walks `open item , item close`, and leaves the place behind the closing bracket. */
+  /** Reads `open item , item close` and moves behind the closing bracket. */
   const readList = (close: number, readItem: () => void) => {
     at = lexer.skipWhitespace(at + 1);
     while (codeAt(text, at) !== close) {
@@ -134,7 +134,7 @@ function read(text: string, isWhole: boolean): Tree {
   return readValue(true);
 }
 
-/** Where an object or array ends that is known to be valid. */
+/** The end of an object or array that is known to be valid. */
 function endOfContainer(text: string, start: number): number {
   let depth = 0;
   for (let at = start; ; at++) {
@@ -148,7 +148,7 @@ function endOfContainer(text: string, start: number): number {
   }
 }
 
-/** Where the closing quote is. */
+/** The offset of the closing quote. */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   for (;;) {
@@ -176,7 +176,7 @@ export function copyTree(tree: Tree): Tree {
   return { ...tree, members };
 }
 
-/** About how many characters it takes to write; no number is enough for what is nested too deep. */
+/** The approximate length of the written text. Returns Infinity when the tree is deeper than `maxDepth`. */
 export function sizeOf(tree: Tree, maxDepth: number): number {
   if (typeof tree === "string") return tree.length;
   if (maxDepth === 0) return Number.POSITIVE_INFINITY;
@@ -187,7 +187,7 @@ export function sizeOf(tree: Tree, maxDepth: number): number {
   return size;
 }
 
-/** Equal as RFC 6902 §4.6 means it: numbers by value, strings by characters, members in any order. */
+/** Equality of RFC 6902 §4.6: numbers by value, strings by characters, members in any order. */
 export function sameTree(one: Tree, other: Tree): boolean {
   const [a, b] = [withLevelRead(one), withLevelRead(other)];
   if (typeof a === "string" || typeof b === "string") {

@@ -1,4 +1,4 @@
-// Bytes to text, without the silent U+FFFD that stands for what was lost.
+// Decodes UTF-8 and reports invalid bytes instead of replacing them with U+FFFD.
 
 import { Buffer } from "node:buffer";
 import type { FieldError } from "./error-report.ts";
@@ -7,22 +7,22 @@ const strict = new TextDecoder("utf-8", { fatal: true });
 const exact = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** The text without a leading byte order mark (RFC 8259 §8.1), or where it is not UTF-8. */
+/** Returns the text without a byte order mark (RFC 8259 §8.1), or the offset of the first invalid byte. */
 export const decodeUtf8 = (bytes: Uint8Array): string | FieldError => decode(bytes, strict);
 
-/** The text with a leading U+FEFF, which is a character like others in a form; or where it is not UTF-8. */
+/** Keeps a leading U+FEFF, which is an ordinary character in a form field. */
 export const decodeExactUtf8 = (bytes: Uint8Array): string | FieldError => decode(bytes, exact);
 
 function decode(bytes: Uint8Array, decoder: TextDecoder): string | FieldError {
   try {
     return decoder.decode(bytes);
   } catch {
-    const detail = `not valid UTF-8: the byte at offset ${badByteOffset(bytes)} fits no character`;
+    const detail = `not valid UTF-8: the byte at offset ${badByteOffset(bytes)} is not part of a character`;
     return { pointer: "", detail };
   }
 }
 
-/** The first replacement character that was not sent as one marks the place. */
+/** Finds the first replacement character in the lenient decoding that is not in the bytes. */
 function badByteOffset(bytes: Uint8Array): number {
   const text = lenient.decode(bytes);
   let offset = 0;

@@ -1,10 +1,10 @@
-// In how many ways a text can pass an automaton: that is how often a backtracking engine tries anew.
+// Computes how the number of paths of a text through an automaton grows, which is how often a backtracking engine retries.
 
 import type { Automaton } from "./automaton.ts";
 
-/** So many ways are harmless, as long as they do not grow with the text. */
+/** This many paths are harmless when they do not grow with the text. */
 const maxWays = 1_000;
-/** So much is looked at before an automaton counts as too intricate. */
+/** The limit of the analysis. Beyond it an automaton counts as unsafe. */
 const maxSteps = 2_000_000;
 
 export class Ambiguity {
@@ -16,20 +16,20 @@ export class Ambiguity {
   #steps = 0;
 
   constructor({ next, letters, isAccepting: isDone }: Automaton) {
-    const isSure = sureStates(next, isDone);
+    const cannotFail = statesThatCannotFail(next, isDone);
     this.#letters = letters;
     this.#next = next.map((ways, state) =>
-      isSure[state] ? [] : [...ways].filter(([to]) => !isSure[to]),
+      cannotFail[state] ? [] : [...ways].filter(([to]) => !cannotFail[to]),
     );
     this.#findComponents();
   }
 
-  /** 0 when a text has some ways through, 1 when they grow with it, 2 with its square or more; undefined past all bounds. */
+  /** The degree of ambiguity: 0 is constant, 1 linear, 2 quadratic or more. Returns undefined when it is exponential or unknown. */
   degree(): number | undefined {
     if (this.#components.some((states) => this.#isExponential(states))) return undefined;
-    const pairs = this.#pumped();
-    const ways = this.#waysAtMost();
-    const isMany = ways > maxWays && (pairs.length > 0 || this.#waysAtOnce() > maxWays);
+    const pairs = this.#pumpedPairs();
+    const ways = this.#maxPathsBound();
+    const isMany = ways > maxWays && (pairs.length > 0 || this.#maxSimultaneousPaths() > maxWays);
     if (isMany || this.#steps > maxSteps) return undefined;
     const isWorse = pairs.some(([, to]) => pairs.some(([from]) => this.#reaches(to, from)));
     return pairs.length === 0 ? 0 : isWorse ? 2 : 1;
@@ -67,7 +67,7 @@ export class Ambiguity {
     );
   }
 
-  /** Whether some word leads from a state back to itself in two ways. */
+  /** Whether one word leads from a state back to itself on two paths. */
   #isExponential(states: readonly number[]): boolean {
     if (!this.#isLoop(states)) return false;
     if (states.some((state) => this.#within(state).some(([, ways]) => ways > 1))) return true;
@@ -80,7 +80,7 @@ export class Ambiguity {
     return [...apart].some(([key, isDifferent]) => isDifferent && together.has(key));
   }
 
-  /** The pairs of states that one word reaches from those given; and whether the two differ. */
+  /** The pairs of states that one word reaches from the start pairs, and whether the two states differ. */
   #reachedPairs(
     starts: readonly (readonly [number, number])[],
     step: (state: number) => readonly (readonly [number, number])[],
@@ -92,12 +92,12 @@ export class Ambiguity {
     for (const [one, other] of starts) reached.set(one * size + other, false);
     for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
       const [one, other] = pair;
-      if (isBackward && !this.#share(one, other)) continue;
+      if (isBackward && !this.#shareLetter(one, other)) continue;
       for (const [nextOne] of step(one))
         for (const [nextOther] of step(other)) {
           const key = nextOne * size + nextOther;
           if (++this.#steps > maxSteps) return reached;
-          if (reached.has(key) || !(isBackward || this.#share(nextOne, nextOther))) continue;
+          if (reached.has(key) || !(isBackward || this.#shareLetter(nextOne, nextOther))) continue;
           reached.set(key, nextOne !== nextOther);
           open.push([nextOne, nextOther]);
         }
@@ -105,13 +105,13 @@ export class Ambiguity {
     return reached;
   }
 
-  #share(one: number, other: number, third = other): boolean {
+  #shareLetter(one: number, other: number, third = other): boolean {
     const letters = this.#letters;
     return ((letters[one] ?? 0n) & (letters[other] ?? 0n) & (letters[third] ?? 0n)) !== 0n;
   }
 
-  /** Components p and q so that one word leads from p to p, from p to q and from q to q. */
-  #pumped(): readonly (readonly [number, number])[] {
+  /** Pairs of components p and q where one word leads from p to p, from p to q and from q to q. */
+  #pumpedPairs(): readonly (readonly [number, number])[] {
     const loops = [...this.#components.entries()].filter(([, states]) => this.#isLoop(states));
     return loops.flatMap(([from, starts]) =>
       loops
@@ -131,10 +131,10 @@ export class Ambiguity {
       const [a, b, c] = triple;
       for (const [nextA] of this.#within(a))
         for (const [nextC] of this.#within(c))
-          for (const [nextB] of this.#share(nextA, nextC) ? (this.#next[b] ?? []) : []) {
+          for (const [nextB] of this.#shareLetter(nextA, nextC) ? (this.#next[b] ?? []) : []) {
             const key = keyOf(nextA, nextB, nextC);
             if (++this.#steps > maxSteps) return true;
-            if (seen.has(key) || !this.#share(nextA, nextB, nextC)) continue;
+            if (seen.has(key) || !this.#shareLetter(nextA, nextB, nextC)) continue;
             if (key === goal) return true;
             seen.add(key);
             open.push([nextA, nextB, nextC]);
@@ -143,7 +143,7 @@ export class Ambiguity {
     return false;
   }
 
-  /** Whether a way leads from one component to another, or they are the same. */
+  /** Whether a path leads from one component to the other, or they are the same. */
   #reaches(from: number, to: number): boolean {
     const seen = new Set([from]);
     for (const component of seen)
@@ -152,10 +152,10 @@ export class Ambiguity {
     return seen.has(to);
   }
 
-  /** No more ways than these does one word have through the parts that do not repeat. */
-  #waysAtMost(): number {
+  /** An upper bound of the paths of one word through the parts without loops. */
+  #maxPathsBound(): number {
     const ways: number[] = [];
-    // Components are numbered from the end, so what comes next has been counted.
+    // Components are numbered from the end, so the successors are already counted.
     for (const [component, states] of this.#components.entries()) {
       const counts = states.flatMap((state) => {
         const leaving = (this.#next[state] ?? []).filter(
@@ -163,7 +163,7 @@ export class Ambiguity {
         );
         return leaving.map(([to]) =>
           leaving
-            .filter(([other]) => this.#share(to, other))
+            .filter(([other]) => this.#shareLetter(to, other))
             .reduce(
               (sum, [other, count]) => sum + count * (ways[this.#component[other] ?? 0] ?? 1),
               0,
@@ -175,8 +175,8 @@ export class Ambiguity {
     return ways.at(-1) ?? 1;
   }
 
-  /** The most ways of one word at a time, found by trying all words, where they do not grow with it. */
-  #waysAtOnce(): number {
+  /** The maximum number of simultaneous paths of one word, found by trying all words. */
+  #maxSimultaneousPaths(): number {
     const bits = [...new Set(this.#letters)].reduce(
       (all, letters) => all | (letters < 0n ? 0n : letters),
       0n,
@@ -199,7 +199,7 @@ export class Ambiguity {
     return most;
   }
 
-  /** The states that a letter leads to, each with its number of ways. */
+  /** The states after a letter, each with its number of paths. */
   #after(states: readonly (readonly [number, number])[], letter: bigint) {
     const after = new Map<number, number>();
     for (const [state, ways] of states)
@@ -212,8 +212,11 @@ export class Ambiguity {
   }
 }
 
-/** States from which no step can fail, because wherever a text ends or differs the match is done. */
-function sureStates(next: Automaton["next"], isDone: readonly boolean[]): readonly boolean[] {
+/** States from which the match cannot fail, because every reachable state accepts. */
+function statesThatCannotFail(
+  next: Automaton["next"],
+  isDone: readonly boolean[],
+): readonly boolean[] {
   const isSure = [...isDone];
   for (let isChanged = true; isChanged; ) {
     isChanged = false;

@@ -1,24 +1,24 @@
-// A pattern as an automaton: which character may come after which, and in how many ways.
+// Builds an automaton from a pattern: which character may follow which, and on how many paths.
 
 import { type Alphabet, everyLetter } from "./alphabet.ts";
 import type { Pattern } from "./pattern.ts";
 
 export interface Automaton {
-  /** For each state those that may come next, with the number of ways. State 0 is the start. */
+  /** The successors of each state with the number of paths to them. State 0 is the start. */
   readonly next: readonly ReadonlyMap<number, number>[];
-  /** For each state the letters that lead into it, one bit for each. */
+  /** The letters that lead into each state, one bit for each letter. */
   readonly letters: readonly bigint[];
-  /** States in which the match has succeeded, whatever comes. */
+  /** States in which the match has succeeded whatever follows. */
   readonly isAccepting: readonly boolean[];
 }
 
-/** More states than this are not looked at. */
+/** A pattern with more states is not analysed. */
 const maxStates = 500;
-/** So many optional copies are told apart; more count as any number. */
+/** Up to this many optional copies are built one by one. More count as a loop. */
 const maxOptional = 4;
 const manyWays = 1e9;
 
-/** Undefined when it has too many states or parts that cannot be followed. */
+/** Returns undefined when the pattern has too many states or unsupported parts. */
 export function automatonOf(
   pattern: Pattern,
   alphabet: Alphabet,
@@ -26,43 +26,43 @@ export function automatonOf(
 ): Automaton | undefined {
   const builder = new Builder(alphabet);
   const whole = builder.build(pattern);
-  if (builder.isLost) return undefined;
+  if (builder.isUnsupported) return undefined;
   const { next, letters } = builder;
-  // An expression that is not anchored is tried at every place: any character leads back to the start.
+  // A pattern without an anchor is tried at every position: any character leads back to the start.
   if (!isAnchored) addWays(next, 0, 0, 1);
   for (const [state, ways] of whole.first) addWays(next, 0, state, ways);
   const isDone = letters.map((_, state) =>
-    state === 0 ? whole.isFreelyEmpty : whole.freeLast.has(state),
+    state === 0 ? whole.canBeEmptyFreely : whole.freeLast.has(state),
   );
   return { next, letters, isAccepting: isDone };
 }
 
 type Ways = ReadonlyMap<number, number>;
 
-/** A part of the automaton: how it begins, how it ends, and in how many ways it takes nothing. */
+/** A part of the automaton: its first and last states, and the number of paths that match the empty string. */
 interface Fragment {
   readonly empty: number;
   readonly first: Ways;
   readonly last: Ways;
-  /** The same without passing an edge or a look, which may fail. */
-  readonly isFreelyEmpty: boolean;
+  /** The same without passing an anchor or a lookaround, which may fail. */
+  readonly canBeEmptyFreely: boolean;
   readonly freeLast: ReadonlySet<number>;
 }
 
 const none: Ways = new Map();
-const nothing: Fragment = {
+const emptyFragment: Fragment = {
   empty: 1,
   first: none,
   last: none,
-  isFreelyEmpty: true,
+  canBeEmptyFreely: true,
   freeLast: new Set(),
 };
-const edge: Fragment = { ...nothing, isFreelyEmpty: false };
+const assertion: Fragment = { ...emptyFragment, canBeEmptyFreely: false };
 
 class Builder {
   readonly next: Map<number, number>[] = [new Map()];
   readonly letters: bigint[] = [everyLetter];
-  isLost = false;
+  isUnsupported = false;
   readonly #alphabet: Alphabet;
 
   constructor(alphabet: Alphabet) {
@@ -70,49 +70,55 @@ class Builder {
   }
 
   build(pattern: Pattern): Fragment {
-    if (this.isLost) return nothing;
+    if (this.isUnsupported) return emptyFragment;
     switch (pattern.kind) {
       case "character":
         return this.#character(pattern.source);
       case "sequence":
         return pattern.parts.reduce<Fragment>(
           (before, part) => this.#join(before, this.build(part)),
-          nothing,
+          emptyFragment,
         );
-      case "choice":
+      case "alternation":
         return pattern.parts.map((part) => this.build(part)).reduce(either);
       case "repeat":
         return this.#repeat(pattern.body, pattern.min, pattern.max);
-      case "edge":
-      case "look":
-        return edge;
+      case "anchor":
+      case "lookaround":
+        return assertion;
       case "unknown":
-        this.isLost = true;
-        return nothing;
+        this.isUnsupported = true;
+        return emptyFragment;
     }
   }
 
   #character(source: string): Fragment {
     const state = this.letters.length;
-    this.isLost ||= state === maxStates;
+    this.isUnsupported ||= state === maxStates;
     this.letters.push(this.#alphabet(source));
     this.next.push(new Map());
     const only = new Map([[state, 1]]);
-    return { empty: 0, first: only, last: only, isFreelyEmpty: false, freeLast: new Set([state]) };
+    return {
+      empty: 0,
+      first: only,
+      last: only,
+      canBeEmptyFreely: false,
+      freeLast: new Set([state]),
+    };
   }
 
   #join(one: Fragment, other: Fragment): Fragment {
-    this.#lead(one, other);
+    this.#connect(one, other);
     return {
       empty: bounded(one.empty * other.empty),
       first: sum(one.first, scaled(other.first, one.empty)),
       last: sum(other.last, scaled(one.last, other.empty)),
-      isFreelyEmpty: one.isFreelyEmpty && other.isFreelyEmpty,
-      freeLast: other.isFreelyEmpty ? one.freeLast.union(other.freeLast) : other.freeLast,
+      canBeEmptyFreely: one.canBeEmptyFreely && other.canBeEmptyFreely,
+      freeLast: other.canBeEmptyFreely ? one.freeLast.union(other.freeLast) : other.freeLast,
     };
   }
 
-  #lead(one: Fragment, other: Fragment): void {
+  #connect(one: Fragment, other: Fragment): void {
     for (const [from, ways] of one.last)
       for (const [to, more] of other.first) addWays(this.next, from, to, ways * more);
   }
@@ -123,35 +129,35 @@ class Builder {
       const loop = this.#loop(body);
       return min === 0 ? optionally(loop) : this.#join(this.#copies(body, min - 1), loop);
     }
-    let tail = nothing;
-    for (let count = 0; count < optional && !this.isLost; count++)
+    let tail = emptyFragment;
+    for (let count = 0; count < optional && !this.isUnsupported; count++)
       tail = optionally(this.#join(this.build(body), tail));
     return this.#join(this.#copies(body, min), tail);
   }
 
-  /** Once or more. */
+  /** One or more times. */
   #loop(body: Pattern): Fragment {
     const part = this.build(body);
-    this.#lead(part, part);
+    this.#connect(part, part);
     return part;
   }
 
   #copies(body: Pattern, count: number): Fragment {
-    let part = nothing;
-    for (let copy = 0; copy < count && !this.isLost; copy++)
+    let part = emptyFragment;
+    for (let copy = 0; copy < count && !this.isUnsupported; copy++)
       part = this.#join(part, this.build(body));
     return part;
   }
 }
 
-/** An engine does not go on with a repetition that took nothing, so there is one way to take nothing. */
-const optionally = (part: Fragment): Fragment => ({ ...part, empty: 1, isFreelyEmpty: true });
+/** An engine ends a repetition that matched nothing, so there is one path that matches the empty string. */
+const optionally = (part: Fragment): Fragment => ({ ...part, empty: 1, canBeEmptyFreely: true });
 
 const either = (one: Fragment, other: Fragment): Fragment => ({
   empty: bounded(one.empty + other.empty),
   first: sum(one.first, other.first),
   last: sum(one.last, other.last),
-  isFreelyEmpty: one.isFreelyEmpty || other.isFreelyEmpty,
+  canBeEmptyFreely: one.canBeEmptyFreely || other.canBeEmptyFreely,
   freeLast: one.freeLast.union(other.freeLast),
 });
 

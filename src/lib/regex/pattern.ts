@@ -1,18 +1,18 @@
-// Regular expressions as trees: what JSON Schema calls a pattern, read after the engine found it valid.
+// Parses a regular expression that compiles into a tree.
 
 export type Pattern =
-  /** One character out of a set; the source of the set. */
+  /** One character of a set, with the source of the set. */
   | { readonly kind: "character"; readonly source: string }
   | { readonly kind: "sequence"; readonly parts: readonly Pattern[] }
-  | { readonly kind: "choice"; readonly parts: readonly Pattern[] }
+  | { readonly kind: "alternation"; readonly parts: readonly Pattern[] }
   | { readonly kind: "repeat"; readonly body: Pattern; readonly min: number; readonly max: number }
-  /** What takes no character: `^`, `$`, `\b` and `\B`. */
-  | { readonly kind: "edge"; readonly isStart: boolean }
-  | { readonly kind: "look"; readonly body: Pattern; readonly isBehind: boolean }
-  /** What this reader does not follow: references back to a group, and flags inside. */
+  /** `^`, `$`, `\b` and `\B`, which match no character. */
+  | { readonly kind: "anchor"; readonly isStart: boolean }
+  | { readonly kind: "lookaround"; readonly body: Pattern; readonly isBehind: boolean }
+  /** Parts that are not analysed: backreferences and inline flags. */
   | { readonly kind: "unknown" };
 
-/** The expression that JSON Schema means: not anchored, in Unicode mode. Undefined when it is none. */
+/** Compiles a JSON Schema pattern: not anchored, in Unicode mode. Returns undefined when it is invalid. */
 export function compilePattern(source: string): RegExp | undefined {
   try {
     return new RegExp(source, "u");
@@ -21,12 +21,12 @@ export function compilePattern(source: string): RegExp | undefined {
   }
 }
 
-/** Reads a pattern that compiles. */
-export const readPattern = (source: string): Pattern => new Reader(source).choice();
+/** Parses a pattern that compiles. */
+export const readPattern = (source: string): Pattern => new Parser(source).alternation();
 
 const groupOpenings: readonly (readonly [RegExp, (body: Pattern) => Pattern])[] = [
-  [/\(\?[=!]/y, (body) => ({ kind: "look", body, isBehind: false })],
-  [/\(\?<[=!]/y, (body) => ({ kind: "look", body, isBehind: true })],
+  [/\(\?[=!]/y, (body) => ({ kind: "lookaround", body, isBehind: false })],
+  [/\(\?<[=!]/y, (body) => ({ kind: "lookaround", body, isBehind: true })],
   [/\(\?:|\(\?<[^>]*>|\((?!\?)/y, (body) => body],
   [/\(\?[a-z-]*:/y, () => ({ kind: "unknown" })],
 ];
@@ -37,7 +37,7 @@ const set = /\[(?:\\[\s\S]|[^\]\\])*\]/uy;
 const anyCharacter = /[\s\S]/uy;
 const quantifier = /(?:[*+?]|\{(?<min>\d+)(?<rest>,(?<max>\d*))?\})\??/uy;
 
-class Reader {
+class Parser {
   readonly #source: string;
   #at = 0;
 
@@ -45,11 +45,11 @@ class Reader {
     this.#source = source;
   }
 
-  choice(): Pattern {
+  alternation(): Pattern {
     const parts = [this.#sequence()];
     while (this.#take(/\|/y) !== undefined) parts.push(this.#sequence());
     const [only] = parts;
-    return parts.length === 1 && only !== undefined ? only : { kind: "choice", parts };
+    return parts.length === 1 && only !== undefined ? only : { kind: "alternation", parts };
   }
 
   #sequence(): Pattern {
@@ -61,11 +61,11 @@ class Reader {
   }
 
   #term(): Pattern {
-    if (this.#take(/\^/y) !== undefined) return { kind: "edge", isStart: true };
-    if (this.#take(/\$|\\[bB]/y) !== undefined) return { kind: "edge", isStart: false };
+    if (this.#take(/\^/y) !== undefined) return { kind: "anchor", isStart: true };
+    if (this.#take(/\$|\\[bB]/y) !== undefined) return { kind: "anchor", isStart: false };
     for (const [opening, close] of groupOpenings) {
       if (this.#take(opening) === undefined) continue;
-      const body = this.choice();
+      const body = this.alternation();
       this.#at++;
       return close(body);
     }
@@ -76,11 +76,11 @@ class Reader {
 
   #repeated(body: Pattern): Pattern {
     quantifier.lastIndex = this.#at;
-    const found = quantifier.exec(this.#source);
-    if (found === null) return body;
-    this.#at += found[0].length;
-    const { min, rest, max } = found.groups ?? {};
-    switch (found[0].charAt(0)) {
+    const match = quantifier.exec(this.#source);
+    if (match === null) return body;
+    this.#at += match[0].length;
+    const { min, rest, max } = match.groups ?? {};
+    switch (match[0].charAt(0)) {
       case "*":
         return { kind: "repeat", body, min: 0, max: Number.POSITIVE_INFINITY };
       case "+":
@@ -88,12 +88,12 @@ class Reader {
       case "?":
         return { kind: "repeat", body, min: 0, max: 1 };
     }
-    const least = Number(min);
-    const most = rest === undefined ? least : max ? Number(max) : Number.POSITIVE_INFINITY;
-    return { kind: "repeat", body, min: least, max: most };
+    const minimum = Number(min);
+    const maximum = rest === undefined ? minimum : max ? Number(max) : Number.POSITIVE_INFINITY;
+    return { kind: "repeat", body, min: minimum, max: maximum };
   }
 
-  /** The text at hand that the sticky expression takes, which is passed. */
+  /** Consumes and returns the text that the sticky expression matches here. */
   #take(expression: RegExp): string | undefined {
     expression.lastIndex = this.#at;
     const [taken] = expression.exec(this.#source) ?? [];

@@ -1,21 +1,21 @@
-// An example of what a schema describes: what it names itself, or the simplest thing that may fit.
+// Makes an example value for a schema: one that the schema names, or a simple guess.
 
 import { own } from "../own-property.ts";
 import { isObjectSchema, type ObjectSchema, type Schema } from "./subschemas.ts";
 
-/** Finds what a `$ref` means. */
+/** Resolves a `$ref`. */
 export type Find = (reference: string) => Schema | undefined;
 
-/** So much is looked at; what is larger than this is no example. */
+/** Limits of the search and of the length of an example. */
 const maxSchemas = 1_000;
 const maxLength = 1_000;
 
-/** Undefined where none is found. It may still not fit: some schemas cannot be met by guessing. */
+/** Returns undefined when no example is found. The example may be invalid, because it is a guess. */
 export const exampleOf = (schema: Schema, find: Find): unknown => new Search(find).of(schema);
 
 class Search {
   readonly #find: Find;
-  /** References that are being followed: an example of itself has no end. */
+  /** The references being followed. A recursive one ends the search. */
   readonly #open = new Set<string>();
   #count = 0;
 
@@ -30,24 +30,24 @@ class Search {
     if (Array.isArray(examples) && examples.length > 0) return examples[0];
     if (schema.default !== undefined) return schema.default;
     if (only !== undefined) return only;
-    return Array.isArray(values) ? values[0] : this.#together(schema);
+    return Array.isArray(values) ? values[0] : this.#combined(schema);
   }
 
-  /** What the schema says itself, with what it says by way of others. */
-  #together(schema: ObjectSchema): unknown {
-    const parts = choices(schema);
+  /** Combines the example of the schema itself with those of its $ref, allOf, anyOf and oneOf. */
+  #combined(schema: ObjectSchema): unknown {
+    const parts = partsOf(schema);
     const others = [
-      ...(typeof schema.$ref === "string" ? [this.#referred(schema.$ref)] : []),
+      ...(typeof schema.$ref === "string" ? [this.#ofReference(schema.$ref)] : []),
       ...parts.map((part) => this.of(part)),
     ];
     if (others.length === 0) return this.#ofType(schema);
     if (others.includes(undefined)) return undefined;
-    const own = typeOf(schema) === "object" ? this.#ofType(schema) : {};
-    const all = [own, ...others];
+    const ownExample = typeOf(schema) === "object" ? this.#ofType(schema) : {};
+    const all = [ownExample, ...others];
     return all.every(isObjectSchema) ? Object.assign({}, ...all) : others[0];
   }
 
-  #referred(reference: string): unknown {
+  #ofReference(reference: string): unknown {
     const target = this.#find(reference);
     if (target === undefined || this.#open.has(reference)) return undefined;
     this.#open.add(reference);
@@ -80,29 +80,29 @@ class Search {
     const members = Object.entries(properties as Readonly<Record<string, Schema>>)
       .map(([name, member]) => [name, this.of(member)] as const)
       .filter(([, example]) => example !== undefined);
-    const found = Object.fromEntries(members);
-    const isLacking = (name: string) =>
-      Object.hasOwn(properties as object, name) && !Object.hasOwn(found, name);
-    return (required as readonly string[]).some(isLacking) ? undefined : found;
+    const example = Object.fromEntries(members);
+    const isMissing = (name: string) =>
+      Object.hasOwn(properties as object, name) && !Object.hasOwn(example, name);
+    return (required as readonly string[]).some(isMissing) ? undefined : example;
   }
 
   #array({ prefixItems, items = true, minItems = 1 }: ObjectSchema): unknown {
     const first = (Array.isArray(prefixItems) ? prefixItems : []).map((item) => this.of(item));
     const missing = Math.max(0, Math.min(Number(minItems), 10) - first.length);
     const rest = missing > 0 ? this.of(items as Schema) : [];
-    const isLacking = first.includes(undefined) || (rest === undefined && minItems !== 1);
-    if (isLacking) return undefined;
+    const isIncomplete = first.includes(undefined) || (rest === undefined && minItems !== 1);
+    if (isIncomplete) return undefined;
     return rest === undefined ? first : [...first, ...Array(missing).fill(rest)];
   }
 }
 
-/** What must hold beside the schema itself: all of `allOf`, the first of the others. */
-function choices({ allOf, anyOf, oneOf }: ObjectSchema): readonly Schema[] {
+/** All schemas of `allOf`, and the first of `anyOf` and `oneOf`. */
+function partsOf({ allOf, anyOf, oneOf }: ObjectSchema): readonly Schema[] {
   const first = (list: unknown) => (Array.isArray(list) ? list.slice(0, 1) : []);
   return [...(Array.isArray(allOf) ? allOf : []), ...first(anyOf), ...first(oneOf)];
 }
 
-/** The declared type, null aside; or the one that the keywords are about. */
+/** The declared type other than null, or the type that the keywords imply. */
 function typeOf({ type, properties, items, prefixItems }: ObjectSchema): unknown {
   const [first] = [type].flat().filter((one) => one !== "null" && one !== undefined);
   if (first !== undefined) return first;
@@ -134,33 +134,33 @@ const samples: Readonly<Record<string, string>> = {
   regex: "^a",
 };
 
-/** Tried one after the other where a pattern must be met. */
+/** Candidates that are tried against a pattern. */
 const guesses = ["text", "Text", "TEXT", "A1", "a1", "12345", "123", "1", "AB-123", "ab-1", "x"];
 
 function exampleText(schema: ObjectSchema): unknown {
   const { format, pattern } = schema;
-  const least = Number(schema.minLength ?? 0);
-  const most = Number(schema.maxLength ?? maxLength);
-  if (least > maxLength) return undefined;
+  const min = Number(schema.minLength ?? 0);
+  const max = Number(schema.maxLength ?? maxLength);
+  if (min > maxLength) return undefined;
   const sample = typeof format === "string" ? own(samples, format) : undefined;
   if (sample !== undefined) return sample;
   const fits = typeof pattern === "string" ? new RegExp(pattern, "u") : /^/;
   const sized = (text: string) =>
-    text.repeat(Math.ceil(least / text.length) || 1).slice(0, Math.max(least, Math.min(most, 4)));
+    text.repeat(Math.ceil(min / text.length) || 1).slice(0, Math.max(min, Math.min(max, 4)));
   return [...guesses, ...guesses.map(sized)].find(
-    (text) => fits.test(text) && text.length >= least && text.length <= most,
+    (text) => fits.test(text) && text.length >= min && text.length <= max,
   );
 }
 
 function exampleNumber(schema: ObjectSchema): number {
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf } = schema;
   const step = typeof multipleOf === "number" ? multipleOf : 1;
-  const least = Math.max(bound(minimum), bound(exclusiveMinimum, step));
-  const most = Math.min(bound(maximum, 0, 1), bound(exclusiveMaximum, -step, 1));
-  const start = Number.isFinite(least) ? least : Math.min(step, most);
+  const min = Math.max(bound(minimum), bound(exclusiveMinimum, step));
+  const max = Math.min(bound(maximum, 0, 1), bound(exclusiveMaximum, -step, 1));
+  const start = Number.isFinite(min) ? min : Math.min(step, max);
   return Math.ceil(start / step) * step;
 }
 
-/** None is infinitely far away. */
+/** A missing bound is infinite. */
 const bound = (value: unknown, shift = 0, sign = -1): number =>
   typeof value === "number" ? value + shift : sign * Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-// Why a value does not fit its schema: every fault, in words a person understands.
+// Explains why a value is not valid against its schema: all errors, in messages for people.
 
 import { type ErrorReport, type Path, reportLimits } from "../json/error-report.ts";
 import { own } from "../own-property.ts";
@@ -13,49 +13,49 @@ import {
 import { isObjectSchema, type ObjectSchema, type Schema } from "./subschemas.ts";
 import type { CompiledSchema } from "./validator.ts";
 
-/** So many parts of a value are looked at: it must not take long to say no. */
+/** The limit of parts that are checked, so that a rejection is fast. */
 const maxSteps = 20_000;
-/** So many fields are named to one who sent another. */
+/** How many known fields a message about an unknown field lists. */
 const maxNames = 30;
 
-/** Adds why the value does not fit. Whoever asks knows that it does not, so something is always said. */
+/** Adds the errors of a value that is known to be invalid. Always adds at least one. */
 export function explain(
-  ready: CompiledSchema,
+  compiled: CompiledSchema,
   value: unknown,
   path: Path,
   report: ErrorReport,
 ): void {
-  explainPart(ready, ready.root, value, path, report);
+  explainPart(compiled, compiled.root, value, path, report);
 }
 
 export function explainPart(
-  ready: CompiledSchema,
+  compiled: CompiledSchema,
   schema: Schema,
   value: unknown,
   path: Path,
   report: ErrorReport,
 ): void {
   const before = report.errors.length;
-  new Explainer(ready, report).explain(schema, value, path);
-  if (report.errors.length === before) report.add(path, "does not fit the schema");
+  new Explainer(compiled, report).explain(schema, value, path);
+  if (report.errors.length === before) report.add(path, "does not match the schema");
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
 class Explainer {
-  readonly #ready: CompiledSchema;
+  readonly #compiled: CompiledSchema;
   readonly #report: ErrorReport;
   #steps = 0;
 
-  constructor(ready: CompiledSchema, report: ErrorReport) {
-    this.#ready = ready;
+  constructor(compiled: CompiledSchema, report: ErrorReport) {
+    this.#compiled = compiled;
     this.#report = report;
   }
 
   explain(schema: Schema, value: unknown, path: Path): void {
     const before = this.#report.errors.length;
     if (++this.#steps > maxSteps || before === reportLimits.maxErrors) return;
-    if (schema === false) this.#report.add(path, "nothing may be here");
+    if (schema === false) this.#report.add(path, "no value is allowed here");
     if (!isObjectSchema(schema)) return;
     if (!this.#fits(schema, value, "type")) {
       this.#report.add(path, `must be ${describeType(schema.type)}, not ${describeValue(value)}`);
@@ -66,30 +66,30 @@ class Explainer {
         this.#explainSimple(schema, keyword, value, path);
       else this.#explainNested(schema, keyword, value, path);
     }
-    // Where something else is wrong, more may count as not looked at than a person would say.
+    // Other errors make more members count as unevaluated than a reader would expect.
     if (this.#report.errors.length === before) this.#explainUnevaluated(schema, value, path);
   }
 
-  /** Judges by one keyword, with those that it depends on. */
+  /** Validates with one keyword and those it depends on. */
   #fits(schema: ObjectSchema, value: unknown, ...keywords: readonly string[]): boolean {
-    const some = keywords.filter((keyword) => Object.hasOwn(schema, keyword));
-    const part = Object.fromEntries(some.map((keyword) => [keyword, schema[keyword]]));
-    return this.#ready.fits(part, value);
+    const present = keywords.filter((keyword) => Object.hasOwn(schema, keyword));
+    const part = Object.fromEntries(present.map((keyword) => [keyword, schema[keyword]]));
+    return this.#compiled.fits(part, value);
   }
 
   #explainSimple(schema: ObjectSchema, keyword: string, value: unknown, path: Path): void {
-    // A text that is too long is not given to a pattern.
+    // A string that is too long is not matched against a pattern.
     const isTooLong = keyword === "pattern" && !this.#fits(schema, value, "maxLength");
     if (isTooLong || this.#fits(schema, value, keyword)) return;
-    const words = own(keywordMessages, keyword)?.(schema[keyword], value);
-    if (words !== undefined) this.#report.add(path, words);
+    const message = own(keywordMessages, keyword)?.(schema[keyword], value);
+    if (message !== undefined) this.#report.add(path, message);
   }
 
   #explainNested(schema: ObjectSchema, keyword: string, value: unknown, path: Path): void {
     const inner = schema[keyword];
     switch (keyword) {
       case "$ref":
-        this.explain(this.#ready.references.find(inner)?.schema ?? true, value, path);
+        this.explain(this.#compiled.references.find(inner)?.schema ?? true, value, path);
         return;
       case "allOf":
         for (const part of inner as readonly Schema[]) this.explain(part, value, path);
@@ -104,7 +104,7 @@ class Explainer {
         return;
       case "not":
         if (!this.#fits(schema, value, keyword))
-          this.#report.add(path, "must not be what the schema excludes with `not`");
+          this.#report.add(path, "must not match the schema in `not`");
         return;
     }
     if (Array.isArray(value)) this.#explainItems(schema, keyword, value, path);
@@ -113,7 +113,7 @@ class Explainer {
   }
 
   #explainCondition(schema: ObjectSchema, value: unknown, path: Path): void {
-    const branch = this.#ready.fits(schema.if as Schema, value) ? schema.then : schema.else;
+    const branch = this.#compiled.fits(schema.if as Schema, value) ? schema.then : schema.else;
     if (branch !== undefined) this.explain(branch as Schema, value, path);
   }
 
@@ -151,7 +151,7 @@ class Explainer {
         for (const [name, others] of Object.entries(inner as Record<string, readonly string[]>))
           for (const other of Object.hasOwn(members, name) ? others : [])
             if (!Object.hasOwn(members, other))
-              this.#report.add([...path, other], `${other} is required when there is ${name}`);
+              this.#report.add([...path, other], `${other} is required when ${name} is present`);
         return;
       case "dependentSchemas":
         for (const [name, part] of Object.entries(inner as Record<string, Schema>))
@@ -168,8 +168,8 @@ class Explainer {
         return;
       case "propertyNames":
         for (const name of Object.keys(members))
-          if (!this.#ready.fits(inner as Schema, name))
-            this.#report.add([...path, name], "a field may not be called this");
+          if (!this.#compiled.fits(inner as Schema, name))
+            this.#report.add([...path, name], "this field name is not allowed");
         return;
       case "additionalProperties":
         for (const name of additionalNames(schema, members))
@@ -179,64 +179,69 @@ class Explainer {
 
   #explainUnevaluated(schema: ObjectSchema, value: unknown, path: Path): void {
     for (const keyword of ["unevaluatedProperties", "unevaluatedItems"]) {
-      if (!Object.hasOwn(schema, keyword) || this.#ready.fits(schema, value)) continue;
-      for (const step of this.#ready.unevaluated(keyword, schema, value)) {
+      if (!Object.hasOwn(schema, keyword) || this.#compiled.fits(schema, value)) continue;
+      for (const step of this.#compiled.unevaluated(keyword, schema, value)) {
         const item = (value as Readonly<Record<string | number, unknown>>)[step];
         this.#explainUnknown(schema[keyword] as Schema, item, [...path, step]);
       }
     }
   }
 
-  /** A member or item that no other keyword speaks of. */
+  /** Explains a member or item that no other keyword covers. */
   #explainUnknown(schema: Schema, value: unknown, path: Path, parent: ObjectSchema = {}): void {
     if (schema !== false) {
       this.explain(schema, value, path);
       return;
     }
     const known = Object.keys((parent.properties as Members | undefined) ?? {});
-    const list = known.length > 0 ? `; there are: ${joinAtMost(known, maxNames)}` : "";
-    this.#report.add(path, `there is no such field${list}`);
+    const list = known.length > 0 ? `; known fields: ${joinAtMost(known, maxNames)}` : "";
+    this.#report.add(path, `unknown field${list}`);
   }
 
-  /** Of several forms the one that was meant, if that is plain; else what tells them apart. */
+  /** Explains the form that the value most likely means; otherwise what distinguishes the forms. */
   #explainChoice(forms: readonly Schema[], value: unknown, path: Path): void {
-    const fitting = forms.filter((form) => this.#ready.fits(form, value)).length;
-    if (fitting > 1) {
-      this.#report.add(path, `fits ${fitting} of the allowed forms, but must fit exactly one`);
+    const matching = forms.filter((form) => this.#compiled.fits(form, value)).length;
+    if (matching > 1) {
+      this.#report.add(
+        path,
+        `matches ${matching} of the allowed forms, but must match exactly one`,
+      );
       return;
     }
-    const plain = forms.map((form) => this.#deref(form));
-    const typed = plain.filter((form) => form !== false && this.#hasTypeOf(form, value));
-    const marked = typed.filter((form) => this.#isMeant(form, value));
-    const [form] = typed.length === 1 ? typed : marked;
-    if (form !== undefined && (typed.length === 1 || marked.length === 1)) {
+    const resolved = forms.map((form) => this.#deref(form));
+    const typed = resolved.filter((form) => form !== false && this.#hasTypeOf(form, value));
+    const meant = typed.filter((form) => this.#isMeant(form, value));
+    const [form] = typed.length === 1 ? typed : meant;
+    if (form !== undefined && (typed.length === 1 || meant.length === 1)) {
       this.explain(form, value, path);
       return;
     }
-    const mark = discriminatorError(typed, value);
-    if (mark !== undefined && marked.length === 0)
-      this.#report.add([...path, ...mark.path], mark.message);
-    else this.#report.add(path, choiceMessage(plain, typed, value));
+    const error = discriminatorError(typed, value);
+    if (error !== undefined && meant.length === 0)
+      this.#report.add([...path, ...error.path], error.message);
+    else this.#report.add(path, choiceMessage(resolved, typed, value));
   }
 
   #hasTypeOf(form: Schema, value: unknown): boolean {
     return !isObjectSchema(form) || this.#fits(form, value, "type");
   }
 
-  /** Whether the value has the constants that tell the form from the others. */
+  /** Whether the value has the constants of this form. */
   #isMeant(schema: Schema, value: unknown): boolean {
     if (!isObjectSchema(schema)) return schema;
     if (!this.#fits(schema, value, "const", "enum")) return false;
-    const marks = Object.entries(propertiesOf(schema)).filter(([, part]) => constantsOf(part));
-    return this.#ready.fits(
-      { required: marks.map(([name]) => name), properties: Object.fromEntries(marks) },
+    const constants = Object.entries(propertiesOf(schema)).filter(([, part]) => constantsOf(part));
+    return this.#compiled.fits(
+      { required: constants.map(([name]) => name), properties: Object.fromEntries(constants) },
       value,
     );
   }
 
   #deref(schema: Schema): Schema {
     const isOnlyReference = isObjectSchema(schema) && Object.keys(schema).join() === "$ref";
-    const target = isOnlyReference ? this.#ready.references.find(schema.$ref)?.schema : undefined;
+    const target = isOnlyReference
+      ? this.#compiled.references.find(schema.$ref)?.schema
+      : undefined;
     return target ?? schema;
   }
 }

@@ -1,18 +1,18 @@
-// The fields that a schema declares: which are read-only, hidden or filled in, and what is inside them.
+// Lists the fields that a schema declares: which are read-only or write-only, their defaults and their nested fields.
 
 import { isObjectSchema, type ObjectSchema, type References, type Schema } from "./subschemas.ts";
 
-/** What a schema declares of one value: its members by name, and its items if it is a list. */
+/** What a schema declares about one value: its members by name, and its items if it is an array. */
 export class Fields {
-  /** Those that always judge the value. */
+  /** The schemas that always apply to the value. */
   readonly schemas: readonly ObjectSchema[];
-  readonly #family: FieldsCache;
+  readonly #cache: FieldsCache;
   #members: ReadonlyMap<string, Field> | undefined;
   #items: Fields | undefined;
 
-  constructor(schemas: readonly ObjectSchema[], family: FieldsCache) {
+  constructor(schemas: readonly ObjectSchema[], cache: FieldsCache) {
     this.schemas = schemas;
-    this.#family = family;
+    this.#cache = cache;
   }
 
   get members(): ReadonlyMap<string, Field> {
@@ -21,13 +21,13 @@ export class Fields {
   }
 
   get items(): Fields {
-    this.#items ??= this.#family.of(
+    this.#items ??= this.#cache.of(
       this.schemas.flatMap(({ items }) => (isObjectSchema(items) ? [items] : [])),
     );
     return this.#items;
   }
 
-  /** How many items come before those that `items` speaks of. */
+  /** The index of the first item that `items` applies to. */
   get itemsStart(): number {
     const counts = this.schemas.map(({ prefixItems }) =>
       Array.isArray(prefixItems) ? prefixItems.length : 0,
@@ -35,29 +35,29 @@ export class Fields {
     return Math.max(0, ...counts);
   }
 
-  /** The types that are allowed; undefined where nothing is said. */
+  /** The allowed types. Returns undefined when no schema has `type`. */
   get types(): ReadonlySet<unknown> | undefined {
-    const said = this.schemas.filter((schema) => Object.hasOwn(schema, "type"));
-    const sets = said.map(({ type }) => new Set([type].flat()));
+    const typed = this.schemas.filter((schema) => Object.hasOwn(schema, "type"));
+    const sets = typed.map(({ type }) => new Set([type].flat()));
     return sets.length === 0 ? undefined : sets.reduce((one, other) => one.intersection(other));
   }
 
-  /** What `anyOf` and `oneOf` choose from: a list for each of them. */
+  /** The alternatives of each `anyOf` and `oneOf`. */
   get alternatives(): readonly (readonly Fields[])[] {
     return this.schemas
       .flatMap(({ anyOf, oneOf }) => [anyOf, oneOf])
       .filter((choice) => Array.isArray(choice))
-      .map((choice) => choice.map((one) => this.#family.of(isObjectSchema(one) ? [one] : [])));
+      .map((choice) => choice.map((one) => this.#cache.of(isObjectSchema(one) ? [one] : [])));
   }
 
-  /** The field at a path of names; undefined where it is not declared. */
+  /** The field at a path. Returns undefined when it is not declared. */
   at(names: readonly string[]): Field | undefined {
     const [first = "", ...rest] = names;
     const field = this.members.get(first);
     return rest.length === 0 ? field : field?.inner.at(rest);
   }
 
-  /** Whether it holds for a field in here, at any depth. */
+  /** Whether the test is true for any field, at any depth. */
   some(test: (field: Field) => boolean, seen = new Set<Fields>()): boolean {
     if (seen.has(this)) return false;
     seen.add(this);
@@ -67,22 +67,22 @@ export class Fields {
   }
 
   #findMembers(): ReadonlyMap<string, Field> {
-    const found = new Map<string, Schema[]>();
+    const declared = new Map<string, Schema[]>();
     for (const { properties } of this.schemas)
       for (const [name, schema] of Object.entries(isObjectSchema(properties) ? properties : {}))
-        found.set(name, [...(found.get(name) ?? []), schema as Schema]);
-    return new Map([...found].map(([name, schemas]) => [name, this.#field(schemas)]));
+        declared.set(name, [...(declared.get(name) ?? []), schema as Schema]);
+    return new Map([...declared].map(([name, schemas]) => [name, this.#field(schemas)]));
   }
 
   #field(schemas: readonly Schema[]): Field {
-    const inner = this.#family.of(schemas.filter(isObjectSchema));
-    const flagged = (name: string): boolean =>
+    const inner = this.#cache.of(schemas.filter(isObjectSchema));
+    const hasFlag = (name: string): boolean =>
       inner.schemas.some((schema) => schema[name] === true);
-    const filled = inner.schemas.find((schema) => Object.hasOwn(schema, "default"));
+    const withDefault = inner.schemas.find((schema) => Object.hasOwn(schema, "default"));
     return {
-      isReadOnly: flagged("readOnly"),
-      isWriteOnly: flagged("writeOnly"),
-      defaultText: filled && JSON.stringify(filled.default),
+      isReadOnly: hasFlag("readOnly"),
+      isWriteOnly: hasFlag("writeOnly"),
+      defaultText: withDefault && JSON.stringify(withDefault.default),
       inner,
     };
   }
@@ -90,14 +90,14 @@ export class Fields {
 
 export interface Field {
   readonly isReadOnly: boolean;
-  /** Stored, and never shown. */
+  /** Stored and never returned. */
   readonly isWriteOnly: boolean;
   /** The JSON text of its default. */
   readonly defaultText: string | undefined;
   readonly inner: Fields;
 }
 
-/** The same schemas have the same fields, so that a schema which refers to itself ends. */
+/** Returns the same Fields for the same schemas, so that a recursive schema terminates. */
 class FieldsCache {
   readonly #references: References;
   readonly #known = new Map<string, Fields>();
@@ -109,20 +109,20 @@ class FieldsCache {
 
   of(schemas: readonly ObjectSchema[]): Fields {
     const all = new Set<ObjectSchema>();
-    for (const schema of schemas) this.#gather(schema, all);
+    for (const schema of schemas) this.#collect(schema, all);
     const key = [...all].map((schema) => this.#numberOf(schema)).join();
     const known = this.#known.get(key) ?? new Fields([...all], this);
     this.#known.set(key, known);
     return known;
   }
 
-  /** With the schemas that always judge the same value. */
-  #gather(schema: ObjectSchema, all: Set<ObjectSchema>): void {
+  /** Adds the schema and those that always apply to the same value. */
+  #collect(schema: ObjectSchema, all: Set<ObjectSchema>): void {
     if (all.has(schema)) return;
     all.add(schema);
     const target = this.#references.find(schema.$ref)?.schema;
     const parts = Array.isArray(schema.allOf) ? schema.allOf : [];
-    for (const part of [target, ...parts]) if (isObjectSchema(part)) this.#gather(part, all);
+    for (const part of [target, ...parts]) if (isObjectSchema(part)) this.#collect(part, all);
   }
 
   #numberOf(schema: ObjectSchema): number {
@@ -135,6 +135,6 @@ class FieldsCache {
 export const fieldsOf = (root: ObjectSchema, references: References): Fields =>
   new FieldsCache(references).of([root]);
 
-/** Whether the field is never shown, or lies in one that is not. */
+/** Whether the field or one that contains it is write-only. */
 export const isHiddenIn = (fields: Fields, names: readonly string[]): boolean =>
   names.some((_, index) => fields.at(names.slice(0, index + 1))?.isWriteOnly);

@@ -1,6 +1,6 @@
-// The formats of text that a schema may ask for, and how a person would call them.
+// The supported values of `format`, with a description of each for error messages.
 
-/** No text of any format is longer. */
+/** The maximum length of a string with any format. */
 export const maxFormatChars = 8192;
 
 export const formats: Readonly<Record<string, string>> = {

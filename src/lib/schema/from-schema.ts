@@ -1,10 +1,10 @@
-// The TypeScript type of the values that fit a JSON Schema which is written in TypeScript itself.
+// Derives the TypeScript type of the valid values of a JSON Schema that is a TypeScript constant.
 
-/** In: what a schema lets in, with its defaults filled in. Out: what is to be made to fit it. */
-type Way = "in" | "out";
+/** In: a validated value with its defaults filled in. Out: a value that is yet to be validated. */
+type Direction = "in" | "out";
 
-/** What is not understood here is `unknown`: never more is promised than the schema does. */
-export type FromSchema<S, W extends Way = "in"> = S extends false
+/** Keywords that are not understood give `unknown`: the type never promises more than the schema. */
+export type FromSchema<S, W extends Direction = "in"> = S extends false
   ? never
   : S extends { readonly const: infer Value }
     ? Value
@@ -20,7 +20,7 @@ export type FromSchema<S, W extends Way = "in"> = S extends false
               ? FromSchema<One, W>
               : unknown;
 
-type OfType<Name, S, W extends Way> = Name extends "string"
+type OfType<Name, S, W extends Direction> = Name extends "string"
   ? string
   : Name extends "number" | "integer"
     ? number
@@ -34,14 +34,14 @@ type OfType<Name, S, W extends Way> = Name extends "string"
             ? ObjectOf<S, W>
             : unknown;
 
-type ItemOf<S, W extends Way> = S extends { readonly prefixItems: unknown }
+type ItemOf<S, W extends Direction> = S extends { readonly prefixItems: unknown }
   ? unknown
   : S extends { readonly items: infer Item }
     ? FromSchema<Item, W>
     : unknown;
 
-/** Members that the schema allows without naming them are there, but nothing is known of them. */
-type ObjectOf<S, W extends Way> = S extends { readonly properties: infer Properties }
+/** Members that the schema does not declare have no known type. */
+type ObjectOf<S, W extends Direction> = S extends { readonly properties: infer Properties }
   ? Flat<
       { readonly [Name in Present<S, Properties, W>]: FromSchema<Properties[Name], W> } & {
         readonly [Name in Exclude<keyof Properties, Present<S, Properties, W>>]?: FromSchema<
@@ -54,15 +54,15 @@ type ObjectOf<S, W extends Way> = S extends { readonly properties: infer Propert
     ? { readonly [name: string]: FromSchema<Member, "out"> }
     : { readonly [name: string]: unknown };
 
-type Present<S, Properties, W extends Way> =
+type Present<S, Properties, W extends Direction> =
   | (S extends { readonly required: readonly (infer Name)[] }
       ? Extract<keyof Properties, Name>
       : never)
-  | (W extends "in" ? Filled<Properties> : never);
+  | (W extends "in" ? WithDefault<Properties> : never);
 
-type Filled<Properties> = {
+type WithDefault<Properties> = {
   [Name in keyof Properties]: Properties[Name] extends { readonly default: unknown } ? Name : never;
 }[keyof Properties];
 
-/** The same, shown as one object. */
+/** Flattens an intersection into one object type. */
 type Flat<T> = { [Name in keyof T]: T[Name] };

@@ -1,4 +1,4 @@
-// A JSON Schema made from another, schema by schema.
+// Copies a JSON Schema and replaces each direct subschema.
 
 import { isObjectSchema, type ObjectSchema, type Schema } from "./subschemas.ts";
 
@@ -13,7 +13,7 @@ const named = new Set("properties patternProperties dependentSchemas $defs defin
 const isSchema = (value: unknown): value is Schema =>
   typeof value === "boolean" || isObjectSchema(value);
 
-/** A copy in which each schema directly inside is another. Values such as `const` stay as they are. */
+/** Returns a copy with each direct subschema replaced. Values such as `const` are not changed. */
 export function mapSchemas(schema: ObjectSchema, change: (inner: Schema) => Schema): ObjectSchema {
   const changed = (value: unknown): unknown => (isSchema(value) ? change(value) : value);
   const copy: Record<string, unknown> = {};

@@ -1,11 +1,11 @@
-// What is said of a value that breaks a keyword of its schema, in words a person understands.
+// The error messages for values that violate a keyword of their schema.
 
 import { own } from "../own-property.ts";
 import { formats, maxFormatChars } from "./formats.ts";
 import type { ObjectSchema } from "./subschemas.ts";
 
 const maxChoices = 10;
-/** What is quoted of a schema. */
+/** The limit for quoting a value of the schema. */
 const maxQuotedChars = 200;
 
 const typeNames: Readonly<Record<string, string>> = {
@@ -34,17 +34,16 @@ const shortened = (text: string): string =>
   text.length > maxQuotedChars ? `${text.slice(0, maxQuotedChars)}…` : text;
 const quoted = (value: unknown): string => shortened(JSON.stringify(value));
 
-export const joinAtMost = (values: readonly unknown[], most: number): string =>
-  values.slice(0, most).join(", ") +
-  (values.length > most ? ` and ${values.length - most} more` : "");
+export const joinAtMost = (values: readonly unknown[], max: number): string =>
+  values.slice(0, max).join(", ") + (values.length > max ? ` and ${values.length - max} more` : "");
 
 const counted = (count: unknown, noun: string): string =>
   `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-/** Characters as JSON Schema counts them: code points. */
+/** JSON Schema counts code points. */
 const lengthOf = (text: unknown): number => [...String(text)].length;
 
-/** What is said when a keyword does not hold that says all by itself. */
+/** The messages of the keywords that are checked without subschemas. */
 export const keywordMessages: Readonly<Record<string, (limit: unknown, value: unknown) => string>> =
   {
     const: (only) => `must be ${quoted(only)}`,
@@ -67,12 +66,12 @@ export const keywordMessages: Readonly<Record<string, (limit: unknown, value: un
     minItems: (limit) => `must have at least ${counted(limit, "item")}`,
     maxItems: (limit, value) =>
       `must have at most ${counted(limit, "item")}, but has ${(value as readonly unknown[]).length}`,
-    uniqueItems: () => "must not hold the same item twice",
+    uniqueItems: () => "must not contain the same item twice",
     minProperties: (limit) => `must have at least ${counted(limit, "field")}`,
     maxProperties: (limit) => `must have at most ${counted(limit, "field")}`,
   };
 
 export function containsMessage({ minContains = 1, maxContains }: ObjectSchema): string {
-  const most = maxContains === undefined ? "" : ` and at most ${maxContains}`;
-  return `must hold at least ${minContains}${most} of the items that the schema asks for`;
+  const max = maxContains === undefined ? "" : ` and at most ${maxContains}`;
+  return `must contain at least ${minContains}${max} items that match the contains schema`;
 }

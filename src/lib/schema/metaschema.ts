@@ -1,4 +1,4 @@
-// What a JSON Schema 2020-12 may say: the metaschema's vocabularies in one piece, as far as they are served.
+// The JSON Schema 2020-12 metaschema as one schema, limited to the supported keywords.
 
 import type { ObjectSchema } from "./subschemas.ts";
 
@@ -84,18 +84,18 @@ export const metaschema: ObjectSchema = {
 
 export const keywords: readonly string[] = Object.keys(metaschema.properties as object);
 
-/** Words that other dialects know, and what to write in this one. */
+/** Keywords of other dialects, and what to use instead. */
 export const replacements: Readonly<Record<string, string>> = {
-  definitions: "write $defs",
-  dependencies: "write dependentRequired or dependentSchemas",
-  additionalItems: "write prefixItems for the first items and items for the rest",
-  id: "write $id",
-  nullable: 'write the type as a list, such as ["string", "null"]',
-  example: "write examples, a list",
-  discriminator: "give each form a const of its own",
-  $dynamicRef: "write $ref: within one schema it means the same",
-  $dynamicAnchor: "write $anchor: within one schema it means the same",
-  $recursiveRef: "write $ref",
-  $recursiveAnchor: "write $anchor",
-  $vocabulary: "leave it out",
+  definitions: "use $defs",
+  dependencies: "use dependentRequired or dependentSchemas",
+  additionalItems: "use prefixItems for the first items and items for the rest",
+  id: "use $id",
+  nullable: 'use a list of types, such as ["string", "null"]',
+  example: "use examples, a list",
+  discriminator: "give each form a member with its own const",
+  $dynamicRef: "use $ref: within one schema it means the same",
+  $dynamicAnchor: "use $anchor: within one schema it means the same",
+  $recursiveRef: "use $ref",
+  $recursiveAnchor: "use $anchor",
+  $vocabulary: "remove it",
 };

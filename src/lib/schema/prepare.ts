@@ -1,49 +1,49 @@
-// A schema as the validator gets it: what it decides on doubles or cannot compile is decided by functions of ours.
+// Prepares a schema for the validator library: keywords that it checks inexactly or cannot compile become custom checks.
 
 import { isMultipleOf } from "../json/number.ts";
 import { mapSchemas } from "./map-schema.ts";
 import { isObjectSchema, type ObjectSchema, type Schema } from "./subschemas.ts";
 
-/** A list this long becomes an expression that is nested too deep to compile. */
+/** A longer list compiles to an expression that is nested too deep. */
 const maxListed = 100;
 
-/** A check that the validator calls. */
+/** A custom check that the validator calls. */
 interface Refinement {
   readonly check: (value: unknown) => boolean;
   readonly error: () => string;
 }
 
-const known = new WeakMap<ObjectSchema, ObjectSchema>();
+const cache = new WeakMap<ObjectSchema, ObjectSchema>();
 
-/** The same schema for the validator; made once for each schema and those inside it. */
+/** Returns the prepared schema. It is cached for each schema and subschema. */
 export function prepared(schema: Schema): Schema {
   if (!isObjectSchema(schema)) return schema;
-  const before = known.get(schema);
-  if (before !== undefined) return before;
-  const made = refined(mapSchemas(schema, prepared));
-  known.set(schema, made);
-  return made;
+  const cached = cache.get(schema);
+  if (cached !== undefined) return cached;
+  const result = refined(mapSchemas(schema, prepared));
+  cache.set(schema, result);
+  return result;
 }
 
 function refined(schema: ObjectSchema): ObjectSchema {
   const { multipleOf, enum: choices, required, dependentRequired, ...rest } = schema;
   const checks: Refinement["check"][] = [];
-  const kept: Record<string, unknown> = rest;
+  const keywords: Record<string, unknown> = rest;
   if (typeof multipleOf === "number")
     checks.push((value) => typeof value !== "number" || isMultipleOf(value, multipleOf));
   if (isLong(choices)) checks.push(isAmong(choices));
-  else if (choices !== undefined) kept.enum = choices;
+  else if (choices !== undefined) keywords.enum = choices;
   if (isLong(required)) checks.push(hasAll(required));
-  else if (required !== undefined) kept.required = required;
+  else if (required !== undefined) keywords.required = required;
   const dependent = isObjectSchema(dependentRequired) ? Object.entries(dependentRequired) : [];
   const [long, short] = [dependent.filter(hasLong), dependent.filter((each) => !hasLong(each))];
   for (const [name, others] of long) {
     const isComplete = hasAll(others as readonly unknown[]);
     checks.push((value) => !hasMember(value, name) || isComplete(value));
   }
-  if (dependentRequired !== undefined) kept.dependentRequired = Object.fromEntries(short);
+  if (dependentRequired !== undefined) keywords.dependentRequired = Object.fromEntries(short);
   if (checks.length === 0) return schema;
-  return { ...kept, "~refine": checks.map((check) => ({ check, error: () => "" })) };
+  return { ...keywords, "~refine": checks.map((check) => ({ check, error: () => "" })) };
 }
 
 const isLong = (list: unknown): list is readonly unknown[] =>
@@ -54,13 +54,13 @@ const hasLong = ([, list]: readonly [string, unknown]): boolean => isLong(list);
 const hasMember = (value: unknown, name: unknown): boolean =>
   isObjectSchema(value) && Object.hasOwn(value, String(name));
 
-/** What is no object has no members to lack. */
+/** `required` applies to objects only. */
 const hasAll =
   (names: readonly unknown[]): Refinement["check"] =>
   (value) =>
     !isObjectSchema(value) || names.every((name) => hasMember(value, name));
 
-/** Scalars are found as they are, lists and objects by their text with members in order. */
+/** Scalars are compared directly, arrays and objects by their canonical JSON text. */
 function isAmong(choices: readonly unknown[]): Refinement["check"] {
   const scalars = new Set(choices.filter((choice) => !isNested(choice)));
   const texts = new Set(choices.filter(isNested).map(canonical));

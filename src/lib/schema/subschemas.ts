@@ -1,4 +1,4 @@
-// Where in a JSON Schema other schemas stand, what each of them judges, and where references lead.
+// Finds the subschemas of a JSON Schema, the values they apply to, and the targets of references.
 
 import type { Path } from "../json/error-report.ts";
 
@@ -11,10 +11,10 @@ export const isObjectSchema = (value: unknown): value is ObjectSchema =>
 const isSchema = (value: unknown): value is Schema =>
   typeof value === "boolean" || isObjectSchema(value);
 
-/** What an inner schema judges: the same value, one inside it, or nothing until it is referred to. */
+/** What a subschema applies to: the same value, a child value, or nothing until it is referenced. */
 export type Application = "in-place" | "child" | "none";
 
-/** How a keyword holds schemas: it is one, a list of them, or they have names. */
+/** The form of a keyword's value: a schema, a list of schemas, or schemas by name. */
 type Form = "one" | "list" | "named";
 
 const applicators: Readonly<Record<string, readonly [form: Form, applies: Application]>> = {
@@ -42,7 +42,7 @@ const applicators: Readonly<Record<string, readonly [form: Form, applies: Applic
 
 export const applicatorKeywords: readonly string[] = Object.keys(applicators);
 
-/** A schema and the way to it. */
+/** A schema and its path. */
 export interface SchemaLocation {
   readonly path: Path;
   readonly schema: Schema;
@@ -53,7 +53,7 @@ export interface Subschema extends SchemaLocation {
   readonly applies: Application;
 }
 
-/** The schemas right inside a schema. What is no schema where one should be is passed over. */
+/** The direct subschemas. Values that are not schemas are skipped. */
 export function subschemasOf({ path, schema }: SchemaLocation): readonly Subschema[] {
   if (!isObjectSchema(schema)) return [];
   return Object.entries(schema).flatMap(([keyword, value]) => {
@@ -74,38 +74,38 @@ export function subschemasOf({ path, schema }: SchemaLocation): readonly Subsche
   });
 }
 
-/** The schema itself and every schema inside it. */
-export function* allSchemas(place: SchemaLocation): Generator<SchemaLocation> {
-  yield place;
-  for (const inner of subschemasOf(place)) yield* allSchemas(inner);
+/** The schema itself and all its subschemas. */
+export function* allSchemas(location: SchemaLocation): Generator<SchemaLocation> {
+  yield location;
+  for (const inner of subschemasOf(location)) yield* allSchemas(inner);
 }
 
-/** Where `#`, `#/a/pointer` and `#anchor` lead. */
+/** Resolves `#`, `#/a/pointer` and `#anchor`. */
 export class References {
-  readonly #places = new Map<string, SchemaLocation>();
+  readonly #locations = new Map<string, SchemaLocation>();
 
   constructor(root: Schema) {
-    for (const place of allSchemas({ path: [], schema: root })) {
-      this.#places.set(keyOf(place.path), place);
-      const anchor = isObjectSchema(place.schema) ? place.schema.$anchor : undefined;
-      if (typeof anchor === "string") this.#places.set(anchor, place);
+    for (const location of allSchemas({ path: [], schema: root })) {
+      this.#locations.set(keyOf(location.path), location);
+      const anchor = isObjectSchema(location.schema) ? location.schema.$anchor : undefined;
+      if (typeof anchor === "string") this.#locations.set(anchor, location);
     }
   }
 
   get count(): number {
-    return this.#places.size;
+    return this.#locations.size;
   }
 
-  /** Undefined when it leads nowhere in this schema. */
+  /** Returns undefined when the target is not in this schema. */
   find(reference: unknown): SchemaLocation | undefined {
     const fragment = typeof reference === "string" ? fragmentOf(reference) : undefined;
     if (fragment === undefined) return undefined;
     const isPointer = fragment === "" || fragment.startsWith("/");
-    return this.#places.get(isPointer ? keyOf(stepsOf(fragment)) : fragment);
+    return this.#locations.get(isPointer ? keyOf(stepsOf(fragment)) : fragment);
   }
 }
 
-/** The steps as JSON, so that no name can be mistaken for two; no anchor begins with a bracket. */
+/** Uses JSON, so that a name cannot be confused with two steps. No anchor begins with a bracket. */
 const keyOf = (path: Path): string => JSON.stringify(path.map(String));
 
 function fragmentOf(reference: string): string | undefined {

@@ -1,4 +1,4 @@
-// A schema is compiled and run on a few values before it takes effect, because afterwards every write needs it.
+// Compiles a new schema and validates a few values with it, because every write depends on it later.
 
 import { ErrorReport, type Path } from "../json/error-report.ts";
 import { exampleOf } from "./example.ts";
@@ -8,28 +8,31 @@ import type { CompiledSchema } from "./validator.ts";
 
 const wrongValues = [null, true, 0, "", [], [null], {}, { a: {} }];
 
-/** Adds why values cannot be judged by a schema that has no other fault, if they cannot. */
+/** Adds an error when a schema without other errors cannot validate values. */
 export function addTrialErrors(
-  ready: CompiledSchema,
+  compiled: CompiledSchema,
   fields: Fields,
   path: Path,
   report: ErrorReport,
 ): void {
   try {
-    for (const value of valuesFor(ready, fields)) {
-      const parsed = ready.parse(JSON.stringify(value));
-      if (!ready.isValid(parsed)) explain(ready, parsed, [], new ErrorReport());
+    for (const value of valuesFor(compiled, fields)) {
+      const parsed = compiled.parse(JSON.stringify(value));
+      if (!compiled.isValid(parsed)) explain(compiled, parsed, [], new ErrorReport());
     }
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
-    report.add(path, `values cannot be judged by this schema, which may be too large: ${reason}`);
+    report.add(
+      path,
+      `this schema cannot be used to validate values; it may be too large: ${reason}`,
+    );
   }
 }
 
-/** An example, no member at all, and all members with values of each kind. */
-function* valuesFor(ready: CompiledSchema, fields: Fields): Generator<unknown> {
-  const found = (reference: string) => ready.references.find(reference)?.schema;
-  yield exampleOf(ready.root, found) ?? {};
+/** An example, an empty object, and all members with values of each type. */
+function* valuesFor(compiled: CompiledSchema, fields: Fields): Generator<unknown> {
+  const find = (reference: string) => compiled.references.find(reference)?.schema;
+  yield exampleOf(compiled.root, find) ?? {};
   yield {};
   for (const wrong of wrongValues)
     yield Object.fromEntries([...fields.members.keys()].map((name) => [name, wrong]));

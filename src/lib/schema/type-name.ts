@@ -1,4 +1,4 @@
-// Names of types: the words of a name joined, each with a capital, and no two alike.
+// Makes unique type names in PascalCase.
 
 /** `site-visits` → `SiteVisits`. */
 export function typeName(text: string): string {
@@ -11,14 +11,14 @@ export class TypeNames {
   readonly #taken: Set<string>;
 
   constructor(taken: Iterable<string> = []) {
-    this.#taken = new Set([...taken].map(plain));
+    this.#taken = new Set([...taken].map(caseless));
   }
 
-  /** The wished name, or one with a number behind it, which is free with each of the endings. */
-  claim(wish: string, endings: readonly string[] = [""]): string {
+  /** Returns the preferred name, or one with a number that is free with each of the suffixes. */
+  claim(preferred: string, suffixes: readonly string[] = [""]): string {
     for (let count = 1; ; count++) {
-      const name = count === 1 ? wish : `${wish}${count}`;
-      const claimed = endings.map((ending) => plain(name + ending));
+      const name = count === 1 ? preferred : `${preferred}${count}`;
+      const claimed = suffixes.map((suffix) => caseless(name + suffix));
       if (claimed.some((one) => this.#taken.has(one))) continue;
       for (const one of claimed) this.#taken.add(one);
       return name;
@@ -26,5 +26,5 @@ export class TypeNames {
   }
 }
 
-/** Generators change the case of names, so that alone does not tell two apart. */
-const plain = (name: string): string => name.toLowerCase();
+/** Code generators change the case of names, so names must differ in more than case. */
+const caseless = (name: string): string => name.toLowerCase();

@@ -1,49 +1,50 @@
-// Which kinds of JSON a field's schema takes, as far as it says so in plain ways.
+// Finds the JSON types that a field's schema allows, as far as type, enum and const state them.
 
 import type { Field, Fields } from "./fields.ts";
 import type { ObjectSchema } from "./subschemas.ts";
 
-/** An integer is a number: whether it is whole is for the schema to judge. */
+/** An integer is a number; the schema checks whether it is whole. */
 export type JsonType = "string" | "number" | "boolean" | "null" | "array" | "object";
 export type JsonTypes = ReadonlySet<JsonType>;
 
-const known = new WeakMap<Fields, { readonly kinds: JsonTypes | undefined }>();
+const cache = new WeakMap<Fields, { readonly types: JsonTypes | undefined }>();
 
-/** The kinds that a value can have; undefined where nothing is said. */
+/** The types that a value can have. Returns undefined when the schema does not restrict them. */
 export function jsonTypesOf(fields: Fields): JsonTypes | undefined {
-  const before = known.get(fields);
-  if (before !== undefined) return before.kinds;
-  // For a schema that leads back to itself, which says nothing more.
-  known.set(fields, { kinds: undefined });
-  const said = [...fields.schemas.flatMap(kindsIn), ...fields.alternatives.flatMap(kindsAmong)];
-  const [first, ...others] = said;
-  const kinds = first && others.reduce((one, other) => one.intersection(other), first);
-  known.set(fields, { kinds });
-  return kinds;
+  const cached = cache.get(fields);
+  if (cached !== undefined) return cached.types;
+  // A recursive schema adds no restriction.
+  cache.set(fields, { types: undefined });
+  const sets = [...fields.schemas.flatMap(typesIn), ...fields.alternatives.flatMap(typesAmong)];
+  const [first, ...others] = sets;
+  const types = first && others.reduce((one, other) => one.intersection(other), first);
+  cache.set(fields, { types });
+  return types;
 }
 
-/** One alternative that takes anything makes the choice say nothing. */
-function kindsAmong(choice: readonly Fields[]): readonly JsonTypes[] {
-  const all = choice.map(jsonTypesOf).filter((kinds) => kinds !== undefined);
-  return all.length < choice.length ? [] : [new Set(all.flatMap((kinds) => [...kinds]))];
+/** A choice with an alternative of any type adds no restriction. */
+function typesAmong(choice: readonly Fields[]): readonly JsonTypes[] {
+  const all = choice.map(jsonTypesOf).filter((types) => types !== undefined);
+  return all.length < choice.length ? [] : [new Set(all.flatMap((types) => [...types]))];
 }
 
-function kindsIn(schema: ObjectSchema): readonly JsonTypes[] {
-  const kinds: JsonTypes[] = [];
-  if (Object.hasOwn(schema, "type")) kinds.push(new Set([schema.type].flat().map(kindNamed)));
-  if (Array.isArray(schema.enum)) kinds.push(new Set(schema.enum.map(kindOfValue)));
-  if (Object.hasOwn(schema, "const")) kinds.push(new Set([kindOfValue(schema.const)]));
-  return kinds;
+function typesIn(schema: ObjectSchema): readonly JsonTypes[] {
+  const sets: JsonTypes[] = [];
+  if (Object.hasOwn(schema, "type")) sets.push(new Set([schema.type].flat().map(jsonTypeNamed)));
+  if (Array.isArray(schema.enum)) sets.push(new Set(schema.enum.map(jsonTypeOf)));
+  if (Object.hasOwn(schema, "const")) sets.push(new Set([jsonTypeOf(schema.const)]));
+  return sets;
 }
 
-const kindNamed = (type: unknown): JsonType => (type === "integer" ? "number" : (type as JsonType));
+const jsonTypeNamed = (type: unknown): JsonType =>
+  type === "integer" ? "number" : (type as JsonType);
 
-function kindOfValue(value: unknown): JsonType {
+function jsonTypeOf(value: unknown): JsonType {
   if (value === null) return "null";
   return Array.isArray(value) ? "array" : (typeof value as JsonType);
 }
 
-/** The field of a name, which may be declared in one of several alternatives. */
+/** The field of this name, declared here or in one of the alternatives. */
 export function memberOf(fields: Fields, name: string): Field | undefined {
   const own = fields.members.get(name);
   if (own !== undefined) return own;

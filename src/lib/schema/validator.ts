@@ -1,8 +1,8 @@
-// JSON Schema 2020-12: the one door to who judges values by it.
+// Validates values against a JSON Schema 2020-12. All calls to the validator library are here.
 
 import { createRequire } from "node:module";
 import type { Format } from "typebox/format";
-import type * as Judge from "typebox/schema";
+import type * as Validator from "typebox/schema";
 import { formats, maxFormatChars } from "./formats.ts";
 import { prepared } from "./prepare.ts";
 import {
@@ -13,28 +13,28 @@ import {
   type Schema,
 } from "./subschemas.ts";
 
-/** Loaded with the first schema: a server without any starts sooner. */
-function loadValidator(): typeof Judge {
+/** Loads the library with the first schema, so that a server without schemas starts faster. */
+function loadValidator(): typeof Validator {
   if (loaded !== undefined) return loaded;
   const load = createRequire(import.meta.url);
   const { Get, Set: set }: typeof Format = load("typebox/format").default;
   for (const name of Object.keys(formats)) {
-    const isGood = Get(name);
-    // Some formats take time that grows with the square of the text.
-    set(name, (text) => text.length <= maxFormatChars && isGood?.(text) === true);
+    const isValid = Get(name);
+    // Some formats take quadratic time.
+    set(name, (text) => text.length <= maxFormatChars && isValid?.(text) === true);
   }
-  loaded = load("typebox/schema") as typeof Judge;
+  loaded = load("typebox/schema") as typeof Validator;
   return loaded;
 }
-let loaded: typeof Judge | undefined;
+let loaded: typeof Validator | undefined;
 
-/** A schema made ready: its references are resolved within it. */
+/** A schema with resolved references that is ready to validate. */
 export class CompiledSchema {
   readonly root: ObjectSchema;
   readonly references: References;
   readonly #targets: Record<string, Schema>;
   readonly #prepared: Schema;
-  readonly #namesInherited: boolean;
+  readonly #hasInheritedNames: boolean;
   #isValid: ((value: unknown) => boolean) | undefined;
 
   constructor(root: ObjectSchema) {
@@ -42,18 +42,20 @@ export class CompiledSchema {
     this.references = new References(root);
     this.#targets = targetsOf(root, this.references);
     this.#prepared = prepared(root);
-    this.#namesInherited = !namesIn(root).isDisjointFrom(inherited);
+    this.#hasInheritedNames = !namesIn(root).isDisjointFrom(inherited);
   }
 
   /**
-   * The value of a text. Who judges takes inherited members for those of the value, so where the
-   * schema speaks of a name like `toString`, objects inherit nothing.
+   * Parses a text. The library does not distinguish inherited members from own ones, so objects get no
+   * prototype when the schema has a name like `toString`.
    */
   parse(text: string): unknown {
-    return this.#namesInherited ? JSON.parse(text, (_, value) => bare(value)) : JSON.parse(text);
+    return this.#hasInheritedNames
+      ? JSON.parse(text, (_, value) => withoutPrototype(value))
+      : JSON.parse(text);
   }
 
-  /** Compiled with the first value: the quick way. */
+  /** Compiles the schema with the first value. */
   isValid(value: unknown): boolean {
     if (this.#isValid === undefined) {
       const compiled = loadValidator().Compile(this.#targets as never, this.#prepared as never);
@@ -62,12 +64,12 @@ export class CompiledSchema {
     return this.#isValid(value);
   }
 
-  /** Judges by a part of the schema, or by some keywords of it: slower, and rarely needed. */
+  /** Validates with a part of the schema without compiling it. This is slower and only used to explain errors. */
   fits(schema: Schema, value: unknown): boolean {
     return loadValidator().Check(this.#targets as never, prepared(schema) as never, value);
   }
 
-  /** Members or items that nothing in the schema has looked at, as `unevaluated…` forbids. */
+  /** The members or items that are unevaluated for `unevaluatedProperties` or `unevaluatedItems`. */
   unevaluated(keyword: string, schema: ObjectSchema, value: unknown): readonly (string | number)[] {
     const [, errors] = loadValidator().Errors(
       this.#targets as never,
@@ -75,16 +77,16 @@ export class CompiledSchema {
       value,
     );
     return errors.flatMap((error) => {
-      const isOurs = error.keyword === keyword && error.instancePath === "";
-      const found = (error.params as Readonly<Record<string, unknown>>)[keyword];
-      return isOurs && Array.isArray(found) ? found : [];
+      const isMatch = error.keyword === keyword && error.instancePath === "";
+      const names = (error.params as Readonly<Record<string, unknown>>)[keyword];
+      return isMatch && Array.isArray(names) ? names : [];
     });
   }
 }
 
 const inherited = new Set(Object.getOwnPropertyNames(Object.prototype));
 
-/** The names of members that a schema speaks of. */
+/** The member names in a schema. */
 function namesIn(root: ObjectSchema): ReadonlySet<string> {
   const names = new Set<string>();
   for (const { schema } of allSchemas({ path: [], schema: root })) {
@@ -98,10 +100,10 @@ function namesIn(root: ObjectSchema): ReadonlySet<string> {
   return names;
 }
 
-const bare = (value: unknown): unknown =>
+const withoutPrototype = (value: unknown): unknown =>
   isObjectSchema(value) ? Object.assign(Object.create(null), value) : value;
 
-/** Every reference as it is written, with what it leads to; those that lead nowhere are left out. */
+/** Maps every reference to its target. References without a target are left out. */
 function targetsOf(root: ObjectSchema, references: References): Record<string, Schema> {
   const targets: Record<string, Schema> = {};
   for (const { schema } of allSchemas({ path: [], schema: root })) {

@@ -1,4 +1,4 @@
-// One way of a resource, in or out: its schema as a part of a document, without what goes the other way only.
+// Converts a schema into an OpenAPI component for one direction, request or response, without the members of the other.
 
 import { mapSchemas } from "./map-schema.ts";
 import {
@@ -13,11 +13,11 @@ import { type TypeNames, typeName } from "./type-name.ts";
 
 export const componentPath = "#/components/schemas/";
 
-/** What marks a member that is not seen on this way. */
+/** The keyword that hides a member in this direction. */
 type Hidden = "readOnly" | "writeOnly";
 
-/** What only matters where a schema stands alone. */
-const ownWords = new Set(
+/** Keywords that have a meaning only in a standalone schema. */
+const standaloneKeywords = new Set(
   "$id $schema $anchor $dynamicAnchor $defs definitions $comment $vocabulary".split(" "),
 );
 
@@ -25,24 +25,24 @@ export class SchemaVariant {
   readonly #references: References;
   readonly #prefix: string;
   readonly #hidden: Hidden;
-  /** Names of hidden members, wherever they are declared. */
+  /** The names of all hidden members of the schema. */
   readonly #hiddenNames: ReadonlySet<string>;
-  readonly #names: TypeNames;
-  readonly #made: Record<string, ObjectSchema>;
-  readonly #called = new Map<Schema, string>();
+  readonly #typeNames: TypeNames;
+  readonly #components: Record<string, ObjectSchema>;
+  readonly #componentNames = new Map<Schema, string>();
 
   constructor(
     root: ObjectSchema,
     prefix: string,
     hidden: Hidden,
-    names: TypeNames,
-    made: Record<string, ObjectSchema>,
+    typeNames: TypeNames,
+    components: Record<string, ObjectSchema>,
   ) {
     this.#references = new References(root);
     this.#prefix = prefix;
     this.#hidden = hidden;
-    this.#names = names;
-    this.#made = made;
+    this.#typeNames = typeNames;
+    this.#components = components;
     const members = [...allSchemas({ path: [], schema: root })].flatMap(({ schema }) =>
       Object.entries(propertiesOf(schema)),
     );
@@ -50,22 +50,22 @@ export class SchemaVariant {
     this.#hiddenNames = new Set(members.filter(isHidden).map(([name]) => name));
   }
 
-  /** A reference to this schema is one to this name. */
+  /** Sets the component name that references to this schema use. */
   setName(schema: Schema, name: string): void {
-    this.#called.set(schema, name);
+    this.#componentNames.set(schema, name);
   }
 
   target(reference: unknown): Schema | undefined {
     return this.#references.find(reference)?.schema;
   }
 
-  /** A root, whose examples are made anew: those that it has are not for this direction. */
+  /** Converts the root without its examples, because they may not fit this direction. */
   object(root: ObjectSchema): ObjectSchema {
     const { examples: _, default: __, ...schema } = this.#object(root);
     return { ...schema, type: "object" };
   }
 
-  /** A schema of any value. */
+  /** Converts a schema of any value. */
   value(root: ObjectSchema): ObjectSchema {
     return this.#object(root);
   }
@@ -76,26 +76,26 @@ export class SchemaVariant {
 
   #object(schema: ObjectSchema): ObjectSchema {
     const { $ref, $dynamicRef, ...rest } = this.#visible(schema);
-    const kept = Object.entries(rest).filter(
-      ([keyword]) => !ownWords.has(keyword) && !this.#isMoot(keyword),
+    const keywords = Object.entries(rest).filter(
+      ([keyword]) => !standaloneKeywords.has(keyword) && !this.#isRedundant(keyword),
     );
-    const inner = mapSchemas(Object.fromEntries(kept), (one) => this.#convert(one));
+    const inner = mapSchemas(Object.fromEntries(keywords), (one) => this.#convert(one));
     const target = this.#references.find($ref ?? $dynamicRef);
     return target === undefined ? inner : { $ref: this.#refer(target), ...inner };
   }
 
-  /** That what is sent is only sent goes without saying; generators would make a type of its own for it. */
-  #isMoot(keyword: string): boolean {
+  /** `writeOnly` is redundant in a request, and code generators would make a separate type for it. */
+  #isRedundant(keyword: string): boolean {
     return keyword === "writeOnly" && this.#hidden === "readOnly";
   }
 
   #refer({ schema, path }: SchemaLocation): string {
-    const known = this.#called.get(schema);
+    const known = this.#componentNames.get(schema);
     if (known !== undefined) return componentPath + known;
-    const name = this.#names.claim(this.#prefix + typeName(`${path.at(-1) ?? "fields"}`));
-    this.#called.set(schema, name);
+    const name = this.#typeNames.claim(this.#prefix + typeName(`${path.at(-1) ?? "fields"}`));
+    this.#componentNames.set(schema, name);
     const converted = this.#convert(schema);
-    this.#made[name] = typeof converted === "boolean" ? whole(converted) : converted;
+    this.#components[name] = typeof converted === "boolean" ? objectSchemaOf(converted) : converted;
     return componentPath + name;
   }
 
@@ -103,11 +103,11 @@ export class SchemaVariant {
     const { properties: _, required: __, ...rest } = schema;
     const properties = propertiesOf(schema);
     const visible = Object.entries(properties).filter(([, member]) => !this.#isHidden(member));
-    const isSeen = (name: string) =>
+    const isVisible = (name: string) =>
       Object.hasOwn(properties, name)
         ? !this.#isHidden(properties[name])
         : !this.#hiddenNames.has(name);
-    const required = Array.isArray(schema.required) ? schema.required.filter(isSeen) : [];
+    const required = Array.isArray(schema.required) ? schema.required.filter(isVisible) : [];
     return {
       ...rest,
       ...(required.length === 0 ? {} : { required }),
@@ -126,4 +126,4 @@ export class SchemaVariant {
 const propertiesOf = (schema: Schema): ObjectSchema =>
   isObjectSchema(schema) && isObjectSchema(schema.properties) ? schema.properties : {};
 
-const whole = (schema: boolean): ObjectSchema => (schema ? {} : { not: {} });
+const objectSchemaOf = (schema: boolean): ObjectSchema => (schema ? {} : { not: {} });
