@@ -1,5 +1,5 @@
-// Copies every collection from one server to another, follows what changes meanwhile, and ends when nothing does.
-// It refuses collections with files, owners or writeOnly fields, which the API does not give out whole.
+// Copies every collection from one server to another, including changes made during the copy.
+// Refuses collections with files, owners or writeOnly fields, because the API does not return these completely.
 
 const from = { url: process.env.FROM, token: process.env.FROM_TOKEN };
 const to = { url: process.env.TO, token: process.env.TO_TOKEN };
@@ -20,7 +20,7 @@ interface Feed {
   readonly more: boolean;
 }
 
-/** How far the feed of a collection was read; 0 is its beginning. */
+/** A position in the change feed of a collection; 0 is the start. */
 type Position = number | string;
 
 async function ask<T>(server: typeof from, method: string, path: string, content?: object) {
@@ -28,20 +28,20 @@ async function ask<T>(server: typeof from, method: string, path: string, content
   const body = content === undefined ? null : JSON.stringify(content);
   const response = await fetch(`${server.url}${path}`, { method, headers, body });
   const text = await response.text();
-  // What the copy never had need not be removed from it.
+  // A resource that was never copied does not have to be deleted.
   if (response.ok || (method === "DELETE" && response.status === 404))
     return JSON.parse(text || "{}") as T;
   throw new Error(`${method} ${server.url}${path}: ${text}`);
 }
 
-/** Ends the program before anything of it is lost. */
+/** Exits with the reasons, if there are any. */
 function refuse(reasons: readonly string[]): void {
   if (reasons.length === 0) return;
   console.error(["This cannot be copied without losing it:", ...reasons].join("\n- "));
   process.exit(1);
 }
 
-/** Whether a schema has `writeOnly: true` anywhere: such values are never shown, so they cannot be copied. */
+/** Whether a schema has `writeOnly: true` anywhere. Such values are never shown, so they cannot be copied. */
 const hidesValues = (schema: unknown): boolean =>
   typeof schema === "object" &&
   schema !== null &&
@@ -49,7 +49,7 @@ const hidesValues = (schema: unknown): boolean =>
     ? true
     : Object.values(schema).some(hidesValues));
 
-/** What a collection's definition says cannot be copied. */
+/** What cannot be copied, according to the definition of a collection. */
 function lossesOf({ name, definition }: Collection): readonly string[] {
   const hasOwners = Object.values(definition.access ?? {}).includes("owner");
   return [
@@ -58,7 +58,7 @@ function lossesOf({ name, definition }: Collection): readonly string[] {
   ];
 }
 
-/** The files that the resources of a page have. */
+/** The resources of a page that have files. */
 async function filesIn(name: string, { changes }: Feed): Promise<readonly string[]> {
   const found: string[] = [];
   for (const change of changes) {
@@ -70,7 +70,7 @@ async function filesIn(name: string, { changes }: Feed): Promise<readonly string
   return [...new Set(found)];
 }
 
-/** A file is shown as an object with its address; the same members may also be plain data. */
+/** A file is shown as an object with a URL. A HEAD request tells it from plain data with the same members. */
 async function isFile(value: unknown, folder: string): Promise<boolean> {
   if (typeof value !== "object" || value === null || !("url" in value && "sha256" in value))
     return false;
@@ -84,7 +84,7 @@ async function isFile(value: unknown, folder: string): Promise<boolean> {
 const readFeed = (name: string, position: Position): Promise<Feed> =>
   ask<Feed>(from, "GET", `/${name}?since=${encodeURIComponent(position)}&limit=100`);
 
-/** Copies what changed in a collection after a position; how much, and how far it came. */
+/** Copies the changes of a collection after a position. Returns their number and the new position. */
 async function copy(name: string, since: Position): Promise<{ count: number; next: Position }> {
   for (let count = 0, next = since; ; ) {
     const feed = await readFeed(name, next);
@@ -105,7 +105,7 @@ async function copy(name: string, since: Position): Promise<{ count: number; nex
   }
 }
 
-/** The first resource with files, which is enough to know. */
+/** Finds the first resource with files; one is enough to refuse the copy. */
 async function filesOf({ name }: Collection): Promise<readonly string[]> {
   for (let next: Position = 0; ; ) {
     const feed: Feed = await readFeed(name, next);
@@ -116,7 +116,7 @@ async function filesOf({ name }: Collection): Promise<readonly string[]> {
   }
 }
 
-/** All collections, once it is sure that nothing in them would be lost. */
+/** Returns all collections, after checking that everything in them can be copied. */
 async function readCollections(
   known: ReadonlyMap<string, Position>,
 ): Promise<readonly Collection[]> {
@@ -130,9 +130,9 @@ async function readCollections(
 const reached = new Map<string, Position>();
 for (let found = 1; found > 0; ) {
   found = 0;
-  // Also those that were made meanwhile.
+  // This includes collections that were created during the copy.
   for (const { name } of await readCollections(reached)) {
-    // Without rules at first, because they may demand what a copy cannot give.
+    // The definition is applied at the end, because it may require what a copy cannot provide.
     if (!reached.has(name)) await ask(to, "PUT", `/-/collections/${name}`, {});
     const { count, next } = await copy(name, reached.get(name) ?? 0);
     reached.set(name, next);

@@ -1,6 +1,6 @@
-// An action that hands work on: an invoice goes into the collection `outbox`, and its address tells how far it is.
+// An action that queues work: it adds an invoice to the collection `outbox` and returns the invoice's URL.
 
-// In a project of your own: from "restante".
+// In your own project, import from "restante".
 import { accepted, defineAction } from "../../src/index.ts";
 
 export default defineAction({

@@ -1,6 +1,6 @@
-// An action over two resources: an amount goes from one account to another, wholly or not at all.
+// An action that changes two resources in one transaction: it moves an amount from one account to another.
 
-// In a project of your own: from "restante".
+// In your own project, import from "restante".
 import { defineAction, ProblemError, problem, type ResourceAnswer } from "../../src/index.ts";
 
 const account = { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$" } as const;
@@ -38,7 +38,7 @@ export default defineAction({
         await resources.batch([patch(from, left.from, giver), patch(to, left.to, taker)]);
         return left;
       } catch (thrown) {
-        // Somebody else was faster: what they left is read, and judged anew.
+        // Another request changed an account in between: read both again and retry.
         if (!(thrown instanceof ProblemError && thrown.kind === "precondition-failed"))
           throw thrown;
       }
