@@ -124,7 +124,31 @@ describe("docs/reference/http.md", async () => {
   });
 });
 
-describe("links between the reference pages", async () => {
+describe("the decisions", async () => {
+  const decisions = new URL("../docs/decisions/", import.meta.url);
+  const names = (await readdir(decisions)).sort();
+
+  it("have one number each, without gaps", () => {
+    const numbers = names.map((name) => Number.parseInt(name, 10));
+    assert.deepEqual(
+      numbers,
+      names.map((_, index) => index + 1),
+    );
+  });
+
+  for (const name of names) {
+    it(`${name} has its number, a date and a status`, async () => {
+      const [title = "", , status = ""] = (await readFile(new URL(name, decisions), "utf8")).split(
+        "\n",
+      );
+      assert.ok(title.startsWith(`# ${Number.parseInt(name, 10)}. `), title);
+      assert.match(status, /^Date: \d{4}-\d\d-\d\d\. Status: .+\.$/);
+    });
+  }
+});
+
+describe("links between the pages", async () => {
+  const root = new URL("../", import.meta.url);
   /** As forges make an anchor of a heading. */
   const anchorOf = (heading: string) =>
     heading
@@ -132,11 +156,19 @@ describe("links between the reference pages", async () => {
       .replace(/[^\w\- ]/g, "")
       .replaceAll(" ", "-");
 
-  for (const name of await readdir(folder)) {
+  const docs = await readdir(new URL("docs/", root), { recursive: true });
+  const top = (await readdir(root)).filter((name) => name.endsWith(".md"));
+  const pages = [
+    ...top,
+    ...docs.filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`),
+  ];
+
+  for (const name of pages) {
     it(`of ${name} lead to a page and a heading that exist`, async () => {
-      const page = await read(name);
+      const address = new URL(name, root);
+      const page = await readFile(address, "utf8");
       for (const [, file = "", anchor] of page.matchAll(/\]\(([\w./-]*)(?:#([\w-]+))?\)/g)) {
-        const target = new URL(file === "" ? name : file, folder);
+        const target = file === "" ? address : new URL(file, address);
         assert.ok(existsSync(fileURLToPath(target)), `${name} → ${file}`);
         if (anchor === undefined) continue;
         const headings = [...(await readFile(target, "utf8")).matchAll(/^#+ (.*)$/gm)];
