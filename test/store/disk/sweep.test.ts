@@ -41,7 +41,7 @@ describe("sweeping", () => {
       assert.deepEqual(await filesIn(folder), [nameOf(named.key), nameOf(young.key)].sort());
       assert.deepEqual(await read(files, named.key, 0, 9), bytesOf(9));
       assert.equal(await files.sweep(only(named.key, young.key), 0), 0);
-      assert.equal(await files.sweep(only(), 0), 2);
+      assert.equal(await files.sweep(only(), -1_000), 2);
       assert.deepEqual(await filesIn(folder), []);
     }));
 
@@ -114,7 +114,7 @@ describe("sweeping", () => {
         assert.match(left[0] ?? "", /^incoming\//);
         const files = openDisk(folder);
         assert.equal(await files.sweep(only(), hour), 0);
-        assert.equal(await files.sweep(only(), 0), 1);
+        assert.equal(await files.sweep(only(), -1_000), 1);
         assert.deepEqual(await filesIn(folder), []);
       }),
   );
@@ -125,7 +125,7 @@ describe("sweeping", () => {
       const kept = await keep(files, bytesOf(9));
       let times = 0;
       const late = async (keys: readonly string[]) => new Set(times++ === 0 ? [] : keys);
-      assert.equal(await files.sweep(late, 0), 0);
+      assert.equal(await files.sweep(late, -1_000), 0);
       assert.equal(times, 2);
       assert.deepEqual(await filesIn(folder), [nameOf(kept.key)]);
       await rename(join(folder, nameOf(kept.key)), join(folder, "removed", `${kept.key}.x`));
