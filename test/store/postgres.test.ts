@@ -28,7 +28,7 @@ async function candidate(wrap: (store: Store) => Store): Promise<Candidate> {
   const [server, url] = await database;
   const schema = `candidate_${++schemas}`;
   // The exam lets nobody see anything old, tokens included.
-  const options = { url, schema, readers: 2, memoryMs: 0, maxCandidates: fewCandidates };
+  const options = { url, schema, readers: 2, cacheMs: 0, maxCandidates: fewCandidates };
   return candidateOf(
     async () => wrap(await openPostgres(options)),
     () => server.admin((sql) => sql`DROP SCHEMA ${sql(schema)} CASCADE`, url),

@@ -1,4 +1,4 @@
-// The one form of all answers to queries: a single statement, so that all it tells is of one moment.
+// Runs a query as a single SQL statement, so that the collection and its resources come from one snapshot.
 
 import type { Collection } from "../../model/collection.ts";
 import type { Candidate, Position, Query } from "../../model/query/query.ts";
@@ -6,21 +6,21 @@ import type { QueryResult } from "../store.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";
 import {
   type CollectionColumns,
+  collectionColumns,
   collectionIn,
   resourceColumns,
-  shelfColumns,
   toResource,
 } from "./row.ts";
 
-/** What is left open by the form; both may name `shelf`, the row of the collection. */
-export interface Form {
-  /** Tables that the others name. */
+/** The parts of the statement that differ between queries. They can use `parent`, the row of the collection. */
+export interface StatementParts {
+  /** Common table expressions that `hits` and `count` use. */
   readonly tables?: Statement;
-  /** A table of `place` (from 1 on, in order), `seq`, and `key`, by which it is sorted. */
+  /** Selects `place` (the rank, from 1), `seq`, and the sort key `key`. */
   readonly hits: Statement;
-  /** A number for the whole; null where none is wanted. */
+  /** Selects the total number of results, or NULL. */
   readonly count: Statement;
-  /** The fields of the resources have no more together; but the first is always there. */
+  /** Limits the total size of the fields; the first resource is always included. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface Hit extends Candidate {
   readonly key: string;
 }
 
-export interface Answer {
+export interface StatementResult {
   readonly collection: Collection;
   readonly hits: readonly Hit[];
   readonly count: number | undefined;
@@ -39,46 +39,46 @@ export interface Answer {
 type AnswerRow = readonly [...CollectionColumns, number: number | null, key: string];
 
 /**
- * Resources are looked up one by one behind the hits, which leaves the planner no choice; and put in
- * order here, because there the sort would carry all their fields.
+ * The statement finds each resource by its key with a lateral join, so that the planner has no other
+ * choice. The rows are sorted here, because a sort in SQL would copy all their fields.
  */
-export async function answer(
+export async function runStatement(
   sql: Sql,
   collection: string,
-  { tables, hits, count, maxBytes }: Form,
-): Promise<Answer | undefined> {
+  { tables, hits, count, maxBytes }: StatementParts,
+): Promise<StatementResult | undefined> {
   const found = await rows<AnswerRow>(sql`
-    WITH shelf AS (SELECT * FROM collections WHERE name = ${collection}),
+    WITH parent AS (SELECT * FROM collections WHERE name = ${collection}),
     ${tables ? sql`${tables},` : sql``}
     ${maxBytes === undefined ? sql`hits AS (${hits})` : hitsWithin(sql, hits, maxBytes)}
-    SELECT ${shelfColumns(sql)}, 0 AS place, (${count})::bigint AS number,
+    SELECT ${collectionColumns(sql)}, 0 AS place, (${count})::bigint AS number,
       ${maxBytes === undefined ? sql`''` : sql`(SELECT count(*) FROM whole)::text`} AS key
-    FROM shelf
+    FROM parent
     UNION ALL
     SELECT resource.*, place, seq, key
     FROM hits CROSS JOIN LATERAL (
       SELECT ${resourceColumns(sql)}, 0::bigint FROM resources
-      WHERE collection = (SELECT key FROM shelf) AND seq = hits.seq
+      WHERE collection = (SELECT key FROM parent) AND seq = hits.seq
       LIMIT 1
     ) AS resource`);
-  const [shelf, ...rest] = found.toSorted((one, other) => one[10] - other[10]);
-  if (!shelf) return undefined;
+  const [parent, ...rest] = found.toSorted((one, other) => one[10] - other[10]);
+  if (!parent) return undefined;
   return {
-    collection: collectionIn(shelf),
+    collection: collectionIn(parent),
     hits: rest.map(toHit),
-    count: shelf[11] ?? undefined,
-    isCut: maxBytes !== undefined && rest.length < Number(shelf[12]),
+    count: parent[11] ?? undefined,
+    isCut: maxBytes !== undefined && rest.length < Number(parent[12]),
   };
 }
 
-/** The sizes are told by the rows themselves: what is left out is not read. */
+/** Uses the lengths of the fields, so that the fields of rows beyond the limit are not read. */
 const hitsWithin = (sql: Sql, hits: Statement, maxBytes: number): Statement => sql`
   whole AS (${hits}),
   sized AS (
     SELECT whole.*, sum(resource.size) OVER (ORDER BY place) AS size
     FROM whole CROSS JOIN LATERAL (
       SELECT octet_length(fields) AS size FROM resources
-      WHERE collection = (SELECT key FROM shelf) AND seq = whole.seq
+      WHERE collection = (SELECT key FROM parent) AND seq = whole.seq
       LIMIT 1
     ) AS resource
   ),
@@ -88,9 +88,9 @@ const toHit = (row: AnswerRow): Hit => {
   return { seq: row[11] ?? 0, key: row[12], resource: toResource(row) };
 };
 
-/** One more than is asked for tells whether there are more. */
-export function toFound(
-  { collection, hits, count: total, isCut = false }: Answer,
+/** The hits contain one more than the limit, which shows whether more results follow. */
+export function toQueryResult(
+  { collection, hits, count: total, isCut = false }: StatementResult,
   { limit }: Query,
   positionOf: (hit: Hit) => Position | undefined,
 ): QueryResult {

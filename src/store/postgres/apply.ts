@@ -1,88 +1,96 @@
-// Judges a batch: from what is there and what is asked follow the outcomes, and what is to be written.
+// Applies a batch of changes to the loaded state, and returns the outcomes and the rows to write.
 
 import { isAnyGone, keptResources, keptTextOf, readKeptText } from "../kept-outcomes.ts";
 import { advanced, isWorthKeeping, type KeyClock } from "../key-clock.ts";
 import type { Change, IdempotencyKey, Outcome, Put, Remove } from "../store.ts";
 import type { LoadedState } from "./load-state.ts";
 import { type LockedCollection, OpenCollection } from "./open-collection.ts";
-import { type KnownToken, OpenTokens } from "./open-tokens.ts";
-import { type KeptWrite, noWrites, type Writes } from "./writes.ts";
+import { type LoadedToken, OpenTokens } from "./open-tokens.ts";
+import { noWrites, type StoredKeyWrite, type Writes } from "./writes.ts";
 
-/** What the database holds of all that the batch names. */
-export interface Known extends LoadedState {
+/** The stored state of everything that the batch refers to. */
+export interface LoadedBatch extends LoadedState {
   readonly collections: readonly LockedCollection[];
-  readonly tokens: readonly KnownToken[];
-  readonly kept: readonly KeptKey[];
-  /** The clock of keys; none where the batch names no key. */
+  readonly tokens: readonly LoadedToken[];
+  readonly storedKeys: readonly StoredKey[];
+  /** The clock of Idempotency-Keys; undefined when the batch has no key. */
   readonly keyClock: KeyClock | undefined;
 }
 
-/** A key under which something was done. */
-export interface KeptKey {
-  /** As `nameOf` tells it. */
+/** A stored Idempotency-Key with the outcomes of its request. */
+export interface StoredKey {
+  /** The result of `nameOf`. */
   readonly name: string;
   readonly fingerprint: string;
-  /** As JSON. */
+  /** JSON text. */
   readonly outcomes: string;
   readonly keptUntil: number;
 }
 
-export interface Judgement {
+export interface AppliedChanges {
   readonly outcomes: readonly Outcome[];
   readonly writes: Writes;
 }
 
-type Unit = Extract<Change, { kind: "all" }>;
+type AtomicChange = Extract<Change, { kind: "all" }>;
 type Drop = Extract<Change, { kind: "drop" }>;
 
 const missing: Outcome = { kind: "missing" };
 const done: Outcome = { kind: "done" };
 
-export function judge(changes: readonly Change[], known: Known): Judgement {
-  const bench = new Bench(known);
-  const outcomes = changes.map((change) => bench.judge(change));
-  return { outcomes, writes: bench.writes() };
+export function applyChanges(changes: readonly Change[], loaded: LoadedBatch): AppliedChanges {
+  const state = new BatchState(loaded);
+  const outcomes = changes.map((change) => state.apply(change));
+  return { outcomes, writes: state.writes() };
 }
 
-class Bench {
+class BatchState {
   readonly #collections: ReadonlyMap<string, OpenCollection>;
   readonly #tokens: OpenTokens;
-  readonly #kept: ReadonlyMap<string, KeptKey>;
-  readonly #newlyKept = new Map<string, KeptWrite>();
+  readonly #storedKeys: ReadonlyMap<string, StoredKey>;
+  readonly #newKeys = new Map<string, StoredKeyWrite>();
   readonly #keyClock: KeyClock;
-  #movedKeyClock: KeyClock;
+  #nextKeyClock: KeyClock;
 
-  constructor({ collections, resources, removals, holders, tokens, kept, keyClock }: Known) {
+  constructor({
+    collections,
+    resources,
+    removals,
+    holders,
+    tokens,
+    storedKeys,
+    keyClock,
+  }: LoadedBatch) {
     this.#keyClock = keyClock ?? { now: 0, seen: 0 };
-    this.#movedKeyClock = this.#keyClock;
+    this.#nextKeyClock = this.#keyClock;
     this.#collections = new Map(collections.map((each) => [each.name, new OpenCollection(each)]));
-    for (const { collection, id, ...standing } of resources)
-      this.#collections.get(collection)?.learn(id, standing);
+    for (const { collection, id, ...existing } of resources)
+      this.#collections.get(collection)?.add(id, existing);
     for (const { collection, id, removedAt } of removals)
-      this.#collections.get(collection)?.learnRemoval(id, removedAt);
+      this.#collections.get(collection)?.addRemoval(id, removedAt);
     for (const { collection, seq, ...entry } of holders)
-      this.#collections.get(collection)?.learnHolder(entry, seq);
+      this.#collections.get(collection)?.addHolder(entry, seq);
     this.#tokens = new OpenTokens(tokens);
-    this.#kept = new Map(kept.map((each) => [each.name, each]));
+    this.#storedKeys = new Map(storedKeys.map((each) => [each.name, each]));
   }
 
-  judge(change: Change): Outcome {
+  apply(change: Change): Outcome {
     switch (change.kind) {
       case "put":
       case "remove":
-        return this.#judgeOne(change);
+        return this.#applyOne(change);
       case "all":
-        return change.once ? this.#doOnce(change, change.once) : this.#doAll(change);
+        return change.once ? this.#applyOnce(change, change.once) : this.#applyAll(change);
       case "found":
-        this.#collections.get(change.collection)?.found(change.at);
+        this.#collections.get(change.collection)?.create(change.at);
         return done;
       case "define":
         this.#collections.get(change.collection)?.define(change.definition, change.at);
         return done;
       case "drop":
-        return this.#judgeDrop(change);
+        return this.#checkDrop(change);
       default:
-        return this.#tokens.judge(change);
+        return this.#tokens.apply(change);
     }
   }
 
@@ -90,36 +98,36 @@ class Bench {
     const writes = noWrites();
     for (const collection of this.#collections.values()) collection.collect(writes);
     this.#tokens.collect(writes);
-    for (const [name, kept] of this.#newlyKept) {
-      writes.kept.push(kept);
-      if (this.#kept.has(name)) writes.overNames.push(name);
+    for (const [name, newKey] of this.#newKeys) {
+      writes.storedKeys.push(newKey);
+      if (this.#storedKeys.has(name)) writes.expiredNames.push(name);
     }
-    const [before, after] = [this.#keyClock, this.#movedKeyClock];
-    if (writes.kept.length > 0 && isWorthKeeping(before, after))
+    const [before, after] = [this.#keyClock, this.#nextKeyClock];
+    if (writes.storedKeys.length > 0 && isWorthKeeping(before, after))
       writes.keyClocks.push({ ...after, before: before.seen });
     return writes;
   }
 
-  /** Whether it may go: what is in it is beyond a batch. */
-  #judgeDrop({ collection: name, isEmptyOnly }: Drop): Outcome {
+  /** Only checks whether the collection can be dropped; redefine.ts deletes its rows. */
+  #checkDrop({ collection: name, isEmptyOnly }: Drop): Outcome {
     const collection = this.#collections.get(name);
-    if (!collection?.isFounded) return missing;
+    if (!collection?.exists) return missing;
     return isEmptyOnly && collection.total > 0 ? { kind: "taken" } : done;
   }
 
-  #judgeOne(change: Put | Remove): Outcome {
+  #applyOne(change: Put | Remove): Outcome {
     const collection = this.#collections.get(change.collection);
-    if (!collection?.isFounded) return missing;
-    if (!collection.isJudgedBy(change.rules)) return { kind: "outdated" };
+    if (!collection?.exists) return missing;
+    if (!collection.matchesRules(change.rules)) return { kind: "outdated" };
     return change.kind === "put" ? collection.put(change) : collection.remove(change);
   }
 
-  #doAll({ changes }: Unit): Outcome {
+  #applyAll({ changes }: AtomicChange): Outcome {
     const touched = new Set(changes.map(({ collection }) => this.#collections.get(collection)));
     for (const collection of touched) collection?.begin();
     const outcomes: Outcome[] = [];
     for (const [index, change] of changes.entries()) {
-      const outcome = this.#judgeOne(change);
+      const outcome = this.#applyOne(change);
       if (isRefusal(outcome)) {
         for (const collection of touched) collection?.undo();
         return { kind: "none", index, outcome };
@@ -129,28 +137,28 @@ class Bench {
     return { kind: "all", outcomes, isReplay: false };
   }
 
-  #doOnce(unit: Unit, once: IdempotencyKey): Outcome {
+  #applyOnce(atomic: AtomicChange, once: IdempotencyKey): Outcome {
     const { fingerprint, at } = once;
     const name = nameOf(once);
-    this.#movedKeyClock = advanced(this.#movedKeyClock, at);
-    const { now } = this.#movedKeyClock;
-    const kept = this.#newlyKept.get(name) ?? this.#kept.get(name);
-    if (kept && kept.keptUntil > now) {
-      if (kept.fingerprint !== fingerprint) return { kind: "reused" };
-      if (this.#isAnyGone(kept.outcomes, unit)) return { kind: "gone" };
-      const { outcomes = [] } = readKeptText(kept.outcomes) ?? {};
+    this.#nextKeyClock = advanced(this.#nextKeyClock, at);
+    const { now } = this.#nextKeyClock;
+    const stored = this.#newKeys.get(name) ?? this.#storedKeys.get(name);
+    if (stored && stored.keptUntil > now) {
+      if (stored.fingerprint !== fingerprint) return { kind: "reused" };
+      if (this.#isAnyGone(stored.outcomes, atomic)) return { kind: "gone" };
+      const { outcomes = [] } = readKeptText(stored.outcomes) ?? {};
       return { kind: "all", outcomes, isReplay: true };
     }
-    const outcome = this.#doAll(unit);
+    const outcome = this.#applyAll(atomic);
     if (outcome.kind === "all") {
-      const outcomes = keptTextOf(unit.changes, outcome.outcomes);
+      const outcomes = keptTextOf(atomic.changes, outcome.outcomes);
       const keptUntil = now + (once.keptUntil - at);
-      this.#newlyKept.set(name, { name, fingerprint, outcomes, at: now, keptUntil });
+      this.#newKeys.set(name, { name, fingerprint, outcomes, at: now, keptUntil });
     }
     return outcome;
   }
 
-  #isAnyGone(outcomes: string, { changes }: Unit): boolean {
+  #isAnyGone(outcomes: string, { changes }: AtomicChange): boolean {
     return isAnyGone(keptResources(outcomes, changes), (collection, id) =>
       this.#collections.get(collection)?.createdAtOf(id),
     );
@@ -162,5 +170,5 @@ const refusals: ReadonlySet<Outcome["kind"]> = new Set([
 ]);
 const isRefusal = ({ kind }: Outcome): boolean => refusals.has(kind);
 
-/** An owner's key as one text, which no other owner or key has. */
+/** The owner and the key as one unique text. */
 export const nameOf = ({ owner, key }: IdempotencyKey): string => JSON.stringify([owner, key]);

@@ -1,9 +1,9 @@
-// Gathers what is asked for in one turn of the event loop into one question.
+// Combines the reads of one turn of the event loop into one statement.
 
 import { Outage } from "../store.ts";
 
-/** Answers for the keys, in their order. */
-export type Ask<K, V> = (keys: readonly K[]) => Promise<readonly V[]>;
+/** Resolves with the values of the keys, in the same order. */
+export type Load<K, V> = (keys: readonly K[]) => Promise<readonly V[]>;
 
 interface Call<K, V> {
   readonly key: K;
@@ -11,25 +11,25 @@ interface Call<K, V> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** A question stays small enough that its first answers do not wait long for its last. */
+/** Limits a statement, so that its first results do not wait long for the last. */
 const maxKeys = 500;
-/** More than this waiting, and new ones are turned away while the wait is still short. */
+/** When more reads than this are waiting, new ones are rejected, so that the wait stays short. */
 const maxWaiting = 10_000;
 
 /**
- * While as many questions are under way as there are connections, the next one waits and grows. So a
- * few callers are answered at once, and many cost little more than a few.
+ * When as many statements are in flight as there are connections, the next one waits and collects more
+ * keys. So a few callers are answered at once, and many cost little more than a few.
  */
 export class BatchLoader<K, V> {
-  readonly #ask: Ask<K, V>;
-  readonly #maxUnderWay: number;
+  readonly #load: Load<K, V>;
+  readonly #maxInFlight: number;
   #calls: Call<K, V>[] = [];
-  #underWay = 0;
-  #isDue = false;
+  #inFlight = 0;
+  #isScheduled = false;
 
-  constructor(ask: Ask<K, V>, maxUnderWay: number) {
-    this.#ask = ask;
-    this.#maxUnderWay = maxUnderWay;
+  constructor(load: Load<K, V>, maxInFlight: number) {
+    this.#load = load;
+    this.#maxInFlight = maxInFlight;
   }
 
   get(key: K): Promise<V> {
@@ -42,24 +42,25 @@ export class BatchLoader<K, V> {
   }
 
   #schedule(): void {
-    if (this.#isDue || this.#calls.length === 0 || this.#underWay === this.#maxUnderWay) return;
-    this.#isDue = true;
+    if (this.#isScheduled || this.#calls.length === 0 || this.#inFlight === this.#maxInFlight)
+      return;
+    this.#isScheduled = true;
     setImmediate(() => {
-      this.#isDue = false;
+      this.#isScheduled = false;
       void this.#send(this.#calls.splice(0, maxKeys));
       this.#schedule();
     });
   }
 
   async #send(calls: readonly Call<K, V>[]): Promise<void> {
-    this.#underWay++;
+    this.#inFlight++;
     try {
-      const values = await this.#ask(calls.map(({ key }) => key));
+      const values = await this.#load(calls.map(({ key }) => key));
       for (const [index, call] of calls.entries()) call.resolve(values[index] as V);
     } catch (error) {
       for (const { reject } of calls) reject(error);
     }
-    this.#underWay--;
+    this.#inFlight--;
     this.#schedule();
   }
 }

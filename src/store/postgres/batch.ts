@@ -1,74 +1,74 @@
-// One transaction for a batch: looked up and locked, judged here, written and committed in two round trips.
+// Commits a batch in one transaction: one round trip loads and locks the rows, a second writes and commits.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Change, Outage, type Outcome } from "../store.ts";
-import { type Judgement, judge } from "./apply.ts";
-import { type Connection, rows, type Sql, together } from "./connection.ts";
+import { type AppliedChanges, applyChanges } from "./apply.ts";
+import { allOrFirstError, type Connection, rows, type Sql } from "./connection.ts";
 import { beginEpoch } from "./epoch.ts";
-import { eraseSomeKept, KeptEraser } from "./erase.ts";
+import { eraseSomeOutcomes, OutcomeEraser } from "./erase.ts";
 import {
   isConflict,
-  isLoss,
-  isOfResources,
+  isConnectionLost,
+  isOutOfResources,
   isReadOnly,
   isUncertain,
-  reasonOf,
-  storageTrouble,
+  messageOf,
+  outageOf,
 } from "./errors.ts";
-import { lockAhead, lookUp } from "./lookup.ts";
+import { loadBatch, lockAll } from "./lookup.ts";
 import { Plans } from "./plans.ts";
-import { type Done, doInSteps, isRedefinition } from "./redefine.ts";
-import { isNothing, send, type Writes } from "./writes.ts";
+import { applyInSteps, isRedefinition, type StepResult } from "./redefine.ts";
+import { isEmpty, send, type Writes } from "./writes.ts";
 
-/** Nodes that meet again and again part in the end, because each pauses for another time. */
+/** Nodes that conflict wait for a random time before each new attempt. */
 const maxAttempts = 20;
 const pauseMs = 5;
 
 export interface WriterOptions {
   readonly open: () => Promise<Connection>;
-  /** Sent with a batch that changes what nodes remember. */
-  readonly tell: (sql: Sql) => Promise<unknown>;
-  /** Called when a server took no writes and now one does: another may have taken over. */
-  readonly onMoved: () => void;
+  /** Sent with a batch that changes data which nodes cache. */
+  readonly notify: (sql: Sql) => Promise<unknown>;
+  /** Called when writes work again after the server was read-only: another server may have taken over. */
+  readonly onFailover: () => void;
 }
 
-/** Well under ten minutes, and rare enough to cost little. */
+/** Deleted content is erased within ten minutes; this is rare enough to cost little. */
 const eraseAfterMs = 60_000;
 
 export class BatchWriter {
   readonly #open: () => Promise<Connection>;
-  readonly #tell: (sql: Sql) => Promise<unknown>;
-  readonly #onMoved: () => void;
+  readonly #notify: (sql: Sql) => Promise<unknown>;
+  readonly #onFailover: () => void;
   readonly #plans = new Plans();
-  readonly #eraser: KeptEraser;
+  readonly #eraser: OutcomeEraser;
   #connection: Connection | undefined;
-  /** The connection that has begun an epoch (see epoch.ts). */
-  #begun: Connection | undefined;
+  /** The connection that began the current epoch (see epoch.ts). */
+  #epochConnection: Connection | undefined;
   #wasReadOnly = false;
-  /** Whether the last write failed because the server lacks resources. */
-  #lacksRoom = false;
+  /** Whether the last write failed because the server is out of resources, such as disk space. */
+  #isOutOfSpace = false;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor({ open, tell, onMoved }: WriterOptions) {
+  constructor({ open, notify, onFailover }: WriterOptions) {
     this.#open = open;
-    this.#tell = tell;
-    this.#onMoved = onMoved;
-    this.#eraser = new KeptEraser((after) => this.#eraseSome(after), eraseAfterMs);
+    this.#notify = notify;
+    this.#onFailover = onFailover;
+    this.#eraser = new OutcomeEraser((after) => this.#eraseSome(after), eraseAfterMs);
   }
 
-  /** One after another: they would wait for each other's locks anyway. */
+  /** Runs batches one after another: they would wait for each other's locks anyway. */
   async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
     const outcomes = await this.#queue(() => this.#retry(changes));
-    this.#eraser.note(changes);
+    this.#eraser.onCommit(changes);
     return outcomes;
   }
 
-  /** Shows whether writing works. */
+  /** Rejects when writes do not work. */
   probe(): Promise<void> {
     return this.#queue(async () => {
       const connection = await this.#connected();
-      if (this.#lacksRoom) await connection.ask(proveRoom);
-      else await connection.ask((sql) => rows(sql`UPDATE form SET version = version`));
+      if (this.#isOutOfSpace) await connection.run(checkFreeSpace);
+      else await connection.run((sql) => rows(sql`UPDATE form SET version = version`));
     });
   }
 
@@ -81,7 +81,7 @@ export class BatchWriter {
   #eraseSome(after: string): Promise<string | undefined> {
     return this.#queue(async () => {
       const connection = await this.#connected();
-      return connection.ask((sql) => eraseSomeKept(sql, after));
+      return connection.run((sql) => eraseSomeOutcomes(sql, after));
     });
   }
 
@@ -94,93 +94,96 @@ export class BatchWriter {
   async #watch<T>(work: () => Promise<T>): Promise<T> {
     try {
       const result = await work();
-      if (this.#wasReadOnly) this.#onMoved();
+      if (this.#wasReadOnly) this.#onFailover();
       this.#wasReadOnly = false;
-      this.#lacksRoom = false;
+      this.#isOutOfSpace = false;
       return result;
     } catch (error) {
-      if (isReadOnly(error)) this.#leave();
-      if (isOfResources(error)) this.#lacksRoom = true;
-      throw storageTrouble(error) ?? error;
+      if (isReadOnly(error)) this.#disconnect();
+      if (isOutOfResources(error)) this.#isOutOfSpace = true;
+      throw outageOf(error) ?? error;
     }
   }
 
-  /** The next connection may find the server that writes now. */
-  #leave(): void {
+  /** The next connection may reach the new primary server. */
+  #disconnect(): void {
     this.#wasReadOnly = true;
-    this.#connection?.drop();
+    this.#connection?.destroy();
   }
 
-  /** A connection that is lost before the commit has done nothing, and is worth one more attempt. */
+  /** Retries conflicts, and once when the connection was lost before the commit: nothing was stored then. */
   async #retry(changes: readonly Change[]): Promise<readonly Outcome[]> {
     for (let attempt = 1; ; attempt++)
       try {
         return await this.#attempt(changes);
       } catch (error) {
-        // The versions of a transaction that came to nothing will be given again.
-        this.#plans.forget();
-        const isWorthwhile = isConflict(error) || (isLoss(error) && attempt === 1);
-        if (!isWorthwhile || attempt === maxAttempts) throw error;
+        // A transaction that was rolled back may have cached plans under versions that will be used again.
+        this.#plans.clear();
+        const canRetry = isConflict(error) || (isConnectionLost(error) && attempt === 1);
+        if (!canRetry || attempt === maxAttempts) throw error;
         await sleep(Math.random() * pauseMs * attempt);
       }
   }
 
   async #attempt(changes: readonly Change[]): Promise<readonly Outcome[]> {
     const connection = await this.#connected();
-    if (changes.some(isRedefinition)) return this.#reform(connection, changes);
-    const { outcomes, writes } = await this.#judge(connection, changes);
-    if (isNothing(writes)) await connection.ask((sql) => rows(sql`ROLLBACK`));
+    if (changes.some(isRedefinition)) return this.#redefine(connection, changes);
+    const { outcomes, writes } = await this.#loadAndApply(connection, changes);
+    if (isEmpty(writes)) await connection.run((sql) => rows(sql`ROLLBACK`));
     else await this.#write(connection, writes);
     return outcomes;
   }
 
-  #judge(connection: Connection, changes: readonly Change[]): Promise<Judgement> {
-    return orRollBack(connection, async () => {
-      if (this.#begun !== connection) await connection.ask(beginWithEpoch);
-      const begun = this.#begun === connection ? begin : nothing;
-      const [, known] = await connection.ask((sql) =>
-        together([begun(sql), lookUp(sql, changes, this.#plans)]),
+  #loadAndApply(connection: Connection, changes: readonly Change[]): Promise<AppliedChanges> {
+    return withRollback(connection, async () => {
+      if (this.#epochConnection !== connection) await connection.run(beginWithEpoch);
+      const beginIfNeeded = this.#epochConnection === connection ? begin : nothing;
+      const [, loaded] = await connection.run((sql) =>
+        allOrFirstError([beginIfNeeded(sql), loadBatch(sql, changes, this.#plans)]),
       );
-      return judge(changes, known);
+      return applyChanges(changes, loaded);
     });
   }
 
-  /** In as many round trips as it takes, with all locks from the start, so that no two wait for each other. */
-  async #reform(connection: Connection, changes: readonly Change[]): Promise<readonly Outcome[]> {
-    const { outcomes, isWritten } = await orRollBack(connection, async (): Promise<Done> => {
-      await connection.ask(this.#begun === connection ? begin : beginWithEpoch);
-      await connection.ask((sql) => lockAhead(sql, changes, this.#plans));
-      return doInSteps(connection, changes, this.#plans);
-    });
-    if (isWritten) await this.#commit(connection, (sql) => [this.#tell(sql)]);
-    else await connection.ask((sql) => rows(sql`ROLLBACK`));
+  /** Uses as many round trips as needed, but takes all locks first, so that there are no deadlocks. */
+  async #redefine(connection: Connection, changes: readonly Change[]): Promise<readonly Outcome[]> {
+    const { outcomes, isWritten } = await withRollback(
+      connection,
+      async (): Promise<StepResult> => {
+        await connection.run(this.#epochConnection === connection ? begin : beginWithEpoch);
+        await connection.run((sql) => lockAll(sql, changes, this.#plans));
+        return applyInSteps(connection, changes, this.#plans);
+      },
+    );
+    if (isWritten) await this.#commit(connection, (sql) => [this.#notify(sql)]);
+    else await connection.run((sql) => rows(sql`ROLLBACK`));
     return outcomes;
   }
 
   #write(connection: Connection, writes: Writes): Promise<void> {
     return this.#commit(connection, (sql) => [
       ...send(sql, writes),
-      ...(isRemembered(writes) ? [this.#tell(sql)] : []),
+      ...(changesCachedData(writes) ? [this.#notify(sql)] : []),
     ]);
   }
 
-  /** Sent all at once. When one of the statements has failed, the commit behind it undoes the others. */
+  /** Sends the statements and COMMIT together. When a statement fails, the COMMIT rolls back. */
   async #commit(
     connection: Connection,
     send: (sql: Sql) => readonly Promise<unknown>[],
   ): Promise<void> {
     let answer = Promise.resolve("");
     try {
-      await connection.ask((sql) => {
+      await connection.run((sql) => {
         const statements = send(sql);
         answer = sql`COMMIT`.then(({ command }) => command);
-        return together([...statements, answer]);
+        return allOrFirstError([...statements, answer]);
       });
     } catch (error) {
-      throw await afterCommit(error, answer);
+      throw await commitError(error, answer);
     }
     if ((await answer) !== "COMMIT") throw new Error(`the commit ended as ${await answer}`);
-    this.#begun = connection;
+    this.#epochConnection = connection;
   }
 
   async #connected(): Promise<Connection> {
@@ -190,23 +193,23 @@ export class BatchWriter {
 }
 
 /**
- * What an error means when the commit was sent behind the statement that failed. When the server has
- * answered the commit, nothing was stored. When the commit itself has failed, that depends on the error.
+ * Returns the error to throw. When the server has answered the COMMIT after a failed statement, nothing
+ * was stored. When the COMMIT itself failed, the error decides whether the result is unknown.
  */
-async function afterCommit(error: unknown, answer: Promise<string>): Promise<unknown> {
+async function commitError(error: unknown, answer: Promise<string>): Promise<unknown> {
   const [settled] = await Promise.allSettled([answer]);
   if (settled.status === "fulfilled" || !isUncertain(settled.reason)) return error;
-  const words = `the database failed during the commit (${reasonOf(settled.reason)})`;
-  return new Outage("unknown", words, { cause: settled.reason });
+  const message = `the database failed during the commit (${messageOf(settled.reason)})`;
+  return new Outage("unknown", message, { cause: settled.reason });
 }
 
 const begin = (sql: Sql): Promise<unknown> => rows(sql`BEGIN ISOLATION LEVEL READ COMMITTED`);
 
 /**
- * Writes what needs room, and takes it back. A row that is written again may fit where it was, so it
- * does not show whether the disk is full.
+ * Writes data that needs new disk space, and rolls it back. Updating a row can reuse its space, so that
+ * would not show whether the disk is full.
  */
-async function proveRoom(sql: Sql): Promise<void> {
+async function checkFreeSpace(sql: Sql): Promise<void> {
   await begin(sql);
   try {
     await rows(sql`
@@ -223,14 +226,14 @@ async function beginWithEpoch(sql: Sql): Promise<void> {
   await beginEpoch(sql);
 }
 
-async function orRollBack<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
+async function withRollback<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!isLoss(error)) await connection.ask((sql) => rows(sql`ROLLBACK`));
+    if (!isConnectionLost(error)) await connection.run((sql) => rows(sql`ROLLBACK`));
     throw error;
   }
 }
 
-const isRemembered = ({ tokenTimes }: Writes): boolean =>
+const changesCachedData = ({ tokenTimes }: Writes): boolean =>
   tokenTimes.some(({ revokedAt }) => revokedAt !== null);

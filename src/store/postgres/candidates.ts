@@ -1,34 +1,34 @@
-// Queries that no index answers: one of them narrows the collection down, and the rest is looked at.
+// Answers queries that no single index can: one index narrows the collection down, and the rest is filtered here.
 
 import { type IndexPlan, searchTextOf } from "../../model/query/index-plan.ts";
 import { type Condition, type Query, select } from "../../model/query/query.ts";
 import { hasWords } from "../../model/query/rank.ts";
 import { keyOf } from "../../model/query/sort-key.ts";
 import { maxCandidateBytes, type QueryResult, type TooBroad } from "../store.ts";
-import { answer } from "./answer.ts";
+import { runStatement } from "./answer.ts";
 import { column, rows, type Sql, type Statement } from "./connection.ts";
 import { entriesIn, isPoint } from "./entries.ts";
 import { isNarrowed } from "./index-scan.ts";
-import { bestFirst, foundBy, matching, rank } from "./search.ts";
+import { matchesOf, matching, rank, rankOrder } from "./search.ts";
 import { searchOf } from "./vector.ts";
 
 export interface Source {
-  /** A table of the `seq` of resources among which all answers are, and of no more than a limit. */
+  /** Selects the `seq` of resources that include all results, up to a limit. */
   readonly table: (sql: Sql, limit: number) => Statement;
-  /** The condition that it is made of; it need not be asked again. */
+  /** The condition that the source already checks. */
   readonly condition?: Condition;
 }
 
-/** What leads to few resources. Ids do in any case; of the others it depends on what is there. */
+/** Returns the possible sources. Ids are always the best one; the others have to be counted. */
 export function sourcesFor(plan: IndexPlan, { conditions, words }: Query): readonly Source[] {
   const ids = conditions.map(idsIn).find((found) => found !== undefined);
   if (ids) return [withIds(ids)];
   const narrowing = conditions.filter((condition) => isNarrowed(plan, condition)).map(withKeys);
   const sources = words.length > 0 ? [...narrowing, withWords(searchOf(words))] : narrowing;
-  return sources.length > 0 ? sources : [everything];
+  return sources.length > 0 ? sources : [wholeCollection];
 }
 
-/** The source that leads to the fewest, counted up to a limit. */
+/** Returns the source with the fewest resources, counted up to a limit. */
 export async function chooseSource(
   sql: Sql,
   collection: string,
@@ -40,13 +40,13 @@ export async function chooseSource(
       sql`SELECT ${index}::bigint AS index, count(*) FROM (${table(sql, limit)}) AS source`,
   );
   const counted = await rows<readonly [index: number, count: number]>(sql`
-    WITH shelf AS (SELECT * FROM collections WHERE name = ${collection})
+    WITH parent AS (SELECT * FROM collections WHERE name = ${collection})
     ${counts.reduce((one, other) => sql`${one} UNION ALL ${other}`)}
     ORDER BY count, index`);
-  return sources[counted[0]?.[0] ?? 0] ?? everything;
+  return sources[counted[0]?.[0] ?? 0] ?? wholeCollection;
 }
 
-/** Where answers are looked for, and how many may be looked at. */
+/** The source of the candidates, and how many of them may be checked. */
 export interface Search {
   readonly plan: IndexPlan;
   readonly source: Source;
@@ -60,10 +60,10 @@ export async function selectFrom(
   query: Query,
 ): Promise<QueryResult | TooBroad | undefined> {
   const others = query.conditions.filter((condition) => condition !== source.condition);
-  const looked = await answer(sql, collection, {
+  const result = await runStatement(sql, collection, {
     tables: sql`source AS (${source.table(sql, limit + 1)})`,
     hits: sql`
-      SELECT row_number() OVER (${bestFirst(sql, query)}) AS place, seq, '' AS key
+      SELECT row_number() OVER (${rankOrder(sql, query)}) AS place, seq, '' AS key
       FROM ${withinWords(sql, query)} AS candidate
       WHERE (SELECT count(*) FROM source) <= ${limit}::bigint
         ${others
@@ -72,9 +72,9 @@ export async function selectFrom(
     count: sql`SELECT count(*) FROM source`,
     maxBytes: maxCandidateBytes,
   });
-  if (!looked) return undefined;
-  const { collection: shelf, hits, count = 0, isCut: isTooMuch } = looked;
-  if (count > limit || isTooMuch) return { kind: "broad", collection: shelf };
+  if (!result) return undefined;
+  const { collection: parent, hits, count = 0, isCut: isTooMuch } = result;
+  if (count > limit || isTooMuch) return { kind: "broad", collection: parent };
   const { words } = query;
   const found =
     words.length > 0 && plan.hidden
@@ -84,7 +84,7 @@ export async function selectFrom(
   const isCounted = query.isCounted ? total : undefined;
   return {
     kind: "found",
-    collection: shelf,
+    collection: parent,
     resources,
     total: isCounted,
     last,
@@ -92,14 +92,14 @@ export async function selectFrom(
   };
 }
 
-/** Spares what does not fit the way here, where an index tells it of a single resource. */
+/** Filters out resources in SQL when an index can check a single resource. */
 const hasKey = (sql: Sql, { field, spans }: Condition): Statement => sql`(
   SELECT count(*) FROM entries
-  WHERE collection = (SELECT key FROM shelf) AND field = ${field}
+  WHERE collection = (SELECT key FROM parent) AND field = ${field}
     AND key = ANY (${column(spans, "from")}::text[]) AND seq = candidate.seq
 ) > 0`;
 
-/** Those of the source that have all the words, with their rank. */
+/** Selects the resources of the source that contain all search words, with their rank. */
 const withinWords = (sql: Sql, { words }: Query): Statement =>
   words.length === 0
     ? sql`source`
@@ -107,7 +107,7 @@ const withinWords = (sql: Sql, { words }: Query): Statement =>
         SELECT source.seq, word.rank
         FROM source CROSS JOIN LATERAL (
           SELECT ${rank(sql, searchOf(words))} AS rank FROM words
-          WHERE collection = (SELECT key FROM shelf) AND seq = source.seq
+          WHERE collection = (SELECT key FROM parent) AND seq = source.seq
             AND ${matching(sql, searchOf(words))}
           LIMIT 1
         ) AS word
@@ -122,23 +122,23 @@ const withKeys = (condition: Condition): Source => ({
 });
 
 const withWords = (search: string): Source => ({
-  table: (sql, limit) => sql`SELECT seq FROM ${foundBy(sql, search)} LIMIT ${limit}::bigint`,
+  table: (sql, limit) => sql`SELECT seq FROM ${matchesOf(sql, search)} LIMIT ${limit}::bigint`,
 });
 
 const withIds = (ids: readonly string[]): Source => ({
   table: (sql, limit) => sql`
     SELECT seq FROM resources
-    WHERE collection = (SELECT key FROM shelf) AND id = ANY (${ids}::text[]) AND seq IS NOT NULL
+    WHERE collection = (SELECT key FROM parent) AND id = ANY (${ids}::text[]) AND seq IS NOT NULL
     LIMIT ${limit}::bigint`,
 });
 
-const everything: Source = {
+const wholeCollection: Source = {
   table: (sql, limit) => sql`
-    SELECT seq FROM resources WHERE collection = (SELECT key FROM shelf) AND seq > 0
+    SELECT seq FROM resources WHERE collection = (SELECT key FROM parent) AND seq > 0
     ORDER BY seq LIMIT ${limit}::bigint`,
 };
 
-/** The ids that a condition asks for, where it asks for ids and nothing else. */
+/** Returns the ids in a condition that compares only ids, otherwise undefined. */
 function idsIn({
   field,
   kind,
@@ -150,7 +150,7 @@ function idsIn({
   return ids.every((id) => id !== undefined) ? ids : undefined;
 }
 
-/** The text that a key stands for, where it stands for itself. */
+/** Returns the text that a sort key encodes, or undefined when the key does not contain the whole text. */
 function textOf(key: string): string | undefined {
   const text = key.slice(1);
   return keyOf("text", text) === key ? text : undefined;

@@ -1,4 +1,4 @@
-// Collections in SQL.
+// Reads collections and their rules from the database.
 
 import type { Collection, Rules } from "../../model/collection.ts";
 import { rows, type Sql, type Value } from "./connection.ts";
@@ -20,7 +20,7 @@ export function toCollection(row: CollectionRow): Collection {
   return sharesDate === 1 ? { ...collection, sharesDate: true } : collection;
 }
 
-/** The collections of these names, in the same order. */
+/** Returns the collections with these names, in the same order. */
 export async function findCollections(
   sql: Sql,
   names: readonly string[],
@@ -39,7 +39,7 @@ export async function listCollections(sql: Sql): Promise<readonly Collection[]> 
   return found.map(toCollection);
 }
 
-/** The rules of the collections of these names, in the same order. */
+/** Returns the rules of the collections with these names, in the same order. */
 export async function findRules(
   sql: Sql,
   names: readonly string[],

@@ -1,18 +1,18 @@
-// One connection: opened the one way that keeps our promises, and never trusted again after a fault.
+// Opens a database connection with safe settings, and never reuses it after a connection error.
 
 import postgres, { type Row as NamedRow, type PendingQuery } from "postgres";
 import { Outage } from "../store.ts";
-import { isLoss, reasonOf, storageTrouble } from "./errors.ts";
+import { isConnectionLost, messageOf, outageOf } from "./errors.ts";
 
 export interface ConnectionOptions {
   readonly url: string;
-  /** Where the tables are. */
+  /** The schema that contains the tables. */
   readonly schema: string;
-  /** The server gives up a statement that takes longer; 0 lets it take any time. */
+  /** The server cancels a statement that takes longer; 0 means no limit. */
   readonly deadlineMs: number;
-  /** A commit is answered only when the standby shows it, too. */
+  /** Whether a commit waits until the standby has applied it. */
   readonly waitsForReplica?: boolean;
-  /** Hears what is notified on channels that the connection listens to. */
+  /** Called for each notification on a channel that the connection listens to. */
   readonly onNotify?: () => void;
 }
 
@@ -22,10 +22,10 @@ export type Value = string | number | null;
 export type Row = readonly Value[];
 
 const connectSeconds = 5;
-/** An answer that is so late does not come: the server, or the way to it, is gone without a word. */
-const graceMs = 2_000;
+/** When the answer is this much later than the deadline, the server or the network is gone. */
+const extraMs = 2_000;
 
-/** Counters are far below 2^53, so that all numbers are plain numbers. */
+/** Every bigint becomes a number: counters stay far below 2^53. */
 const types = {
   number: { to: 20, from: [20], serialize: String, parse: Number },
   numbers: { to: 1016, from: [1016], serialize: numberArray, parse: String },
@@ -34,8 +34,8 @@ const types = {
 };
 
 /**
- * Where the server has the setting: statements are keyed look-ups, so that a plan made once is good
- * for every value, and one made while a table was small must not read the table that it has become.
+ * Applied where the server has the setting. Statements look up rows by key, so a generic plan is good for
+ * every value. A plan made while a table was small must not scan the whole table when it is large.
  */
 const settings = {
   plan_cache_mode: "force_generic_plan",
@@ -46,18 +46,18 @@ const settings = {
 };
 
 /**
- * The driver gets one connection at a time and none a second time: its own pool and reconnection can
- * hang, or end the process, when a connection breaks at the wrong moment (porsager/postgres#1066).
+ * Each driver instance has one connection and never reconnects: the driver's own pool can hang, or end the
+ * process, when a connection breaks at the wrong moment (porsager/postgres#1066).
  */
 export class Connection {
   readonly #sql: Sql;
-  readonly #patienceMs: number | undefined;
-  #underWay = 0;
+  readonly #timeoutMs: number | undefined;
+  #inFlight = 0;
   #isLost = false;
 
   private constructor(options: ConnectionOptions) {
     const { url, deadlineMs, onNotify } = options;
-    this.#patienceMs = deadlineMs === 0 ? undefined : deadlineMs + graceMs;
+    this.#timeoutMs = deadlineMs === 0 ? undefined : deadlineMs + extraMs;
     const driverOptions = {
       ...{ max: 1, max_lifetime: null, connect_timeout: connectSeconds, fetch_types: false, types },
       connection: { application_name: "restante" },
@@ -73,12 +73,12 @@ export class Connection {
   static async open(options: ConnectionOptions): Promise<Connection> {
     const connection = new Connection(options);
     try {
-      await connection.ask((sql) => settle(sql, options));
+      await connection.run((sql) => configure(sql, options));
       return connection;
     } catch (error) {
-      connection.drop();
-      const outage = new Outage("unavailable", `cannot connect: ${reasonOf(error)}`);
-      throw storageTrouble(error) ?? outage;
+      connection.destroy();
+      const outage = new Outage("unavailable", `cannot connect: ${messageOf(error)}`);
+      throw outageOf(error) ?? outage;
     }
   }
 
@@ -86,50 +86,50 @@ export class Connection {
     return this.#isLost;
   }
 
-  /** How many wait for an answer. */
-  get underWay(): number {
-    return this.#underWay;
+  /** The number of calls that wait for a result. */
+  get inFlight(): number {
+    return this.#inFlight;
   }
 
-  /** What is sent in the same call goes out together, and costs one round trip. */
-  async ask<T>(send: (sql: Sql) => Promise<T>): Promise<T> {
-    this.#underWay++;
-    const timer = this.#patienceMs && setTimeout(() => this.drop(), this.#patienceMs);
+  /** Statements of the same call are sent together, in one round trip. */
+  async run<T>(send: (sql: Sql) => Promise<T>): Promise<T> {
+    this.#inFlight++;
+    const timer = this.#timeoutMs && setTimeout(() => this.destroy(), this.#timeoutMs);
     try {
       return await send(this.#sql);
     } catch (error) {
-      if (isLoss(error)) this.drop();
+      if (isConnectionLost(error)) this.destroy();
       throw error;
     } finally {
       clearTimeout(timer);
-      this.#underWay--;
+      this.#inFlight--;
     }
   }
 
-  /** Waits for what is under way. */
+  /** Waits for calls in flight. */
   async close(): Promise<void> {
-    const timeout = this.#patienceMs && this.#patienceMs / 1000;
+    const timeout = this.#timeoutMs && this.#timeoutMs / 1000;
     await this.#sql.end(timeout === undefined ? {} : { timeout });
   }
 
-  /** Fails what is under way. */
-  drop(): void {
+  /** Rejects calls in flight. */
+  destroy(): void {
     this.#isLost = true;
     void this.#sql.end({ timeout: 0 });
   }
 }
 
-async function settle(sql: Sql, options: ConnectionOptions): Promise<void> {
+async function configure(sql: Sql, options: ConnectionOptions): Promise<void> {
   const { schema, deadlineMs, waitsForReplica = false } = options;
   const wanted = {
     ...settings,
     search_path: schema,
     statement_timeout: String(deadlineMs),
-    // A node that dies without a word must not keep its locks.
+    // A node that crashes must not hold its locks.
     idle_in_transaction_session_timeout: String(deadlineMs),
     synchronous_commit: waitsForReplica ? "remote_apply" : "on",
   };
-  // What waits for replicas too is left alone; only `off` would acknowledge what is not on disk.
+  // Values that also wait for replicas stay as they are; only `off` acknowledges commits that are not on disk.
   await sql`
     SELECT set_config(name, wanted.value, false)
     FROM unnest(${Object.keys(wanted)}::text[], ${Object.values(wanted)}::text[])
@@ -138,19 +138,19 @@ async function settle(sql: Sql, options: ConnectionOptions): Promise<void> {
     WHERE name <> 'synchronous_commit' OR setting = 'off' OR ${String(waitsForReplica)} = 'true'`;
 }
 
-/** Rows as arrays. Gathered here, because after an error the driver's own list begins with gaps. */
+/** Returns rows as arrays. They are collected here, because after an error the driver's own list has gaps. */
 export async function rows<R extends Row>(statement: Statement): Promise<readonly R[]> {
   const gathered: unknown[] = [];
   await statement.values().forEach((row) => void gathered.push(row));
   return gathered as R[];
 }
 
-/** One member of each: what a statement takes as an array. */
+/** Returns one property of all items, as an array parameter for a statement. */
 export const column = <T, K extends keyof T>(items: readonly T[], name: K): T[K][] =>
   items.map((item) => item[name]);
 
-/** All answers, or the first error: those after it only tell that the transaction has failed. */
-export async function together<T extends readonly unknown[]>(
+/** Resolves with all results, or rejects with the first error: later ones only say that the transaction failed. */
+export async function allOrFirstError<T extends readonly unknown[]>(
   answers: readonly [...{ [I in keyof T]: Promise<T[I]> }],
 ): Promise<T> {
   for (const answer of await Promise.allSettled(answers))
@@ -158,7 +158,7 @@ export async function together<T extends readonly unknown[]>(
   return Promise.all(answers) as unknown as Promise<T>;
 }
 
-/** Postgres has no NUL. Nothing that is kept has one, so that what is looked up with one is not there. */
+/** Postgres text cannot contain NUL. No stored value has one, so a lookup with one must find nothing. */
 const insteadOfNul = "\uffff";
 
 function withoutNul(text: unknown): string {

@@ -1,35 +1,35 @@
-// Entries of an index in SQL: those of one field whose keys lie in some spans.
+// Builds the SQL that selects and counts the index entries of a field within key ranges.
 
 import { equalTo, type Span } from "../../model/query/sort-key.ts";
 import { column, type Sql, type Statement } from "./connection.ts";
 
-/** All entries of a field, where no spans are given. */
+/** Key ranges of one field; without spans, all entries of the field. */
 export interface IndexRange {
   readonly field: string;
   readonly spans: readonly Span[] | undefined;
 }
 
-/** A way through an index. */
-export interface Walk extends IndexRange {
-  /** None where all have the same key, and only the order of creation is left. */
+/** A scan of an index in one direction. */
+export interface IndexScan extends IndexRange {
+  /** Undefined when all entries have the same key, so that only the order of creation matters. */
   readonly isDescending: boolean | undefined;
 }
 
-export function orderOf(sql: Sql, { isDescending }: Walk, isNewestFirst: boolean): Statement {
+export function orderOf(sql: Sql, { isDescending }: IndexScan, isNewestFirst: boolean): Statement {
   const bySeq = isNewestFirst ? sql`seq DESC` : sql`seq`;
   if (isDescending === undefined) return sql`ORDER BY ${bySeq}`;
   return isDescending ? sql`ORDER BY key DESC, ${bySeq}` : sql`ORDER BY key, ${bySeq}`;
 }
 
-/** Whether there is but one key in it. */
+/** Whether the span contains exactly one key. */
 export const isPoint = (span: Span): boolean => equalTo(span.from).to === span.to;
 
 /**
- * The rows of all spans, each found on its own way through the index; `rest` says what else is asked of
- * each span's rows, in which order, and how many. A single span stands alone, so that its order is known.
+ * Selects the entries of all spans, with one index scan per span. `rest` is appended to each scan (filter,
+ * order, limit). A single span is not joined, so that the planner knows its order.
  */
 export function entriesIn(sql: Sql, { field, spans }: IndexRange, rest: Statement): Statement {
-  const own = sql`collection = (SELECT key FROM shelf) AND field = ${field}`;
+  const own = sql`collection = (SELECT key FROM parent) AND field = ${field}`;
   if (spans === undefined) return sql`(SELECT key, seq FROM entries WHERE ${own} ${rest})`;
   const [only, ...more] = spans;
   if (only && more.length === 0)
@@ -45,11 +45,11 @@ export function entriesIn(sql: Sql, { field, spans }: IndexRange, rest: Statemen
   )`;
 }
 
-/** How many there are: each span is counted by itself, or the planner would look at all of the field. */
+/** Counts the entries span by span; otherwise the planner would scan the whole field. */
 export function countEntries(sql: Sql, { field, spans }: IndexRange): Statement {
-  const own = sql`collection = (SELECT key FROM shelf) AND field = ${field}`;
+  const own = sql`collection = (SELECT key FROM parent) AND field = ${field}`;
   const [only, ...more] = spans ?? [];
-  // A single value is had by each once, or not at all and counts as such.
+  // Every resource has exactly one entry in a single-value index; a missing value has one too.
   if (spans === undefined) return sql`total`;
   if (only && more.length === 0)
     return sql`SELECT count(*) FROM entries WHERE ${own} AND ${within(sql, only)}`;
@@ -63,6 +63,6 @@ export function countEntries(sql: Sql, { field, spans }: IndexRange): Statement 
     ) AS counted`;
 }
 
-/** Those of one key stand in the order of their seqs, and the planner must know it. */
+/** Compares with `=` for one key, so that the planner knows that the entries are ordered by seq. */
 const within = (sql: Sql, span: Span): Statement =>
   isPoint(span) ? sql`key = ${span.from}` : sql`key >= ${span.from} AND key < ${span.to}`;

@@ -1,4 +1,4 @@
-// Takes deleted content out of the outcomes that are kept under Idempotency-Keys.
+// Erases deleted resources from the outcomes that are stored under Idempotency-Keys.
 
 import { goneText } from "../kept-outcomes.ts";
 import type { Change } from "../store.ts";
@@ -7,10 +7,10 @@ import { rows, type Sql } from "./connection.ts";
 const keysPerSlice = 200;
 
 /**
- * Looks at some of the keys after a name, and says at which to go on. What 0.1.0 has kept does not
- * name its collection, so all collections are asked for its id.
+ * Checks some of the keys after a name, and returns the name to continue from. Outcomes written by 0.1.0
+ * do not contain the collection, so the id is searched in all collections.
  */
-export async function eraseSomeKept(sql: Sql, after: string): Promise<string | undefined> {
+export async function eraseSomeOutcomes(sql: Sql, after: string): Promise<string | undefined> {
   const found = await rows<readonly [last: string | null, count: number]>(sql`
     WITH checked AS MATERIALIZED (
       SELECT name, outcomes FROM kept
@@ -33,7 +33,7 @@ export async function eraseSomeKept(sql: Sql, after: string): Promise<string | u
   return count === keysPerSlice ? (last ?? undefined) : undefined;
 }
 
-export class KeptEraser {
+export class OutcomeEraser {
   readonly #eraseSome: (after: string) => Promise<string | undefined>;
   readonly #delayMs: number;
   #timer: NodeJS.Timeout | undefined;
@@ -42,11 +42,11 @@ export class KeptEraser {
   constructor(eraseSome: (after: string) => Promise<string | undefined>, delayMs: number) {
     this.#eraseSome = eraseSome;
     this.#delayMs = delayMs;
-    // The node before may not have come to it.
+    // A node that stopped earlier may have left work undone.
     this.#schedule();
   }
 
-  note(changes: readonly Change[]): void {
+  onCommit(changes: readonly Change[]): void {
     if (changes.some(deletes)) this.#schedule();
   }
 
@@ -66,7 +66,7 @@ export class KeptEraser {
       for (let after: string | undefined = ""; after !== undefined && !this.#isClosed; )
         after = await this.#eraseSome(after);
     } catch {
-      // The database is out of reach, which others tell: it is tried again later.
+      // The database is not reachable, which requests report. It is tried again later.
       this.#schedule();
     }
   }

@@ -1,10 +1,10 @@
-// The keys of the files that resources name: kept in a table, so that one look tells what nobody names.
+// Maintains the table of file keys that resources reference, so that unreferenced files can be found.
 
 import { readFiles } from "../../model/file.ts";
 import { rows, type Sql } from "./connection.ts";
 import type { Writes } from "./writes.ts";
 
-/** Adds what is named no longer, and what is named anew. What has no files costs nothing. */
+/** Adds the file references to delete and to insert. A resource without files costs nothing. */
 export function collectFileReferences(
   writes: Writes,
   collection: number,
@@ -14,14 +14,14 @@ export function collectFileReferences(
   if (before === after) return;
   const last = keysIn(before);
   const next = keysIn(after);
-  for (const key of last) if (!next.has(key)) writes.goneFiles.push({ collection, key });
+  for (const key of last) if (!next.has(key)) writes.deletedFiles.push({ collection, key });
   for (const key of next) if (!last.has(key)) writes.files.push({ collection, key });
 }
 
 const keysIn = (parts: string | null): ReadonlySet<string> =>
   new Set(readFiles(parts ?? undefined).map(({ key }) => key));
 
-/** Those of the keys that a resource names. */
+/** Returns those of the keys that a resource references. */
 export async function findReferencedFiles(
   sql: Sql,
   keys: readonly string[],

@@ -1,4 +1,4 @@
-// What a plan keeps beside a resource: its entries in the indexes, and its words.
+// Computes which index entries and search words change when a resource is written or removed.
 
 import { entriesOf, type IndexPlan, searchTextOf } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
@@ -7,13 +7,13 @@ import type { EntryWrite, Writes } from "./writes.ts";
 
 interface IndexedContent {
   readonly entries: ReadonlyMap<string, EntryWrite>;
-  /** Empty when there are no words. */
+  /** Empty when the resource has no searchable words. */
   readonly vector: string;
 }
 
 const nothing: IndexedContent = { entries: new Map(), vector: "" };
 
-/** Adds what has to be written beside a resource that was there before, or is there after a batch. */
+/** Adds the index rows to delete and to insert for a resource before and after a batch. */
 export function collectIndexChanges(
   writes: Writes,
   plan: IndexPlan,
@@ -23,11 +23,11 @@ export function collectIndexChanges(
   const old = before ? indexedContentOf(plan, collection, before) : nothing;
   const next = after ? indexedContentOf(plan, collection, after) : nothing;
   for (const [name, entry] of old.entries)
-    if (!next.entries.has(name)) writes.goneEntries.push(entry);
+    if (!next.entries.has(name)) writes.deletedEntries.push(entry);
   for (const [name, entry] of next.entries) if (!old.entries.has(name)) writes.entries.push(entry);
   const isMoved = before?.seq !== after?.seq;
   if (before && old.vector !== "" && (isMoved || next.vector === ""))
-    writes.goneWords.push({ collection, seq: before.seq });
+    writes.deletedWords.push({ collection, seq: before.seq });
   if (after && next.vector !== "" && (isMoved || next.vector !== old.vector))
     writes.words.push({ collection, seq: after.seq, vector: next.vector });
 }

@@ -1,16 +1,16 @@
-// Queries that one index answers: its entries stand in the order that is asked for.
+// Answers queries with a scan of one index, whose entries are in the requested order.
 
 import type { IndexPlan } from "../../model/query/index-plan.ts";
 import type { Condition, Query } from "../../model/query/query.ts";
 import type { QueryResult } from "../store.ts";
-import { answer, toFound } from "./answer.ts";
+import { runStatement, toQueryResult } from "./answer.ts";
 import type { Sql, Statement } from "./connection.ts";
-import { countEntries, entriesIn, isPoint, orderOf, type Walk } from "./entries.ts";
+import { countEntries, entriesIn, type IndexScan, isPoint, orderOf } from "./entries.ts";
 import { readRange } from "./resource.ts";
 import { reverseScanPage } from "./reverse-scan.ts";
 
-/** The way through one index that gives the answer, if there is one. */
-export function scanFor(plan: IndexPlan, query: Query): Walk | undefined {
+/** Returns the index scan that answers the query, or undefined when no single index can. */
+export function scanFor(plan: IndexPlan, query: Query): IndexScan | undefined {
   const { conditions, sortings, words } = query;
   if (words.length > 0 || conditions.length > 1 || sortings.length > 1) return undefined;
   const [condition] = conditions;
@@ -22,70 +22,75 @@ export function scanFor(plan: IndexPlan, query: Query): Walk | undefined {
   }
   const { field, kind, isDescending } = sorting;
   const isKnown = plan.indexes.some((index) => index.field === field && index.kind === kind);
-  // An array stands in its index more than once.
+  // An array has several entries in its index.
   if (!isKnown || kind === "any" || (condition && condition.field !== field)) return undefined;
   return { field, spans: condition?.spans, isDescending };
 }
 
-/** Whether an index leads to all resources for which the condition may hold. */
+/** Whether an index finds all resources that can match the condition. */
 export const isNarrowed = (
   { indexes }: IndexPlan,
   { field, kind, isNegated }: Condition,
 ): boolean =>
   isNegated !== true && indexes.some((index) => index.field === field && index.kind === kind);
 
-/** Whether it leads to no others, either. */
+/** Whether the index finds exactly the resources that match the condition. */
 const isIndexed = (plan: IndexPlan, condition: Condition): boolean =>
   isNarrowed(plan, condition) && condition.pattern === undefined;
 
-/** The answer along the way. */
 export async function scanIndex(
   sql: Sql,
   collection: string,
-  walk: Walk,
+  scan: IndexScan,
   query: Query,
 ): Promise<QueryResult | undefined> {
-  const order = orderOf(sql, walk, query.isNewestFirst);
-  const isTurned = walk.isDescending !== undefined && walk.isDescending !== query.isNewestFirst;
-  const page = isTurned ? reverseScanPage(sql, walk, query) : straightPage(sql, walk, query);
-  const found = await answer(sql, collection, {
+  const order = orderOf(sql, scan, query.isNewestFirst);
+  const isReversed = scan.isDescending !== undefined && scan.isDescending !== query.isNewestFirst;
+  const page = isReversed ? reverseScanPage(sql, scan, query) : forwardPage(sql, scan, query);
+  const found = await runStatement(sql, collection, {
     hits: sql`SELECT row_number() OVER (${order}) AS place, seq, key FROM (${page}) AS page`,
-    count: query.isCounted ? countEntries(sql, walk) : sql`NULL`,
+    count: query.isCounted ? countEntries(sql, scan) : sql`NULL`,
     maxBytes: query.maxBytes,
   });
-  const hasKeys = walk.isDescending !== undefined;
-  return found && toFound(found, query, ({ key, seq }) => ({ keys: hasKeys ? [key] : [], seq }));
+  const hasKeys = scan.isDescending !== undefined;
+  return (
+    found && toQueryResult(found, query, ({ key, seq }) => ({ keys: hasKeys ? [key] : [], seq }))
+  );
 }
 
-/** As the entries stand, forward or backward. */
-function straightPage(sql: Sql, walk: Walk, query: Query): Statement {
+/** Selects a page in the order of the index, forward or backward. */
+function forwardPage(sql: Sql, scan: IndexScan, query: Query): Statement {
   const { start, limit, isNewestFirst } = query;
   const offset = typeof start === "number" ? start : 0;
-  const order = orderOf(sql, walk, isNewestFirst);
+  const order = orderOf(sql, scan, isNewestFirst);
   const end = sql`${order} LIMIT ${offset + limit + 1}::bigint`;
-  const entries = entriesIn(sql, walk, sql`${onwardOf(sql, walk, query)} ${end}`);
+  const entries = entriesIn(sql, scan, sql`${afterPosition(sql, scan, query)} ${end}`);
   return sql`
     SELECT key, seq FROM ${entries} AS entry
     ${order} LIMIT ${limit + 1}::bigint OFFSET ${offset}::bigint`;
 }
 
-/** What is left behind a position. */
-function onwardOf(sql: Sql, { isDescending }: Walk, { start, isNewestFirst }: Query): Statement {
+/** The condition for entries after the start position. */
+function afterPosition(
+  sql: Sql,
+  { isDescending }: IndexScan,
+  { start, isNewestFirst }: Query,
+): Statement {
   if (typeof start === "number") return sql``;
   const { keys, seq } = start;
-  if (isDescending === undefined) return beyondSeq(sql, start, isNewestFirst);
+  if (isDescending === undefined) return afterSeq(sql, start, isNewestFirst);
   return isNewestFirst
     ? sql`AND (key, seq) < (${keys[0] ?? ""}, ${seq}::bigint)`
     : sql`AND (key, seq) > (${keys[0] ?? ""}, ${seq}::bigint)`;
 }
 
-const beyondSeq = (sql: Sql, start: Query["start"], isNewestFirst: boolean): Statement => {
+const afterSeq = (sql: Sql, start: Query["start"], isNewestFirst: boolean): Statement => {
   if (typeof start === "number") return sql``;
   const { seq } = start;
   return isNewestFirst ? sql`AND seq < ${seq}::bigint` : sql`AND seq > ${seq}::bigint`;
 };
 
-/** Without conditions the resources themselves stand in the order of creation. */
+/** Answers a query without conditions: the resources are in order of creation. */
 export async function scanResources(
   sql: Sql,
   collection: string,
@@ -97,12 +102,12 @@ export async function scanResources(
   const found =
     typeof start === "number"
       ? await readRange(sql, collection, { offset: start, limit: limit + 1, order, maxBytes })
-      : await answer(sql, collection, {
+      : await runStatement(sql, collection, {
           hits: sql`
             SELECT row_number() OVER (${onward}) AS place, seq, '' AS key
             FROM (
               SELECT seq FROM resources
-              WHERE collection = (SELECT key FROM shelf) ${beyondSeq(sql, start, isNewestFirst)}
+              WHERE collection = (SELECT key FROM parent) ${afterSeq(sql, start, isNewestFirst)}
               ${onward} LIMIT ${limit + 1}::bigint
             ) AS page`,
           count: sql`NULL`,
@@ -111,5 +116,5 @@ export async function scanResources(
   if (!found) return undefined;
   const count = isCounted ? found.collection.total : undefined;
   const hits = found.hits.map((hit) => ({ key: "", ...hit }));
-  return toFound({ ...found, hits, count }, query, ({ seq }) => ({ keys: [], seq }));
+  return toQueryResult({ ...found, hits, count }, query, ({ seq }) => ({ keys: [], seq }));
 }

@@ -1,46 +1,46 @@
-// Hears at once, from whichever node, that a token was revoked or a collection defined.
+// Listens for notifications from all nodes that a token was revoked or a collection was redefined.
 
 import { type Connection, rows, type Sql } from "./connection.ts";
-import { storageTrouble } from "./errors.ts";
+import { outageOf } from "./errors.ts";
 
-/** So often a lost connection is noticed and replaced. */
-const lookMs = 500;
+/** How often the connection is checked and replaced when it is lost. */
+const checkMs = 500;
 
 export class Listener {
   readonly #open: () => Promise<Connection>;
   readonly #channel: string;
-  readonly #onHeard: () => void;
+  readonly #onNotified: () => void;
   #connection: Connection | undefined;
   #attempt: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Some engines know neither LISTEN nor NOTIFY. */
-  #isPossible = true;
+  /** Some Postgres-compatible servers have neither LISTEN nor NOTIFY. */
+  #isSupported = true;
 
-  /** `onHeard` is also called when something may have been missed. */
+  /** `onNotified` is also called after a reconnect, when a notification may have been missed. */
   constructor(
     open: (onNotify: () => void) => Promise<Connection>,
     channel: string,
-    onHeard: () => void,
+    onNotified: () => void,
   ) {
-    this.#open = () => open(onHeard);
+    this.#open = () => open(onNotified);
     this.#channel = channel;
-    this.#onHeard = onHeard;
+    this.#onNotified = onNotified;
   }
 
-  /** Part of the transaction in which it is sent. */
-  async tell(sql: Sql): Promise<void> {
-    if (this.#isPossible) await rows(sql`SELECT pg_notify(${this.#channel}, '')`);
+  /** The notification is sent when the current transaction commits. */
+  async notify(sql: Sql): Promise<void> {
+    if (this.#isSupported) await rows(sql`SELECT pg_notify(${this.#channel}, '')`);
   }
 
   async listen(): Promise<void> {
-    this.#timer = setInterval(() => void this.#look(), lookMs);
+    this.#timer = setInterval(() => void this.#check(), checkMs);
     this.#timer.unref();
-    await this.#look();
+    await this.#check();
   }
 
-  /** Listens wherever the address leads by now. */
-  renew(): void {
-    this.#connection?.drop();
+  /** Connects again, possibly to another server at the same address. */
+  reconnect(): void {
+    this.#connection?.destroy();
   }
 
   async close(): Promise<void> {
@@ -49,8 +49,8 @@ export class Listener {
     await this.#connection?.close();
   }
 
-  async #look(): Promise<void> {
-    if (!this.#isPossible || this.#connection?.isLost === false) return;
+  async #check(): Promise<void> {
+    if (!this.#isSupported || this.#connection?.isLost === false) return;
     this.#attempt ??= this.#connect().finally(() => {
       this.#attempt = undefined;
     });
@@ -60,11 +60,11 @@ export class Listener {
   async #connect(): Promise<void> {
     try {
       this.#connection = await this.#open();
-      await this.#connection.ask((sql) => rows(sql`LISTEN ${sql(this.#channel)}`));
-      this.#onHeard();
+      await this.#connection.run((sql) => rows(sql`LISTEN ${sql(this.#channel)}`));
+      this.#onNotified();
     } catch (error) {
-      // A server in trouble is tried again; one that does not understand is not.
-      if (!storageTrouble(error)) this.#isPossible = false;
+      // After an outage it tries again; when LISTEN is not supported it stops.
+      if (!outageOf(error)) this.#isSupported = false;
     }
   }
 }

@@ -1,98 +1,98 @@
-// What a batch must know of resources: those it names, and who has the unique values that it brings.
+// Loads the resources that a batch refers to, and the resources that already have its unique values.
 
 import type { IndexEntry } from "../../model/query/index-plan.ts";
 import type { Put } from "../store.ts";
-import { column, rows, type Sql, type Statement, together } from "./connection.ts";
-import type { Standing } from "./open-collection.ts";
-import { isPlain, type Planned } from "./plans.ts";
+import { allOrFirstError, column, rows, type Sql, type Statement } from "./connection.ts";
+import type { ExistingResource } from "./open-collection.ts";
+import { type CollectionPlan, hasNoIndexes } from "./plans.ts";
 import type { Address } from "./resource.ts";
 import { claimsOf } from "./unique-values.ts";
 
 export interface LoadedState {
-  readonly resources: readonly KnownResource[];
-  readonly removals: readonly KnownRemoval[];
+  readonly resources: readonly LoadedResource[];
+  readonly removals: readonly LoadedRemoval[];
   readonly holders: readonly Holder[];
 }
 
-export interface KnownResource extends Standing {
+export interface LoadedResource extends ExistingResource {
   readonly collection: string;
   readonly id: string;
 }
 
-/** What was there at an address before. */
-export interface KnownRemoval extends Address {
+/** The tombstone of a removed resource. */
+export interface LoadedRemoval extends Address {
   readonly removedAt: number;
 }
 
-/** A resource that has a value of a unique field. */
+/** The resource that has a value of a unique field. */
 export interface Holder extends IndexEntry {
   readonly collection: string;
   readonly seq: number;
 }
 
-interface Asked {
+interface Requested {
   readonly addresses: ReadonlyMap<string, Address>;
   readonly puts: readonly Put[];
 }
 
 const nothing: Promise<readonly never[]> = Promise.resolve([]);
 
-/** Where nothing is planned, nothing more is read than where the resources stand. */
+/** Reads the fields of resources only where the collection has indexes. */
 export async function loadState(
   sql: Sql,
-  { addresses, puts }: Asked,
-  planned: readonly Planned[],
+  { addresses, puts }: Requested,
+  plans: readonly CollectionPlan[],
 ): Promise<LoadedState> {
-  const byName = new Map(planned.map((each) => [each.name, each]));
-  const isBare = ({ collection }: Address) => {
+  const byName = new Map(plans.map((each) => [each.name, each]));
+  const needsNoFields = ({ collection }: Address) => {
     const plan = byName.get(collection)?.plan;
-    return plan === undefined || isPlain(plan);
+    return plan === undefined || hasNoIndexes(plan);
   };
-  const bare = [...addresses.values()].filter(isBare);
-  const full = [...addresses.values()].filter((address) => !isBare(address));
+  const plain = [...addresses.values()].filter(needsNoFields);
+  const indexed = [...addresses.values()].filter((address) => !needsNoFields(address));
   const claims = puts.flatMap((put) => claimsIn(put, byName.get(put.collection)));
-  const [standing, whole, holders] = await together([
-    bare.length > 0 ? readStandings(sql, bare, sql`NULL`) : nothing,
-    full.length > 0 ? readStandings(sql, full, sql`fields`) : nothing,
+  const [withoutFields, withFields, holders] = await allOrFirstError([
+    plain.length > 0 ? readExisting(sql, plain, sql`NULL`) : nothing,
+    indexed.length > 0 ? readExisting(sql, indexed, sql`fields`) : nothing,
     claims.length > 0 ? readHolders(sql, claims) : nothing,
   ]);
-  const known = [...standing, ...whole];
+  const loaded = [...withoutFields, ...withFields];
   return {
-    resources: known.filter((each) => "seq" in each),
-    removals: known.filter((each) => "removedAt" in each),
+    resources: loaded.filter((each) => "seq" in each),
+    removals: loaded.filter((each) => "removedAt" in each),
     holders,
   };
 }
 
-interface Claimed extends IndexEntry {
+interface ClaimRow extends IndexEntry {
   readonly collection: string;
   readonly key: string;
-  /** The collection's. */
+  /** The key of the collection. */
   readonly within: number;
 }
 
-/** As if it was new: what is there keeps the time of its creation, and need not ask for it. */
-function claimsIn({ collection, id, fields, at }: Put, planned: Planned | undefined) {
-  if (!planned) return [];
+/** Treats the resource as new: an existing one keeps its creation time, so that value cannot conflict. */
+function claimsIn({ collection, id, fields, at }: Put, plans: CollectionPlan | undefined) {
+  if (!plans) return [];
   const resource = { id, revision: 0, createdAt: at, updatedAt: at, fields };
-  return claimsOf(planned.plan, resource).map((entry): Claimed => {
-    return { collection, within: planned.key, ...entry };
+  return claimsOf(plans.plan, resource).map((entry): ClaimRow => {
+    return { collection, within: plans.key, ...entry };
   });
 }
 
-type StandingRow = readonly [
+type ExistingRow = readonly [
   ...(readonly [string, string, number | null, number, number, number]),
   string | null,
   string | null,
   string | null,
 ];
 
-async function readStandings(
+async function readExisting(
   sql: Sql,
   addresses: readonly Address[],
   content: Statement,
-): Promise<readonly (KnownResource | KnownRemoval)[]> {
-  const found = await rows<StandingRow>(sql`
+): Promise<readonly (LoadedResource | LoadedRemoval)[]> {
+  const found = await rows<ExistingRow>(sql`
     SELECT wanted.collection, wanted.id, seq, revision, created, updated, owner, parts, fields
     FROM unnest(${column(addresses, "collection")}::text[], ${column(addresses, "id")}::text[])
       AS wanted (collection, id)
@@ -110,7 +110,7 @@ async function readStandings(
   );
 }
 
-async function readHolders(sql: Sql, claims: readonly Claimed[]): Promise<readonly Holder[]> {
+async function readHolders(sql: Sql, claims: readonly ClaimRow[]): Promise<readonly Holder[]> {
   const found = await rows<readonly [number: number, seq: number]>(sql`
     SELECT number, seq
     FROM unnest(

@@ -1,27 +1,27 @@
-// What a batch must know before it can be judged: all that its changes name, locked and read in one go.
+// Locks and loads everything that a batch refers to, in one round trip.
 
 import { readKeptText } from "../kept-outcomes.ts";
 import type { KeyClock } from "../key-clock.ts";
 import type { Change, Put } from "../store.ts";
-import { type KeptKey, type Known, nameOf } from "./apply.ts";
-import { rows, type Sql, together } from "./connection.ts";
+import { type LoadedBatch, nameOf, type StoredKey } from "./apply.ts";
+import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import { latestEpoch } from "./epoch.ts";
 import { type LoadedState, loadState } from "./load-state.ts";
 import type { LockedCollection } from "./open-collection.ts";
-import type { KnownToken } from "./open-tokens.ts";
-import { isPlain, isSame, type Plans } from "./plans.ts";
+import type { LoadedToken } from "./open-tokens.ts";
+import { hasNoIndexes, isSameVersion, type Plans } from "./plans.ts";
 import type { Address } from "./resource.ts";
 
-/** Each once. */
-class NamedInBatch {
+/** Everything that the changes of a batch refer to, without duplicates. */
+class BatchReferences {
   readonly collections = new Set<string>();
   readonly addresses = new Map<string, Address>();
   readonly puts: Put[] = [];
-  /** When each was first asked to come into being. */
-  readonly foundings = new Map<string, number>();
+  /** The creation time of each collection that the batch may create. */
+  readonly newCollections = new Map<string, number>();
   readonly tokenIds = new Set<string>();
   readonly tokenHashes = new Set<string>();
-  readonly keptNames = new Set<string>();
+  readonly keyNames = new Set<string>();
 
   add(change: Change): void {
     switch (change.kind) {
@@ -33,7 +33,7 @@ class NamedInBatch {
         break;
       case "all":
         for (const each of change.changes) this.add(each);
-        if (change.once) this.keptNames.add(nameOf(change.once));
+        if (change.once) this.keyNames.add(nameOf(change.once));
         break;
       case "drop":
         this.collections.add(change.collection);
@@ -41,8 +41,8 @@ class NamedInBatch {
       case "found":
       case "define":
         this.collections.add(change.collection);
-        if (!this.foundings.has(change.collection))
-          this.foundings.set(change.collection, change.at);
+        if (!this.newCollections.has(change.collection))
+          this.newCollections.set(change.collection, change.at);
         break;
       case "keep-token":
         this.tokenIds.add(change.token.id);
@@ -53,10 +53,10 @@ class NamedInBatch {
     }
   }
 
-  /** Those of what was kept under the keys, too; says whether there are any that were not known. */
-  addKept(kept: readonly KeptKey[]): boolean {
+  /** Adds the resources in stored outcomes. Returns whether some of them are new. */
+  addStoredKeys(storedKeys: readonly StoredKey[]): boolean {
     const before = this.addresses.size;
-    for (const { outcomes } of kept)
+    for (const { outcomes } of storedKeys)
       for (const { collection, id } of readKeptText(outcomes)?.resources ?? [])
         for (const name of collection === undefined ? this.collections : [collection]) {
           this.collections.add(name);
@@ -67,56 +67,67 @@ class NamedInBatch {
 }
 
 /**
- * To be sent right after BEGIN. The resources are read when their collections are locked, and so as
- * they will be when the batch is written: nobody writes to a collection without its lock. What plans ask
- * for is read along by the plans that are remembered; only where they hold no more it is read again.
+ * Sent right after BEGIN. Resources are read after their collections are locked; every write needs that
+ * lock, so they do not change until the batch is written. What indexes need is read with the cached
+ * plans, and read again only when a plan is outdated.
  */
-export async function lookUp(sql: Sql, changes: readonly Change[], plans: Plans): Promise<Known> {
-  const named = new NamedInBatch();
-  for (const change of changes) named.add(change);
-  const { collections: names, foundings, tokenIds, tokenHashes, keptNames } = named;
-  plans.forgetIfMany();
-  const guesses = [...names].flatMap((name) => plans.of(name) ?? []);
-  const [, collections, guessed, tokens, rivals, kept, [keyClock]] = await together([
-    foundings.size > 0 ? insertCollections(sql, foundings) : nothing,
-    names.size > 0 ? lockCollections(sql, [...names], plans) : nothing,
-    loadState(sql, named, guesses),
-    tokenIds.size > 0 ? lockTokens(sql, [...tokenIds]) : nothing,
-    tokenHashes.size > 0 ? readTokens(sql, [...tokenHashes]) : nothing,
-    keptNames.size > 0 ? readKept(sql, [...keptNames]) : nothing,
-    keptNames.size > 0 ? readKeyClock(sql) : nothing,
-  ]);
-  // One that another node has just ended is no more there to be locked, but can be made again.
+export async function loadBatch(
+  sql: Sql,
+  changes: readonly Change[],
+  plans: Plans,
+): Promise<LoadedBatch> {
+  const references = new BatchReferences();
+  for (const change of changes) references.add(change);
+  const { collections: names, newCollections, tokenIds, tokenHashes, keyNames } = references;
+  plans.clearIfFull();
+  const cachedPlans = [...names].flatMap((name) => plans.of(name) ?? []);
+  const [, collections, loaded, tokens, tokensByHash, storedKeys, [keyClock]] =
+    await allOrFirstError([
+      newCollections.size > 0 ? insertCollections(sql, newCollections) : nothing,
+      names.size > 0 ? lockCollections(sql, [...names], plans) : nothing,
+      loadState(sql, references, cachedPlans),
+      tokenIds.size > 0 ? lockTokens(sql, [...tokenIds]) : nothing,
+      tokenHashes.size > 0 ? readTokens(sql, [...tokenHashes]) : nothing,
+      keyNames.size > 0 ? readKeys(sql, [...keyNames]) : nothing,
+      keyNames.size > 0 ? readKeyClock(sql) : nothing,
+    ]);
+  // A collection that another node has just dropped cannot be locked, but can be created again.
   const isLocked = (name: string) => collections.some((each) => each.name === name);
-  if (![...foundings.keys()].every(isLocked)) return lookUp(sql, changes, plans);
-  // What a retry asks for is only known when its key is.
-  const isMoreNamed = named.addKept(kept);
-  const locked = isMoreNamed ? await lockCollections(sql, [...names], plans) : collections;
-  const isGuessed = (each: LockedCollection) =>
-    isPlain(each.plan) || guesses.some((guess) => isSame(guess, each));
-  const beheld: LoadedState =
-    !isMoreNamed && collections.every(isGuessed) ? guessed : await loadState(sql, named, locked);
-  return { collections: locked, ...beheld, tokens: [...tokens, ...rivals], kept, keyClock };
+  if (![...newCollections.keys()].every(isLocked)) return loadBatch(sql, changes, plans);
+  // The resources of a retried request are known only after its key is read.
+  const hasMore = references.addStoredKeys(storedKeys);
+  const locked = hasMore ? await lockCollections(sql, [...names], plans) : collections;
+  const isCurrent = (each: LockedCollection) =>
+    hasNoIndexes(each.plan) || cachedPlans.some((cached) => isSameVersion(cached, each));
+  const state: LoadedState =
+    !hasMore && collections.every(isCurrent) ? loaded : await loadState(sql, references, locked);
+  return {
+    collections: locked,
+    ...state,
+    tokens: [...tokens, ...tokensByHash],
+    storedKeys,
+    keyClock,
+  };
 }
 
-/** Locks all that the changes name and that is there, to be looked up later. */
-export async function lockAhead(sql: Sql, changes: readonly Change[], plans: Plans): Promise<void> {
-  const named = new NamedInBatch();
-  for (const change of changes) named.add(change);
-  await lockCollections(sql, [...named.collections], plans);
+/** Locks the existing collections that the changes refer to. */
+export async function lockAll(sql: Sql, changes: readonly Change[], plans: Plans): Promise<void> {
+  const references = new BatchReferences();
+  for (const change of changes) references.add(change);
+  await lockCollections(sql, [...references.collections], plans);
 }
 
 const nothing: Promise<readonly never[]> = Promise.resolve([]);
 
-/** Rows for the collections that are not there. Revision 0 tells that they are not founded yet. */
+/** Inserts rows for collections that do not exist. Revision 0 means that the collection is not created yet. */
 function insertCollections(
   sql: Sql,
-  foundings: ReadonlyMap<string, number>,
+  newCollections: ReadonlyMap<string, number>,
 ): Promise<readonly unknown[]> {
   return rows(sql`
     INSERT INTO collections (name, revision, seq, total, definition, created, updated)
     SELECT name, 0, 0, 0, '{}', at, at
-    FROM unnest(${[...foundings.keys()]}::text[], ${[...foundings.values()]}::bigint[])
+    FROM unnest(${[...newCollections.keys()]}::text[], ${[...newCollections.values()]}::bigint[])
       AS founding (name, at)
     WHERE NOT EXISTS (SELECT FROM collections WHERE collections.name = founding.name)
     ORDER BY name
@@ -131,8 +142,8 @@ type LockedRow = readonly [
 ];
 
 /**
- * In one order for all nodes, so that no two wait for each other. Definitions may be long, so that only
- * those come along which are not remembered.
+ * Locks in the same order on all nodes, which avoids deadlocks. Definitions can be long, so only those
+ * that are not cached are read.
  */
 async function lockCollections(
   sql: Sql,
@@ -150,25 +161,25 @@ async function lockCollections(
     FROM collections WHERE name = ANY (${names}::text[]) ORDER BY name FOR UPDATE`);
   return locked.map(([key, name, revision, seq, total, updated, defined, ...more]) => {
     const [definition, epoch, latestEpoch] = more;
-    const plan = plans.learn(name, { key, defined }, definition);
+    const plan = plans.update(name, { key, defined }, definition);
     return { key, name, revision, seq, total, updated, defined, plan, epoch, latestEpoch };
   });
 }
 
-async function lockTokens(sql: Sql, ids: readonly string[]): Promise<readonly KnownToken[]> {
+async function lockTokens(sql: Sql, ids: readonly string[]): Promise<readonly LoadedToken[]> {
   const found = await rows<readonly [string, string]>(sql`
     SELECT id, hash FROM tokens WHERE id = ANY (${ids}::text[]) ORDER BY id FOR UPDATE`);
   return found.map(([id, hash]) => ({ id, hash }));
 }
 
-/** Those that have a hash which is to be kept. */
-async function readTokens(sql: Sql, hashes: readonly string[]): Promise<readonly KnownToken[]> {
+/** Reads the tokens that already have one of the new hashes. */
+async function readTokens(sql: Sql, hashes: readonly string[]): Promise<readonly LoadedToken[]> {
   const found = await rows<readonly [string, string]>(sql`
     SELECT id, hash FROM tokens WHERE hash = ANY (${hashes}::text[])`);
   return found.map(([id, hash]) => ({ id, hash }));
 }
 
-async function readKept(sql: Sql, names: readonly string[]): Promise<readonly KeptKey[]> {
+async function readKeys(sql: Sql, names: readonly string[]): Promise<readonly StoredKey[]> {
   const found = await rows<readonly [string, string, string, number]>(sql`
     SELECT name, fingerprint, outcomes, until FROM kept WHERE name = ANY (${names}::text[])`);
   return found.map(([name, fingerprint, outcomes, keptUntil]) => {

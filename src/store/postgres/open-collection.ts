@@ -1,4 +1,4 @@
-// A collection while a batch is judged: its counters and resources move here first, and are written once.
+// Holds the state of a collection while a batch is applied, and collects the rows to write at the end.
 
 import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
@@ -7,12 +7,12 @@ import type { Expectation, Outcome, Put, Remove } from "../store.ts";
 import { notBefore, sharesSecond } from "../times.ts";
 import { collectFileReferences } from "./file-references.ts";
 import { collectIndexChanges } from "./index-diff.ts";
-import { isPlain } from "./plans.ts";
+import { hasNoIndexes } from "./plans.ts";
 import { resourceIn } from "./row.ts";
 import { noClaim, type UniqueClaim, UniqueValues } from "./unique-values.ts";
 import type { ResourceWrite, Writes } from "./writes.ts";
 
-/** The last revision and seq given, how many resources are alive, when the last write happened. */
+/** The last revision and seq, the number of resources, and the time of the last write. */
 interface Counters {
   readonly revision: number;
   readonly seq: number;
@@ -23,36 +23,36 @@ interface Counters {
 export interface LockedCollection extends Counters {
   readonly key: number;
   readonly name: string;
-  /** The version of its definition. */
+  /** The version of the definition. */
   readonly defined: number;
   readonly plan: IndexPlan;
-  /** The epoch of its last write (see ../epochs.ts). */
+  /** The epoch of the last write (see ../epochs.ts). */
   readonly epoch: number;
-  /** The last epoch that any writer has begun. */
+  /** The newest epoch of any writer. */
   readonly latestEpoch: number;
 }
 
-/** A resource that is there, as far as judging needs it. */
-export interface Standing {
+/** The columns of an existing resource that a change needs. */
+export interface ExistingResource {
   readonly seq: number;
   readonly revision: number;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly owner: string | null;
   readonly parts: string | null;
-  /** None where the collection has no plan that asks for them. */
+  /** Null when the collection has no indexes. */
   readonly fields: string | null;
 }
 
 export class OpenCollection {
   readonly #key: number;
   #defined: number;
-  readonly #known = new Map<string, Standing>();
-  /** When what was at an id before was removed. */
+  readonly #known = new Map<string, ExistingResource>();
+  /** The time when the last resource with an id was removed. */
   readonly #removals = new Map<string, number>();
-  /** What the batch has made of them. */
+  /** The resources that the batch has written or removed. */
   readonly #written = new Map<string, ResourceWrite>();
-  readonly #holes: number[] = [];
+  readonly #removedPositions: number[] = [];
   readonly #plan: IndexPlan;
   readonly #claims: UniqueValues;
   readonly #before: Counters;
@@ -60,7 +60,7 @@ export class OpenCollection {
   readonly #latestEpoch: number;
   #counters: Counters;
   #definition: string | null = null;
-  /** The way back to where the unit under way began. */
+  /** Functions that undo the changes of the current `all`. */
   #undoes: (() => void)[] = [];
 
   constructor({ key, revision, seq, total, updated, ...locked }: LockedCollection) {
@@ -75,26 +75,26 @@ export class OpenCollection {
     this.#counters = this.#before;
   }
 
-  /** What the database holds at this id. */
-  learn(id: string, standing: Standing): void {
-    this.#known.set(id, standing);
+  /** Adds a resource that exists in the database. */
+  add(id: string, existing: ExistingResource): void {
+    this.#known.set(id, existing);
   }
 
-  learnRemoval(id: string, removedAt: number): void {
+  addRemoval(id: string, removedAt: number): void {
     this.#removals.set(id, removedAt);
   }
 
-  /** Who has a value that is unique. */
-  learnHolder(entry: IndexEntry, seq: number): void {
-    this.#claims.learn(entry, seq);
+  /** Adds the resource that has a unique value. */
+  addHolder(entry: IndexEntry, seq: number): void {
+    this.#claims.add(entry, seq);
   }
 
-  /** When the resource that is at this id now was created. */
+  /** Returns the creation time of the resource with this id, if it exists. */
   createdAtOf(id: string): number | undefined {
     return this.#stateOf(id)?.createdAt;
   }
 
-  get isFounded(): boolean {
+  get exists(): boolean {
     return this.#counters.revision > 0;
   }
 
@@ -102,18 +102,18 @@ export class OpenCollection {
     return this.#counters.total;
   }
 
-  found(at: number): void {
-    if (!this.isFounded) this.#touch(at, 0);
+  create(at: number): void {
+    if (!this.exists) this.#touch(at, 0);
   }
 
   define(definition: string, at: number): void {
     this.#touch(at, 0);
-    // By the clock, so that it does not come again in a collection that takes the place of a dropped one.
+    // Includes the time, so that a collection that is dropped and created again gets another version.
     this.#defined = Math.max(this.#defined + 1, at);
     this.#definition = definition;
   }
 
-  isJudgedBy(version: number | undefined): boolean {
+  matchesRules(version: number | undefined): boolean {
     return version === undefined || version === this.#defined;
   }
 
@@ -162,12 +162,12 @@ export class OpenCollection {
     const updatedAt = notBefore(state.updatedAt, at);
     const { revision } = this.#touch(updatedAt, -1);
     this.#write({ collection: this.#key, id, revision, createdAt, updatedAt, ...nothingStored });
-    this.#holes.push(state.seq - 1);
-    this.#undoes.push(() => this.#holes.pop());
+    this.#removedPositions.push(state.seq - 1);
+    this.#undoes.push(() => this.#removedPositions.pop());
     return { kind: "removed", revision };
   }
 
-  /** From here on, all that happens to resources can be undone. */
+  /** Starts an `all`, which can be undone. */
   begin(): void {
     this.#undoes = [];
   }
@@ -176,7 +176,7 @@ export class OpenCollection {
     for (const undo of this.#undoes.reverse()) undo();
   }
 
-  /** Adds what the batch has moved. */
+  /** Adds the rows that the batch has changed. */
   collect(writes: Writes): void {
     if (this.#counters === this.#before) return;
     const collection = this.#key;
@@ -197,12 +197,13 @@ export class OpenCollection {
         this.#known.get(resource.id)?.parts ?? null,
         resource.parts,
       );
-      if (!isPlain(this.#plan)) this.#collectIndexChanges(writes, resource);
+      if (!hasNoIndexes(this.#plan)) this.#collectIndexChanges(writes, resource);
     }
-    for (const position of this.#holes) writes.holes.push({ collection, position });
+    for (const position of this.#removedPositions)
+      writes.removedPositions.push({ collection, position });
   }
 
-  /** The epoch that it has from now on; where that is another one, the last one has ended. */
+  /** Returns the new epoch; when it differs from the current one, also stores where that one ended. */
   #collectEpoch(writes: Writes): number {
     if (this.#epoch >= this.#latestEpoch) return this.#epoch;
     const { revision: last } = this.#before;
@@ -216,7 +217,7 @@ export class OpenCollection {
     return revision === 0 ? 0 : sharesSecond(updated, this.#counters.updated);
   }
 
-  /** When what is or was at an id was last changed. */
+  /** Returns the time of the last change at an id, including a removal. */
   #changedAt(id: string): number | undefined {
     return (this.#written.get(id) ?? this.#known.get(id))?.updatedAt ?? this.#removals.get(id);
   }
@@ -230,14 +231,14 @@ export class OpenCollection {
     });
   }
 
-  #stateOf(id: string): Standing | undefined {
+  #stateOf(id: string): ExistingResource | undefined {
     const written = this.#written.get(id);
     if (!written) return this.#known.get(id);
     return isThere(written) ? written : undefined;
   }
 
-  /** What it had of unique values before, others may have from now on. */
-  #claim(id: string, state: Standing | undefined, claim: UniqueClaim): void {
+  /** Releases the former unique values of the resource, and claims the new ones. */
+  #claim(id: string, state: ExistingResource | undefined, claim: UniqueClaim): void {
     if (!this.#claims.areAny) return;
     const before = state ? this.#claims.claimOf(candidateOf(id, state)) : noClaim;
     this.#undoes.push(this.#claims.move(before, claim));
@@ -250,7 +251,7 @@ export class OpenCollection {
     this.#written.set(id, resource);
   }
 
-  /** Takes the next revision. */
+  /** Increments the revision. */
   #touch(at: number, growth: -1 | 0 | 1): Counters {
     const before = this.#counters;
     this.#undoes.push(() => {
@@ -260,31 +261,31 @@ export class OpenCollection {
       revision: before.revision + 1,
       seq: before.seq + (growth === 1 ? 1 : 0),
       total: before.total + growth,
-      // A clock that was set back must not make the collection look older than it did.
+      // A clock that was set back must not make the collection look older.
       updated: notBefore(before.updated, at),
     };
     return this.#counters;
   }
 }
 
-/** What the row of a removed resource has in its columns. */
+/** The columns of a tombstone. */
 const nothingStored = {
   ...{ seq: null, fields: null, owner: null, parts: null },
   ...{ storedSharesDate: 0, checksum: null },
 };
 
-/** Why a change cannot happen to a resource in this state. */
-function refuse(state: Standing | undefined, expect: Expectation): Outcome | undefined {
+/** Returns the outcome when the precondition of a change fails. */
+function refuse(state: ExistingResource | undefined, expect: Expectation): Outcome | undefined {
   if (expect === "nothing") return state && { kind: "taken" };
   if (expect === "anything" || expect === state?.revision) return undefined;
   return { kind: state ? "stale" : "missing" };
 }
 
-const isThere = (written: ResourceWrite): written is ResourceWrite & Standing =>
+const isThere = (written: ResourceWrite): written is ResourceWrite & ExistingResource =>
   written.seq !== null;
 
-function candidateOf(id: string, standing: Standing): Candidate {
-  const { seq, revision, createdAt, updatedAt, fields, owner } = standing;
+function candidateOf(id: string, existing: ExistingResource): Candidate {
+  const { seq, revision, createdAt, updatedAt, fields, owner } = existing;
   const times = [createdAt, updatedAt] as const;
   const resource = resourceIn([id, revision, ...times, fields ?? "{}", owner, null, 0]);
   return { seq, resource };

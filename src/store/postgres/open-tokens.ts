@@ -1,4 +1,4 @@
-// Tokens while a batch is judged.
+// Holds the state of tokens while a batch is applied.
 
 import type { Token } from "../../model/token.ts";
 import type { Change, Outcome } from "../store.ts";
@@ -6,8 +6,8 @@ import type { Writes } from "./writes.ts";
 
 export type TokenChange = Extract<Change, { kind: `${string}-token` }>;
 
-/** A token that the database holds, as far as judging needs it. */
-export interface KnownToken {
+/** The columns of a stored token that a change needs. */
+export interface LoadedToken {
   readonly id: string;
   readonly hash: string;
 }
@@ -16,19 +16,19 @@ type Times = Pick<Token, "usedAt" | "revokedAt">;
 
 export class OpenTokens {
   readonly #hashes: Set<string>;
-  /** Those that the database holds, with what the batch adds to them. */
+  /** Stored tokens, with the changes of the batch. */
   readonly #known: Map<string, Times>;
   readonly #new = new Map<string, Token>();
 
-  constructor(known: readonly KnownToken[]) {
+  constructor(known: readonly LoadedToken[]) {
     this.#hashes = new Set(known.map(({ hash }) => hash));
     this.#known = new Map(known.map(({ id }) => [id, { usedAt: null, revokedAt: null }]));
   }
 
-  judge(change: TokenChange): Outcome {
+  apply(change: TokenChange): Outcome {
     switch (change.kind) {
       case "keep-token":
-        return this.#keep(change.token);
+        return this.#save(change.token);
       case "revoke-token":
         return this.#mark(change.id, { usedAt: null, revokedAt: change.at });
       case "touch-token":
@@ -43,7 +43,7 @@ export class OpenTokens {
         writes.tokenTimes.push({ id, ...times });
   }
 
-  #keep(token: Token): Outcome {
+  #save(token: Token): Outcome {
     const { id, hash } = token;
     if (this.#known.has(id) || this.#new.has(id) || this.#hashes.has(hash))
       return { kind: "taken" };
@@ -62,7 +62,7 @@ export class OpenTokens {
   }
 }
 
-/** Revoked once, and used last. */
+/** Keeps the first revocation and the last use. */
 const later = (one: Times, other: Times): Times => ({
   usedAt: one.usedAt === null ? other.usedAt : Math.max(one.usedAt, other.usedAt ?? 0),
   revokedAt: one.revokedAt ?? other.revokedAt,

@@ -1,58 +1,58 @@
-// The plans of collections with rules: remembered by version, and not read again with every batch.
+// Caches the index plans of collections by version, so that definitions are not read with every batch.
 
 import { emptyIndexPlan, type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
 
-/** A collection's key is never given again, so that both together are one definition for ever. */
+/** Identifies one definition: the key of a collection is never reused. */
 export interface Version {
   readonly key: number;
-  /** The revision with which the definition came; 0 when there was none. */
+  /** The version of the definition; 0 when the collection has none. */
   readonly defined: number;
 }
 
-/** A collection, and what is kept beside its resources. */
-export interface Planned extends Version {
+/** A collection with its index plan. */
+export interface CollectionPlan extends Version {
   readonly name: string;
   readonly plan: IndexPlan;
 }
 
-/** Beyond this, all is forgotten and learnt anew: memory must have an end. */
-const maxRemembered = 10_000;
+/** When the cache is full it is cleared, which bounds the memory use. */
+const maxEntries = 10_000;
 
 export class Plans {
-  readonly #known = new Map<string, Planned>();
+  readonly #cache = new Map<string, CollectionPlan>();
 
-  /** What was true of the collection of this name when it was last looked at. */
-  of(name: string): Planned | undefined {
-    return this.#known.get(name);
+  /** Returns the cached plan of the collection, which can be outdated. */
+  of(name: string): CollectionPlan | undefined {
+    return this.#cache.get(name);
   }
 
-  /** The plan of this version; the definition is needed only where the version is new. */
-  learn(name: string, version: Version, definition: string | null): IndexPlan {
-    const before = this.#known.get(name);
-    if (before && isSame(before, version)) return before.plan;
+  /** Returns the plan of this version. The definition is needed only when the version is not cached. */
+  update(name: string, version: Version, definition: string | null): IndexPlan {
+    const before = this.#cache.get(name);
+    if (before && isSameVersion(before, version)) return before.plan;
     if (version.defined === 0) {
-      this.#known.delete(name);
+      this.#cache.delete(name);
       return emptyIndexPlan;
     }
     if (definition === null) throw new Error(`the definition of ${name} was not read`);
     const plan = indexPlanOf(definition);
-    this.#known.set(name, { name, ...version, plan });
+    this.#cache.set(name, { name, ...version, plan });
     return plan;
   }
 
-  /** Not while a look-up counts on what is known. */
-  forgetIfMany(): void {
-    if (this.#known.size >= maxRemembered) this.forget();
+  /** Must not be called while a batch is being loaded. */
+  clearIfFull(): void {
+    if (this.#cache.size >= maxEntries) this.clear();
   }
 
-  forget(): void {
-    this.#known.clear();
+  clear(): void {
+    this.#cache.clear();
   }
 }
 
-export const isSame = (one: Version, other: Version): boolean =>
+export const isSameVersion = (one: Version, other: Version): boolean =>
   one.key === other.key && one.defined === other.defined;
 
-/** Whether there is anything to keep beside the resources. */
-export const isPlain = ({ indexes, searchable }: IndexPlan): boolean =>
+/** Whether the plan has neither indexes nor searchable fields. */
+export const hasNoIndexes = ({ indexes, searchable }: IndexPlan): boolean =>
   indexes.length === 0 && searchable.length === 0;

@@ -1,12 +1,12 @@
-// The connections that answer reads: the least busy one is asked, and a lost one is replaced.
+// Pools the connections for reads: uses the least busy one, and replaces lost ones.
 
 import { Outage } from "../store.ts";
 import type { Connection, Sql } from "./connection.ts";
-import { isLoss, storageTrouble } from "./errors.ts";
+import { isConnectionLost, outageOf } from "./errors.ts";
 
-/** More than this waiting on each connection, and new reads are turned away. */
-const maxUnderWay = 200;
-/** So long after an attempt to have one connection more, another is made: the server may be at its limit. */
+/** When this many reads wait on every connection, new ones are rejected. */
+const maxInFlight = 200;
+/** The pause between attempts to open another connection, as the server may be at its limit. */
 const growMs = 100;
 
 export class Pool {
@@ -26,20 +26,20 @@ export class Pool {
     return this.#size;
   }
 
-  /** A read does no harm when it is asked twice: so a connection lost meanwhile goes unnoticed. */
+  /** Repeats a read once when its connection is lost. */
   async read<T>(send: (sql: Sql) => Promise<T>): Promise<T> {
     try {
       return await this.#ask(send).catch((error) => {
-        if (isLoss(error)) return this.#ask(send);
+        if (isConnectionLost(error)) return this.#ask(send);
         throw error;
       });
     } catch (error) {
-      throw storageTrouble(error) ?? error;
+      throw outageOf(error) ?? error;
     }
   }
 
-  /** What is under way is answered; all that comes later goes to wherever the address leads by then. */
-  renew(): void {
+  /** Opens new connections for later reads, possibly to another server; reads in flight are finished. */
+  reconnect(): void {
     const before = this.#connections;
     this.#connections = [];
     for (const connection of before) void connection.close();
@@ -54,15 +54,15 @@ export class Pool {
   async #ask<T>(send: (sql: Sql) => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new Outage("unavailable", "the store is closed");
     const connection = this.#leastBusy() ?? (await this.#grow());
-    if (connection.underWay >= maxUnderWay) throw new Outage("busy", "too many reads are waiting");
-    return connection.ask(send);
+    if (connection.inFlight >= maxInFlight) throw new Outage("busy", "too many reads are waiting");
+    return connection.run(send);
   }
 
-  /** Nobody waits for one connection more while there is any. */
+  /** Opens another connection in the background when all are busy. */
   #leastBusy(): Connection | undefined {
     this.#connections = this.#connections.filter(({ isLost }) => !isLost);
-    const [best] = this.#connections.toSorted((one, other) => one.underWay - other.underWay);
-    const isTight = best && best.underWay > 0 && this.#connections.length < this.#size;
+    const [best] = this.#connections.toSorted((one, other) => one.inFlight - other.inFlight);
+    const isTight = best && best.inFlight > 0 && this.#connections.length < this.#size;
     if (isTight && performance.now() >= this.#growAt) this.#grow().catch(() => undefined);
     return best;
   }

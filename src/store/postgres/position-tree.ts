@@ -1,83 +1,86 @@
-// Where removed resources were, counted in a tree, so that a page at any depth is a few reads away.
+// Counts removed positions in a tree, so that a page at any offset is found with a few reads.
 
 import { column, type Sql, type Statement } from "./connection.ts";
 
 /**
- * Positions (a seq less one) are given out in order and never again, so the n-th resource sits at
- * position n plus the holes before it. A row of the tree divides a range of positions into 64 blocks,
- * and tells how many positions of the range before each block are alive: no holes. A block is divided in
- * turn by a row one level down, to single positions at level 0. Ranges without holes have no row, so
- * adding a resource never touches the tree.
+ * Positions (seq - 1) are assigned in order and never reused, so the n-th resource is at position n plus
+ * the number of removed positions before it. A row of the tree divides a range of positions into 64
+ * blocks, and stores how many positions before each block are alive (not removed). The row one level down
+ * divides a block further, to single positions at level 0. Ranges without removed positions have no row,
+ * so creating a resource never writes to the tree.
  */
 const fanOut = 64;
-/** The rows of the last level span 2^48 positions: more than can be given out. */
+/** A row of the last level covers 2^48 positions, more than are ever assigned. */
 const levels = [0, 1, 2, 3, 4, 5, 6, 7];
-/** A row's place is its level and where it starts, as one number. */
+/** The `place` of a row combines its level and its first position in one number. */
 const levelStride = 2 ** 48;
 
-/** How many positions a block has. */
+/** The number of positions in a block. */
 const widthOf = (level: number): number => fanOut ** level;
 
-/** The position of a resource that is gone. */
-export interface Hole {
+/** The position of a removed resource. */
+export interface RemovedPosition {
   readonly collection: number;
   readonly position: number;
 }
 
-/** A row of the tree, and how many new holes there are before each of its blocks. */
-interface Dug {
+/** A row of the tree, and how many newly removed positions are before each of its blocks. */
+interface TreeRow {
   readonly collection: number;
   readonly place: number;
   readonly width: number;
-  readonly holes: number[];
+  readonly removed: number[];
 }
 
-/** The rows of every level in which the holes fall. */
-export function countHoles(holes: readonly Hole[]): readonly Dug[] {
-  const rows = new Map<string, Dug>();
-  for (const { collection, position } of holes)
+/** Returns the rows of all levels that contain the removed positions. */
+export function countRemoved(removedPositions: readonly RemovedPosition[]): readonly TreeRow[] {
+  const rows = new Map<string, TreeRow>();
+  for (const { collection, position } of removedPositions)
     for (const level of levels) {
       const width = widthOf(level);
       const start = position - (position % (width * fanOut));
       const place = level * levelStride + start;
       const name = `${collection} ${place}`;
-      const row = rows.get(name) ?? { collection, place, width, holes: Array(fanOut).fill(0) };
+      const row = rows.get(name) ?? { collection, place, width, removed: Array(fanOut).fill(0) };
       const block = Math.floor((position - start) / width);
       for (let after = block + 1; after < fanOut; after++)
-        row.holes[after] = (row.holes[after] ?? 0) + 1;
+        row.removed[after] = (row.removed[after] ?? 0) + 1;
       rows.set(name, row);
     }
   return [...rows.values()];
 }
 
-export function addHoles(sql: Sql, holes: readonly Hole[]): Statement {
-  const dug = countHoles(holes);
+export function addRemovedPositions(
+  sql: Sql,
+  removedPositions: readonly RemovedPosition[],
+): Statement {
+  const treeRows = countRemoved(removedPositions);
   return sql`
     INSERT INTO holes (collection, place, alive)
-    SELECT dug.collection, dug.place, ARRAY(
-      SELECT coalesce(block.alive, (number - 1) * dug.width) - block.holes
+    SELECT change.collection, change.place, ARRAY(
+      SELECT coalesce(block.alive, (number - 1) * change.width) - block.holes
       FROM unnest(
-        (SELECT alive FROM holes WHERE collection = dug.collection AND place = dug.place),
-        dug.holes::bigint[]
+        (SELECT alive FROM holes WHERE collection = change.collection AND place = change.place),
+        change.holes::bigint[]
       ) WITH ORDINALITY AS block (alive, holes, number)
       ORDER BY number
     )
     FROM unnest(
-      ${column(dug, "collection")}::bigint[], ${column(dug, "place")}::bigint[],
-      ${column(dug, "width")}::bigint[], ${dug.map((row) => `{${row.holes.join()}}`)}::text[]
-    ) AS dug (collection, place, width, holes)
+      ${column(treeRows, "collection")}::bigint[], ${column(treeRows, "place")}::bigint[],
+      ${column(treeRows, "width")}::bigint[], ${treeRows.map((row) => `{${row.removed.join()}}`)}::text[]
+    ) AS change (collection, place, width, holes)
     ON CONFLICT (collection, place) DO UPDATE SET alive = excluded.alive`;
 }
 
 /**
- * A table that leads from `shelf` (key, seq, total, index) down to the position of the resource at that
- * index: the `start` of the row with the level -1, if there is one.
+ * A recursive CTE that descends from `parent` (key, seq, total, index) to the position of the resource at
+ * that index, which is the `start` of the row with level -1, if it exists.
  */
-export const walk = (sql: Sql): Statement => sql`
-  walk (level, width, start, rest) AS (
+export const descend = (sql: Sql): Statement => sql`
+  descend (level, width, start, rest) AS (
     (
       SELECT level, width, 0::bigint, index
-      FROM shelf
+      FROM parent
       JOIN unnest(${levels}::bigint[], ${levels.map(widthOf)}::bigint[]) AS top (level, width)
         ON width * ${fanOut}::bigint >= seq
       WHERE index BETWEEN 0 AND total - 1
@@ -86,12 +89,12 @@ export const walk = (sql: Sql): Statement => sql`
     UNION ALL
     SELECT level - 1, width / ${fanOut}::bigint, start + block * width,
       rest - coalesce(alive[block + 1], block * width)
-    FROM walk
+    FROM descend
     CROSS JOIN LATERAL (
       SELECT (
         SELECT alive FROM holes
-        WHERE collection = (SELECT key FROM shelf)
-          AND place = walk.level * ${levelStride}::bigint + walk.start
+        WHERE collection = (SELECT key FROM parent)
+          AND place = descend.level * ${levelStride}::bigint + descend.start
       ) AS alive
     ) AS known
     CROSS JOIN LATERAL (

@@ -1,4 +1,4 @@
-// The engine for many nodes: all that is kept is in a Postgres database, and nothing is kept here.
+// Implements the store on a Postgres database, which many nodes can share.
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../../model/collection.ts";
@@ -24,11 +24,11 @@ import { BatchWriter } from "./batch.ts";
 import { BatchLoader } from "./batch-loader.ts";
 import { findCollections, findRules, listCollections } from "./collection.ts";
 import { Connection, type ConnectionOptions, type Row, rows, type Sql } from "./connection.ts";
-import { reasonOf, storageTrouble } from "./errors.ts";
+import { messageOf, outageOf } from "./errors.ts";
 import { findReferencedFiles } from "./file-references.ts";
 import { Listener } from "./listener.ts";
 import { Pool } from "./pool.ts";
-import { Querying } from "./query.ts";
+import { QueryRunner } from "./query.ts";
 import { type Address, findResources, readFeed, readSlice } from "./resource.ts";
 import { migrate } from "./schema.ts";
 import { findTokens, listTokens } from "./token.ts";
@@ -37,17 +37,17 @@ import { TtlCache } from "./ttl-cache.ts";
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`, with `?sslmode=…` and the like. */
   readonly url: string;
-  /** A replica for reads. A commit waits until the replica shows it, so that nodes read their writes. */
+  /** A replica for reads. A commit waits until the replica has applied it, so that nodes read their own writes. */
   readonly readUrl?: string | undefined;
-  /** Where the tables are; made when it is not there. */
+  /** The schema of the tables; created when it does not exist. */
   readonly schema?: string;
-  /** How many connections answer reads. One more writes, and one listens. */
+  /** The number of connections for reads. One more is for writes, and one for LISTEN. */
   readonly readers?: number;
-  /** A statement that takes longer is given up. */
+  /** A statement that takes longer is cancelled. */
   readonly deadlineMs?: number;
-  /** How long tokens and rules may be remembered, and so how late a lost notice of a change can come. */
-  readonly memoryMs?: number;
-  /** So many resources may be looked at one by one for an answer. */
+  /** How long tokens and rules are cached; a change whose notification is lost takes effect after this time. */
+  readonly cacheMs?: number;
+  /** How many resources a query may check one by one. */
   readonly maxCandidates?: number;
 }
 
@@ -56,56 +56,58 @@ const defaults = {
   schema: "restante",
   readers: 4,
   deadlineMs: 10_000,
-  memoryMs: 1_000,
+  cacheMs: 1_000,
   maxCandidates,
 };
-const schemaShape = /^[a-z_][a-z0-9_]{0,39}$/;
+const schemaPattern = /^[a-z_][a-z0-9_]{0,39}$/;
 
 type Settings = Required<PostgresOptions>;
 
-/** Opens or makes the tables. Rejects with words for a person when the database cannot be used. */
+/** Opens the store, and creates the tables when needed. Rejects with a readable message when it cannot. */
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const settings = { ...defaults, ...options };
   try {
-    if (!schemaShape.test(settings.schema))
-      throw new Error(`"${settings.schema}" is no schema name`);
+    if (!schemaPattern.test(settings.schema))
+      throw new Error(
+        `"${settings.schema}" is not a valid schema name: use lower-case letters, digits and _`,
+      );
     await prepare({ ...settings, deadlineMs: 0 });
     if (settings.readUrl !== undefined) await assertReplica(settings, settings.readUrl);
     const store = new PostgresStore(settings);
     await store.listen();
     return store;
   } catch (error) {
-    throw new Error(`Cannot open ${withoutSecrets(settings.url)}: ${reasonOf(error)}`, {
+    throw new Error(`Cannot open ${withoutSecrets(settings.url)}: ${messageOf(error)}`, {
       cause: error,
     });
   }
 }
 
-/** Without a deadline: while one node makes the tables, the others wait. */
+/** Has no deadline: while one node creates the tables, the others wait. */
 async function prepare(options: ConnectionOptions): Promise<void> {
   const connection = await Connection.open(options);
   try {
-    await connection.ask(assertDurable);
+    await connection.run(assertDurable);
     await migrate(connection, options.schema);
   } finally {
     await connection.close();
   }
 }
 
-/** A commit that is acknowledged must be on disk; whether it is, nobody can see from here. */
+/** Acknowledged commits must be on disk, so a server without fsync is rejected. */
 async function assertDurable(sql: Sql): Promise<void> {
   const [row] = await rows(sql`SELECT current_setting('fsync', true)`);
   if (row?.[0] === "off")
-    throw new Error("the server runs with fsync = off, and forgets what it has acknowledged");
+    throw new Error("the server runs with fsync = off and can lose committed data: set fsync = on");
 }
 
-/** Without a standby to wait for, a commit would not wait, and reads would lag behind. */
+/** Without synchronous_standby_names a commit would not wait for the replica, and reads would lag behind. */
 async function assertReplica(settings: ConnectionOptions, readUrl: string): Promise<void> {
-  const isStandby = await askOnce({ ...settings, url: readUrl }, (sql) =>
+  const isStandby = await readOne({ ...settings, url: readUrl }, (sql) =>
     rows(sql`SELECT pg_is_in_recovery()::text`),
   );
-  if (isStandby !== "true") throw new Error(`${withoutSecrets(readUrl)} is no replica`);
-  const names = await askOnce(settings, (sql) =>
+  if (isStandby !== "true") throw new Error(`${withoutSecrets(readUrl)} is not a replica`);
+  const names = await readOne(settings, (sql) =>
     rows(sql`SELECT current_setting('synchronous_standby_names', true)`),
   );
   if (!names)
@@ -114,13 +116,13 @@ async function assertReplica(settings: ConnectionOptions, readUrl: string): Prom
     );
 }
 
-async function askOnce(
+async function readOne(
   options: ConnectionOptions,
-  ask: (sql: Sql) => Promise<readonly Row[]>,
+  load: (sql: Sql) => Promise<readonly Row[]>,
 ): Promise<Row[number] | undefined> {
   const connection = await Connection.open(options);
   try {
-    return (await connection.ask(ask))[0]?.[0];
+    return (await connection.run(load))[0]?.[0];
   } finally {
     await connection.close();
   }
@@ -139,7 +141,7 @@ class PostgresStore implements Store {
   readonly #rules: TtlCache<Rules>;
   readonly #resources: BatchLoader<Address, Resource | Damage | undefined>;
   readonly #collections: BatchLoader<string, Collection | undefined>;
-  readonly #querying: Querying;
+  readonly #queryRunner: QueryRunner;
   #probe: Promise<string | undefined> | undefined;
   #isClosed = false;
 
@@ -150,7 +152,7 @@ class PostgresStore implements Store {
       settings.readers,
     );
     this.#pool = pool;
-    const memory = { size: pool.size, maxAgeMs: settings.memoryMs };
+    const memory = { size: pool.size, maxAgeMs: settings.cacheMs };
     this.#tokens = new TtlCache(
       (hashes) => pool.read((sql) => findTokens(sql, hashes)),
       memory,
@@ -159,20 +161,20 @@ class PostgresStore implements Store {
     this.#rules = new TtlCache(
       (names) => pool.read((sql) => findRules(sql, names)),
       memory,
-      // One that was dropped and made again may come to the same version.
+      // A collection that was dropped and created again can have the same version.
       (one, other) => one.version === other.version && one.definition === other.definition,
     );
     this.#listener = new Listener(
       (onNotify) => Connection.open({ ...settings, onNotify }),
       `restante_${settings.schema}`,
-      () => this.#forget(),
+      () => this.#invalidate(),
     );
     const waitsForReplica = readUrl !== undefined;
     const open = () => Connection.open({ ...settings, waitsForReplica });
     this.#writer = new BatchWriter({
       open,
-      tell: (sql) => this.#listener.tell(sql),
-      onMoved: () => this.#renew(waitsForReplica),
+      notify: (sql) => this.#listener.notify(sql),
+      onFailover: () => this.#reconnect(waitsForReplica),
     });
     const { size } = pool;
     this.#resources = new BatchLoader((all) => pool.read((sql) => findResources(sql, all)), size);
@@ -180,7 +182,7 @@ class PostgresStore implements Store {
       (all) => pool.read((sql) => findCollections(sql, all)),
       size,
     );
-    this.#querying = new Querying((send) => pool.read(send), settings.maxCandidates);
+    this.#queryRunner = new QueryRunner((send) => pool.read(send), settings.maxCandidates);
   }
 
   listen(): Promise<void> {
@@ -212,7 +214,7 @@ class PostgresStore implements Store {
   async query(collection: string, query: Query): Promise<QueryResult | TooBroad | undefined> {
     const rules = await this.#rules.find(collection);
     try {
-      return rules && (await this.#querying.query(collection, query, rules));
+      return rules && (await this.#queryRunner.query(collection, query, rules));
     } catch (error) {
       throw withCollection(error, collection);
     }
@@ -243,13 +245,13 @@ class PostgresStore implements Store {
     if (this.#isClosed) throw new Outage("unavailable", closed);
     if (changes.length === 0) return [];
     const outcomes = await this.#writer.commit(changes);
-    if (changes.some(isRemembered) || outcomes.some(isOutdated)) this.#forget();
+    if (changes.some(changesCachedData) || outcomes.some(isOutdated)) this.#invalidate();
     return outcomes;
   }
 
   ready(): MaybePromise<string | undefined> {
     if (this.#isClosed) return closed;
-    this.#probe ??= this.#look().finally(() => {
+    this.#probe ??= this.#checkWrites().finally(() => {
       this.#probe = undefined;
     });
     return this.#probe;
@@ -261,7 +263,7 @@ class PostgresStore implements Store {
     await Promise.all([this.#writer.close(), this.#pool.close(), this.#listener.close()]);
   }
 
-  /** The error of a damaged resource names its collection. */
+  /** Adds the name of the collection to the error of a damaged resource. */
   async #readIn<T>(collection: string, send: (sql: Sql) => Promise<T>): Promise<T> {
     try {
       return await this.#pool.read(send);
@@ -270,29 +272,29 @@ class PostgresStore implements Store {
     }
   }
 
-  /** A replica for reads stays what it is, whoever is written to. */
-  #renew(hasReplica: boolean): void {
-    if (!hasReplica) this.#pool.renew();
-    this.#listener.renew();
+  /** After a failover. A separate replica for reads stays connected. */
+  #reconnect(hasReplica: boolean): void {
+    if (!hasReplica) this.#pool.reconnect();
+    this.#listener.reconnect();
   }
 
-  #forget(): void {
-    this.#tokens.forget();
-    this.#rules.forget();
+  #invalidate(): void {
+    this.#tokens.invalidate();
+    this.#rules.invalidate();
   }
 
-  /** Only an attempt to write shows whether it is possible; and one that is sent no writes comes back. */
-  async #look(): Promise<string | undefined> {
+  /** Tries to write, because only that shows whether the server accepts writes. */
+  async #checkWrites(): Promise<string | undefined> {
     try {
       await this.#writer.probe();
       return undefined;
     } catch (error) {
-      return storageTrouble(error)?.message ?? reasonOf(error);
+      return outageOf(error)?.message ?? messageOf(error);
     }
   }
 }
 
 const closed = "the store is closed";
 
-const isRemembered = ({ kind }: Change): boolean =>
+const changesCachedData = ({ kind }: Change): boolean =>
   kind.endsWith("-token") || kind === "define" || kind === "drop";

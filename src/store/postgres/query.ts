@@ -1,4 +1,4 @@
-// Queries: each on the way that the collection's plan has for it.
+// Chooses how a query is answered: with an index scan, a search, or by filtering candidates.
 
 import type { Rules } from "../../model/collection.ts";
 import { type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
@@ -9,11 +9,11 @@ import type { Sql } from "./connection.ts";
 import { scanFor, scanIndex, scanResources } from "./index-scan.ts";
 import { search } from "./search.ts";
 
-/** Sends what is asked on one of the connections that read. */
+/** Runs statements on one of the connections for reads. */
 type Read = <T>(send: (sql: Sql) => Promise<T>) => Promise<T>;
 type Reply = QueryResult | TooBroad | undefined;
 
-export class Querying {
+export class QueryRunner {
   readonly #read: Read;
   readonly #maxCandidates: number;
   readonly #plans = new WeakMap<Rules, IndexPlan>();
@@ -23,7 +23,7 @@ export class Querying {
     this.#maxCandidates = maxCandidates;
   }
 
-  /** Rules may have changed meanwhile: then the answer says so, and it is asked again by the new ones. */
+  /** Runs the query again when the result shows that the definition has changed. */
   async query(name: string, query: Query, rules: Rules): Promise<Reply> {
     const reply = await this.#ask(name, query, this.#planOf(rules));
     if (!reply || reply.collection.definition === rules.definition) return reply;
@@ -38,9 +38,9 @@ export class Querying {
 
   #ask(name: string, query: Query, plan: IndexPlan): Promise<Reply> {
     const { conditions, words, sortings } = query;
-    const walk = scanFor(plan, query);
-    if (walk) return this.#read((sql) => scanIndex(sql, name, walk, query));
-    // The words that are kept may be older than the rule that hides a field, so each is looked at.
+    const scan = scanFor(plan, query);
+    if (scan) return this.#read((sql) => scanIndex(sql, name, scan, query));
+    // Stored words can be older than the rule that hides a field, so each result is checked.
     const isChecked = words.length > 0 && plan.hidden !== undefined;
     if (conditions.length > 0 || sortings.length > 0 || isChecked)
       return this.#select(name, query, plan);

@@ -1,21 +1,21 @@
-// The indexes and words of a whole collection: built, checked and removed in steps that stay short.
+// Builds, checks and deletes the indexes of a whole collection, in short steps.
 
 import { type Index, type IndexPlan, isSameSearch } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import type { StoredResource } from "../checksum.ts";
-import { type Connection, rows, type Sql, together } from "./connection.ts";
+import { allOrFirstError, type Connection, rows, type Sql } from "./connection.ts";
 import { collectIndexChanges } from "./index-diff.ts";
-import { isPlain } from "./plans.ts";
+import { hasNoIndexes } from "./plans.ts";
 import { type ResourceRow, resourceColumns, resourceIn } from "./row.ts";
 import { noWrites, send } from "./writes.ts";
 
-/** So much is read, written or removed at once: far from the deadline, and from the memory's end. */
+/** The size of a step, well within the statement deadline and the memory. */
 const chunkRows = 1_000;
 const chunkBytes = 4 * 1024 * 1024;
-const goneRows = 10_000;
-const checkedRows = 50_000;
+const rowsPerDelete = 10_000;
+const rowsPerCheck = 50_000;
 
-/** Brings what is kept beside resources from one plan to the next. */
+/** Changes the index rows of a collection from one plan to another. */
 export async function rebuild(
   connection: Connection,
   collection: number,
@@ -23,19 +23,19 @@ export async function rebuild(
   after: IndexPlan,
 ): Promise<void> {
   for (const index of before.indexes)
-    if (!hasIndex(after, index)) await removeEntries(connection, collection, index.field);
+    if (!hasIndex(after, index)) await deleteEntries(connection, collection, index.field);
   const isSearchedAnew = !isSameSearch(before, after);
-  if (isSearchedAnew) await removeRows(connection, collection, "words", "seq");
+  if (isSearchedAnew) await deleteRows(connection, collection, "words", "seq");
   const indexes = after.indexes.filter((index) => !hasIndex(before, index));
   const searched = isSearchedAnew ? after : { searchable: [] };
   await build(connection, collection, { ...searched, indexes });
 }
 
-/** Whether the entries of this index are those of the plan, too. */
+/** Whether the plan has an index with the same entries. */
 const hasIndex = ({ indexes }: IndexPlan, { field, kind }: Index): boolean =>
   indexes.some((index) => index.field === field && index.kind === kind);
 
-/** The first field that was not unique before, and in which two resources have the same value. */
+/** Returns the first newly unique field in which two resources have the same value. */
 export async function findDuplicate(
   connection: Connection,
   collection: number,
@@ -51,19 +51,19 @@ export async function findDuplicate(
 }
 
 async function build(connection: Connection, collection: number, plan: IndexPlan): Promise<void> {
-  if (isPlain(plan)) return;
+  if (hasNoIndexes(plan)) return;
   for (let seq = 0; ; ) {
-    const chunk = await connection.ask((sql) => readChunk(sql, collection, seq));
+    const chunk = await connection.run((sql) => readChunk(sql, collection, seq));
     const last = chunk.at(-1);
     if (!last) return;
     const writes = noWrites();
     for (const after of chunk) collectIndexChanges(writes, plan, collection, { after });
-    await connection.ask((sql) => together(send(sql, writes)));
+    await connection.run((sql) => allOrFirstError(send(sql, writes)));
     seq = last.seq;
   }
 }
 
-/** Those after a seq: the first in any case, more of them only while they are small. */
+/** Reads the resources after a seq: at least one, and more up to the size of a step. */
 async function readChunk(sql: Sql, collection: number, seq: number): Promise<readonly Candidate[]> {
   const found = await rows<readonly [...ResourceRow, seq: number]>(sql`
     SELECT ${resourceColumns(sql)}, seq
@@ -83,10 +83,10 @@ async function readChunk(sql: Sql, collection: number, seq: number): Promise<rea
 }
 
 /**
- * Each step begins where the last one ended: what is gone is still in the index, and not read again. Only
- * from `gone` are the rows known that go, so that the planner has no other way to them.
+ * Each step begins where the last one ended, because deleted rows stay in the index until a vacuum. The
+ * rows are selected in `gone` first, so that the planner finds them by key.
  */
-export async function removeEntries(
+export async function deleteEntries(
   connection: Connection,
   collection: number,
   field: string,
@@ -97,7 +97,7 @@ export async function removeEntries(
         SELECT * FROM entries
         WHERE collection = ${collection}::bigint AND field = ${field}
           AND (key, seq) > (${key}, ${seq}::bigint)
-        ORDER BY key, seq LIMIT ${goneRows}::bigint
+        ORDER BY key, seq LIMIT ${rowsPerDelete}::bigint
       ),
       deleted AS (
         DELETE FROM entries AS entry USING gone
@@ -108,17 +108,20 @@ export async function removeEntries(
   let last: readonly [string, number] | undefined = ["", 0];
   while (last) {
     const [key, seq]: readonly [string, number] = last;
-    [last] = await connection.ask((sql) => remove(sql, key, seq));
+    [last] = await connection.run((sql) => remove(sql, key, seq));
   }
 }
 
-/** The names of all of the collection's files, which then nobody names. */
-export async function removeNames(connection: Connection, collection: number): Promise<void> {
+/** Deletes the file references of the collection. */
+export async function deleteFileReferences(
+  connection: Connection,
+  collection: number,
+): Promise<void> {
   const remove = (sql: Sql, after: string) =>
     rows<readonly [string | null]>(sql`
       WITH gone AS (
         SELECT * FROM files WHERE collection = ${collection}::bigint AND key > ${after}
-        ORDER BY key LIMIT ${goneRows}::bigint
+        ORDER BY key LIMIT ${rowsPerDelete}::bigint
       ),
       deleted AS (
         DELETE FROM files AS file USING gone
@@ -127,13 +130,13 @@ export async function removeNames(connection: Connection, collection: number): P
       SELECT max(key) FROM gone`);
   for (let after: string | null = ""; after !== null; ) {
     const key: string = after;
-    const [row] = await connection.ask((sql) => remove(sql, key));
+    const [row] = await connection.run((sql) => remove(sql, key));
     after = row?.[0] ?? null;
   }
 }
 
-/** All of the collection's rows in a table that has an index of the collection and this column. */
-export async function removeRows(
+/** Deletes the collection's rows in a table that has an index on the collection and this column. */
+export async function deleteRows(
   connection: Connection,
   collection: number,
   table: "resources" | "words" | "holes",
@@ -144,7 +147,7 @@ export async function removeRows(
       WITH gone AS (
         SELECT collection, ${sql(column)} AS place FROM ${sql(table)}
         WHERE collection = ${collection}::bigint AND ${sql(column)} > ${after}::bigint
-        ORDER BY ${sql(column)} LIMIT ${goneRows}::bigint
+        ORDER BY ${sql(column)} LIMIT ${rowsPerDelete}::bigint
       ),
       deleted AS (
         DELETE FROM ${sql(table)} AS entry USING gone
@@ -153,12 +156,12 @@ export async function removeRows(
       SELECT max(place) FROM gone`);
   for (let after: number | null = -1; after !== null; ) {
     const place: number = after;
-    const [row] = await connection.ask((sql) => remove(sql, place));
+    const [row] = await connection.run((sql) => remove(sql, place));
     after = row?.[0] ?? null;
   }
 }
 
-/** Each step begins with the entry that the last one ended with, and so compares it, too. */
+/** Each step begins with the last entry of the previous one, so that the two are compared. */
 async function hasDuplicates(
   connection: Connection,
   collection: number,
@@ -170,16 +173,16 @@ async function hasDuplicates(
         SELECT key, seq FROM entries
         WHERE collection = ${collection}::bigint AND field = ${field} AND key > ''
           AND (key, seq) >= (${key}, ${seq}::bigint)
-        ORDER BY key, seq LIMIT ${checkedRows}::bigint
+        ORDER BY key, seq LIMIT ${rowsPerCheck}::bigint
       )
       SELECT key, seq, (SELECT count(*) FROM next),
         (SELECT count(*) - count(DISTINCT key) FROM next)
       FROM next ORDER BY key DESC, seq DESC LIMIT 1`);
   for (let [lastKey, lastSeq] = ["", 0]; ; ) {
     const [key, seq]: readonly [string, number] = [lastKey, lastSeq];
-    const [row] = await connection.ask((sql) => check(sql, key, seq));
+    const [row] = await connection.run((sql) => check(sql, key, seq));
     if (row && row[3] > 0) return true;
-    if (!row || row[2] < checkedRows) return false;
+    if (!row || row[2] < rowsPerCheck) return false;
     [lastKey, lastSeq] = row;
   }
 }

@@ -1,14 +1,20 @@
-// Changes that reach all of a collection: its definition, with the indexes to it, and its end.
+// Applies changes to a whole collection: a new definition with its indexes, and the deletion.
 
 import { indexPlanOf } from "../../model/query/index-plan.ts";
 import type { Change, Outcome } from "../store.ts";
-import { type Judgement, judge, type Known } from "./apply.ts";
-import { type Connection, rows, together } from "./connection.ts";
-import { lookUp } from "./lookup.ts";
+import { type AppliedChanges, applyChanges, type LoadedBatch } from "./apply.ts";
+import { allOrFirstError, type Connection, rows } from "./connection.ts";
+import { loadBatch } from "./lookup.ts";
 import type { LockedCollection } from "./open-collection.ts";
 import type { Plans } from "./plans.ts";
-import { findDuplicate, rebuild, removeEntries, removeNames, removeRows } from "./rebuild.ts";
-import { isNothing, send } from "./writes.ts";
+import {
+  deleteEntries,
+  deleteFileReferences,
+  deleteRows,
+  findDuplicate,
+  rebuild,
+} from "./rebuild.ts";
+import { isEmpty, send } from "./writes.ts";
 
 type Define = Extract<Change, { kind: "define" }>;
 type Drop = Extract<Change, { kind: "drop" }>;
@@ -17,30 +23,30 @@ type Redefinition = Define | Drop;
 export const isRedefinition = (change: Change): change is Redefinition =>
   change.kind === "define" || change.kind === "drop";
 
-export interface Done {
+export interface StepResult {
   readonly outcomes: readonly Outcome[];
   /** Whether there is anything to commit. */
   readonly isWritten: boolean;
 }
 
-/** Within a transaction: does the changes one step after another, each with what the last has left. */
-export async function doInSteps(
+/** Must run in a transaction. Applies the changes step by step; each step loads the state again. */
+export async function applyInSteps(
   connection: Connection,
   changes: readonly Change[],
   plans: Plans,
-): Promise<Done> {
+): Promise<StepResult> {
   const outcomes: Outcome[] = [];
   let isWritten = false;
   for (const step of stepsOf(changes)) {
-    const known = await connection.ask((sql) => lookUp(sql, step, plans));
-    const done = await doStep(connection, step, known);
+    const loaded = await connection.run((sql) => loadBatch(sql, step, plans));
+    const done = await applyStep(connection, step, loaded);
     outcomes.push(...done.outcomes);
     isWritten ||= done.isWritten;
   }
   return { outcomes, isWritten };
 }
 
-/** A reform alone; what is between them together. */
+/** Puts each redefinition in a step of its own, and groups the changes between them. */
 export function stepsOf(changes: readonly Change[]): readonly (readonly Change[])[] {
   const steps: Change[][] = [];
   for (const change of changes) {
@@ -51,23 +57,26 @@ export function stepsOf(changes: readonly Change[]): readonly (readonly Change[]
   return steps;
 }
 
-async function doStep(
+async function applyStep(
   connection: Connection,
   step: readonly Change[],
-  known: Known,
-): Promise<Done> {
-  const judgement = judge(step, known);
+  loaded: LoadedBatch,
+): Promise<StepResult> {
+  const applied = applyChanges(step, loaded);
   const [change] = step;
-  const [collection] = known.collections;
+  const [collection] = loaded.collections;
   if (change?.kind === "define" && collection)
-    return define(connection, change, collection, judgement);
-  if (change?.kind === "drop" && collection) return drop(connection, collection, judgement);
-  return write(connection, judgement);
+    return define(connection, change, collection, applied);
+  if (change?.kind === "drop" && collection) return drop(connection, collection, applied);
+  return write(connection, applied);
 }
 
-async function write(connection: Connection, { outcomes, writes }: Judgement): Promise<Done> {
-  if (isNothing(writes)) return { outcomes, isWritten: false };
-  await connection.ask((sql) => together(send(sql, writes)));
+async function write(
+  connection: Connection,
+  { outcomes, writes }: AppliedChanges,
+): Promise<StepResult> {
+  if (isEmpty(writes)) return { outcomes, isWritten: false };
+  await connection.run((sql) => allOrFirstError(send(sql, writes)));
   return { outcomes, isWritten: true };
 }
 
@@ -75,29 +84,29 @@ async function define(
   connection: Connection,
   { definition }: Define,
   { key, plan: before }: LockedCollection,
-  judgement: Judgement,
-): Promise<Done> {
+  applied: AppliedChanges,
+): Promise<StepResult> {
   const after = indexPlanOf(definition);
-  await connection.ask((sql) => rows(sql`SAVEPOINT defining`));
+  await connection.run((sql) => rows(sql`SAVEPOINT defining`));
   await rebuild(connection, key, before, after);
   const field = await findDuplicate(connection, key, before, after);
-  if (field === undefined) return write(connection, judgement);
-  await connection.ask((sql) => rows(sql`ROLLBACK TO SAVEPOINT defining`));
+  if (field === undefined) return write(connection, applied);
+  await connection.run((sql) => rows(sql`ROLLBACK TO SAVEPOINT defining`));
   return { outcomes: [{ kind: "conflict", field }], isWritten: false };
 }
 
 async function drop(
   connection: Connection,
   { key, plan }: LockedCollection,
-  { outcomes }: Judgement,
-): Promise<Done> {
+  { outcomes }: AppliedChanges,
+): Promise<StepResult> {
   if (outcomes[0]?.kind !== "done") return { outcomes, isWritten: false };
-  for (const { field } of plan.indexes) await removeEntries(connection, key, field);
-  await removeRows(connection, key, "words", "seq");
-  await removeRows(connection, key, "holes", "place");
-  await removeNames(connection, key);
-  await connection.ask((sql) => rows(sql`DELETE FROM epochs WHERE collection = ${key}::bigint`));
-  await removeRows(connection, key, "resources", "revision");
-  await connection.ask((sql) => rows(sql`DELETE FROM collections WHERE key = ${key}::bigint`));
+  for (const { field } of plan.indexes) await deleteEntries(connection, key, field);
+  await deleteRows(connection, key, "words", "seq");
+  await deleteRows(connection, key, "holes", "place");
+  await deleteFileReferences(connection, key);
+  await connection.run((sql) => rows(sql`DELETE FROM epochs WHERE collection = ${key}::bigint`));
+  await deleteRows(connection, key, "resources", "revision");
+  await connection.run((sql) => rows(sql`DELETE FROM collections WHERE key = ${key}::bigint`));
   return { outcomes, isWritten: true };
 }

@@ -1,4 +1,4 @@
-// Resources in SQL: each of these is one question, and what it tells is of one moment.
+// Reads resources, pages and feeds, each with one statement, so that a result comes from one snapshot.
 
 import type { Collection } from "../../model/collection.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
@@ -8,13 +8,13 @@ import { Damage } from "../checksum.ts";
 import { epochName, readEpochName } from "../epochs.ts";
 import type { Feed, Range, Removal, Slice } from "../store.ts";
 import { column, rows, type Sql, type Statement, type Value } from "./connection.ts";
-import { walk } from "./position-tree.ts";
+import { descend } from "./position-tree.ts";
 import {
   type CollectionColumns,
+  collectionColumns,
   collectionIn,
   type ResourceRow,
   resourceColumns,
-  shelfColumns,
   toResource,
 } from "./row.ts";
 
@@ -25,7 +25,7 @@ export interface Address {
 
 type FoundRow = readonly [...ResourceRow, number: number];
 
-/** The resources at the addresses, in the same order. One that is damaged does not hide the others. */
+/** Returns the resources at the addresses, in the same order. A damaged one does not affect the others. */
 export async function findResources(
   sql: Sql,
   addresses: readonly Address[],
@@ -61,59 +61,59 @@ export async function readSlice(
 ): Promise<Slice | undefined> {
   const found = await readRange(sql, collection, range);
   if (!found) return undefined;
-  const { collection: shelf, hits, isCut } = found;
+  const { collection: parent, hits, isCut } = found;
   return {
-    collection: shelf,
+    collection: parent,
     resources: hits.map(({ resource }) => resource),
     ...(isCut && { isCut }),
   };
 }
 
-/** A slice, with the seqs of its resources. */
+/** Reads a range in order of creation, with the seqs of its resources. */
 export async function readRange(
   sql: Sql,
   collection: string,
   { offset, limit, order, maxBytes }: Range,
-): Promise<RangeRead | undefined> {
+): Promise<RangeResult | undefined> {
   const isForward = order === "created";
   const index = isForward ? sql`${offset}::bigint` : sql`total - 1 - ${offset}::bigint`;
   const onward = isForward
-    ? sql`seq > walk.start ORDER BY seq`
-    : sql`seq <= walk.start + 1 ORDER BY seq DESC`;
-  const [shelf, ...found] = await rows<CollectionColumns>(sql`
-    WITH RECURSIVE shelf AS (
+    ? sql`seq > descend.start ORDER BY seq`
+    : sql`seq <= descend.start + 1 ORDER BY seq DESC`;
+  const [parent, ...found] = await rows<CollectionColumns>(sql`
+    WITH RECURSIVE parent AS (
       SELECT *, ${index} AS index FROM collections WHERE name = ${collection}
     ),
-    ${walk(sql)}
-    SELECT ${shelfColumns(sql)}, 0 AS place
-    FROM shelf
+    ${descend(sql)}
+    SELECT ${collectionColumns(sql)}, 0 AS place
+    FROM parent
     UNION ALL
     SELECT resource.*
-    FROM walk CROSS JOIN LATERAL (
+    FROM descend CROSS JOIN LATERAL (
       SELECT ${resourceColumns(sql)}, 0::bigint, seq FROM ${rowsWithin(
         sql,
         sql`SELECT * FROM resources
-          WHERE collection = (SELECT key FROM shelf) AND ${onward} LIMIT ${limit}::bigint`,
+          WHERE collection = (SELECT key FROM parent) AND ${onward} LIMIT ${limit}::bigint`,
         isForward ? sql`seq` : sql`seq DESC`,
         maxBytes,
       )} AS page
     ) AS resource
     WHERE level = -1
     ORDER BY place`);
-  if (!shelf) return undefined;
+  if (!parent) return undefined;
   const hits = found.map((row) => ({ seq: row[10], resource: toResource(row) }));
-  const read = collectionIn(shelf);
+  const read = collectionIn(parent);
   const isCut = maxBytes !== undefined && hits.length < Math.min(limit, read.total - offset);
   return { collection: read, hits: isForward ? hits : hits.reverse(), isCut };
 }
 
-interface RangeRead {
+interface RangeResult {
   readonly collection: Collection;
   readonly hits: readonly Candidate[];
   readonly isCut: boolean;
 }
 
-/** The first of the rows, at least one, whose fields have no more bytes together. */
+/** Selects the first rows whose fields have at most `maxBytes` together, but at least one row. */
 const rowsWithin = (
   sql: Sql,
   table: Statement,
@@ -131,16 +131,16 @@ const rowsWithin = (
         WHERE size <= ${maxBytes}::bigint OR nth = 1
       )`;
 
-/** A resource that is gone has no content. */
+/** A removed resource has no fields. */
 type FeedRow = CollectionColumns | readonly [string, number, number, number, null, ...Value[]];
 
-/** What follows in the row of the collection: what it knows of a position. */
-type Known = readonly [
+/** Additional columns in the row of the collection, to check a feed position. */
+type PositionColumns = readonly [
   key: number,
   epoch: number,
-  /** The last revision of the position's epoch, where that is an earlier one. */
+  /** The last revision of the position's epoch; null when that is the current epoch or unknown. */
   end: number | null,
-  /** The time of the position's revision, where nothing was written over it. */
+  /** The time of the position's revision; null when the resource was written again. */
   time: number | null,
 ];
 
@@ -152,15 +152,15 @@ export async function readFeed(
   maxBytes?: number,
 ): Promise<Feed | "gone" | undefined> {
   const revision = position === 0 ? 0 : position.revision;
-  const [askedKey, askedEpoch] = readEpochName(position === 0 ? "0.0" : position.epoch);
-  const [shelf, ...found] = await rows<FeedRow>(sql`
-    WITH shelf AS (SELECT * FROM collections WHERE name = ${collection})
-    SELECT ${shelfColumns(sql)}, 0 AS place, key, epoch,
+  const [positionKey, positionEpoch] = readEpochName(position === 0 ? "0.0" : position.epoch);
+  const [parent, ...found] = await rows<FeedRow>(sql`
+    WITH parent AS (SELECT * FROM collections WHERE name = ${collection})
+    SELECT ${collectionColumns(sql)}, 0 AS place, key, epoch,
       (SELECT last FROM epochs
-        WHERE epochs.collection = shelf.key AND epochs.epoch = ${askedEpoch}::bigint),
+        WHERE epochs.collection = parent.key AND epochs.epoch = ${positionEpoch}::bigint),
       (SELECT resources.updated FROM resources
-        WHERE resources.collection = shelf.key AND resources.revision = ${revision}::bigint)
-    FROM shelf
+        WHERE resources.collection = parent.key AND resources.revision = ${revision}::bigint)
+    FROM parent
     UNION ALL
     (
       SELECT ${resourceColumns(sql)}, 0::bigint, revision,
@@ -168,25 +168,25 @@ export async function readFeed(
       FROM ${rowsWithin(
         sql,
         sql`SELECT * FROM resources
-          WHERE collection = (SELECT key FROM shelf) AND revision > ${revision}::bigint
+          WHERE collection = (SELECT key FROM parent) AND revision > ${revision}::bigint
           ORDER BY revision LIMIT ${limit}::bigint`,
         sql`revision`,
         maxBytes,
       )} AS page
     )
     ORDER BY place`);
-  if (!shelf) return undefined;
-  const [key, epoch, end, time] = shelf.slice(11) as unknown as Known;
+  if (!parent) return undefined;
+  const [key, epoch, end, time] = parent.slice(11) as unknown as PositionColumns;
   if (position !== 0) {
-    const last = epoch === askedEpoch ? shelf[1] : end;
-    const isOurs = key === askedKey && last !== null && revision <= last;
+    const last = epoch === positionEpoch ? parent[1] : end;
+    const isKnown = key === positionKey && last !== null && revision <= last;
     const isSameTime = position.time === 0 || time === null || time === position.time;
-    if (!isOurs || !isSameTime) return "gone";
+    if (!isKnown || !isSameTime) return "gone";
   }
   const isCut =
-    maxBytes !== undefined && found.length < limit && (found.at(-1)?.[1] ?? 0) < shelf[1];
+    maxBytes !== undefined && found.length < limit && (found.at(-1)?.[1] ?? 0) < parent[1];
   return {
-    collection: collectionIn(shelf as CollectionColumns),
+    collection: collectionIn(parent as CollectionColumns),
     epoch: epochName(key, epoch),
     entries: found.map(toEntry),
     ...(isCut && { isCut }),
@@ -194,9 +194,9 @@ export async function readFeed(
 }
 
 function toEntry(row: FeedRow): Resource | Removal {
-  if (isShown(row)) return toResource(row);
+  if (hasContent(row)) return toResource(row);
   const [id, revision, , removedAt] = row;
   return { kind: "removal", id, revision, removedAt };
 }
 
-const isShown = (row: FeedRow): row is CollectionColumns => row[4] !== null;
+const hasContent = (row: FeedRow): row is CollectionColumns => row[4] !== null;

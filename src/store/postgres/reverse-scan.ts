@@ -1,53 +1,53 @@
-// Queries against the grain of an index: its keys are asked for one way, and its seqs the other.
+// Builds a page whose keys and seqs have opposite directions, which an index scan cannot return in order.
 
 import type { Query } from "../../model/query/query.ts";
 import { isIn } from "../../model/query/sort-key.ts";
 import type { Sql, Statement } from "./connection.ts";
-import { entriesIn, orderOf, type Walk } from "./entries.ts";
+import { entriesIn, type IndexScan, orderOf } from "./entries.ts";
 
 const maxSeq = Number.MAX_SAFE_INTEGER;
 
 /**
- * The keys one way and the seqs the other, as no index has them. So the keys of the page are found along
- * the index, and of each of them its seqs, which stand in order either way.
+ * Selects the keys of the page with an index scan, and then the seqs of each key, which the index can
+ * return in either direction.
  */
 export function reverseScanPage(
   sql: Sql,
-  walk: Walk,
+  scan: IndexScan,
   { start, limit, isNewestFirst }: Query,
 ): Statement {
-  const { field, spans } = walk;
+  const { field, spans } = scan;
   const isAfter = typeof start !== "number";
   const offset = isAfter ? 0 : start;
   const [last, seq] = isAfter ? [start.keys[0] ?? "", start.seq] : ["", 0];
-  const isGoingOn = isAfter && (spans?.some((span) => isIn(last, span)) ?? true);
-  const along = orderOf(sql, walk, !isNewestFirst);
-  const beyond = isNewestFirst ? sql`key > ${last}` : sql`key < ${last}`;
-  const behind = isNewestFirst
+  const continuesKey = isAfter && (spans?.some((span) => isIn(last, span)) ?? true);
+  const along = orderOf(sql, scan, !isNewestFirst);
+  const afterKey = isNewestFirst ? sql`key > ${last}` : sql`key < ${last}`;
+  const afterSeq = isNewestFirst
     ? sql`seq < CASE WHEN keys.key = ${last} THEN ${seq}::bigint ELSE ${maxSeq}::bigint END`
     : sql`seq > CASE WHEN keys.key = ${last} THEN ${seq}::bigint ELSE 0 END`;
   const end = sql`${along} LIMIT ${offset + limit + 1}::bigint`;
-  const onward = isAfter ? sql`AND ${beyond} ${end}` : end;
+  const onward = isAfter ? sql`AND ${afterKey} ${end}` : end;
   return sql`
-    WITH walked AS (
+    WITH scanned AS (
       SELECT key, row_number() OVER (${along}) AS number
-      FROM ${entriesIn(sql, walk, onward)} AS entry
+      FROM ${entriesIn(sql, scan, onward)} AS entry
     ),
     keys AS (
-      SELECT DISTINCT key FROM walked
+      SELECT DISTINCT key FROM scanned
       WHERE number BETWEEN ${offset + 1}::bigint AND ${offset + limit + 1}::bigint
-      ${isGoingOn ? sql`UNION SELECT ${last}` : sql``}
+      ${continuesKey ? sql`UNION SELECT ${last}` : sql``}
     )
     SELECT keys.key, entry.seq
     FROM keys CROSS JOIN LATERAL (
       SELECT seq FROM entries
-      WHERE collection = (SELECT key FROM shelf) AND field = ${field} AND key = keys.key
-        ${isGoingOn ? sql`AND ${behind}` : sql``}
+      WHERE collection = (SELECT key FROM parent) AND field = ${field} AND key = keys.key
+        ${continuesKey ? sql`AND ${afterSeq}` : sql``}
       ORDER BY seq ${isNewestFirst ? sql`DESC` : sql``} LIMIT ${offset + limit + 1}::bigint
     ) AS entry
-    ${orderOf(sql, walk, isNewestFirst)} LIMIT ${limit + 1}::bigint OFFSET (
-      SELECT count(*) FROM walked
+    ${orderOf(sql, scan, isNewestFirst)} LIMIT ${limit + 1}::bigint OFFSET (
+      SELECT count(*) FROM scanned
       WHERE number <= ${offset}::bigint
-        AND key = (SELECT key FROM walked WHERE number = ${offset + 1}::bigint)
+        AND key = (SELECT key FROM scanned WHERE number = ${offset + 1}::bigint)
     )`;
 }

@@ -1,4 +1,4 @@
-// What a collection and its resources look like as rows of one answer.
+// Converts rows to collections and resources.
 
 import type { Collection } from "../../model/collection.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -11,12 +11,12 @@ export type ResourceRow = readonly [...StoredResource, checksum: number | null];
 export const resourceColumns = (sql: Sql): Statement =>
   sql`id, revision, created, updated, fields, owner, parts, shares_date, checksum`;
 
-/** A collection in the same columns. */
-export const shelfColumns = (sql: Sql): Statement =>
+/** The columns of a collection, in the same number and order as those of a resource. */
+export const collectionColumns = (sql: Sql): Statement =>
   sql`name, revision, created, updated, definition, NULL AS owner, NULL AS parts, shares_date,
     NULL::bigint AS checksum, total`;
 
-/** Throws when the row is not what was written. */
+/** Throws Damage when the checksum does not match. */
 export function toResource(row: readonly [...ResourceRow, ...Value[]]): Resource {
   const [id, revision, createdAt, updatedAt, fields, owner, parts, sharesDate, checksum] = row;
   const stored = [
@@ -33,7 +33,7 @@ export function toResource(row: readonly [...ResourceRow, ...Value[]]): Resource
   return resourceIn(stored);
 }
 
-/** The same without a look at the checksum. */
+/** Does not check the checksum. */
 export function resourceIn(stored: StoredResource): Resource {
   const [id, revision, createdAt, updatedAt, fields, owner, parts, sharesDate] = stored;
   const resource = { id, revision, createdAt, updatedAt, fields };
@@ -46,7 +46,7 @@ export function resourceIn(stored: StoredResource): Resource {
   };
 }
 
-/** The first row is the collection, the rest is in it: two questions would be answered at two moments. */
+/** The first row of a result is the collection, so that it comes from the same snapshot as the resources. */
 export type CollectionColumns = readonly [...ResourceRow, total: number, place: number];
 
 export function collectionIn(row: readonly [...CollectionColumns, ...Value[]]): Collection {

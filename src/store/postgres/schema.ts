@@ -1,20 +1,19 @@
-// The tables, and the steps that bring a database of any age to them.
+// Creates the tables, and migrates databases of older versions step by step.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { Outage } from "../store.ts";
 import { type Connection, rows, type Sql } from "./connection.ts";
-import { isLoss } from "./errors.ts";
+import { isConnectionLost } from "./errors.ts";
 
 const maxAttempts = 10;
 
-/** The statements of a step, in one transaction with the bump of the version. */
+/** The statements of a migration step; they run in one transaction with the update of the version. */
 export type Step = string;
 
 /**
- * Every key of what is in a collection begins with the collection's, so that the tables can be spread
- * over machines by it. A resource that is gone keeps its row, without seq and fields: what changed since
- * a revision is then in one index, and every write to the table is an upsert by key. `holes` is
- * explained in holes.ts.
+ * Every key begins with the key of the collection, so that the tables can be distributed over machines.
+ * A removed resource keeps its row without seq and fields: so one index contains all changes since a
+ * revision, and every write to the table is an upsert. position-tree.ts explains `holes`.
  */
 const first: Step = `
   CREATE TABLE collections (
@@ -70,10 +69,9 @@ const second: Step = `
 `;
 
 /**
- * What definitions ask for beside the resources. `entries` are the indexes: the keys of model/key.ts, in
- * byte order. In `words`, each vector also holds the word that vector.ts gives its collection, so that
- * one index serves all collections; new words go right into it, because a list of what is pending would
- * be read by every search.
+ * `entries` contains the indexes of definitions: sort keys (see model/query/sort-key.ts), in byte order.
+ * In `words`, each vector also contains the word that vector.ts gives its collection, so that one index
+ * serves all collections. `fastupdate` is off, because every search would read the pending list.
  */
 const third: Step = `
   ALTER TABLE resources ADD COLUMN owner text;
@@ -93,7 +91,7 @@ const third: Step = `
   CREATE INDEX words_by_vector ON words USING gin (vector) WITH (fastupdate = off);
 `;
 
-/** The files of a resource, and of all resources the keys of those that are named. */
+/** Adds the files of a resource, and the keys of all files that resources reference. */
 const fourth: Step = `
   ALTER TABLE resources ADD COLUMN parts text;
   CREATE TABLE files (
@@ -105,10 +103,10 @@ const fourth: Step = `
 `;
 
 /**
- * `epochs` says at which revision each earlier epoch of a collection ended (see ../epochs.ts); the row
- * of collection 0 is the last epoch that a writer has begun. `shares_date` is 1 for what is there,
- * because nobody knows. What is there has no checksum until it is written again. By `key_clock` keys
- * expire (see ../key-clock.ts).
+ * `epochs` contains the last revision of each earlier epoch of a collection (see ../epochs.ts); the rows
+ * of collection 0 are the epochs of writers. `shares_date` is 1 for existing rows, because the former
+ * times are not known. Existing rows have no checksum until they are written again. Idempotency-Keys
+ * expire by `key_clock` (see ../key-clock.ts).
  */
 const fifth: Step = `
   CREATE TABLE epochs (
@@ -133,26 +131,27 @@ const fifth: Step = `
 export const steps: readonly Step[] = [first, second, third, fourth, fifth];
 
 /**
- * Brings the database to the newest form. Of many nodes that start at once, one takes each step while
- * the others wait for the lock on the version's row, which every engine has; advisory locks some lack.
+ * Migrates the database to the newest version. When many nodes start at once, one runs each step while
+ * the others wait for the lock on the row of the version. Not every Postgres-compatible server has
+ * advisory locks.
  */
 export async function migrate(
   connection: Connection,
   schema: string,
   path: readonly Step[] = steps,
 ): Promise<void> {
-  await connection.ask((sql) => retry(() => ensureVersion(sql, schema)));
-  while ((await connection.ask(readVersion)) !== path.length)
-    await connection.ask((sql) => step(sql, path));
+  await connection.run((sql) => retry(() => ensureVersion(sql, schema)));
+  while ((await connection.run(readVersion)) !== path.length)
+    await connection.run((sql) => step(sql, path));
 }
 
-/** Of two nodes that make the same table at once, one fails; when it looks again, the table is there. */
+/** When two nodes create the same table at once, one fails, and finds the table in its next attempt. */
 async function retry(make: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++)
     try {
       return await make();
     } catch (error) {
-      if (isLoss(error) || attempt === maxAttempts) throw error;
+      if (isConnectionLost(error) || attempt === maxAttempts) throw error;
       await sleep(Math.random() * 20 * attempt);
     }
 }
@@ -163,7 +162,7 @@ async function ensureVersion(sql: Sql, schema: string): Promise<void> {
   );
   const [namespace, table] = found ?? [];
   if (table) return;
-  // Asked for only where it is missing: a user who may not make schemas can be given one.
+  // Only when it is missing: a user without the right to create schemas can use an existing one.
   const makeSchema = namespace ? "" : `CREATE SCHEMA ${schema};`;
   await transact(sql, () =>
     run(
@@ -180,7 +179,7 @@ async function readVersion(sql: Sql): Promise<number> {
   return row?.[0] ?? 0;
 }
 
-/** Takes the next step, unless another node has taken it meanwhile. */
+/** Runs the next step, unless another node has run it in the meantime. */
 async function step(sql: Sql, path: readonly Step[]): Promise<void> {
   await transact(sql, async () => {
     const [row] = await rows<readonly [number]>(sql`SELECT version FROM form FOR UPDATE`);
@@ -198,7 +197,7 @@ async function transact(sql: Sql, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    if (!isLoss(error)) await sql`ROLLBACK`;
+    if (!isConnectionLost(error)) await sql`ROLLBACK`;
     throw error;
   }
   await sql`COMMIT`;
@@ -209,4 +208,4 @@ async function run(sql: Sql, statements: string): Promise<void> {
 }
 
 const tooNew = (version: number, newest: number): string =>
-  `the database was written by a newer Restante (its form is ${version}, this one knows up to ${newest}): update Restante, or restore an older backup`;
+  `the database was written by a newer Restante (its schema version is ${version}, this one supports up to ${newest}): update Restante, or restore an older backup`;

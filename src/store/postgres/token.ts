@@ -1,4 +1,4 @@
-// Tokens in SQL.
+// Reads tokens from the database.
 
 import type { Token } from "../../model/token.ts";
 import { rows, type Sql } from "./connection.ts";
@@ -19,7 +19,7 @@ function toToken(row: TokenRow): Token {
   return { id, hash, name, scopes: JSON.parse(scopes), createdAt, expiresAt, usedAt, revokedAt };
 }
 
-/** The tokens with these hashes, in the same order. */
+/** Returns the tokens with these hashes, in the same order. */
 export async function findTokens(
   sql: Sql,
   hashes: readonly string[],

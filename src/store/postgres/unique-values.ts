@@ -1,44 +1,43 @@
-// Who has which value of the fields that are unique, while a batch is judged.
+// Tracks which resource has which value of a unique field while a batch is applied.
 
 import { entriesOf, type IndexEntry, type IndexPlan } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import { minKey } from "../../model/query/sort-key.ts";
 import type { Resource } from "../../model/resource.ts";
 
-/** The values that a resource has of unique fields, and where it is. */
+/** The values of a resource in unique fields, and its seq. */
 export interface UniqueClaim {
   readonly seq: number;
   readonly entries: readonly IndexEntry[];
 }
 
-/** Nothing is claimed where nothing is unique. */
 export const noClaim: UniqueClaim = { seq: 0, entries: [] };
 
-/** The unique indexes alone. */
+/** Returns only the unique indexes of a plan. */
 const uniqueOf = ({ indexes }: IndexPlan): IndexPlan => {
   return { indexes: indexes.filter(({ isUnique }) => isUnique), searchable: [] };
 };
 
-/** What a resource would have for itself alone. */
+/** Returns the entries of a resource in unique indexes. Missing values are not unique. */
 export function claimsOf(plan: IndexPlan, resource: Resource): readonly IndexEntry[] {
   return entriesOf(uniqueOf(plan), resource).filter(({ key }) => key !== minKey);
 }
 
 export class UniqueValues {
   readonly #plan: IndexPlan;
-  /** By field and key, the seq of the resource that has it. */
+  /** The seq of the resource that has a value, by field and key. */
   readonly #holders = new Map<string, Map<string, number>>();
 
   constructor(plan: IndexPlan) {
     this.#plan = uniqueOf(plan);
   }
 
-  /** What the database holds. */
-  learn({ field, key }: IndexEntry, seq: number): void {
+  /** Adds a value that is stored in the database. */
+  add({ field, key }: IndexEntry, seq: number): void {
     this.#of(field).set(key, seq);
   }
 
-  /** Whether anything is unique. */
+  /** Whether the collection has unique fields. */
   get areAny(): boolean {
     return this.#plan.indexes.length > 0;
   }
@@ -47,13 +46,13 @@ export class UniqueValues {
     return this.areAny ? { seq, entries: claimsOf(this.#plan, resource) } : noClaim;
   }
 
-  /** The field in which another resource has the same value. */
+  /** Returns the field in which another resource has the same value. */
   conflictOf({ seq, entries }: UniqueClaim): string | undefined {
     const isHeld = ({ field, key }: IndexEntry) => (this.#of(field).get(key) ?? seq) !== seq;
     return entries.find(isHeld)?.field;
   }
 
-  /** Puts one claim in the place of another; the way back. */
+  /** Replaces one claim by another, and returns a function that undoes it. */
   move(before: UniqueClaim, after: UniqueClaim): () => void {
     const undoes = [
       ...before.entries.map((entry) => this.#set(entry, undefined)),

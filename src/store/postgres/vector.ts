@@ -1,42 +1,42 @@
-// Words as Postgres keeps them. They are divided by us, so that every server divides them alike.
+// Builds tsvector and tsquery texts. Words are split here, so that every server splits them the same way.
 
 import type { Word } from "../../model/query/query.ts";
 
-/** A longer word is found by its beginning: Postgres takes up to 2,046 bytes. */
+/** Longer words are cut: Postgres allows up to 2,046 bytes. */
 const maxWordLength = 500;
-/** As many places of one word count for its rank; Postgres takes up to 256, up to the 16,383rd word. */
-const maxPlaces = 200;
-const lastPlace = 16_383;
-/** What is beyond is not found: Postgres takes up to 1 MB. */
+/** How many positions of a word count for its rank; Postgres allows 256, and positions up to 16,383. */
+const maxPositions = 200;
+const lastPosition = 16_383;
+/** Words beyond this size are not searchable: Postgres allows up to 1 MB. */
 const maxVectorBytes = 900_000;
-/** Four bytes for a letter at most; and what Postgres needs for each word and each of its places. */
+/** At most four bytes per character, plus what Postgres needs per word and position. */
 const bytesOf = (word: string): number => 4 * word.length + 8;
-const bytesPerPlace = 2;
+const bytesPerPosition = 2;
 
 const cut = (word: string): string => word.slice(0, maxWordLength);
 
-/** Stands among the words of every resource of a collection; no word has such a sign. */
+/** Added to the words of every resource of a collection; no other word contains `#`. */
 const collectionWord = (key: number): string => `'#${key}'`;
 
-/** The text of a `tsvector`, for words that are divided by spaces. */
+/** Returns the text of a `tsvector` for words that are separated by spaces. */
 export function vectorOf(collection: number, words: string): string {
-  const places = new Map<string, number[]>();
+  const positions = new Map<string, number[]>();
   let bytes = 0;
   for (const [index, each] of words.split(" ").entries()) {
     const word = cut(each);
-    const known = places.get(word);
-    if (known && known.length >= maxPlaces) continue;
-    bytes += known ? bytesPerPlace : bytesOf(word) + bytesPerPlace;
+    const known = positions.get(word);
+    if (known && known.length >= maxPositions) continue;
+    bytes += known ? bytesPerPosition : bytesOf(word) + bytesPerPosition;
     if (bytes > maxVectorBytes) break;
-    const place = Math.min(index + 1, lastPlace);
-    if (known) known.push(place);
-    else places.set(word, [place]);
+    const position = Math.min(index + 1, lastPosition);
+    if (known) known.push(position);
+    else positions.set(word, [position]);
   }
-  places.delete("");
-  const found = [...places].map(([word, at]) => `'${word}':${at.join()}`);
+  positions.delete("");
+  const found = [...positions].map(([word, at]) => `'${word}':${at.join()}`);
   return [collectionWord(collection), ...found].join(" ");
 }
 
-/** The text of a `tsquery` that all words must fit. */
+/** Returns the text of a `tsquery` that matches when all words do. */
 export const searchOf = (words: readonly Word[]): string =>
   words.map(({ text, isPrefix }) => `'${cut(text)}'${isPrefix ? ":*" : ""}`).join(" & ");

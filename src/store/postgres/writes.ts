@@ -1,32 +1,32 @@
-// What a batch writes, and the statements for it: each takes all its rows at once.
+// Defines the rows that a batch writes, and sends them with one statement per table.
 
 import type { Token } from "../../model/token.ts";
 import type { KeyClock } from "../key-clock.ts";
 import { column, rows, type Sql, type Statement } from "./connection.ts";
-import { addHoles, type Hole } from "./position-tree.ts";
+import { addRemovedPositions, type RemovedPosition } from "./position-tree.ts";
 
 export interface Writes {
   readonly collections: CollectionWrite[];
   readonly epochs: EpochWrite[];
   readonly resources: ResourceWrite[];
-  readonly goneEntries: EntryWrite[];
+  readonly deletedEntries: EntryWrite[];
   readonly entries: EntryWrite[];
-  readonly goneWords: Place[];
+  readonly deletedWords: ResourceRef[];
   readonly words: WordsWrite[];
-  readonly goneFiles: FileWrite[];
+  readonly deletedFiles: FileWrite[];
   readonly files: FileWrite[];
-  readonly holes: Hole[];
+  readonly removedPositions: RemovedPosition[];
   readonly tokens: Token[];
   readonly tokenTimes: Pick<Token, "id" | "usedAt" | "revokedAt">[];
-  readonly kept: KeptWrite[];
-  /** Those of `kept` that were kept before, and whose time is over. */
-  readonly overNames: string[];
-  /** One at most. */
+  readonly storedKeys: StoredKeyWrite[];
+  /** The expired keys that `storedKeys` replaces. */
+  readonly expiredNames: string[];
+  /** At most one. */
   readonly keyClocks: KeyClockWrite[];
 }
 
 interface KeyClockWrite extends KeyClock {
-  /** What was seen before; another node may have moved the clock meanwhile. */
+  /** The former value of `seen`; the update does nothing when another node has moved the clock. */
   readonly before: number;
 }
 
@@ -36,14 +36,14 @@ interface CollectionWrite {
   readonly seq: number;
   readonly total: number;
   readonly updated: number;
-  /** None leaves it as it is. */
+  /** Null leaves the definition unchanged. */
   readonly definition: string | null;
   readonly defined: number;
   readonly epoch: number;
   readonly sharesDate: number;
 }
 
-/** Where an epoch of a collection has ended. */
+/** The last revision of an epoch of a collection. */
 interface EpochWrite {
   readonly collection: number;
   readonly epoch: number;
@@ -53,7 +53,7 @@ interface EpochWrite {
 export interface ResourceWrite {
   readonly collection: number;
   readonly id: string;
-  /** None, and no fields either, when it is gone. */
+  /** Null, as are the fields, when the resource is removed. */
   readonly seq: number | null;
   readonly revision: number;
   readonly createdAt: number;
@@ -62,36 +62,36 @@ export interface ResourceWrite {
   readonly owner: string | null;
   readonly parts: string | null;
   readonly storedSharesDate: number;
-  /** None when it is gone. */
+  /** Null when the resource is removed. */
   readonly checksum: number | null;
 }
 
-/** Where a resource is among those of all collections. */
-interface Place {
+/** Identifies a resource by its collection and seq. */
+interface ResourceRef {
   readonly collection: number;
   readonly seq: number;
 }
 
-export interface EntryWrite extends Place {
+export interface EntryWrite extends ResourceRef {
   readonly field: string;
   readonly key: string;
 }
 
-interface WordsWrite extends Place {
+interface WordsWrite extends ResourceRef {
   readonly vector: string;
 }
 
-/** A file that a resource names. */
+/** A file that a resource references. */
 interface FileWrite {
   readonly collection: number;
   readonly key: string;
 }
 
-export interface KeptWrite {
+export interface StoredKeyWrite {
   readonly name: string;
   readonly fingerprint: string;
   readonly outcomes: string;
-  /** By the clock of keys. */
+  /** By the clock in ../key-clock.ts. */
   readonly at: number;
   readonly keptUntil: number;
 }
@@ -102,47 +102,49 @@ export const noWrites = (): Writes => ({
   collections: [],
   epochs: [],
   resources: [],
-  goneEntries: [],
+  deletedEntries: [],
   entries: [],
-  goneWords: [],
+  deletedWords: [],
   words: [],
-  goneFiles: [],
+  deletedFiles: [],
   files: [],
-  holes: [],
+  removedPositions: [],
   tokens: [],
   tokenTimes: [],
-  kept: [],
-  overNames: [],
+  storedKeys: [],
+  expiredNames: [],
   keyClocks: [],
 });
 
-export const isNothing = (writes: Writes): boolean =>
+export const isEmpty = (writes: Writes): boolean =>
   Object.values(writes).every(({ length }) => length === 0);
 
 /**
- * Sends all that there is to write. No statement leaves the planner a choice but to go by keys: a plan
- * made while a table was small must be good for what it becomes.
+ * Sends all rows. Every statement finds its rows by key, so that a plan made while a table was small is
+ * still good when it is large.
  */
 export function send(sql: Sql, writes: Writes): readonly Promise<unknown>[] {
-  const { resources, holes, tokens, tokenTimes, collections, kept, overNames } = writes;
-  const { epochs, keyClocks, goneEntries, entries, goneWords, words, goneFiles, files } = writes;
+  const { resources, removedPositions, tokens, tokenTimes, collections, storedKeys, expiredNames } =
+    writes;
+  const { epochs, keyClocks, deletedEntries, entries, deletedWords, words, deletedFiles, files } =
+    writes;
   const statements = [
-    kept.length > 0 && sweepKept(sql, kept),
-    overNames.length > 0 && deleteKept(sql, overNames),
-    kept.length > 0 && insertKept(sql, kept),
+    storedKeys.length > 0 && deleteExpiredKeys(sql, storedKeys),
+    expiredNames.length > 0 && deleteKeys(sql, expiredNames),
+    storedKeys.length > 0 && insertKeys(sql, storedKeys),
     resources.length > 0 && putResources(sql, resources),
-    goneEntries.length > 0 && deleteEntries(sql, goneEntries),
+    deletedEntries.length > 0 && deleteEntries(sql, deletedEntries),
     entries.length > 0 && insertEntries(sql, entries),
-    goneWords.length > 0 && deleteWords(sql, goneWords),
+    deletedWords.length > 0 && deleteWords(sql, deletedWords),
     words.length > 0 && putWords(sql, words),
-    goneFiles.length > 0 && deleteNames(sql, goneFiles),
-    files.length > 0 && insertNames(sql, files),
-    holes.length > 0 && addHoles(sql, holes),
+    deletedFiles.length > 0 && deleteFileReferences(sql, deletedFiles),
+    files.length > 0 && insertFileReferences(sql, files),
+    removedPositions.length > 0 && addRemovedPositions(sql, removedPositions),
     tokens.length > 0 && insertTokens(sql, tokens),
     tokenTimes.length > 0 && updateTokens(sql, tokenTimes),
     epochs.length > 0 && endEpochs(sql, epochs),
     collections.length > 0 && updateCollections(sql, collections),
-    // Last, because all nodes want this row: it is locked only while the commit is under way.
+    // Last, because all nodes update this row: it stays locked only until the commit.
     ...keyClocks.map((clock) => moveKeyClock(sql, clock)),
   ];
   return statements.filter((statement) => statement !== false).map(rows);
@@ -167,7 +169,7 @@ const putResources = (sql: Sql, resources: Rows<"resources">): Statement => sql`
 const insertEntries = (sql: Sql, entries: Rows<"entries">): Statement => sql`
   INSERT INTO entries (collection, field, key, seq) SELECT * FROM ${entryRows(sql, entries)}`;
 
-const deleteEntries = (sql: Sql, entries: Rows<"goneEntries">): Statement => sql`
+const deleteEntries = (sql: Sql, entries: Rows<"deletedEntries">): Statement => sql`
   DELETE FROM entries AS entry
   USING ${entryRows(sql, entries)} AS gone (collection, field, key, seq)
   WHERE entry.collection = gone.collection AND entry.field = gone.field AND entry.key = gone.key
@@ -188,18 +190,18 @@ const putWords = (sql: Sql, words: Rows<"words">): Statement => sql`
   ) AS next (collection, seq, vector)
   ON CONFLICT (collection, seq) DO UPDATE SET vector = excluded.vector`;
 
-const deleteWords = (sql: Sql, places: Rows<"goneWords">): Statement => sql`
+const deleteWords = (sql: Sql, refs: Rows<"deletedWords">): Statement => sql`
   DELETE FROM words
-  USING unnest(${column(places, "collection")}::bigint[], ${column(places, "seq")}::bigint[])
+  USING unnest(${column(refs, "collection")}::bigint[], ${column(refs, "seq")}::bigint[])
     AS gone (collection, seq)
   WHERE words.collection = gone.collection AND words.seq = gone.seq`;
 
-const insertNames = (sql: Sql, files: Rows<"files">): Statement => sql`
+const insertFileReferences = (sql: Sql, files: Rows<"files">): Statement => sql`
   INSERT INTO files (collection, key)
   SELECT * FROM unnest(${column(files, "collection")}::bigint[], ${column(files, "key")}::text[])
   ON CONFLICT DO NOTHING`;
 
-const deleteNames = (sql: Sql, files: Rows<"goneFiles">): Statement => sql`
+const deleteFileReferences = (sql: Sql, files: Rows<"deletedFiles">): Statement => sql`
   DELETE FROM files AS file
   USING unnest(${column(files, "collection")}::bigint[], ${column(files, "key")}::text[])
     AS gone (collection, key)
@@ -244,27 +246,27 @@ const updateTokens = (sql: Sql, times: Rows<"tokenTimes">): Statement => sql`
   ) AS next (id, used, revoked)
   WHERE token.id = next.id AND token.id = ANY (${column(times, "id")}::text[])`;
 
-/** A key that another node has kept meanwhile is a conflict, and starts the whole batch over. */
-const insertKept = (sql: Sql, kept: Rows<"kept">): Statement => sql`
+/** When another node has stored the same key in the meantime, the conflict restarts the whole batch. */
+const insertKeys = (sql: Sql, storedKeys: Rows<"storedKeys">): Statement => sql`
   INSERT INTO kept (name, fingerprint, outcomes, until)
   SELECT * FROM unnest(
-    ${column(kept, "name")}::text[], ${column(kept, "fingerprint")}::text[],
-    ${column(kept, "outcomes")}::text[], ${column(kept, "keptUntil")}::bigint[]
+    ${column(storedKeys, "name")}::text[], ${column(storedKeys, "fingerprint")}::text[],
+    ${column(storedKeys, "outcomes")}::text[], ${column(storedKeys, "keptUntil")}::bigint[]
   )`;
 
 const moveKeyClock = (sql: Sql, { now, seen, before }: KeyClockWrite): Statement => sql`
   UPDATE key_clock SET now = ${now}::bigint, seen = ${seen}::bigint
   WHERE one AND seen = ${before}::bigint`;
 
-const deleteKept = (sql: Sql, names: readonly string[]): Statement => sql`
+const deleteKeys = (sql: Sql, names: readonly string[]): Statement => sql`
   DELETE FROM kept WHERE name = ANY (${names}::text[])`;
 
-/** Of those whose time is over a few more than are kept, so that they never pile up. */
-function sweepKept(sql: Sql, kept: Rows<"kept">): Statement {
-  const now = column(kept, "at").reduce((one, other) => Math.min(one, other));
+/** Deletes more expired keys than are stored, so that they never pile up. */
+function deleteExpiredKeys(sql: Sql, storedKeys: Rows<"storedKeys">): Statement {
+  const now = column(storedKeys, "at").reduce((one, other) => Math.min(one, other));
   return sql`
     DELETE FROM kept WHERE name = ANY (ARRAY(
       SELECT name FROM kept WHERE until <= ${now}::bigint
-      ORDER BY until LIMIT ${2 * kept.length + 10}::bigint FOR UPDATE SKIP LOCKED
+      ORDER BY until LIMIT ${2 * storedKeys.length + 10}::bigint FOR UPDATE SKIP LOCKED
     ))`;
 }

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { describe, it } from "node:test";
-import { Connection, rows, together } from "../../../src/store/postgres/connection.ts";
-import { storageTrouble } from "../../../src/store/postgres/errors.ts";
+import { allOrFirstError, Connection, rows } from "../../../src/store/postgres/connection.ts";
+import { outageOf } from "../../../src/store/postgres/errors.ts";
 import { openPostgres } from "../../../src/store/postgres/postgres.ts";
 import { Outage } from "../../../src/store/store.ts";
 import { type Place, Services } from "./house.ts";
@@ -26,7 +26,7 @@ async function onConnection(
 
 describe("a connection", () => {
   const settingOf = async (connection: Connection, name: string) =>
-    (await connection.ask((sql) => rows(sql`SELECT current_setting(${name})`)))[0]?.[0];
+    (await connection.run((sql) => rows(sql`SELECT current_setting(${name})`)))[0]?.[0];
 
   it("commits to the disk, whatever the server's default is", { timeout: 60_000 }, () =>
     services.in(async (place) => {
@@ -63,8 +63,8 @@ describe("a connection", () => {
     services.in((place) =>
       onConnection(place, async (connection) => {
         // Rows that came before the error must not come back with the next answer.
-        const failing = connection.ask((sql) =>
-          together([
+        const failing = connection.run((sql) =>
+          allOrFirstError([
             rows(sql`BEGIN`),
             rows(sql`SELECT 10 / (3 - x) FROM generate_series(1, 5) AS x`),
             rows(sql`SELECT 2`),
@@ -72,12 +72,15 @@ describe("a connection", () => {
           ]),
         );
         await assert.rejects(failing, /division by zero/);
-        const answers = await connection.ask((sql) =>
-          together([rows(sql`SELECT 1, 'a'`), rows(sql`SELECT ${2 ** 40}::bigint, NULL::text`)]),
+        const answers = await connection.run((sql) =>
+          allOrFirstError([
+            rows(sql`SELECT 1, 'a'`),
+            rows(sql`SELECT ${2 ** 40}::bigint, NULL::text`),
+          ]),
         );
         assert.deepEqual(answers, [[[1, "a"]], [[2 ** 40, null]]]);
         assert.equal(connection.isLost, false);
-        assert.equal(connection.underWay, 0);
+        assert.equal(connection.inFlight, 0);
       }),
     ),
   );
@@ -87,16 +90,16 @@ describe("a connection", () => {
       onConnection(place, async (connection) => {
         const texts = ['"', "\\", "{}", ",", "NULL", "null", "", "é ☃ 𝄞", "\\u0000", "'", "\n\t "];
         const numbers = [0, -1, 2 ** 53 - 1, 1_700_000_000_000];
-        const found = await connection.ask((sql) =>
+        const found = await connection.run((sql) =>
           rows(sql`SELECT text FROM unnest(${[...texts, null]}::text[]) AS texts (text)`),
         );
         assert.deepEqual(found.flat(), [...texts, null]);
         const odd = "a\0b";
-        const same = await connection.ask((sql) =>
+        const same = await connection.run((sql) =>
           rows(sql`SELECT ${odd}::text, (${[odd]}::text[])[1]`),
         );
         assert.deepEqual(same, [["a\uffffb", "a\uffffb"]]);
-        const counted = await connection.ask((sql) =>
+        const counted = await connection.run((sql) =>
           rows(sql`SELECT number FROM unnest(${[...numbers, null]}::bigint[]) AS n (number)`),
         );
         assert.deepEqual(counted.flat(), [...numbers, null]);
@@ -110,14 +113,14 @@ describe("a connection", () => {
         place,
         async (connection) => {
           // The server's own deadline is put off, as if it had gone silent.
-          await connection.ask((sql) => rows(sql`SET statement_timeout = 0`));
+          await connection.run((sql) => rows(sql`SET statement_timeout = 0`));
           const [failed, also] = await Promise.allSettled([
-            connection.ask((sql) => rows(sql`SELECT pg_sleep(60)`)),
-            connection.ask((sql) => rows(sql`SELECT 1`)),
+            connection.run((sql) => rows(sql`SELECT pg_sleep(60)`)),
+            connection.run((sql) => rows(sql`SELECT 1`)),
           ]);
           for (const each of [failed, also]) {
             assert.equal(each.status, "rejected");
-            assert.equal(storageTrouble(each.reason)?.reason, "unavailable");
+            assert.equal(outageOf(each.reason)?.reason, "unavailable");
           }
           assert.equal(connection.isLost, true);
         },
@@ -131,8 +134,8 @@ describe("opening", () => {
   const cases: readonly [text: string, change: (url: URL) => void, words: RegExp][] = [
     ["a port where nobody listens", (url) => (url.port = "1"), /broke.*REFUSED|cannot connect/],
     ["a host that is not there", (url) => (url.hostname = "nowhere.invalid"), /nowhere\.invalid/],
-    ["a database that is not there", (url) => (url.pathname = "/none"), /no such database/],
-    ["an unknown user", (url) => (url.username = "stranger"), /refuses the user/],
+    ["a database that is not there", (url) => (url.pathname = "/none"), /database does not exist/],
+    ["an unknown user", (url) => (url.username = "stranger"), /rejects the user/],
   ];
   for (const [text, change, words] of cases)
     it(`${text} is told in words, without the password`, { timeout: 60_000 }, () =>
@@ -152,7 +155,7 @@ describe("opening", () => {
   it("a schema's name must be plain", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       for (const schema of ["", "A", "a b", 'a"', "1a", "a".repeat(41), "a;drop"])
-        await assert.rejects(place.open({ schema }), /is no schema name/);
+        await assert.rejects(place.open({ schema }), /is not a valid schema name/);
     }),
   );
 
@@ -194,16 +197,16 @@ describe("errors", () => {
 
   it("of the network tell that the server is unavailable", () => {
     for (const each of ["ECONNREFUSED", "ECONNRESET", "CONNECTION_CLOSED", "CONNECT_TIMEOUT"])
-      assert.equal(storageTrouble(code(each))?.reason, "unavailable");
+      assert.equal(outageOf(code(each))?.reason, "unavailable");
   });
 
   it("of ours are not taken for the server's", () => {
     for (const each of [new TypeError("oops"), code("UNDEFINED_VALUE"), "text", undefined])
-      assert.equal(storageTrouble(each), undefined);
+      assert.equal(outageOf(each), undefined);
   });
 
   it("that are named already keep their name", () => {
     const outage = new Outage("full", "no room");
-    assert.equal(storageTrouble(outage), outage);
+    assert.equal(outageOf(outage), outage);
   });
 });

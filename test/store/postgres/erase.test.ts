@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Connection } from "../../../src/store/postgres/connection.ts";
-import { eraseSomeKept } from "../../../src/store/postgres/erase.ts";
+import { eraseSomeOutcomes } from "../../../src/store/postgres/erase.ts";
 import { all, found, idsFrom, once, put, remove } from "../exam/words.ts";
 import { type Place, Services } from "./house.ts";
 
@@ -30,7 +30,7 @@ describe("the outcomes kept under keys", () => {
       let slices = 0;
       for (let after: string | undefined = ""; after !== undefined; slices++) {
         const start: string = after;
-        after = await connection.ask((sql) => eraseSomeKept(sql, start));
+        after = await connection.run((sql) => eraseSomeOutcomes(sql, start));
       }
       await connection.close();
       assert.ok(slices > 1);

@@ -85,7 +85,7 @@ describe("a lost connection", () => {
       let reads: Promise<readonly unknown[]> = Promise.resolve([]);
       await whileLocked(place, lockTable, async () => {
         reads = Promise.all([store.find("things", "a"), idsOf(store), store.collection("things")]);
-        await terminate(place, "%shelf AS%");
+        await terminate(place, "%parent AS%");
         await until(async () => (await waiting(place)) > 0);
       });
       assert.deepEqual((await reads)[1], ["a"]);
@@ -267,7 +267,7 @@ describe("too much at once", () => {
       const reads = await Promise.all(idsFrom(200).map(() => idsOf(store, 0, 1)));
       assert.ok(reads.every((ids) => ids?.[0] === "a"));
       // The next node finds no room for its own.
-      await assert.rejects(place.open({ url: asLimited }), /takes no more connections/);
+      await assert.rejects(place.open({ url: asLimited }), /accepts no more connections/);
       assert.equal((await store.commit([put("b")]))[0]?.kind, "created");
     }),
   );
@@ -322,8 +322,8 @@ describe("a server that cannot write", () => {
       );
       // What is written in place still works, and what needs room was not tried yet.
       assert.equal(await store.ready(), undefined);
-      await assert.rejects(store.commit([put("b"), put("a")]), isOutage("full", /no room/));
-      assert.match((await store.ready()) ?? "", /no room/);
+      await assert.rejects(store.commit([put("b"), put("a")]), isOutage("full", /is full/));
+      assert.match((await store.ready()) ?? "", /is full/);
       assert.deepEqual(await store.collection("things"), before);
       assert.deepEqual(await idsOf(store), ["a"]);
       await place.admin((sql) =>

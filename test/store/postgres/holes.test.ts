@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { countHoles } from "../../../src/store/postgres/position-tree.ts";
+import { countRemoved } from "../../../src/store/postgres/position-tree.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { found, idsFrom, idsOf, put, remove, totalOf } from "../exam/words.ts";
 import { type Place, Services } from "./house.ts";
@@ -22,15 +22,15 @@ describe("counting holes", () => {
     );
     fc.assert(
       fc.property(fc.uniqueArray(position, { minLength: 1, maxLength: 20 }), (positions) => {
-        const rows = countHoles(positions.map((position) => ({ collection: 7, position })));
+        const rows = countRemoved(positions.map((position) => ({ collection: 7, position })));
         const places = rows.map(({ place }) => place);
         assert.equal(new Set(places).size, places.length);
-        for (const { collection, width, place, holes } of rows) {
+        for (const { collection, width, place, removed } of rows) {
           const start = place % 2 ** 48;
           assert.equal(collection, 7);
           assert.equal(width, 64 ** Math.floor(place / 2 ** 48));
-          assert.equal(holes.length, 64);
-          for (const [block, count] of holes.entries()) {
+          assert.equal(removed.length, 64);
+          for (const [block, count] of removed.entries()) {
             const end = start + block * width;
             const before = positions.filter((each) => each >= start && each < end);
             assert.equal(count, before.length);

@@ -11,11 +11,15 @@ import {
 } from "../../../src/model/query/index-plan.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { KeyClock } from "../../../src/store/key-clock.ts";
-import { judge, type KeptKey, type Known } from "../../../src/store/postgres/apply.ts";
-import { isPlain } from "../../../src/store/postgres/plans.ts";
+import {
+  applyChanges,
+  type LoadedBatch,
+  type StoredKey,
+} from "../../../src/store/postgres/apply.ts";
+import { hasNoIndexes } from "../../../src/store/postgres/plans.ts";
 import { claimsOf } from "../../../src/store/postgres/unique-values.ts";
 import { vectorOf } from "../../../src/store/postgres/vector.ts";
-import { type EntryWrite, isNothing, type Writes } from "../../../src/store/postgres/writes.ts";
+import { type EntryWrite, isEmpty, type Writes } from "../../../src/store/postgres/writes.ts";
 import type { Change, IdempotencyKey, Put, Removal, Remove } from "../../../src/store/store.ts";
 import { Model } from "../exam/model.ts";
 import { all, define, found, kinds, put, remove, token } from "../exam/words.ts";
@@ -46,15 +50,15 @@ type ResourceRow = Writes["resources"][number];
 class Tables {
   readonly collections = new Map<string, CollectionRow>();
   readonly resources = new Map<string, ResourceRow>();
-  readonly kept = new Map<string, KeptKey>();
-  readonly holes = new Set<string>();
+  readonly storedKeys = new Map<string, StoredKey>();
+  readonly removedPositions = new Set<string>();
   readonly entries = new Map<string, EntryWrite>();
   readonly words = new Map<string, string>();
   readonly files = new Set<string>();
   keyClock: KeyClock = { now: 0, seen: 0 };
 
   /** What a look-up for the changes would find: rows for collections to be founded included. */
-  known(changes: readonly Change[]): Known {
+  known(changes: readonly Change[]): LoadedBatch {
     for (const change of changes)
       if (change.kind === "found" || change.kind === "define")
         this.#makeRow(change.collection, change.at);
@@ -66,7 +70,7 @@ class Tables {
       collections,
       resources: [...this.resources.values()].filter(isThere).map((row) => {
         const { name = "", plan = emptyIndexPlan } = within(row.collection) ?? {};
-        return { ...row, collection: name, fields: isPlain(plan) ? null : row.fields };
+        return { ...row, collection: name, fields: hasNoIndexes(plan) ? null : row.fields };
       }),
       removals: [...this.resources.values()]
         .filter((row) => !isThere(row))
@@ -84,7 +88,7 @@ class Tables {
         );
       }),
       tokens: [],
-      kept: [...this.kept.values()],
+      storedKeys: [...this.storedKeys.values()],
       keyClock: this.keyClock,
     };
   }
@@ -98,23 +102,24 @@ class Tables {
   }
 
   apply(writes: Writes): void {
-    for (const name of writes.overNames) assert.ok(this.kept.delete(name));
-    for (const kept of writes.kept) insert(this.kept, kept.name, kept);
+    for (const name of writes.expiredNames) assert.ok(this.storedKeys.delete(name));
+    for (const storedKeys of writes.storedKeys)
+      insert(this.storedKeys, storedKeys.name, storedKeys);
     for (const { now, seen } of writes.keyClocks) this.keyClock = { now, seen };
     for (const row of writes.resources)
       this.resources.set(`${row.collection}/${row.id}`, this.#checked(row));
-    for (const { collection, position } of writes.holes) {
+    for (const { collection, position } of writes.removedPositions) {
       const hole = `${collection}/${position}`;
-      assert.ok(!this.holes.has(hole), "dug once");
-      this.holes.add(hole);
+      assert.ok(!this.removedPositions.has(hole), "dug once");
+      this.removedPositions.add(hole);
     }
-    for (const entry of writes.goneEntries) assert.ok(this.entries.delete(nameOf(entry)));
+    for (const entry of writes.deletedEntries) assert.ok(this.entries.delete(nameOf(entry)));
     for (const entry of writes.entries) insert(this.entries, nameOf(entry), entry);
-    for (const { collection, seq } of writes.goneWords)
+    for (const { collection, seq } of writes.deletedWords)
       assert.ok(this.words.delete(`${collection}/${seq}`));
     for (const { collection, seq, vector } of writes.words)
       this.words.set(`${collection}/${seq}`, vector);
-    for (const { key } of writes.goneFiles) assert.ok(this.files.delete(key));
+    for (const { key } of writes.deletedFiles) assert.ok(this.files.delete(key));
     for (const { key } of writes.files) {
       assert.ok(!this.files.has(key), "named once");
       this.files.add(key);
@@ -180,7 +185,7 @@ function assertSame(tables: Tables, model: Model): void {
     assertBeside(tables, key, definition, bySeq);
     const alive = new Set(bySeq.map((row) => row.seq - 1));
     for (let position = 0; position < seq; position++)
-      assert.equal(tables.holes.has(`${key}/${position}`), !alive.has(position));
+      assert.equal(tables.removedPositions.has(`${key}/${position}`), !alive.has(position));
   }
 }
 
@@ -196,8 +201,8 @@ function assertBeside(
   const expected = resources.flatMap(({ seq, resource }) =>
     entriesOf(plan, resource).map((entry) => nameOf({ collection, seq, ...entry })),
   );
-  const kept = [...entries.values()].filter((entry) => entry.collection === collection);
-  assert.deepEqual(kept.map(nameOf).sort(), expected.sort());
+  const storedKeys = [...entries.values()].filter((entry) => entry.collection === collection);
+  assert.deepEqual(storedKeys.map(nameOf).sort(), expected.sort());
   for (const { seq, resource } of resources) {
     const text = searchTextOf(plan, resource).trim();
     const vector = text === "" ? undefined : vectorOf(collection, text);
@@ -301,7 +306,7 @@ describe("judging a batch", () => {
           const model = new Model();
           const rules = Object.keys(definitions).map((name) => define(definitionOf(name), name));
           for (const changes of [rules, ...batches]) {
-            const { outcomes, writes } = judge(changes, tables.known(changes));
+            const { outcomes, writes } = applyChanges(changes, tables.known(changes));
             assert.deepEqual(outcomes, model.commit(changes));
             for (const { kind } of outcomes) seen.add(kind);
             tables.apply(writes);
@@ -326,7 +331,7 @@ describe("judging a batch", () => {
     epoch: 7,
     latestEpoch: 7,
   };
-  const known: Known = {
+  const known: LoadedBatch = {
     collections: [collection],
     resources: [
       {
@@ -337,13 +342,13 @@ describe("judging a batch", () => {
     removals: [],
     holders: [],
     tokens: [{ id: "t", hash: "hash of t" }],
-    kept: [{ name: '["o","k"]', fingerprint: "f", outcomes: "[]", keptUntil: 100 }],
+    storedKeys: [{ name: '["o","k"]', fingerprint: "f", outcomes: "[]", keptUntil: 100 }],
     keyClock: { now: 99, seen: 99 },
   };
 
   it("writes nothing when all is refused or was done before", () => {
     const once = { owner: "o", key: "k", fingerprint: "f", at: 99, keptUntil: 200 };
-    const { outcomes, writes } = judge(
+    const { outcomes, writes } = applyChanges(
       [
         put("a", { expect: "nothing" }),
         put("a", { expect: 7 }),
@@ -363,12 +368,12 @@ describe("judging a batch", () => {
       ...["taken", "stale", "missing", "missing", "missing", "done", "none", "all", "reused"],
       ...["taken", "missing"],
     ]);
-    assert.ok(isNothing(writes), JSON.stringify(writes));
+    assert.ok(isEmpty(writes), JSON.stringify(writes));
   });
 
   it("writes each row once, however often the batch came by", () => {
     const changes = [put("a"), put("a"), put("b"), remove("b"), put("b"), put("c"), remove("c")];
-    const { writes } = judge(changes, known);
+    const { writes } = applyChanges(changes, known);
     assert.deepEqual(
       writes.resources.map(({ id, seq, revision, createdAt }) => [id, seq, revision, createdAt]),
       [
@@ -377,7 +382,7 @@ describe("judging a batch", () => {
         ["c", null, 16, 10],
       ],
     );
-    assert.deepEqual(writes.holes, [
+    assert.deepEqual(writes.removedPositions, [
       { collection: 1, position: 4 },
       { collection: 1, position: 6 },
     ]);
@@ -385,7 +390,7 @@ describe("judging a batch", () => {
   });
 
   it("tokens are kept once, and what happens to them is written once", () => {
-    const { outcomes, writes } = judge(
+    const { outcomes, writes } = applyChanges(
       [
         { kind: "touch-token", id: "t", at: 30 },
         { kind: "touch-token", id: "t", at: 20 },

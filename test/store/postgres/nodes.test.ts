@@ -178,8 +178,8 @@ describe("a token", () => {
   it("is remembered, and forgotten when it is revoked on any node", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       // So old that only being told can be the reason.
-      const one = await place.open({ memoryMs: 1_000_000 });
-      const other = await place.open({ memoryMs: 1_000_000 });
+      const one = await place.open({ cacheMs: 1_000_000 });
+      const other = await place.open({ cacheMs: 1_000_000 });
       for (const id of idsFrom(10)) {
         await one.commit([{ kind: "keep-token", token: token(id) }]);
         const known = await other.token(`hash of ${id}`);
@@ -205,7 +205,7 @@ describe("a token", () => {
   it("a notice missed while nobody listened is made up for", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const one = await place.open();
-      const other = await place.open({ memoryMs: 1_000_000 });
+      const other = await place.open({ cacheMs: 1_000_000 });
       await one.commit([{ kind: "keep-token", token: token("t") }]);
       assert.equal((await other.token("hash of t"))?.revokedAt, null);
       await place.admin(

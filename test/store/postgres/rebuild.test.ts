@@ -144,7 +144,7 @@ describe("words", () => {
 
 /** Two nodes that remember for long: only being told, or finding out, can make them forget. */
 async function twoNodes(place: Place): Promise<readonly [Store, Store]> {
-  const options = { memoryMs: 1_000_000 };
+  const options = { cacheMs: 1_000_000 };
   return [await place.open(options), await place.open(options)];
 }
 

@@ -58,7 +58,7 @@ describe("a replica for reads", () => {
   });
 
   it("must be a replica", async () => {
-    await assert.rejects(openPostgres({ url, readUrl: url }), /is no replica/);
+    await assert.rejects(openPostgres({ url, readUrl: url }), /is not a replica/);
   });
 
   it("must be waited for", async () => {
