@@ -91,7 +91,7 @@ describe("docs/reference/http.md", async () => {
 
   it("documents each route and method, and who may pass it; and no other", () => {
     const existing = Object.entries(routes).flatMap(([route, doors]) =>
-      Object.entries(doors).map(([method, { who }]) => {
+      Object.entries(doors).map(([method, { permission: who }]) => {
         return `${method} ${route} ${needed[who]}`;
       }),
     );

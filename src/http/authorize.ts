@@ -1,4 +1,4 @@
-// Who may pass a door: the bearer token is read, judged and checked before anything else is looked at.
+// Authenticates the bearer token of a request and checks the permission of its route.
 
 import {
   requireActionScope,
@@ -11,85 +11,90 @@ import { Problem } from "../model/problem.ts";
 import { allows, holdsSecret, type Token, type Verb } from "../model/token.ts";
 import type { RequestContext } from "./context.ts";
 import { challenge, HttpProblem } from "./problem.ts";
-import { refuseToken, refuseWrongToken } from "./rate-limit.ts";
-import { credentialIn } from "./search-params.ts";
+import { limitToken, limitWrongTokens } from "./rate-limit.ts";
+import { findCredential } from "./search-params.ts";
 
-/** What is done to a collection. `put` creates or updates: only the state decides which it will be. */
+/** What a route does to a collection. `put` creates or updates, depending on the current state. */
 type CollectionPermission = "put" | Verb;
 
 /**
- * `anyone` needs no token, `token` a living one; a deed needs its scope on the collection in the
- * path, unless the collection opens it to everyone; `action` needs that of the action in the path.
+ * `anyone` needs no token and `token` a valid one. A verb needs its scope on the collection in the
+ * path, unless the collection is public for it; `action` needs the scope of the action in the path.
  */
 export type Permission = "anyone" | "token" | "admin" | "action" | CollectionPermission;
 
-const isCollectionPermission = (who: Permission): who is CollectionPermission =>
-  who !== "anyone" && who !== "token" && who !== "admin" && who !== "action";
+const isCollectionPermission = (permission: Permission): permission is CollectionPermission =>
+  permission !== "anyone" &&
+  permission !== "token" &&
+  permission !== "admin" &&
+  permission !== "action";
 
-/** Lets the caller in, or says why not. */
+/** Returns a problem when the caller may not use the route; sets `context.caller`. */
 export function authorize(
   context: RequestContext,
-  who: Permission,
+  permission: Permission,
 ): MaybePromise<Problem | undefined> {
-  const refused = rejectCredentialInUrl(context);
-  if (refused !== undefined || who === "anyone") return refused;
-  if (context.inClearText && context.services.tlsOnly) return clearText;
+  const rejected = rejectCredentialInUrl(context);
+  if (rejected !== undefined || permission === "anyone") return rejected;
+  if (context.inClearText && context.services.tlsOnly) return tlsRequired;
   const authorization = context.request.headers.get("authorization");
   if (authorization === null)
-    return isCollectionPermission(who) ? checkCollectionAccess(context, who) : unauthenticated;
+    return isCollectionPermission(permission)
+      ? checkCollectionAccess(context, permission)
+      : unauthenticated;
   const secret = readBearer(authorization);
   const { access } = context.services;
-  if (secret === invalidToken) return refuseWrongToken(context) ?? secret;
+  if (secret === invalidToken) return limitWrongTokens(context) ?? secret;
   if (secret instanceof Problem) return secret;
   return then(access.identify(secret), (token) => {
-    if (token === undefined) return refuseWrongToken(context) ?? invalidToken;
+    if (token === undefined) return limitWrongTokens(context) ?? invalidToken;
     context.caller = token;
-    return refuseToken(context) ?? checkScopes(context, token, who);
+    return limitToken(context) ?? checkScopes(context, token, permission);
   });
 }
 
 function checkScopes(
   context: RequestContext,
   token: Token,
-  who: Exclude<Permission, "anyone">,
+  permission: Exclude<Permission, "anyone">,
 ): MaybePromise<Problem | undefined> {
-  if (who === "token") return undefined;
-  if (who === "admin") return requireAdmin(token);
-  if (who === "action") return requireActionScope(token, context.param("name"));
+  if (permission === "token") return undefined;
+  if (permission === "admin") return requireAdmin(token);
+  if (permission === "action") return requireActionScope(token, context.param("name"));
   const name = context.param("collection");
   const isAllowed =
-    who === "put"
+    permission === "put"
       ? allows(token, name, "create") || allows(token, name, "update")
-      : allows(token, name, who);
-  // The scopes are at hand; the rules are looked at only where those do not suffice.
-  return isAllowed ? undefined : checkCollectionAccess(context, who);
+      : allows(token, name, permission);
+  // The scopes are already loaded; the rules are read only when the scopes are not enough.
+  return isAllowed ? undefined : checkCollectionAccess(context, permission);
 }
 
-/** A collection may open single verbs to everyone. */
+/** Checks whether the collection is public for the verb. */
 function checkCollectionAccess(
   context: RequestContext,
-  who: CollectionPermission,
+  permission: CollectionPermission,
 ): MaybePromise<Problem | undefined> {
   const name = context.param("collection");
   return then(context.services.resources.rules(name), (rules) => {
-    const refusal = (verb: Verb) => requirePermission(context.caller, name, verb, rules);
-    return who === "put" ? refusal("create") && refusal("update") : refusal(who);
+    const check = (verb: Verb) => requirePermission(context.caller, name, verb, rules);
+    return permission === "put" ? check("create") && check("update") : check(permission);
   });
 }
 
-const clearText = new Problem(
+const tlsRequired = new Problem(
   "tls-required",
-  "Use https. A token that has travelled in clear text must be renewed.",
+  "Use https. Replace the token: it was sent without encryption.",
 );
 
-/** All failures look alike: a caller learns nothing about which tokens exist. */
+/** All failures look alike, so that a caller learns nothing about existing tokens. */
 const invalidToken = new HttpProblem(
   "unauthenticated",
   "The token is malformed, unknown, expired or revoked.",
   { "www-authenticate": challenge(', error="invalid_token"') },
 );
 
-const twoTokens = new HttpProblem(
+const multipleTokens = new HttpProblem(
   "malformed-request",
   "Send one Authorization field with one token.",
   {
@@ -97,8 +102,8 @@ const twoTokens = new HttpProblem(
   },
 );
 
-const anotherScheme = /^(?!bearer(?: |$))[!#$%&'*+.^_`|~0-9A-Za-z-]+(?: |$)/i;
-/** Two lines arrive joined by a comma. Other schemes have commas of their own, between `name=value`. */
+const otherScheme = /^(?!bearer(?: |$))[!#$%&'*+.^_`|~0-9A-Za-z-]+(?: |$)/i;
+/** Two header lines arrive joined by a comma. Other schemes have commas between `name=value` pairs. */
 const nextCredentials = /, *[!#$%&'*+.^_`|~0-9A-Za-z-]+ +[^ =,]/;
 const bearerList = /^bearer [^,]*,/i;
 const quoted = /"[^"]*"/g;
@@ -108,26 +113,26 @@ function readBearer(authorization: string): string | Problem {
   const [, secret] = bearer.exec(authorization) ?? [];
   if (secret !== undefined) return secret;
   const unquoted = authorization.replace(quoted, "");
-  if (bearerList.test(unquoted) || nextCredentials.test(unquoted)) return twoTokens;
-  return anotherScheme.test(authorization) ? unauthenticated : invalidToken;
+  if (bearerList.test(unquoted) || nextCredentials.test(unquoted)) return multipleTokens;
+  return otherScheme.test(authorization) ? unauthenticated : invalidToken;
 }
 
-/** A credential in the URL never authenticates: it is logged, cached and visible there. */
+/** Rejects a credential in the URL, where it would be logged, cached and visible. */
 export function rejectCredentialInUrl(context: RequestContext): Problem | undefined {
-  const name = credentialIn(context.query);
-  const place = holdsSecret(context.path) ? "path" : name && `parameter ${name}`;
-  if (place === undefined) return undefined;
+  const name = findCredential(context.query);
+  const location = holdsSecret(context.path) ? "path" : name && `parameter ${name}`;
+  if (location === undefined) return undefined;
   const advice =
-    "URLs are logged, cached and visible; use the Authorization header, and renew the credential.";
+    "URLs are logged, cached and visible. Use the Authorization header, and replace the credential.";
   return context.request.headers.get("authorization") === null
     ? new HttpProblem(
         "unauthenticated",
-        `The ${place} is not accepted as a credential. ${advice}`,
+        `The ${location} is not accepted as a credential. ${advice}`,
         {
           "www-authenticate": challenge(),
         },
       )
-    : new HttpProblem("credential-in-url", `The ${place} looks like a credential. ${advice}`, {
+    : new HttpProblem("credential-in-url", `The ${location} looks like a credential. ${advice}`, {
         "www-authenticate": challenge(', error="invalid_request"'),
       });
 }

@@ -1,16 +1,16 @@
-// What a person sees whose browser posted a form: a page instead of JSON.
+// Responds with an HTML page instead of JSON when a browser posts a form.
 
 import type { Written } from "../domain/outcomes.ts";
 import { definitionOf } from "../model/definition.ts";
 import type { FieldError, ParameterError, Problem } from "../model/problem.ts";
 import { redactSecrets } from "../model/token.ts";
 import type { RequestContext } from "./context.ts";
-import { replayedField } from "./headers/idempotency-key.ts";
+import { replayedHeader } from "./headers/idempotency-key.ts";
 import { isForm, prefersHtml } from "./headers/media-type.ts";
 import { contentSecurityPolicy, escapeHtml, htmlPage, htmlType } from "./html.ts";
 import { problemHeaders, problemResponse, problemStatus } from "./problem.ts";
 
-/** Whether the answer is for a person to read. */
+/** Returns whether a browser form sent the request. */
 export function isFromBrowser({ request }: RequestContext): boolean {
   return request.method === "POST" && isForm(request.headers) && prefersHtml(request.headers);
 }
@@ -24,13 +24,13 @@ export function answerCreated(
   const headers = new Headers(services.commonHeaders);
   headers.set("location", address);
   headers.set("cache-control", "no-store");
-  if (isReplay) headers.set(replayedField, "true");
+  if (isReplay) headers.set(replayedHeader, "true");
   headers.append("vary", "Accept");
-  const content = `<p><a href="${escapeHtml(address)}">Go on</a></p>`;
+  const content = `<p><a href="${escapeHtml(address)}">Continue</a></p>`;
   return htmlResponse(303, headers, "Received", content);
 }
 
-/** A refusal as JSON, or as a page where a person reads it. */
+/** Responds with a problem as JSON, or as a page for a browser. */
 export function answerProblem(context: RequestContext, problem: Problem): Response {
   if (!isForm(context.request.headers)) return problemResponse(context, problem);
   const response = isFromBrowser(context)
@@ -43,23 +43,23 @@ export function answerProblem(context: RequestContext, problem: Problem): Respon
 function problemPage({ services, requestId }: RequestContext, problem: Problem): Response {
   const { kind, detail, errors = [] } = problem;
   const status = problemStatus[kind];
-  const title = status < 500 ? "This was not accepted" : "This did not work";
+  const title = status < 500 ? "Your input was not accepted" : "Something went wrong";
   const words =
     errors.length === 0
       ? `<p>${escapeHtml(detail)}</p>`
-      : `<p>Nothing was stored. Go back, correct this, and send it again:</p><ul>${errors.map(faultItem).join("")}</ul>`;
+      : `<p>Nothing was stored. Go back, correct the following and send the form again:</p><ul>${errors.map(errorItem).join("")}</ul>`;
   const id = `<p><small>Request ${escapeHtml(requestId)}</small></p>`;
   return htmlResponse(status, problemHeaders(services, problem), title, redactSecrets(words + id));
 }
 
-function faultItem(fault: FieldError | ParameterError): string {
-  const field = "pointer" in fault ? fieldNamed(fault.pointer) : fault.parameter;
+function errorItem(error: FieldError | ParameterError): string {
+  const field = "pointer" in error ? fieldName(error.pointer) : error.parameter;
   const label = field === "" ? "" : `<strong>${escapeHtml(field)}</strong>: `;
-  return `<li>${label}${escapeHtml(fault.detail)}</li>`;
+  return `<li>${label}${escapeHtml(error.detail)}</li>`;
 }
 
-/** The way to a field as its name: `/address/city` as `address.city`. */
-const fieldNamed = (pointer: string): string =>
+/** Returns a JSON Pointer as a field name: `/address/city` becomes `address.city`. */
+const fieldName = (pointer: string): string =>
   pointer.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~");
 
 function htmlResponse(status: number, headers: Headers, title: string, content: string): Response {

@@ -1,4 +1,4 @@
-// One request on its way through the house, and what the house lends to every request.
+// Defines the context of one request, and the services that all requests share.
 
 import type { Access } from "../domain/access.ts";
 import type { Actions } from "../domain/actions.ts";
@@ -15,7 +15,7 @@ import type { Proxies } from "./headers/forwarded.ts";
 import type { AllowedHosts } from "./headers/host.ts";
 import type { Quota, RateLimits } from "./rate-limits.ts";
 
-/** What is the same for all requests, made once. */
+/** The services and settings that all requests share. */
 export interface Services {
   readonly access: Access;
   readonly resources: Resources;
@@ -26,23 +26,23 @@ export interface Services {
   readonly uploads: Uploads;
   readonly bulkCreate: BulkCreate;
   readonly actions: Actions;
-  /** Why writes cannot be taken right now, if so. */
+  /** Returns why writes are not possible now, or undefined. */
   readonly unready: () => string | undefined | Promise<string | undefined>;
   /** The public base URL without a trailing slash; empty makes links absolute paths. */
   readonly base: string;
-  /** On every answer; copied, never changed. */
+  /** On every response; copied, never changed. */
   readonly commonHeaders: Headers;
-  /** The same, for JSON that another Accept or Accept-Encoding might have been answered otherwise. */
+  /** The same for negotiated JSON, with Vary. */
   readonly jsonHeaders: Headers;
   readonly corsOrigins: "*" | ReadonlySet<string>;
   readonly proxies: Proxies;
   readonly allowedHosts: AllowedHosts;
   readonly rateLimits: RateLimits;
-  /** For the bytes of all requests and answers in flight. */
+  /** Counts the bytes of all requests and responses in flight. */
   readonly memory: MemoryBudget;
   readonly tlsOnly: boolean;
   readonly maxBodyBytes: number;
-  /** Of a body with files. */
+  /** The limit of a body with files. */
   readonly maxUploadBytes: number;
   readonly version: string;
   readonly logRequest: ((context: RequestContext, status: number) => void) | undefined;
@@ -55,25 +55,25 @@ export class RequestContext {
   readonly request: Request;
   readonly requestId: string;
   readonly startedAt: number;
-  /** Empty until the target is read. */
+  /** Empty until the request target is read. */
   path = "";
   query = "";
   params: Readonly<Record<string, string>> = noParams;
-  /** The caller; undefined on the doors that are open to everyone. */
+  /** The token of the caller; undefined without one. */
   caller: Token | undefined = undefined;
-  /** The client's address as far as it is known; for the log. */
+  /** The client's address behind trusted proxies. */
   clientAddress: string | undefined = undefined;
-  /** Of whoever is at the other end of the connection; empty when that is not known. */
+  /** Returns the address of the connection's peer; empty when it is not known. */
   peerAddress: () => string = noAddress;
-  /** Tells the runtime that the body is still arriving, however slowly. */
+  /** Resets the runtime's idle timeout while a body arrives or is sent slowly. */
   extendTimeout: () => void = noop;
-  /** What the request was counted against, where there are rate limits. */
+  /** The rate limits that the request was counted against. */
   quotas: readonly Quota[] = noQuotas;
-  /** Whether it is known that the request was not encrypted on its way. */
+  /** Whether the request is known to have come without TLS. */
   inClearText = false;
 
   #memory: Reservation | undefined;
-  /** Set where a request is still read while it is answered: then its memory is released later. */
+  /** Whether the body is still read while the response is sent; then its memory is released later. */
   isReadWhileAnswered = false;
 
   constructor(services: Services, request: Request, requestId: string) {
@@ -83,7 +83,7 @@ export class RequestContext {
     this.startedAt = services.logRequest === undefined ? 0 : performance.now();
   }
 
-  /** What the request holds in memory until it is answered. */
+  /** The memory of this request, released with its response. */
   get memory(): Reservation {
     this.#memory ??= new Reservation(this.services.memory);
     return this.#memory;
@@ -97,9 +97,9 @@ export class RequestContext {
     return this.params[name] ?? "";
   }
 
-  /** The caller, on doors that nobody passes without one. */
+  /** The caller's token, on routes that require one. */
   get token(): Token {
-    if (this.caller === undefined) throw new Error("this door should have asked for a token");
+    if (this.caller === undefined) throw new Error("this route must require a token");
     return this.caller;
   }
 }
@@ -109,7 +109,7 @@ const noop = (): void => undefined;
 const noQuotas: readonly Quota[] = Object.freeze([]);
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
-/** Unique across restarts by the random start, and cheap by the counter. */
+/** Makes request ids from a random prefix and a counter: cheap, and unique across restarts. */
 export function requestIdGenerator(): () => string {
   const start = crypto.randomUUID().slice(0, 8);
   let count = 0;

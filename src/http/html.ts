@@ -1,4 +1,4 @@
-// Pages for people: small, static, and with nothing in them that could run.
+// Builds small static HTML pages without scripts.
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Problem } from "../model/problem.ts";
@@ -13,12 +13,12 @@ export const htmlType = "text/html; charset=utf-8";
 export const contentSecurityPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
-/** The content is HTML already. */
+/** `content` is HTML. */
 export function htmlPage(title: string, content: string): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title><style>${style}</style><h1>${escapeHtml(title)}</h1>${content}</html>`;
 }
 
-/** A page that stays as it is while the program runs. */
+/** Responds with a page that does not change while the program runs. */
 export function answerHtml(
   context: RequestContext,
   title: string,
@@ -40,6 +40,6 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** Words as they are, in text and in attributes. */
-export const escapeHtml = (words: string): string =>
-  words.replace(/[&<>"']/g, (character) => entities[character] ?? "");
+/** Escapes text for HTML content and attributes. */
+export const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => entities[character] ?? "");

@@ -1,25 +1,25 @@
-// Sends large answers in slices, and counts their bytes until the client has taken the last one.
+// Sends large responses in slices, and counts their bytes until the client has read them.
 
 import { type MemoryBudget, Reservation } from "../lib/memory-budget.ts";
 import type { RequestContext } from "./context.ts";
 
-/** Answers up to this size go out as they are and are not counted. */
-export const smallAnswerBytes = 65_536;
+/** Responses up to this size are sent as they are and are not counted. */
+export const smallResponseBytes = 65_536;
 
 const sliceBytes = 262_144;
 
-interface AnswerInit {
+interface ResponseInit {
   readonly status?: number;
   readonly headers: Headers;
 }
 
-/** The header fields of a large answer are copied, because its length is added to them. */
-export function responseOf(
+/** Copies the headers of a large response, because its length is added to them. */
+export function createResponse(
   context: RequestContext,
   body: string | Uint8Array<ArrayBuffer> | null,
-  init: AnswerInit,
+  init: ResponseInit,
 ): Response {
-  if (body === null || body.length <= smallAnswerBytes) return new Response(body, init);
+  if (body === null || body.length <= smallResponseBytes) return new Response(body, init);
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
   const headers = new Headers(init.headers);
   headers.set("content-length", String(bytes.byteLength));
@@ -27,7 +27,7 @@ export function responseOf(
 }
 
 function slicesOf(context: RequestContext, bytes: Uint8Array): ReadableStream<Uint8Array> {
-  const release = holdWhileSent(context, bytes.byteLength);
+  const release = countWhileSent(context, bytes.byteLength);
   let position = 0;
   return new ReadableStream(
     {
@@ -47,14 +47,14 @@ function slicesOf(context: RequestContext, bytes: Uint8Array): ReadableStream<Ui
 }
 
 /**
- * Counts bytes of an answer, whether there is room or not. The function that is returned ends that;
- * so does the client when it leaves, because then a runtime may never ask for the body.
+ * Counts the bytes of a response even when the budget is used up. The returned function releases
+ * them; so does an abort, because then a runtime may never read the body.
  */
-function holdWhileSent({ services, request }: RequestContext, bytes: number): () => void {
-  return releasedOnAbort(request, forced(services.memory, bytes));
+function countWhileSent({ services, request }: RequestContext, bytes: number): () => void {
+  return releaseOnAbort(request, addForced(services.memory, bytes));
 }
 
-function forced(memory: MemoryBudget, bytes: number): () => void {
+function addForced(memory: MemoryBudget, bytes: number): () => void {
   let isHeld = true;
   memory.add(bytes);
   return () => {
@@ -63,17 +63,17 @@ function forced(memory: MemoryBudget, bytes: number): () => void {
   };
 }
 
-/** Holds memory for an answer that is made while it is sent; undefined when there is no room. */
+/** Reserves memory for a streamed response; returns undefined when the budget is used up. */
 export function reserveWhileSent(
   { services, request }: RequestContext,
   bytes: number,
 ): (() => void) | undefined {
   const memory = new Reservation(services.memory);
   if (!memory.take(bytes)) return undefined;
-  return releasedOnAbort(request, () => memory.release());
+  return releaseOnAbort(request, () => memory.release());
 }
 
-export function releasedOnAbort({ signal }: Request, release: () => void): () => void {
+export function releaseOnAbort({ signal }: Request, release: () => void): () => void {
   if (signal.aborted) release();
   else signal.addEventListener("abort", release, { once: true });
   return release;

@@ -1,4 +1,4 @@
-// The way of every request: admit, find the place, guard, act, answer.
+// Processes every request: checks it, finds its route, authorizes it, runs the handler and finishes the response.
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { Problem } from "../model/problem.ts";
@@ -8,13 +8,13 @@ import { isChunked } from "./body/framing.ts";
 import { answerProblem } from "./browser.ts";
 import { RequestContext, requestIdGenerator, type Services } from "./context.ts";
 import { allowOrigin, options } from "./headers/cors.ts";
-import { takenByQuery } from "./headers/media-type.ts";
+import { queryTypes } from "./headers/media-type.ts";
 import { HttpProblem, problemFromError } from "./problem.ts";
-import { refuseAddress, setRateLimitFields } from "./rate-limit.ts";
+import { limitAddress, setRateLimitFields } from "./rate-limit.ts";
 import { isHost, readTarget } from "./request-target.ts";
 import { type Endpoint, findEndpoint, type Route } from "./routes.ts";
 
-/** What the runtime's own Fetch is; here an answer may be there at once. */
+/** Handles a request; returns the response directly when nothing has to be awaited. */
 export type Fetch = (
   request: Request,
   peerAddress: () => string,
@@ -28,9 +28,9 @@ export function createFetch(services: Services): Fetch {
     context.peerAddress = peerAddress;
     if (extendTimeout !== undefined) context.extendTimeout = extendTimeout;
     try {
-      const answer = checkRequest(context, peerAddress) ?? routeRequest(context);
-      if (!(answer instanceof Promise)) return finish(context, answer);
-      return answer.then(
+      const result = checkRequest(context, peerAddress) ?? routeRequest(context);
+      if (!(result instanceof Promise)) return finish(context, result);
+      return result.then(
         (settled) => finish(context, settled),
         (thrown) => fail(context, thrown),
       );
@@ -40,7 +40,7 @@ export function createFetch(services: Services): Fetch {
   };
 }
 
-/** Refuses what is wrong with the request itself, whoever sent it and wherever it goes. */
+/** Checks the request target, the host and the rate limit of the address. */
 function checkRequest(context: RequestContext, peerAddress: () => string): Problem | undefined {
   const { request, services } = context;
   const host = request.headers.get("host");
@@ -49,17 +49,17 @@ function checkRequest(context: RequestContext, peerAddress: () => string): Probl
   context.path = target.path;
   context.query = target.query;
   if (host !== null && host !== services.allowedHosts.lastAllowed) {
-    const refused = judgeHost(context, host, peerAddress);
-    if (refused !== undefined) return refused;
+    const rejected = checkHost(context, host, peerAddress);
+    if (rejected !== undefined) return rejected;
   }
-  if (!services.proxies.none) readForwarded(context, peerAddress());
-  return refuseAddress(context);
+  if (!services.proxies.isEmpty) readForwarded(context, peerAddress());
+  return limitAddress(context);
 }
 
-/** Health checks name the server by its address. */
+/** Health checks often use the server's IP address as host. */
 const anyHostPaths = new Set(["/-/health", "/-/ready"]);
 
-function judgeHost(
+function checkHost(
   context: RequestContext,
   host: string,
   peerAddress: () => string,
@@ -72,19 +72,19 @@ function judgeHost(
   }
   const forwarded = context.request.headers.get("x-forwarded-host");
   const isForwarded = allowedHosts.allowsForwarded(forwarded) && proxies.trusts(peerAddress());
-  return isForwarded || anyHostPaths.has(context.path) ? undefined : misdirected;
+  return isForwarded || anyHostPaths.has(context.path) ? undefined : wrongHost;
 }
 
-const misdirected = new Problem(
+const wrongHost = new Problem(
   "misdirected",
-  "This server does not answer for the host of this request. Use its public address; the operator allows further hosts with --allowed-hosts.",
+  "This server does not serve the host of this request. Use its public address; the operator can allow more hosts with --allowed-hosts.",
 );
 
 function readForwarded(context: RequestContext, peer: string): void {
   const { headers } = context.request;
   const { proxies } = context.services;
   context.clientAddress = proxies.clientAddress(peer, headers.get("x-forwarded-for"));
-  context.inClearText = proxies.cameInClearText(peer, headers.get("x-forwarded-proto"));
+  context.inClearText = proxies.isClearText(peer, headers.get("x-forwarded-proto"));
 }
 
 const knownMethods = new Set(
@@ -99,45 +99,45 @@ function routeRequest(context: RequestContext): MaybePromise<Response | Problem>
   if (isSlashed && method !== "OPTIONS") return rejectCredentialInUrl(context) ?? redirect(context);
   const match = findEndpoint(isSlashed ? path.slice(0, -1) : path);
   if (match instanceof Problem) return match;
-  const { endpoint: place, params } = match;
+  const { endpoint, params } = match;
   context.params = params;
-  if (method === "OPTIONS") return options(context, place.allow);
-  const door = place.routes[method === "HEAD" ? "GET" : method];
-  if (door === undefined) return refuseMethod(method, place);
-  return then(authorize(context, door.who), (refused) => refused ?? run(context, door));
+  if (method === "OPTIONS") return options(context, endpoint.allow);
+  const route = endpoint.routes[method === "HEAD" ? "GET" : method];
+  if (route === undefined) return methodProblem(method, endpoint);
+  return then(authorize(context, route.permission), (rejected) => rejected ?? run(context, route));
 }
 
-/** DELETE reads no body. One that comes in chunks is read first, so that a fault in it is known. */
-function run(context: RequestContext, door: Route): MaybePromise<Response | Problem> {
+/** DELETE ignores its body, but reads a chunked one first to find errors in it. */
+function run(context: RequestContext, route: Route): MaybePromise<Response | Problem> {
   const { method, headers } = context.request;
-  if (method !== "DELETE" || !isChunked(headers)) return door.run(context);
-  return skipBody(context).then((refused) => refused ?? door.run(context));
+  if (method !== "DELETE" || !isChunked(headers)) return route.handler(context);
+  return skipBody(context).then((rejected) => rejected ?? route.handler(context));
 }
 
-function refuseMethod(method: string, place: Endpoint): Problem {
-  const queries = place.allow.includes("QUERY") && { "accept-query": takenByQuery.types };
-  const headers = { allow: place.allow, ...queries };
+function methodProblem(method: string, endpoint: Endpoint): Problem {
+  const queries = endpoint.allow.includes("QUERY") && { "accept-query": queryTypes.types };
+  const headers = { allow: endpoint.allow, ...queries };
   return knownMethods.has(method)
-    ? new HttpProblem("method-not-allowed", `This address answers ${place.allow}.`, headers)
-    : new HttpProblem("not-implemented", "This server does not know the method.", headers);
+    ? new HttpProblem("method-not-allowed", `This address allows ${endpoint.allow}.`, headers)
+    : new HttpProblem("not-implemented", "This server does not implement the method.", headers);
 }
 
-/** One canonical address; 308 keeps method and body. */
+/** Redirects to the address without a trailing slash; 308 keeps method and body. */
 function redirect(context: RequestContext): Response {
   const { services, path, query } = context;
   const headers = new Headers(services.commonHeaders);
   headers.set("location", `${services.base}${path.slice(0, -1)}${query === "" ? "" : `?${query}`}`);
   headers.set("cache-control", "no-store");
-  // Otherwise Node would send the nothing in chunks.
+  // Without it Node would send an empty chunked body.
   headers.set("content-length", "0");
   return new Response(null, { status: 308, headers });
 }
 
-/** A HEAD is answered like its GET; the runtime leaves the body out and keeps Content-Length. */
-function finish(context: RequestContext, answer: Response | Problem): Response {
-  const response = answer instanceof Problem ? answerProblem(context, answer) : answer;
+/** Adds the common headers and logs the request. The runtime removes the body for HEAD. */
+function finish(context: RequestContext, result: Response | Problem): Response {
+  const response = result instanceof Problem ? answerProblem(context, result) : result;
   response.headers.set("x-request-id", context.requestId);
-  // A client must not learn it from an answer that anyone could have changed (RFC 6797 §7.2).
+  // HSTS must not be sent over plain HTTP, where anyone could change it (RFC 6797 §7.2).
   if (context.inClearText) response.headers.delete("strict-transport-security");
   if (context.quotas.length > 0) setRateLimitFields(response.headers, context.quotas);
   allowOrigin(context, response.headers);

@@ -1,11 +1,11 @@
-// The one place where a problem becomes a response (RFC 9457).
+// Turns problems and thrown errors into responses (RFC 9457).
 
 import { Problem, type ProblemKind, problemKinds } from "../model/problem.ts";
 import { redactSecrets } from "../model/token.ts";
 import { Outage } from "../store/store.ts";
 import { type RequestContext, requestIdGenerator, type Services } from "./context.ts";
 
-/** A problem born at the HTTP level, with the header fields that go with its status. */
+/** A problem of the HTTP layer, with the header fields that its status needs. */
 export class HttpProblem extends Problem {
   readonly headers: Readonly<Record<string, string>>;
 
@@ -15,7 +15,7 @@ export class HttpProblem extends Problem {
   }
 }
 
-/** The compiler keeps it complete. */
+/** The type makes sure that every kind has a status. */
 export const problemStatus: Readonly<Record<ProblemKind, number>> = {
   "malformed-request": 400,
   "credential-in-url": 400,
@@ -51,10 +51,10 @@ export const problemStatus: Readonly<Record<ProblemKind, number>> = {
   "storage-full": 507,
 };
 
-/** RFC 6750 §3: the challenge always has a realm, and says `error` only when a token was judged. */
+/** RFC 6750 §3: the challenge always has a realm, and `error` only when a token was checked. */
 export const challenge = (attributes = ""): string => `Bearer realm="restante"${attributes}`;
 
-/** The body of a problem; `instance` is the path alone, because a query may hold what must not be shown. */
+/** Returns the body of a problem; `instance` is only the path, because a query may contain secrets. */
 export function problemBody(
   problem: Problem,
   base: string,
@@ -100,36 +100,45 @@ export function problemHeaders(services: Services, problem: Problem): Headers {
   return headers;
 }
 
-/** What was thrown: an outage says when to come back, a bug says nothing but its request id. */
+/** Returns the problem for a thrown error: an outage is described, a bug is not. */
 export function problemFromError(thrown: unknown): Problem {
   if (!(thrown instanceof Outage)) {
-    return new Problem("internal-error", "Something went wrong here; nothing was acknowledged.");
+    return new Problem(
+      "internal-error",
+      "The server failed to process the request. Its log has the details under this request id.",
+    );
   }
   switch (thrown.reason) {
     case "full":
-      return new Problem("storage-full", "There is no room on the disk. Nothing was stored.");
+      return new Problem("storage-full", "The disk is full. Nothing was stored.");
     case "unknown":
       return new Problem(
         "unavailable",
-        "The store was lost during the write, so it may or may not have happened. Look before you send it again, or send it again with the same Idempotency-Key.",
+        "The connection to the store was lost during the write, so the change may or may not be stored. Check before you send it again, or send it again with the same Idempotency-Key.",
       );
     case "busy":
-      return new Problem("unavailable", "Too much is waiting. Nothing was stored; try again.");
+      return new Problem(
+        "unavailable",
+        "Too many writes are waiting. Nothing was stored; try again later.",
+      );
     case "damaged":
       return new Problem("damaged", `${capitalized(thrown.message)}.`);
     case "unavailable":
-      return new Problem("unavailable", "The store cannot be written now. Nothing was stored.");
+      return new Problem(
+        "unavailable",
+        "The store cannot accept writes now. Nothing was stored; try again later.",
+      );
     case "suspect":
       return new Problem(
         "unavailable",
-        "The disk has failed under the database. No write is taken until the data has been copied to new files and verified; reads go on. Nothing was stored.",
+        "The disk of the database has failed. Writes are rejected until the data is copied to new files and verified; reads still work. Nothing was stored.",
       );
   }
 }
 
-const capitalized = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** What a runtime's parser refuses, before there is a request to walk with. */
+/** The kinds of problems that a runtime's HTTP parser reports before there is a request. */
 const parserKinds: Readonly<Record<number, ProblemKind>> = {
   408: "timeout",
   413: "content-too-large",
@@ -142,9 +151,9 @@ const parserKinds: Readonly<Record<number, ProblemKind>> = {
   505: "version-not-supported",
 };
 
-export type Refuse = (status: number, detail: string, cause?: unknown) => Response;
+export type ParserErrorResponder = (status: number, detail: string, cause?: unknown) => Response;
 
-export function createRefuse(services: Services): Refuse {
+export function createParserErrorResponder(services: Services): ParserErrorResponder {
   const nextRequestId = requestIdGenerator();
   return (status, detail, cause) => {
     const problem = new Problem(parserKinds[status] ?? "malformed-request", detail);

@@ -1,4 +1,4 @@
-// How often one address or one token may ask: a bucket for each, in this process alone.
+// Limits the requests of each client address and token, per process.
 
 import { isIP } from "node:net";
 import type { Rules } from "../model/collection.ts";
@@ -9,42 +9,42 @@ import { HttpProblem } from "./problem.ts";
 import type { Quota } from "./rate-limits.ts";
 import type { Buckets } from "./token-bucket.ts";
 
-/** Of one address in a minute; a person who mistypes needs fewer, and who guesses needs more. */
+/** Per address and minute: enough for typing errors, too few for guessing. */
 const wrongTokensPerMinute = 20;
 
-/** These must be answered, or whoever watches the server takes it for dead. */
+/** A monitor would take the server for dead if these were limited. */
 const unlimitedPaths = ["/-/health", "/-/ready"];
 
-/** Refuses a request from an address that has asked too often. */
-export function refuseAddress(context: RequestContext): Problem | undefined {
+/** Rejects a request when its address has sent too many. */
+export function limitAddress(context: RequestContext): Problem | undefined {
   const { perAddress, addresses } = context.services.rateLimits;
   if (perAddress === 0 || unlimitedPaths.includes(context.path)) return undefined;
   const network = networkOf(addressOf(context));
   if (network === "") return undefined;
   const quota = count(context, addresses, "address", network, perAddress);
-  return tooMany(quota, `One address may send ${perAddress} requests a minute.`);
+  return limitProblem(quota, `One address may send ${perAddress} requests a minute.`);
 }
 
-/** Refuses a request with a valid token that has asked too often. */
-export function refuseToken(context: RequestContext): Problem | undefined {
+/** Rejects a request when its token has sent too many. */
+export function limitToken(context: RequestContext): Problem | undefined {
   const { perToken, tokens } = context.services.rateLimits;
   if (perToken === 0 || context.caller === undefined) return undefined;
   const quota = count(context, tokens, "token", context.caller.id, perToken);
-  return tooMany(quota, `One token may send ${perToken} requests a minute.`);
+  return limitProblem(quota, `One token may send ${perToken} requests a minute.`);
 }
 
-/** Refuses a wrong token from an address that has sent too many; a valid one never comes here. */
-export function refuseWrongToken(context: RequestContext): Problem | undefined {
+/** Rejects an invalid token when its address has sent too many of them; valid tokens are not counted. */
+export function limitWrongTokens(context: RequestContext): Problem | undefined {
   const network = networkOf(addressOf(context));
   if (network === "") return undefined;
   const seconds = context.services.rateLimits.wrongTokens.take(network, wrongTokensPerMinute);
   if (seconds === 0) return undefined;
-  const words = `The token is not valid, and this address has sent ${wrongTokensPerMinute} such tokens in a minute. A valid token is answered at once.`;
-  return new HttpProblem("too-many-requests", words, { "retry-after": String(seconds) });
+  const detail = `The token is not valid, and this address has sent ${wrongTokensPerMinute} such tokens in a minute. A valid token is accepted at any time.`;
+  return new HttpProblem("too-many-requests", detail, { "retry-after": String(seconds) });
 }
 
-/** Refuses a caller without a token whose address has created too often. */
-export function refuseCreation(
+/** Rejects a caller without a token whose address has created too many resources. */
+export function limitCreation(
   context: RequestContext,
   rules: Rules | undefined,
 ): Problem | undefined {
@@ -54,7 +54,10 @@ export function refuseCreation(
   const { perMinute } = rateLimit;
   const key = `${context.params.collection} ${networkOf(addressOf(context))}`;
   const quota = count(context, context.services.rateLimits.creations, "create", key, perMinute);
-  return tooMany(quota, `Without a token, one address may create ${perMinute} a minute here.`);
+  return limitProblem(
+    quota,
+    `Without a token, one address may create ${perMinute} resources a minute in this collection.`,
+  );
 }
 
 function count(
@@ -65,53 +68,55 @@ function count(
   perMinute: number,
 ): Quota {
   const quota = { policy, perMinute, ...buckets.spend(key, perMinute) };
-  // A stream of lines counts each of them; the last count tells.
+  // An NDJSON stream counts each line; the last count is reported.
   context.quotas = [...context.quotas.filter((other) => other.policy !== policy), quota];
   return quota;
 }
 
-function tooMany({ waitSeconds }: Quota, words: string): Problem | undefined {
+function limitProblem({ waitSeconds }: Quota, limit: string): Problem | undefined {
   if (waitSeconds === 0) return undefined;
-  const detail = `${words} Nothing was stored; try again in ${waitSeconds} s.`;
+  const detail = `${limit} Nothing was stored; try again in ${waitSeconds} s.`;
   return new HttpProblem("too-many-requests", detail, { "retry-after": String(waitSeconds) });
 }
 
-/** Tells what is left (draft-ietf-httpapi-ratelimit-headers). */
+/** Sets RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers). */
 export function setRateLimitFields(headers: Headers, quotas: readonly Quota[]): void {
-  const list = (words: (quota: Quota) => string) => quotas.map(words).join(", ");
+  const list = (detail: (quota: Quota) => string) => quotas.map(detail).join(", ");
   headers.set(
     "ratelimit-policy",
     list(({ policy, perMinute }) => `"${policy}";q=${perMinute};w=60`),
   );
   headers.set(
     "ratelimit",
-    list(({ policy, left, fullInSeconds }) => `"${policy}";r=${left};t=${fullInSeconds}`),
+    list(
+      ({ policy, remaining: left, fullInSeconds }) => `"${policy}";r=${left};t=${fullInSeconds}`,
+    ),
   );
 }
 
-/** The client's address as far as it is known: behind a trusted proxy the one that it names. */
+/** Returns the client's address; behind a trusted proxy, the address that the proxy forwards. */
 export function addressOf(context: RequestContext): string {
   return context.clientAddress ?? context.peerAddress();
 }
 
 const mapped = /^::ffff:(?=\d+\.)/i;
 
-/** An IPv4 address may be written as an IPv6 one. */
-export const plainAddress = (address: string): string =>
+/** Returns an IPv4-mapped IPv6 address as IPv4. */
+export const withoutIpv4Prefix = (address: string): string =>
   address.startsWith("::") ? address.replace(mapped, "") : address;
 
-/** One household has a whole /64 of IPv6. */
+/** One client usually has a whole /64 of IPv6 addresses. */
 export function networkOf(address: string): string {
-  const plain = plainAddress(address);
+  const plain = withoutIpv4Prefix(address);
   return isIP(plain) === 6 ? prefixOf(plain) : plain;
 }
 
-/** The first four of its eight groups. */
+/** Returns the first four of the eight groups. */
 function prefixOf(address: string): string {
   const [head = "", tail] = address.split("%", 1)[0]?.split("::") ?? [];
   const groups = head === "" ? [] : head.split(":");
   const rest = tail === undefined || tail === "" ? [] : tail.split(":");
-  // Four dotted numbers at the end stand for two groups.
+  // A dotted IPv4 ending replaces two groups.
   const count = groups.length + rest.length + (address.includes(".") ? 1 : 0);
   const zeros = Array.from({ length: 8 - count }, () => "0");
   const all = [...groups, ...zeros, ...rest];

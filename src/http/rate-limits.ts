@@ -1,6 +1,6 @@
-// The rate limits of a process: what is allowed, and a bucket for each address and token.
+// Holds the rate limits of a process and a token bucket for each address and token.
 
-import { Buckets, type Spent } from "./token-bucket.ts";
+import { type BucketState, Buckets } from "./token-bucket.ts";
 
 export interface RateSettings {
   /** Requests a minute; 0 for no limit. */
@@ -8,13 +8,13 @@ export interface RateSettings {
   readonly perToken: number;
 }
 
-/** A quota that a request was counted against; told in the RateLimit fields of its answer. */
-export interface Quota extends Spent {
+/** A quota that a request was counted against; shown in the RateLimit fields of its response. */
+export interface Quota extends BucketState {
   readonly policy: "address" | "token" | "create";
   readonly perMinute: number;
 }
 
-/** The buckets of one purpose never push out those of another. */
+/** Each purpose has its own buckets, so that none can evict those of another. */
 export class RateLimits {
   readonly perAddress: number;
   readonly perToken: number;

@@ -1,12 +1,12 @@
-// The log lines of requests: noted in a moment on the hot path, written out many at a time.
+// Collects a log entry per request and writes the lines in batches.
 
 import { redactSecrets } from "../model/token.ts";
 import type { RequestContext } from "./context.ts";
-import { addressOf, plainAddress } from "./rate-limit.ts";
+import { addressOf, withoutIpv4Prefix } from "./rate-limit.ts";
 
-/** Written one after another they cost a third of what they cost between two requests. */
-const linesAtOnce = 256;
-export const longestWaitMs = 100;
+/** Lines written in a batch cost a third of single lines. */
+const maxBatchedLines = 256;
+export const maxDelayMs = 100;
 
 interface LogEntry {
   readonly at: number;
@@ -16,23 +16,23 @@ interface LogEntry {
   readonly path: string;
   readonly status: number;
   readonly token: string | undefined;
-  /** Empty where it is not known. */
+  /** Empty when it is not known. */
   readonly client: string;
 }
 
 export class RequestLog {
   readonly #write: (lines: string) => void;
-  #notes: LogEntry[] = [];
+  #entries: LogEntry[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(write: (lines: string) => void) {
     this.#write = write;
   }
 
-  /** The path but never the query, for that may hold what must not be shown. */
-  note(context: RequestContext, status: number): void {
+  /** Logs the path but never the query, which may contain secrets. */
+  add(context: RequestContext, status: number): void {
     const { request, requestId, path, caller, startedAt } = context;
-    this.#notes.push({
+    this.#entries.push({
       at: Date.now(),
       ms: performance.now() - startedAt,
       requestId,
@@ -40,33 +40,33 @@ export class RequestLog {
       path,
       status,
       token: caller?.id,
-      client: plainAddress(addressOf(context)),
+      client: withoutIpv4Prefix(addressOf(context)),
     });
-    if (this.#notes.length === linesAtOnce) this.flush();
-    else this.#timer ??= setTimeout(() => this.flush(), longestWaitMs);
+    if (this.#entries.length === maxBatchedLines) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), maxDelayMs);
   }
 
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const notes = this.#notes;
-    this.#notes = [];
+    const entries = this.#entries;
+    this.#entries = [];
     let lines = "";
-    for (const note of notes) lines += lineOf(note);
+    for (const entry of entries) lines += lineOf(entry);
     if (lines !== "") this.#write(lines);
   }
 }
 
 function lineOf({ at, ms, requestId, method, path, status, token, client }: LogEntry): string {
-  const who = token === undefined ? "" : `,"token":"${token}"`;
-  const whence = client === "" ? "" : `,"client":"${client}"`;
-  return `{"level":30,"time":"${timeOf(at)}","requestId":"${requestId}","method":${quoted(method)},"path":${quoted(path)},"status":${status},"ms":${decimal(ms)}${who}${whence}}\n`;
+  const tokenMember = token === undefined ? "" : `,"token":"${token}"`;
+  const clientMember = client === "" ? "" : `,"client":"${client}"`;
+  return `{"level":30,"time":"${timeOf(at)}","requestId":"${requestId}","method":${quoted(method)},"path":${quoted(path)},"status":${status},"ms":${decimal(ms)}${tokenMember}${clientMember}}\n`;
 }
 
 let lastAt = 0;
 let lastTime = "";
 
-/** Many requests share a millisecond, so it is spelled out once. */
+/** Many requests share a millisecond, so the last formatted time is cached. */
 function timeOf(at: number): string {
   if (at !== lastAt) {
     lastAt = at;
@@ -77,13 +77,13 @@ function timeOf(at: number): string {
 
 const thousandths = Array.from({ length: 1000 }, (_, n) => `.${String(n).padStart(3, "0")}`);
 
-/** From a table: to find the shortest spelling of a fraction costs more than the rest of the line. */
+/** Uses a table, because formatting a fraction costs more than the rest of the line. */
 function decimal(ms: number): string {
   const micros = Math.round(ms * 1000);
   return Math.floor(micros / 1000) + (thousandths[micros % 1000] ?? "");
 }
 
-/** What an address mostly is: nothing in it has to be escaped. */
+/** Most paths need no escaping. */
 const plain = /^[\w/.~-]*$/;
 
 const quoted = (path: string): string =>

@@ -1,58 +1,62 @@
-// The request target: path and query of a URL, taken apart once, and what makes it unacceptable.
+// Splits a request URL into path and query, and rejects invalid targets.
 
 import { Problem } from "../model/problem.ts";
 
 export const maxTargetBytes = 8192;
 
 export interface Target {
-  /** As sent, percent-encoded. */
+  /** As it was sent, percent-encoded. */
   readonly path: string;
   /** Without the question mark; empty when there is none. */
   readonly query: string;
 }
 
 /**
- * `request.url` is `http://host/path?query`. On Bun it is the path alone when there is no Host, which
- * HTTP/1.0 does not need, and when Host is not a host.
+ * `request.url` is `http://host/path?query`. On Bun it is only the path when Host is missing, as
+ * HTTP/1.0 allows, or invalid.
  */
 export function readTarget(url: string, host: string | null): Target | Problem {
   const pathStart = url.startsWith("http") ? url.indexOf("/", 8) : host === null ? 0 : -1;
   if (pathStart < 0) return malformed("The Host field is not a valid host.");
   if (url.length - pathStart > maxTargetBytes) {
-    return new Problem("uri-too-long", `The request target is over ${maxTargetBytes} bytes.`);
+    return new Problem(
+      "uri-too-long",
+      `The request target is longer than ${maxTargetBytes} bytes.`,
+    );
   }
-  if (url.includes("#")) return malformed("A request target has no fragment (RFC 9112 §3.2).");
+  if (url.includes("#"))
+    return malformed("A request target must not have a fragment (RFC 9112 §3.2).");
   const queryStart = url.indexOf("?", pathStart);
   const path = queryStart < 0 ? url.slice(pathStart) : url.slice(pathStart, queryStart);
   const query = queryStart < 0 ? "" : url.slice(queryStart + 1);
   if ((path.includes("/.") || path.includes("%")) && dotSegment.test(path)) {
-    return malformed("Dot segments in a path are not accepted; send the path they stand for.");
+    return malformed("Dot segments in a path are not accepted; send the resolved path.");
   }
   if (path.includes("%")) {
     const decoded = decodeSegment(path);
     if (decoded instanceof Problem) return decoded;
   }
-  // Browsers read it as a slash, so `/\evil.example/` would redirect them there.
-  if (path.includes("\\")) return malformed("A path has no backslash (RFC 3986 §3.3).");
+  // Browsers read a backslash as a slash, so `/\evil.example/` would redirect them there.
+  if (path.includes("\\")) return malformed("A path must not contain a backslash (RFC 3986 §3.3).");
   return { path, query };
 }
 
 const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
-/** Decoded exactly once, and only when there is something to decode. */
+/** Decodes a path segment exactly once. */
 export function decodeSegment(segment: string): string | Problem {
   if (!segment.includes("%")) return segment;
   try {
     return decodeURIComponent(segment);
   } catch {
-    return malformed("The path has a percent-encoding that is not valid UTF-8.");
+    return malformed("The percent-encoding in the path is not valid UTF-8.");
   }
 }
 
 const hostShape =
   /^(?:\[[0-9a-fA-F:.]+\]|(?:[A-Za-z0-9\-._~!$&'()*+;=]|%[0-9a-fA-F]{2})+)(?::(\d{0,5}))?$/;
 
-/** One host, and a port that exists (RFC 9112 §3.2). Two Host lines arrive joined by a comma. */
+/** Returns whether it is one host with a valid port (RFC 9112 §3.2). Two Host lines arrive joined by a comma. */
 export function isHost(host: string): boolean {
   const match = hostShape.exec(host);
   return match !== null && Number(match[1] ?? 0) <= 65535;

@@ -1,32 +1,32 @@
-// Plain answers that several doors give.
+// Builds JSON and page responses that several handlers share.
 
 import { hash } from "node:crypto";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Problem } from "../model/problem.ts";
 import type { RequestContext } from "./context.ts";
 import { isNotModified } from "./headers/conditional.ts";
-import { responseOf } from "./large-response.ts";
+import { createResponse } from "./large-response.ts";
 import { answerEncoded, notModified } from "./resources/representation.ts";
 
-/** JSON that no cache keeps: what administrators and machines ask for, as of now. */
+/** Responds with JSON that must not be cached. */
 export function json(context: RequestContext, status: number, value: unknown): Response {
   const headers = negotiated(context, "application/json");
   headers.set("cache-control", "no-store");
-  return responseOf(context, JSON.stringify(value), { status, headers });
+  return createResponse(context, JSON.stringify(value), { status, headers });
 }
 
 export interface Page {
   readonly type: string;
   readonly body: string;
   readonly cacheControl: string;
-  /** Fields of its own. */
+  /** Further header fields. */
   readonly fields?: Readonly<Record<string, string>>;
 }
 
-/** Pages change with the program and its config, so not while it runs. */
+/** Pages depend on the program and its configuration, so they do not change while it runs. */
 const startedAt = Date.now();
 
-/** A page that stays as it is while the program runs: its hash is its tag. */
+/** Responds with a page that does not change while the program runs; its hash is its ETag. */
 export function answerPage(context: RequestContext, page: Page): MaybePromise<Response | Problem> {
   const headers = negotiated(context, page.type);
   const etag = `"${hash("sha256", page.body).slice(0, 32)}"`;
@@ -40,7 +40,7 @@ export function answerPage(context: RequestContext, page: Page): MaybePromise<Re
     : answerEncoded(context, { ...state, body: page.body });
 }
 
-/** Another Accept might have been refused, and another Accept-Encoding answered in another coding. */
+/** The response depends on Accept and Accept-Encoding. */
 function negotiated(context: RequestContext, type: string): Headers {
   const headers = new Headers(context.services.commonHeaders);
   headers.set("content-type", type);

@@ -1,4 +1,4 @@
-// Every route, and who may pass it.
+// Lists every route with its permission and handler, and finds the route of a path.
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { isCollectionName } from "../model/id.ts";
@@ -38,11 +38,14 @@ import {
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "QUERY";
 
 export interface Route {
-  readonly who: Permission;
-  readonly run: (context: RequestContext) => MaybePromise<Response | Problem>;
+  readonly permission: Permission;
+  readonly handler: (context: RequestContext) => MaybePromise<Response | Problem>;
 }
 
-const route = (who: Permission, run: Route["run"]): Route => ({ who, run });
+const route = (permission: Permission, run: Route["handler"]): Route => ({
+  permission: permission,
+  handler: run,
+});
 
 export const routes: Readonly<Record<string, Partial<Record<Method, Route>>>> = {
   "/": { GET: route("anyone", home) },
@@ -84,7 +87,7 @@ export const routes: Readonly<Record<string, Partial<Record<Method, Route>>>> = 
 
 export interface Endpoint {
   readonly routes: Partial<Record<string, Route>>;
-  /** The Allow field: what the doors take, and what every place answers. */
+  /** The value of the Allow header. */
   readonly allow: string;
 }
 
@@ -93,35 +96,37 @@ export interface Match {
   readonly params: Readonly<Record<string, string>>;
 }
 
-const endpoints = new Map(Object.entries(routes).map(([path, doors]) => [path, endpointOf(doors)]));
+const endpoints = new Map(
+  Object.entries(routes).map(([path, routes]) => [path, endpointOf(routes)]),
+);
 
-function endpointOf(doors: Endpoint["routes"]): Endpoint {
-  const methods = Object.keys(doors).flatMap((method) =>
+function endpointOf(routes: Endpoint["routes"]): Endpoint {
+  const methods = Object.keys(routes).flatMap((method) =>
     method === "GET" ? ["GET", "HEAD"] : [method],
   );
   // Without a prototype, so that a method called `constructor` finds nothing.
-  const known = Object.assign(Object.create(null), doors);
-  return { routes: known, allow: [...methods, "OPTIONS"].join(", ") };
+  const handlers = Object.assign(Object.create(null), routes);
+  return { routes: handlers, allow: [...methods, "OPTIONS"].join(", ") };
 }
 
-/** The place at a path, with its parameters decoded. */
+/** Finds the endpoint of a path and decodes its parameters. */
 export function findEndpoint(path: string): Match | Problem {
   const found = isServerPath(path) ? findServerEndpoint(path) : findDataEndpoint(path);
   if (found === undefined) return notFound;
-  const match = path.includes("%") ? decoded(found) : found;
+  const match = path.includes("%") ? withDecodedParams(found) : found;
   if (match instanceof Problem) return match;
-  // What cannot be a name is no place, whoever asks; so a name can stand in a header field.
+  // An invalid collection name is 404 for every caller, so a name is always safe in a header field.
   const { collection } = match.params;
-  return collection !== undefined && !isCollectionName(collection) ? noName : match;
+  return collection !== undefined && !isCollectionName(collection) ? invalidName : match;
 }
 
-/** Everything that is not user data: known words, with at most one parameter at the end. */
+/** Server paths have fixed segments, with at most one parameter at the end. */
 const isServerPath = (path: string): boolean =>
   path === "/" || path.startsWith("/-/") || path.startsWith("/.well-known/");
 
 function findServerEndpoint(path: string): Match | undefined {
-  const place = endpoints.get(path);
-  if (place !== undefined) return { endpoint: place, params: {} };
+  const endpoint = endpoints.get(path);
+  if (endpoint !== undefined) return { endpoint, params: {} };
   const cut = path.lastIndexOf("/") + 1;
   const [pattern, name = ""] = parameters.get(path.slice(0, cut)) ?? [];
   const below = cut < path.length ? endpoints.get(pattern ?? "") : undefined;
@@ -139,7 +144,7 @@ const collectionEndpoint = endpointOf(routes["/:collection"] ?? {});
 const resourceEndpoint = endpointOf(routes["/:collection/:id"] ?? {});
 const fileEndpoint = endpointOf(routes["/:collection/:id/:part"] ?? {});
 
-/** User data is known by its depth alone: a few cuts, where a general router costs a third of a GET. */
+/** Paths of user data differ only in depth. A general router would cost a third of a GET. */
 function findDataEndpoint(path: string): Match | undefined {
   const slash = path.indexOf("/", 1);
   if (slash < 0) return { endpoint: collectionEndpoint, params: { collection: path.slice(1) } };
@@ -153,18 +158,18 @@ function findDataEndpoint(path: string): Match | undefined {
   return { endpoint: fileEndpoint, params: { collection, id: id.slice(0, cut), part } };
 }
 
-function decoded({ endpoint: place, params }: Match): Match | Problem {
+function withDecodedParams({ endpoint, params }: Match): Match | Problem {
   const plain: Record<string, string> = {};
   for (const name in params) {
     const value = decodeSegment(params[name] ?? "");
     if (value instanceof Problem) return value;
     plain[name] = value;
   }
-  return { endpoint: place, params: plain };
+  return { endpoint, params: plain };
 }
 
 const notFound = new Problem("not-found", "There is nothing at this address.");
-const noName = new Problem(
+const invalidName = new Problem(
   "not-found",
-  "There is nothing at this address. A collection's name is 1 to 63 of a-z, 0-9, _ and -, and starts with a letter or digit.",
+  "There is nothing at this address. A collection name has 1 to 63 characters of a-z, 0-9, _ and -, and starts with a letter or digit.",
 );

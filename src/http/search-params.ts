@@ -1,4 +1,4 @@
-// The query string: strict, because a typo must not silently change what is returned.
+// Parses query strings strictly, because a typo must not silently change the result.
 
 import { type ParameterError, Problem } from "../model/problem.ts";
 import type { ListRequest } from "../model/query/list-request.ts";
@@ -7,32 +7,35 @@ import { holdsSecret } from "../model/token.ts";
 const credentialName =
   /^(?:access[_-]?token|refresh[_-]?token|id[_-]?token|token|bearer|auth|authorization|jwt|api[_-]?key|apikey|client[_-]?secret|secret|password|passwd|pwd)$/i;
 
-/** The name of a parameter that is or holds a credential, which a URL must never carry. */
-export function credentialIn(query: string): string | undefined {
+/** Returns the name of a parameter that contains a credential, which a URL must never have. */
+export function findCredential(query: string): string | undefined {
   if (query === "") return undefined;
-  return pairs(query).find(([name, value]) => isCredential(name, value))?.[0];
+  return parsePairs(query).find(([name, value]) => isCredential(name, value))?.[0];
 }
 
-/** A name with an operator is the name still. */
+/** The name counts without its operator in brackets. */
 const isCredential = (name: string, value: string): boolean =>
   credentialName.test(name.split("[", 1)[0] ?? "") || holdsSecret(`${name} ${value}`);
 
-/** The parameters as they were sent, decoded. */
-export function pairs(query: string): readonly (readonly [string, string])[] {
+/** Returns the decoded parameters in the order in which they were sent. */
+export function parsePairs(query: string): readonly (readonly [string, string])[] {
   return query === "" ? [] : [...new URLSearchParams(query)];
 }
 
-/** The parameters by name; unknown and repeated ones are faults. */
+/** Returns the parameters by name; unknown and repeated ones are errors. */
 export function readParameters<Name extends string>(
   query: string,
   known: readonly Name[],
 ): Partial<Record<Name, string>> | Problem {
   const found: Partial<Record<string, string>> = Object.create(null);
   const errors: ParameterError[] = [];
-  for (const [name, value] of pairs(query)) {
+  for (const [name, value] of parsePairs(query)) {
     if (!(known as readonly string[]).includes(name)) {
-      const exist = known.length > 0 ? `There are: ${known.join(", ")}.` : "There are none here.";
-      errors.push({ parameter: name, detail: `There is no parameter of this name. ${exist}` });
+      const exist =
+        known.length > 0
+          ? `The parameters are: ${known.join(", ")}.`
+          : "This address takes no parameters.";
+      errors.push({ parameter: name, detail: `There is no parameter with this name. ${exist}` });
     } else if (found[name] !== undefined) {
       errors.push({ parameter: name, detail: "The parameter is repeated; send it once." });
     } else {
@@ -42,17 +45,17 @@ export function readParameters<Name extends string>(
   return errors.length > 0 ? invalid(errors) : (found as Partial<Record<Name, string>>);
 }
 
-/** The same of what was asked in a URL. */
-export const invalidQuestion = (faults: ListRequest["errors"]): Problem =>
-  invalid(faults as readonly ParameterError[]);
+/** The problem of an invalid list request in a URL. */
+export const invalidListRequest = (errors: ListRequest["errors"]): Problem =>
+  invalid(errors as readonly ParameterError[]);
 
 export const invalid = (errors: readonly ParameterError[]): Problem =>
-  new Problem("invalid-parameter", "The query string is not valid; `errors` names each fault.", {
+  new Problem("invalid-parameter", "The query string is not valid; `errors` lists each error.", {
     errors,
   });
 
-/** Most addresses take no parameters; an unknown one is a mistake that must not pass silently. */
-export function refuseParameters({ query }: { readonly query: string }): Problem | undefined {
+/** Rejects any parameter: most addresses take none, and a mistake must not pass silently. */
+export function rejectParameters({ query }: { readonly query: string }): Problem | undefined {
   if (query === "") return undefined;
   const parameters = readParameters(query, []);
   return parameters instanceof Problem ? parameters : undefined;

@@ -1,20 +1,20 @@
-// Token buckets: what is in one may pass now, and it fills again with time.
+// Implements token buckets: a bucket limits a rate and refills over time.
 
-/** More than come to a busy form at once; the one not used for longest is forgotten. */
+/** More than a busy form needs at once; the least recently used bucket is removed. */
 const maxBuckets = 10_000;
 const minuteMs = 60_000;
 
 interface Bucket {
-  /** How many may pass now. */
+  /** How many requests may pass now. */
   readonly level: number;
   readonly at: number;
 }
 
-export interface Spent {
-  /** 0 when one has passed; else after how many seconds the next may. */
+export interface BucketState {
+  /** 0 when the request may pass; else the seconds until the next one may. */
   readonly waitSeconds: number;
-  /** How many more may pass now. */
-  readonly left: number;
+  /** How many more requests may pass now. */
+  readonly remaining: number;
   readonly fullInSeconds: number;
 }
 
@@ -30,30 +30,30 @@ export class Buckets {
     return this.#buckets.size;
   }
 
-  /** Lets one pass, and says 0; or after how many seconds the next may. */
+  /** Counts a request. Returns 0 when it may pass, else the seconds to wait. */
   take(key: string, perMinute: number): number {
     return this.spend(key, perMinute).waitSeconds;
   }
 
-  /** Lets one pass if there is one left, and tells what is left then. */
-  spend(key: string, perMinute: number): Spent {
+  /** Counts a request if it may pass, and returns the state after it. */
+  spend(key: string, perMinute: number): BucketState {
     const at = this.#now();
     const before = this.#buckets.get(key) ?? { level: perMinute, at };
     const filled = before.level + ((at - before.at) * perMinute) / minuteMs;
     const full = Math.min(perMinute, filled);
     const mayPass = full >= 1;
     const level = mayPass ? full - 1 : full;
-    this.#keep(key, { level, at });
+    this.#store(key, { level, at });
     const secondsFor = (count: number) => Math.ceil((count * minuteMs) / perMinute / 1000);
     return {
       waitSeconds: mayPass ? 0 : secondsFor(1 - level),
-      left: Math.floor(level),
+      remaining: Math.floor(level),
       fullInSeconds: secondsFor(perMinute - level),
     };
   }
 
-  /** Last in the row, because it was seen last. */
-  #keep(key: string, bucket: Bucket): void {
+  /** Moves the bucket to the end, because a Map keeps insertion order. */
+  #store(key: string, bucket: Bucket): void {
     this.#buckets.delete(key);
     this.#buckets.set(key, bucket);
     const [first] = this.#buckets.size > maxBuckets ? this.#buckets.keys() : [];

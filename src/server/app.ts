@@ -16,7 +16,7 @@ import { corsHeaders } from "../http/headers/cors.ts";
 import { Proxies } from "../http/headers/forwarded.ts";
 import { AllowedHosts } from "../http/headers/host.ts";
 import { createFetch, type Fetch } from "../http/pipeline.ts";
-import { createRefuse, type Refuse } from "../http/problem.ts";
+import { createParserErrorResponder, type ParserErrorResponder } from "../http/problem.ts";
 import { RateLimits } from "../http/rate-limits.ts";
 import { RequestLog } from "../http/request-log.ts";
 import { MemoryBudget } from "../lib/memory-budget.ts";
@@ -31,7 +31,7 @@ import { filesFolder, type OpenStore, openStore } from "./open-store.ts";
 export interface App {
   readonly fetch: Fetch;
   /** Words for what the runtime refuses before there is a request. */
-  readonly refuse: Refuse;
+  readonly refuse: ParserErrorResponder;
   readonly tokens: Tokens;
   readonly collections: Collections;
   readonly actions: Actions;
@@ -138,7 +138,7 @@ function build(
   };
   return {
     fetch: createFetch(services),
-    refuse: createRefuse(services),
+    refuse: createParserErrorResponder(services),
     tokens,
     collections,
     actions,
@@ -161,7 +161,7 @@ function logging(
 ): Pick<Services, "logRequest" | "logRefusal" | "logFailure"> {
   return {
     logRequest: log.isLevelEnabled("info")
-      ? (context, status) => requests.note(context, status)
+      ? (context, status) => requests.add(context, status)
       : undefined,
     logRefusal: (requestId, status, detail, cause) =>
       cause === undefined

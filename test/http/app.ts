@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { serve } from "#runtime";
-import { addressed, openapiDocument, visibleTo } from "../../src/http/openapi/openapi.ts";
+import { nameActions, openapiDocument, visibleTo } from "../../src/http/openapi/openapi.ts";
 import type { Token } from "../../src/model/token.ts";
 import { loadActions } from "../../src/server/actions-folder.ts";
 import { assemble, version } from "../../src/server/app.ts";
@@ -87,7 +87,7 @@ export async function startApp(
 
   const truth = new Truth(async () => {
     const { baseUrl: base = "", maxBodyBytes } = settled;
-    const all = addressed(actions);
+    const all = nameActions(actions);
     const everyone = visibleTo(adminCaller, await app.collections.list(), all);
     return openapiDocument({ base, version, maxBodyBytes }, everyone, all) as Document;
   });

@@ -34,7 +34,7 @@ function fromManyAddresses(one: TestApp): TestApp {
 /** Every door that asks for a token. */
 const doors = Object.entries(routes).flatMap(([route, methods]) =>
   Object.entries(methods)
-    .filter(([, door]) => door.who !== "anyone")
+    .filter(([, door]) => door.permission !== "anyone")
     .flatMap(([method]) => (method === "GET" ? ["GET", "HEAD"] : [method]))
     .map((method) => [method, route.replaceAll(/:\w+/g, "people")] as const),
 );

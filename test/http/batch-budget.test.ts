@@ -39,7 +39,7 @@ for (const store of [undefined, "postgres"])
         client.batch(operations),
       );
       assert.deepEqual(pointersOf(problem), [`/operations/${most}`]);
-      assert.match(problem.detail, /^Nothing was done: .* over 32 MiB/);
+      assert.match(problem.detail, /^The batch was rejected. .* over 32 MiB/);
     });
 
     it("within the budget is done", async () => {
@@ -63,7 +63,7 @@ for (const store of [undefined, "postgres"])
         );
         assert.match(
           problem.detail,
-          /^Nothing was done: .* changes resources of over 32 MiB together/,
+          /^The batch was rejected. .* changes resources of over 32 MiB together/,
         );
         const { status } = await client.batch(paths.map(remove));
         assert.equal(status, 200);

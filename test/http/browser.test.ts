@@ -179,7 +179,7 @@ describe("a form in a browser", () => {
     });
     const refused = await submit();
     assert.equal(refused.status(), 400);
-    assert.equal(await page.title(), "This was not accepted");
+    assert.equal(await page.title(), "Your input was not accepted");
     assert.equal(await page.locator("img, script").count(), 0);
   });
 

@@ -155,7 +155,7 @@ describe("Accept", () => {
     const long = Array.from({ length: 300 }, (_, at) => `a/b${at}`).join();
     for (const path of jsonAddresses) {
       const { detail } = assertProblem(await ask(path, long), "header-too-large");
-      assert.match(detail, /^Accept has \d+ characters, and at most 1000/);
+      assert.match(detail, /^Accept has \d+ characters; at most 1000/);
     }
     const answer = await ask("/people", `${long.slice(0, 900)},application/json`);
     assert.equal(answer.status, 200);

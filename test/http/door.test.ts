@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { takenByCreate } from "../../src/http/headers/media-type.ts";
+import { createTypes } from "../../src/http/headers/media-type.ts";
 import { routes } from "../../src/http/routes.ts";
 import { send, type WireResponse } from "../runtime/wire.ts";
 import { startApp, type TestApp } from "./app.ts";
@@ -264,7 +264,7 @@ describe("methods", () => {
 });
 
 describe("OPTIONS", () => {
-  const takenAt: Readonly<Record<string, string>> = { "/people": takenByCreate.types };
+  const takenAt: Readonly<Record<string, string>> = { "/people": createTypes.types };
 
   it("(57, 58) says without a token what may be done and what a POST takes", async () => {
     for (const { path, methods } of paths) {

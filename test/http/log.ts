@@ -2,7 +2,7 @@
 
 import { setTimeout } from "node:timers/promises";
 import { pino } from "pino";
-import { longestWaitMs } from "../../src/http/request-log.ts";
+import { maxDelayMs } from "../../src/http/request-log.ts";
 import type { Log } from "../../src/server/log.ts";
 
 export interface Captured {
@@ -19,7 +19,7 @@ export function captureLog(): Captured {
   const log = pino({ level: "info", base: null }, { write: (line) => void written.push(line) });
   return {
     log,
-    settled: () => setTimeout(longestWaitMs * 2),
+    settled: () => setTimeout(maxDelayMs * 2),
     text: () => written.join(""),
     lines: () =>
       written

@@ -58,11 +58,11 @@ describe("a broken form", () => {
       ),
       /UTF-8/,
     ],
-    ["with two names", `${aFile}--b\r\n${field}; name="b"\r\n\r\nx\r\n--b--`, /can be read/],
+    ["with two names", `${aFile}--b\r\n${field}; name="b"\r\n\r\nx\r\n--b--`, /no valid/],
     [
       "with headers that repeat beyond the limit",
       `${aFile}--b\r\n${"X: y\r\n".repeat(2_000)}${field}\r\n\r\nx\r\n--b--`,
-      /over 8192 bytes/,
+      /longer than 8192 bytes/,
     ],
     [
       "with two dispositions",

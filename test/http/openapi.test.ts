@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Permission } from "../../src/http/authorize.ts";
 import { problemStatus } from "../../src/http/problem.ts";
-import { reserved } from "../../src/http/resources/list-params.ts";
+import { reservedParameters } from "../../src/http/resources/list-params.ts";
 import { routes } from "../../src/http/routes.ts";
 import { problemKinds } from "../../src/model/problem.ts";
 import { pageLimits } from "../../src/model/query/page.ts";
@@ -67,7 +67,9 @@ describe("the OpenAPI document", () => {
       const door = routes[path.replace(/\{(\w+)\}/g, ":$1")]?.[method.toUpperCase() as "GET"];
       // It is open to everyone, and shows more to who has a token.
       const isBoth = path === "/-/openapi.json";
-      const wanted = isBoth ? [{}, { bearer: [] }] : securityOf(door?.who ?? assert.fail(path));
+      const wanted = isBoth
+        ? [{}, { bearer: [] }]
+        : securityOf(door?.permission ?? assert.fail(path));
       assert.deepEqual(operation.security, wanted, `${method} ${path}`);
     }
   });
@@ -96,7 +98,7 @@ describe("the OpenAPI document", () => {
       default: defaultLimit,
     });
     assert.deepEqual(shapes.since, { type: "string" });
-    for (const name of reserved) assert.ok(Object.hasOwn(shapes, name), name);
+    for (const name of reservedParameters) assert.ok(Object.hasOwn(shapes, name), name);
   });
 
   it("has the header fields that a change may carry", () => {

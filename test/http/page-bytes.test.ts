@@ -52,9 +52,9 @@ for (const store of [undefined, "postgres"])
       it(`?${query}limit=24 is 400 and names a limit that fits`, async () => {
         const refused = await read(`/large?${query}limit=24`);
         const problem = assertProblem(refused, "invalid-parameter");
-        assert.match(problem.detail, /over 20 MiB/);
+        assert.match(problem.detail, /larger than 20 MiB/);
         assert.deepEqual(pointersOf(problem), ["limit"]);
-        const [, fits] = /^use (\d+) or less/.exec(problem.errors?.[0]?.detail ?? "") ?? [];
+        const [, fits] = /^use at most (\d+)/.exec(problem.errors?.[0]?.detail ?? "") ?? [];
         assert.equal(fits, "20");
       });
     }

@@ -218,7 +218,7 @@ describe("POST with an Idempotency-Key", () => {
         waitMs: 0,
       });
       assert.equal(responses[0]?.status, 400);
-      assert.match(responses[0]?.body ?? "", /Idempotency-Key is one string/);
+      assert.match(responses[0]?.body ?? "", /Idempotency-Key must be one string/);
       assert.deepEqual(await client.state("people"), before);
     });
   }

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Undecodable } from "../../src/http/body/decoding.ts";
-import { unlessSilent } from "../../src/http/body/upload.ts";
+import { BodyError } from "../../src/http/body/decoding.ts";
+import { withTimeouts } from "../../src/http/body/upload.ts";
 import { dial, send } from "../runtime/wire.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
@@ -309,13 +309,13 @@ describe("what is refused leaves nothing", () => {
       text("b", "x".repeat(maxBodyBytes / 2)),
     ]);
     const problem = await refuses("content-too-large", () => post(long));
-    assert.match(problem.detail, /texts of the form are over 20000 bytes/);
+    assert.match(problem.detail, /text fields of the form are larger than 20000 bytes/);
   });
 
   it("more bytes than are taken, told by Content-Length or not", async () => {
     const large = form([photo, file("b", "b", Buffer.alloc(maxUploadBytes))]);
     const problem = await refuses("content-too-large", () => post(large));
-    assert.match(problem.detail, /over 8000000 bytes/);
+    assert.match(problem.detail, /larger than 8000000 bytes/);
     const { headers, body } = large;
     const stream = () => new Blob([body]).stream();
     const streamed = () =>
@@ -524,17 +524,17 @@ describe("an upload that breaks off", () => {
       }
     }
     for (const [source, quietMs, totalMs, detail] of [
-      [silent(), 20, 60_000, /^Nothing more of the body came/],
+      [silent(), 20, 60_000, /^No data of the body arrived/],
       [silent(), 60_000, 20, /^The body did not arrive within/],
       [endless(), 60_000, 20, /^The body did not arrive within/],
     ] as const) {
       const got: number[] = [];
       await assert.rejects(
         async () => {
-          for await (const one of unlessSilent(source, quietMs, totalMs)) got.push(one);
+          for await (const one of withTimeouts(source, quietMs, totalMs)) got.push(one);
         },
         (thrown) =>
-          thrown instanceof Undecodable &&
+          thrown instanceof BodyError &&
           thrown.problem.kind === "timeout" &&
           detail.test(thrown.problem.detail),
       );

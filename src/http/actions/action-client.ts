@@ -1,4 +1,4 @@
-// The verbs of an action: the same checks, rules and problems as over HTTP, with the caller's own rights.
+// Gives an action access to resources with the caller's permissions and the same checks as over HTTP.
 
 import { requirePermission } from "../../domain/access.ts";
 import type { Written } from "../../domain/outcomes.ts";
@@ -27,32 +27,32 @@ import type { IdempotencyKey } from "../../store/store.ts";
 import { idInPost, readFields, readText, tooLarge } from "../body/content.ts";
 import type { Services } from "../context.ts";
 import { allOf, etagOf, ifMatch, ifNoneMatch } from "../headers/conditional.ts";
-import { onceOf, readKey } from "../headers/idempotency-key.ts";
+import { idempotencyKeyOf, readKey } from "../headers/idempotency-key.ts";
 import { maxOperations, problemAt, resultsOf } from "../resources/batch.ts";
 import { readOperations } from "../resources/batch-operations.ts";
 import { listBody } from "../resources/list.ts";
 import { readQueryBody } from "../resources/query-body.ts";
 
-/** After the signal nothing is done any more: the caller was told so. */
+/** After the signal is aborted, every call throws. */
 export function resourcesFor(
   services: Services,
   caller: Token,
   signal: AbortSignal,
 ): ActionResources {
-  const verbs = new Verbs(services, caller, signal);
-  // Each may be taken out of the object.
+  const client = new ActionClient(services, caller, signal);
+  // Bound, so that an action can destructure the object.
   return {
-    create: verbs.create.bind(verbs),
-    get: verbs.get.bind(verbs),
-    list: verbs.list.bind(verbs),
-    put: verbs.put.bind(verbs),
-    patch: verbs.patch.bind(verbs),
-    remove: verbs.remove.bind(verbs),
-    batch: verbs.batch.bind(verbs),
+    create: client.create.bind(client),
+    get: client.get.bind(client),
+    list: client.list.bind(client),
+    put: client.put.bind(client),
+    patch: client.patch.bind(client),
+    remove: client.remove.bind(client),
+    batch: client.batch.bind(client),
   };
 }
 
-class Verbs implements ActionResources {
+class ActionClient implements ActionResources {
   readonly #services: Services;
   readonly #caller: Token;
   readonly #signal: AbortSignal;
@@ -64,34 +64,34 @@ class Verbs implements ActionResources {
   }
 
   async create(name: string, fields: object, options: CreateOptions = {}): Promise<WriteAnswer> {
-    await this.#admit(name, "create");
+    await this.#authorize(name, "create");
     const bytes = this.#bytes(fields);
-    const draft = settled(readFields(bytes));
+    const draft = orThrow(readFields(bytes));
     if (draft.id !== undefined) throw new ProblemError(idInPost);
     const once = this.#once(options, `/${name}`, bytes);
-    settled(await this.#services.resources.target(this.#caller, name));
+    orThrow(await this.#services.resources.target(this.#caller, name));
     const written = await this.#services.resources.create(this.#caller, name, draft, once);
     return this.#written(name, written);
   }
 
   async get(name: string, id: string): Promise<ResourceAnswer> {
-    await this.#admit(name, "read");
-    const { resource, rules } = settled(
+    await this.#authorize(name, "read");
+    const { resource, rules } = orThrow(
       await this.#services.resources.find(this.#caller, name, id),
     );
     return {
       status: 200,
-      ...this.#named(name, resource, rules),
+      ...this.#locationOf(name, resource, rules),
       body: this.#body(name, resource, rules),
     };
   }
 
   async list(name: string, query: object = {}): Promise<ResourceList> {
-    await this.#admit(name, "read");
+    await this.#authorize(name, "read");
     const { lists, base } = this.#services;
-    const target = settled(await lists.target(this.#caller, name));
-    const listRequest = settled(readQueryBody(settled(readText(this.#bytes(query)))));
-    const listed = settled(await lists.read(settled(lists.plan(target, listRequest))));
+    const target = orThrow(await lists.target(this.#caller, name));
+    const listRequest = orThrow(readQueryBody(orThrow(readText(this.#bytes(query)))));
+    const listed = orThrow(await lists.read(orThrow(lists.plan(target, listRequest))));
     return JSON.parse(listBody(listed, `${base}/${name}`));
   }
 
@@ -101,11 +101,11 @@ class Verbs implements ActionResources {
     fields: object,
     precondition?: Precondition,
   ): Promise<WriteAnswer> {
-    await this.#admit(name, "create", "update");
-    const draft: Draft = settled(readFields(this.#bytes(fields)));
+    await this.#authorize(name, "create", "update");
+    const draft: Draft = orThrow(readFields(this.#bytes(fields)));
     const condition = conditionOf(precondition);
     const { resources } = this.#services;
-    settled(await resources.target(this.#caller, name));
+    orThrow(await resources.target(this.#caller, name));
     return this.#written(name, await resources.put(this.#caller, name, id, draft, condition));
   }
 
@@ -115,8 +115,8 @@ class Verbs implements ActionResources {
     patch: object,
     precondition?: Precondition,
   ): Promise<WriteAnswer> {
-    await this.#admit(name, "update");
-    const text = settled(readText(this.#bytes(patch)));
+    await this.#authorize(name, "update");
+    const text = orThrow(readText(this.#bytes(patch)));
     const kind = Array.isArray(patch) ? "json" : "merge";
     const condition = conditionOf(precondition);
     const { resources } = this.#services;
@@ -127,12 +127,12 @@ class Verbs implements ActionResources {
   }
 
   async remove(name: string, id: string, precondition?: Precondition): Promise<void> {
-    await this.#admit(name, "delete");
+    await this.#authorize(name, "delete");
     const condition = conditionOf(precondition);
-    settled(await this.#services.resources.remove(this.#caller, name, id, condition));
+    orThrow(await this.#services.resources.remove(this.#caller, name, id, condition));
   }
 
-  /** Who may do what is judged with each operation. */
+  /** Each operation checks its own permission. */
   async batch(
     operations: readonly unknown[],
     options: CreateOptions = {},
@@ -140,28 +140,28 @@ class Verbs implements ActionResources {
     this.#signal.throwIfAborted();
     const { batches, base } = this.#services;
     const bytes = this.#bytes({ operations });
-    const read = settled(readOperations(bytes, maxOperations));
+    const read = orThrow(readOperations(bytes, maxOperations));
     const once = this.#once(options, "/-/batch", bytes);
-    const done = settled(await batches.run(this.#caller, read, once));
+    const done = orThrow(await batches.run(this.#caller, read, once));
     if ("index" in done) throw new ProblemError(problemAt(done));
     return resultsOf(base, this.#caller, read, done).map((result) => JSON.parse(result));
   }
 
-  /** What the door of HTTP asks of a collection in the path: one of these verbs must be allowed. */
-  async #admit(name: string, ...verbs: readonly Verb[]): Promise<void> {
+  /** Requires one of these verbs, like the route of the same request over HTTP. */
+  async #authorize(name: string, ...client: readonly Verb[]): Promise<void> {
     this.#signal.throwIfAborted();
     if (!isCollectionName(name)) throw new ProblemError(collectionNotFound(name));
     const rules = await this.#services.resources.rules(name);
     this.#signal.throwIfAborted();
-    const refusals = verbs.map((verb) => requirePermission(this.#caller, name, verb, rules));
-    const [first] = refusals;
-    if (refusals.every((refused) => refused !== undefined)) settled(first);
+    const problems = client.map((verb) => requirePermission(this.#caller, name, verb, rules));
+    const [first] = problems;
+    if (problems.every((rejected) => rejected !== undefined)) orThrow(first);
   }
 
-  /** The body that HTTP would have got, within the same limit. */
+  /** Returns the body as HTTP would receive it, within the same limit. */
   #bytes(value: unknown): Uint8Array {
     const text: string | undefined = JSON.stringify(value);
-    if (text === undefined) throw new TypeError(`a ${typeof value} cannot be kept`);
+    if (text === undefined) throw new TypeError(`a ${typeof value} cannot be stored`);
     const bytes = Buffer.from(text);
     const { maxBodyBytes } = this.#services;
     if (bytes.byteLength > maxBodyBytes) throw new ProblemError(tooLarge(maxBodyBytes));
@@ -174,21 +174,21 @@ class Verbs implements ActionResources {
     body: Uint8Array,
   ): IdempotencyKey | undefined {
     if (key === undefined) return undefined;
-    settled(readKey(new Headers({ "idempotency-key": JSON.stringify(key) })));
-    const asked = { request: { method: "POST" }, path, query: "", caller: this.#caller };
-    return onceOf(asked, key, body);
+    orThrow(readKey(new Headers({ "idempotency-key": JSON.stringify(key) })));
+    const request = { request: { method: "POST" }, path, query: "", caller: this.#caller };
+    return idempotencyKeyOf(request, key, body);
   }
 
-  /** Who may not read what was written gets no body, as over HTTP. */
+  /** A caller who may not read the resource gets no body, as over HTTP. */
   #written(name: string, written: Written | Problem): WriteAnswer {
-    const { isNew, resource, rules } = settled(written);
-    const named = this.#named(name, resource, rules);
+    const { isNew, resource, rules } = orThrow(written);
+    const locationOf = this.#locationOf(name, resource, rules);
     return mayRead(this.#caller, name, rules, resource)
-      ? { status: isNew ? 201 : 200, ...named, body: this.#body(name, resource, rules) }
-      : { status: isNew ? 201 : 204, ...named };
+      ? { status: isNew ? 201 : 200, ...locationOf, body: this.#body(name, resource, rules) }
+      : { status: isNew ? 201 : 204, ...locationOf };
   }
 
-  #named(name: string, resource: Resource, rules: Rules | undefined) {
+  #locationOf(name: string, resource: Resource, rules: Rules | undefined) {
     const location = `${this.#services.base}/${name}/${resource.id}`;
     return { location, etag: etagOf(resource, rules) };
   }
@@ -198,8 +198,8 @@ class Verbs implements ActionResources {
   }
 }
 
-/** A value, where there is no problem; a problem is thrown. */
-function settled<T>(value: T): Exclude<T, Problem> {
+/** Returns the value, or throws when it is a problem. */
+function orThrow<T>(value: T): Exclude<T, Problem> {
   if (value instanceof Problem) throw new ProblemError(value);
   return value as Exclude<T, Problem>;
 }
@@ -208,5 +208,5 @@ function conditionOf({
   ifMatch: match,
   ifNoneMatch: noneMatch,
 }: Precondition = {}): Condition | undefined {
-  return allOf(settled(ifMatch(match ?? null)), settled(ifNoneMatch(noneMatch ?? null)));
+  return allOf(orThrow(ifMatch(match ?? null)), orThrow(ifNoneMatch(noneMatch ?? null)));
 }

@@ -1,4 +1,4 @@
-// Actions over HTTP: read, act, answer.
+// Handles the routes of actions: lists them and runs one.
 
 import { scanObject } from "../../lib/json/scan.ts";
 import { decodeUtf8 } from "../../lib/json/utf8.ts";
@@ -12,20 +12,20 @@ import {
 } from "../../model/action.ts";
 import { Problem } from "../../model/problem.ts";
 import { actionScope } from "../../model/token.ts";
-import { hasNoBody, invalidBody, readBody, refuseBody } from "../body/content.ts";
+import { checkJsonBody, hasNoBody, invalidBody, readBody } from "../body/content.ts";
 import type { RequestContext } from "../context.ts";
-import { jsonTypes, refuseUnacceptable, takenByPost } from "../headers/media-type.ts";
-import { responseOf } from "../large-response.ts";
+import { checkAccept, jsonTypes, postTypes } from "../headers/media-type.ts";
+import { createResponse } from "../large-response.ts";
 import { noCache } from "../resources/representation.ts";
 import { json } from "../response.ts";
-import { refuseParameters } from "../search-params.ts";
+import { rejectParameters } from "../search-params.ts";
 import { resourcesFor } from "./action-client.ts";
 
-/** Those that the caller may run. */
+/** Lists the actions that the caller may run. */
 export function listActions(context: RequestContext): Response | Problem {
   const { services, request, token } = context;
-  const refused = refuseParameters(context) ?? refuseUnacceptable(request.headers, jsonTypes);
-  if (refused !== undefined) return refused;
+  const rejected = rejectParameters(context) ?? checkAccept(request.headers, jsonTypes);
+  if (rejected !== undefined) return rejected;
   const data = services.actions.visibleTo(token).map((action) => viewOf(services.base, action));
   return json(context, 200, { data });
 }
@@ -44,39 +44,39 @@ export async function runAction(context: RequestContext): Promise<Response | Pro
   const { services, requestId, token } = context;
   const action = services.actions.find(context.param("name"));
   if (action instanceof Problem) return action;
-  const text = refuseParameters(context) ?? refuseKey(context) ?? (await readInput(context));
+  const text = rejectParameters(context) ?? rejectKey(context) ?? (await readInput(context));
   if (text instanceof Problem) return text;
   const accepted = services.actions.accept(action, token, text);
   if (accepted instanceof Problem) return accepted;
 
   context.extendTimeout();
-  const answered = await services.actions.run(action, requestId, (signal) =>
+  const result = await services.actions.run(action, requestId, (signal) =>
     contextOf(context, accepted.input, signal),
   );
-  if (answered instanceof Problem) return answered;
+  if (result instanceof Problem) return result;
 
   const headers = new Headers(services.jsonHeaders);
   headers.set("cache-control", noCache);
-  if ("location" in answered) return answerElsewhere(services.base, answered, headers);
-  if (answered.text !== undefined) return responseOf(context, answered.text, { headers });
+  if ("location" in result) return locationResponse(services.base, result, headers);
+  if (result.text !== undefined) return createResponse(context, result.text, { headers });
   headers.delete("content-type");
   return new Response(null, { status: 204, headers });
 }
 
-/** To take it and keep nothing would be a promise broken in silence. */
-const refuseKey = ({ request }: RequestContext): Problem | undefined =>
-  request.headers.has("idempotency-key") ? keyUnkept : undefined;
+/** Actions do not store idempotency keys, so a key is rejected instead of ignored. */
+const rejectKey = ({ request }: RequestContext): Problem | undefined =>
+  request.headers.has("idempotency-key") ? keyNotSupported : undefined;
 
-const keyUnkept = new Problem(
+const keyNotSupported = new Problem(
   "malformed-request",
-  "Idempotency-Key is not kept for actions: only the action knows what may be repeated. Leave it out.",
+  "Actions do not support Idempotency-Key: only the action knows what may be repeated. Leave it out.",
 );
 
-/** The text of an object. Who sends no body at all sends an empty one. */
+/** Reads the text of a JSON object; no body counts as an empty object. */
 async function readInput(context: RequestContext): Promise<string | Problem> {
   const { headers } = context.request;
-  if (hasNoBody(headers)) return refuseUnacceptable(headers, jsonTypes) ?? "{}";
-  const bytes = refuseBody(context, takenByPost) ?? (await readBody(context));
+  if (hasNoBody(headers)) return checkAccept(headers, jsonTypes) ?? "{}";
+  const bytes = checkJsonBody(context, postTypes) ?? (await readBody(context));
   if (bytes instanceof Problem) return bytes;
   if (bytes.byteLength === 0) return "{}";
   const text = decodeUtf8(bytes);
@@ -89,32 +89,32 @@ function contextOf(context: RequestContext, input: unknown, signal: AbortSignal)
   const { services, requestId, token } = context;
   const { id, name, scopes } = token;
   const resources = resourcesFor(services, token, signal);
-  // A copy: the store hands the same token to every request.
+  // A copy, because the store returns the same token object to every request.
   const caller = { id, name, scopes: [...scopes] };
   return { input, resources, caller, requestId, signal, accepted, seeOther, problem };
 }
 
-function answerElsewhere(base: string, { status, location }: LocationResult, headers: Headers) {
+function locationResponse(base: string, { status, location }: LocationResult, headers: Headers) {
   const address = addressOf(base, location);
   headers.set("location", address);
   if (status === 202)
     return new Response(JSON.stringify({ location: address }), { status, headers });
   headers.delete("content-type");
-  // Otherwise Node would send the nothing in chunks.
+  // Without it Node would send an empty chunked body.
   headers.set("content-length", "0");
   return new Response(null, { status, headers });
 }
 
-/** Anything else would lead a client astray, or break the header field: a bug of the action. */
+/** Throws for any other location, which is a bug of the action. */
 function addressOf(base: string, location: string): string {
-  const url = URL.parse(location, nowhere.href);
-  const isPath = url?.origin === nowhere.origin && /^\/(?!\/)/.test(location);
-  if (url !== null && isPath) return `${base}${url.href.slice(nowhere.origin.length)}`;
+  const url = URL.parse(location, placeholder.href);
+  const isPath = url?.origin === placeholder.origin && /^\/(?!\/)/.test(location);
+  if (url !== null && isPath) return `${base}${url.href.slice(placeholder.origin.length)}`;
   const isAbsolute = url !== null && /^https?:\/\//i.test(location) && url.username === "";
   if (isAbsolute && url.password === "") return url.href;
   throw new TypeError(
-    `an action's location is an absolute path or http URL, not ${JSON.stringify(location)}`,
+    `an action's location must be an absolute path or an http URL, not ${JSON.stringify(location)}`,
   );
 }
 
-const nowhere = new URL("http://nowhere.invalid/");
+const placeholder = new URL("http://placeholder.invalid/");

@@ -1,13 +1,13 @@
-// Collections and their definitions over HTTP, for administrators.
+// Handles the admin routes of collections and their definitions.
 
 import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
-import { readBody, readText, refuseBody } from "../body/content.ts";
+import { checkJsonBody, readBody, readText } from "../body/content.ts";
 import type { RequestContext } from "../context.ts";
-import { jsonTypes, refuseUnacceptable, takenByPut } from "../headers/media-type.ts";
+import { checkAccept, jsonTypes, putTypes } from "../headers/media-type.ts";
 import { noCache } from "../resources/representation.ts";
 import { json } from "../response.ts";
-import { readParameters, refuseParameters } from "../search-params.ts";
+import { readParameters, rejectParameters } from "../search-params.ts";
 
 const collectionView = (collection: Collection) => ({
   name: collection.name,
@@ -18,47 +18,47 @@ const collectionView = (collection: Collection) => ({
   updatedAt: new Date(collection.updatedAt).toISOString(),
 });
 
-const refuseQuestion = (context: RequestContext): Problem | undefined =>
-  refuseParameters(context) ?? refuseUnacceptable(context.request.headers, jsonTypes);
+const checkRequest = (context: RequestContext): Problem | undefined =>
+  rejectParameters(context) ?? checkAccept(context.request.headers, jsonTypes);
 
 export async function listCollections(context: RequestContext): Promise<Response | Problem> {
-  const refused = refuseQuestion(context);
-  if (refused !== undefined) return refused;
+  const rejected = checkRequest(context);
+  if (rejected !== undefined) return rejected;
   const collections = await context.services.collections.list();
   return json(context, 200, { data: collections.map(collectionView) });
 }
 
 export async function getCollection(context: RequestContext): Promise<Response | Problem> {
-  const refused = refuseQuestion(context);
-  if (refused !== undefined) return refused;
+  const rejected = checkRequest(context);
+  if (rejected !== undefined) return rejected;
   const collection = await context.services.collections.find(context.param("name"));
   return collection instanceof Problem
     ? collection
     : json(context, 200, collectionView(collection));
 }
 
-/** With `?dry-run=true` it only tells what would happen. */
+/** With `?dry-run=true` it only reports what would happen. */
 export async function putCollection(context: RequestContext): Promise<Response | Problem> {
   const { services } = context;
   const name = context.param("name");
   const parameters = readParameters(context.query, ["dry-run"]);
   if (parameters instanceof Problem) return parameters;
   const { "dry-run": dryRun = "false" } = parameters;
-  if (dryRun !== "true" && dryRun !== "false") return noChoice;
-  const refused = refuseBody(context, takenByPut);
-  if (refused !== undefined) return refused;
+  if (dryRun !== "true" && dryRun !== "false") return invalidDryRun;
+  const rejected = checkJsonBody(context, putTypes);
+  if (rejected !== undefined) return rejected;
   const text = readText(await readBody(context));
   if (text instanceof Problem) return text;
 
   if (dryRun === "true") {
-    const considered = await services.collections.dryRun(name, text);
-    if (considered instanceof Problem) return considered;
+    const result = await services.collections.dryRun(name, text);
+    if (result instanceof Problem) return result;
     const definition: unknown = JSON.parse(text);
     return json(context, 200, {
       name,
       definition,
       dryRun: true,
-      violations: considered.violations,
+      violations: result.violations,
     });
   }
 
@@ -71,7 +71,7 @@ export async function putCollection(context: RequestContext): Promise<Response |
   return json(context, isNew ? 201 : 200, { ...collectionView(collection), violations });
 }
 
-/** The name once more, in `confirm`, deletes what is in it, too. */
+/** A collection with resources is deleted only when `confirm` repeats its name. */
 export async function deleteCollection(context: RequestContext): Promise<Response | Problem> {
   const { services } = context;
   const name = context.param("name");
@@ -88,11 +88,13 @@ export async function deleteCollection(context: RequestContext): Promise<Respons
   return new Response(null, { status: 204, headers });
 }
 
-const noChoice = new Problem("invalid-parameter", "The query string is not valid.", {
-  errors: [{ parameter: "dry-run", detail: "dry-run is true or false." }],
+const invalidDryRun = new Problem("invalid-parameter", "The query string is not valid.", {
+  errors: [{ parameter: "dry-run", detail: "dry-run must be true or false." }],
 });
 
 const notConfirmed = (name: string): Problem =>
   new Problem("invalid-parameter", "The collection was not deleted.", {
-    errors: [{ parameter: "confirm", detail: `confirm must be the name again: ${name}` }],
+    errors: [
+      { parameter: "confirm", detail: `confirm must be the name of the collection: ${name}` },
+    ],
   });

@@ -1,4 +1,4 @@
-// What is not user data: the home document, health, and a page for each kind of problem.
+// Handles the home document, health checks, the OpenAPI document and the problem pages.
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { then } from "../../lib/maybe-promise.ts";
@@ -6,23 +6,21 @@ import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts"
 import { authorize } from "../authorize.ts";
 import type { RequestContext, Services } from "../context.ts";
 import { isNotModified } from "../headers/conditional.ts";
-import { refuseUnacceptable } from "../headers/media-type.ts";
+import { checkAccept } from "../headers/media-type.ts";
 import { answerHtml, escapeHtml } from "../html.ts";
 import { type Document, documentFor } from "../openapi/openapi.ts";
 import { problemStatus } from "../problem.ts";
 import { answerEncoded, notModified, type RenderedPage } from "../resources/representation.ts";
 import { answerPage, json } from "../response.ts";
-import { refuseParameters } from "../search-params.ts";
+import { rejectParameters } from "../search-params.ts";
 
 type Answer = (context: RequestContext) => MaybePromise<Response | Problem>;
 
-/** A page that takes no parameters and answers with one media type. */
+/** Creates a handler that takes no parameters and has one response type. */
 function page(type: string, answer: Answer): Answer {
   const offered = [type];
   return (context) =>
-    refuseParameters(context) ??
-    refuseUnacceptable(context.request.headers, offered) ??
-    answer(context);
+    rejectParameters(context) ?? checkAccept(context.request.headers, offered) ?? answer(context);
 }
 
 export const home = page("application/json", (context) => {
@@ -41,62 +39,62 @@ export const home = page("application/json", (context) => {
     },
   };
   const link = `<${base}/-/openapi.json>; rel="service-desc", <${base}/-/problems>; rel="help", <${base}/.well-known/api-catalog>; rel="api-catalog"`;
-  return answerPage(context, { ...asked, body: JSON.stringify(document), fields: { link } });
+  return answerPage(context, { ...revalidated, body: JSON.stringify(document), fields: { link } });
 });
 
-/** Small, and to be right after an update at once: kept, but asked for again each time. */
-const asked = { type: "application/json", cacheControl: "no-cache" };
+/** Caches revalidate it each time, so that it is current right after an update. */
+const revalidated = { type: "application/json", cacheControl: "no-cache" };
 
-/** The process is alive: nothing else is asked. */
+/** Reports that the process is alive and checks nothing else. */
 export const health = page("application/json", (context) => json(context, 200, { status: "ok" }));
 
-/** Requests can be served, writes included: what a load balancer asks. */
+/** Reports whether the server can handle requests, including writes; for load balancers. */
 export const ready = page("application/json", (context) =>
   then(context.services.unready(), (reason) => {
     if (reason === undefined) return json(context, 200, { status: "ready" });
-    // It may name files, and anyone may ask.
+    // The reason may name files, and this route is public, so it goes to the log only.
     context.services.logRefusal(context.requestId, problemStatus.unavailable, reason);
-    return new Problem("unavailable", "Writes cannot be taken now; the log says why.");
+    return new Problem("unavailable", "The server cannot accept writes now; its log says why.");
   }),
 );
 
-/** Open to everyone; but a token shows more, and one that is sent must be valid here, too. */
+/** Public; a token shows more, and must be valid if it is sent. */
 export const openapi: Answer = (context) => {
-  const isNamed = context.request.headers.has("authorization");
+  const hasToken = context.request.headers.has("authorization");
   return then(
-    isNamed ? authorize(context, "token") : undefined,
-    (refused) => refused ?? document(context),
+    hasToken ? authorize(context, "token") : undefined,
+    (rejected) => rejected ?? document(context),
   );
 };
 
 const document = page("application/json", (context) => {
   const { services, caller, request } = context;
   return then(services.collections.list(), (collections) => {
-    const page = prepareDocument(services, documentFor(services, caller, collections));
+    const page = renderDocument(services, documentFor(services, caller, collections));
     return isNotModified(request.headers, page)
       ? notModified(request.headers, page, page.body.length)
       : answerEncoded(context, page);
   });
 });
 
-/** Kept as long as the document is, and with it what it is coded to. */
-const prepared = new WeakMap<Document, RenderedPage>();
+/** Rendered documents, cached with their encoded bodies. */
+const renderedDocuments = new WeakMap<Document, RenderedPage>();
 
-function prepareDocument(services: Services, document: Document): RenderedPage {
-  const known = prepared.get(document);
-  if (known !== undefined) return known;
+function renderDocument(services: Services, document: Document): RenderedPage {
+  const cached = renderedDocuments.get(document);
+  if (cached !== undefined) return cached;
   const { body, etag } = document;
   const headers = new Headers(services.jsonHeaders);
   headers.append("vary", "Authorization");
   headers.set("cache-control", "private, no-cache");
   headers.set("etag", etag);
-  // The rules may have changed at any time, so that no date tells whether it is the same.
+  // Definitions can change at any time, so the document has no Last-Modified.
   const made = { headers, etag, body, updatedAt: undefined, isDateExact: false };
-  prepared.set(document, made);
+  renderedDocuments.set(document, made);
   return made;
 }
 
-/** RFC 9727: where a machine starts that knows only the host. */
+/** The API catalog (RFC 9727). */
 export const apiCatalog = page("application/linkset+json", (context) => {
   const { base } = context.services;
   const linkset = [
@@ -107,7 +105,7 @@ export const apiCatalog = page("application/linkset+json", (context) => {
     },
   ];
   return answerPage(context, {
-    ...asked,
+    ...revalidated,
     type: 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
     body: JSON.stringify({ linkset }),
     fields: { link: `<${base}/.well-known/api-catalog>; rel="api-catalog"` },
@@ -125,7 +123,7 @@ export const problemIndex = page("text/html", (context) => {
 export const problemPage = page("text/html", (context) => {
   const kind = context.param("kind");
   if (!Object.hasOwn(problemKinds, kind)) {
-    return new Problem("not-found", "There is no problem of this kind; /-/problems lists them.");
+    return new Problem("not-found", "There is no such kind of problem; /-/problems lists them.");
   }
   const { title, about } = problemKinds[kind as ProblemKind];
   const words = escapeHtml(about).replace(/`([^`]+)`/g, "<code>$1</code>");
@@ -138,7 +136,7 @@ export const problemPage = page("text/html", (context) => {
   );
 });
 
-/** Where a browser lands whose form was accepted. It says nothing of what was sent. */
+/** The page after an accepted form. It shows nothing of what was sent. */
 export const createdPage = page("text/html", (context) =>
   answerHtml(context, "Thank you", "<p>What you sent has been received.</p>"),
 );

@@ -1,4 +1,4 @@
-// Reading a request's body: what is wrong before it is read, within its limit, and with its JSON.
+// Reads request bodies within their limits, and checks their headers and JSON.
 
 import { overloaded } from "../../domain/problems.ts";
 import { scanJson } from "../../lib/json/scan.ts";
@@ -9,33 +9,33 @@ import type { RequestContext } from "../context.ts";
 import { readCoding } from "../headers/content-coding.ts";
 import { type DigestCheck, readDigest } from "../headers/content-digest.ts";
 import {
+  type AcceptedTypes,
+  checkAccept,
+  checkJsonType,
+  createTypes,
   jsonTypes,
   readContentType,
-  refuseUnacceptable,
-  refuseUnlessJson,
-  type Taken,
-  takenByCreate,
 } from "../headers/media-type.ts";
-import { type ByteLimit, decode, Undecodable } from "./decoding.ts";
-import { refuseBadEnd, refuseTrailer } from "./framing.ts";
+import { BodyError, type ByteLimit, decode } from "./decoding.ts";
+import { checkBodyEnd, checkTrailer } from "./framing.ts";
 
-/** Refuses by Content-Length, before a byte of the body is read. */
-export function refuseTooLarge({ request, services }: RequestContext): Problem | undefined {
+/** Rejects a body by Content-Length before it is read. */
+export function checkContentLength({ request, services }: RequestContext): Problem | undefined {
   const declared = request.headers.get("content-length");
   return Number(declared) > services.maxBodyBytes ? tooLarge(services.maxBodyBytes) : undefined;
 }
 
-/** The whole body, decoded; what has no declared length is counted while it is read. */
+/** Reads the whole decoded body; without Content-Length its bytes are counted. */
 export async function readBody(context: RequestContext): Promise<Uint8Array | Problem> {
   const { request, services } = context;
   const { headers } = request;
-  const refused = refuseTooLarge(context);
-  if (refused !== undefined) return refused;
+  const rejected = checkContentLength(context);
+  if (rejected !== undefined) return rejected;
   const isPlain = !headers.has("content-encoding") && !headers.has("content-digest");
   try {
     if (isPlain && isSmall(headers)) return new Uint8Array(await request.arrayBuffer());
   } catch (thrown) {
-    if (request.signal.aborted) return cutOff;
+    if (request.signal.aborted) return bodyAborted;
     throw thrown;
   }
   const limit = { bytes: services.maxBodyBytes, problem: tooLarge(services.maxBodyBytes) };
@@ -48,7 +48,7 @@ export async function readBody(context: RequestContext): Promise<Uint8Array | Pr
   return Buffer.concat(chunks);
 }
 
-/** Bodies up to this size are read at once, and are not counted. */
+/** Bodies up to this size are read at once and not counted. */
 const smallBodyBytes = 16_384;
 
 const isSmall = (headers: Headers): boolean => {
@@ -57,15 +57,15 @@ const isSmall = (headers: Headers): boolean => {
 };
 
 /**
- * The content of a body as it arrives: decoded, within what is allowed, and at its end compared with
- * its digest. A problem is the last thing that comes.
+ * Yields the decoded content of a body within its limit, and verifies its digest at the end. A problem
+ * is the last value.
  */
 export async function* readContent(
   context: RequestContext,
   limit: ByteLimit,
 ): AsyncGenerator<Uint8Array | Problem> {
   const { request } = context;
-  const trailer = refuseTrailer(request.headers);
+  const trailer = checkTrailer(request.headers);
   if (trailer !== undefined) return yield trailer;
   const coding = readCoding(request.headers);
   if (coding instanceof Problem) return yield coding;
@@ -74,19 +74,19 @@ export async function* readContent(
   try {
     const sent = received(context, digest, limit);
     yield* coding === undefined ? sent : countWindow(context, decode(sent, coding, limit), coding);
-    const mismatch = digest?.refuse();
+    const mismatch = digest?.verify();
     if (mismatch !== undefined) yield mismatch;
   } catch (thrown) {
-    if (thrown instanceof Undecodable) yield thrown.problem;
-    else if (request.signal.aborted) yield cutOff;
+    if (thrown instanceof BodyError) yield thrown.problem;
+    else if (request.signal.aborted) yield bodyAborted;
     else throw thrown;
   }
 }
 
-/** So much of what it has made a decoder keeps at most. */
+/** The largest window of each decoder. */
 const windowBytes = { gzip: 32_768, zstd: 8_388_608, br: 16_777_216 } as const;
 
-/** Counts what the decoder keeps as held by the request. */
+/** Counts the window of the decoder as memory of the request. */
 async function* countWindow(
   { memory }: RequestContext,
   decoded: AsyncIterable<Uint8Array>,
@@ -95,13 +95,13 @@ async function* countWindow(
   let room: number = windowBytes[coding];
   for await (const chunk of decoded) {
     const bytes = Math.min(room, chunk.byteLength);
-    if (bytes > 0 && !memory.take(bytes)) throw new Undecodable(overloaded);
+    if (bytes > 0 && !memory.take(bytes)) throw new BodyError(overloaded);
     room -= bytes;
     yield chunk;
   }
 }
 
-/** The content as it comes, before anything is decoded. */
+/** Yields the bytes as they arrive, before decoding. */
 async function* received(
   { request, extendTimeout }: RequestContext,
   digest: DigestCheck | undefined,
@@ -111,56 +111,65 @@ async function* received(
   for await (const chunk of request.body ?? []) {
     length += chunk.byteLength;
     extendTimeout();
-    if (length > bytes) throw new Undecodable(problem);
+    if (length > bytes) throw new BodyError(problem);
     digest?.add(chunk);
     yield chunk;
   }
-  const badEnd = await refuseBadEnd(request);
-  if (badEnd !== undefined) throw new Undecodable(badEnd);
+  const badEnd = await checkBodyEnd(request);
+  if (badEnd !== undefined) throw new BodyError(badEnd);
 }
 
-/** Reads a body that means nothing to its end, and says what is wrong with it. */
+/** Reads and ignores a body; returns its problem, if any. */
 export async function skipBody(context: RequestContext): Promise<Problem | undefined> {
   const read = await readBody(context);
   return read instanceof Problem ? read : undefined;
 }
 
-/** Whether the framing says that there is no body at all (RFC 9112 §6.3). */
+/** Returns whether the headers say that there is no body (RFC 9112 §6.3). */
 export function hasNoBody(headers: Headers): boolean {
   const length = headers.get("content-length");
   return (length === null || length === "0") && headers.get("transfer-encoding") === null;
 }
 
 export const tooLarge = (limitBytes: number): Problem =>
-  new Problem("content-too-large", `The body is over ${limitBytes} bytes. Nothing was stored.`);
+  new Problem(
+    "content-too-large",
+    `The body is larger than ${limitBytes} bytes. Nothing was stored.`,
+  );
 
-/** Seldom seen by anyone but the log: who stops sending has mostly stopped listening. */
-export const cutOff = new Problem("malformed-request", "The body broke off. Nothing was stored.");
+/** Mostly seen in the log only: the client has usually disconnected. */
+export const bodyAborted = new Problem(
+  "malformed-request",
+  "The body was aborted. Nothing was stored.",
+);
 
-/** What is wrong with a body before it is read. */
-export function refuseBody(context: RequestContext, taken: Taken): Problem | undefined {
+/** Checks the headers of a JSON body before it is read. */
+export function checkJsonBody(
+  context: RequestContext,
+  accepted: AcceptedTypes,
+): Problem | undefined {
   const { headers } = context.request;
   return (
     (hasNoBody(headers) ? emptyBody : undefined) ??
-    refuseUnlessJson(headers, taken) ??
-    refuseTooLarge(context) ??
-    refuseUnacceptable(headers, jsonTypes)
+    checkJsonType(headers, accepted) ??
+    checkContentLength(context) ??
+    checkAccept(headers, jsonTypes)
   );
 }
 
-/** What is wrong with a form before it is read. One without fields has no body. */
-export function refuseForm(context: RequestContext): Problem | undefined {
+/** Checks the headers of a form before it is read. A form without fields has no body. */
+export function checkFormBody(context: RequestContext): Problem | undefined {
   const { headers } = context.request;
-  const type = readContentType(headers, takenByCreate);
+  const type = readContentType(headers, createTypes);
   return (
     (type instanceof Problem ? type : undefined) ??
-    refuseTooLarge(context) ??
-    refuseUnacceptable(headers, formAnswers)
+    checkContentLength(context) ??
+    checkAccept(headers, formResponseTypes)
   );
 }
 
-/** A program is answered with JSON, a person's browser with a page. */
-export const formAnswers = [...jsonTypes, "text/html"];
+/** Forms get JSON, or a page for a browser. */
+export const formResponseTypes = [...jsonTypes, "text/html"];
 
 export function readFields(bytes: Uint8Array): Draft | Problem {
   if (bytes.byteLength === 0) return emptyBody;
@@ -168,14 +177,14 @@ export function readFields(bytes: Uint8Array): Draft | Problem {
   return "fields" in draft ? draft : invalidBody(draft);
 }
 
-/** A body that may be any JSON value, as a patch may. */
+/** Reads the text of any JSON value, such as a patch. */
 export function readText(bytes: Uint8Array | Problem): string | Problem {
   if (bytes instanceof Problem) return bytes;
   if (bytes.byteLength === 0) return emptyBody;
   const text = decodeUtf8(bytes);
   if (typeof text !== "string") return invalidBody([text]);
-  const faults = scanJson(text);
-  return faults.length > 0 ? invalidBody(faults) : text;
+  const errors = scanJson(text);
+  return errors.length > 0 ? invalidBody(errors) : text;
 }
 
 export const emptyBody = new Problem("invalid-body", "The body is empty; send a JSON object.", {
@@ -183,13 +192,13 @@ export const emptyBody = new Problem("invalid-body", "The body is empty; send a 
 });
 
 export const invalidBody = (errors: Problem["errors"]): Problem =>
-  new Problem("invalid-body", "The body is not valid; `errors` names each fault.", {
+  new Problem("invalid-body", "The body is not valid; `errors` lists each error.", {
     errors: errors ?? [],
   });
 
 export const idInPost = new Problem(
   "invalid-body",
-  "The server decides the id of what is POSTed.",
+  "The server chooses the id of a resource created by POST.",
   {
     errors: [
       { pointer: "/id", detail: "leave the id out, or PUT to /{collection}/{id} to choose it" },

@@ -1,4 +1,4 @@
-// Decodes the bodies of requests, never past a limit; a body that is cut off is not taken for a whole one.
+// Decodes request bodies within limits, and rejects truncated ones.
 
 import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -7,7 +7,7 @@ import { Problem } from "../../model/problem.ts";
 import type { Coding } from "../headers/content-coding.ts";
 import { ZstdFrame } from "./zstd-frame.ts";
 
-/** A window over this would let a few bytes claim a lot of memory (RFC 9659). */
+/** With a larger window a few bytes could claim a lot of memory (RFC 9659). */
 const maxWindowLog = 23;
 
 const decoders: Readonly<Record<Coding, () => Transform & { readonly bytesWritten: number }>> = {
@@ -17,8 +17,8 @@ const decoders: Readonly<Record<Coding, () => Transform & { readonly bytesWritte
     zlib.createZstdDecompress({ params: { [zlib.constants.ZSTD_d_windowLogMax]: maxWindowLog } }),
 };
 
-/** Thrown within a stream, where no value can be returned. */
-export class Undecodable extends Error {
+/** Carries a problem out of a stream. */
+export class BodyError extends Error {
   readonly problem: Problem;
 
   constructor(problem: Problem) {
@@ -27,17 +27,17 @@ export class Undecodable extends Error {
   }
 }
 
-/** A body may decode to this many times the bytes that were sent, beyond `freeBytes`. */
+/** Beyond `freeBytes`, a body may decode to at most this many times its encoded size. */
 export const maxRatio = 200;
 export const freeBytes = 1024 * 1024;
 
-/** The limit for the bytes of a body, as it is sent and decoded. */
+/** The limit of a body, both encoded and decoded. */
 export interface ByteLimit {
   readonly bytes: number;
   readonly problem: Problem;
 }
 
-/** The content before the coding was applied. Throws `Undecodable`. */
+/** Yields the decoded content. Throws `BodyError`. */
 export async function* decode(
   source: AsyncIterable<Uint8Array>,
   coding: Coding,
@@ -46,7 +46,7 @@ export async function* decode(
   const decoder = decoders[coding]();
   const frame = coding === "zstd" ? new ZstdFrame() : undefined;
   let received = 0;
-  let made = 0;
+  let decodedBytes = 0;
   async function* counted(): AsyncGenerator<Uint8Array> {
     for await (const chunk of source) {
       received += chunk.byteLength;
@@ -54,32 +54,32 @@ export async function* decode(
       yield chunk;
     }
   }
-  // What goes wrong is thrown to the reader of the decoder.
+  // The reader of the decoder gets the error.
   pipeline(Readable.from(counted()), decoder).catch(() => {});
   try {
     for await (const chunk of decoder as AsyncIterable<Uint8Array>) {
-      made += chunk.byteLength;
-      if (made > limit.bytes) throw new Undecodable(limit.problem);
-      if (made > freeBytes + received * maxRatio) throw new Undecodable(grownTooMuch);
+      decodedBytes += chunk.byteLength;
+      if (decodedBytes > limit.bytes) throw new BodyError(limit.problem);
+      if (decodedBytes > freeBytes + received * maxRatio) throw new BodyError(ratioTooHigh);
       yield chunk;
     }
   } catch (thrown) {
-    throw isOfDecoder(thrown) ? new Undecodable(corrupt(coding)) : thrown;
+    throw isOfDecoder(thrown) ? new BodyError(corrupt(coding)) : thrown;
   }
   if (received > 0 && !isWhole(frame, decoder.bytesWritten, received))
-    throw new Undecodable(corrupt(coding));
+    throw new BodyError(corrupt(coding));
 }
 
-const grownTooMuch = new Problem(
+const ratioTooHigh = new Problem(
   "content-too-large",
-  `The body decodes to more than ${freeBytes} bytes and ${maxRatio} times what was sent. Send it without Content-Encoding.`,
+  `The body decodes to more than ${freeBytes} bytes and more than ${maxRatio} times its encoded size. Send it without Content-Encoding.`,
 );
 
-/** Bun says nothing of a zstd frame that breaks off, and neither runtime of what follows the end. */
+/** Bun does not report a truncated zstd frame, and neither runtime reports data after the end. */
 const isWhole = (frame: ZstdFrame | undefined, used: number, received: number): boolean =>
   frame === undefined ? used === received : frame.isWhole;
 
-/** The codes of zlib, Brotli and zstd; what the source throws has others. */
+/** Matches the error codes of zlib, Brotli and zstd; the source throws other ones. */
 const isOfDecoder = (thrown: unknown): boolean =>
   thrown instanceof Error &&
   "code" in thrown &&
@@ -87,6 +87,6 @@ const isOfDecoder = (thrown: unknown): boolean =>
   /^(?:Z_|ZSTD_|ERR__|ERR_BROTLI|ERR_ZLIB|ERR_PADDING)/.test(thrown.code);
 
 const corrupt = (coding: Coding): Problem =>
-  new Problem("invalid-body", `The body is not ${coding} as Content-Encoding says.`, {
-    errors: [{ pointer: "", detail: `not one whole and valid ${coding} stream` }],
+  new Problem("invalid-body", `The body is not valid ${coding}, which Content-Encoding names.`, {
+    errors: [{ pointer: "", detail: `this is not one complete and valid ${coding} stream` }],
   });

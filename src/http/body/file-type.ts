@@ -1,4 +1,4 @@
-// The media types of files, and of bodies that hold them.
+// Reads the media types of files and the boundary of multipart bodies.
 
 import { format, isTypeValid, parse } from "content-type";
 import { Problem } from "../../model/problem.ts";
@@ -7,13 +7,13 @@ import { repeatedParameter, typeOf } from "../headers/media-type.ts";
 const unknownType = "application/octet-stream";
 const maxTypeLength = 255;
 
-/** Whether a body of this type is kept as a file. What is JSON of any kind is read, or refused. */
+/** Returns whether a body of this type is stored as a file. Any kind of JSON is parsed or rejected. */
 export function isFile(headers: Headers): boolean {
   const type = typeOf(headers);
   return isTypeValid(type) && !/\*|^multipart\/|json/.test(type);
 }
 
-/** The type of a file as it is told again; what cannot be read says nothing. */
+/** Returns the normalized type of a file; application/octet-stream when it is invalid. */
 export function storedType(field: string | undefined | null): string {
   const { type, parameters } = read(field ?? "");
   const text = isTypeValid(type) ? format({ type, parameters }) : unknownType;
@@ -33,7 +33,7 @@ export function readBoundary(headers: Headers): string | Problem {
 
 const noBoundary = new Problem(
   "malformed-request",
-  "Content-Type needs a boundary of 1 to 70 characters (RFC 2046 §5.1.1); leave it to your client to set it.",
+  "Content-Type needs a boundary of 1 to 70 characters (RFC 2046 §5.1.1); let your HTTP client set it.",
 );
 
 function read(field: string): { type: string; parameters: Record<string, string> } {
@@ -45,8 +45,7 @@ function read(field: string): { type: string; parameters: Record<string, string>
 }
 
 /**
- * What a browser may show by itself: nothing that can run or be laid out. SVG and PDF can, so they
- * are saved.
+ * The types that a browser may show inline. SVG and PDF can run scripts, so they are downloaded.
  */
 const safe = /^(?:(?:image|audio|video)\/(?!.*(?:svg|xml))[a-z0-9.+-]+|text\/plain)$/;
 

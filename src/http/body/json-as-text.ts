@@ -1,32 +1,32 @@
-// Refuses JSON that is sent as plain text, which is what fetch does when no Content-Type is set.
+// Rejects JSON that is sent as text/plain, as fetch does when no Content-Type is set.
 
 import { decodeUtf8 } from "../../lib/json/utf8.ts";
-import { takenByCreate, unsupported } from "../headers/media-type.ts";
-import { Undecodable } from "./decoding.ts";
+import { createTypes, unsupported } from "../headers/media-type.ts";
+import { BodyError } from "./decoding.ts";
 
 /**
- * The content, unless it is a JSON object or array, or has a JSON object on every line. Content that
- * begins like JSON is held until its end, up to `maxBytes`; longer content is judged by its beginning.
+ * Passes the content on unless it is a JSON object or array, or NDJSON. Content that begins like JSON
+ * is buffered up to `maxBytes`; longer content is checked by its beginning.
  */
-export async function* refuseJsonText(
+export async function* rejectJsonText(
   content: AsyncIterable<Uint8Array>,
   maxBytes: number,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const held: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let length = 0;
-  /** Undefined as long as only white space has come. */
+  /** Undefined while only white space has arrived. */
   let isLikeJson: boolean | undefined;
   for await (const chunk of content) {
     isLikeJson ??= beginsLikeJson(chunk);
-    held.push(chunk);
+    chunks.push(chunk);
     length += chunk.length;
     if (isLikeJson !== false && length <= maxBytes) continue;
-    if (isLikeJson && beginsWithMember(Buffer.concat(held))) throw new Undecodable(jsonAsText);
+    if (isLikeJson && beginsWithMember(Buffer.concat(chunks))) throw new BodyError(jsonAsText);
     isLikeJson = false;
-    yield* held.splice(0);
+    yield* chunks.splice(0);
   }
-  if (isJson(Buffer.concat(held))) throw new Undecodable(jsonAsText);
-  yield* held;
+  if (isJson(Buffer.concat(chunks))) throw new BodyError(jsonAsText);
+  yield* chunks;
 }
 
 /** White space of JSON, and the bytes of a byte order mark. */
@@ -37,7 +37,7 @@ function beginsLikeJson(chunk: Uint8Array): boolean | undefined {
   return first === undefined ? undefined : first === 0x7b || first === 0x5b;
 }
 
-/** An object with a member, alone or as the first of an array. */
+/** An object with a member, on its own or first in an array. */
 const startOfMember = /^\s*(?:\[\s*)?\{\s*"(?:[^"\\]|\\.)*"\s*:/;
 const startBytes = 4_096;
 
@@ -63,6 +63,6 @@ function isObject(text: string): boolean {
 }
 
 const jsonAsText = unsupported(
-  takenByCreate,
-  "The body is JSON, but says that it is plain text. Send `Content-Type: application/json`; to store it as a file, send `application/octet-stream`.",
+  createTypes,
+  "The body is JSON, but Content-Type is text/plain. Send `Content-Type: application/json`; to store it as a file, send `application/octet-stream`.",
 );

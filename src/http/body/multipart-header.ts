@@ -1,15 +1,15 @@
-// The header section of one part of a multipart body (RFC 2046 §5.1, RFC 5322 §2.2).
+// Parses the header section of a multipart part (RFC 2046 §5.1, RFC 5322 §2.2).
 
 import { isUtf8 } from "node:buffer";
 import { trimField } from "../headers/field-list.ts";
 
-/** Both decide what a part is, so a second one would be ambiguous. */
+/** These decide what a part is, so a second one would be ambiguous. */
 const singleFields = new Set(["content-disposition", "content-type"]);
 
 const fieldShape = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):(.*)$/;
 const forbidden = /[\0\r\n]/;
 
-/** The fields by name in lower case, the first of each; or what is wrong with the section. */
+/** Returns the first field of each name in lower case; a string describes an error. */
 export function readPartHeader(lines: readonly Uint8Array[]): ReadonlyMap<string, string> | string {
   if (lines.length === 0) return "a part has no header (RFC 7578 §4.2)";
   const fields = new Map<string, string>();

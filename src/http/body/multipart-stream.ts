@@ -1,7 +1,7 @@
 // Reads a multipart body part by part while it arrives (RFC 2046 §5.1), with constant memory.
 
 import { Problem } from "../../model/problem.ts";
-import { Undecodable } from "./decoding.ts";
+import { BodyError } from "./decoding.ts";
 import { readPartHeader } from "./multipart-header.ts";
 
 /** The limit for the header section of one part, its delimiter line included. */
@@ -15,7 +15,7 @@ export interface MultipartPart {
 }
 
 /**
- * Throws `Undecodable` when the body is not a whole multipart body, and whatever the source throws.
+ * Throws `BodyError` when the multipart body is not complete, and any error of the source.
  * The caller pulls: nothing is read ahead, so each error reaches the caller and no other place.
  */
 export async function* readParts(
@@ -41,8 +41,8 @@ const lineEnd = Buffer.from("\r\n");
 const carriageReturn = 0x0d;
 
 /**
- * A line end is put before the body and behind it. So the first delimiter looks like all others, and
- * the closing one ends its line also where the body ends with it.
+ * Adds a line end before and after the body, so that the first delimiter looks like all others and the
+ * closing one always ends its line.
  */
 async function* framed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield lineEnd;
@@ -113,7 +113,7 @@ class MultipartReader {
     this.#isAtDelimiter = false;
     const [, ...fields] = lines;
     const headers = readPartHeader(fields);
-    if (typeof headers === "string") throw new Undecodable(malformed(headers));
+    if (typeof headers === "string") throw new BodyError(malformed(headers));
     return headers;
   }
 
@@ -121,7 +121,7 @@ class MultipartReader {
   async #readLine(maxBytes: number): Promise<Buffer> {
     for (let searched = 0; ; ) {
       const end = this.#buffer.indexOf(lineEnd, searched);
-      if ((end < 0 ? this.#buffer.length - 1 : end) > maxBytes) throw new Undecodable(longHeader);
+      if ((end < 0 ? this.#buffer.length - 1 : end) > maxBytes) throw new BodyError(longHeader);
       if (end >= 0) {
         const line = this.#buffer.subarray(0, end);
         this.#buffer = this.#buffer.subarray(end + lineEnd.length);
@@ -134,7 +134,7 @@ class MultipartReader {
 
   async #receive(): Promise<void> {
     const { done, value } = await this.#source.next();
-    if (done) throw new Undecodable(brokenOff);
+    if (done) throw new BodyError(brokenOff);
     const chunk = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
     this.#buffer = this.#buffer.length === 0 ? chunk : Buffer.concat([this.#buffer, chunk]);
   }
@@ -154,17 +154,17 @@ const paddingOnly = /^[ \t]*$/;
 function isClosing(restOfLine: Buffer): boolean {
   const rest = restOfLine.toString("latin1");
   const closes = rest.startsWith("--");
-  if (!paddingOnly.test(closes ? rest.slice(2) : rest)) throw new Undecodable(badDelimiter);
+  if (!paddingOnly.test(closes ? rest.slice(2) : rest)) throw new BodyError(badDelimiter);
   return closes;
 }
 
 const malformed = (detail: string): Problem =>
-  new Problem("invalid-body", "The body is not a whole multipart body. Nothing was stored.", {
+  new Problem("invalid-body", "The body is not a complete multipart body. Nothing was stored.", {
     errors: [{ pointer: "", detail }],
   });
 
 const brokenOff = malformed("it ends before the closing boundary that Content-Type names");
 const badDelimiter = malformed(
-  "a line begins with the boundary and goes on; take a boundary that the content does not have",
+  "a line begins with the boundary and continues; choose a boundary that does not occur in the content",
 );
-const longHeader = malformed(`the header of a part is over ${maxPartHeaderBytes} bytes`);
+const longHeader = malformed(`the header of a part is longer than ${maxPartHeaderBytes} bytes`);

@@ -1,4 +1,4 @@
-// Forms with files (RFC 7578): the texts become the draft, and files go to disk while they arrive.
+// Reads multipart forms (RFC 7578): texts become the draft, and files are saved while they arrive.
 
 import { overloaded } from "../../domain/problems.ts";
 import { pointerTo } from "../../lib/json/error-report.ts";
@@ -17,43 +17,44 @@ import {
   readDisposition,
   unescapeName,
 } from "../headers/content-disposition.ts";
-import { readContentType, takenByCreate } from "../headers/media-type.ts";
-import { formAnswers } from "./content.ts";
-import { Undecodable } from "./decoding.ts";
+import { createTypes, readContentType } from "../headers/media-type.ts";
+import { formResponseTypes } from "./content.ts";
+import { BodyError } from "./decoding.ts";
 import { readBoundary, storedType } from "./file-type.ts";
 import { type MultipartPart, readParts } from "./multipart-stream.ts";
 import type { ReceivedDraft } from "./received.ts";
-import { arriving, maxUploadOf, refuseUpload, uploadTooLarge } from "./upload.ts";
+import { checkUpload, maxUploadBytesOf, uploadChunks, uploadTooLarge } from "./upload.ts";
 import { draftOfForm } from "./urlencoded.ts";
 
-/** Of one form. */
+/** The limit of one form. */
 export const maxFiles = 100;
 
 export async function readMultipart(
   context: RequestContext,
   rules: Rules | undefined,
-  keyless: Problem | undefined,
+  keyProblem: Problem | undefined,
 ): Promise<ReceivedDraft | Problem> {
-  const maxBytes = maxUploadOf(context, rules);
+  const maxBytes = maxUploadBytesOf(context, rules);
   const { headers } = context.request;
-  const type = readContentType(headers, takenByCreate);
+  const type = readContentType(headers, createTypes);
   if (type instanceof Problem) return type;
   const boundary = readBoundary(headers);
   if (boundary instanceof Problem) return boundary;
-  const refused = refuseUpload(context, maxBytes, formAnswers) ?? keyless;
-  if (refused !== undefined) return refused;
+  const rejected = checkUpload(context, maxBytes, formResponseTypes) ?? keyProblem;
+  if (rejected !== undefined) return rejected;
   const form = new Form(context, rules, maxBytes);
   try {
-    for await (const part of readParts(arriving(context, maxBytes), boundary)) await form.add(part);
+    for await (const part of readParts(uploadChunks(context, maxBytes), boundary))
+      await form.add(part);
     return await form.received();
   } catch (thrown) {
     await form.discard();
-    if (thrown instanceof Undecodable) return thrown.problem;
+    if (thrown instanceof BodyError) return thrown.problem;
     throw thrown;
   }
 }
 
-/** What has come of a form so far. */
+/** The fields and files of a form so far. */
 class Form {
   readonly #context: RequestContext;
   readonly #rules: Rules | undefined;
@@ -71,10 +72,10 @@ class Form {
 
   async add({ headers, bytes }: MultipartPart): Promise<void> {
     const type = headers.get("content-type");
-    if (/^multipart\//i.test(type?.trim() ?? "")) throw new Undecodable(nested);
+    if (/^multipart\//i.test(type?.trim() ?? "")) throw new BodyError(nested);
     const disposition = readDisposition(headers.get("content-disposition") ?? "");
     const name = disposition?.parameters.get("name");
-    if (disposition?.kind !== "form-data" || name === undefined) throw new Undecodable(nameless);
+    if (disposition?.kind !== "form-data" || name === undefined) throw new BodyError(nameless);
     const field = unescapeName(name);
     const fileName = fileNameOf(disposition);
     if (fileName === undefined) await this.#addText(field, type, bytes);
@@ -87,20 +88,20 @@ class Form {
     bytes: AsyncIterable<Uint8Array>,
   ): Promise<void> {
     const { maxBodyBytes } = this.#context.services;
-    if (this.#pairs.length === formLimits.maxFields) throw new Undecodable(manyFields);
+    if (this.#pairs.length === formLimits.maxFields) throw new BodyError(manyFields);
     const [, charset = "utf-8"] = /;\s*charset="?([^\s;"]+)/i.exec(type ?? "") ?? [];
     if (!/^(?:utf-8|us-ascii)$/i.test(charset))
-      throw new Undecodable(invalid(field, `the charset ${charset} is not UTF-8`));
+      throw new BodyError(invalid(field, `the charset ${charset} is not UTF-8`));
     const chunks: Uint8Array[] = [];
     this.#textBytes += Buffer.byteLength(field);
     for await (const chunk of bytes) {
       this.#textBytes += chunk.byteLength;
-      if (this.#textBytes > maxBodyBytes) throw new Undecodable(longTexts(maxBodyBytes));
-      if (!this.#context.memory.take(chunk.byteLength)) throw new Undecodable(overloaded);
+      if (this.#textBytes > maxBodyBytes) throw new BodyError(longTexts(maxBodyBytes));
+      if (!this.#context.memory.take(chunk.byteLength)) throw new BodyError(overloaded);
       chunks.push(chunk);
     }
     const text = decodeExactUtf8(Buffer.concat(chunks));
-    if (typeof text !== "string") throw new Undecodable(invalid(field, text.detail));
+    if (typeof text !== "string") throw new BodyError(invalid(field, text.detail));
     this.#pairs.push([field, text]);
   }
 
@@ -111,21 +112,21 @@ class Form {
     bytes: AsyncIterable<Uint8Array>,
   ): Promise<void> {
     const member = memberFor(field, this.#rules);
-    if (member instanceof Problem) throw new Undecodable(member);
-    if (++this.#fileCount > maxFiles) throw new Undecodable(manyFiles);
-    const kept = await this.#context.services.uploads.save(bytes, this.#maxBytes);
-    if (kept === "too-large") throw new Undecodable(uploadTooLarge(this.#maxBytes));
-    const file = { field, name: cleanFileName(fileName), type: storedType(type), ...kept };
+    if (member instanceof Problem) throw new BodyError(member);
+    if (++this.#fileCount > maxFiles) throw new BodyError(manyFiles);
+    const saved = await this.#context.services.uploads.save(bytes, this.#maxBytes);
+    if (saved === "too-large") throw new BodyError(uploadTooLarge(this.#maxBytes));
+    const file = { field, name: cleanFileName(fileName), type: storedType(type), ...saved };
     this.#files.push(file);
-    // A browser sends a field in which no file was chosen so.
-    if (fileName === "" && kept.size === 0) await this.discard(this.#files.splice(-1));
+    // A browser sends this for a file field without a chosen file.
+    if (fileName === "" && saved.size === 0) await this.discard(this.#files.splice(-1));
   }
 
-  /** All that came, when nothing is wrong with it; otherwise its files are gone. */
+  /** Returns the draft; discards the files when the form is invalid. */
   async received(): Promise<ReceivedDraft | Problem> {
     const received = this.#read();
-    const isInVain = received instanceof Problem || received.parts.length === 0;
-    if (isInVain) await this.discard();
+    const hasNoFiles = received instanceof Problem || received.parts.length === 0;
+    if (hasNoFiles) await this.discard();
     return received;
   }
 
@@ -136,15 +137,15 @@ class Form {
     if (parts instanceof Problem) return parts;
     const mixed = refuseMixed(draft, parts);
     if (mixed !== undefined) return mixed;
-    // Another boundary, or another order of bytes, is still the same form.
-    const said = parts.map(({ key: _, ...shown }) => shown);
-    const fingerprint = Buffer.from(JSON.stringify([this.#pairs, said]));
-    const trapped = isHoneypotFilled(this.#pairs, this.#rules);
-    const isWanted = !trapped && draft.id === undefined;
-    return { draft, parts: isWanted ? parts : [], fingerprint, isHoneypotFilled: trapped };
+    // The fingerprint does not depend on the boundary.
+    const metadata = parts.map(({ key: _, ...shown }) => shown);
+    const fingerprint = Buffer.from(JSON.stringify([this.#pairs, metadata]));
+    const isTrapped = isHoneypotFilled(this.#pairs, this.#rules);
+    const keepsFiles = !isTrapped && draft.id === undefined;
+    return { draft, parts: keepsFiles ? parts : [], fingerprint, isHoneypotFilled: isTrapped };
   }
 
-  /** Removes files that nothing will name. */
+  /** Removes files that no resource will refer to. */
   async discard(files: readonly NamedFile[] = this.#files): Promise<void> {
     await this.#context.services.uploads.discard(files);
   }
@@ -153,29 +154,27 @@ class Form {
 function refuseMixed({ fields }: Draft, parts: readonly StoredFile[]): Problem | undefined {
   const tree = parts.length === 0 ? undefined : readTree(fields);
   const both = isObject(tree) && parts.map(memberOf).find((name) => tree.members.has(name));
-  return both
-    ? invalid(both, "a text and a file were sent under this name; take two names")
-    : undefined;
+  return both ? invalid(both, "a text and a file have this name; use two names") : undefined;
 }
 
 const invalid = (field: string, detail: string): Problem =>
-  new Problem("invalid-body", "The form is not valid; `errors` names each fault.", {
+  new Problem("invalid-body", "The form is not valid; `errors` lists each error.", {
     errors: [{ pointer: pointerTo([field]), detail }],
   });
 
-const faulty = (detail: string): Problem =>
-  new Problem("invalid-body", "The form is not valid; `errors` names each fault.", {
+const invalidForm = (detail: string): Problem =>
+  new Problem("invalid-body", "The form is not valid; `errors` lists each error.", {
     errors: [{ pointer: "", detail }],
   });
 
-const nameless = faulty(
-  'a part has no `Content-Disposition: form-data; name="…"` that can be read (RFC 7578 §4.2)',
+const nameless = invalidForm(
+  'a part has no valid `Content-Disposition: form-data; name="…"` (RFC 7578 §4.2)',
 );
-const nested = faulty("a multipart part within a form is not taken (RFC 7578 §4.3)");
-const manyFields = faulty(`more than ${formLimits.maxFields} fields in one form`);
-const manyFiles = faulty(`more than ${maxFiles} files in one form`);
+const nested = invalidForm("nested multipart parts are not supported (RFC 7578 §4.3)");
+const manyFields = invalidForm(`more than ${formLimits.maxFields} fields in one form`);
+const manyFiles = invalidForm(`more than ${maxFiles} files in one form`);
 const longTexts = (maxBytes: number): Problem =>
   new Problem(
     "content-too-large",
-    `The texts of the form are over ${maxBytes} bytes together. Nothing was stored.`,
+    `The text fields of the form are larger than ${maxBytes} bytes together. Nothing was stored.`,
   );

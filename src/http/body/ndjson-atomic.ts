@@ -1,4 +1,4 @@
-// Many resources that are created together: all of them, or none.
+// Handles NDJSON with atomic=true: creates all resources or none.
 
 import { createHash } from "node:crypto";
 import type { BulkRefused } from "../../domain/bulk-create.ts";
@@ -7,93 +7,93 @@ import { reportLimits } from "../../lib/json/error-report.ts";
 import { type Line, LineSplitter } from "../../lib/json/line-splitter.ts";
 import type { Draft } from "../../model/draft.ts";
 import { Problem } from "../../model/problem.ts";
-import { onceOf } from "../headers/idempotency-key.ts";
-import { cutOff, emptyBody, readContent } from "./content.ts";
-import { answerLines, draftIn, type Order, resultOf } from "./ndjson-results.ts";
+import { idempotencyKeyOf } from "../headers/idempotency-key.ts";
+import { bodyAborted, emptyBody, readContent } from "./content.ts";
+import { type BulkRequest, ndjsonResponse, readLine, resultLine } from "./ndjson-results.ts";
 
-/** What is created together is held in memory, and written in one go. */
+/** Atomic requests are held in memory and written in one transaction. */
 export const atomicLimits = { maxLines: 10_000, maxBytes: 32 * 1024 * 1024 } as const;
 
-/** All lines or none: read to the end, judged together, written in one transaction. */
+/** Reads all lines, validates them and writes them in one transaction. */
 export async function createAtomic(
-  order: Order,
+  bulk: BulkRequest,
   key: string | undefined,
 ): Promise<Response | Problem> {
-  const { context, name } = order;
+  const { context, name } = bulk;
   const { services, caller } = context;
-  const read = await readAtomicLines(order);
+  const read = await readAtomicLines(bulk);
   if (read instanceof Problem) return read;
-  const { lines, drafts, refused, fingerprint } = read;
+  const { lines, drafts, rejected, fingerprint } = read;
   if (lines.length === 0) return emptyBody;
-  if (refused.length > 0) return refusedTogether(lines, refused);
+  if (rejected.length > 0) return atomicProblem(lines, rejected);
 
-  const once = key === undefined ? undefined : onceOf(context, key, fingerprint);
+  const once = key === undefined ? undefined : idempotencyKeyOf(context, key, fingerprint);
   const done = await services.bulkCreate.createAtomic(caller, name, drafts, once);
   if (done instanceof Problem) return done;
-  if (!("resources" in done)) return refusedTogether(lines, done);
+  if (!("resources" in done)) return atomicProblem(lines, done);
 
   const { resources, isReplay } = done;
-  const results = resources.map((resource, index) => resultOf(order, lines[index] ?? 0, resource));
+  const results = resources.map((resource, index) => resultLine(bulk, lines[index] ?? 0, resource));
   const count = { lines: lines.length, created: isReplay ? 0 : resources.length };
-  const told = order.isMinimal ? `${JSON.stringify(count)}\n` : results.join("");
+  const output = bulk.isMinimal ? `${JSON.stringify(count)}\n` : results.join("");
   async function* texts(): AsyncGenerator<string> {
-    yield told;
+    yield output;
   }
-  return answerLines(order, texts(), isReplay);
+  return ndjsonResponse(bulk, texts(), isReplay);
 }
 
 interface AtomicLines {
-  /** Their numbers. */
+  /** The line numbers. */
   readonly lines: readonly number[];
   readonly drafts: readonly Draft[];
-  readonly refused: readonly BulkRefused[];
+  readonly rejected: readonly BulkRefused[];
   readonly fingerprint: Uint8Array;
 }
 
-async function readAtomicLines(order: Order): Promise<AtomicLines | Problem> {
-  const { context } = order;
+async function readAtomicLines(bulk: BulkRequest): Promise<AtomicLines | Problem> {
+  const { context } = bulk;
   const { maxBytes: bytes, maxLines } = atomicLimits;
   const hash = createHash("sha256");
-  const cutter = new LineSplitter(context.services.maxBodyBytes);
+  const splitter = new LineSplitter(context.services.maxBodyBytes);
   const lines: number[] = [];
   const drafts: Draft[] = [];
-  const refused: BulkRefused[] = [];
+  const rejected: BulkRefused[] = [];
   const add = (line: Line) => {
-    const draft = draftIn(order, line);
-    if (draft instanceof Problem) refused.push({ index: lines.length, problem: draft });
+    const draft = readLine(bulk, line);
+    if (draft instanceof Problem) rejected.push({ index: lines.length, problem: draft });
     else drafts.push(draft);
     lines.push(line.number);
   };
-  for await (const chunk of readContent(context, { bytes, problem: tooMuchTogether })) {
+  for await (const chunk of readContent(context, { bytes, problem: tooLargeForAtomic })) {
     if (chunk instanceof Problem) return chunk;
     if (!context.memory.take(chunk.byteLength)) return overloaded;
-    if (context.request.signal.aborted) return cutOff;
+    if (context.request.signal.aborted) return bodyAborted;
     hash.update(chunk);
-    cutter.add(chunk).forEach(add);
-    if (lines.length > maxLines) return tooMuchTogether;
+    splitter.add(chunk).forEach(add);
+    if (lines.length > maxLines) return tooLargeForAtomic;
   }
-  cutter.end().forEach(add);
-  if (lines.length > maxLines) return tooMuchTogether;
-  return { lines, drafts, refused, fingerprint: hash.digest() };
+  splitter.end().forEach(add);
+  if (lines.length > maxLines) return tooLargeForAtomic;
+  return { lines, drafts, rejected, fingerprint: hash.digest() };
 }
 
-const tooMuchTogether = new Problem(
+const tooLargeForAtomic = new Problem(
   "content-too-large",
-  `With atomic=true there are at most ${atomicLimits.maxLines} lines of ${atomicLimits.maxBytes} bytes in all. Nothing was stored; send less at once, or without atomic.`,
+  `With atomic=true a request may have at most ${atomicLimits.maxLines} lines and ${atomicLimits.maxBytes} bytes. Nothing was stored; send fewer lines, or leave atomic out.`,
 );
 
-/** The problem of the first line that cannot be stored, with the faults of all; each with its line. */
-function refusedTogether(lines: readonly number[], refused: readonly BulkRefused[]): Problem {
-  const faults = refused.flatMap(({ index, problem: { errors, detail } }) => {
-    const inner = errors?.flatMap((fault) => ("pointer" in fault ? [fault] : [])) ?? [];
-    const told = inner.length > 0 ? inner : [{ pointer: "", detail }];
-    return told.map((fault) => ({ ...fault, pointer: `/${lines[index]}${fault.pointer}` }));
+/** Returns the problem of the first rejected line, with the errors of all lines. */
+function atomicProblem(lines: readonly number[], rejected: readonly BulkRefused[]): Problem {
+  const allErrors = rejected.flatMap(({ index, problem: { errors, detail } }) => {
+    const inner = errors?.flatMap((error) => ("pointer" in error ? [error] : [])) ?? [];
+    const output = inner.length > 0 ? inner : [{ pointer: "", detail }];
+    return output.map((error) => ({ ...error, pointer: `/${lines[index]}${error.pointer}` }));
   });
-  const [first] = refused;
+  const [first] = rejected;
   const problem = first?.problem ?? emptyBody;
-  // Who may not create at all may not create any line.
+  // A missing permission is about the whole request.
   if (problem.scope !== undefined || problem.kind === "unauthenticated") return problem;
-  const errors = faults.slice(0, reportLimits.maxErrors);
+  const errors = allErrors.slice(0, reportLimits.maxErrors);
   const detail = `Nothing was stored. Line ${lines[first?.index ?? 0]}: ${problem.detail}`;
   return new Problem(problem.kind, detail, { errors });
 }

@@ -1,28 +1,28 @@
-// Lines that arrive, handed on in groups: while one group is on its way to the disk the next is gathered.
+// Groups arriving lines and writes them: while one group is committed, the next is collected.
 
 import type { Line, LineSplitter } from "../../lib/json/line-splitter.ts";
 import type { Reservation } from "../../lib/memory-budget.ts";
 import { Problem } from "../../model/problem.ts";
 
-/** Small enough that others who write do not wait long for it. */
+/** Small enough that other writers do not wait long. */
 const groupLines = 500;
 const groupBytes = 1024 * 1024;
 
-/** One is committed, and one is ready for when it is done. */
-const maxUnderWay = 2;
+/** One group is committed while the next one is ready. */
+const maxInFlight = 2;
 
 /**
- * So much of the results may wait for a client to read them, before no more is read from it. A client
- * that reads nothing until it has sent everything would wait for ever with less.
+ * When more results are unread, no more input is read. The limit is large, because a client that reads
+ * nothing until it has sent everything would block forever.
  */
 const maxUnreadChars = 16 * 1024 * 1024;
 
-/** What becomes of a group, in words; it must not reject once there are results of earlier ones. */
+/** Writes a group and returns its result lines; must not reject after the first group. */
 export type WriteGroup = (lines: readonly Line[]) => Promise<string>;
 
-const noRoom = new Problem(
+const outOfMemory = new Problem(
   "unavailable",
-  "Requests and answers in flight hold as many bytes as the server allows. What was told before was done; send the rest again.",
+  "The requests and responses in flight use all the memory that the server allows for them. The results before this line are stored; send the rest again.",
 );
 
 export class NdjsonPipeline {
@@ -30,82 +30,82 @@ export class NdjsonPipeline {
   readonly #memory: Reservation;
   #lines: Line[] = [];
   #bytes = 0;
-  #underWay = 0;
-  #underWayBytes = 0;
-  /** When the last group is written, and all before it. */
+  #inFlight = 0;
+  #inFlightBytes = 0;
+  /** Resolves when all groups so far are written. */
   #written: Promise<void> = Promise.resolve();
   #unread: string[] = [];
   #unreadChars = 0;
   #end: { readonly problem?: Problem } | undefined;
   #failure: { readonly thrown: unknown } | undefined;
-  #isLeft = false;
-  #news = Promise.withResolvers<void>();
+  #isAborted = false;
+  #progress = Promise.withResolvers<void>();
 
-  /** The lines and results that are kept count as held by the reservation, which ends with the results. */
+  /** Buffered lines and results are counted in `memory`, which is released with the last result. */
   constructor(write: WriteGroup, memory: Reservation) {
     this.#write = write;
     this.#memory = memory;
   }
 
-  /** The results as they come to be. A problem is the last, and says why no more was read. */
+  /** Yields the results as they are ready. A problem is the last and says why reading stopped. */
   async *results(
     content: AsyncIterable<Uint8Array | Problem>,
-    cutter: LineSplitter,
+    splitter: LineSplitter,
   ): AsyncGenerator<string | Problem> {
-    this.#read(content, cutter).catch((thrown) => this.#fail(thrown));
+    this.#read(content, splitter).catch((thrown) => this.#fail(thrown));
     try {
       for (;;) {
-        if (this.#isLeft) return;
+        if (this.#isAborted) return;
         if (this.#failure !== undefined) throw this.#failure.thrown;
         if (this.#unread.length > 0) yield this.#takeUnread();
         else if (this.#end !== undefined) break;
-        else await this.#news.promise;
+        else await this.#progress.promise;
       }
       if (this.#end.problem !== undefined) yield this.#end.problem;
     } finally {
-      this.leave();
+      this.abort();
     }
   }
 
-  /** The sender has left: it gets no more results, so nothing more is read or written. */
-  leave(): void {
-    this.#isLeft = true;
+  /** The client has disconnected: nothing more is read or written. */
+  abort(): void {
+    this.#isAborted = true;
     this.#lines = [];
     this.#memory.release();
-    this.#tell();
+    this.#notify();
   }
 
-  async #read(content: AsyncIterable<Uint8Array | Problem>, cutter: LineSplitter): Promise<void> {
+  async #read(content: AsyncIterable<Uint8Array | Problem>, splitter: LineSplitter): Promise<void> {
     let problem: Problem | undefined;
     for await (const chunk of content) {
-      if (this.#isLeft) return;
+      if (this.#isAborted) return;
       if (chunk instanceof Problem) problem = chunk;
-      else this.#gather(cutter.add(chunk));
-      if (!this.#hold(cutter.bufferedBytes)) {
-        problem = noRoom;
+      else this.#addLines(splitter.add(chunk));
+      if (!this.#reserve(splitter.bufferedBytes)) {
+        problem = outOfMemory;
         break;
       }
-      while (this.#isFull() && !this.#isLeft) await this.#news.promise;
+      while (this.#isFull() && !this.#isAborted) await this.#progress.promise;
     }
-    if (this.#isLeft) return;
-    // What broke off may have broken off in the middle of a line.
-    if (problem === undefined) this.#gather(cutter.end());
-    while (this.#lines.length > 0 && !this.#isLeft) await this.#news.promise;
+    if (this.#isAborted) return;
+    // An aborted body may end in the middle of a line, which is then ignored.
+    if (problem === undefined) this.#addLines(splitter.end());
+    while (this.#lines.length > 0 && !this.#isAborted) await this.#progress.promise;
     await this.#written;
     this.#end = problem === undefined ? {} : { problem };
-    this.#tell();
+    this.#notify();
   }
 
-  #gather(lines: readonly Line[]): void {
+  #addLines(lines: readonly Line[]): void {
     for (const line of lines) {
       this.#lines.push(line);
       this.#bytes += line.bytes?.length ?? 0;
     }
-    this.#launch();
+    this.#startWrites();
   }
 
-  #hold(unfinishedBytes: number): boolean {
-    const bytes = unfinishedBytes + this.#bytes + this.#underWayBytes + this.#unreadChars;
+  #reserve(unfinishedBytes: number): boolean {
+    const bytes = unfinishedBytes + this.#bytes + this.#inFlightBytes + this.#unreadChars;
     return this.#memory.set(bytes);
   }
 
@@ -114,20 +114,20 @@ export class NdjsonPipeline {
   }
 
   #isFull(): boolean {
-    const isAhead = this.#underWay === maxUnderWay && this.#hasGroup();
+    const isAhead = this.#inFlight === maxInFlight && this.#hasGroup();
     return isAhead || this.#unreadChars > maxUnreadChars;
   }
 
-  /** What little there is goes at once when nothing is under way; else it waits until it is a group. */
-  #launch(): void {
-    while (this.#lines.length > 0 && !this.#isLeft && this.#failure === undefined) {
-      if (this.#underWay === maxUnderWay || (this.#underWay > 0 && !this.#hasGroup())) return;
+  /** Writes at once when nothing is in flight; otherwise waits for a full group. */
+  #startWrites(): void {
+    while (this.#lines.length > 0 && !this.#isAborted && this.#failure === undefined) {
+      if (this.#inFlight === maxInFlight || (this.#inFlight > 0 && !this.#hasGroup())) return;
       const before = this.#bytes;
       const group = this.#takeGroup();
       const bytes = before - this.#bytes;
-      this.#underWay++;
-      this.#underWayBytes += bytes;
-      this.#written = this.#settle(this.#written, this.#write(group), bytes);
+      this.#inFlight++;
+      this.#inFlightBytes += bytes;
+      this.#written = this.#finishGroup(this.#written, this.#write(group), bytes);
     }
   }
 
@@ -143,8 +143,12 @@ export class NdjsonPipeline {
     return this.#lines.splice(0, count);
   }
 
-  /** In the order in which they came, whichever is done first. */
-  async #settle(before: Promise<void>, written: Promise<string>, bytes: number): Promise<void> {
+  /** Emits the results in the order of the groups. */
+  async #finishGroup(
+    before: Promise<void>,
+    written: Promise<string>,
+    bytes: number,
+  ): Promise<void> {
     try {
       const [text] = await Promise.all([written, before]);
       if (text !== "") this.#unread.push(text);
@@ -152,28 +156,28 @@ export class NdjsonPipeline {
     } catch (thrown) {
       this.#fail(thrown);
     }
-    this.#underWay--;
-    this.#underWayBytes -= bytes;
-    this.#launch();
-    this.#tell();
+    this.#inFlight--;
+    this.#inFlightBytes -= bytes;
+    this.#startWrites();
+    this.#notify();
   }
 
   #takeUnread(): string {
     const text = this.#unread.join("");
     this.#unread = [];
     this.#unreadChars = 0;
-    this.#tell();
+    this.#notify();
     return text;
   }
 
   #fail(thrown: unknown): void {
     this.#failure ??= { thrown };
     this.#lines = [];
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
-    this.#news.resolve();
-    this.#news = Promise.withResolvers();
+  #notify(): void {
+    this.#progress.resolve();
+    this.#progress = Promise.withResolvers();
   }
 }

@@ -1,4 +1,4 @@
-// The lines of many resources: each becomes a draft, and what became of it a line of the answer.
+// Reads the lines of an NDJSON request and writes the lines of its response.
 
 import type { Line } from "../../lib/json/line-splitter.ts";
 import type { Rules } from "../../model/collection.ts";
@@ -7,29 +7,29 @@ import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { RequestContext } from "../context.ts";
 import type { Coding } from "../headers/content-coding.ts";
-import { replayedField } from "../headers/idempotency-key.ts";
-import { releasedOnAbort } from "../large-response.ts";
+import { replayedHeader } from "../headers/idempotency-key.ts";
+import { releaseOnAbort } from "../large-response.ts";
 import { problemBody, problemStatus } from "../problem.ts";
-import { refuseCreation } from "../rate-limit.ts";
-import { codedHeaders, collectionUrl, noCache } from "../resources/representation.ts";
+import { limitCreation } from "../rate-limit.ts";
+import { collectionUrl, encodedHeaders, noCache } from "../resources/representation.ts";
 import { idInPost, readFields } from "./content.ts";
 import { streamOf } from "./text-stream.ts";
 
-/** What is the same for all lines. */
-export interface Order {
+/** What all lines of a request have in common. */
+export interface BulkRequest {
   readonly context: RequestContext;
   readonly name: string;
   readonly rules: Rules | undefined;
-  /** The media type of the answer. */
+  /** The media type of the response. */
   readonly type: string;
-  /** Whether only what was not created is told. */
+  /** Whether the response has only the rejected lines and a summary. */
   readonly isMinimal: boolean;
-  /** Of the answer. */
+  /** The content coding of the response. */
   readonly coding: Coding | undefined;
 }
 
-export function draftIn({ context, rules }: Order, { bytes }: Line): Draft | Problem {
-  const tooMany = refuseCreation(context, rules);
+export function readLine({ context, rules }: BulkRequest, { bytes }: Line): Draft | Problem {
+  const tooMany = limitCreation(context, rules);
   if (tooMany !== undefined) return tooMany;
   if (bytes === undefined) return lineTooLong(context.services.maxBodyBytes);
   const draft = readFields(bytes);
@@ -37,25 +37,32 @@ export function draftIn({ context, rules }: Order, { bytes }: Line): Draft | Pro
 }
 
 const lineTooLong = (limitBytes: number): Problem =>
-  new Problem("content-too-large", `The line is over ${limitBytes} bytes. It was not stored.`);
+  new Problem(
+    "content-too-large",
+    `The line is longer than ${limitBytes} bytes. It was not stored.`,
+  );
 
-export function resultOf(order: Order, line: number, end: Resource | Problem): string {
-  if (end instanceof Problem) return lineOf(order, line, end);
-  if (order.isMinimal) return "";
-  return `{"line":${line},"status":201,"location":"${collectionUrl(order.context)}/${end.id}"}\n`;
+export function resultLine(bulk: BulkRequest, line: number, result: Resource | Problem): string {
+  if (result instanceof Problem) return problemLine(bulk, line, result);
+  if (bulk.isMinimal) return "";
+  return `{"line":${line},"status":201,"location":"${collectionUrl(bulk.context)}/${result.id}"}\n`;
 }
 
-/** A problem that has no line is about all that was sent. */
-export function lineOf({ context }: Order, line: number | undefined, problem: Problem): string {
+/** A problem without a line is about the whole request. */
+export function problemLine(
+  { context }: BulkRequest,
+  line: number | undefined,
+  problem: Problem,
+): string {
   const { services, path, requestId } = context;
   const body = problemBody(problem, services.base, `${services.base}${path}`, requestId);
-  const place = line === undefined ? "" : `"line":${line},`;
-  return `{${place}"status":${problemStatus[problem.kind]},"problem":${body}}\n`;
+  const number = line === undefined ? "" : `"line":${line},`;
+  return `{${number}"status":${problemStatus[problem.kind]},"problem":${body}}\n`;
 }
 
-/** 200: the request was done as it asked to be; what became of each line, its own line tells. */
-export function answerLines(
-  { context, type, isMinimal, coding }: Order,
+/** The status is 200; each line has its own status. */
+export function ndjsonResponse(
+  { context, type, isMinimal, coding }: BulkRequest,
   texts: AsyncGenerator<string>,
   isReplay = false,
 ): Response {
@@ -63,10 +70,10 @@ export function answerLines(
   headers.set("content-type", type);
   headers.set("cache-control", noCache);
   if (isMinimal) headers.set("preference-applied", "return=minimal");
-  if (isReplay) headers.set(replayedField, "true");
-  const release = releasedOnAbort(context.request, () => context.memory.release());
+  if (isReplay) headers.set(replayedHeader, "true");
+  const release = releaseOnAbort(context.request, () => context.memory.release());
   context.isReadWhileAnswered = true;
   return new Response(streamOf(texts, coding, release), {
-    headers: coding === undefined ? headers : codedHeaders(headers, coding),
+    headers: coding === undefined ? headers : encodedHeaders(headers, coding),
   });
 }

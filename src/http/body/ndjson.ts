@@ -1,4 +1,4 @@
-// Many resources in one POST: a JSON object on each line, and an answer with a line for each of them.
+// Handles POST of NDJSON: creates a resource from each line and streams a result for each.
 
 import { setTimeout as wait } from "node:timers/promises";
 import { requireKey } from "../../domain/problems.ts";
@@ -10,7 +10,7 @@ import { Outage } from "../../store/store.ts";
 import type { RequestContext } from "../context.ts";
 import { chooseCoding } from "../headers/content-coding.ts";
 import { readKey } from "../headers/idempotency-key.ts";
-import { chooseType, ndjsonTypes, refuseUnlessLines } from "../headers/media-type.ts";
+import { checkNdjsonType, chooseType, ndjsonTypes } from "../headers/media-type.ts";
 import { readPreference } from "../headers/prefer.ts";
 import { problemFromError } from "../problem.ts";
 import { invalid, readParameters } from "../search-params.ts";
@@ -18,12 +18,18 @@ import { emptyBody, hasNoBody, readContent } from "./content.ts";
 import type { ByteLimit } from "./decoding.ts";
 import { createAtomic } from "./ndjson-atomic.ts";
 import { NdjsonPipeline } from "./ndjson-pipeline.ts";
-import { answerLines, draftIn, lineOf, type Order, resultOf } from "./ndjson-results.ts";
+import {
+  type BulkRequest,
+  ndjsonResponse,
+  problemLine,
+  readLine,
+  resultLine,
+} from "./ndjson-results.ts";
 
-/** More than anyone should have to send again when it breaks off. */
+/** The limit of one stream. */
 const maxStreamBytes = 16 * 1024 ** 3;
 
-/** An overload passes; who sends this much can wait for it, so long. */
+/** How often and how long a write is retried while the store is busy. */
 const busyWaits = { most: 100, ms: 50 } as const;
 
 export async function createMany(context: RequestContext): Promise<Response | Problem> {
@@ -36,19 +42,19 @@ export async function createMany(context: RequestContext): Promise<Response | Pr
   if (isAtomic instanceof Problem) return isAtomic;
   const rules = await services.resources.target(caller, name);
   if (rules instanceof Problem) return rules;
-  const refused =
+  const rejected =
     (hasNoBody(headers) ? emptyBody : undefined) ??
-    refuseUnlessLines(headers) ??
+    checkNdjsonType(headers) ??
     requireKey(rules, key) ??
     (key !== undefined && !isAtomic ? keyWithoutAtomic : undefined);
-  if (refused !== undefined) return refused;
+  if (rejected !== undefined) return rejected;
   const type = chooseType(headers, ndjsonTypes);
   if (type instanceof Problem) return type;
   const coding = chooseCoding(headers, Number.POSITIVE_INFINITY);
   if (coding instanceof Problem) return coding;
   const isMinimal = readPreference(headers) === "minimal";
-  const order = { context, name, rules, type, isMinimal, coding };
-  return isAtomic ? createAtomic(order, key) : createEach(order);
+  const bulk = { context, name, rules, type, isMinimal, coding };
+  return isAtomic ? createAtomic(bulk, key) : createEach(bulk);
 }
 
 function readAtomic(query: string): boolean | Problem {
@@ -61,38 +67,38 @@ function readAtomic(query: string): boolean | Problem {
 
 const keyWithoutAtomic = new Problem(
   "invalid-parameter",
-  "With an Idempotency-Key many resources are created together or not at all.",
+  "An Idempotency-Key with NDJSON needs atomic=true.",
   {
     errors: [
       {
         parameter: "atomic",
-        detail: "send ?atomic=true with the key: what is done line by line cannot be replayed",
+        detail: "send ?atomic=true with the key: separate lines cannot be replayed",
       },
     ],
   },
 );
 
-/** Each line on its own, as it arrives. */
-async function createEach(order: Order): Promise<Response | Problem> {
-  const { context, isMinimal } = order;
+/** Creates each line independently while the body arrives. */
+async function createEach(bulk: BulkRequest): Promise<Response | Problem> {
+  const { context, isMinimal } = bulk;
   const count = { lines: 0, created: 0 };
   let outage: Problem | undefined;
-  const intake = new NdjsonPipeline(async (lines) => {
-    const ends = outage === undefined ? await endsOf(lines) : lines.map(() => outage as Problem);
+  const pipeline = new NdjsonPipeline(async (lines) => {
+    const results = outage === undefined ? await endsOf(lines) : lines.map(() => outage as Problem);
     count.lines += lines.length;
     let text = "";
     for (const [index, line] of lines.entries()) {
-      const end = ends[index] ?? emptyBody;
-      if (!(end instanceof Problem)) count.created++;
-      text += resultOf(order, line.number, end);
+      const result = results[index] ?? emptyBody;
+      if (!(result instanceof Problem)) count.created++;
+      text += resultLine(bulk, line.number, result);
     }
     return text;
   }, new Reservation(context.services.memory));
   const endsOf = async (lines: readonly Line[]): Promise<readonly (Resource | Problem)[]> => {
     try {
-      return await createGroup(order, lines);
+      return await createGroup(bulk, lines);
     } catch (thrown) {
-      // As long as nothing is done, all of it can simply be sent again.
+      // While nothing is stored, the whole request can simply be sent again.
       if (count.lines === 0) throw thrown;
       context.services.logFailure(context, thrown);
       outage = problemFromError(thrown);
@@ -100,13 +106,13 @@ async function createEach(order: Order): Promise<Response | Problem> {
     }
   };
   const content = readContent(context, streamLimit);
-  const results = intake.results(content, new LineSplitter(context.services.maxBodyBytes));
-  // A generator that waits for a result cannot be ended from outside, so the intake is told.
+  const results = pipeline.results(content, new LineSplitter(context.services.maxBodyBytes));
+  // A waiting generator cannot be ended from outside, so the pipeline is aborted.
   const { signal } = context.request;
-  signal.addEventListener("abort", () => intake.leave());
-  if (signal.aborted) intake.leave();
+  signal.addEventListener("abort", () => pipeline.abort());
+  if (signal.aborted) pipeline.abort();
   const first = await results.next();
-  // A problem has its own status only while nothing is stored; later it is a line of the answer.
+  // A problem sets the status only while nothing is stored; later it is a line of the response.
   if (first.value instanceof Problem && count.lines === 0) {
     await results.return(undefined);
     return first.value;
@@ -117,31 +123,29 @@ async function createEach(order: Order): Promise<Response | Problem> {
   }
   async function* texts(): AsyncGenerator<string> {
     for await (const result of all())
-      yield typeof result === "string" ? result : lineOf(order, undefined, result);
+      yield typeof result === "string" ? result : problemLine(bulk, undefined, result);
     if (isMinimal) yield `${JSON.stringify(count)}\n`;
   }
-  return answerLines(order, texts());
+  return ndjsonResponse(bulk, texts());
 }
 
 const streamLimit: ByteLimit = {
   bytes: maxStreamBytes,
   problem: new Problem(
     "content-too-large",
-    `A stream has at most ${maxStreamBytes} bytes. What was reported before was done.`,
+    `A stream may have at most ${maxStreamBytes} bytes. The results before this line are stored.`,
   ),
 };
 
-/** What became of each line of a group. */
+/** Creates the resources of a group and returns a result for each line. */
 async function createGroup(
-  order: Order,
+  bulk: BulkRequest,
   lines: readonly Line[],
 ): Promise<readonly (Resource | Problem)[]> {
-  const read = lines.map((line) => draftIn(order, line));
+  const read = lines.map((line) => readLine(bulk, line));
   const drafts = read.flatMap((draft) => (draft instanceof Problem ? [] : [draft]));
-  const { services, caller } = order.context;
-  const created = await retryWhileBusy(() =>
-    services.bulkCreate.create(caller, order.name, drafts),
-  );
+  const { services, caller } = bulk.context;
+  const created = await retryWhileBusy(() => services.bulkCreate.create(caller, bulk.name, drafts));
   let next = 0;
   return read.map((draft) => (draft instanceof Problem ? draft : (created[next++] ?? emptyBody)));
 }

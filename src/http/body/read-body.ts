@@ -1,11 +1,11 @@
-// How the body of a POST becomes a draft, whatever format it comes in.
+// Reads the body of a POST as a draft, in any supported format.
 
 import type { Rules } from "../../model/collection.ts";
 import { isHoneypotFilled } from "../../model/form.ts";
 import { Problem } from "../../model/problem.ts";
 import type { RequestContext } from "../context.ts";
-import { takenByCreate, typeOf } from "../headers/media-type.ts";
-import { readBody, readFields, refuseBody, refuseForm } from "./content.ts";
+import { createTypes, typeOf } from "../headers/media-type.ts";
+import { checkFormBody, checkJsonBody, readBody, readFields } from "./content.ts";
 import { isFile } from "./file-type.ts";
 import { readMultipart } from "./multipart.ts";
 import type { ReceivedDraft } from "./received.ts";
@@ -13,35 +13,35 @@ import { readFile } from "./single-file.ts";
 import { draftOfForm, readPairs } from "./urlencoded.ts";
 
 /**
- * The rules say what the texts of a form stand for; there are none where the collection is not there
- * yet. `keyless` refuses what the collection takes only with a key, once its type is known.
+ * The rules give the types of form fields; undefined when the collection does not exist yet.
+ * `keyProblem` is the problem of a missing Idempotency-Key, returned after the type is checked.
  */
 export async function readDraftBody(
   context: RequestContext,
   rules: Rules | undefined,
-  keyless: Problem | undefined,
+  keyProblem: Problem | undefined,
 ): Promise<ReceivedDraft | Problem> {
   switch (typeOf(context.request.headers)) {
     case "application/json":
-      return readJson(context, keyless);
+      return readJson(context, keyProblem);
     case "application/x-www-form-urlencoded":
-      return readForm(context, rules, keyless);
+      return readForm(context, rules, keyProblem);
     case "multipart/form-data":
-      return readMultipart(context, rules, keyless);
+      return readMultipart(context, rules, keyProblem);
     default:
       return isFile(context.request.headers)
-        ? readFile(context, rules, keyless)
-        : readJson(context, keyless);
+        ? readFile(context, rules, keyProblem)
+        : readJson(context, keyProblem);
   }
 }
 
 async function readForm(
   context: RequestContext,
   rules: Rules | undefined,
-  keyless: Problem | undefined,
+  keyProblem: Problem | undefined,
 ): Promise<ReceivedDraft | Problem> {
-  const refused = refuseForm(context) ?? keyless;
-  if (refused !== undefined) return refused;
+  const rejected = checkFormBody(context) ?? keyProblem;
+  if (rejected !== undefined) return rejected;
   const bytes = await readBody(context);
   if (bytes instanceof Problem) return bytes;
   const pairs = readPairs(bytes);
@@ -53,10 +53,10 @@ async function readForm(
 
 async function readJson(
   context: RequestContext,
-  keyless: Problem | undefined,
+  keyProblem: Problem | undefined,
 ): Promise<ReceivedDraft | Problem> {
-  const refused = refuseBody(context, takenByCreate) ?? keyless;
-  if (refused !== undefined) return refused;
+  const rejected = checkJsonBody(context, createTypes) ?? keyProblem;
+  if (rejected !== undefined) return rejected;
   const bytes = await readBody(context);
   if (bytes instanceof Problem) return bytes;
   const draft = readFields(bytes);

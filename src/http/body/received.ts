@@ -1,14 +1,14 @@
-// What came in the body of a POST, read and not yet accepted.
+// Defines the result of reading the body of a POST, before it is validated.
 
 import type { Draft } from "../../model/draft.ts";
 import type { StoredFile } from "../../model/file.ts";
 
 export interface ReceivedDraft {
   readonly draft: Draft;
-  /** Files that are on disk already, and named by no resource yet. */
+  /** Files that are on disk and that no resource refers to yet. */
   readonly parts: readonly StoredFile[];
-  /** What tells this body from another, for an Idempotency-Key. */
+  /** Identifies the body for an Idempotency-Key. */
   readonly fingerprint: Uint8Array;
-  /** Whether a form was filled in where only a machine does. */
+  /** Whether the hidden field that only bots fill in has a value. */
   readonly isHoneypotFilled?: boolean;
 }

@@ -1,4 +1,4 @@
-// Any other media type: what is POSTed becomes the one file of a new resource.
+// Stores a body of any other media type as the only file of a new resource.
 
 import type { Rules } from "../../model/collection.ts";
 import type { StoredFile } from "../../model/file.ts";
@@ -7,49 +7,49 @@ import type { RequestContext } from "../context.ts";
 import { cleanFileName, fileNameOf, readDisposition } from "../headers/content-disposition.ts";
 import { jsonTypes, typeOf } from "../headers/media-type.ts";
 import { emptyBody } from "./content.ts";
-import { Undecodable } from "./decoding.ts";
+import { BodyError } from "./decoding.ts";
 import { storedType } from "./file-type.ts";
-import { refuseJsonText } from "./json-as-text.ts";
+import { rejectJsonText } from "./json-as-text.ts";
 import type { ReceivedDraft } from "./received.ts";
-import { arriving, maxUploadOf, refuseUpload, uploadTooLarge } from "./upload.ts";
+import { checkUpload, maxUploadBytesOf, uploadChunks, uploadTooLarge } from "./upload.ts";
 
-/** The member that shows it. */
+/** The member that shows the file. */
 const slot = "file";
 
 export async function readFile(
   context: RequestContext,
   rules: Rules | undefined,
-  keyless: Problem | undefined,
+  keyProblem: Problem | undefined,
 ): Promise<ReceivedDraft | Problem> {
   const { headers } = context.request;
-  const maxBytes = maxUploadOf(context, rules);
+  const maxBytes = maxUploadBytesOf(context, rules);
   const isFramed = headers.has("content-length") || headers.has("transfer-encoding");
-  const refused =
-    (isFramed ? undefined : emptyBody) ?? refuseUpload(context, maxBytes, jsonTypes) ?? keyless;
-  if (refused !== undefined) return refused;
+  const rejected =
+    (isFramed ? undefined : emptyBody) ?? checkUpload(context, maxBytes, jsonTypes) ?? keyProblem;
+  if (rejected !== undefined) return rejected;
   const name = readName(headers);
   if (name instanceof Problem) return name;
   const type = storedType(headers.get("content-type"));
   try {
-    const content = arriving(context, maxBytes);
+    const content = uploadChunks(context, maxBytes);
     const isText = typeOf(headers) === "text/plain";
-    const bytes = isText ? refuseJsonText(content, context.services.maxBodyBytes) : content;
-    const kept = await context.services.uploads.save(bytes, maxBytes);
-    if (kept === "too-large") return uploadTooLarge(maxBytes);
-    return incomingOf({ slot, name, type, ...kept });
+    const bytes = isText ? rejectJsonText(content, context.services.maxBodyBytes) : content;
+    const saved = await context.services.uploads.save(bytes, maxBytes);
+    if (saved === "too-large") return uploadTooLarge(maxBytes);
+    return receivedFile({ slot, name, type, ...saved });
   } catch (thrown) {
-    if (thrown instanceof Undecodable) return thrown.problem;
+    if (thrown instanceof BodyError) return thrown.problem;
     throw thrown;
   }
 }
 
-function incomingOf(part: StoredFile): ReceivedDraft {
-  const { key: _, ...said } = part;
-  const fingerprint = Buffer.from(JSON.stringify(said));
+function receivedFile(part: StoredFile): ReceivedDraft {
+  const { key: _, ...metadata } = part;
+  const fingerprint = Buffer.from(JSON.stringify(metadata));
   return { draft: { fields: "{}", id: undefined }, parts: [part], fingerprint };
 }
 
-/** The name that the client gives it (RFC 6266); empty where it gives none. */
+/** Returns the file name of Content-Disposition (RFC 6266); empty without one. */
 function readName(headers: Headers): string | Problem {
   const field = headers.get("content-disposition");
   if (field === null) return "";
@@ -59,5 +59,5 @@ function readName(headers: Headers): string | Problem {
 
 const unreadable = new Problem(
   "malformed-request",
-  'Content-Disposition cannot be read. Send it like `attachment; filename="photo.png"` (RFC 6266).',
+  'Content-Disposition is not valid. Send it like `attachment; filename="photo.png"` (RFC 6266).',
 );

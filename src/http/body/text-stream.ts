@@ -1,6 +1,6 @@
-// Texts that come to be one after another, as the body of an answer.
+// Turns an async iterable of texts into a response body stream.
 
-import { type Coding, encodeAll } from "../headers/content-coding.ts";
+import { type Coding, encodeStream } from "../headers/content-coding.ts";
 
 const encoder = new TextEncoder();
 
@@ -8,13 +8,13 @@ async function* bytesOf(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array
   for await (const text of texts) yield encoder.encode(text);
 }
 
-/** Nothing is made before it is asked for. Who stops reading ends it. At its end `release` is called. */
+/** Pulls a text only when the client reads. `release` is called at the end, on errors and on cancel. */
 export function streamOf(
   texts: AsyncIterable<string>,
   coding: Coding | undefined,
   release: () => void,
 ): ReadableStream<Uint8Array> {
-  const pieces = coding === undefined ? bytesOf(texts) : encodeAll(texts, coding);
+  const pieces = coding === undefined ? bytesOf(texts) : encodeStream(texts, coding);
   return new ReadableStream(
     {
       async pull(controller) {

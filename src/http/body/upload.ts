@@ -1,90 +1,97 @@
-// A large body as it arrives: decoded, within its limit, and not waited for for ever.
+// Streams a large upload with its size limit and timeouts.
 
 import type { Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
 import { Problem } from "../../model/problem.ts";
 import type { RequestContext } from "../context.ts";
 import { readCoding } from "../headers/content-coding.ts";
-import { refuseUnacceptable } from "../headers/media-type.ts";
+import { checkAccept } from "../headers/media-type.ts";
 import { readContent } from "./content.ts";
-import { Undecodable } from "./decoding.ts";
+import { BodyError } from "./decoding.ts";
 
-/** A phone in a tunnel is back by then. */
-const silenceMs = 60_000;
-/** A large file over a bad link has arrived by then; who sends a byte a minute has not. */
-const wholeMs = 4 * 3_600_000;
+/** Long enough for a short loss of a mobile connection. */
+const idleTimeoutMs = 60_000;
+/** Long enough for a large file over a slow link. */
+const totalTimeoutMs = 4 * 3_600_000;
 
-/** What a body with files may have: the server's limit, or the collection's if that is lower. */
-export function maxUploadOf({ services }: RequestContext, rules: Rules | undefined): number {
+/** Returns the lower of the server's and the collection's limit. */
+export function maxUploadBytesOf({ services }: RequestContext, rules: Rules | undefined): number {
   const { maxBytes = services.maxUploadBytes } = rules === undefined ? {} : definitionOf(rules);
   return Math.min(maxBytes, services.maxUploadBytes);
 }
 
-/** What is wrong with an upload before it is read. */
-export function refuseUpload(
+/** Checks the headers of an upload before its body is read. */
+export function checkUpload(
   { request: { headers } }: RequestContext,
   maxBytes: number,
-  answers: readonly string[],
+  responseTypes: readonly string[],
 ): Problem | undefined {
   const coding = readCoding(headers);
   if (coding instanceof Problem) return coding;
   if (Number(headers.get("content-length")) > maxBytes) return uploadTooLarge(maxBytes);
-  return refuseUnacceptable(headers, answers);
+  return checkAccept(headers, responseTypes);
 }
 
 export const uploadTooLarge = (maxBytes: number): Problem =>
-  new Problem("content-too-large", `The upload is over ${maxBytes} bytes. Nothing was stored.`);
+  new Problem(
+    "content-too-large",
+    `The upload is larger than ${maxBytes} bytes. Nothing was stored.`,
+  );
 
-/** The content of the body. Throws `Undecodable` when it cannot go on. */
-export async function* arriving(
+/** Yields the content of the body. Throws `BodyError`. */
+export async function* uploadChunks(
   context: RequestContext,
   maxBytes: number,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const limit = { bytes: maxBytes, problem: uploadTooLarge(maxBytes) };
-  for await (const chunk of unlessSilent(readContent(context, limit), silenceMs, wholeMs)) {
-    if (chunk instanceof Problem) throw new Undecodable(chunk);
+  for await (const chunk of withTimeouts(
+    readContent(context, limit),
+    idleTimeoutMs,
+    totalTimeoutMs,
+  )) {
+    if (chunk instanceof Problem) throw new BodyError(chunk);
     context.extendTimeout();
     yield chunk;
   }
 }
 
-/** Gives up when nothing comes for `quietMs`, or when the end has not come after `totalMs`. */
-export async function* unlessSilent<T>(
+/** Throws when nothing arrives for `idleMs`, or the end does not arrive within `totalMs`. */
+export async function* withTimeouts<T>(
   source: AsyncGenerator<T>,
-  quietMs: number,
+  idleMs: number,
   totalMs: number,
 ): AsyncGenerator<T, void, undefined> {
   const deadline = performance.now() + totalMs;
-  let isSilent = false;
+  let isStalled = false;
   try {
     for (;;) {
       const left = deadline - performance.now();
-      if (left <= 0) throw new Undecodable(tooSlow);
+      if (left <= 0) throw new BodyError(tooSlow);
       const next = source.next();
-      const silence = Promise.withResolvers<never>();
+      const timeout = Promise.withResolvers<never>();
       const giveUp = () => {
-        isSilent = true;
-        silence.reject(new Undecodable(left < quietMs ? tooSlow : stalled));
+        isStalled = true;
+        timeout.reject(new BodyError(left < idleMs ? tooSlow : stalled));
       };
-      const timer = setTimeout(giveUp, Math.min(quietMs, left));
-      const result = await Promise.race([next, silence.promise]).finally(() => clearTimeout(timer));
+      const timer = setTimeout(giveUp, Math.min(idleMs, left));
+      const result = await Promise.race([next, timeout.promise]).finally(() => clearTimeout(timer));
       if (result.done) return;
       yield result.value;
     }
   } finally {
     const ended = source.return(undefined);
-    // A source that is silent does not hear that it should end until it is cut off.
-    if (isSilent) ended.catch(() => undefined);
+    // A stalled source does not end before its connection is closed, so it is not awaited.
+    if (isStalled) ended.catch(() => undefined);
     else await ended;
   }
 }
 
 const stalled = new Problem(
   "timeout",
-  `Nothing more of the body came for ${silenceMs / 1000} seconds. Nothing was stored.`,
+  `No data of the body arrived for ${idleTimeoutMs / 1000} seconds. Nothing was stored.`,
 );
 
 const tooSlow = new Problem(
   "timeout",
-  `The body did not arrive within ${wholeMs / 3_600_000} hours. Nothing was stored.`,
+  `The body did not arrive within ${totalTimeoutMs / 3_600_000} hours. Nothing was stored.`,
 );

@@ -1,4 +1,4 @@
-// The body of a form that a browser posts (application/x-www-form-urlencoded).
+// Parses form bodies (application/x-www-form-urlencoded).
 
 import { pointerTo } from "../../lib/json/error-report.ts";
 import { decodeExactUtf8 } from "../../lib/json/utf8.ts";
@@ -6,18 +6,18 @@ import type { Rules } from "../../model/collection.ts";
 import { type Draft, draftOf } from "../../model/draft.ts";
 import { fieldsOfForm, formLimits, type Pair } from "../../model/form.ts";
 import { Problem } from "../../model/problem.ts";
-import { takenByCreate, unsupported } from "../headers/media-type.ts";
+import { createTypes, unsupported } from "../headers/media-type.ts";
 import { invalidBody } from "./content.ts";
 
-/** The fields in the order of the form (URL Standard §5.1); but what is broken is refused, not kept. */
+/** Returns the fields in the order of the form (URL Standard §5.1); rejects invalid encoding. */
 export function readPairs(bytes: Uint8Array): readonly Pair[] | Problem {
   const text = decodeExactUtf8(bytes);
   if (typeof text !== "string") return invalidBody([text]);
   if (startOfJson.test(text)) return jsonInForm;
-  // One more than is accepted is enough to refuse it.
+  // One more than the limit is enough to reject the form.
   const pieces = text
     .split("&")
-    .filter(isThere)
+    .filter(isNotEmpty)
     .slice(0, formLimits.maxFields + 1);
   const pairs: Pair[] = [];
   for (const piece of pieces) {
@@ -31,15 +31,15 @@ export function readPairs(bytes: Uint8Array): readonly Pair[] | Problem {
   return pairs;
 }
 
-/** What encodes forms writes these as %7B and %5B; what forgot its Content-Type does not. */
+/** A form encoder writes these as %7B and %5B; a JSON client with the wrong Content-Type does not. */
 const startOfJson = /^\s*[{[]/;
 const jsonInForm = unsupported(
-  takenByCreate,
-  "The body looks like JSON, but says that it is a form. Send `Content-Type: application/json`.",
+  createTypes,
+  "The body looks like JSON, but Content-Type is a form. Send `Content-Type: application/json`.",
 );
 
-/** Two ampersands in a row have nothing between them. */
-const isThere = (piece: string): boolean => piece !== "";
+/** Consecutive ampersands leave empty pieces. */
+const isNotEmpty = (piece: string): boolean => piece !== "";
 
 const brokenName = "the name of a field is not percent-encoded UTF-8";
 const brokenValue = "the value is not percent-encoded UTF-8";
@@ -52,7 +52,7 @@ function decoded(written: string): string | undefined {
   }
 }
 
-/** What the fields say, read by the schema of the collection. */
+/** Builds a draft from the fields with the types of the collection's schema. */
 export function draftOfForm(pairs: readonly Pair[], rules: Rules | undefined): Draft | Problem {
   const fields = fieldsOfForm(pairs, rules);
   if (fields instanceof Problem) return fields;

@@ -1,38 +1,38 @@
-// Whether bytes are one whole zstd frame (RFC 8878 §3.1): Bun's decoder takes the beginning of one for
-// all of it, and Node's leaves out what follows the first.
+// Checks that bytes are one complete zstd frame (RFC 8878 §3.1), because Bun's decoder accepts a
+// truncated frame and Node's ignores what follows the first frame.
 
 const magic = 0xfd2fb528;
-/** By the flags of the frame header. */
+/** Lengths by the flags of the frame header. */
 const dictionaryBytes = [0, 1, 2, 4];
 const contentSizeBytes = [0, 2, 4, 8];
 
 const blockHeaderBytes = 3;
 const checksumBytes = 4;
-/** Of a block: one byte, many times. */
+/** The block type RLE: one byte, repeated. */
 const repeated = 1;
 
-/** Walks from header to header, and takes the bytes in any pieces. */
+/** Reads header after header; the bytes may arrive in any pieces. */
 export class ZstdFrame {
-  /** What a header has of its bytes so far. */
+  /** The bytes of the current header so far. */
   readonly #header = new Uint8Array(blockHeaderBytes + 2);
   #has = 0;
   #skip = 0;
   #next: "frame" | "block" | "end" = "frame";
   #hasChecksum = false;
-  #isWrong = false;
+  #isInvalid = false;
 
   get isWhole(): boolean {
-    return !this.#isWrong && this.#next === "end" && this.#skip === 0;
+    return !this.#isInvalid && this.#next === "end" && this.#skip === 0;
   }
 
   add(bytes: Uint8Array): void {
-    for (let at = 0; at < bytes.length && !this.#isWrong; ) {
+    for (let at = 0; at < bytes.length && !this.#isInvalid; ) {
       if (this.#skip > 0) {
         const step = Math.min(this.#skip, bytes.length - at);
         this.#skip -= step;
         at += step;
       } else if (this.#next === "end") {
-        this.#isWrong = true;
+        this.#isInvalid = true;
       } else {
         this.#header[this.#has++] = bytes[at++] ?? 0;
         if (this.#has === (this.#next === "frame" ? 5 : blockHeaderBytes)) this.#read();
@@ -44,7 +44,7 @@ export class ZstdFrame {
     const [first = 0, second = 0, third = 0, fourth = 0, fifth = 0] = this.#header;
     this.#has = 0;
     if (this.#next === "frame") {
-      this.#isWrong = ((fourth << 24) | (third << 16) | (second << 8) | first) >>> 0 !== magic;
+      this.#isInvalid = ((fourth << 24) | (third << 16) | (second << 8) | first) >>> 0 !== magic;
       this.#beginFrame(fifth);
     } else this.#beginBlock(first | (second << 8) | (third << 16));
   }

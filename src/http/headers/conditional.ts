@@ -1,4 +1,4 @@
-// Conditional requests (RFC 9110 §13): entity tags, HTTP dates, and when a 304 is the answer.
+// Implements conditional requests (RFC 9110 §13): entity tags, HTTP dates and preconditions.
 
 import { hash } from "node:crypto";
 import type { Condition } from "../../domain/problems.ts";
@@ -6,30 +6,30 @@ import type { Rules } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
 import { viewVersion } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
-import { type Coding, codings, takesCoding } from "./content-coding.ts";
+import { acceptsCoding, type Coding, codings } from "./content-coding.ts";
 
 /**
- * The collection's counter and the time make the tag; the time keeps it apart after a restored backup,
- * and the seal after a definition that shows more or less of the same state.
+ * The tag has the revision, the time, which differs after a restored backup, and the version of the
+ * view, which differs when a new definition shows other fields of the same state.
  */
-export const entityTag = (revision: number, updatedAt: number, seal = 0): string =>
-  `"${revision.toString(36)}-${updatedAt.toString(36)}${seal === 0 ? "" : `-${seal.toString(36)}`}"`;
+export const entityTag = (revision: number, updatedAt: number, version = 0): string =>
+  `"${revision.toString(36)}-${updatedAt.toString(36)}${version === 0 ? "" : `-${version.toString(36)}`}"`;
 
-/** The tag of these very bytes: for what depends on more than the state of one resource or collection. */
+/** Returns a tag from the bytes, for what depends on more than one resource or collection. */
 export const contentTag = (body: string): string =>
   `"${hash("sha256", body, "base64url").slice(0, contentTagChars)}"`;
 
 /** 132 bits. */
 const contentTagChars = 22;
 
-/** The tag of the same state in another form, for no two that differ by a byte may share one (§8.8.3). */
+/** Returns the tag of the same state in another format: different bytes need different tags (§8.8.3). */
 export const variantTag = (etag: string, form: string): string => `${etag.slice(0, -1)}.${form}"`;
 
-/** The coding that a tag says its bytes have. */
+/** Returns the content coding that a tag names. */
 const codingOfTag = (tag: string): Coding | undefined =>
   codings.find((coding) => tag.endsWith(`.${coding}"`));
 
-/** Whether a tag is that of a state, in whichever coding. */
+/** Returns whether a tag belongs to a state, in any coding. */
 function isTagOf(tag: string, etag: string): boolean {
   const coding = tag === etag ? undefined : codingOfTag(tag);
   return tag === etag || (coding !== undefined && tag === variantTag(etag, coding));
@@ -38,7 +38,7 @@ function isTagOf(tag: string, etag: string): boolean {
 let lastSecond = 0;
 let lastDate = "";
 
-/** IMF-fixdate (§5.6.7). What is written now is dated now, so the last answer is often the next one. */
+/** Formats an IMF-fixdate (§5.6.7). Consecutive calls often have the same second, so the last one is cached. */
 export function httpDate(ms: number): string {
   const second = Math.floor(ms / 1000);
   if (second !== lastSecond) {
@@ -48,26 +48,26 @@ export function httpDate(ms: number): string {
   return lastDate;
 }
 
-/** `etagc` may hold commas, so a list is matched tag by tag, not split (RFC 9110 §8.8.3). */
+/** `etagc` may contain commas, so a list is matched tag by tag, not split (RFC 9110 §8.8.3). */
 const tags = /"[\x21\x23-\x7e\x80-\xff]*"/g;
 
-/** With the `W/` of a weak one; what stands before a tag otherwise makes it none. */
+/** A tag with an optional `W/`; other text before it makes it invalid. */
 const weakOrStrong = /(?<![^,\s])(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 
-/** Strong comparison, as If-Match wants (§13.1.1): a weak tag matches nothing. */
+/** Strong comparison for If-Match (§13.1.1): a weak tag never matches. */
 function matchesStrongly(field: string, etag: string): boolean {
   return field.match(weakOrStrong)?.some((tag) => isTagOf(tag, etag)) ?? false;
 }
 
-/** Weak comparison, as If-None-Match wants (§13.1.2): a `W/` before a tag does not matter. */
+/** Weak comparison for If-None-Match (§13.1.2): `W/` is ignored. */
 function matchesWeakly(field: string, etag: string): boolean {
   if (field === etag || field.trim() === "*") return true;
   return field.match(tags)?.some((tag) => isTagOf(tag, etag)) ?? false;
 }
 
 /**
- * Of the tags that the client has, the one that is of this state. It counts only in a coding that the
- * client takes now: a cache may ask on behalf of one that cannot read what it has.
+ * Returns the tag in If-None-Match that belongs to this state. Its coding must be accepted by this
+ * request, because a cache may ask for a client that cannot decode the cached body.
  */
 export function matchingTag(headers: Headers, etag: string): string | undefined {
   const field = headers.get("if-none-match");
@@ -75,24 +75,24 @@ export function matchingTag(headers: Headers, etag: string): string | undefined 
     return field === null ? undefined : etag;
   return field.match(tags)?.find((tag) => {
     const coding = codingOfTag(tag);
-    return isTagOf(tag, etag) && (coding === undefined || takesCoding(headers, coding));
+    return isTagOf(tag, etag) && (coding === undefined || acceptsCoding(headers, coding));
   });
 }
 
-/** What a conditional request is judged by. */
+/** The validators of a state. */
 export interface Validators {
-  /** Empty where it is not known. */
+  /** Empty when it is not known. */
   readonly etag: string;
-  /** Undefined where there is no date that could be judged by (§13.1.3, §13.1.4). */
+  /** Undefined when there is no date to compare (§13.1.3, §13.1.4). */
   readonly updatedAt: number | undefined;
   /**
-   * Whether no other state has the same date. Two changes within a second have it, and so has a change
-   * whose time was held back because the clock was behind (see store/times.ts): then no date holds.
+   * Whether no other state has the same date. Two changes within a second share it, and so does a
+   * change whose time was adjusted because the clock was behind (see store/times.ts).
    */
   readonly isDateExact: boolean;
 }
 
-/** Whether the client asks for another state than the current one; If-Match makes the date moot (§13.1.4). */
+/** Returns whether If-Match or If-Unmodified-Since fails; If-Match takes precedence (§13.1.4). */
 export function isPreconditionFailed(headers: Headers, validators: Validators): boolean {
   const { etag, updatedAt, isDateExact } = validators;
   const ifMatch = headers.get("if-match");
@@ -103,7 +103,7 @@ export function isPreconditionFailed(headers: Headers, validators: Validators): 
   return since !== undefined && !(isDateExact && wholeSecond(updatedAt) <= since);
 }
 
-/** Whether the client already has the current state. If-None-Match makes If-Modified-Since moot (§13.1.3). */
+/** Returns whether the client has the current state; If-None-Match takes precedence (§13.1.3). */
 export function isNotModified(headers: Headers, validators: Validators): boolean {
   const { etag, updatedAt, isDateExact } = validators;
   if (headers.has("if-none-match")) return matchingTag(headers, etag) !== undefined;
@@ -113,10 +113,10 @@ export function isNotModified(headers: Headers, validators: Validators): boolean
   return since !== undefined && wholeSecond(updatedAt) <= since;
 }
 
-/** An HTTP date has no part of a second. */
+/** HTTP dates have a resolution of one second. */
 const wholeSecond = (ms: number): number => Math.floor(ms / 1000) * 1000;
 
-/** What the client says of the state it wants to change, in the order of §13.2.2; undefined when nothing. */
+/** Reads the preconditions of a write in the order of §13.2.2; undefined without any. */
 export function readCondition(headers: Headers): Condition | Problem | undefined {
   const match = ifMatch(headers.get("if-match"));
   const noneMatch = ifNoneMatch(headers.get("if-none-match"));
@@ -125,7 +125,7 @@ export function readCondition(headers: Headers): Condition | Problem | undefined
   return allOf(match ?? ifUnmodifiedSince(headers.get("if-unmodified-since")), noneMatch);
 }
 
-/** The one that is there, or both together. */
+/** Combines two optional conditions. */
 export function allOf(
   first: Condition | undefined,
   second: Condition | undefined,
@@ -143,7 +143,7 @@ const condition = (
 export function ifMatch(field: string | null): Condition | Problem | undefined {
   if (field === null) return undefined;
   if (field.trim() === "*") return condition(true, (current) => current !== undefined);
-  if (!isTagList(field)) return notTags("If-Match");
+  if (!isTagList(field)) return invalidTags("If-Match");
   return condition(
     true,
     (current, rules) => current !== undefined && matchesStrongly(field, etagOf(current, rules)),
@@ -152,39 +152,39 @@ export function ifMatch(field: string | null): Condition | Problem | undefined {
 
 export function ifNoneMatch(field: string | null): Condition | Problem | undefined {
   if (field === null) return undefined;
-  if (field.trim() !== "*" && !isTagList(field)) return notTags("If-None-Match");
+  if (field.trim() !== "*" && !isTagList(field)) return invalidTags("If-None-Match");
   return condition(
     true,
     (current, rules) => current === undefined || !matchesWeakly(field, etagOf(current, rules)),
   );
 }
 
-/** If-Match of a read, which must name tags, too. A broken If-None-Match of a read only costs a 200. */
-export function refuseIfMatch(headers: Headers): Problem | undefined {
+/** Checks the syntax of If-Match on a read. A malformed If-None-Match on a read is harmless: it gives a 200. */
+export function checkIfMatch(headers: Headers): Problem | undefined {
   const field = headers.get("if-match");
   if (field === null || field.trim() === "*" || isTagList(field)) return undefined;
-  return notTags("If-Match");
+  return invalidTags("If-Match");
 }
 
 const tag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 
-/** One entity tag or more, with commas between them (§8.8.3, §5.6.1). */
+/** Returns whether it is a list of entity tags (§8.8.3, §5.6.1). */
 function isTagList(field: string): boolean {
-  // No tag holds a space, so that what is left shows where the tags were.
+  // A tag contains no space, so the rest shows where the tags were.
   const left = field.replace(tag, " t ");
   return /^[t, \t]*$/.test(left) && left.includes("t") && !/t[ \t]+t/.test(left);
 }
 
 /**
- * It is refused, and not taken for a condition that fails: 412 would say that the resource has changed.
+ * A malformed field is 400, not 412, which would say that the resource has changed.
  */
-const notTags = (name: string): Problem =>
+const invalidTags = (name: string): Problem =>
   new Problem(
     "malformed-request",
-    `${name} is * or entity tags with commas between them, like "1-lx3k2": send the ETag as it came, with its quotation marks.`,
+    `${name} must be * or entity tags separated by commas, like "1-lx3k2". Send the ETag unchanged, with its quotation marks.`,
   );
 
-/** An invalid date is ignored (§13.1.4), and so is one about nothing. A second may hold many changes. */
+/** Ignores an invalid date (§13.1.4). A date fails when several changes share its second. */
 function ifUnmodifiedSince(field: string | null): Condition | undefined {
   const since = field === null ? undefined : readHttpDate(field);
   if (since === undefined) return undefined;
@@ -202,7 +202,7 @@ const imfFixdate = /^[A-Z][a-z]{2}, (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d)
 const rfc850Date = /^[A-Z][a-z]{5,8}, (\d\d)-([A-Z][a-z]{2})-(\d\d) (\d\d):(\d\d):(\d\d) GMT$/;
 const asctimeDate = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})$/;
 
-/** All three formats a recipient must read (§5.6.7). `new Date()` takes far more, in local time. */
+/** Parses the three formats of §5.6.7. `new Date()` accepts many more, in local time. */
 export function readHttpDate(text: string): number | undefined {
   const fixed = imfFixdate.exec(text) ?? rfc850Date.exec(text);
   if (fixed !== null) {
@@ -215,14 +215,14 @@ export function readHttpDate(text: string): number | undefined {
   return utc(Number(year), month, day, h, m, s);
 }
 
-/** A two-digit year that seems over 50 years ahead is one of the past (§5.6.7). */
+/** A two-digit year more than 50 years ahead is in the past (§5.6.7). */
 function fullYear(twoDigits: number): number {
   const now = new Date().getUTCFullYear();
   const year = now - (now % 100) + twoDigits;
   return year > now + 50 ? year - 100 : year;
 }
 
-/** Undefined for what no clock or calendar shows, such as 31 February; a minute may have a leap second. */
+/** Returns undefined for an impossible date or time, such as 31 February; allows a leap second. */
 function utc(year: number, month: string, day: string, h: string, m: string, s: string) {
   const index = months.indexOf(month);
   if (index < 0 || Number(h) > 23 || Number(m) > 59 || Number(s) > 60) return undefined;

@@ -1,4 +1,4 @@
-// Content codings (RFC 9110 §8.4): which of them a client takes, and bodies coded and decoded.
+// Negotiates content codings (RFC 9110 §8.4) and encodes bodies.
 
 import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -7,36 +7,36 @@ import * as zlib from "node:zlib";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { Problem } from "../../model/problem.ts";
 import { HttpProblem } from "../problem.ts";
-import { refuseLong } from "./field-list.ts";
+import { checkFieldLength } from "./field-list.ts";
 
-/** The one we like best first, where a client likes them alike. */
+/** In order of the server's preference, for codings with equal weight. */
 export const codings = ["zstd", "br", "gzip"] as const;
 export type Coding = (typeof codings)[number];
 
-/** Shorter answers gain nothing: they fit into one packet either way. */
-const leastBytes = 1_024;
-/** Up to this size it is quicker to code at once than to hand it to another thread. */
-const mostAtOnce = 65_536;
+/** Shorter responses fit into one packet anyway. */
+const minBytes = 1_024;
+/** Up to this size, encoding on this thread is faster than on another one. */
+const maxSyncBytes = 65_536;
 
-/** What a client's Accept-Encoding says of the codings that we have. */
+/** The result of an Accept-Encoding field. */
 interface Acceptance {
-  /** The one to use where it is worth it. */
+  /** The coding to use when the body is long enough. */
   readonly best: Coding | undefined;
-  /** Whether a body may come as it is. */
-  readonly isPlainTaken: boolean;
-  readonly taken: ReadonlySet<Coding>;
+  /** Whether the body may be sent without a coding. */
+  readonly acceptsIdentity: boolean;
+  readonly accepted: ReadonlySet<Coding>;
 }
 
-/** Clients of one kind all say the same, and there are few kinds. */
-const maxKnown = 100;
-const known = new Map<string, Acceptance>();
+/** Clients send few different values, so the results are cached. */
+const maxCached = 100;
+const cache = new Map<string, Acceptance>();
 
-/** The old name that a recipient must know, too (§8.4.1.3). */
+/** The old name is equivalent (§8.4.1.3). */
 const nameOf = (word: string): string => (word === "x-gzip" ? "gzip" : word);
 
 const item = /^\s*([!#$%&'*+.^_`|~0-9a-z-]+)\s*(?:;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/;
 
-/** The weight that each coding was given; what cannot be read was given none. */
+/** Returns the weight of each coding; invalid items are ignored. */
 function weightsIn(field: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
   for (const piece of field.toLowerCase().split(",")) {
@@ -50,54 +50,54 @@ function readAcceptance(field: string): Acceptance {
   const weights = weightsIn(field);
   const others = weights.get("*");
   const weightOf = (coding: Coding) => weights.get(coding) ?? others ?? 0;
-  const taken = codings.filter((coding) => weightOf(coding) > 0);
-  const [first] = taken.toSorted((one, other) => weightOf(other) - weightOf(one));
+  const accepted = codings.filter((coding) => weightOf(coding) > 0);
+  const [first] = accepted.toSorted((one, other) => weightOf(other) - weightOf(one));
   const plain = weights.get("identity");
   const isPlainBetter = plain !== undefined && first !== undefined && plain > weightOf(first);
   return {
     best: isPlainBetter ? undefined : first,
-    isPlainTaken: (plain ?? others ?? 1) > 0,
-    taken: new Set(taken),
+    acceptsIdentity: (plain ?? others ?? 1) > 0,
+    accepted: new Set(accepted),
   };
 }
 
 function acceptanceOf(field: string): Acceptance {
-  const before = known.get(field);
-  if (before !== undefined) return before;
+  const cached = cache.get(field);
+  if (cached !== undefined) return cached;
   const acceptance = readAcceptance(field);
-  if (known.size === maxKnown) known.clear();
-  known.set(field, acceptance);
+  if (cache.size === maxCached) cache.clear();
+  cache.set(field, acceptance);
   return acceptance;
 }
 
-/** How an answer of this size goes out: coded, or as it is (undefined). */
+/** Chooses the coding of a response of this size; undefined for none. */
 export function chooseCoding(headers: Headers, bytes: number): Coding | undefined | Problem {
   const field = headers.get("accept-encoding");
   if (field === null) return undefined;
-  const tooLong = refuseLong("Accept-Encoding", field);
+  const tooLong = checkFieldLength("Accept-Encoding", field);
   if (tooLong !== undefined) return tooLong;
-  const { best, isPlainTaken } = acceptanceOf(field);
-  if (best !== undefined && (bytes >= leastBytes || !isPlainTaken)) return best;
-  return isPlainTaken ? undefined : noCoding;
+  const { best, acceptsIdentity } = acceptanceOf(field);
+  if (best !== undefined && (bytes >= minBytes || !acceptsIdentity)) return best;
+  return acceptsIdentity ? undefined : codingNotAcceptable;
 }
 
-/** Whether the client takes what has this coding; who says nothing of codings takes none. */
-export function takesCoding(headers: Headers, coding: Coding): boolean {
+/** Returns whether the client accepts a coding; without Accept-Encoding it accepts none. */
+export function acceptsCoding(headers: Headers, coding: Coding): boolean {
   const field = headers.get("accept-encoding");
-  if (field === null || refuseLong("Accept-Encoding", field) !== undefined) return false;
-  return acceptanceOf(field).taken.has(coding);
+  if (field === null || checkFieldLength("Accept-Encoding", field) !== undefined) return false;
+  return acceptanceOf(field).accepted.has(coding);
 }
 
-const noCoding = new Problem(
+const codingNotAcceptable = new Problem(
   "not-acceptable",
-  `Accept-Encoding excludes all there is: ${codings.join(", ")} and identity.`,
+  `Accept-Encoding excludes every supported coding: ${codings.join(", ")} and identity.`,
 );
 
-/** How each is made. */
+/** The ways to apply a coding. */
 interface Encoder {
-  readonly now: (bytes: Uint8Array) => Buffer;
-  readonly later: (bytes: Uint8Array) => Promise<Buffer>;
-  /** All that was written comes out at once: who waits for a line must not wait for the next one. */
+  readonly sync: (bytes: Uint8Array) => Buffer;
+  readonly async: (bytes: Uint8Array) => Promise<Buffer>;
+  /** Flushes after each write, so that a client gets each line at once. */
   readonly stream: () => Transform;
 }
 
@@ -113,43 +113,43 @@ const [gzip, brotli, zstd] = [
 
 const encoders: Readonly<Record<Coding, Encoder>> = {
   gzip: {
-    now: (bytes) => zlib.gzipSync(bytes, gzipOptions),
-    later: (bytes) => gzip(bytes, gzipOptions),
+    sync: (bytes) => zlib.gzipSync(bytes, gzipOptions),
+    async: (bytes) => gzip(bytes, gzipOptions),
     stream: () => zlib.createGzip({ ...gzipOptions, flush: constants.Z_SYNC_FLUSH }),
   },
   br: {
-    now: (bytes) => zlib.brotliCompressSync(bytes, brotliOptions),
-    later: (bytes) => brotli(bytes, brotliOptions),
+    sync: (bytes) => zlib.brotliCompressSync(bytes, brotliOptions),
+    async: (bytes) => brotli(bytes, brotliOptions),
     stream: () =>
       zlib.createBrotliCompress({ ...brotliOptions, flush: constants.BROTLI_OPERATION_FLUSH }),
   },
   zstd: {
-    now: (bytes) => zlib.zstdCompressSync(bytes, zstdOptions),
-    later: (bytes) => zstd(bytes, zstdOptions),
+    sync: (bytes) => zlib.zstdCompressSync(bytes, zstdOptions),
+    async: (bytes) => zstd(bytes, zstdOptions),
     stream: () => zlib.createZstdCompress({ ...zstdOptions, flush: constants.ZSTD_e_flush }),
   },
 };
 
 export function encode(text: string, coding: Coding): MaybePromise<Uint8Array<ArrayBuffer>> {
-  const { now, later } = encoders[coding];
+  const { sync, async } = encoders[coding];
   const bytes = Buffer.from(text);
-  return (bytes.length > mostAtOnce ? later(bytes) : now(bytes)) as MaybePromise<
+  return (bytes.length > maxSyncBytes ? async(bytes) : sync(bytes)) as MaybePromise<
     Uint8Array<ArrayBuffer>
   >;
 }
 
-/** The texts as they come, coded piece by piece. */
-export async function* encodeAll(
+/** Encodes a stream of texts piece by piece. */
+export async function* encodeStream(
   texts: AsyncIterable<string>,
   coding: Coding,
 ): AsyncGenerator<Uint8Array> {
   const encoder = encoders[coding].stream();
-  // What goes wrong is thrown to the reader of the encoder.
+  // The reader of the encoder gets the error.
   pipeline(Readable.from(texts), encoder).catch(() => {});
   yield* encoder as AsyncIterable<Uint8Array>;
 }
 
-/** The coding of a request's body. Only one is taken, so that a small body cannot grow twice. */
+/** Reads the coding of a request body. Only one is accepted, so that a small body cannot expand twice. */
 export function readCoding(headers: Headers): Coding | undefined | Problem {
   const field = headers.get("content-encoding");
   if (field === null) return undefined;
@@ -158,14 +158,14 @@ export function readCoding(headers: Headers): Coding | undefined | Problem {
     .map((piece) => nameOf(piece.trim().toLowerCase()))
     .filter((piece) => piece !== "" && piece !== "identity");
   if (name === undefined) return undefined;
-  if (others.length > 0) return undecodable("more than one coding");
-  return isCoding(name) ? name : undecodable(`the coding "${name}"`);
+  if (others.length > 0) return unsupportedCoding("more than one coding");
+  return isCoding(name) ? name : unsupportedCoding(`the coding "${name}"`);
 }
 
 const isCoding = (name: string): name is Coding => (codings as readonly string[]).includes(name);
 
-/** RFC 9110 §12.5.3 has the field that says what is taken instead. */
-const undecodable = (what: string): Problem =>
-  new HttpProblem("unsupported-media-type", `A body with ${what} cannot be read here.`, {
+/** Lists the supported codings in Accept-Encoding (RFC 9110 §12.5.3). */
+const unsupportedCoding = (what: string): Problem =>
+  new HttpProblem("unsupported-media-type", `A body with ${what} is not supported.`, {
     "accept-encoding": [...codings, "identity"].join(", "),
   });

@@ -1,18 +1,18 @@
-// Content-Digest (RFC 9530): whether what arrived is what was sent, byte for byte.
+// Reads Content-Digest (RFC 9530) and verifies the received bytes.
 
 import { createHash, type Hash } from "node:crypto";
 import { Problem } from "../../model/problem.ts";
 import { splitField } from "./field-list.ts";
 
-/** Those that are fit for it; what else there is, is ignored (§5). */
+/** The supported algorithms; others are ignored (§5). */
 const algorithms: Readonly<Record<string, string>> = { "sha-256": "sha256", "sha-512": "sha512" };
 
-/** One member of the dictionary is a byte sequence (RFC 9651 §3.2). */
+/** A dictionary member with a byte sequence (RFC 9651 §3.2). */
 const member = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]*={0,2}):$/;
-/** A parameter of a member, which means nothing here. */
+/** A parameter of a member, which is ignored. */
 const parameter = /^[a-z*][a-z0-9_.*-]*(?:=(?:[^"]+|".*"))?$/;
 
-/** The content's digests, made while it arrives. */
+/** Computes the digests while the content arrives. */
 export class DigestCheck {
   readonly #expected: ReadonlyMap<string, string>;
   readonly #hashes: ReadonlyMap<string, Hash>;
@@ -28,8 +28,8 @@ export class DigestCheck {
     for (const hash of this.#hashes.values()) hash.update(bytes);
   }
 
-  /** Once, at the end of the content. */
-  refuse(): Problem | undefined {
+  /** Called once, at the end of the content. */
+  verify(): Problem | undefined {
     for (const [name, hash] of this.#hashes) {
       const actual = hash.digest("base64");
       if (actual !== this.#expected.get(name)) return mismatch(name, actual);
@@ -38,7 +38,7 @@ export class DigestCheck {
   }
 }
 
-/** What the request says its content is; undefined when it says nothing that we can check. */
+/** Reads the field; returns undefined when it has no digest that can be verified. */
 export function readDigest(headers: Headers): DigestCheck | Problem | undefined {
   const field = headers.get("content-digest");
   if (field === null) return undefined;
@@ -48,7 +48,7 @@ export function readDigest(headers: Headers): DigestCheck | Problem | undefined 
     const [, name, digest = ""] = member.exec(bytes) ?? [];
     const isRead = parameters.every((part) => parameter.test(part));
     if (name === undefined || !isRead) return malformed;
-    // The last of a name counts (RFC 9651 §4.2.2), spelled as we would.
+    // The last member of a name counts (RFC 9651 §4.2.2), in canonical base64.
     const isKnown = Object.hasOwn(algorithms, name);
     if (isKnown) expected.set(name, Buffer.from(digest, "base64").toString("base64"));
   }
@@ -57,12 +57,10 @@ export function readDigest(headers: Headers): DigestCheck | Problem | undefined 
 
 const malformed = new Problem(
   "malformed-request",
-  "Content-Digest looks like `sha-256=:<the digest in base64>:` (RFC 9530).",
+  "Content-Digest must look like `sha-256=:<digest in base64>:` (RFC 9530).",
 );
 
 const mismatch = (name: string, actual: string): Problem =>
-  new Problem(
-    "invalid-body",
-    "The content that arrived is not the one that Content-Digest tells of.",
-    { errors: [{ pointer: "", detail: `its digest is ${name}=:${actual}:` }] },
-  );
+  new Problem("invalid-body", "The received content does not match Content-Digest.", {
+    errors: [{ pointer: "", detail: `its digest is ${name}=:${actual}:` }],
+  });

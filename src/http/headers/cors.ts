@@ -1,9 +1,9 @@
-// Cross-origin requests (Fetch standard) and OPTIONS.
+// Answers OPTIONS and sets the CORS headers (Fetch standard).
 
 import type { RequestContext, Services } from "../context.ts";
-import { takenByCreate, takenByPatch, takenByPost, takenByQuery } from "./media-type.ts";
+import { createTypes, patchTypes, postTypes, queryTypes } from "./media-type.ts";
 
-/** Every field of an answer that a page can use and that the Fetch standard does not show by itself. */
+/** The response headers that a page may read besides the safelisted ones. */
 const exposed = [
   ...["ETag", "Location", "Link", "Content-Location", "Content-Encoding", "Content-Disposition"],
   ...["Content-Range", "Accept-Ranges", "Retry-After", "WWW-Authenticate", "Allow", "Accept"],
@@ -13,8 +13,8 @@ const exposed = [
 ].join(", ");
 
 /**
- * Every field that is understood here, and those that common clients add by themselves: a preflight
- * without one of them fails the whole request. `*` does not cover Authorization, so all are named.
+ * The request headers that the server reads, and those that common clients add: one that is missing
+ * fails the preflight. `*` does not cover Authorization, so all are listed.
  */
 const allowedHeaders = [
   ...["Authorization", "Content-Type", "Content-Encoding", "Content-Disposition", "Content-Digest"],
@@ -28,14 +28,14 @@ const allowedHeaders = [
 
 const preflightMaxAgeS = "7200";
 
-/** The fields of every answer, errors included. Tokens travel in a header, never in cookies, so `*` is safe. */
+/** The CORS headers of every response, errors included. Tokens are never in cookies, so `*` is safe. */
 export function corsHeaders(origins: Services["corsOrigins"]): Record<string, string> {
   return origins === "*"
     ? { "access-control-allow-origin": "*", "access-control-expose-headers": exposed }
     : { "access-control-expose-headers": exposed, vary: "Origin" };
 }
 
-/** An allow-list answers the origin that asked, compared exactly. */
+/** With an allow-list, returns the request's origin if it is on the list. */
 export function allowOrigin(context: RequestContext, headers: Headers): void {
   const { corsOrigins } = context.services;
   if (corsOrigins === "*") return;
@@ -44,16 +44,16 @@ export function allowOrigin(context: RequestContext, headers: Headers): void {
     headers.set("access-control-allow-origin", origin);
 }
 
-/** Both the preflight, which carries no token, and the plain question what may be done here. */
+/** Answers a CORS preflight, which has no token, and a plain OPTIONS. */
 export function options(context: RequestContext, allow: string): Response {
   const headers = new Headers(context.services.commonHeaders);
   headers.set("allow", allow);
   headers.set("cache-control", "no-store");
   const isCollection = context.params.collection !== undefined;
-  const { types } = isCollection ? takenByCreate : takenByPost;
+  const { types } = isCollection ? createTypes : postTypes;
   if (allow.includes("POST")) headers.set("accept-post", types);
-  if (allow.includes("PATCH")) headers.set("accept-patch", takenByPatch.types);
-  if (allow.includes("QUERY")) headers.set("accept-query", takenByQuery.types);
+  if (allow.includes("PATCH")) headers.set("accept-patch", patchTypes.types);
+  if (allow.includes("QUERY")) headers.set("accept-query", queryTypes.types);
   if (context.request.headers.has("access-control-request-method")) {
     headers.set("access-control-allow-methods", allow);
     headers.set("access-control-allow-headers", allowedHeaders);

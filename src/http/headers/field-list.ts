@@ -1,10 +1,10 @@
-// Header fields as texts: their pieces between commas or semicolons, and quoted strings (RFC 9110 §5.6).
+// Splits header fields at commas or semicolons, and reads quoted strings (RFC 9110 §5.6).
 
 import { Problem } from "../../model/problem.ts";
 
 /**
- * The pieces of a field between separators, which count only outside quoted strings. A quoted string
- * that does not end reaches to the end of the field.
+ * Splits a field at separators outside quoted strings. An unterminated quoted string extends to the
+ * end of the field.
  */
 export function splitField(field: string, separator: "," | ";"): readonly string[] {
   if (!field.includes('"')) return field.split(separator);
@@ -25,7 +25,7 @@ export function splitField(field: string, separator: "," | ";"): readonly string
   return pieces;
 }
 
-/** Where the quoted string that begins here ends, behind its closing quote; -1 when it does not end. */
+/** Returns the index after the closing quote; -1 when there is none. */
 function quotedEnd(field: string, start: number): number {
   for (let at = start + 1; at < field.length; at++) {
     const character = field[at];
@@ -35,23 +35,23 @@ function quotedEnd(field: string, start: number): number {
   return -1;
 }
 
-/** What is between the quotes, as it is written; undefined when the whole text is no quoted string. */
+/** Returns the raw text between the quotes; undefined when the text is not one quoted string. */
 export const quotedInner = (text: string): string | undefined =>
   text.startsWith('"') && quotedEnd(text, 0) === text.length ? text.slice(1, -1) : undefined;
 
-/** The fields in which a client lists what it takes have at most so many characters. */
+/** The limit for Accept and similar fields. */
 const maxListChars = 1_000;
 
-/** Refuses a field such as Accept that is longer than any client needs: to read it takes time. */
-export const refuseLong = (name: string, field: string): Problem | undefined =>
+/** Rejects a field such as Accept that is longer than any client needs, because parsing it takes time. */
+export const checkFieldLength = (name: string, field: string): Problem | undefined =>
   field.length <= maxListChars
     ? undefined
     : new Problem(
         "header-too-large",
-        `${name} has ${field.length} characters, and at most ${maxListChars} are read. List only what you would take.`,
+        `${name} has ${field.length} characters; at most ${maxListChars} are allowed.`,
       );
 
-/** Without spaces and tabs around it. `trim` would also cut bytes of UTF-8 that look like other spaces. */
+/** Removes spaces and tabs around the text. `trim` would also remove UTF-8 bytes that look like other spaces. */
 export function trimField(text: string): string {
   let [start, end] = [0, text.length];
   while (isSpace(text[start])) start++;

@@ -1,4 +1,4 @@
-// Which peers are believed when they speak for others (X-Forwarded-*).
+// Decides which proxies are trusted, and reads X-Forwarded-* from them.
 
 import { BlockList, isIP } from "node:net";
 
@@ -10,12 +10,12 @@ loopback.addAddress("::1", "ipv6");
 
 export class Proxies {
   readonly #trusted = new BlockList();
-  /** Nobody is trusted: nothing has to be asked per request. */
-  readonly none: boolean;
+  /** Whether no proxy is trusted, so that requests need no check. */
+  readonly isEmpty: boolean;
 
   /** Addresses and CIDR ranges, already validated. */
   constructor(trusted: readonly string[]) {
-    this.none = trusted.length === 0;
+    this.isEmpty = trusted.length === 0;
     for (const entry of trusted) {
       const [address = "", bits] = entry.split("/");
       if (bits === undefined) this.#trusted.addAddress(address, familyOf(address));
@@ -28,14 +28,14 @@ export class Proxies {
     return isIP(plain) !== 0 && this.#trusted.check(plain, familyOf(plain));
   }
 
-  /** Known only of a request that came straight over the network, or of which a trusted proxy says so. */
-  cameInClearText(peer: string, forwardedProto: string | null): boolean {
+  /** True for a direct request over the network, or when a trusted proxy forwards it as http. */
+  isClearText(peer: string, forwardedProto: string | null): boolean {
     if (!this.trusts(peer)) return isIP(peer) !== 0 && !loopback.check(peer, familyOf(peer));
     const schemes = (forwardedProto ?? "").split(",");
     return schemes.some((scheme) => scheme.trim().toLowerCase() === "http");
   }
 
-  /** The right-most hop that is not one of ours (RFC 7239 §8.1: the rest can be made up). */
+  /** Returns the right-most untrusted hop; the hops before it can be forged (RFC 7239 §8.1). */
   clientAddress(peer: string, forwardedFor: string | null): string {
     let address = peer;
     const hops = (forwardedFor ?? "").split(",").map((hop) => hop.trim());

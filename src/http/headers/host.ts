@@ -1,4 +1,4 @@
-// The hosts that this server answers for (RFC 9110 §7.4): those of the base URL and of a setting.
+// Decides which hosts this server serves (RFC 9110 §7.4), from the base URL and a setting.
 
 import { isHost } from "../request-target.ts";
 
@@ -12,15 +12,15 @@ const defaultPorts: Readonly<Record<string, number>> = { "http:": 80, "https:": 
 const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
 
 export class AllowedHosts {
-  /** The Host that was allowed last: nearly every request has the same. */
+  /** The last allowed Host, as a shortcut: nearly every request has the same. */
   lastAllowed = "";
-  readonly #isOpen: boolean;
-  /** For each name the ports that may follow it; undefined when any port may. */
+  readonly #allowsAll: boolean;
+  /** The allowed ports of each name; undefined for any port. */
   readonly #ports = new Map<string, Set<number | undefined> | undefined>();
 
-  /** Without a base URL and a list every host is allowed, and so it is with `*` in the list. */
+  /** Every host is allowed without a base URL and a list, or with `*` in the list. */
   constructor(baseUrl: string | undefined, listed: readonly string[]) {
-    this.#isOpen = (baseUrl === undefined && listed.length === 0) || listed.includes("*");
+    this.#allowsAll = (baseUrl === undefined && listed.length === 0) || listed.includes("*");
     if (baseUrl !== undefined) this.#addBase(new URL(baseUrl));
     for (const text of listed) {
       const { name, port } = readAuthority(text) ?? { name: "", port: undefined };
@@ -29,7 +29,7 @@ export class AllowedHosts {
     }
   }
 
-  /** Many proxies send the name of a public URL without its port. */
+  /** Many proxies send the public host name without its port. */
   #addBase({ hostname, port, protocol }: URL): void {
     const name = withoutDot(hostname);
     const ports = [port === "" ? defaultPorts[protocol] : Number(port), undefined];
@@ -43,15 +43,15 @@ export class AllowedHosts {
     this.#ports.set(name, new Set([...(before ?? []), ...ports]));
   }
 
-  /** Of a valid Host. */
+  /** Returns whether a valid Host is allowed. */
   allows(host: string): boolean {
-    if (this.#isOpen) return true;
+    if (this.#allowsAll) return true;
     const authority = readAuthority(host);
     if (authority === undefined || !this.#ports.has(authority.name)) return false;
     return this.#ports.get(authority.name)?.has(authority.port) ?? true;
   }
 
-  /** Of the host that the nearest proxy was asked for. */
+  /** Returns whether the last X-Forwarded-Host is allowed. */
   allowsForwarded(field: string | null): boolean {
     const host = field?.split(",").at(-1)?.trim() ?? "";
     return isHost(host) && this.allows(host);
@@ -65,5 +65,5 @@ function readAuthority(text: string): Authority | undefined {
   return { name: withoutDot(url.hostname), port: port === undefined ? undefined : Number(port) };
 }
 
-/** `example.org.` and `example.org` are one name. */
+/** `example.org.` and `example.org` are the same name. */
 const withoutDot = (name: string): string => name.replace(/\.$/, "");

@@ -1,48 +1,52 @@
-// Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): a retry is answered, not done again.
+// Reads Idempotency-Key (draft-ietf-httpapi-idempotency-key-header) and fingerprints the request.
 
 import { createHash } from "node:crypto";
 import { Problem } from "../../model/problem.ts";
 import type { IdempotencyKey } from "../../store/store.ts";
 import type { RequestContext } from "../context.ts";
 
-/** Long enough for a client that was offline over a week-end and a holiday. */
-const keptMs = 7 * 24 * 60 * 60 * 1000;
+/** Long enough for a client that is offline over a long weekend. */
+const keyLifetimeMs = 7 * 24 * 60 * 60 * 1000;
 
-/** A Structured Field String; without quotes too, as older clients send it. */
+/** A Structured Field String; older clients send it without quotes. */
 const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\]){1,255})"$/;
 const bare = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]{1,255}$/;
 
-/** The key of the request; undefined when it has none. */
+/** Returns the key, or undefined when the request has none. */
 export function readKey(headers: Headers): string | Problem | undefined {
   const field = headers.get("idempotency-key");
   if (field === null) return undefined;
   const [, inner] = quoted.exec(field) ?? [];
   if (inner !== undefined) return inner.replaceAll(/\\(["\\])/g, "$1");
-  return bare.test(field) ? field : badKey;
+  return bare.test(field) ? field : invalidKey;
 }
 
-const badKey = new Problem(
+const invalidKey = new Problem(
   "malformed-request",
-  'Idempotency-Key is one string of 1 to 255 ASCII characters, like "8e03978e-40d5-43dd-bc93-6894a57f9324".',
+  'Idempotency-Key must be one string of 1 to 255 ASCII characters, like "8e03978e-40d5-43dd-bc93-6894a57f9324".',
 );
 
-type Asked = Pick<RequestContext, "path" | "query" | "caller"> & {
+type KeyedRequest = Pick<RequestContext, "path" | "query" | "caller"> & {
   readonly request: { readonly method: string };
 };
 
 /**
- * Bound to the caller, the method, the target and the very bytes of the body. Callers without a token
- * are told apart by what they send: nobody learns of another's key, or is refused because of it.
+ * Binds a key to the caller, the method, the target and the bytes of the body. Callers without a token
+ * are told apart by the fingerprint, so that one cannot block or probe the key of another.
  */
-export function onceOf(context: Asked, key: string, body: Uint8Array): IdempotencyKey {
+export function idempotencyKeyOf(
+  context: KeyedRequest,
+  key: string,
+  body: Uint8Array,
+): IdempotencyKey {
   const at = Date.now();
   const fingerprint = createHash("sha256")
     .update(`${context.request.method} ${context.path}?${context.query}\n`)
     .update(body)
     .digest("base64url");
   const owner = context.caller?.id ?? `anonymous:${fingerprint}`;
-  return { owner, key, fingerprint, at, keptUntil: at + keptMs };
+  return { owner, key, fingerprint, at, keptUntil: at + keyLifetimeMs };
 }
 
-/** Tells the client that this answer is the one from before. */
-export const replayedField = "idempotency-replayed";
+/** Marks the response as the stored one of an earlier request. */
+export const replayedHeader = "idempotency-replayed";

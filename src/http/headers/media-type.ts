@@ -1,4 +1,4 @@
-// Media types: what a body says it is, and what the client can take.
+// Reads Content-Type and Accept, and decides which media types are supported.
 
 import { parse } from "content-type";
 import Negotiator from "negotiator";
@@ -6,18 +6,18 @@ import type { PatchKind } from "../../model/patch.ts";
 import { Problem } from "../../model/problem.ts";
 import { HttpProblem } from "../problem.ts";
 import { readCoding } from "./content-coding.ts";
-import { refuseLong, splitField } from "./field-list.ts";
+import { checkFieldLength, splitField } from "./field-list.ts";
 
 export const jsonTypes = ["application/json"] as const;
 
-/** One format under three names. */
+/** The three media types of NDJSON. */
 export const ndjsonTypes = [
   "application/x-ndjson",
   "application/ndjson",
   "application/jsonl",
 ] as const;
 
-/** Of the types on offer the one that the client likes best; the first, where it has no preference. */
+/** Returns the offered type that the client prefers; the first without a preference. */
 export function chooseType<Type extends string>(
   headers: Headers,
   offered: readonly [Type, ...Type[]],
@@ -25,35 +25,32 @@ export function chooseType<Type extends string>(
   const [first] = offered;
   const accept = headers.get("accept");
   if (accept === null || accept === "" || accept === "*/*" || accept === first) return first;
-  const tooLong = refuseLong("Accept", accept);
+  const tooLong = checkFieldLength("Accept", accept);
   if (tooLong !== undefined) return tooLong;
   const chosen = preferredType(accept, offered);
   return (
     offered.find((type) => type === chosen) ??
-    new Problem("not-acceptable", `This address answers with ${offered.join(" or ")}.`)
+    new Problem("not-acceptable", `This address can respond with ${offered.join(" or ")}.`)
   );
 }
 
-/** Clients of one kind all send the same Accept, and there are few kinds. */
+/** Clients send few different values of Accept, so the results are cached. */
 const maxPreferred = 200;
 const preferred = new Map<string, string | undefined>();
 
-/** Of the types on offer the one that an Accept field prefers; undefined when it excludes all. */
+/** Returns the offered type that Accept prefers; undefined when it excludes all. */
 function preferredType(accept: string, offered: readonly string[]): string | undefined {
   const key = `${offered.join()} ${accept}`;
   if (preferred.has(key)) return preferred.get(key);
-  const spelled = offered.flatMap((type) => [type, `${type};charset=utf-8`]);
-  const chosen = new Negotiator({ headers: { accept } }).mediaType(spelled)?.split(";", 1)[0];
+  const variants = offered.flatMap((type) => [type, `${type};charset=utf-8`]);
+  const chosen = new Negotiator({ headers: { accept } }).mediaType(variants)?.split(";", 1)[0];
   if (preferred.size === maxPreferred) preferred.clear();
   preferred.set(key, chosen);
   return chosen;
 }
 
-/** Refuses a client whose Accept excludes every type on offer (RFC 9110 §12.5.1). */
-export function refuseUnacceptable(
-  headers: Headers,
-  offered: readonly string[],
-): Problem | undefined {
+/** Rejects a request whose Accept excludes every offered type (RFC 9110 §12.5.1). */
+export function checkAccept(headers: Headers, offered: readonly string[]): Problem | undefined {
   const [first, ...others] = offered;
   if (first === undefined) return undefined;
   const type = chooseType(headers, [first, ...others]);
@@ -62,103 +59,105 @@ export function refuseUnacceptable(
 
 const formTypes: readonly string[] = ["application/x-www-form-urlencoded", "multipart/form-data"];
 
-/** The media type that a body says it is, without its parameters; empty when it says none. */
+/** Returns the media type of Content-Type without parameters; empty when it is missing. */
 export function typeOf(headers: Headers): string {
   const field = headers.get("content-type");
-  // What nearly all of them say needs no looking at.
+  // A shortcut for the most common value.
   if (field === "application/json") return field;
   return field?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
-/** Whether the body is what a browser posts of a form. */
+/** Returns whether the body is an HTML form. */
 export const isForm = (headers: Headers): boolean => formTypes.includes(typeOf(headers));
 
-/** Whether the client would rather have HTML than JSON: a browser does, a program does not. */
+/** Returns whether the client prefers HTML to JSON, as browsers do. */
 export function prefersHtml(headers: Headers): boolean {
   const accept = headers.get("accept");
-  if (accept === null || refuseLong("Accept", accept) !== undefined) return false;
+  if (accept === null || checkFieldLength("Accept", accept) !== undefined) return false;
   if (!accept.toLowerCase().includes("text/html")) return false;
-  // What comes first wins a tie, so that only what wins from behind as well is preferred.
+  // The first type wins a tie, so HTML must win in both orders to be preferred.
   const reversed = splitField(accept, ",").toReversed().join(",");
   return [accept, reversed].every(
-    (wish) => preferredType(wish, ["application/json", "text/html"]) === "text/html",
+    (field) => preferredType(field, ["application/json", "text/html"]) === "text/html",
   );
 }
 
-/** RFC 6839 §3.1: whatever ends in +json can be read as JSON; but to store a patch would be to lose the rest. */
+/** Any +json type is JSON (RFC 6839 §3.1), but a patch is not a representation. */
 const jsonType =
   /^(?!application\/(?:merge|json)-patch\+)(?:application\/json|[\w.!#$&^-]+\/[\w.!#$&^+-]+\+json)$/;
 
-/** What a door takes: the media types, and the field that says so in a refusal. */
-export interface Taken {
+/** The media types that a route accepts, and the header field that lists them in a problem. */
+export interface AcceptedTypes {
   readonly types: string;
   readonly field: "accept" | "accept-post" | "accept-patch" | "accept-query";
 }
 
-export const takenByPost: Taken = { types: "application/json", field: "accept-post" };
-/** By a collection, which takes forms as well. */
-export const takenByCreate: Taken = {
+export const postTypes: AcceptedTypes = { types: "application/json", field: "accept-post" };
+/** A collection also accepts forms, NDJSON and files. */
+export const createTypes: AcceptedTypes = {
   types:
     "application/json, application/x-www-form-urlencoded, multipart/form-data, application/x-ndjson, */*",
   field: "accept-post",
 };
-export const takenByPut: Taken = { types: "application/json", field: "accept" };
-export const takenByQuery: Taken = { types: "application/json", field: "accept-query" };
-export const takenByPatch: Taken = {
+export const putTypes: AcceptedTypes = { types: "application/json", field: "accept" };
+export const queryTypes: AcceptedTypes = { types: "application/json", field: "accept-query" };
+export const patchTypes: AcceptedTypes = {
   types: "application/merge-patch+json, application/json-patch+json, application/json",
   field: "accept-patch",
 };
 
-/** Refuses a body that is not JSON in UTF-8. */
-export function refuseUnlessJson(headers: Headers, taken: Taken): Problem | undefined {
+/** Rejects a body that is not JSON in UTF-8. */
+export function checkJsonType(headers: Headers, accepted: AcceptedTypes): Problem | undefined {
   if (headers.get("content-type") === "application/json" && !headers.has("content-encoding")) {
     return undefined;
   }
-  const type = readContentType(headers, taken);
+  const type = readContentType(headers, accepted);
   if (type instanceof Problem) return type;
-  return jsonType.test(type) ? undefined : unsupported(taken, `The body must be ${taken.types}.`);
-}
-
-/** Whether a body says that it has a resource on each line. */
-export const isLines = (headers: Headers): boolean => isLinesType(typeOf(headers));
-
-const isLinesType = (type: string): boolean => (ndjsonTypes as readonly string[]).includes(type);
-
-/** Refuses what is not NDJSON in UTF-8 when it is read with care. */
-export function refuseUnlessLines(headers: Headers): Problem | undefined {
-  const type = readContentType(headers, takenByCreate);
-  if (type instanceof Problem) return type;
-  return isLinesType(type)
+  return jsonType.test(type)
     ? undefined
-    : unsupported(takenByCreate, `The body must be ${takenByCreate.types}.`);
+    : unsupported(accepted, `The body must be ${accepted.types}.`);
 }
 
-/** A QUERY without a type is malformed, not unsupported (RFC 10008 §2). */
-export function refuseUntyped(headers: Headers): Problem | undefined {
+/** Returns whether Content-Type is NDJSON. */
+export const isNdjson = (headers: Headers): boolean => isNdjsonType(typeOf(headers));
+
+const isNdjsonType = (type: string): boolean => (ndjsonTypes as readonly string[]).includes(type);
+
+/** Rejects a body whose exact Content-Type is not NDJSON in UTF-8. */
+export function checkNdjsonType(headers: Headers): Problem | undefined {
+  const type = readContentType(headers, createTypes);
+  if (type instanceof Problem) return type;
+  return isNdjsonType(type)
+    ? undefined
+    : unsupported(createTypes, `The body must be ${createTypes.types}.`);
+}
+
+/** A QUERY without Content-Type is malformed, not unsupported (RFC 10008 §2). */
+export function requireContentType(headers: Headers): Problem | undefined {
   if (headers.get("content-type")) return undefined;
-  const { types, field } = takenByQuery;
+  const { types, field } = queryTypes;
   const detail = `Content-Type is missing. Send \`Content-Type: ${types}\`.`;
   return new HttpProblem("malformed-request", detail, { [field]: types });
 }
 
-/** Which kind of patch the body says it is; plain JSON counts as a merge patch. */
+/** Returns the kind of patch; plain JSON counts as a merge patch. */
 export function readPatchKind(headers: Headers): PatchKind | Problem {
-  const type = readContentType(headers, takenByPatch);
+  const type = readContentType(headers, patchTypes);
   if (type instanceof Problem) return type;
   if (type === "application/json-patch+json") return "json";
   return type === "application/merge-patch+json" || type === "application/json"
     ? "merge"
-    : unsupported(takenByPatch, `The body must be one of ${takenByPatch.types}.`);
+    : unsupported(patchTypes, `The body must be one of ${patchTypes.types}.`);
 }
 
-/** Parsed once, matched exactly: nothing else gets by. */
-export function readContentType(headers: Headers, taken: Taken): string | Problem {
+/** Parses Content-Type and Content-Encoding, and rejects other charsets than UTF-8. */
+export function readContentType(headers: Headers, accepted: AcceptedTypes): string | Problem {
   const coding = readCoding(headers);
   if (coding instanceof Problem) return coding;
   const field = headers.get("content-type");
   if (field === null || field === "") {
-    const [first] = taken.types.split(",");
-    return unsupported(taken, `Content-Type is missing. Send \`Content-Type: ${first}\`.`);
+    const [first] = accepted.types.split(",");
+    return unsupported(accepted, `Content-Type is missing. Send \`Content-Type: ${first}\`.`);
   }
   if (field.replace(/"[^"]*"/g, "").includes(",")) {
     return new Problem("malformed-request", "Content-Type was sent more than once.");
@@ -168,14 +167,11 @@ export function readContentType(headers: Headers, taken: Taken): string | Proble
   const { type, parameters } = readMediaType(field);
   const { charset } = parameters;
   return charset !== undefined && charset.toLowerCase() !== "utf-8"
-    ? unsupported(
-        taken,
-        "What is sent here is always UTF-8 (RFC 8259 §8.1); leave the charset out.",
-      )
+    ? unsupported(accepted, "The charset must be UTF-8 (RFC 8259 §8.1); leave it out.")
     : type;
 }
 
-/** Refuses a Content-Type that says a parameter twice: readers differ on which one counts. */
+/** Rejects a repeated parameter, because parsers differ on which one counts. */
 export function repeatedParameter(field: string): Problem | undefined {
   const [, ...parameters] = field.replace(/"[^"]*"/g, "").split(";");
   const names = parameters.map((parameter) =>
@@ -190,7 +186,7 @@ export function repeatedParameter(field: string): Problem | undefined {
       );
 }
 
-export const unsupported = ({ types, field }: Taken, detail: string): Problem =>
+export const unsupported = ({ types, field }: AcceptedTypes, detail: string): Problem =>
   new HttpProblem("unsupported-media-type", detail, { [field]: types });
 
 function readMediaType(field: string): {

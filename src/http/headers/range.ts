@@ -1,4 +1,4 @@
-// Byte ranges (RFC 9110 §14): which part of a file a GET asks for.
+// Reads byte ranges (RFC 9110 §14).
 
 import { readHttpDate, type Validators } from "./conditional.ts";
 
@@ -11,8 +11,8 @@ export interface ByteRange {
 const single = /^bytes=\s*(?:(\d+)-(\d*)|-(\d+))\s*$/i;
 
 /**
- * The range that is asked for; undefined for the whole. Several ranges, other units and what is
- * malformed are answered with the whole, as §14.2 allows.
+ * Returns the requested range; undefined for the whole file. Several ranges, other units and malformed
+ * ranges get the whole file, as §14.2 allows.
  */
 export function readRange(headers: Headers, size: number): ByteRange | "unsatisfiable" | undefined {
   const [, first, last, suffix] = single.exec(headers.get("range") ?? "") ?? [];
@@ -27,7 +27,7 @@ export function readRange(headers: Headers, size: number): ByteRange | "unsatisf
   return start >= size ? "unsatisfiable" : { start, end: Math.min(end, size) };
 }
 
-/** Whether the client has a part of this very file (§13.1.5); without If-Range it says so. */
+/** Returns whether If-Range matches this file (§13.1.5); true without If-Range. */
 export function isSameFile(headers: Headers, validators: Validators): boolean {
   const { etag, updatedAt, isDateExact } = validators;
   const field = headers.get("if-range");

@@ -1,9 +1,9 @@
-// The shapes of actions in the OpenAPI document.
+// Defines the JSON Schemas of actions in the OpenAPI document.
 
 import { actionLimits, actionName } from "../../model/action.ts";
 import { schema } from "./schemas.ts";
 
-/** The shapes that every document has. */
+/** The schemas that every document has. */
 export const actionSchemas: Readonly<Record<string, object>> = {
   Actions: {
     type: "object",

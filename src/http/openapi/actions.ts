@@ -1,4 +1,4 @@
-// The OpenAPI document's part about actions: the door to all of them, and each that the asker may run.
+// Describes actions in the OpenAPI document: the generic routes, and each action that the caller may run.
 
 import { own } from "../../lib/own-property.ts";
 import { exampleOf } from "../../lib/schema/example.ts";
@@ -9,23 +9,23 @@ import { type Action, actionLimits } from "../../model/action.ts";
 import { openDefinition } from "../../model/definition.ts";
 import { actionScope } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
-import { answer, commonHeaders, json, ofCallers, ofWriters } from "./answers.ts";
+import { commonHeaders, json, readProblems, response, writeProblems } from "./answers.ts";
 import { header, parameter, problems } from "./components.ts";
 import { schema } from "./schemas.ts";
 
 /** An action with the names of its types. */
-export interface Addressed {
+export interface NamedAction {
   readonly action: Action;
   readonly typeName: string;
-  /** By name; a `$ref` in them leads to another. */
+  /** By name; a `$ref` in one can refer to another. */
   readonly schemas: Readonly<Record<string, ObjectSchema>>;
 }
 
-/** All at once, because no two types may have the same name. */
+/** Describes all actions together, because type names must be unique. */
 export function describeActions(
   actions: readonly Action[],
   taken: Iterable<string>,
-): readonly Addressed[] {
+): readonly NamedAction[] {
   const names = new TypeNames(taken);
   return actions
     .map((action) => ({
@@ -53,28 +53,28 @@ function schemasOf({ input, output }: Action, name: string, names: TypeNames) {
   return { ...all, [`${name}Input`]: withExample(input, `${name}Input`, all) };
 }
 
-/** What the schema names itself, or else a guess; and none where that does not fit. */
+/** Adds the example of the schema or a generated one; none when it is not valid. */
 function withExample(
   input: ObjectSchema,
   name: string,
-  schemas: Addressed["schemas"],
+  schemas: NamedAction["schemas"],
 ): ObjectSchema {
   const described = schemas[name] ?? {};
   const [given] = Array.isArray(input.examples) ? input.examples : [];
   const found = (reference: string) => own(schemas, reference.slice(componentPath.length));
   const example: unknown = given ?? exampleOf(described, found);
-  const isFit = isObjectSchema(example) && fits(input, example);
-  return isFit ? { ...described, examples: [example] } : described;
+  const isValid = isObjectSchema(example) && isValidInput(input, example);
+  return isValid ? { ...described, examples: [example] } : described;
 }
 
-const fits = (input: ObjectSchema, value: object): boolean =>
+const isValidInput = (input: ObjectSchema, value: object): boolean =>
   typeof validatorOf({ ...openDefinition, schema: input }).accept(
     JSON.stringify(value),
     undefined,
     false,
   ) === "string";
 
-/** Any of them; what is thrown by a verb may be any problem of a change. */
+/** The generic routes; an action can respond with any problem of a change. */
 export const actionPaths = (maxBodyBytes: number) => ({
   "/-/actions": {
     get: {
@@ -83,8 +83,8 @@ export const actionPaths = (maxBodyBytes: number) => ({
       tags: ["Actions"],
       security: [{ bearer: [] }],
       responses: {
-        200: json("Their names, words and schemas.", "Actions"),
-        ...problems(...ofCallers),
+        200: json("Their names, descriptions and schemas.", "Actions"),
+        ...problems(...readProblems),
       },
     },
   },
@@ -93,26 +93,26 @@ export const actionPaths = (maxBodyBytes: number) => ({
     post: {
       operationId: "runAction",
       summary: "Run an action",
-      description: `Each action has an operation of its own, for those who may run it. It answers within its own deadline, at most ${actionLimits.maxTimeoutMs / 1000} seconds.`,
-      ...asked("{name}", anyInput, maxBodyBytes),
+      description: `Each action has its own operation in this document, for callers who may run it. Its timeout is at most ${actionLimits.maxTimeoutMs / 1000} seconds.`,
+      ...operationOf("{name}", anyInput, maxBodyBytes),
       responses: answers(anything),
     },
   },
 });
 
-export const pathOf = ({ action, typeName }: Addressed, maxBodyBytes: number) => {
+export const pathOf = ({ action, typeName }: NamedAction, maxBodyBytes: number) => {
   const { name, description, output } = action;
   const [first = ""] = description.split("\n", 1);
   const input = schema(`${typeName}Input`);
-  const { requestBody, ...rest } = asked(name, input, maxBodyBytes);
+  const { requestBody, ...rest } = operationOf(name, input, maxBodyBytes);
   return {
     [`/-/actions/${name}`]: {
       post: {
         operationId: `run${typeName}`,
         summary: first.slice(0, 120),
-        description: `${description}\n\nIt answers within ${action.timeoutMs} ms, or is 504.`,
+        description: `${description}\n\nThe timeout is ${action.timeoutMs} ms; after it the response is 504.`,
         ...rest,
-        requestBody: { ...requestBody, required: !fits(action.input, {}) },
+        requestBody: { ...requestBody, required: !isValidInput(action.input, {}) },
         responses: answers(output === undefined ? anything : schema(`${typeName}Output`)),
       },
     },
@@ -120,9 +120,9 @@ export const pathOf = ({ action, typeName }: Addressed, maxBodyBytes: number) =>
 };
 
 const anything = { description: "Any JSON value." };
-const anyInput = { type: "object", description: "As the action's `input` says." };
+const anyInput = { type: "object", description: "Must match the action's `input` schema." };
 
-const asked = (name: string, shape: object, limitBytes: number) => ({
+const operationOf = (name: string, shape: object, limitBytes: number) => ({
   tags: ["Actions"],
   security: [{ bearer: [actionScope(name)] }],
   requestBody: {
@@ -132,12 +132,12 @@ const asked = (name: string, shape: object, limitBytes: number) => ({
   },
 });
 
-const elsewhere = { ...commonHeaders, Location: header("Elsewhere") };
+const locationHeaders = { ...commonHeaders, Location: header("Elsewhere") };
 
 const answers = (returned: object) => ({
-  200: answer("What the action returned.", "application/json", returned),
-  202: json("The work goes on; the location tells how far it is.", "Accepted", elsewhere),
-  204: { description: "It is done.", headers: commonHeaders },
-  303: { description: "What to GET now.", headers: elsewhere },
-  ...problems(...ofWriters, 404, 409, 410, 412, 422, 428, 504),
+  200: response("What the action returned.", "application/json", returned),
+  202: json("The work continues; the location shows its progress.", "Accepted", locationHeaders),
+  204: { description: "The action finished without a result.", headers: commonHeaders },
+  303: { description: "The location to GET next.", headers: locationHeaders },
+  ...problems(...writeProblems, 404, 409, 410, 412, 422, 428, 504),
 });

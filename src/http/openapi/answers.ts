@@ -20,11 +20,11 @@ export const notModified = {
 };
 
 /** The statuses that a problem may have for anyone, for who needs a token, and for who sends a body. */
-export const ofEveryone = [400, 401, 406, 414, 421, 429, 500] as const;
-export const ofCallers = [...ofEveryone, 403, 503] as const;
-export const ofWriters = [...ofCallers, 413, 415, 507] as const;
+export const publicProblems = [400, 401, 406, 414, 421, 429, 500] as const;
+export const readProblems = [...publicProblems, 403, 503] as const;
+export const writeProblems = [...readProblems, 413, 415, 507] as const;
 
-export function answer(
+export function response(
   description: string,
   type: string,
   shape: object,
@@ -34,7 +34,7 @@ export function answer(
 }
 
 export const json = (description: string, name: string, headers?: object) =>
-  answer(description, "application/json", schema(name), headers);
+  response(description, "application/json", schema(name), headers);
 
 export const jsonBody = (name: string, limitBytes: number) =>
   body({ "application/json": name }, limitBytes);

@@ -1,4 +1,4 @@
-// The shapes of changes in the OpenAPI document: patches, batches and feeds.
+// Defines the JSON Schemas of patches, batches and feeds in the OpenAPI document.
 
 import { collectionName, resourceId } from "../../model/id.ts";
 import { maxOperations as maxPatchOperations } from "../../model/patch.ts";
@@ -7,13 +7,13 @@ import { maxOperations } from "../resources/batch.ts";
 import { definitionSchemas } from "./definitions.ts";
 import { at, example, schema, text, time } from "./schemas.ts";
 
-type Shapes = Readonly<Record<string, object>>;
+type Schemas = Readonly<Record<string, object>>;
 
 const revision = { type: "integer", minimum: 0 };
 const id = { type: "string", pattern: resourceId.source };
 const etag = '"2-mwh98p3i"';
 
-const patchShapes: Shapes = {
+const patchShapes: Schemas = {
   MergePatch: {
     type: "object",
     description:
@@ -53,15 +53,20 @@ const preconditions = {
   ifNoneMatch: { type: "string", description: "As the header field If-None-Match." },
 };
 
-/** One operation of a batch: a method, where to, and what goes with it. */
-const operation = (method: string, path: object, more: Shapes, ...required: readonly string[]) => ({
+/** The schema of one operation of a batch. */
+const operation = (
+  method: string,
+  path: object,
+  more: Schemas,
+  ...required: readonly string[]
+) => ({
   type: "object",
   required: ["method", "path", ...required],
   properties: { method: { type: "string", enum: [method] }, path, ...more },
   additionalProperties: false,
 });
 
-const operationShapes: Shapes = {
+const operationShapes: Schemas = {
   CreateOperation: operation("POST", inCollection, { body: schema("Draft") }, "body"),
   PutOperation: operation(
     "PUT",
@@ -93,7 +98,7 @@ const operationOf = {
   DELETE: "DeleteOperation",
 };
 
-const batchShapes: Shapes = {
+const batchShapes: Schemas = {
   Batch: {
     type: "object",
     required: ["operations"],
@@ -141,7 +146,7 @@ const batchShapes: Shapes = {
   },
   BatchResult: {
     type: "object",
-    description: "What the operation would have been answered on its own; of a DELETE, 204 alone.",
+    description: "The response that the operation would get on its own; for DELETE only 204.",
     required: ["status"],
     properties: {
       status: { type: "integer", enum: [200, 201, 204] },
@@ -153,10 +158,10 @@ const batchShapes: Shapes = {
   },
 };
 
-const feedShapes: Shapes = {
+const feedShapes: Schemas = {
   Feed: {
     type: "object",
-    description: "What changed after `since`. Each resource is there once, as it is now.",
+    description: "The changes after `since`. Each resource appears once, in its current state.",
     required: ["changes", "since", "next", "more"],
     properties: {
       changes: {
@@ -164,12 +169,12 @@ const feedShapes: Shapes = {
         maxItems: pageLimits.maxLimit,
         items: { oneOf: [schema("Written"), schema("Removed")] },
       },
-      since: { type: "string", description: "The position that was asked for." },
+      since: { type: "string", description: "The position of the request." },
       next: {
         type: "string",
-        description: "The `since` of the next question, to be sent as it is.",
+        description: "The `since` of the next request, to be sent unchanged.",
       },
-      more: { type: "boolean", description: "Whether there are more changes already." },
+      more: { type: "boolean", description: "Whether there are more changes." },
     },
     additionalProperties: false,
     examples: [
@@ -198,7 +203,7 @@ const feedShapes: Shapes = {
   },
 };
 
-export const changeSchemas: Shapes = {
+export const changeSchemas: Schemas = {
   ...patchShapes,
   ...batchShapes,
   ...feedShapes,

@@ -1,4 +1,4 @@
-// The OpenAPI document's part about each collection that the asker may see: its own paths and schemas.
+// Describes each visible collection in the OpenAPI document: its paths and schemas.
 
 import { own } from "../../lib/own-property.ts";
 import { exampleOf } from "../../lib/schema/example.ts";
@@ -11,38 +11,41 @@ import { validatorOf } from "../../model/validator.ts";
 import { parameter, parameters } from "./components.ts";
 import { listParameters } from "./filters.ts";
 import { patchOf } from "./patches.ts";
-import { create, get, list, patch, put, remove, type Subject } from "./resources.ts";
+import { create, get, list, patch, put, type ResourceOperations, remove } from "./resources.ts";
 import { at, id, pageShape, schema } from "./schemas.ts";
 
-/** A collection as the asker may use it. */
-export interface Visible extends CollectionSchemas {
+/** A collection with the verbs that the caller may use. */
+export interface VisibleCollection extends CollectionSchemas {
   readonly definition: Definition;
-  /** The same, as it is stored. */
+  /** The stored text of the definition. */
   readonly text: string;
   readonly verbs: readonly Verb[];
 }
 
-export function pathsOf(collection: Visible, maxBodyBytes: number) {
+export function pathsOf(collection: VisibleCollection, maxBodyBytes: number) {
   const { name, verbs } = collection;
-  const subject = subjectOf(collection, maxBodyBytes);
+  const operations = operationsOf(collection, maxBodyBytes);
   const may = (verb: Verb, item: object) => (verbs.includes(verb) ? item : {});
   const mayPut = verbs.includes("create") || verbs.includes("update");
   return {
     [`/${name}`]: {
-      ...may("read", { get: list(subject) }),
-      ...may("create", { post: create(subject) }),
+      ...may("read", { get: list(operations) }),
+      ...may("create", { post: create(operations) }),
     },
     [`/${name}/{id}`]: {
       parameters: [parameter("id")],
-      ...may("read", { get: get(subject) }),
-      ...(mayPut ? { put: put(subject) } : {}),
-      ...may("update", { patch: patch(subject) }),
-      ...may("delete", { delete: remove(subject) }),
+      ...may("read", { get: get(operations) }),
+      ...(mayPut ? { put: put(operations) } : {}),
+      ...may("update", { patch: patch(operations) }),
+      ...may("delete", { delete: remove(operations) }),
     },
   };
 }
 
-function subjectOf({ name, typeName, definition, text }: Visible, maxBodyBytes: number): Subject {
+function operationsOf(
+  { name, typeName, definition, text }: VisibleCollection,
+  maxBodyBytes: number,
+): ResourceOperations {
   const { access, idempotencyKey, maxBytes = maxBodyBytes } = definition;
   const isKeyed = idempotencyKey === "required";
   return {
@@ -63,13 +66,13 @@ function subjectOf({ name, typeName, definition, text }: Visible, maxBodyBytes: 
       patch: `${typeName}Patch`,
     },
     aboutList:
-      "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. What is answered in another shape (`fields`, `since`, `Prefer`) is described with `/{collection}`.",
+      "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. Responses in other formats (`fields`, `since`, `Prefer`) are described with `/{collection}`.",
     listed: schema(`${typeName}Page`),
     listParameters: listParameters(definition, text),
     idempotencyKey: isKeyed
       ? { ...parameters.idempotencyKey, required: true }
       : parameter("idempotencyKey"),
-    isPreferable: false,
+    isGeneric: false,
     maxBodyBytes: Math.min(maxBytes, maxBodyBytes),
     security: (...verbs) => [
       ...(verbs.some((verb) => access[verb] === "public") ? [{}] : []),
@@ -78,17 +81,17 @@ function subjectOf({ name, typeName, definition, text }: Visible, maxBodyBytes: 
   };
 }
 
-export const tagOf = ({ name, definition }: Visible) => ({
+export const tagOf = ({ name, definition }: VisibleCollection) => ({
   name,
-  description: wordsOf(definition) ?? `The resources of /${name}.`,
+  description: descriptionOf(definition) ?? `The resources of /${name}.`,
 });
 
-function wordsOf({ description, schema }: Definition): string | undefined {
+function descriptionOf({ description, schema }: Definition): string | undefined {
   const words = description ?? schema?.description ?? schema?.title;
   return typeof words === "string" && words.trim() !== "" ? words : undefined;
 }
 
-export function schemasOf(collection: Visible): Readonly<Record<string, object>> {
+export function schemasOf(collection: VisibleCollection): Readonly<Record<string, object>> {
   const { typeName, schemas } = collection;
   const { [typeName]: resource = {}, [`${typeName}Draft`]: draft = {}, ...parts } = schemas;
   const examples = examplesOf(collection);
@@ -103,7 +106,7 @@ export function schemasOf(collection: Visible): Readonly<Record<string, object>>
 
 const references = new RegExp(`"${componentPath}([^"]+)"`, "g");
 
-/** The schemas that something refers to, by way of others too. */
+/** Returns the schemas that something refers to, directly or through others. */
 export function usedBy(something: object, schemas: Readonly<Record<string, object>>) {
   const used: Record<string, object> = {};
   const follow = (from: object) => {
@@ -118,8 +121,8 @@ export function usedBy(something: object, schemas: Readonly<Record<string, objec
   return used;
 }
 
-/** What the schema names itself, or else a guess; and none where that does not fit. */
-function examplesOf({ typeName, schemas, definition }: Visible) {
+/** Returns the example of the schema or a generated one; none when it is not valid. */
+function examplesOf({ typeName, schemas, definition }: VisibleCollection) {
   const find = (reference: string): Schema | undefined =>
     own(schemas, reference.slice(componentPath.length));
   const given = definition.schema?.examples;

@@ -1,4 +1,4 @@
-// What the operations of the OpenAPI document share: parameters, header fields, and a response per status.
+// Builds the components of the OpenAPI document: parameters, headers and problem responses.
 
 import { actionName } from "../../model/action.ts";
 import { filePathPattern } from "../../model/file.ts";
@@ -11,23 +11,23 @@ import { actionSchemas } from "./action-schemas.ts";
 import { changeSchemas } from "./changes.ts";
 import { schema, schemas, text } from "./schemas.ts";
 
-type Shapes = Readonly<Record<string, object>>;
+type Schemas = Readonly<Record<string, object>>;
 
 const reference = (kind: string) => (name: string) => ({ $ref: `#/components/${kind}/${name}` });
 export const parameter = reference("parameters");
 export const header = reference("headers");
 
-/** The refusals with these statuses. */
-export function problems(...statuses: readonly number[]): Shapes {
+/** References the problem responses with these statuses. */
+export function problems(...statuses: readonly number[]): Schemas {
   const refer = reference("responses");
   return Object.fromEntries(statuses.map((status) => [status, refer(`Problem${status}`)]));
 }
 
 /** The schemas that every document has. */
-export const ownSchemas: Shapes = { ...schemas, ...changeSchemas, ...actionSchemas };
+export const ownSchemas: Schemas = { ...schemas, ...changeSchemas, ...actionSchemas };
 
-/** With the schemas of the collections that the document knows. */
-export const components = (base: string, ofCollections: Shapes) => ({
+/** Builds the components, with the schemas of the visible collections. */
+export const components = (base: string, ofCollections: Schemas) => ({
   securitySchemes: { bearer },
   parameters,
   headers,
@@ -40,7 +40,7 @@ const bearer = {
   scheme: "bearer",
   bearerFormat: "rst_ and 49 letters and digits",
   description:
-    "A token, in the Authorization header only; credentials in a URL are refused. Scopes: `{collection}:{read|create|update|delete}`, where `*` stands for every collection or every verb; `action:{name}`, where `*` stands for every action; `admin` may do everything, make tokens and bring collections into being.",
+    "A token, in the Authorization header only; credentials in a URL are rejected. Scopes: `{collection}:{read|create|update|delete}`, where `*` stands for every collection or every verb; `action:{name}`, where `*` stands for every action; `admin` may do everything, including creating tokens and collections.",
 };
 
 const inPath = (name: string, shape: object) => ({
@@ -71,7 +71,7 @@ export const parameters = {
   action: inPath("name", { type: "string", pattern: actionName.source }),
   kind: inPath("kind", { type: "string", enum: Object.keys(problemKinds) }),
   page: inQuery("page", "Counted from 1.", { type: "integer", minimum: 1, default: 1 }),
-  limit: inQuery("limit", "How many on a page; out of range is refused, never clamped.", {
+  limit: inQuery("limit", "Resources per page; a value out of range is rejected, never clamped.", {
     type: "integer",
     minimum: 1,
     maximum: pageLimits.maxLimit,
@@ -79,33 +79,33 @@ export const parameters = {
   }),
   sort: inQuery(
     "sort",
-    "Fields with commas between them, each with `-` before it for the other direction. `-createdAt`: newest first.",
+    "Field names separated by commas, each with `-` before it for descending order. `-createdAt`: newest first.",
     { type: "string", default: "createdAt" },
   ),
   q: inQuery(
     "q",
-    "Words to search for in the searchable fields; all must be found, and `eng*` finds what begins so. Without `sort`, the best come first.",
+    "Words to search for in the searchable fields; all must match, and `eng*` matches a prefix. Without `sort`, the best matches come first.",
     text,
   ),
   cursor: inQuery(
     "cursor",
-    "Walks through all in any order, stable under writes: empty to begin, then the `next` of the answer before. Not together with `page`.",
+    "Reads the whole list page by page, stable under writes: empty to begin, then the `next` of the previous response. Cannot be combined with `page`.",
     text,
   ),
-  total: inQuery("total", "`none` leaves the total out, which may be quicker with filters.", {
+  total: inQuery("total", "`none` leaves the total out, which may be faster with filters.", {
     type: "string",
     enum: ["exact", "none"],
     default: "exact",
   }),
   fields: inQuery(
     "fields",
-    "Shows only these fields, with commas between them, and the `id`. `*` stands for all, and `_etag` adds the resource's ETag, ready for If-Match: `fields=*,_etag`.",
+    "Shows only these fields, separated by commas, and the `id`. `*` means all, and `_etag` adds the resource's ETag for If-Match: `fields=*,_etag`.",
     text,
   ),
   filters: {
     ...inQuery(
       "filters",
-      `Every other parameter is a filter: \`field=value\`, \`field[operator]=value\`, with dots for what is inside. Operators: ${operators.join(", ")}.`,
+      `Every other parameter is a filter: \`field=value\`, \`field[operator]=value\`, with dots for nested fields. Operators: ${operators.join(", ")}.`,
       { type: "object", additionalProperties: text },
     ),
     style: "form",
@@ -113,7 +113,7 @@ export const parameters = {
   },
   since: inQuery(
     "since",
-    "Asks for what changed after this position, in the order of the changes, instead of a page: 0 for a first copy, then the `next` of the answer before. Together with `limit` only.",
+    "Returns the changes after this position, in order, instead of a page: 0 to begin, then the `next` of the previous response. Can be combined with `limit` and `fields` only.",
     { type: "string" },
   ),
   atomic: inQuery(
@@ -121,72 +121,75 @@ export const parameters = {
     "Only with NDJSON. `true`: all lines are created, or none. Needed with an Idempotency-Key.",
     { type: "boolean", default: false },
   ),
-  dryRun: inQuery("dry-run", "`true`: only tells what would happen.", {
+  dryRun: inQuery("dry-run", "`true`: only reports what would happen.", {
     type: "boolean",
     default: false,
   }),
-  confirm: inQuery("confirm", "The name again, to delete the resources in it, too.", {
+  confirm: inQuery("confirm", "The name of the collection, to delete it with its resources.", {
     type: "string",
     pattern: collectionName.source,
   }),
-  ifNoneMatch: inHeader("If-None-Match", "The ETag of what the client has: 304 if it is current."),
+  ifNoneMatch: inHeader("If-None-Match", "The ETag that the client has: 304 if it is current."),
   ifModifiedSince: inHeader("If-Modified-Since", "Like If-None-Match, by time and less exact."),
   ifMatch: inHeader(
     "If-Match",
-    "The ETag of the state that the change is meant for: 412 if it is another by now. `*`: whatever is there.",
+    "The ETag of the state to change: 412 if the state has changed. `*`: any existing state.",
   ),
-  ifNoneMatchToWrite: inHeader("If-None-Match", "`*`: 412 if anything is there already."),
+  ifNoneMatchToWrite: inHeader("If-None-Match", "`*`: 412 if the resource exists."),
   ifUnmodifiedSince: inHeader(
     "If-Unmodified-Since",
-    "Like If-Match, by time and to the second only; moot beside If-Match.",
+    "Like If-Match, by time and to the second only; ignored with If-Match.",
   ),
   range: inHeader("Range", "`bytes=0-499`, `bytes=500-` or `bytes=-500` (RFC 9110 §14.2)."),
   ifRange: inHeader(
     "If-Range",
-    "The ETag of what the client has a part of: the whole if it is another.",
+    "The ETag of the part that the client has: the whole file is sent if it differs.",
   ),
   idempotencyKey: inHeader(
     "Idempotency-Key",
-    "Makes a retry harmless: the same key with the same request, by the same token and within 7 days, is not done again but answered as before. 1 to 255 ASCII characters as a quoted string; bare ones are taken too.",
+    "Makes a retry safe: a request with the same key and content, by the same token and within 7 days, is not repeated but gets the stored response. 1 to 255 ASCII characters as a quoted string; unquoted ones are accepted too.",
     { type: "string", examples: ['"8e03978e-40d5-43dd-bc93-6894a57f9324"'] },
   ),
   prefer: inHeader(
     "Prefer",
-    "`return=minimal` leaves the body of the answer out (RFC 7240); `return=representation` is what happens anyway. What is unknown is ignored.",
+    "`return=minimal` leaves the response body out (RFC 7240); `return=representation` is the default. Unknown preferences are ignored.",
     { type: "string", examples: ["return=minimal"] },
   ),
-} satisfies Shapes;
+} satisfies Schemas;
 
-/** On every answer that lists it. */
+/** A header that every response that lists it has. */
 const always = (description: string, shape: object = text) => ({
   description,
   required: true,
   schema: shape,
 });
-/** On some, as its words say. */
+/** A header that only some responses have. */
 const sometimes = (description: string, shape: object = text) => ({ description, schema: shape });
 
 const address = { type: "string", format: "uri-reference" };
 const count = { type: "integer", minimum: 0 };
 
-const headers: Shapes = {
-  XRequestId: always("Names this exchange in the log."),
-  CacheControl: always("Who may keep the answer, and for how long."),
+const headers: Schemas = {
+  XRequestId: always("Identifies this request in the log."),
+  CacheControl: always("Who may cache the response, and for how long."),
   ETag: always("Strong; changes with every change."),
   LastModified: always("An HTTP date."),
-  Location: always("The address of what was made.", address),
-  NextPage: always("A page for a person, which says nothing of what was sent.", address),
-  Elsewhere: always("The address to go on with.", address),
-  ContentLocation: sometimes("The address of what the body shows, if there is one.", address),
+  Location: always("The URL of the created resource.", address),
+  NextPage: always("A page that shows nothing of what was sent.", address),
+  Elsewhere: always("The URL to continue with.", address),
+  ContentLocation: sometimes(
+    "The URL of the representation in the body, if there is one.",
+    address,
+  ),
   Link: sometimes(
-    "What is near (RFC 8288). Of a page: `first`, `prev`, `next` and `last`; of changes: `next`, when there are more.",
+    "Related pages (RFC 8288). Of a page: `first`, `prev`, `next` and `last`; of changes: `next`, when there are more.",
   ),
   XTotalCount: sometimes("Of a page: as `total` in the body.", count),
   WWWAuthenticate: sometimes("The challenge of RFC 6750."),
-  Accept: sometimes("The media types that a PUT takes here."),
-  AcceptEncoding: sometimes("The content codings that a body may have."),
-  AcceptPost: sometimes("The media types that a POST takes here."),
-  AcceptPatch: sometimes("The media types that a PATCH takes here."),
+  Accept: sometimes("The media types that PUT accepts here."),
+  AcceptEncoding: sometimes("The content codings that a request body may have."),
+  AcceptPost: sometimes("The media types that POST accepts here."),
+  AcceptPatch: sometimes("The media types that PATCH accepts here."),
   RetryAfter: always("In seconds.", count),
   RateLimit: sometimes(
     "Where requests are limited: how many are left (`r`), and in how many seconds all are again (`t`).",
@@ -207,7 +210,7 @@ const headers: Shapes = {
 };
 
 /** The fields that go with a status beyond those of every answer. */
-const fieldsOfStatus: Readonly<Record<number, Shapes>> = {
+const fieldsOfStatus: Readonly<Record<number, Schemas>> = {
   401: { "WWW-Authenticate": header("WWWAuthenticate") },
   403: { "WWW-Authenticate": header("WWWAuthenticate") },
   415: {
@@ -235,7 +238,7 @@ const withoutOperation: ReadonlySet<ProblemKind> = new Set([
   "version-not-supported",
 ]);
 
-function problemResponses(base: string): Shapes {
+function problemResponses(base: string): Schemas {
   const responses: Record<string, object> = {};
   const kinds = (Object.keys(problemKinds) as ProblemKind[]).filter(
     (kind) => !withoutOperation.has(kind),

@@ -1,18 +1,18 @@
-// The shapes of collections and their rules in the OpenAPI document.
+// Defines the JSON Schemas of collections and definitions in the OpenAPI document.
 
 import { definitionLimits } from "../../model/check-definition.ts";
 import { openDefinition } from "../../model/definition.ts";
 import { collectionName } from "../../model/id.ts";
 import { at, id, schema, text, time } from "./schemas.ts";
 
-const demand = (description: string) => ({
+const requirement = (description: string) => ({
   type: "string",
   enum: ["optional", "required"],
   default: "optional",
   description,
 });
 
-const whose = (...more: readonly string[]) => ({
+const accessRule = (...more: readonly string[]) => ({
   type: "string",
   enum: ["token", "public", ...more],
   default: "token",
@@ -43,63 +43,62 @@ const collection = {
 const collectionProperties = {
   name: { type: "string", pattern: collectionName.source },
   total: { type: "integer", minimum: 0, description: "How many resources it has." },
-  revision: { type: "integer", minimum: 0, description: "That of its last change." },
+  revision: { type: "integer", minimum: 0, description: "The revision of its last change." },
   definition: schema("Definition"),
   createdAt: time,
   updatedAt: time,
 };
 
-const fault = { pointer: "/email", detail: "this is not an email address" };
-const violations = { count: 1, first: [{ id, errors: [fault] }] };
+const exampleError = { pointer: "/email", detail: "this is not an email address" };
+const violations = { count: 1, first: [{ id, errors: [exampleError] }] };
 
 export const definitionSchemas: Readonly<Record<string, object>> = {
   Definition: {
     type: "object",
-    description: "A collection's rules. What is left out has its default.",
+    description: "The definition of a collection. A member that is left out has its default.",
     properties: {
-      $schema: { type: "string", description: "For editors; it has no meaning here." },
+      $schema: { type: "string", description: "For editors; the server ignores it." },
       description: { type: "string", description: "What the collection is for." },
-      preconditions: demand("Required: PUT, PATCH and DELETE without a precondition are 428."),
-      idempotencyKey: demand("Required: a POST without an Idempotency-Key is 400."),
+      preconditions: requirement("Required: PUT, PATCH and DELETE without a precondition are 428."),
+      idempotencyKey: requirement("Required: a POST without an Idempotency-Key is 400."),
       schema: {
         type: "object",
-        description: "A JSON Schema (2020-12) of the fields. Without it they are free.",
+        description: "A JSON Schema (2020-12) of the fields. Without it any fields are allowed.",
         additionalProperties: true,
       },
       access: {
         type: "object",
         description:
-          "Who may: `token`, with the scope; `public`, everyone; `owner`, with the scope, and only for what the same token created.",
+          "Who may do what: `token`, callers with the scope; `public`, everyone; `owner`, callers with the scope, on resources that the same token created.",
         properties: {
-          read: whose("owner"),
-          create: whose(),
-          update: whose("owner"),
-          delete: whose("owner"),
+          read: accessRule("owner"),
+          create: accessRule(),
+          update: accessRule("owner"),
+          delete: accessRule("owner"),
         },
         additionalProperties: false,
       },
-      unique: fields("Fields whose value no two resources share, as paths with dots."),
-      indexed: fields("Fields that can be filtered and sorted by at any size."),
-      searchable: fields("Fields whose words `q` finds."),
+      unique: fields("Fields with unique values, as paths with dots."),
+      indexed: fields("Fields with an index, for filters and sorting in collections of any size."),
+      searchable: fields("Fields that `q` searches."),
       cache: {
         type: "object",
-        description: "How long any cache may keep what everyone may read.",
+        description: "How long caches may store public resources.",
         properties: { maxAge: { type: "integer", minimum: 0, description: "In seconds." } },
         additionalProperties: false,
       },
-      maxBytes: { type: "integer", minimum: 1, description: "The largest resource." },
+      maxBytes: { type: "integer", minimum: 1, description: "The maximum size of a resource." },
       redirect: {
         type: "string",
-        description: "Where a browser goes whose form was accepted: a URL or a path.",
+        description: "Where a browser is redirected after an accepted form: a URL or a path.",
       },
       honeypot: {
         type: "string",
-        description:
-          "A field of forms that no person sees. Where it is filled in, nothing is stored.",
+        description: "A hidden form field. When it is filled in, nothing is stored.",
       },
       rateLimit: {
         type: "object",
-        description: "How often one address may create without a token: 429 beyond it.",
+        description: "How many resources one address may create without a token; more is 429.",
         required: ["perMinute"],
         properties: {
           perMinute: { type: "integer", minimum: 1, maximum: definitionLimits.maxPerMinute },
@@ -126,7 +125,7 @@ export const definitionSchemas: Readonly<Record<string, object>> = {
   },
   DryRun: {
     type: "object",
-    description: "What would happen; nothing did.",
+    description: "What would happen; nothing was changed.",
     required: ["name", "definition", "dryRun", "violations"],
     properties: {
       name: collectionProperties.name,
@@ -139,7 +138,7 @@ export const definitionSchemas: Readonly<Record<string, object>> = {
   Violations: {
     type: "object",
     description:
-      "What is there and does not fit the rules. It stays, and is judged when it is next written.",
+      "Stored resources that do not match the definition. They stay, and are validated at their next write.",
     required: ["count", "first"],
     properties: {
       count: { type: "integer", minimum: 0 },

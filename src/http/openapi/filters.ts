@@ -1,4 +1,4 @@
-// What a collection's list can be asked by, as parameters of the OpenAPI document.
+// Describes the filters of a collection as parameters of the OpenAPI document.
 
 import { own } from "../../lib/own-property.ts";
 import { isObjectSchema, type ObjectSchema } from "../../lib/schema/subschemas.ts";
@@ -8,11 +8,11 @@ import type { Operator } from "../../model/query/list-request.ts";
 import { queryableFieldsOf } from "../../model/query/queryable.ts";
 import type { ValueKind } from "../../model/query/sort-key.ts";
 import { serverMembers } from "../../model/resource.ts";
-import { reserved } from "../resources/list-params.ts";
-import { credentialIn } from "../search-params.ts";
+import { reservedParameters } from "../resources/list-params.ts";
+import { findCredential } from "../search-params.ts";
 import { parameter } from "./components.ts";
 
-/** Answers of another shape (`fields`, `since`) are left to the path of any collection. */
+/** `fields` and `since` change the response format, so only the generic path describes them. */
 export function listParameters({ schema }: Definition, text: string): readonly object[] {
   const fields = queryableFieldsOf(text);
   const paging = [
@@ -26,7 +26,7 @@ export function listParameters({ schema }: Definition, text: string): readonly o
   if (schema === undefined) return [...paging, "filters"].map(parameter);
   const indexed = [...fields.indexed].filter((field) => field !== ownerField);
   const names = new Set(["id", ...declaredIn(schema, ""), ...indexed, "createdAt", "updatedAt"]);
-  const filters = [...names].filter(isAskable).flatMap((field) => {
+  const filters = [...names].filter(isAllowedInUrl).flatMap((field) => {
     const found = fields.find(field);
     if (found === undefined || found.holds === "object") return [];
     const operators = fields.indexed.has(field)
@@ -37,17 +37,18 @@ export function listParameters({ schema }: Definition, text: string): readonly o
   return [...paging.map(parameter), ...filters];
 }
 
-/** What would look like a credential is refused in a URL. */
-const isAskable = (field: string): boolean => credentialIn(`${field}=`) === undefined;
+/** A parameter that looks like a credential is rejected in a URL. */
+const isAllowedInUrl = (field: string): boolean => findCredential(`${field}=`) === undefined;
 
-const isReserved = (field: string): boolean => (reserved as readonly string[]).includes(field);
+const isReserved = (field: string): boolean =>
+  (reservedParameters as readonly string[]).includes(field);
 
 function declaredIn(schema: ObjectSchema, prefix: string): readonly string[] {
   const { properties } = schema;
   if (!isObjectSchema(properties)) return [];
   return Object.entries(properties).flatMap(([name, inner]) => {
     if (name.includes(".") || serverMembers.includes(name)) return [];
-    // What is elsewhere is mostly an object, and those have no value of their own.
+    // A `$ref` is mostly an object, which has no value to filter by.
     if (isObjectSchema(inner) && Object.hasOwn(inner, "$ref")) return [];
     const below = isObjectSchema(inner) ? declaredIn(inner, `${prefix}${name}.`) : [];
     return [`${prefix}${name}`, ...below];
@@ -78,19 +79,19 @@ const meanings: Readonly<Record<Operator, string>> = {
   lte: "Less than this, or equal.",
   gt: "Greater than this.",
   gte: "Greater than this, or equal.",
-  in: "One of these, with commas between them.",
+  in: "One of these, separated by commas.",
   like: "Like this, where `*` stands for any characters.",
   exists: "Whether there is a value.",
 };
 
-/** Those of the server that are asked for. */
+/** The operators of the server's own fields. */
 const known: Readonly<Record<string, readonly Operator[]>> = {
   id: ["in"],
   createdAt: ordered,
   updatedAt: ordered,
 };
 
-/** All operators work on all fields; to list them all would make a document that nobody can read. */
+/** All operators work on all fields; listing them all would make the document unreadable. */
 function filtersFor(
   field: string,
   kind: ValueKind,

@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document of what runs: every route, and every collection that the asker may see.
+// Builds the OpenAPI 3.1 document: every route, and every collection that the caller may see.
 
 import { hash } from "node:crypto";
 import type { Caller } from "../../domain/access.ts";
@@ -8,24 +8,24 @@ import { definitionOf } from "../../model/definition.ts";
 import { describeCollections } from "../../model/schema-components.ts";
 import { allows, type Verb, verbs } from "../../model/token.ts";
 import type { Services } from "../context.ts";
-import { type Addressed, actionPaths, describeActions, pathOf } from "./actions.ts";
-import { pathsOf, schemasOf, tagOf, usedBy, type Visible } from "./collections.ts";
+import { actionPaths, describeActions, type NamedAction, pathOf } from "./actions.ts";
+import { pathsOf, schemasOf, tagOf, usedBy, type VisibleCollection } from "./collections.ts";
 import { components, ownSchemas } from "./components.ts";
 import { filePaths } from "./files.ts";
 import { resourcePaths } from "./resources.ts";
 import { collectionPaths, serverPaths, tokenPaths } from "./server.ts";
 
-/** What the document says of the server itself. */
+/** The settings that the document shows. */
 type Server = Pick<Services, "base" | "version" | "maxBodyBytes">;
 
-/** The routes of `routes.ts` in OpenAPI's spelling; a test holds the two to each other. */
+/** Builds the document of the routes in `routes.ts`; a test compares the two. */
 export function openapiDocument(
   server: Server,
-  collections: readonly Visible[],
-  actions: readonly Addressed[] = [],
+  collections: readonly VisibleCollection[],
+  actions: readonly NamedAction[] = [],
 ): unknown {
   const { base, version, maxBodyBytes } = server;
-  const ofUsers = Object.assign(
+  const userPaths = Object.assign(
     {},
     ...collections.map((each) => pathsOf(each, maxBodyBytes)),
     ...actions.map((each) => pathOf(each, maxBodyBytes)),
@@ -47,14 +47,17 @@ export function openapiDocument(
     servers: [{ url: base === "" ? "/" : base }],
     tags: [
       ...collections.map(tagOf),
-      { name: "Resources", description: "What people and programs keep here, in any collection." },
-      { name: "Actions", description: "What maps to no resource, and is written by the user." },
-      { name: "Collections", description: "The rules of each collection; for administrators." },
-      { name: "Tokens", description: "Who may do what; for administrators." },
-      { name: "Server", description: "What is not user data; open to everyone." },
+      { name: "Resources", description: "Resources of any collection." },
+      { name: "Actions", description: "Operations that the user has written in TypeScript." },
+      {
+        name: "Collections",
+        description: "Collections and their definitions; for administrators.",
+      },
+      { name: "Tokens", description: "Tokens and their scopes; for administrators." },
+      { name: "Server", description: "Home, health, this document and the problem pages; public." },
     ],
     paths: {
-      ...ofUsers,
+      ...userPaths,
       ...resourcePaths(maxBodyBytes),
       ...filePaths,
       ...actionPaths(maxBodyBytes),
@@ -62,18 +65,18 @@ export function openapiDocument(
       ...tokenPaths(maxBodyBytes),
       ...serverPaths,
     },
-    components: components(base, usedBy(ofUsers, schemas)),
+    components: components(base, usedBy(userPaths, schemas)),
   };
 }
 
-/** Nouns in our own operations' names; a collection called so gets a number behind its own. */
-const taken = [
+/** Names of the built-in operations; a collection with such a name gets a number appended. */
+const reservedNames = [
   ...Object.keys(ownSchemas),
   ..."Resources Resource Tokens Token Collections Collection Batch Actions Action".split(" "),
   ..."Home Health Ready Openapi Problems Problem Created ApiCatalog".split(" "),
 ];
 
-/** The verbs that the caller may use on a collection. */
+/** Returns the verbs that the caller may use on a collection. */
 function verbsFor(caller: Caller, collection: Collection): readonly Verb[] {
   const { access } = definitionOf(collection);
   const { name } = collection;
@@ -82,23 +85,23 @@ function verbsFor(caller: Caller, collection: Collection): readonly Verb[] {
   );
 }
 
-/** With the names of their types, which no collection's may have. */
-export const addressed = (actions: readonly Action[]): readonly Addressed[] =>
-  describeActions(actions, taken);
+/** Gives each action its type names, which no collection may use. */
+export const nameActions = (actions: readonly Action[]): readonly NamedAction[] =>
+  describeActions(actions, reservedNames);
 
-/** The collections that the caller may do something with. Their type names are the same for everyone. */
+/** Returns the collections that the caller may use. Their type names are the same for every caller. */
 export function visibleTo(
   caller: Caller,
   collections: readonly Collection[],
-  actions: readonly Addressed[] = [],
-): readonly Visible[] {
+  actions: readonly NamedAction[] = [],
+): readonly VisibleCollection[] {
   const names = actions.flatMap(({ schemas }) => Object.keys(schemas));
   const byName = new Map(collections.map((each) => [each.name, each]));
   const defined = collections.map((each) => ({
     name: each.name,
     schema: definitionOf(each).schema,
   }));
-  return describeCollections(defined, [...taken, ...names]).flatMap((described) => {
+  return describeCollections(defined, [...reservedNames, ...names]).flatMap((described) => {
     const collection = byName.get(described.name);
     const allowed = collection === undefined ? [] : verbsFor(caller, collection);
     if (collection === undefined || allowed.length === 0) return [];
@@ -112,34 +115,34 @@ export interface Document {
   readonly etag: string;
 }
 
-/** As many as there are sorts of callers under the present rules, and some of the past. */
-const maxKnown = 16;
-const known = new WeakMap<Services, Map<string, Document>>();
+/** Enough for the different permissions of callers under the current definitions. */
+const maxCached = 16;
+const cache = new WeakMap<Services, Map<string, Document>>();
 
-/** Written once for as long as the same is to be said. */
+/** Returns the document for a caller, cached until something that it shows changes. */
 export function documentFor(
   services: Services,
   caller: Caller,
   collections: readonly Collection[],
 ): Document {
-  const documents = known.get(services) ?? new Map<string, Document>();
-  known.set(services, documents);
-  const mine = new Set(services.actions.visibleTo(caller));
-  const key = keyOf(caller, collections, mine);
-  const before = documents.get(key);
-  if (before !== undefined) return before;
-  const all = addressed(services.actions.all);
-  const visible = all.filter(({ action }) => mine.has(action));
+  const documents = cache.get(services) ?? new Map<string, Document>();
+  cache.set(services, documents);
+  const allowedActions = new Set(services.actions.visibleTo(caller));
+  const key = keyOf(caller, collections, allowedActions);
+  const cached = documents.get(key);
+  if (cached !== undefined) return cached;
+  const all = nameActions(services.actions.all);
+  const visible = all.filter(({ action }) => allowedActions.has(action));
   const body = JSON.stringify(
     openapiDocument(services, visibleTo(caller, collections, all), visible),
   );
   const document = { body, etag: `"${hash("sha256", body).slice(0, 32)}"` };
-  if (documents.size === maxKnown) documents.clear();
+  if (documents.size === maxCached) documents.clear();
   documents.set(key, document);
   return document;
 }
 
-/** Of all that a document depends on. What is hidden takes a name from the others, and no more. */
+/** Hashes everything that a document depends on. A hidden collection affects only the type names. */
 function keyOf(
   caller: Caller,
   collections: readonly Collection[],
@@ -152,8 +155,8 @@ function keyOf(
   return hash("sha256", JSON.stringify([seen, [...actions].map(({ name }) => name)]));
 }
 
-const about = `Every GET also answers HEAD: the same fields, no body. Every address answers OPTIONS without a token: \`Allow\`, and the CORS preflight.
+const about = `Every GET also supports HEAD, with the same header fields and no body. Every address supports OPTIONS without a token, for \`Allow\` and for CORS preflights.
 
-Every refusal is a problem (RFC 9457) whose \`type\` is the address of a page about it; but a browser that posts a form and prefers HTML gets a page. Besides those listed with an operation, any address may answer 408, 417, 431, 501 or 505 to a request that cannot be read at all. A method that an address does not have is answered with 405 and \`Allow\`, an address with a slash at its end with 308. Unknown and repeated query parameters are refused.
+Every error is a problem (RFC 9457) whose \`type\` is the URL of a page about it; a browser that posts a form and prefers HTML gets a page. Besides the statuses listed with an operation, any address may respond with 408, 417, 431, 501 or 505 to a request that cannot be parsed. An unsupported method is 405 with \`Allow\`, and a path with a trailing slash is 308. Unknown and repeated query parameters are rejected.
 
-Anything can be retried without harm: PUT, DELETE and every GET as they are, POST with an \`Idempotency-Key\`, PATCH with \`If-Match\`.`;
+Every request can be retried safely: GET, PUT and DELETE as they are, POST with an \`Idempotency-Key\`, PATCH with \`If-Match\`.`;

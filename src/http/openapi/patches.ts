@@ -1,8 +1,8 @@
-// The schema of a merge patch, made from that of what can be sent.
+// Derives the schema of a merge patch from the schema of a draft.
 
 import { isObjectSchema, type ObjectSchema, type Schema } from "../../lib/schema/subschemas.ts";
 
-/** Nothing is needed, what may be missing may be null, and objects are merged member by member. */
+/** No member is required, optional members may be null, and nested objects are patches too. */
 export function patchOf(schema: ObjectSchema): ObjectSchema {
   const { properties = {}, required = [], additionalProperties } = schema;
   const members = Object.entries(properties as Readonly<Record<string, Schema>>);
@@ -21,7 +21,7 @@ export function patchOf(schema: ObjectSchema): ObjectSchema {
   };
 }
 
-/** Members may also be declared elsewhere. */
+/** Whether all members are declared in `properties`. */
 const isPlain = (schema: ObjectSchema): boolean =>
   !["$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"].some((word) =>
     Object.hasOwn(schema, word),

@@ -1,42 +1,42 @@
-// The OpenAPI document's part about resources: what is asked of them, one by one and together.
+// Describes the operations on resources in the OpenAPI document.
 
 import type { Verb } from "../../model/token.ts";
 import { maxOperations } from "../resources/batch.ts";
 import {
-  answer,
   body,
   commonHeaders,
   conditions,
   json,
   jsonBody,
   notModified,
-  ofCallers,
-  ofWriters,
+  readProblems,
+  response,
   validators,
+  writeProblems,
 } from "./answers.ts";
 import { header, parameter, problems } from "./components.ts";
 import { uploadTypes } from "./files.ts";
-import { listFormats, manyAnswer, manyTypes } from "./formats.ts";
+import { bulkResponse, bulkTypes, listFormats } from "./formats.ts";
 import { schema, text } from "./schemas.ts";
 
-/** What operations are about: any collection, or a certain one. */
-export interface Subject {
+/** What differs between the generic operations and those of one collection. */
+export interface ResourceOperations {
   readonly tag: string;
   readonly operationIds: Readonly<
     Record<"list" | "create" | "get" | "put" | "patch" | "remove", string>
   >;
-  /** Where the resources are, in a summary's words. */
+  /** The collection, as it is named in a summary. */
   readonly place: string;
-  /** Their names. */
+  /** The names of the schemas. */
   readonly schemas: Readonly<Record<"resource" | "draft" | "replacement" | "patch", string>>;
   readonly aboutList: string;
   readonly listed: object;
   readonly listParameters: readonly object[];
   readonly idempotencyKey: object;
-  /** Whether the other shapes of a body and of its answer are told; a typed client is better off without. */
-  readonly isPreferable: boolean;
+  /** Whether alternative formats are described; typed clients are simpler without them. */
+  readonly isGeneric: boolean;
   readonly maxBodyBytes: number;
-  /** What opens the door, as alternatives. */
+  /** The security requirements, as alternatives. */
   readonly security: (...verbs: readonly Verb[]) => readonly object[];
 }
 
@@ -48,177 +48,185 @@ const preconditions = [
 
 const preferred = { "Preference-Applied": header("PreferenceApplied") };
 const replayed = { "Idempotency-Replayed": header("IdempotencyReplayed") };
-const placed = { Location: header("Location"), "Content-Location": header("ContentLocation") };
-const shown = { "Content-Location": header("ContentLocation") };
-const preferences = ({ isPreferable }: Subject) =>
+const locationHeaders = {
+  Location: header("Location"),
+  "Content-Location": header("ContentLocation"),
+};
+const contentLocation = { "Content-Location": header("ContentLocation") };
+const preferences = ({ isGeneric: isPreferable }: ResourceOperations) =>
   isPreferable ? [parameter("fields"), parameter("prefer")] : [];
-const minimal = ({ isPreferable }: Subject, headers: object) => {
+const minimal = ({ isGeneric: isPreferable }: ResourceOperations, headers: object) => {
   const description =
-    "It is done. The caller sent `Prefer: return=minimal`, or may not read the resource.";
+    "The change was stored. The caller sent `Prefer: return=minimal`, or may not read the resource.";
   return isPreferable ? { 204: { description, headers: { ...headers, ...preferred } } } : {};
 };
 
-const orNothing = ({ isPreferable }: Subject) =>
-  isPreferable ? "; without a body if that was preferred, or if the caller may not read it." : ".";
+const orNoBody = ({ isGeneric: isPreferable }: ResourceOperations) =>
+  isPreferable ? "; without a body if the client preferred that, or may not read it." : ".";
 
-/** A resource; where any collection is, also what `fields` leaves of it. */
-const shownAs = ({ isPreferable, schemas }: Subject, description: string, headers: object) => {
+/** The response with a resource; the generic one also with selected fields. */
+const resourceResponse = (
+  { isGeneric: isPreferable, schemas }: ResourceOperations,
+  description: string,
+  headers: object,
+) => {
   const whole = schema(schemas.resource);
   const shape = isPreferable ? { anyOf: [whole, schema("Selected")] } : whole;
-  return answer(description, "application/json", shape, headers);
+  return response(description, "application/json", shape, headers);
 };
 
-/** Forms are told of where any collection is: a typed client sends JSON. */
-const draftTypes = ({ isPreferable, schemas }: Subject) => ({
+/** Forms are described in the generic operation only: a typed client sends JSON. */
+const draftTypes = ({ isGeneric: isPreferable, schemas }: ResourceOperations) => ({
   "application/json": schemas.draft,
   ...(isPreferable ? { "application/x-www-form-urlencoded": schemas.draft } : {}),
 });
 
-const draftBody = (subject: Subject) => {
-  const { content, ...rest } = body(draftTypes(subject), subject.maxBodyBytes);
-  const others = { ...manyTypes, ...uploadTypes };
-  return { ...rest, content: subject.isPreferable ? { ...content, ...others } : content };
+const draftBody = (operations: ResourceOperations) => {
+  const { content, ...rest } = body(draftTypes(operations), operations.maxBodyBytes);
+  const others = { ...bulkTypes, ...uploadTypes };
+  return { ...rest, content: operations.isGeneric ? { ...content, ...others } : content };
 };
 
-const redirected = ({ isPreferable }: Subject) => {
+const formRedirect = ({ isGeneric: isPreferable }: ResourceOperations) => {
   const words =
-    "It is created, and a form was sent by a browser, whose Accept prefers HTML: a page to go on to.";
+    "The resource was created from a form by a client that prefers HTML: redirects to a page.";
   const headers = { ...commonHeaders, Location: header("NextPage"), ...replayed };
-  return isPreferable ? { 303: answer(words, "text/html", text, headers) } : {};
+  return isPreferable ? { 303: response(words, "text/html", text, headers) } : {};
 };
 
-/** The page as JSON; where any collection is, in the other formats as well. */
-const listAnswer = (subject: Subject) => {
-  const page = answer("The page.", "application/json", subject.listed, {
+/** The page as JSON; the generic operation also describes other formats. */
+const listResponse = (operations: ResourceOperations) => {
+  const page = response("The page.", "application/json", operations.listed, {
     ...validators,
     Link: header("Link"),
     "X-Total-Count": header("XTotalCount"),
   });
   const { content, ...rest } = page;
-  return { ...rest, content: subject.isPreferable ? { ...content, ...listFormats } : content };
+  return { ...rest, content: operations.isGeneric ? { ...content, ...listFormats } : content };
 };
 
-const many = ({ isPreferable }: Subject) => (isPreferable ? { 200: manyAnswer } : {});
+const bulkCreated = ({ isGeneric: isPreferable }: ResourceOperations) =>
+  isPreferable ? { 200: bulkResponse } : {};
 
-export const list = (subject: Subject) => ({
-  operationId: subject.operationIds.list,
-  summary: `A page of ${subject.place}`,
-  description: subject.aboutList,
-  tags: [subject.tag],
-  security: subject.security("read"),
-  parameters: [...subject.listParameters, ...conditions],
+export const list = (operations: ResourceOperations) => ({
+  operationId: operations.operationIds.list,
+  summary: `A page of ${operations.place}`,
+  description: operations.aboutList,
+  tags: [operations.tag],
+  security: operations.security("read"),
+  parameters: [...operations.listParameters, ...conditions],
   responses: {
-    200: listAnswer(subject),
+    200: listResponse(operations),
     304: notModified,
-    ...problems(...ofCallers, 404, 410, 412),
+    ...problems(...readProblems, 404, 410, 412),
   },
 });
 
-export const create = (subject: Subject) => ({
-  operationId: subject.operationIds.create,
-  summary: `Create a resource in ${subject.place}`,
+export const create = (operations: ResourceOperations) => ({
+  operationId: operations.operationIds.create,
+  summary: `Create a resource in ${operations.place}`,
   description:
-    "The server decides the address; two equal POSTs make two resources, unless they have the same Idempotency-Key. 201 means that it is on disk.",
-  tags: [subject.tag],
-  security: subject.security("create"),
+    "The server chooses the id; two equal POSTs create two resources, unless they have the same Idempotency-Key. 201 means that the resource is on disk.",
+  tags: [operations.tag],
+  security: operations.security("create"),
   parameters: [
-    ...(subject.isPreferable ? [parameter("atomic")] : []),
-    subject.idempotencyKey,
-    ...preferences(subject),
+    ...(operations.isGeneric ? [parameter("atomic")] : []),
+    operations.idempotencyKey,
+    ...preferences(operations),
   ],
-  requestBody: draftBody(subject),
+  requestBody: draftBody(operations),
   responses: {
-    ...many(subject),
-    201: shownAs(subject, `The resource, as a GET of its address answers it${orNothing(subject)}`, {
+    ...bulkCreated(operations),
+    201: resourceResponse(operations, `The resource, as a GET returns it${orNoBody(operations)}`, {
       ...validators,
-      ...placed,
+      ...locationHeaders,
       ...preferred,
       ...replayed,
     }),
-    ...redirected(subject),
-    ...problems(...ofWriters, 404, 409, 410, 422),
+    ...formRedirect(operations),
+    ...problems(...writeProblems, 404, 409, 410, 422),
   },
 });
 
-export const get = (subject: Subject) => ({
-  operationId: subject.operationIds.get,
-  summary: `A resource of ${subject.place}`,
-  tags: [subject.tag],
-  security: subject.security("read"),
-  parameters: [...(subject.isPreferable ? [parameter("fields")] : []), ...conditions],
+export const get = (operations: ResourceOperations) => ({
+  operationId: operations.operationIds.get,
+  summary: `A resource of ${operations.place}`,
+  tags: [operations.tag],
+  security: operations.security("read"),
+  parameters: [...(operations.isGeneric ? [parameter("fields")] : []), ...conditions],
   responses: {
-    200: shownAs(subject, "The resource.", validators),
+    200: resourceResponse(operations, "The resource.", validators),
     304: notModified,
-    ...problems(...ofCallers, 404, 412),
+    ...problems(...readProblems, 404, 412),
   },
 });
 
-export const put = (subject: Subject) => ({
-  operationId: subject.operationIds.put,
-  summary: `Create or replace a resource in ${subject.place}`,
+export const put = (operations: ResourceOperations) => ({
+  operationId: operations.operationIds.put,
+  summary: `Create or replace a resource in ${operations.place}`,
   description:
-    "The client decides the address. What is there is replaced, never merged. Creating needs the scope `create`, replacing `update`. The answer has no ETag, because what is stored is not what was sent byte for byte (RFC 9110 §9.3.4); GET has it.",
-  tags: [subject.tag],
-  security: subject.security("create", "update"),
-  parameters: [...preconditions, ...preferences(subject)],
-  requestBody: jsonBody(subject.schemas.replacement, subject.maxBodyBytes),
+    "The client chooses the id. An existing resource is replaced, never merged. Creating needs the scope `create`, replacing `update`. The response has no ETag, because the stored bytes differ from the sent ones (RFC 9110 §9.3.4); GET returns it.",
+  tags: [operations.tag],
+  security: operations.security("create", "update"),
+  parameters: [...preconditions, ...preferences(operations)],
+  requestBody: jsonBody(operations.schemas.replacement, operations.maxBodyBytes),
   responses: {
-    200: shownAs(subject, "The resource, replaced.", {
+    200: resourceResponse(operations, "The resource, replaced.", {
       ...commonHeaders,
-      ...shown,
+      ...contentLocation,
       ...preferred,
     }),
-    201: shownAs(subject, `The resource, created${orNothing(subject)}`, {
+    201: resourceResponse(operations, `The resource, created${orNoBody(operations)}`, {
       ...commonHeaders,
-      ...placed,
+      ...locationHeaders,
       ...preferred,
     }),
-    ...minimal(subject, commonHeaders),
-    ...problems(...ofWriters, 404, 409, 412, 428),
+    ...minimal(operations, commonHeaders),
+    ...problems(...writeProblems, 404, 409, 412, 428),
   },
 });
 
-export const patch = (subject: Subject) => ({
-  operationId: subject.operationIds.patch,
-  summary: `Change parts of a resource of ${subject.place}`,
+export const patch = (operations: ResourceOperations) => ({
+  operationId: operations.operationIds.patch,
+  summary: `Change parts of a resource of ${operations.place}`,
   description:
-    "All of the patch is applied or nothing. 409 when a JSON Patch does not fit the current state, a failed `test` included.",
-  tags: [subject.tag],
-  security: subject.security("update"),
-  parameters: [...preconditions, ...preferences(subject)],
+    "The patch is applied completely or not at all. 409 when a JSON Patch does not apply to the current state, including a failed `test`.",
+  tags: [operations.tag],
+  security: operations.security("update"),
+  parameters: [...preconditions, ...preferences(operations)],
   requestBody: body(
     {
-      "application/merge-patch+json": subject.schemas.patch,
+      "application/merge-patch+json": operations.schemas.patch,
       "application/json-patch+json": "JsonPatch",
-      "application/json": subject.schemas.patch,
+      "application/json": operations.schemas.patch,
     },
-    subject.maxBodyBytes,
+    operations.maxBodyBytes,
   ),
   responses: {
-    200: shownAs(subject, "The resource, changed.", {
+    200: resourceResponse(operations, "The resource, changed.", {
       ...validators,
-      ...shown,
+      ...contentLocation,
       ...preferred,
     }),
-    ...minimal(subject, validators),
-    ...problems(...ofWriters, 404, 409, 412, 428),
+    ...minimal(operations, validators),
+    ...problems(...writeProblems, 404, 409, 412, 428),
   },
 });
 
-export const remove = (subject: Subject) => ({
-  operationId: subject.operationIds.remove,
-  summary: `Remove a resource of ${subject.place}`,
-  tags: [subject.tag],
-  security: subject.security("delete"),
+export const remove = (operations: ResourceOperations) => ({
+  operationId: operations.operationIds.remove,
+  summary: `Delete a resource of ${operations.place}`,
+  tags: [operations.tag],
+  security: operations.security("delete"),
   parameters: preconditions,
   responses: {
-    204: { description: "It is gone.", headers: commonHeaders },
+    204: { description: "The resource was deleted.", headers: commonHeaders },
     ...problems(400, 401, 403, 404, 412, 414, 428, 500, 503, 507),
   },
 });
 
-/** Any collection, those that come into being included. */
-const anySubject = (maxBodyBytes: number): Subject => ({
+/** The operations on any collection, including one that does not exist yet. */
+const genericOperations = (maxBodyBytes: number): ResourceOperations => ({
   tag: "Resources",
   operationIds: {
     list: "listResources",
@@ -236,7 +244,7 @@ const anySubject = (maxBodyBytes: number): Subject => ({
     patch: "MergePatch",
   },
   aboutList:
-    "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. With `since`, the answer has what was written or removed after that position instead. The method QUERY (RFC 10008), which OpenAPI 3.1 cannot describe, takes the same question as a JSON body.",
+    "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. With `since`, the response has the changes after that position instead. The method QUERY (RFC 10008), which OpenAPI 3.1 cannot describe, takes the same request as a JSON body.",
   listed: { oneOf: [schema("Page"), schema("Feed")] },
   listParameters: [
     "page",
@@ -250,25 +258,25 @@ const anySubject = (maxBodyBytes: number): Subject => ({
     "filters",
   ].map(parameter),
   idempotencyKey: parameter("idempotencyKey"),
-  isPreferable: true,
+  isGeneric: true,
   maxBodyBytes,
   security: (...verbs) => verbs.map((verb) => ({ bearer: [`{collection}:${verb}`] })),
 });
 
 export function resourcePaths(maxBodyBytes: number) {
-  const subject = anySubject(maxBodyBytes);
+  const operations = genericOperations(maxBodyBytes);
   return {
     "/{collection}": {
       parameters: [parameter("collection")],
-      get: list(subject),
-      post: create(subject),
+      get: list(operations),
+      post: create(operations),
     },
     "/{collection}/{id}": {
       parameters: [parameter("collection"), parameter("id")],
-      get: get(subject),
-      put: put(subject),
-      patch: patch(subject),
-      delete: remove(subject),
+      get: get(operations),
+      put: put(operations),
+      patch: patch(operations),
+      delete: remove(operations),
     },
     "/-/batch": { post: batch(maxBodyBytes) },
   };
@@ -276,14 +284,17 @@ export function resourcePaths(maxBodyBytes: number) {
 
 const batch = (maxBodyBytes: number) => ({
   operationId: "runBatch",
-  summary: "Many changes as one",
-  description: `1 to ${maxOperations} operations in one transaction: all of them happen, or none. Each is judged on the state that those before it leave, needs its own scope and may have its own precondition. A refusal is the problem of the first operation that could not be done, and \`errors\` has its place.`,
+  summary: "Run several changes in one transaction",
+  description: `1 to ${maxOperations} operations in one transaction: all of them happen, or none. Each operation sees the state that the earlier ones leave, needs its own scope and may have its own precondition. The response to a rejected batch is the problem of the first failed operation, and \`errors\` points to it.`,
   tags: ["Resources"],
   security: [{ bearer: [] }],
   parameters: [parameter("fields"), parameter("idempotencyKey")],
   requestBody: jsonBody("Batch", maxBodyBytes),
   responses: {
-    200: json("What became of each, in order.", "BatchResults", { ...commonHeaders, ...replayed }),
-    ...problems(...ofWriters, 404, 409, 410, 412, 422, 428),
+    200: json("The result of each operation, in order.", "BatchResults", {
+      ...commonHeaders,
+      ...replayed,
+    }),
+    ...problems(...writeProblems, 404, 409, 410, 412, 422, 428),
   },
 });

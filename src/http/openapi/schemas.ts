@@ -1,4 +1,4 @@
-// The shapes of the bodies in the OpenAPI document.
+// Defines the JSON Schemas of bodies in the OpenAPI document.
 
 import { resourceId } from "../../model/id.ts";
 import { pageLimits } from "../../model/query/page.ts";
@@ -12,10 +12,11 @@ export const time = { type: "string", format: "date-time" };
 const timeOrNever = { type: ["string", "null"], format: "date-time" };
 export const text = { type: "string" };
 
-/** Of a representation that was asked for with `fields`. */
+/** Shown when `fields` names it. */
 const tagMember = {
   type: "string",
-  description: "The ETag, where `fields` asks for it. The name is reserved, and ignored in bodies.",
+  description:
+    "The ETag, if `fields` names it. The name is reserved and ignored in request bodies.",
 };
 
 export const example = { id, name: "Ada", createdAt: at, updatedAt: at };
@@ -45,7 +46,7 @@ const tokenProperties = {
 };
 const tokenMembers = Object.keys(tokenProperties);
 
-/** A page of such resources. A walk by cursor has no pages, and a total may be left out. */
+/** The schema of a page. With a cursor there are no page numbers, and a total may be left out. */
 export const pageShape = (name: string) => ({
   type: "object",
   required: ["data", "limit"],
@@ -55,10 +56,13 @@ export const pageShape = (name: string) => ({
     limit: { type: "integer", minimum: 1, maximum: pageLimits.maxLimit },
     total: { type: "integer", minimum: 0 },
     pages: { type: "integer", minimum: 0 },
-    more: { type: "boolean", description: "Of a page without a total: whether there is more." },
+    more: {
+      type: "boolean",
+      description: "Of a page without a total: whether there are more resources.",
+    },
     next: {
       type: ["string", "null"],
-      description: "Of a walk by cursor: the cursor of what comes next; null at the end.",
+      description: "With `cursor`: the cursor of the next page; null at the end.",
     },
   },
   additionalProperties: false,
@@ -68,21 +72,21 @@ export const schemas: Readonly<Record<string, object>> = {
   Draft: {
     type: "object",
     description:
-      "Any JSON object without an `id`, which the server decides; `createdAt`, `updatedAt` and the reserved names `_etag`, `_expanded` and `_owner` are ignored.",
+      "Any JSON object without an `id`, which the server chooses; `createdAt`, `updatedAt` and the reserved names `_etag`, `_expanded` and `_owner` are ignored.",
     not: { properties: { id: true }, required: ["id"] },
     examples: [{ name: "Ada" }],
   },
   Replacement: {
     type: "object",
     description:
-      "Any JSON object. An `id` must be the one in the URL; `createdAt`, `updatedAt` and the reserved names `_etag`, `_expanded` and `_owner` are ignored, so what a GET answered can be changed and sent back.",
+      "Any JSON object. An `id` must be the one in the URL; `createdAt`, `updatedAt` and the reserved names `_etag`, `_expanded` and `_owner` are ignored, so the response of a GET can be changed and sent back.",
     properties: { id: { type: "string", pattern: resourceId.source } },
     additionalProperties: true,
     examples: [{ name: "Ada Lovelace" }],
   },
   Resource: {
     type: "object",
-    description: "`id`, the fields that were sent, and the times.",
+    description: "`id`, the fields that were sent, `createdAt` and `updatedAt`.",
     required: ["id", "createdAt", "updatedAt"],
     properties: {
       id: { type: "string", pattern: resourceId.source },
@@ -169,10 +173,10 @@ export const schemas: Readonly<Record<string, object>> = {
       instance: {
         type: "string",
         format: "uri-reference",
-        description: "The path that was asked for; absent when it could not be read.",
+        description: "The path of the request; absent when it could not be parsed.",
       },
       requestId: { type: "string", description: "As in X-Request-Id and in the log." },
-      errors: { type: "array", description: "Every fault at once.", items: schema("Fault") },
+      errors: { type: "array", description: "All errors at once.", items: schema("Fault") },
     },
     additionalProperties: false,
   },
@@ -180,8 +184,8 @@ export const schemas: Readonly<Record<string, object>> = {
     type: "object",
     required: ["detail"],
     properties: {
-      pointer: { type: "string", description: "Where in the body (RFC 6901)." },
-      parameter: { type: "string", description: "Which query parameter." },
+      pointer: { type: "string", description: "A JSON Pointer into the request body (RFC 6901)." },
+      parameter: { type: "string", description: "The name of the query parameter." },
       detail: text,
     },
     additionalProperties: false,

@@ -1,16 +1,16 @@
-// The OpenAPI document's part about what is not user data: tokens, collections, and pages for everyone.
+// Describes the routes of tokens, collections and the server in the OpenAPI document.
 
 import {
-  answer,
   commonHeaders,
   conditions,
   json,
   jsonBody,
   notModified,
-  ofCallers,
-  ofEveryone,
-  ofWriters,
+  publicProblems,
+  readProblems,
+  response,
   validators,
+  writeProblems,
 } from "./answers.ts";
 import { header, parameter, problems } from "./components.ts";
 import { schema } from "./schemas.ts";
@@ -21,24 +21,24 @@ export const tokenPaths = (maxBodyBytes: number) => ({
   "/-/tokens": {
     get: {
       operationId: "listTokens",
-      summary: "All tokens, dead and alive",
+      summary: "List all tokens, revoked and expired ones included",
       ...forAdmins("Tokens"),
-      responses: { 200: json("Without their secrets.", "Tokens"), ...problems(...ofCallers) },
+      responses: { 200: json("Without their secrets.", "Tokens"), ...problems(...readProblems) },
     },
     post: {
       operationId: "createToken",
-      summary: "Make a token",
+      summary: "Create a token",
       description:
-        "With an `Idempotency-Key`, a repetition makes no second token: it is 409, and its detail names the first.",
+        "With an `Idempotency-Key`, a repeated request creates no second token: it is 409, and its detail names the first.",
       ...forAdmins("Tokens"),
       parameters: [parameter("idempotencyKey")],
       requestBody: jsonBody("TokenWish", maxBodyBytes),
       responses: {
-        201: json("The token and its secret, which is shown this once.", "NewToken", {
+        201: json("The token and its secret, which is shown only once.", "NewToken", {
           ...commonHeaders,
           Location: header("Location"),
         }),
-        ...problems(...ofWriters, 409, 422),
+        ...problems(...writeProblems, 409, 422),
       },
     },
   },
@@ -48,7 +48,7 @@ export const tokenPaths = (maxBodyBytes: number) => ({
       operationId: "getToken",
       summary: "A token",
       ...forAdmins("Tokens"),
-      responses: { 200: json("Without its secret.", "Token"), ...problems(...ofCallers, 404) },
+      responses: { 200: json("Without its secret.", "Token"), ...problems(...readProblems, 404) },
     },
     delete: {
       operationId: "revokeToken",
@@ -57,7 +57,7 @@ export const tokenPaths = (maxBodyBytes: number) => ({
         "Takes effect at once. The record stays, with `revokedAt`; revoking again changes nothing.",
       ...forAdmins("Tokens"),
       responses: {
-        204: { description: "The token is dead.", headers: commonHeaders },
+        204: { description: "The token is revoked.", headers: commonHeaders },
         ...problems(400, 401, 403, 404, 414, 500, 503, 507),
       },
     },
@@ -71,8 +71,8 @@ export const collectionPaths = (maxBodyBytes: number) => ({
       summary: "All collections",
       ...forAdmins("Collections"),
       responses: {
-        200: json("Their names, rules and sizes.", "Collections"),
-        ...problems(...ofCallers),
+        200: json("Their names, definitions and sizes.", "Collections"),
+        ...problems(...readProblems),
       },
     },
   },
@@ -82,34 +82,35 @@ export const collectionPaths = (maxBodyBytes: number) => ({
       operationId: "getCollection",
       summary: "A collection",
       ...forAdmins("Collections"),
-      responses: { 200: json("The collection.", "Collection"), ...problems(...ofCallers, 404) },
+      responses: { 200: json("The collection.", "Collection"), ...problems(...readProblems, 404) },
     },
     put: {
       operationId: "putCollection",
-      summary: "Give a collection its rules",
+      summary: "Create or redefine a collection",
       description:
-        "Replaces the definition; a rule that is left out has its default. Brings the collection into being if need be, and touches none of its resources.",
+        "Replaces the definition; a member that is left out has its default. Creates the collection if it does not exist, and changes none of its resources.",
       ...forAdmins("Collections"),
       parameters: [parameter("dryRun")],
       requestBody: jsonBody("Definition", maxBodyBytes),
       responses: {
-        200: answer(
-          "The collection, with its new rules; with `dry-run=true`, what would happen.",
+        200: response(
+          "The collection with its new definition; with `dry-run=true`, what would happen.",
           "application/json",
           { oneOf: [schema("DefinedCollection"), schema("DryRun")] },
         ),
-        201: json("The collection, brought into being.", "DefinedCollection"),
-        ...problems(...ofWriters, 404, 409),
+        201: json("The collection was created.", "DefinedCollection"),
+        ...problems(...writeProblems, 404, 409),
       },
     },
     delete: {
       operationId: "deleteCollection",
       summary: "Delete a collection",
-      description: "For ever. Where there are resources in it, only with `confirm`.",
+      description:
+        "This cannot be undone. A collection with resources is deleted only with `confirm`.",
       ...forAdmins("Collections"),
       parameters: [parameter("confirm")],
       responses: {
-        204: { description: "It is gone.", headers: commonHeaders },
+        204: { description: "The collection was deleted.", headers: commonHeaders },
         ...problems(400, 401, 403, 404, 409, 414, 500, 503, 507),
       },
     },
@@ -118,7 +119,7 @@ export const collectionPaths = (maxBodyBytes: number) => ({
 
 const forEveryone = { tags: ["Server"], security: [] };
 
-/** A page that stays as it is while the program runs. */
+/** A page that does not change while the program runs. */
 const page = (
   operationId: string,
   summary: string,
@@ -131,9 +132,9 @@ const page = (
   ...forEveryone,
   parameters: conditions,
   responses: {
-    200: answer("The page.", type, shape, headers),
+    200: response("The page.", type, shape, headers),
     304: notModified,
-    ...problems(...ofEveryone),
+    ...problems(...publicProblems),
   },
 });
 
@@ -141,12 +142,12 @@ const state = (operationId: string, summary: string, ...statuses: readonly numbe
   operationId,
   summary,
   ...forEveryone,
-  responses: { 200: json("Yes.", "State"), ...problems(...ofEveryone, ...statuses) },
+  responses: { 200: json("Yes.", "State"), ...problems(...publicProblems, ...statuses) },
 });
 
 const anyObject = { type: "object" };
 const html = { type: "string" };
-const catalog = "Where a machine starts that knows only the host (RFC 9727)";
+const catalog = "The API catalog (RFC 9727)";
 const linked = { ...validators, Link: header("Link") };
 const document = page("getOpenapi", "This document", "application/json", anyObject);
 const tagged = { ...commonHeaders, ETag: header("ETag") };
@@ -160,12 +161,12 @@ export const serverPaths = {
     get: {
       ...document,
       description:
-        "It knows the collections that the asker may see: those that are open to everyone, and with a token those that its scopes reach.",
+        "It describes the collections that the caller may see: the public ones, and with a token those that its scopes allow.",
       security: [{}, { bearer: [] }],
       parameters: [parameter("ifNoneMatch")],
       responses: {
         ...document.responses,
-        200: answer("The document.", "application/json", anyObject, tagged),
+        200: response("The document.", "application/json", anyObject, tagged),
         304: { ...notModified, headers: tagged },
         ...problems(503),
       },
@@ -177,7 +178,7 @@ export const serverPaths = {
     get: { ...kindPage, responses: { ...kindPage.responses, ...problems(404) } },
   },
   "/-/created": {
-    get: page("getCreated", "Where a browser lands whose form was accepted", "text/html", html),
+    get: page("getCreated", "The page after an accepted form", "text/html", html),
   },
   "/.well-known/api-catalog": {
     get: page("getApiCatalog", catalog, "application/linkset+json", anyObject, linked),

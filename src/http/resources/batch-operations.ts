@@ -1,4 +1,4 @@
-// The operations of a batch, read from its body: every fault at once, each with its place.
+// Reads the operations of a batch from its body and reports every error with its pointer.
 
 import type { Operation } from "../../domain/batches.ts";
 import type { Condition } from "../../domain/problems.ts";
@@ -20,7 +20,7 @@ import { Problem } from "../../model/problem.ts";
 import { invalidBody } from "../body/content.ts";
 import { allOf, ifMatch, ifNoneMatch } from "../headers/conditional.ts";
 
-/** From 1 to `most` operations. */
+/** Reads 1 to `most` operations. */
 export function readOperations(bytes: Uint8Array, most: number): readonly Operation[] | Problem {
   const text = decodeUtf8(bytes);
   const scanned = typeof text === "string" ? scanObject(text) : [text];
@@ -32,11 +32,11 @@ export function readOperations(bytes: Uint8Array, most: number): readonly Operat
 }
 
 function readList(batch: ObjectTree, most: number, report: ErrorReport): readonly Operation[] {
-  reportStrangers(batch, ["operations"], [], report);
+  reportUnknownMembers(batch, ["operations"], [], report);
   const list = batch.members.get("operations");
   const items = typeof list === "object" && list.kind === "array" ? list.items : [];
   if (items.length < 1 || items.length > most) {
-    report.add(["operations"], `a list of 1 to ${most} operations is needed`);
+    report.add(["operations"], `an array of 1 to ${most} operations is needed`);
     return [];
   }
   return items.flatMap((item, index) => readOperation(item, ["operations", index], report) ?? []);
@@ -44,7 +44,7 @@ function readList(batch: ObjectTree, most: number, report: ErrorReport): readonl
 
 const conditions = ["ifMatch", "ifNoneMatch"];
 
-/** What each method takes. A precondition where none is judged would be a promise broken in silence. */
+/** The members that each method takes. POST takes no precondition, because none is evaluated. */
 const memberNames: Readonly<Record<string, readonly string[]>> = {
   POST: ["method", "path", "body"],
   PUT: ["method", "path", "body", ...conditions],
@@ -52,51 +52,51 @@ const memberNames: Readonly<Record<string, readonly string[]>> = {
   DELETE: ["method", "path", ...conditions],
 };
 
-/** Undefined when there are faults, which are reported. */
+/** Returns undefined when there are errors, which are reported. */
 function readOperation(item: Tree, at: Path, report: ErrorReport): Operation | undefined {
-  const fault: Fault = (members, detail) => report.add([...at, ...members], detail);
+  const addError: AddError = (members, detail) => report.add([...at, ...members], detail);
   if (!isObject(item)) {
-    fault([], "an operation is an object");
+    addError([], "an operation must be an object");
     return undefined;
   }
   const method = textOf(item, "method") ?? "";
   const names = own(memberNames, method);
   if (names === undefined) {
-    fault(["method"], `one of ${Object.keys(memberNames).join(", ")}`);
+    addError(["method"], `one of ${Object.keys(memberNames).join(", ")}`);
     return undefined;
   }
-  reportStrangers(item, names, at, report);
+  reportUnknownMembers(item, names, at, report);
   for (const name of item.members.keys()) {
     const isText = name === "body" || textOf(item, name) !== undefined;
-    if (!isText && names.includes(name)) fault([name], "a string is needed");
+    if (!isText && names.includes(name)) addError([name], "a string is needed");
   }
-  const place = readPlace(item, method, fault);
-  const content = readContent(item, method, fault);
-  return place && content && { ...content, ...place };
+  const target = readTarget(item, method, addError);
+  const content = readContent(item, method, addError);
+  return target && content && { ...content, ...target };
 }
 
-/** Says what is wrong with a member of the operation, or with one further in. */
-type Fault = (members: Path, detail: string) => void;
+/** Reports an error of a member of the operation. */
+type AddError = (members: Path, detail: string) => void;
 
-interface Place {
+interface Target {
   readonly collection: string;
   readonly id: string;
   readonly condition: Condition | undefined;
 }
 
-const target = /^\/([a-z0-9][a-z0-9_-]{0,62})(?:\/([A-Za-z0-9][A-Za-z0-9._~-]{0,127}))?$/;
+const pathPattern = /^\/([a-z0-9][a-z0-9_-]{0,62})(?:\/([A-Za-z0-9][A-Za-z0-9._~-]{0,127}))?$/;
 
-function readPlace(item: ObjectTree, method: string, fault: Fault): Place | undefined {
-  const [, collection, id = ""] = target.exec(textOf(item, "path") ?? "") ?? [];
+function readTarget(item: ObjectTree, method: string, addError: AddError): Target | undefined {
+  const [, collection, id = ""] = pathPattern.exec(textOf(item, "path") ?? "") ?? [];
   const isForAll = method === "POST";
   if (collection === undefined || (id === "") !== isForAll) {
-    fault(["path"], `${method} goes to ${isForAll ? "/{collection}" : "/{collection}/{id}"}`);
+    addError(["path"], `${method} goes to ${isForAll ? "/{collection}" : "/{collection}/{id}"}`);
     return undefined;
   }
   const match = ifMatch(textOf(item, "ifMatch") ?? null);
   const noneMatch = ifNoneMatch(textOf(item, "ifNoneMatch") ?? null);
-  if (match instanceof Problem) fault(["ifMatch"], match.detail);
-  if (noneMatch instanceof Problem) fault(["ifNoneMatch"], noneMatch.detail);
+  if (match instanceof Problem) addError(["ifMatch"], match.detail);
+  if (noneMatch instanceof Problem) addError(["ifNoneMatch"], noneMatch.detail);
   if (match instanceof Problem || noneMatch instanceof Problem) return undefined;
   return { collection, id, condition: allOf(match, noneMatch) };
 }
@@ -106,16 +106,16 @@ type Content =
   | { readonly kind: "patch"; readonly patchKind: PatchKind; readonly patch: string }
   | { readonly kind: "remove" };
 
-function readContent(item: ObjectTree, method: string, fault: Fault): Content | undefined {
+function readContent(item: ObjectTree, method: string, addError: AddError): Content | undefined {
   if (method === "DELETE") return { kind: "remove" };
   const body = item.members.get("body");
   if (body === undefined) {
-    fault(["body"], `${method} needs a body`);
+    addError(["body"], `${method} needs a body`);
     return undefined;
   }
   return method === "PATCH"
-    ? readPatch(textOf(item, "contentType") ?? "application/merge-patch+json", body, fault)
-    : readDraft(method === "POST" ? "create" : "put", body, fault);
+    ? readPatch(textOf(item, "contentType") ?? "application/merge-patch+json", body, addError)
+    : readDraft(method === "POST" ? "create" : "put", body, addError);
 }
 
 const patchKinds: Readonly<Record<string, PatchKind>> = {
@@ -123,27 +123,27 @@ const patchKinds: Readonly<Record<string, PatchKind>> = {
   "application/json-patch+json": "json",
 };
 
-function readPatch(type: string, body: Tree, fault: Fault): Content | undefined {
+function readPatch(type: string, body: Tree, addError: AddError): Content | undefined {
   const patchKind = own(patchKinds, type);
   if (patchKind === undefined)
-    fault(["contentType"], `one of ${Object.keys(patchKinds).join(", ")}`);
+    addError(["contentType"], `one of ${Object.keys(patchKinds).join(", ")}`);
   return patchKind && { kind: "patch", patchKind, patch: writeTree(body) };
 }
 
-function readDraft(kind: "create" | "put", body: Tree, fault: Fault): Content | undefined {
+function readDraft(kind: "create" | "put", body: Tree, addError: AddError): Content | undefined {
   const draft = draftOf(writeTree(body));
   if (!("fields" in draft)) {
-    // The whole text was scanned before, so all that can be wrong is what it is.
-    for (const { detail } of draft) fault(["body"], detail);
+    // The whole text is already scanned, so the only possible error is the type of the value.
+    for (const { detail } of draft) addError(["body"], detail);
     return undefined;
   }
   if (kind === "create" && draft.id !== undefined) {
-    fault(["body", "id"], "leave the id out, or PUT to /{collection}/{id} to choose it");
+    addError(["body", "id"], "leave the id out, or PUT to /{collection}/{id} to choose it");
   }
   return { kind, draft };
 }
 
-function reportStrangers(
+function reportUnknownMembers(
   { members }: ObjectTree,
   known: readonly string[],
   at: Path,
@@ -151,6 +151,6 @@ function reportStrangers(
 ): void {
   for (const name of members.keys()) {
     if (known.includes(name)) continue;
-    report.add([...at, name], `there is no such member here; there are: ${known.join(", ")}`);
+    report.add([...at, name], `there is no such member; the members are: ${known.join(", ")}`);
   }
 }

@@ -1,4 +1,4 @@
-// The bytes of a file: the whole or a range of it, safe to open whatever is in it.
+// Handles GET of a file: sends all bytes or a range, with headers that make it safe to open.
 
 import { preconditionFailed } from "../../domain/problems.ts";
 import { fileAt } from "../../domain/uploads.ts";
@@ -8,32 +8,32 @@ import { Outage } from "../../store/store.ts";
 import { isSafeToShow } from "../body/file-type.ts";
 import type { RequestContext } from "../context.ts";
 import {
+  checkIfMatch,
   httpDate,
   isNotModified,
   isPreconditionFailed,
-  refuseIfMatch,
   type Validators,
 } from "../headers/conditional.ts";
 import { writeDisposition } from "../headers/content-disposition.ts";
 import { isSameFile, readRange } from "../headers/range.ts";
 import { HttpProblem } from "../problem.ts";
-import { refuseParameters } from "../search-params.ts";
+import { rejectParameters } from "../search-params.ts";
 import { setCaching, withDate } from "./representation.ts";
 
-/** No page may be made of a file: it runs nothing, and belongs to no site. */
+/** Keeps a file from running scripts and from acting as a page of this origin. */
 const sandbox = "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'";
 
 export async function getFile(context: RequestContext): Promise<Response | Problem> {
-  const refused = refuseParameters(context);
-  if (refused !== undefined) return refused;
+  const rejected = rejectParameters(context);
+  if (rejected !== undefined) return rejected;
   const found = await find(context);
   if (found instanceof Problem) return found;
-  const { headers: asked } = context.request;
+  const { headers: requestHeaders } = context.request;
   const { updatedAt, headers } = found;
-  const broken = refuseIfMatch(asked);
-  if (broken !== undefined) return broken;
-  if (isPreconditionFailed(asked, found)) return preconditionFailed;
-  const answer = isNotModified(asked, found)
+  const invalidIfMatch = checkIfMatch(requestHeaders);
+  if (invalidIfMatch !== undefined) return invalidIfMatch;
+  if (isPreconditionFailed(requestHeaders, found)) return preconditionFailed;
+  const answer = isNotModified(requestHeaders, found)
     ? new Response(null, { status: 304, headers })
     : await answerBytes(context, found);
   return answer instanceof Problem ? answer : withDate(answer, updatedAt);
@@ -41,9 +41,9 @@ export async function getFile(context: RequestContext): Promise<Response | Probl
 
 interface FoundFile extends Validators {
   readonly part: StoredFile;
-  /** What came with a resource stays as it is for as long as it is there. */
+  /** A file never changes, so its date is that of the resource's creation. */
   readonly updatedAt: number;
-  /** Of a 304, to which a 200 and a 206 add theirs. */
+  /** The headers of a 304; a 200 and a 206 add more. */
   readonly headers: Headers;
 }
 
@@ -71,24 +71,24 @@ async function answerBytes(context: RequestContext, found: FoundFile): Promise<R
   const range = rangeOf(request, found);
   if (range === "unsatisfiable") return unsatisfiable(part.size);
   const { start, end } = range ?? { start: 0, end: part.size };
-  const isShown = isSafeToShow(part.type);
+  const isInline = isSafeToShow(part.type);
   headers.set("content-type", part.type);
   headers.set("content-length", String(end - start));
   headers.set(
     "content-disposition",
-    writeDisposition(isShown ? "inline" : "attachment", part.name),
+    writeDisposition(isInline ? "inline" : "attachment", part.name),
   );
   if (range !== undefined) headers.set("content-range", `bytes ${start}-${end - 1}/${part.size}`);
   const status = range === undefined ? 200 : 206;
   if (request.method === "HEAD") return new Response(null, { status, headers });
   const bytes = await services.uploads.read(part, start, end);
-  return bytes === undefined ? explainGone(context) : new Response(bytes, { status, headers });
+  return bytes === undefined ? explainMissing(context) : new Response(bytes, { status, headers });
 }
 
-/** GET alone has ranges (§14.2). */
+/** Only GET supports ranges (RFC 9110 §14.2). */
 function rangeOf({ method, headers }: Request, found: FoundFile) {
-  const isAsked = method === "GET" && isSameFile(headers, found);
-  return isAsked ? readRange(headers, found.part.size) : undefined;
+  const isRangeRequest = method === "GET" && isSameFile(headers, found);
+  return isRangeRequest ? readRange(headers, found.part.size) : undefined;
 }
 
 const unsatisfiable = (size: number): Problem =>
@@ -96,11 +96,11 @@ const unsatisfiable = (size: number): Problem =>
     "content-range": `bytes */${size}`,
   });
 
-/** Either somebody has removed the resource meanwhile, or its files are not where they should be. */
-async function explainGone(context: RequestContext): Promise<Problem> {
-  const again = await find(context);
-  if (again instanceof Problem) return again;
+/** The resource was deleted in the meantime, or its file is lost. */
+async function explainMissing(context: RequestContext): Promise<Problem> {
+  const current = await find(context);
+  if (current instanceof Problem) return current;
   const [id, collection] = [context.param("id"), context.param("collection")];
-  const place = `the resource "${id}" in the collection "${collection}"`;
-  throw new Outage("damaged", `the bytes of a file of ${place} are missing: restore the files`);
+  const resource = `the resource "${id}" in the collection "${collection}"`;
+  throw new Outage("damaged", `the bytes of a file of ${resource} are missing: restore the files`);
 }

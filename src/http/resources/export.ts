@@ -1,4 +1,4 @@
-// A collection in other formats than JSON: NDJSON, a resource on each line, and CSV, a row for each.
+// Exports a list as NDJSON or CSV.
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { ListResult, PlannedList } from "../../domain/lists.ts";
@@ -21,22 +21,22 @@ import { variantTag } from "../headers/conditional.ts";
 import { chooseCoding } from "../headers/content-coding.ts";
 import { ndjsonTypes } from "../headers/media-type.ts";
 import { reserveWhileSent } from "../large-response.ts";
-import { showing } from "./fields-param.ts";
-import { codedHeaders, collectionUrl, type ResponseHead, withDate } from "./representation.ts";
+import { rendererFor } from "./fields-param.ts";
+import { collectionUrl, encodedHeaders, type ResponseHead, withDate } from "./representation.ts";
 
-/** What a list can be had as. */
+/** The media types of a list. */
 export const listTypes = ["application/json", ...ndjsonTypes, "text/csv"] as const;
 export type ListType = (typeof listTypes)[number];
 export type ExportType = Exclude<ListType, "application/json">;
 
-/** How much is read at once, so that little is in memory. */
+/** The limits of one page of an export. */
 const maxCount = 500;
 export const exportPageBytes = 256 * 1024;
 
-/** What one export holds: the text of a page, and its bytes. */
+/** The memory of one export: the text of a page, and its bytes. */
 const exportBytes = 1024 * 1024;
 
-/** The state of a list in another format, which has a tag of its own. */
+/** Returns the head of a list in another format, with its own ETag. */
 export function exportHead(state: ResponseHead, type: ExportType, name: string): ResponseHead {
   const { headers } = state;
   const isCsv = type === "text/csv";
@@ -47,7 +47,7 @@ export function exportHead(state: ResponseHead, type: ExportType, name: string):
   return { ...state, headers, etag };
 }
 
-/** The whole text of one page. */
+/** Returns the whole text of one page. */
 export const exportPage = (
   context: RequestContext,
   listed: ListResult,
@@ -66,8 +66,8 @@ function writerFor(type: ExportType, first: ListResult, home: string): Writer {
   const fields = first.listRequest.fields.map(({ field }) => field);
   const isTagged = fields.includes(etagField);
   const isCsv = type === "text/csv";
-  // A row takes what its columns name from the whole.
-  const show = showing(isCsv ? (isTagged ? [everyField, etagField] : []) : fields);
+  // CSV picks its columns from the whole representation.
+  const show = rendererFor(isCsv ? (isTagged ? [everyField, etagField] : []) : fields);
   const viewsOf = ({ target, resources }: ListResult) =>
     resources.map((resource) => show(target.rules, resource, home));
   if (isCsv) {
@@ -81,7 +81,7 @@ function writerFor(type: ExportType, first: ListResult, home: string): Writer {
   return { head: "", rows };
 }
 
-/** Those that were asked for; or those that the schema declares, and what else the first page has. */
+/** Returns the requested columns, or those of the schema and the first page. */
 function columnsOf(
   first: ListResult,
   fields: readonly string[],
@@ -97,7 +97,7 @@ function columnsOf(
   return [...between, ...ends].map(memberColumn);
 }
 
-/** The question that walks through everything: what is ranked has no walk, so it comes as it was created. */
+/** Returns the request for a whole list. A ranked search has no cursor, so it is read in creation order. */
 export function exportRequest(listRequest: ListRequest): ListRequest {
   const place = { parameter: "cursor" };
   const isRanked = listRequest.search !== undefined && listRequest.sort.length === 0;
@@ -111,7 +111,7 @@ export function exportRequest(listRequest: ListRequest): ListRequest {
   };
 }
 
-/** All that the question chooses, page after page as fast as it is read. */
+/** Streams the whole list page by page, as fast as the client reads. */
 export function streamExport(
   context: RequestContext,
   first: ListResult,
@@ -120,15 +120,15 @@ export function streamExport(
 ): Response | Problem {
   const coding = chooseCoding(context.request.headers, Number.POSITIVE_INFINITY);
   if (coding instanceof Problem) return coding;
-  const headers = coding === undefined ? state.headers : codedHeaders(state.headers, coding);
-  const isAsked = context.request.method !== "HEAD";
-  const release = isAsked ? reserveWhileSent(context, exportBytes) : done;
+  const headers = coding === undefined ? state.headers : encodedHeaders(state.headers, coding);
+  const hasBody = context.request.method !== "HEAD";
+  const release = hasBody ? reserveWhileSent(context, exportBytes) : noop;
   if (release === undefined) return overloaded;
-  const texts = isAsked ? textsOf(context, first, type) : nothing();
+  const texts = hasBody ? textsOf(context, first, type) : nothing();
   return withDate(new Response(streamOf(texts, coding, release), { headers }), state.updatedAt);
 }
 
-const done = (): void => undefined;
+const noop = (): void => undefined;
 
 async function* nothing(): AsyncGenerator<string> {}
 
@@ -143,17 +143,17 @@ async function* textsOf(
   let text = writer.head + writer.rows(first);
   try {
     for (;;) {
-      // Who reads slowly is not idle.
+      // A client that reads slowly is not idle.
       context.extendTimeout();
       if (text !== "") yield text;
       if (listed.next === undefined) return;
-      // Others wait for their answers, too.
+      // Other requests get a turn.
       await turn();
-      const listing = following(context, listed);
+      const planned = nextPage(context, listed);
       const read =
-        listing instanceof Problem ? listing : await services.lists.read(listing, exportPageBytes);
-      // What has begun cannot be refused any more: it breaks off, and so nobody takes it for the whole.
-      if (read instanceof Problem) throw new Error(`the list broke off: ${read.detail}`);
+        planned instanceof Problem ? planned : await services.lists.read(planned, exportPageBytes);
+      // The status is already sent: the stream is aborted, so that the client sees that it is incomplete.
+      if (read instanceof Problem) throw new Error(`the export was aborted: ${read.detail}`);
       listed = read;
       text = writer.rows(listed);
     }
@@ -163,8 +163,8 @@ async function* textsOf(
   }
 }
 
-/** Where the walk goes on. */
-function following(
+/** Plans the next page. */
+function nextPage(
   { services }: RequestContext,
   { target, listRequest, next = "" }: ListResult,
 ): PlannedList | Problem {

@@ -1,4 +1,4 @@
-// What changed since a position: for clients that keep a copy of a collection.
+// Handles ?since=: the changes of a collection after a position.
 
 import { type ListTarget, rulesOf } from "../../domain/lists.ts";
 import { feedForbidden } from "../../domain/problems.ts";
@@ -9,8 +9,8 @@ import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Feed, Removal } from "../../store/store.ts";
 import type { RequestContext } from "../context.ts";
-import { jsonTypes, refuseUnacceptable } from "../headers/media-type.ts";
-import { type Show, showingBy } from "./fields-param.ts";
+import { checkAccept, jsonTypes } from "../headers/media-type.ts";
+import { checkedRendererFor, type RenderResource } from "./fields-param.ts";
 import type { FeedQuery } from "./list-params.ts";
 import {
   answerConditionally,
@@ -25,14 +25,13 @@ export function listChanges(
   query: FeedQuery,
 ): MaybePromise<Response | Problem> {
   const { request, services, caller } = context;
-  const refused =
-    (owner === undefined ? undefined : feedForbidden) ??
-    refuseUnacceptable(request.headers, jsonTypes);
-  if (refused !== undefined) return refused;
-  const show = showingBy(query.fields, rules);
+  const rejected =
+    (owner === undefined ? undefined : feedForbidden) ?? checkAccept(request.headers, jsonTypes);
+  if (rejected !== undefined) return rejected;
+  const show = checkedRendererFor(query.fields, rules);
   if (show instanceof Problem) return show;
-  const settled = answerConditionally(context, responseHeadOf(context, collection, rules));
-  if (settled !== undefined) return settled;
+  const conditional = answerConditionally(context, responseHeadOf(context, collection, rules));
+  if (conditional !== undefined) return conditional;
   const { since, limit } = query;
   return then(services.lists.since(caller, collection.name, since, limit), (feed) => {
     if (feed instanceof Problem) return feed;
@@ -49,8 +48,8 @@ export function listChanges(
     const changes = feed.entries.map((entry) =>
       entryBody(entry, shown, collectionUrl(context), show),
     );
-    const place = `"since":"${textOf(since)}","next":"${textOf(next)}","more":${isMore}`;
-    const body = `{"changes":[${changes.join(",")}],${place}}`;
+    const positions = `"since":"${textOf(since)}","next":"${textOf(next)}","more":${isMore}`;
+    const body = `{"changes":[${changes.join(",")}],${positions}}`;
     return answerPage(context, { body, ...state });
   });
 }
@@ -58,7 +57,7 @@ export function listChanges(
 const textOf = (position: FeedPosition | 0): string =>
   position === 0 ? "0" : writeFeedPosition(position);
 
-/** A full answer, or one that was cut, may not be the end; a shorter one has all there was at that moment. */
+/** A full or shortened page ends at its last entry; a shorter page ends at the current revision. */
 function nextOf(
   { collection, epoch, entries, isCut = false }: Feed,
   { since, limit }: FeedQuery,
@@ -74,7 +73,12 @@ function nextOf(
 const timeOf = (entry: Resource | Removal): number =>
   "kind" in entry ? entry.removedAt : entry.updatedAt;
 
-function entryBody(entry: Resource | Removal, rules: Rules, home: string, show: Show): string {
+function entryBody(
+  entry: Resource | Removal,
+  rules: Rules,
+  home: string,
+  show: RenderResource,
+): string {
   if (!("kind" in entry)) {
     return `{"revision":${entry.revision},"resource":${show(rules, entry, home)}}`;
   }

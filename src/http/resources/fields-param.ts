@@ -1,4 +1,4 @@
-// The parameter `fields`: what is shown of each resource, with its ETag where that is asked for.
+// Reads the `fields` parameter and renders resources with only these fields.
 
 import { checkFields } from "../../domain/build-query.ts";
 import { readTree, writeTree } from "../../lib/json/tree.ts";
@@ -9,29 +9,30 @@ import { projectionOf } from "../../model/query/projection.ts";
 import { renderFields } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import { etagOf } from "../headers/conditional.ts";
-import { invalidQuestion, readParameters } from "../search-params.ts";
+import { invalidListRequest, readParameters } from "../search-params.ts";
 import { ListRequestReader } from "./list-request-reader.ts";
 
-/** Writes a resource as it is shown; `home` is the address of its collection. */
-export type Show = (rules: Rules | undefined, resource: Resource, home: string) => string;
+/** Renders a resource as JSON; `home` is the URL of its collection. */
+export type RenderResource = (rules: Rules | undefined, resource: Resource, home: string) => string;
 
-/** How resources are shown when these fields are asked for; all of them when there are none. */
-export function showing(fields: readonly string[]): Show {
+/** Returns a renderer for these fields; an empty list means all fields. */
+export function rendererFor(fields: readonly string[]): RenderResource {
   if (fields.length === 0) return renderFields;
   const isWhole = fields.includes(everyField);
   const project = isWhole ? (view: string) => view : projectionOf(fields);
-  const show: Show = (rules, resource, home) => project(renderFields(rules, resource, home));
+  const show: RenderResource = (rules, resource, home) =>
+    project(renderFields(rules, resource, home));
   if (!fields.includes(etagField)) return show;
   return (rules, resource, home) => tagged(show(rules, resource, home), etagOf(resource, rules));
 }
 
-/** The representation with its ETag, in quotation marks as If-Match takes it. */
+/** Adds the ETag to the representation, with quotation marks as If-Match needs it. */
 function tagged(view: string, etag: string): string {
   const plain = view.includes(`"${etagField}"`) ? withoutTag(view) : view;
   return `${plain.slice(0, -1)},"${etagField}":${JSON.stringify(etag)}}`;
 }
 
-/** A resource of version 0.1 may have a field of this name, which is reserved now. */
+/** A resource of version 0.1 may have a field with this name, which is now reserved. */
 function withoutTag(view: string): string {
   const tree = readTree(view);
   if (typeof tree === "string" || tree.kind !== "object") return view;
@@ -39,7 +40,7 @@ function withoutTag(view: string): string {
   return writeTree(tree);
 }
 
-/** The fields that the query of a request asks for, the only parameter that it may have. */
+/** Reads `fields`, the only parameter that the request may have. */
 export function readShownFields(query: string): readonly NamedField[] | Problem {
   if (query === "") return [];
   const parameters = readParameters(query, ["fields"]);
@@ -49,11 +50,14 @@ export function readShownFields(query: string): readonly NamedField[] | Problem 
   const place = { parameter: "fields" };
   reader.fields(parameters.fields.split(",").map((text) => ({ text, place })));
   const { fields, errors } = reader.listRequest();
-  return errors.length > 0 ? invalidQuestion(errors) : fields;
+  return errors.length > 0 ? invalidListRequest(errors) : fields;
 }
 
-/** The same as a way to show resources of a collection, whose definition must know the fields. */
-export function showingBy(fields: readonly NamedField[], rules: Rules | undefined): Show | Problem {
-  const refused = rules && fields.length > 0 ? checkFields(rules.definition, fields) : undefined;
-  return refused ?? showing(fields.map(({ field }) => field));
+/** Returns a renderer for fields that the definition has. */
+export function checkedRendererFor(
+  fields: readonly NamedField[],
+  rules: Rules | undefined,
+): RenderResource | Problem {
+  const rejected = rules && fields.length > 0 ? checkFields(rules.definition, fields) : undefined;
+  return rejected ?? rendererFor(fields.map(({ field }) => field));
 }

@@ -1,4 +1,4 @@
-// How a question is put together from what was said, be it in a URL or in a body.
+// Builds a list request from a URL or a body, and collects its errors.
 
 import { jsonLimits } from "../../lib/json/scan.ts";
 import type { FieldError, ParameterError } from "../../model/problem.ts";
@@ -17,10 +17,10 @@ import {
 import { suggestParameter } from "../../model/query/near-miss.ts";
 import { pageLimits } from "../../model/query/page.ts";
 
-/** Gathers a question and everything that is wrong with it. */
+/** Collects the members of a list request and every error. */
 export class ListRequestReader {
-  readonly #isSpelled: boolean;
-  readonly #faults: (FieldError | ParameterError)[] = [];
+  readonly #isFromUrl: boolean;
+  readonly #errors: (FieldError | ParameterError)[] = [];
   readonly #filters: Filter[] = [];
   #sort: readonly Sorted[] = [];
   #fields: readonly NamedField[] = [];
@@ -30,69 +30,69 @@ export class ListRequestReader {
   #limit: number = pageLimits.defaultLimit;
   #isCounted = true;
 
-  constructor(isSpelled: boolean) {
-    this.#isSpelled = isSpelled;
+  constructor(isFromUrl: boolean) {
+    this.#isFromUrl = isFromUrl;
   }
 
-  fault(place: ErrorLocation, detail: string): void {
-    this.#faults.push({ ...place, detail });
+  addError(place: ErrorLocation, detail: string): void {
+    this.#errors.push({ ...place, detail });
   }
 
   filter(field: string, operator: string, operand: unknown, place: ErrorLocation): void {
     const { maxFilters } = listRequestLimits;
-    if (!isFieldPath(field)) this.fault(place, fieldWords);
-    else if (!isOperator(operator)) this.fault(place, noOperator(operator, place));
+    if (!isFieldPath(field)) this.addError(place, fieldSyntax);
+    else if (!isOperator(operator)) this.addError(place, unknownOperator(operator, place));
     else if (this.#filters.length === maxFilters) {
-      this.fault(place, `there are more than ${maxFilters} filters`);
+      this.addError(place, `at most ${maxFilters} filters are allowed`);
     } else this.#filters.push({ field, operator, operand, place });
   }
 
   page(page: number, place: ErrorLocation): void {
     this.#page = page;
-    if (!isWhole(page, 1)) this.fault(place, "page is a whole number from 1.");
+    if (!isWhole(page, 1)) this.addError(place, "page is a whole number from 1.");
   }
 
   limit(limit: number, place: ErrorLocation): void {
     const { maxLimit } = pageLimits;
     this.#limit = limit;
     if (!isWhole(limit, 1, maxLimit)) {
-      this.fault(place, `limit is a whole number from 1 to ${maxLimit}.`);
+      this.addError(place, `limit is a whole number from 1 to ${maxLimit}.`);
     }
   }
 
   sort(names: readonly Located[]): void {
-    this.#sort = this.#named(names, listRequestLimits.maxSortings, "sort").map(
+    this.#sort = this.#readFields(names, listRequestLimits.maxSortings, "sort").map(
       ({ field, place }) =>
         field.startsWith("-")
           ? { field: field.slice(1), isDescending: true, place }
           : { field, isDescending: false, place },
     );
-    this.#refuseTwice(this.#sort, "sort");
+    this.#rejectDuplicates(this.#sort, "sort");
   }
 
   fields(names: readonly Located[]): void {
-    this.#fields = this.#named(names, listRequestLimits.maxFields, "fields");
-    this.#refuseTwice(this.#fields, "fields");
+    this.#fields = this.#readFields(names, listRequestLimits.maxFields, "fields");
+    this.#rejectDuplicates(this.#fields, "fields");
   }
 
-  #named(names: readonly Located[], most: number, member: string): readonly NamedField[] {
+  #readFields(names: readonly Located[], most: number, member: string): readonly NamedField[] {
     const [first] = names;
     if (first !== undefined && names.length > most) {
-      this.fault(first.place, `${member} takes up to ${most} fields`);
+      this.addError(first.place, `${member} takes up to ${most} fields`);
       return [];
     }
     const isRight = ({ text }: Located) =>
       isFieldPath(text.replace(/^-/, "")) && !signed.test(text);
     for (const name of names.filter((each) => !isRight(each))) {
-      this.fault(name.place, `${member} takes fields with commas between them; ${fieldWords}`);
+      this.addError(name.place, `${member} takes field names separated by commas; ${fieldSyntax}`);
     }
     return names.filter(isRight).map(({ text, place }) => ({ field: text, place }));
   }
 
-  #refuseTwice(named: readonly NamedField[], member: string): void {
+  #rejectDuplicates(readFields: readonly NamedField[], member: string): void {
     const seen = new Set<string>();
-    for (const { field, place } of named) {
-      if (seen.has(field)) this.fault(place, `"${field}" is in ${member} twice; name it once`);
+    for (const { field, place } of readFields) {
+      if (seen.has(field)) this.addError(place, `"${field}" is in ${member} twice; name it once`);
       seen.add(field);
     }
   }
@@ -107,7 +107,7 @@ export class ListRequestReader {
 
   total(word: unknown, place: ErrorLocation): void {
     this.#isCounted = word !== "none";
-    if (word !== "none" && word !== "exact") this.fault(place, "total is one of: exact, none.");
+    if (word !== "none" && word !== "exact") this.addError(place, "total is one of: exact, none.");
   }
 
   listRequest(): ListRequest {
@@ -120,8 +120,8 @@ export class ListRequestReader {
       limit: this.#limit,
       cursor: this.#cursor,
       isCounted: this.#isCounted,
-      isFromUrl: this.#isSpelled,
-      errors: this.#faults,
+      isFromUrl: this.#isFromUrl,
+      errors: this.#errors,
     };
   }
 }
@@ -129,17 +129,17 @@ export class ListRequestReader {
 export const isWhole = (number: number, least: number, most = Number.MAX_SAFE_INTEGER): boolean =>
   Number.isInteger(number) && number >= least && number <= most;
 
-/** Some write a plus for the order that needs no sign; in a URL that is a space. */
+/** A plus sign for ascending order is not accepted; in a URL it arrives as a space. */
 const signed = /^[+\s]/;
 
-const fieldWords = `a field is a name, or up to ${jsonLimits.maxDepth} names with dots between them`;
+const fieldSyntax = `a field is a name, or up to ${jsonLimits.maxDepth} names separated by dots`;
 
-function noOperator(operator: string, place: ErrorLocation): string {
+function unknownOperator(operator: string, place: ErrorLocation): string {
   const name = "parameter" in place ? place.parameter : "";
-  const meant = suggestParameter(name);
-  return meant === undefined
-    ? `there is no operator "${operator}"; there are: ${operators.join(", ")}`
-    : `there is no parameter "${name}"; use ${meant}`;
+  const suggestion = suggestParameter(name);
+  return suggestion === undefined
+    ? `there is no operator "${operator}"; the operators are: ${operators.join(", ")}`
+    : `there is no parameter "${name}"; use ${suggestion}`;
 }
 
-export const pageBesideCursor = "a walk by cursor has no pages; leave this out";
+export const pageWithCursor = "page cannot be combined with cursor; leave it out";

@@ -1,4 +1,4 @@
-// A collection over HTTP: what is asked of it by URL or by QUERY, page by page or from cursor to cursor.
+// Handles lists: GET and QUERY of a collection, by page or by cursor, and exports.
 
 import {
   type ListResult,
@@ -10,10 +10,10 @@ import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
 import { pageCount } from "../../model/query/page.ts";
-import { readBody, readText, refuseBody } from "../body/content.ts";
+import { checkJsonBody, readBody, readText } from "../body/content.ts";
 import type { RequestContext } from "../context.ts";
-import { chooseType, refuseUntyped, takenByQuery } from "../headers/media-type.ts";
-import { pairs, refuseParameters } from "../search-params.ts";
+import { chooseType, queryTypes, requireContentType } from "../headers/media-type.ts";
+import { parsePairs, rejectParameters } from "../search-params.ts";
 import {
   type ExportType,
   exportHead,
@@ -25,7 +25,7 @@ import {
   streamExport,
 } from "./export.ts";
 import { listChanges } from "./feed.ts";
-import { showing } from "./fields-param.ts";
+import { rendererFor } from "./fields-param.ts";
 import { readListQuery } from "./list-params.ts";
 import { readQueryBody } from "./query-body.ts";
 import {
@@ -34,11 +34,11 @@ import {
   answerPage,
   collectionUrl,
   noCache,
+  partialResponseHead,
   type RenderedPage,
   type ResponseHead,
   responseHeadOf,
   setCaching,
-  shownResponseHead,
 } from "./representation.ts";
 
 export function listResources(context: RequestContext): MaybePromise<Response | Problem> {
@@ -46,21 +46,26 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
   return then(services.lists.target(caller, context.param("collection")), (target) => {
     if (target instanceof Problem) return target;
     const type = chooseType(request.headers, listTypes);
-    const known = type === "application/json" ? cachedPage(target, query) : undefined;
-    if (known !== undefined) return answerPage(context, known);
+    const cached = type === "application/json" ? cachedPage(target, query) : undefined;
+    if (cached !== undefined) return answerPage(context, cached);
     const listRequest = readListQuery(query);
     if (listRequest instanceof Problem) return listRequest;
     if ("since" in listRequest) return listChanges(context, target, listRequest);
-    const isWhole = type !== "application/json" && !isWindowed(query);
-    const listing = services.lists.plan(target, isWhole ? exportRequest(listRequest) : listRequest);
-    if (listing instanceof Problem) return listing;
+    const isExport = type !== "application/json" && !hasPaging(query);
+    const planned = services.lists.plan(
+      target,
+      isExport ? exportRequest(listRequest) : listRequest,
+    );
+    if (planned instanceof Problem) return planned;
     if (type instanceof Problem) return type;
-    const settled = seesAll(target) ? answerByRevision(context, listing, type, isWhole) : undefined;
-    if (settled !== undefined) return settled;
-    const maxBytes = isWhole ? exportPageBytes : undefined;
-    return then(services.lists.read(listing, maxBytes), (listed) => {
+    const conditional = seesAll(target)
+      ? answerByRevision(context, planned, type, isExport)
+      : undefined;
+    if (conditional !== undefined) return conditional;
+    const maxBytes = isExport ? exportPageBytes : undefined;
+    return then(services.lists.read(planned, maxBytes), (listed) => {
       if (listed instanceof Problem) return listed;
-      if (isWhole) return answerExport(context, listed, type as ExportType);
+      if (isExport) return answerExport(context, listed, type as ExportType);
       const isJson = type === "application/json";
       const body = isJson
         ? listBody(listed, collectionUrl(context))
@@ -72,54 +77,54 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
   });
 }
 
-/** Whether the caller sees all of the collection, so that its revision tells whether a list is the same. */
+/** Whether the caller sees the whole collection, so that its revision can be the list's validator. */
 const seesAll = ({ owner }: ListTarget): boolean => owner === undefined;
 
-/** What the revision alone decides: a 304 reads no rows. */
+/** Answers a conditional request by the revision alone, so that a 304 reads no rows. */
 function answerByRevision(
   context: RequestContext,
-  listing: PlannedList,
+  planned: PlannedList,
   type: ListType,
-  isWhole: boolean,
+  isExport: boolean,
 ): Response | Problem | undefined {
-  const predicted = isWhole ? undefined : predictResult(listing);
-  const state = listHead(context, listing.target, type, predicted);
-  return answerConditionally(context, state, isWhole ? Number.POSITIVE_INFINITY : 0);
+  const predicted = isExport ? undefined : predictResult(planned);
+  const state = listHead(context, planned.target, type, predicted);
+  return answerConditionally(context, state, isExport ? Number.POSITIVE_INFINITY : 0);
 }
 
-/** All of a list. Who sees a part gets a tag where all that is shown is at hand, and none otherwise. */
+/** Sends a whole list. A caller who sees a part gets an ETag only when everything fits in one page. */
 function answerExport(
   context: RequestContext,
   listed: ListResult,
   type: ExportType,
 ): MaybePromise<Response | Problem> {
-  const isAtHand = !seesAll(listed.target) && listed.next === undefined;
-  const body = isAtHand ? exportPage(context, listed, type) : undefined;
+  const isComplete = !seesAll(listed.target) && listed.next === undefined;
+  const body = isComplete ? exportPage(context, listed, type) : undefined;
   const state = listHead(context, listed.target, type, undefined, body);
   if (body !== undefined) return answerPage(context, { body, ...state });
   return answerConditionally(context, state) ?? streamExport(context, listed, state, type);
 }
 
 /**
- * The same question in a body (RFC 10008), for what is too long for a URL or must not be logged in
- * one. No cache keeps the answer: it would have to be kept by the body, and a tag would be that of one
- * question only.
+ * Handles QUERY (RFC 10008): a list request in the body, when it is too long for a URL or must not be
+ * logged. The response is not cached, because a cache would need the body as a key.
  */
 export async function queryResources(context: RequestContext): Promise<Response | Problem> {
   const { services, caller } = context;
   const target =
-    refuseParameters(context) ?? (await services.lists.target(caller, context.param("collection")));
+    rejectParameters(context) ?? (await services.lists.target(caller, context.param("collection")));
   if (target instanceof Problem) return target;
-  const refused = refuseUntyped(context.request.headers) ?? refuseBody(context, takenByQuery);
-  if (refused !== undefined) return refused;
+  const rejected =
+    requireContentType(context.request.headers) ?? checkJsonBody(context, queryTypes);
+  if (rejected !== undefined) return rejected;
   const text = readText(await readBody(context));
   if (text instanceof Problem) return text;
   const listRequest = readQueryBody(text);
   if (listRequest instanceof Problem) return listRequest;
-  const listing = services.lists.plan(target, listRequest);
-  if (listing instanceof Problem) return listing;
+  const planned = services.lists.plan(target, listRequest);
+  if (planned instanceof Problem) return planned;
 
-  const listed = await services.lists.read(listing);
+  const listed = await services.lists.read(planned);
   if (listed instanceof Problem) return listed;
 
   const headers = new Headers(services.jsonHeaders);
@@ -136,42 +141,42 @@ export async function queryResources(context: RequestContext): Promise<Response 
   });
 }
 
-/** Enough for the first pages of a screen that everybody looks at; a walk through all is not hot. */
-const maxHotPages = 16;
-const maxHotPageChars = 65_536;
-/** Of the pages of all collections that are kept. */
-const maxHotChars = 16 * 1024 * 1024;
+/** Enough for the first pages that many clients read; walking through a collection gains nothing. */
+const maxCachedPages = 16;
+const maxCachedPageChars = 65_536;
+/** The limit for the cached pages of all collections. */
+const maxCachedChars = 16 * 1024 * 1024;
 
-type HotPages = WeakMap<Collection, Map<string, RenderedPage>>;
+type PageCache = WeakMap<Collection, Map<string, RenderedPage>>;
 
-/** The store hands out the same collection as long as nothing in it has changed: the pages go with it. */
-let cachedPages: HotPages = new WeakMap();
-let hotChars = 0;
+/** The store returns the same Collection object until something changes, so pages are cached by it. */
+let cachedPages: PageCache = new WeakMap();
+let cachedChars = 0;
 
-/** A URL has no line break, so nobody's page is another's. */
-const hotKey = ({ owner }: ListTarget, query: string): string =>
+/** A URL has no line break, so keys of different owners cannot collide. */
+const pageKey = ({ owner }: ListTarget, query: string): string =>
   owner === undefined ? query : `${owner}\n${query}`;
 
 const cachedPage = (target: ListTarget, query: string): RenderedPage | undefined =>
-  cachedPages.get(target.collection)?.get(hotKey(target, query));
+  cachedPages.get(target.collection)?.get(pageKey(target, query));
 
-/** Pages that went with their collections still count, until all are dropped and learnt anew. */
+/** Pages of collected Collection objects still count, until the whole cache is cleared. */
 function cachePage(target: ListTarget, query: string, page: RenderedPage): void {
-  if (page.body.length > maxHotPageChars) return;
-  hotChars += page.body.length;
-  if (hotChars > maxHotChars) {
+  if (page.body.length > maxCachedPageChars) return;
+  cachedChars += page.body.length;
+  if (cachedChars > maxCachedChars) {
     cachedPages = new WeakMap();
-    hotChars = page.body.length;
+    cachedChars = page.body.length;
   }
   const pages = cachedPages.get(target.collection) ?? new Map<string, RenderedPage>();
-  if (pages.size < maxHotPages) pages.set(hotKey(target, query), page);
+  if (pages.size < maxCachedPages) pages.set(pageKey(target, query), page);
   cachedPages.set(target.collection, pages);
 }
 
 export function listBody(listed: ListResult, home: string): string {
   const { target, listRequest, resources, total, hasMore: isMore, next } = listed;
   const { page, limit, fields, cursor } = listRequest;
-  const show = showing(fields.map(({ field }) => field));
+  const show = rendererFor(fields.map(({ field }) => field));
   const items = resources.map((resource) => show(target.rules, resource, home));
   const data = `{"data":[${items.join(",")}]`;
   const counted = total === undefined ? "" : `,"total":${total}`;
@@ -183,7 +188,7 @@ export function listBody(listed: ListResult, home: string): string {
   return `${data},"page":${page},"limit":${limit}${ending}}`;
 }
 
-/** What is not known before the rows are read is left out. */
+/** Returns the headers; without `listed`, those that are known before the rows are read. */
 function listHead(
   context: RequestContext,
   target: ListTarget,
@@ -194,7 +199,7 @@ function listHead(
   const { collection, rules } = target;
   const asJson = seesAll(target)
     ? responseHeadOf(context, collection, rules)
-    : shownResponseHead(context, rules, body);
+    : partialResponseHead(context, rules, body);
   const state = type === "application/json" ? asJson : exportHead(asJson, type, collection.name);
   if (listed === undefined) return state;
   state.headers.set("link", links(context, listed));
@@ -202,30 +207,30 @@ function listHead(
   return state;
 }
 
-const windowNames = ["page", "limit", "cursor"];
+const pagingNames = ["page", "limit", "cursor"];
 
-/** Whether a part of the list is asked for. */
-const isWindowed = (query: string): boolean =>
-  pairs(query).some(([name]) => windowNames.includes(name));
+/** Whether the client asks for a page instead of the whole list. */
+const hasPaging = (query: string): boolean =>
+  parsePairs(query).some(([name]) => pagingNames.includes(name));
 
-/** RFC 8288; every other parameter stays as it was asked. */
+/** Returns the Link header (RFC 8288) with all other parameters unchanged. */
 function links(context: RequestContext, listed: ListResult): string {
   const { limit, cursor } = listed.listRequest;
-  const kept = pairs(context.query).filter(([name]) => !windowNames.includes(name));
-  const others = kept.map(([name, value]) => `&${encoded(name)}=${encoded(value)}`).join("");
+  const others = parsePairs(context.query).filter(([name]) => !pagingNames.includes(name));
+  const otherParams = others.map(([name, value]) => `&${encoded(name)}=${encoded(value)}`).join("");
   const address = `${context.services.base}${context.path}`;
-  const targets = cursor === undefined ? pagesAround(listed) : cursorsAround(listed);
+  const targets = cursor === undefined ? pageLinks(listed) : cursorLinks(listed);
   return targets
-    .map(([rel, place]) => `<${address}?${place}&limit=${limit}${others}>; rel="${rel}"`)
+    .map(([rel, place]) => `<${address}?${place}&limit=${limit}${otherParams}>; rel="${rel}"`)
     .join(", ");
 }
 
-/** Half of a surrogate pair cannot be here: what is decoded from a URL is well-formed. */
+/** Text decoded from a URL is well-formed, so this cannot throw. */
 const encoded = encodeURIComponent;
 
 type Relation = readonly [name: string, place: string];
 
-function pagesAround({ listRequest, total, hasMore: isMore }: ListResult): readonly Relation[] {
+function pageLinks({ listRequest, total, hasMore: isMore }: ListResult): readonly Relation[] {
   const { page, limit } = listRequest;
   const last = total === undefined ? undefined : Math.max(1, pageCount(total, limit));
   const found: Relation[] = [["first", "page=1"]];
@@ -235,7 +240,7 @@ function pagesAround({ listRequest, total, hasMore: isMore }: ListResult): reado
   return found;
 }
 
-const cursorsAround = ({ next }: ListResult): readonly Relation[] => [
+const cursorLinks = ({ next }: ListResult): readonly Relation[] => [
   ["first", "cursor="],
   ...(next === undefined ? [] : [["next", `cursor=${next}`] as const]),
 ];

@@ -1,4 +1,4 @@
-// What the body of a QUERY asks of a collection: the same as a URL can, in JSON.
+// Reads a list request from the JSON body of a QUERY.
 
 import { type Path, pointerTo } from "../../lib/json/error-report.ts";
 import { own } from "../../lib/own-property.ts";
@@ -6,11 +6,11 @@ import type { Problem } from "../../model/problem.ts";
 import type { ListRequest, Located } from "../../model/query/list-request.ts";
 import { suggestParameter } from "../../model/query/near-miss.ts";
 import { invalidBody } from "../body/content.ts";
-import { ListRequestReader, pageBesideCursor } from "./list-request-reader.ts";
+import { ListRequestReader, pageWithCursor } from "./list-request-reader.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Reads a text that was found to be strict JSON. */
+/** `text` is already checked to be strict JSON. */
 export function readQueryBody(text: string): ListRequest | Problem {
   const body: unknown = JSON.parse(text);
   if (!isMembers(body)) {
@@ -21,12 +21,12 @@ export function readQueryBody(text: string): ListRequest | Problem {
     const read = own(readers, name);
     if (read === undefined) {
       const known = Object.keys(readers).join(", ");
-      const meant = suggestParameter(name);
-      const advice = meant === undefined ? `there are: ${known}` : `use ${meant}`;
-      reader.fault(at(name), `there is no such member here; ${advice}`);
+      const suggestion = suggestParameter(name);
+      const advice = suggestion === undefined ? `the members are: ${known}` : `use ${suggestion}`;
+      reader.addError(at(name), `there is no such member; ${advice}`);
     } else read(reader, value, name);
   }
-  if ("page" in body && "cursor" in body) reader.fault(at("page"), pageBesideCursor);
+  if ("page" in body && "cursor" in body) reader.addError(at("page"), pageWithCursor);
   return reader.listRequest();
 }
 
@@ -49,11 +49,12 @@ const readers: Readonly<Record<string, Read>> = {
 };
 
 function readWhere(reader: ListRequestReader, where: unknown, name: string): void {
-  if (!isMembers(where)) reader.fault(at(name), "where is an object with a member for each field");
+  if (!isMembers(where))
+    reader.addError(at(name), "where must be an object with a member for each field");
   for (const [field, test] of Object.entries(isMembers(where) ? where : {})) {
     if (!isMembers(test)) reader.filter(field, "eq", test, at(name, field));
     else if (Object.keys(test).length === 0) {
-      reader.fault(at(name, field), "an operator is needed, such as eq");
+      reader.addError(at(name, field), "an operator is needed, such as eq");
     }
     for (const [operator, operand] of Object.entries(isMembers(test) ? test : {})) {
       reader.filter(field, operator, operand, at(name, field, operator));
@@ -65,24 +66,24 @@ function readText(
   reader: ListRequestReader,
   value: unknown,
   name: string,
-  tell: ListRequestReader["search"],
+  set: ListRequestReader["search"],
 ): void {
-  if (typeof value === "string") tell.call(reader, value, at(name));
-  else reader.fault(at(name), "a text is needed");
+  if (typeof value === "string") set.call(reader, value, at(name));
+  else reader.addError(at(name), "a string is needed");
 }
 
-/** A text with commas, or a list of texts. */
+/** Reads a string with commas, or an array of strings. */
 function readNames(reader: ListRequestReader, value: unknown, name: string): readonly Located[] {
   if (typeof value === "string") {
     return value.split(",").map((text) => ({ text, place: at(name) }));
   }
   if (!Array.isArray(value) || value.length === 0) {
-    reader.fault(at(name), "a text or a list of texts is needed");
+    reader.addError(at(name), "a string or an array of strings is needed");
     return [];
   }
   return value.flatMap((text: unknown, index) => {
     if (typeof text === "string") return [{ text, place: at(name, index) }];
-    reader.fault(at(name, index), "a text is needed");
+    reader.addError(at(name, index), "a string is needed");
     return [];
   });
 }

@@ -1,4 +1,4 @@
-// How a resource or a list is shown: its body and header fields, made once for as long as it stays the same.
+// Renders resources and lists as responses, and caches bodies and headers of unchanged states.
 
 import { overloaded, preconditionFailed } from "../../domain/problems.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
@@ -9,20 +9,20 @@ import { renderFields, viewVersion } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { RequestContext } from "../context.ts";
 import {
+  checkIfMatch,
   contentTag,
   entityTag,
   httpDate,
   isNotModified,
   isPreconditionFailed,
   matchingTag,
-  refuseIfMatch,
   type Validators,
   variantTag,
 } from "../headers/conditional.ts";
 import { type Coding, chooseCoding, encode } from "../headers/content-coding.ts";
-import { responseOf, smallAnswerBytes } from "../large-response.ts";
+import { createResponse, smallResponseBytes } from "../large-response.ts";
 
-/** A state as a conditional request is judged by it, and its header fields. */
+/** The validators of a state and its response headers. */
 export interface ResponseHead extends Validators {
   readonly headers: Headers;
 }
@@ -31,7 +31,7 @@ export interface RenderedPage extends ResponseHead {
   readonly body: string;
 }
 
-/** The store hands out the same objects for the same state, so a hot resource is prepared once. */
+/** The store returns the same object for the same state, so a rendered resource is cached by it. */
 const renderedResources = new WeakMap<Resource, RenderedPage & { readonly rules: Rules }>();
 
 export function renderResource(
@@ -39,46 +39,46 @@ export function renderResource(
   resource: Resource,
   rules: Rules,
 ): RenderedPage {
-  const known = renderedResources.get(resource);
-  if (known?.rules === rules) return known;
+  const cached = renderedResources.get(resource);
+  if (cached?.rules === rules) return cached;
   const state = responseHeadOf(context, resource, rules, viewVersion(rules));
-  const made = { body: renderFields(rules, resource, collectionUrl(context)), ...state, rules };
-  renderedResources.set(resource, made);
-  return made;
+  const rendered = { body: renderFields(rules, resource, collectionUrl(context)), ...state, rules };
+  renderedResources.set(resource, rendered);
+  return rendered;
 }
 
-/** The address of the collection in the path. */
+/** Returns the URL of the collection in the path. */
 export const collectionUrl = ({ services, params }: RequestContext): string =>
   `${services.base}/${params.collection}`;
 
-/** What one token sees may differ from what another sees, so only its own cache keeps it. */
-const ownCache = "private, no-cache";
+/** Responses may differ by token, so shared caches must not store them. */
+const privateCache = "private, no-cache";
 
-/** What everyone may read, any cache may keep for as long as the collection says. */
+/** Shared caches may store what is public, for as long as the collection allows. */
 export function cacheOf(rules: Rules): string {
   const { access, cache } = definitionOf(rules);
-  if (access.read !== "public") return ownCache;
+  if (access.read !== "public") return privateCache;
   return cache.maxAge === 0 ? "public, no-cache" : `public, max-age=${cache.maxAge}`;
 }
 
-/** Says to caches who may keep an answer to a read, and whether it depends on who asks. */
+/** Sets Cache-Control, and Vary when the response depends on the caller. */
 export function setCaching(headers: Headers, rules: Rules): void {
   headers.set("cache-control", cacheOf(rules));
   if (definitionOf(rules).access.read === "owner") headers.append("vary", "Authorization");
 }
 
-/** An answer to a write that had freshness would become a cached GET (RFC 9110 §9.3.3). */
+/** A fresh response to a write could be reused for a later GET (RFC 9110 §9.3.3). */
 export const noCache = "no-store";
 
-/** The state of what has a revision. */
+/** Returns the head of a resource or collection from its revision. */
 export function responseHeadOf(
   { services }: RequestContext,
   { revision, updatedAt, sharesDate }: Pick<Resource, "revision" | "updatedAt" | "sharesDate">,
   caching: Rules | typeof noCache,
-  seal = 0,
+  viewVersion = 0,
 ): ResponseHead {
   const headers = new Headers(services.jsonHeaders);
-  const etag = entityTag(revision, updatedAt, seal);
+  const etag = entityTag(revision, updatedAt, viewVersion);
   if (caching === noCache) headers.set("cache-control", noCache);
   else setCaching(headers, caching);
   headers.set("etag", etag);
@@ -87,10 +87,10 @@ export function responseHeadOf(
 }
 
 /**
- * The state of what a caller sees a part of: what is shown makes its tag, and it has no date, because
- * the dates of the rest are not for this caller. Without a body the tag is not known.
+ * Returns the head for a caller who sees a part of a collection: the ETag is a hash of the body, and
+ * there is no Last-Modified, because it would reveal changes of hidden resources.
  */
-export function shownResponseHead(
+export function partialResponseHead(
   { services }: RequestContext,
   rules: Rules,
   body: string | undefined,
@@ -109,7 +109,7 @@ export function answerPage(
   return answerConditionally(context, page, page.body.length) ?? answerEncoded(context, page);
 }
 
-/** The answer as it is, or coded as the client wishes. */
+/** Responds with the body, encoded as Accept-Encoding prefers. */
 export function answerEncoded(
   context: RequestContext,
   page: RenderedPage,
@@ -117,49 +117,49 @@ export function answerEncoded(
   const coding = chooseCoding(context.request.headers, page.body.length);
   if (coding instanceof Problem) return coding;
   const { updatedAt, body } = page;
-  if (body.length > smallAnswerBytes && !context.memory.take(body.length)) return overloaded;
+  if (body.length > smallResponseBytes && !context.memory.take(body.length)) return overloaded;
   if (coding === undefined) return withDate(responseWith(context, page.headers, body), updatedAt);
-  return then(codedAs(page, coding), ({ bytes, headers }) =>
+  return then(encodedBody(page, coding), ({ bytes, headers }) =>
     withDate(responseWith(context, headers, bytes), updatedAt),
   );
 }
 
 /**
- * A response with its own copy of header fields that are kept. The Response that @hono/node-server
- * puts in the place of Node's own keeps the object it is given, so a change would reach later answers.
+ * Creates a response with its own copy of cached headers. The Response of @hono/node-server keeps the
+ * object it is given, so a change would reach later responses.
  */
 function responseWith(
   context: RequestContext,
-  kept: Headers,
+  cachedHeaders: Headers,
   body: string | Uint8Array<ArrayBuffer>,
 ): Response {
-  const response = responseOf(context, body, { headers: kept });
-  const isShared = response.headers === kept;
-  return isShared ? new Response(body, { headers: new Headers(kept) }) : response;
+  const response = createResponse(context, body, { headers: cachedHeaders });
+  const isShared = response.headers === cachedHeaders;
+  return isShared ? new Response(body, { headers: new Headers(cachedHeaders) }) : response;
 }
 
-interface Coded {
+interface EncodedBody {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly headers: Headers;
 }
 
-/** What is kept prepared is kept coded, too. */
-const coded = new WeakMap<RenderedPage, Map<Coding, Coded>>();
+/** Encoded bodies are cached with their rendered page. */
+const encodedBodies = new WeakMap<RenderedPage, Map<Coding, EncodedBody>>();
 
-function codedAs(page: RenderedPage, coding: Coding): MaybePromise<Coded> {
-  const forms = coded.get(page) ?? new Map<Coding, Coded>();
-  const known = forms.get(coding);
-  if (known !== undefined) return known;
-  coded.set(page, forms);
+function encodedBody(page: RenderedPage, coding: Coding): MaybePromise<EncodedBody> {
+  const forms = encodedBodies.get(page) ?? new Map<Coding, EncodedBody>();
+  const cached = forms.get(coding);
+  if (cached !== undefined) return cached;
+  encodedBodies.set(page, forms);
   return then(encode(page.body, coding), (bytes) => {
-    const made = { bytes, headers: codedHeaders(page.headers, coding) };
-    forms.set(coding, made);
-    return made;
+    const rendered = { bytes, headers: encodedHeaders(page.headers, coding) };
+    forms.set(coding, rendered);
+    return rendered;
   });
 }
 
-/** Other bytes, so another tag. */
-export function codedHeaders(plain: Headers, coding: Coding): Headers {
+/** An encoded body has other bytes, so it needs another ETag. */
+export function encodedHeaders(plain: Headers, coding: Coding): Headers {
   const headers = new Headers(plain);
   headers.set("content-encoding", coding);
   const etag = plain.get("etag");
@@ -168,37 +168,45 @@ export function codedHeaders(plain: Headers, coding: Coding): Headers {
 }
 
 /**
- * What is to say before the body is looked at, in the order of RFC 9110 §13.2.2: 412, 304 or nothing.
- * The length is that of the body, where it is known.
+ * Evaluates the preconditions in the order of RFC 9110 §13.2.2: returns 412, 304 or undefined. `length`
+ * is that of the body, if it is known.
  */
 export function answerConditionally(
   { request: { headers } }: RequestContext,
   state: ResponseHead,
   length = 0,
 ): Response | Problem | undefined {
-  const refused = refuseIfMatch(headers);
-  if (refused !== undefined) return refused;
+  const rejected = checkIfMatch(headers);
+  if (rejected !== undefined) return rejected;
   if (isPreconditionFailed(headers, state)) return preconditionFailed;
   return isNotModified(headers, state) ? notModified(headers, state, length) : undefined;
 }
 
-/** It names what the client has, in the form in which it has it, or would get it. */
-export function notModified(asked: Headers, state: ResponseHead, length: number): Response {
+/** Creates a 304 with the ETag of the variant that the client has, or would get. */
+export function notModified(
+  requestHeaders: Headers,
+  state: ResponseHead,
+  length: number,
+): Response {
   const { headers: asRead, etag, updatedAt } = state;
   const headers = new Headers(asRead);
   headers.delete("content-type");
-  if (etag !== "") headers.set("etag", matchingTag(asked, etag) ?? tagToSend(asked, etag, length));
+  if (etag !== "")
+    headers.set(
+      "etag",
+      matchingTag(requestHeaders, etag) ?? tagToSend(requestHeaders, etag, length),
+    );
   return withDate(new Response(null, { status: 304, headers }), updatedAt);
 }
 
-function tagToSend(asked: Headers, etag: string, length: number): string {
-  const coding = chooseCoding(asked, length);
+function tagToSend(requestHeaders: Headers, etag: string, length: number): string {
+  const coding = chooseCoding(requestHeaders, length);
   return typeof coding === "string" ? variantTag(etag, coding) : etag;
 }
 
 /**
- * Last-Modified may not be later than Date (RFC 9110 §8.8.2.1). Bun's own Date ticks up to a second
- * late; and a time that another node wrote, or a clock that was set back since, may be ahead of ours.
+ * Last-Modified must not be later than Date (RFC 9110 §8.8.2.1). Bun's Date can be a second late, and
+ * the clock of another node can be ahead of ours.
  */
 export function withDate(response: Response, updatedAt: number | undefined): Response {
   const now = Date.now();

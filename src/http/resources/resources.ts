@@ -1,4 +1,4 @@
-// Resources over HTTP: read, act, answer.
+// Handles GET, POST, PUT, PATCH and DELETE of single resources.
 
 import { isOwned } from "../../domain/access.ts";
 import type { Written } from "../../domain/outcomes.ts";
@@ -11,31 +11,31 @@ import { newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import { viewVersion } from "../../model/render.ts";
 import {
+  checkContentLength,
+  checkJsonBody,
   idInPost,
   readBody,
   readFields,
   readText,
-  refuseBody,
-  refuseTooLarge,
 } from "../body/content.ts";
 import { createMany } from "../body/ndjson.ts";
 import { readDraftBody } from "../body/read-body.ts";
 import { answerCreated, isFromBrowser } from "../browser.ts";
 import type { RequestContext } from "../context.ts";
 import { readCondition } from "../headers/conditional.ts";
-import { onceOf, readKey, replayedField } from "../headers/idempotency-key.ts";
+import { idempotencyKeyOf, readKey, replayedHeader } from "../headers/idempotency-key.ts";
 import {
-  isLines,
+  checkAccept,
+  isNdjson,
   jsonTypes,
+  putTypes,
   readPatchKind,
-  refuseUnacceptable,
-  takenByPut,
 } from "../headers/media-type.ts";
 import { readPreference } from "../headers/prefer.ts";
-import { responseOf } from "../large-response.ts";
-import { refuseCreation } from "../rate-limit.ts";
-import { refuseParameters } from "../search-params.ts";
-import { readShownFields, type Show, showingBy } from "./fields-param.ts";
+import { createResponse } from "../large-response.ts";
+import { limitCreation } from "../rate-limit.ts";
+import { rejectParameters } from "../search-params.ts";
+import { checkedRendererFor, type RenderResource, readShownFields } from "./fields-param.ts";
 import {
   answerPage,
   collectionUrl,
@@ -53,11 +53,11 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
     services.resources.find(caller, context.param("collection"), context.param("id")),
     (shown) => {
       if (shown instanceof Problem) return shown;
-      const unacceptable = refuseUnacceptable(request.headers, jsonTypes);
+      const unacceptable = checkAccept(request.headers, jsonTypes);
       if (unacceptable !== undefined) return unacceptable;
       const whole = renderResource(context, shown.resource, shown.rules);
       if (fields.length === 0) return answerPage(context, whole);
-      const show = showingBy(fields, shown.rules);
+      const show = checkedRendererFor(fields, shown.rules);
       if (show instanceof Problem) return show;
       const body = show(shown.rules, shown.resource, collectionUrl(context));
       return answerPage(context, { ...whole, body });
@@ -67,7 +67,7 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
 
 export async function createResource(context: RequestContext): Promise<Response | Problem> {
   const { request, services, caller } = context;
-  if (isLines(request.headers)) return createMany(context);
+  if (isNdjson(request.headers)) return createMany(context);
   const name = context.param("collection");
   const key = readKey(request.headers);
   if (key instanceof Problem) return key;
@@ -75,24 +75,24 @@ export async function createResource(context: RequestContext): Promise<Response 
   if (fields instanceof Problem) return fields;
   const rules = await services.resources.target(caller, name);
   if (rules instanceof Problem) return rules;
-  const show = showingBy(fields, rules);
+  const show = checkedRendererFor(fields, rules);
   if (show instanceof Problem) return show;
-  const tooMany = refuseCreation(context, rules);
+  const tooMany = limitCreation(context, rules);
   if (tooMany !== undefined) return tooMany;
-  const incoming = await readDraftBody(context, rules, requireKey(rules, key));
-  if (incoming instanceof Problem) return incoming;
-  const { draft, fingerprint } = incoming;
+  const received = await readDraftBody(context, rules, requireKey(rules, key));
+  if (received instanceof Problem) return received;
+  const { draft, fingerprint } = received;
   if (draft.id !== undefined) return idInPost;
-  if (incoming.isHoneypotFilled)
-    return answerWritten(context, pretended(context, draft, rules), show);
+  if (received.isHoneypotFilled)
+    return answerWritten(context, honeypotResult(context, draft, rules), show);
 
-  const once = key === undefined ? undefined : onceOf(context, key, fingerprint);
-  const written = await services.resources.create(caller, name, draft, once, incoming.parts);
+  const once = key === undefined ? undefined : idempotencyKeyOf(context, key, fingerprint);
+  const written = await services.resources.create(caller, name, draft, once, received.parts);
   return written instanceof Problem ? written : answerWritten(context, written, show);
 }
 
-/** What a machine that fell into the honeypot is told: all is as if it were stored. */
-function pretended(
+/** Returns a result as if the draft were stored, for a bot that filled in the honeypot. */
+function honeypotResult(
   { services, requestId, caller }: RequestContext,
   draft: Draft,
   rules?: Rules,
@@ -105,7 +105,7 @@ function pretended(
   return { resource, rules, isNew: true, isReplay: false };
 }
 
-/** Creates or replaces; the client names the whole URL. */
+/** Creates or replaces a resource at the URL that the client chose. */
 export async function putResource(context: RequestContext): Promise<Response | Problem> {
   const { request, services, caller } = context;
   const name = context.param("collection");
@@ -114,15 +114,15 @@ export async function putResource(context: RequestContext): Promise<Response | P
   if (fields instanceof Problem) return fields;
   const rules = await services.resources.target(caller, name);
   if (rules instanceof Problem) return rules;
-  const show = showingBy(fields, rules);
+  const show = checkedRendererFor(fields, rules);
   if (show instanceof Problem) return show;
   if (condition instanceof Problem) return condition;
-  const refused =
-    refuseCreation(context, rules) ??
+  const rejected =
+    limitCreation(context, rules) ??
     (request.headers.has("content-range") ? partialPut : undefined) ??
-    refuseBody(context, takenByPut) ??
+    checkJsonBody(context, putTypes) ??
     requirePrecondition(rules, condition);
-  if (refused !== undefined) return refused;
+  if (rejected !== undefined) return rejected;
   const bytes = await readBody(context);
   if (bytes instanceof Problem) return bytes;
   const draft = readFields(bytes);
@@ -141,16 +141,16 @@ export async function patchResource(context: RequestContext): Promise<Response |
   if (fields instanceof Problem) return fields;
   const rules = await services.resources.existing(caller, "update", name, id);
   if (rules instanceof Problem) return rules;
-  const show = showingBy(fields, rules);
+  const show = checkedRendererFor(fields, rules);
   if (show instanceof Problem) return show;
   const kind = readPatchKind(request.headers);
   if (kind instanceof Problem) return kind;
   if (condition instanceof Problem) return condition;
-  const refused =
-    refuseTooLarge(context) ??
-    refuseUnacceptable(request.headers, jsonTypes) ??
+  const rejected =
+    checkContentLength(context) ??
+    checkAccept(request.headers, jsonTypes) ??
     requirePrecondition(rules, condition);
-  if (refused !== undefined) return refused;
+  if (rejected !== undefined) return rejected;
   const patch = readText(await readBody(context));
   if (patch instanceof Problem) return patch;
 
@@ -164,11 +164,11 @@ export async function deleteResource(context: RequestContext): Promise<Response 
   const id = context.param("id");
   const condition = readCondition(request.headers);
   const rules =
-    refuseParameters(context) ?? (await services.resources.existing(caller, "delete", name, id));
+    rejectParameters(context) ?? (await services.resources.existing(caller, "delete", name, id));
   if (rules instanceof Problem) return rules;
   if (condition instanceof Problem) return condition;
-  const refused = requirePrecondition(rules, condition);
-  if (refused !== undefined) return refused;
+  const rejected = requirePrecondition(rules, condition);
+  if (rejected !== undefined) return rejected;
 
   const problem = await services.resources.remove(caller, name, id, condition);
   if (problem !== undefined) return problem;
@@ -178,30 +178,30 @@ export async function deleteResource(context: RequestContext): Promise<Response 
   return new Response(null, { status: 204, headers });
 }
 
-/** The resource as it is now; when the client prefers so or may not read it, only that it was written. */
-function answerWritten(context: RequestContext, written: Written, show: Show): Response {
+/** Responds with the resource; without a body when the client prefers that or may not read it. */
+function answerWritten(context: RequestContext, written: Written, show: RenderResource): Response {
   const { request, caller, query } = context;
   const { resource, rules, isNew, isReplay } = written;
   if (isNew && isFromBrowser(context)) return answerCreated(context, written);
   const { headers } = responseHeadOf(context, resource, noCache, viewVersion(rules));
   const address = `${collectionUrl(context)}/${resource.id}`;
   if (isNew) headers.set("location", address);
-  if (isReplay) headers.set(replayedField, "true");
-  // What was stored is not what was sent, byte for byte, so a PUT gets no validator (RFC 9110 §9.3.4).
+  if (isReplay) headers.set(replayedHeader, "true");
+  // The stored bytes differ from the sent ones, so a PUT gets no validator (RFC 9110 §9.3.4).
   if (request.method === "PUT") dropValidators(headers);
-  const wanted = readPreference(request.headers);
+  const preference = readPreference(request.headers);
   const isReadable = mayRead(caller, context.param("collection"), rules, resource);
-  const isMinimal = wanted === "minimal" || !isReadable;
-  if (wanted !== undefined && isMinimal === (wanted === "minimal"))
-    headers.set("preference-applied", `return=${wanted}`);
+  const isMinimal = preference === "minimal" || !isReadable;
+  if (preference !== undefined && isMinimal === (preference === "minimal"))
+    headers.set("preference-applied", `return=${preference}`);
   const status = isNew ? 201 : isMinimal ? 204 : 200;
   if (isMinimal) headers.delete("content-type");
-  // With `fields` the body is what a GET with the same parameter answers.
+  // With `fields`, the body equals that of a GET with the same parameter.
   else headers.set("content-location", query === "" ? address : `${address}?${query}`);
-  // Otherwise Node would send the nothing in chunks; with a 204 it may not be sent at all.
+  // Without it Node would send an empty chunked body; a 204 must not have it.
   if (isMinimal && isNew) headers.set("content-length", "0");
   const body = isMinimal ? null : show(rules, resource, collectionUrl(context));
-  return withDate(responseOf(context, body, { status, headers }), resource.updatedAt);
+  return withDate(createResponse(context, body, { status, headers }), resource.updatedAt);
 }
 
 function dropValidators(headers: Headers): void {
@@ -211,5 +211,5 @@ function dropValidators(headers: Headers): void {
 
 const partialPut = new Problem(
   "malformed-request",
-  "A part of a resource cannot be PUT (RFC 9110 §14.5); PATCH it.",
+  "PUT with Content-Range is not supported (RFC 9110 §14.5). Use PATCH to change a part of a resource.",
 );
