@@ -103,16 +103,16 @@ describe("a folder of actions", () => {
         ["empty.ts /input:", /is missing/],
         ["empty.ts /run:", /is missing/],
         ["text.ts:", /must be an object/],
-        ["Upper.ts:", /1 to 63 of a-z/],
-        ["read.ts:", /cannot be called read/],
+        ["Upper.ts:", /1 to 63 characters of a-z/],
+        ["read.ts:", /must not have the name read/],
         ["twice.ts:", /two modules/],
         ["wrong.ts /description:", /must be text/],
         ["wrong.ts /timeoutMs:", /from 1 to 100000/],
         ["wrong.ts /run:", /must be a function/],
-        ["wrong.ts /color:", /there is no such member/],
+        ["wrong.ts /color:", /unknown member/],
         ["wrong.ts /output/type:", /./],
         ["wrong.ts /input/type:", /must be "object", because an input is one/],
-        ["wrong.ts /input/properties/a/pattern:", /run away/],
+        ["wrong.ts /input/properties/a/pattern:", /unsafe/],
         ["circle.ts /input:", /must be a JSON Schema/],
       ];
       for (const [place, words] of told)
@@ -324,7 +324,7 @@ describe("actions in another program", () => {
 
   it("are judged as a folder is", async () => {
     const wrong = restante({ data: cwd, actions: { "Not a name": { ...greet, timeoutMs: 1.5 } } });
-    await assert.rejects(wrong, /"Not a name": the file is named[\s\S]*"Not a name" \/timeoutMs/);
+    await assert.rejects(wrong, /"Not a name": the file name is[\s\S]*"Not a name" \/timeoutMs/);
   });
 });
 

@@ -1,11 +1,11 @@
-// What an action can do with resources: the verbs of HTTP, with values instead of bytes.
+// The interface through which an action reads and writes resources: the HTTP methods with JSON values.
 
-/** Each throws a ProblemError where HTTP would answer with a problem. */
+/** Every method throws a ProblemError where HTTP would answer with a problem. */
 export interface ActionResources {
-  /** As POST. */
+  /** Like POST. */
   create(collection: string, fields: object, options?: CreateOptions): Promise<WriteAnswer>;
   get(collection: string, id: string): Promise<ResourceAnswer>;
-  /** As QUERY. */
+  /** Like QUERY. */
   list(collection: string, query?: ListQuery): Promise<ResourceList>;
   put(
     collection: string,
@@ -13,23 +13,23 @@ export interface ActionResources {
     fields: object,
     precondition?: Precondition,
   ): Promise<WriteAnswer>;
-  /** A merge patch; a JSON Patch when it is an array. */
+  /** Applies a JSON Merge Patch, or a JSON Patch when it is an array. */
   patch(
     collection: string,
     id: string,
     patch: object,
     precondition?: Precondition,
   ): Promise<WriteAnswer>;
-  /** As DELETE. */
+  /** Like DELETE. */
   remove(collection: string, id: string, precondition?: Precondition): Promise<void>;
-  /** As POST to /-/batch: all of them happen, or none. */
+  /** Like POST to /-/batch: all operations succeed, or none is done. */
   batch(
     operations: readonly BatchOperation[],
     options?: CreateOptions,
   ): Promise<readonly BatchResult[]>;
 }
 
-/** What HTTP would have answered. */
+/** The response to a read. */
 export interface ResourceAnswer {
   readonly status: 200;
   readonly location: string;
@@ -37,7 +37,7 @@ export interface ResourceAnswer {
   readonly body: Representation;
 }
 
-/** The same of a write. A caller who may not read what it writes gets no body. */
+/** The response to a write. There is no body when the caller may not read the resource. */
 export interface WriteAnswer {
   readonly status: 200 | 201 | 204;
   readonly location: string;
@@ -52,14 +52,14 @@ export interface Representation {
   readonly [field: string]: unknown;
 }
 
-/** ETags, as in the header fields. */
+/** ETags as in the header fields. */
 export interface Precondition {
   readonly ifMatch?: string;
   readonly ifNoneMatch?: string;
 }
 
 export interface CreateOptions {
-  /** What has come with the same key, content and token before is not done again. */
+  /** A request with the same key, content and token is not repeated. */
   readonly idempotencyKey?: string;
 }
 
@@ -87,10 +87,10 @@ export interface ResourceList {
 
 export interface BatchOperation extends Precondition {
   readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
-  /** `/{collection}` for a POST, else `/{collection}/{id}`. */
+  /** `/{collection}` for a POST, otherwise `/{collection}/{id}`. */
   readonly path: string;
   readonly body?: object;
-  /** Of a PATCH: a merge patch unless said otherwise. */
+  /** The format of a PATCH. Default: a merge patch. */
   readonly contentType?: "application/merge-patch+json" | "application/json-patch+json";
 }
 

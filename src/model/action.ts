@@ -1,4 +1,4 @@
-// An action: a POST that maps to no resource, as a user's module defines it.
+// Actions: user-defined POST endpoints that are not resources, as a module exports them.
 
 import type { FromSchema } from "../lib/schema/from-schema.ts";
 import type { ObjectSchema } from "../lib/schema/subschemas.ts";
@@ -9,48 +9,48 @@ export const actionName = /^[a-z0-9][a-z0-9-]{0,62}$/;
 export const isActionName = (name: string): boolean => actionName.test(name);
 
 export const actionLimits = {
-  /** Where a definition says nothing. */
+  /** The default. */
   defaultTimeoutMs: 30_000,
-  /** A silent connection is cut by the runtimes not long after; longer work answers 202. */
+  /** The runtimes close an idle connection soon after. Longer work should answer 202. */
   maxTimeoutMs: 100_000,
 } as const;
 
-/** An action, read and ready to run. */
+/** A validated action. */
 export interface Action {
   readonly name: string;
   readonly description: string;
-  /** JSON Schema 2020-12 of the body: an object. */
+  /** JSON Schema 2020-12 of the body, which is an object. */
   readonly input: ObjectSchema;
-  /** Of what a 200 holds; none where anything may be answered. */
+  /** The schema of a 200 response. Undefined allows any value. */
   readonly output: ObjectSchema | undefined;
   readonly timeoutMs: number;
   readonly run: (context: ActionContext) => unknown;
 }
 
-/** What a module exports. */
+/** The default export of an action module. */
 export interface ActionDefinition<Input = unknown, Output = unknown> {
-  /** What it does, in words for the OpenAPI document. */
+  /** The description in the OpenAPI document. */
   readonly description: string;
-  /** JSON Schema 2020-12 of the body: an object. */
+  /** JSON Schema 2020-12 of the body, which is an object. */
   readonly input: ObjectSchema;
-  /** JSON Schema 2020-12 of the value it returns. */
+  /** JSON Schema 2020-12 of the returned value. */
   readonly output?: ObjectSchema;
-  /** How long it may take. Default: 30 seconds; at most 100. */
+  /** The time limit. Default: 30 seconds, maximum: 100 seconds. */
   readonly timeoutMs?: number;
   run(context: ActionContext<Input>): Output | Promise<Output>;
 }
 
-/** What an action is given. */
+/** The argument of `run`. */
 export interface ActionContext<Input = unknown> {
-  /** The body, which fits the schema; with its defaults. */
+  /** The validated body, with defaults filled in. */
   readonly input: Input;
-  /** The verbs of HTTP, with the rights of the caller and by the rules of each collection. */
+  /** Reads and writes resources with the permissions of the caller and the rules of each collection. */
   readonly resources: ActionResources;
-  /** Whose token it is. */
+  /** The caller's token. */
   readonly caller: ActionCaller;
-  /** Names this request in the log. */
+  /** The id of the request in the log. */
   readonly requestId: string;
-  /** Aborts at the deadline. */
+  /** Aborts at the time limit. */
   readonly signal: AbortSignal;
   readonly accepted: typeof accepted;
   readonly seeOther: typeof seeOther;
@@ -63,10 +63,10 @@ export interface ActionCaller {
   readonly scopes: readonly string[];
 }
 
-/** What `run` may return: a JSON value is 200, nothing is 204. */
+/** What `run` may return: a JSON value is answered with 200, undefined with 204. */
 type Returned<Output> = Output | LocationResult | undefined;
 
-/** Types `run` by the schemas; gives the definition back as it is. */
+/** Infers the types of `run` from the schemas. Returns the definition unchanged. */
 export function defineAction<
   const Input extends ObjectSchema,
   const Output extends ObjectSchema | undefined = undefined,
@@ -80,7 +80,7 @@ export function defineAction<
   return definition as ActionDefinition;
 }
 
-/** An input is an object, also where its schema does not say so. */
+/** An input is always an object, even when its schema has no type. */
 type InputOf<Input> =
   unknown extends FromSchema<Input>
     ? FromSchema<Input & { readonly type: "object" }>
@@ -88,14 +88,14 @@ type InputOf<Input> =
 
 type OutputOf<Output> = Output extends undefined ? unknown : Returned<FromSchema<Output, "out">>;
 
-/** By a registered symbol, so that an action may come with a copy of this package of its own. */
+/** Registered symbols, so that an action may use its own copy of this package. */
 const locationMark = Symbol.for("restante.elsewhere");
 const problemMark = Symbol.for("restante.problem");
 
-/** An answer that is at another address. */
+/** A response that refers to another address. */
 export interface LocationResult {
   readonly status: 202 | 303;
-  /** An absolute path of this server, or an absolute http or https URL. */
+  /** An absolute path on this server, or an absolute http or https URL. */
   readonly location: string;
   readonly [locationMark]: true;
 }
@@ -103,16 +103,16 @@ export interface LocationResult {
 export const isLocationResult = (value: unknown): value is LocationResult =>
   typeof value === "object" && value !== null && locationMark in value;
 
-/** 202: the work goes on, and the location tells how far it is. */
+/** 202: the work continues, and the location reports its progress. */
 export const accepted = (location: string): LocationResult => locationResult(202, location);
 
-/** 303: the location has what the client should GET now. */
+/** 303: the client should GET the location. */
 export const seeOther = (location: string): LocationResult => locationResult(303, location);
 
 const locationResult = (status: LocationResult["status"], location: string): LocationResult =>
   Object.freeze({ status, location, [locationMark]: true as const });
 
-/** A problem that is thrown: by the verbs, and by an action that refuses. It is answered as it is. */
+/** A thrown problem, from the resource methods or from the action itself. It becomes the response. */
 export class ProblemError extends Error {
   readonly kind: ProblemKind;
   readonly detail: string;
@@ -129,28 +129,30 @@ export class ProblemError extends Error {
   }
 }
 
-/** The kinds that an action may have reason to answer with. */
-const refusalKinds = [
+/** The kinds of problems that an action may throw. */
+const actionProblemKinds = [
   "invalid-body",
   "not-found",
   "conflict",
   "precondition-failed",
   "unavailable",
 ] as const satisfies readonly ProblemKind[];
-export type ActionProblemKind = (typeof refusalKinds)[number];
+export type ActionProblemKind = (typeof actionProblemKinds)[number];
 
-/** To be thrown by an action that refuses what it was asked for. */
+/** Makes a problem for an action to throw. */
 export function problem(
   kind: ActionProblemKind,
   detail: string,
   errors?: readonly FieldError[],
 ): ProblemError {
-  if (!refusalKinds.includes(kind))
-    throw new TypeError(`an action's problem is one of: ${refusalKinds.join(", ")}`);
+  if (!actionProblemKinds.includes(kind))
+    throw new TypeError(
+      `the problem of an action must be one of: ${actionProblemKinds.join(", ")}`,
+    );
   return new ProblemError(new Problem(kind, String(detail), errors && { errors }));
 }
 
-/** The problem in what was thrown, if it is one. */
+/** Returns the problem of a thrown ProblemError, and undefined for any other value. */
 export function problemIn(thrown: unknown): Problem | undefined {
   if (!(thrown instanceof Error) || !(problemMark in thrown)) return undefined;
   if (thrown instanceof ProblemError) return thrown[problemMark];

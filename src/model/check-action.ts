@@ -1,4 +1,4 @@
-// An action's definition read: the action, or every fault of what a module exports.
+// Validates the definition that an action module exports and returns the action or all errors.
 
 import { ErrorReport, type Path } from "../lib/json/error-report.ts";
 import { scanJson } from "../lib/json/scan.ts";
@@ -27,7 +27,7 @@ export function readAction(name: string, given: unknown): Action | readonly Fiel
   const report = new ErrorReport();
   addNameErrors(name, report);
   if (!isMembers(given)) {
-    report.add([], "must be an object as defineAction takes one");
+    report.add([], "must be an object for defineAction");
     return report.errors;
   }
   for (const member of requiredMembers)
@@ -35,10 +35,10 @@ export function readAction(name: string, given: unknown): Action | readonly Fiel
   for (const [member, value] of Object.entries(given)) {
     const rule = Object.hasOwn(rules, member) ? rules[member as keyof ActionDefinition] : undefined;
     if (rule === undefined)
-      report.add([member], `there is no such member; there are: ${Object.keys(rules).join(", ")}`);
+      report.add([member], `unknown member; allowed members: ${Object.keys(rules).join(", ")}`);
     else if (value !== undefined) rule(value, [member], report);
   }
-  // What was found to be right is what the type says.
+  // The checks above have verified the type.
   return report.errors.length > 0
     ? report.errors
     : complete(name, given as unknown as ActionDefinition);
@@ -52,19 +52,25 @@ function complete(name: string, definition: ActionDefinition): Action {
     input: copyOf(input),
     output: output && copyOf(output),
     timeoutMs,
-    // A method may say `this`.
+    // Keeps `this` for a method.
     run: (context) => definition.run(context),
   };
 }
 
-/** As JSON has it: a module may go on changing its own. */
+/** A copy, because a module may change its own object later. */
 const copyOf = <T>(value: T): T => JSON.parse(JSON.stringify(value));
 
 function addNameErrors(name: string, report: ErrorReport): void {
   if (!isActionName(name))
-    report.add([], "the file is named as its action: 1 to 63 of a-z, 0-9 and -, no - at first");
+    report.add(
+      [],
+      "the file name is the name of the action: 1 to 63 characters of a-z, 0-9 and -, not starting with -",
+    );
   else if ((verbs as readonly string[]).includes(name))
-    report.add([], `an action cannot be called ${name}: its scope would be that of a collection`);
+    report.add(
+      [],
+      `an action must not have the name ${name}, because its scope would be that of a collection`,
+    );
 }
 
 function isText(value: unknown, path: Path, report: ErrorReport): void {
@@ -76,18 +82,20 @@ function isText(value: unknown, path: Path, report: ErrorReport): void {
 
 function isTimeout(value: unknown, path: Path, report: ErrorReport): void {
   const { maxTimeoutMs } = actionLimits;
-  const isGood = Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= maxTimeoutMs;
-  if (!isGood) report.add(path, `must be a whole number from 1 to ${maxTimeoutMs}`);
+  const isValid =
+    Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= maxTimeoutMs;
+  if (!isValid) report.add(path, `must be a whole number from 1 to ${maxTimeoutMs}`);
 }
 
 function isSchema(value: unknown, path: Path, report: ErrorReport, subject: Subject): void {
   const text = jsonOf(value);
-  const [fault] = text === undefined ? [{ detail: "must be a JSON Schema: JSON" }] : scanJson(text);
-  if (fault !== undefined) report.add(path, fault.detail);
+  const [error] =
+    text === undefined ? [{ detail: "must be a JSON Schema, which is JSON" }] : scanJson(text);
+  if (error !== undefined) report.add(path, error.detail);
   else checkSchema(JSON.parse(text ?? ""), path, report, subject);
 }
 
-/** Undefined for what cannot be written as JSON. */
+/** Returns undefined for a value that JSON cannot represent. */
 function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);

@@ -1,4 +1,4 @@
-// What is wrong with a definition: each rule has its own words for what it may be.
+// Validates the definition of a collection and reports all errors.
 
 import type { ErrorReport, Path } from "../lib/json/error-report.ts";
 import { own } from "../lib/own-property.ts";
@@ -7,11 +7,11 @@ import { checkSchema } from "./check-schema.ts";
 import { reservedMembers } from "./resource.ts";
 
 export const definitionLimits = {
-  /** In each list of fields. */
+  /** The limit for each list of fields. */
   maxFields: 64,
   maxFieldChars: 256,
   maxDescriptionChars: 10_000,
-  /** A year. */
+  /** One year, in seconds. */
   maxAge: 31_536_000,
   minBytes: 2,
   maxRedirectChars: 2_000,
@@ -32,21 +32,21 @@ const rules: Readonly<Record<string, Rule>> = {
   cache: isCache,
   maxBytes: (value, path, report) =>
     isWholeNumber(value, definitionLimits.minBytes, Number.MAX_SAFE_INTEGER, path, report),
-  preconditions: isDemand,
-  idempotencyKey: isDemand,
+  preconditions: isRequirement,
+  idempotencyKey: isRequirement,
   redirect: isRedirect,
   honeypot: isHoneypot,
   rateLimit: isRateLimit,
 };
 
-/** Adds every fault of a definition that is an object. */
+/** Adds all errors of a definition that is an object. */
 export function checkDefinition(given: Members, report: ErrorReport): void {
   const fields = Object.hasOwn(given, "schema")
     ? checkSchema(given.schema, ["schema"], report)
     : undefined;
   for (const [name, value] of Object.entries(given)) {
     const rule = own(rules, name);
-    if (rule === undefined) report.add([name], `there is no such rule; there are: ${known(rules)}`);
+    if (rule === undefined) report.add([name], `unknown rule; known rules: ${known(rules)}`);
     rule?.(value, [name], report, fields);
   }
 }
@@ -63,7 +63,7 @@ function isText(value: unknown, path: Path, report: ErrorReport): void {
     report.add(path, `must have at most ${maxDescriptionChars} characters`);
 }
 
-function isDemand(value: unknown, path: Path, report: ErrorReport): void {
+function isRequirement(value: unknown, path: Path, report: ErrorReport): void {
   if (value !== "optional" && value !== "required")
     report.add(path, 'must be "optional" or "required"');
 }
@@ -75,8 +75,8 @@ function isWholeNumber(
   path: Path,
   report: ErrorReport,
 ): void {
-  const isGood = Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
-  if (!isGood) report.add(path, `must be a whole number from ${min} to ${max}`);
+  const isValid = Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
+  if (!isValid) report.add(path, `must be a whole number from ${min} to ${max}`);
 }
 
 const isObject = (value: unknown): value is Members =>
@@ -97,14 +97,14 @@ function isAccess(value: unknown, path: Path, report: ErrorReport): void {
   for (const [verb, audience] of Object.entries(value)) {
     const allowed = own(audiences, verb);
     if (allowed?.includes(audience)) continue;
-    report.add([...path, verb], audienceWords(verb, audience, allowed));
+    report.add([...path, verb], audienceMessage(verb, audience, allowed));
   }
 }
 
-function audienceWords(verb: string, audience: unknown, allowed?: readonly unknown[]): string {
-  if (allowed === undefined) return `there is no such verb; there are: ${known(audiences)}`;
+function audienceMessage(verb: string, audience: unknown, allowed?: readonly unknown[]): string {
+  if (allowed === undefined) return `unknown verb; known verbs: ${known(audiences)}`;
   if (verb === "create" && audience === "owner")
-    return 'nobody owns what is not there yet: write "token" or "public", and "owner" for read, update or delete';
+    return 'a new resource has no owner yet: use "token" or "public"; "owner" is for read, update and delete';
   return `must be ${allowed.map((each) => `"${each}"`).join(" or ")}`;
 }
 
@@ -115,10 +115,10 @@ function isCache(value: unknown, path: Path, report: ErrorReport): void {
 function isRateLimit(value: unknown, path: Path, report: ErrorReport): void {
   isOneNumber(value, "perMinute", 1, definitionLimits.maxPerMinute, path, report);
   if (isObject(value) && !Object.hasOwn(value, "perMinute"))
-    report.add([...path, "perMinute"], "perMinute is needed");
+    report.add([...path, "perMinute"], "perMinute is required");
 }
 
-/** An object that may have one member, which is a number. */
+/** Checks an object with one optional member that is a number. */
 function isOneNumber(
   value: unknown,
   member: string,
@@ -132,26 +132,26 @@ function isOneNumber(
     return;
   }
   for (const [name, number] of Object.entries(value))
-    if (name !== member) report.add([...path, name], `there is no such rule; there is: ${member}`);
+    if (name !== member) report.add([...path, name], `unknown rule; the only rule is ${member}`);
     else isWholeNumber(number, min, max, [...path, name], report);
 }
 
-/** What a header field can carry: the characters of a URL, no space among them. */
+/** Printable ASCII without spaces, as a header field requires. */
 const urlCharacters = /^[!-~]+$/;
-/** To a browser, two slashes (or what it takes for them) begin the name of another host. */
+/** Browsers read two slashes or backslashes as the start of another host name. */
 const absolutePath = /^\/(?![/\\])/;
 
 function isRedirect(value: unknown, path: Path, report: ErrorReport): void {
   const { maxRedirectChars } = definitionLimits;
-  const isGood =
+  const isValid =
     typeof value === "string" &&
     value.length <= maxRedirectChars &&
     urlCharacters.test(value) &&
     (absolutePath.test(value) || isWebAddress(value));
-  if (!isGood)
+  if (!isValid)
     report.add(
       path,
-      `must be an http or https URL, or a path such as /thanks; at most ${maxRedirectChars} characters, others than ASCII percent-encoded`,
+      `must be an http or https URL, or a path such as /thanks; at most ${maxRedirectChars} characters; percent-encode non-ASCII characters`,
     );
 }
 
@@ -172,7 +172,7 @@ function isHoneypot(
     report.add(path, `must be the name of a form field, of 1 to ${maxFieldChars} characters`);
   else if (reservedMembers.includes(value)) report.add(path, `${value} is reserved`);
   else if (fields?.members.has(value) || Object.hasOwn(listable, value))
-    report.add(path, "this is a field that people fill in; take a name that the schema has not");
+    report.add(path, "people fill in this field; use a name that is not in the schema");
 }
 
 function isFieldList(
@@ -188,59 +188,64 @@ function isFieldList(
   }
   if (value.length > maxFields) report.add(path, `must have at most ${maxFields} fields`);
   for (const [index, field] of value.slice(0, maxFields).entries()) {
-    const words = fieldWords(field, String(path[0]), fields);
-    if (words !== undefined) report.add([...path, index], words);
+    const error = fieldError(field, String(path[0]), fields);
+    if (error !== undefined) report.add([...path, index], error);
     else if (value.indexOf(field) < index)
       report.add([...path, index], "this field is listed twice");
   }
 }
 
-/** Those of the server's members that can be in a list, because others are there anyway. */
+/** The server's members, and the lists of fields that each may be in. */
 const listable: Readonly<Record<string, readonly string[]>> = {
   id: [],
   createdAt: ["indexed"],
   updatedAt: ["indexed"],
 };
 
-function fieldWords(field: unknown, list: string, fields: Fields | undefined): string | undefined {
+function fieldError(field: unknown, list: string, fields: Fields | undefined): string | undefined {
   const { maxFieldChars } = definitionLimits;
-  if (typeof field !== "string") return "must be the name of a field, as text";
+  if (typeof field !== "string") return "must be the name of a field, as a string";
   const names = field.split(".");
-  if (names.includes("")) return "must be names divided by single dots, such as address.city";
+  if (names.includes("")) return "must be names separated by single dots, such as address.city";
   if (field.length > maxFieldChars) return `must have at most ${maxFieldChars} characters`;
-  if (reservedMembers.includes(names[0] ?? "")) return `${names[0]} is reserved, and never stored`;
+  if (reservedMembers.includes(names[0] ?? "")) return `${names[0]} is reserved and never stored`;
   if (Object.hasOwn(listable, field)) {
-    const isGood = listable[field]?.includes(list);
-    return isGood ? undefined : `the server looks after ${field} itself; leave it out`;
+    const isAllowed = listable[field]?.includes(list);
+    return isAllowed ? undefined : `the server manages ${field}; remove it`;
   }
-  return fields && (undeclaredWords(fields, names) ?? unfitWords(fields, names, list));
+  return fields && (undeclaredError(fields, names) ?? unsuitableError(fields, names, list));
 }
 
-/** A name that is not declared where others are is taken for a typing error. */
-function undeclaredWords(fields: Fields, names: readonly string[]): string | undefined {
+/** An undeclared name among declared ones is treated as a typing error. */
+function undeclaredError(fields: Fields, names: readonly string[]): string | undefined {
   let level: Fields = fields;
   for (const [index, name] of names.entries()) {
     const { types } = level;
     const parent = names.slice(0, index).join(".");
     if (index > 0 && types !== undefined && !types.has("object"))
-      return `the schema says that ${parent} is no object, so there is nothing in it`;
+      return `${parent} is not an object in the schema, so it has no fields`;
     if (level.members.size === 0) return undefined;
     const field = level.members.get(name);
     const where = index === 0 ? "" : ` in ${parent}`;
-    const there = [...level.members.keys()].join(", ");
-    if (field === undefined) return `the schema has no field ${name}${where}; there are: ${there}`;
+    const declared = [...level.members.keys()].join(", ");
+    if (field === undefined)
+      return `the schema has no field ${name}${where}; known fields: ${declared}`;
     level = field.inner;
   }
   return undefined;
 }
 
-function unfitWords(fields: Fields, names: readonly string[], list: string): string | undefined {
+function unsuitableError(
+  fields: Fields,
+  names: readonly string[],
+  list: string,
+): string | undefined {
   const types = fields.at(names)?.inner.types;
   const isObjectOnly =
     types?.has("object") && types.isSubsetOf(new Set<unknown>(["object", "null"]));
   if (isObjectOnly && list !== "searchable")
-    return "this is an object, which cannot be compared; name a field in it";
+    return "objects cannot be compared; name a field of the object";
   if (isHiddenIn(fields, names))
-    return "this field is writeOnly: what is never shown must not be found either";
+    return "this field is writeOnly, so it must not be searchable or comparable";
   return undefined;
 }

@@ -1,23 +1,23 @@
-// A named set of resources with its rules.
+// A collection: a named set of resources with its definition.
 
 export interface Collection {
   readonly name: string;
   /** The revision of the last write to any resource in it, or to its definition. */
   readonly revision: number;
-  /** How many resources are alive: exact. */
+  /** The exact number of resources. */
   readonly total: number;
-  /** Its rules: the text of a JSON object, `{}` for an open collection. */
+  /** The definition as JSON text, `{}` for an open collection. */
   readonly definition: string;
   readonly createdAt: number;
-  /** When the last write happened. */
+  /** The time of the last write. */
   readonly updatedAt: number;
-  /** As in Resource. */
+  /** The same as in Resource. */
   readonly sharesDate?: true;
 }
 
-/** What a collection demands, since its last definition. */
+/** The definition of a collection and its version. */
 export interface Rules {
-  /** Another with every definition; 0 when there was none. */
+  /** Changes with every definition; 0 when there is none. */
   readonly version: number;
   readonly definition: string;
 }

@@ -1,4 +1,4 @@
-// A collection's rules, as its definition says them.
+// The definition of a collection: its schema, access rules, indexes, caching and limits.
 
 import { ErrorReport } from "../lib/json/error-report.ts";
 import { scanObject } from "../lib/json/scan.ts";
@@ -9,33 +9,33 @@ import type { FieldError } from "./problem.ts";
 import type { Verb } from "./token.ts";
 
 export interface Definition {
-  /** What the collection is for, in words. */
+  /** A text for people. */
   readonly description: string | undefined;
   /** JSON Schema 2020-12 of the user's fields. */
   readonly schema: ObjectSchema | undefined;
-  /** Who may do what. */
+  /** Who may use each verb. */
   readonly access: Readonly<Record<Verb, Audience>>;
-  /** Fields, as paths with dots, of which no two resources have the same value. */
+  /** Field paths whose values are unique in the collection. */
   readonly unique: readonly string[];
-  /** Fields by which lists are filtered and sorted at any size. */
+  /** Field paths with an index, for filters and sort orders at any size. */
   readonly indexed: readonly string[];
-  /** Fields whose words `q` finds. */
+  /** Field paths that the search with `q` covers. */
   readonly searchable: readonly string[];
   readonly cache: {
-    /** For how many seconds others may keep what everyone may read. */
+    /** How many seconds shared caches may store public responses. */
     readonly maxAge: number;
   };
-  /** Of a body; the server's own limit holds as well. */
+  /** The limit for a body. The server's own limit applies as well. */
   readonly maxBytes: number | undefined;
-  /** Whether PUT, PATCH and DELETE must say which state they mean. */
+  /** Whether PUT, PATCH and DELETE must have a precondition. */
   readonly preconditions: Requirement;
-  /** Whether POST must carry an Idempotency-Key. */
+  /** Whether POST must have an Idempotency-Key. */
   readonly idempotencyKey: Requirement;
-  /** Where a browser goes whose form was accepted; to a page of ours where nothing is said. */
+  /** The address that a browser is redirected to after a form. Default: a page of the server. */
   readonly redirect: string | undefined;
-  /** A field of forms that no person sees, so that only a machine fills it in. */
+  /** A form field that is hidden from people, so that only bots fill it in. */
   readonly honeypot: string | undefined;
-  /** How often one address may create without a token. */
+  /** How often one address may create resources without a token. */
   readonly rateLimit: RateLimit | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface RateLimit {
 }
 
 export type Requirement = "optional" | "required";
-/** Whoever has a token with the scope, everyone, or whoever created the resource. */
+/** Tokens with the scope, everyone, or the creator of the resource. */
 export type Audience = "token" | "public" | "owner";
 
 export const openDefinition: Definition = {
@@ -63,18 +63,21 @@ export const openDefinition: Definition = {
   rateLimit: undefined,
 };
 
-/** The definition in a text, or every fault of it at once. */
+/** Parses a definition. Returns all errors when it is not valid. */
 export function readDefinition(text: string): Definition | readonly FieldError[] {
   const scanned = scanObject(text);
   if (!("members" in scanned)) return scanned;
   const given: Readonly<Record<string, unknown>> = JSON.parse(text);
   const report = new ErrorReport();
   checkDefinition(given, report);
-  return report.errors.length > 0 ? report.errors : complete(given);
+  return report.errors.length > 0 ? report.errors : withDefaults(given);
 }
 
-/** With what it leaves open. */
-function complete({ $schema, ...given }: Partial<Definition> & { $schema?: unknown }): Definition {
+/** Fills in the defaults. */
+function withDefaults({
+  $schema,
+  ...given
+}: Partial<Definition> & { $schema?: unknown }): Definition {
   return {
     ...openDefinition,
     ...given,
@@ -83,13 +86,13 @@ function complete({ $schema, ...given }: Partial<Definition> & { $schema?: unkno
   };
 }
 
-const known = new WeakMap<Rules | Collection, Definition>();
+const cache = new WeakMap<Rules | Collection, Definition>();
 
-/** Read once for as long as the rules are the same object. */
+/** Parses the definition once per object. */
 export function definitionOf(rules: Rules | Collection): Definition {
-  const before = known.get(rules);
-  if (before !== undefined) return before;
-  const definition = complete(JSON.parse(rules.definition));
-  known.set(rules, definition);
+  const cached = cache.get(rules);
+  if (cached !== undefined) return cached;
+  const definition = withDefaults(JSON.parse(rules.definition));
+  cache.set(rules, definition);
   return definition;
 }

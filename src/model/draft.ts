@@ -1,4 +1,4 @@
-// An incoming representation, not yet accepted.
+// Parses a request body into the fields and the id of a resource that is not yet validated.
 
 import { type Member, type ScannedObject, scanObject } from "../lib/json/scan.ts";
 import { decodeUtf8 } from "../lib/json/utf8.ts";
@@ -6,13 +6,13 @@ import type { FieldError } from "./problem.ts";
 import { ignoredMembers } from "./resource.ts";
 
 export interface Draft {
-  /** The client's own text, compact, without the members that only the server sets. */
+  /** The client's text, compact, without the members that only the server sets. */
   readonly fields: string;
   /** The client's `id`: null when it is not a string, undefined when none was sent. */
   readonly id: string | null | undefined;
 }
 
-/** A draft, or every fault of the body at once. */
+/** Returns a draft, or all errors of the body. */
 export function readDraft(bytes: Uint8Array): Draft | readonly FieldError[] {
   const text = decodeUtf8(bytes);
   return typeof text === "string" ? draftOf(text) : [text];
@@ -25,9 +25,9 @@ export function draftOf(text: string): Draft | readonly FieldError[] {
 
 function fieldsOf(scanned: ScannedObject): string {
   const { text, members, gaps } = scanned;
-  const kept = members.filter(({ name }) => !ignoredMembers.includes(name));
-  const isReady = gaps.length === 0 && kept.length === members.length;
-  return isReady ? text : `{${compact(scanned, kept).join(",")}}`;
+  const userMembers = members.filter(({ name }) => !ignoredMembers.includes(name));
+  const isUnchanged = gaps.length === 0 && userMembers.length === members.length;
+  return isUnchanged ? text : `{${compact(scanned, userMembers).join(",")}}`;
 }
 
 /** The text of each member without the insignificant whitespace. */

@@ -1,20 +1,20 @@
-// Where a client is in the feed of a collection, and the text that stands for it.
+// Encodes and decodes a client's position in the change feed of a collection.
 
 export interface FeedPosition {
-  /** Which history of the collection the revision belongs to; only the store knows its meaning. */
+  /** The history of the collection that the revision belongs to. Only the store interprets it. */
   readonly epoch: string;
   readonly revision: number;
-  /** When that revision was written; 0 when it is not known. */
+  /** The time of that revision; 0 when it is unknown. */
   readonly time: number;
 }
 
-const shape = /^([0-9a-z]{1,11}\.[0-9a-z]{1,11})-([0-9a-z]{1,11})-([0-9a-z]{1,11})$/;
+const pattern = /^([0-9a-z]{1,11}\.[0-9a-z]{1,11})-([0-9a-z]{1,11})-([0-9a-z]{1,11})$/;
 
 export const writeFeedPosition = ({ epoch, revision, time }: FeedPosition): string =>
   `${epoch}-${revision.toString(36)}-${time.toString(36)}`;
 
 export function readFeedPosition(text: string): FeedPosition | undefined {
-  const [, epoch = "", revision = "", time = ""] = shape.exec(text) ?? [];
+  const [, epoch = "", revision = "", time = ""] = pattern.exec(text) ?? [];
   if (epoch === "") return undefined;
   const position = {
     epoch,

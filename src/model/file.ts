@@ -1,43 +1,43 @@
-// One file of a resource: what is shown of it, and where its bytes are.
+// The stored record of a resource's file, and how files appear in a representation.
 
 export interface StoredFile {
-  /** The last segment of its address: the member that shows it, and `.2` for the second of several. */
+  /** The last path segment of its URL: the member name, with `.2` for the second of several files. */
   readonly slot: string;
-  /** The file's name as the client called it. */
+  /** The file name from the client. */
   readonly name: string;
   /** Its media type. */
   readonly type: string;
   readonly size: number;
   /** In hex. */
   readonly sha256: string;
-  /** Under which the bytes are kept. */
+  /** The key of the bytes in the file store. */
   readonly key: string;
 }
 
-/** A member's name that can stand in an address, and a number where there are several. */
+/** A member name that is valid in a URL, with a number when there are several files. */
 export const filePathPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[1-9]\d{0,3})?$/;
 
-/** The member that shows the part. */
+/** The member that represents the file. */
 export const memberOf = ({ slot }: StoredFile): string => slot.split(".", 1)[0] ?? "";
 
-/** Whether it is one of several in its member. */
+/** Whether the member is a list of files. */
 export const isNumbered = ({ slot }: StoredFile): boolean => slot.includes(".");
 
-/** As a resource has them: none where the text is missing. */
+/** Parses the files of a resource. */
 export const readFiles = (text: string | undefined): readonly StoredFile[] =>
   text === undefined ? [] : JSON.parse(text);
 
-export const writeFiles = (parts: readonly StoredFile[]): string | undefined =>
-  parts.length === 0 ? undefined : JSON.stringify(parts);
+export const writeFiles = (files: readonly StoredFile[]): string | undefined =>
+  files.length === 0 ? undefined : JSON.stringify(files);
 
-/** The members that show the parts, as the texts of JSON values; `address` is the resource's own. */
+/** The members that represent the files, as JSON texts. `address` is the URL of the resource. */
 export function fileMembers(
-  parts: readonly StoredFile[],
+  files: readonly StoredFile[],
   address: string,
 ): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
-  for (const [member, several] of Map.groupBy(parts, memberOf)) {
-    const views = several.map((part) => fileView(part, address));
+  for (const [member, several] of Map.groupBy(files, memberOf)) {
+    const views = several.map((file) => fileView(file, address));
     const isList = several.some(isNumbered);
     members.set(member, isList ? `[${views.join(",")}]` : (views[0] ?? "null"));
   }
@@ -48,14 +48,14 @@ function fileView({ slot, name, type, size, sha256 }: StoredFile, address: strin
   return JSON.stringify({ name, type, size, sha256, url: `${address}/${slot}` });
 }
 
-/** The text of the fields with the members that show the parts. */
+/** Adds the members that represent the files to the text of the fields. */
 export function addFileMembers(
   fields: string,
-  parts: readonly StoredFile[],
+  files: readonly StoredFile[],
   address: string,
 ): string {
-  if (parts.length === 0) return fields;
-  const members = [...fileMembers(parts, address)];
+  if (files.length === 0) return fields;
+  const members = [...fileMembers(files, address)];
   const added = members.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",");
   return fields === "{}" ? `{${added}}` : `${fields.slice(0, -1)},${added}}`;
 }

@@ -1,4 +1,4 @@
-// The fields of a form as JSON: each text stands for what the collection's schema says it is.
+// Converts form fields to JSON by the types that the collection's schema declares.
 
 import { ErrorReport } from "../lib/json/error-report.ts";
 import { jsonLimits } from "../lib/json/scan.ts";
@@ -8,34 +8,34 @@ import { definitionOf } from "./definition.ts";
 import { type Entry, type FormSchema, formSchemaOf, repeated } from "./form-schema.ts";
 import { type FieldError, Problem } from "./problem.ts";
 
-/** A name and a text, as they were sent. */
+/** The name and value of a form field. */
 export type Pair = readonly [name: string, text: string];
 
 export const formLimits = {
-  /** As many as an object has members. */
+  /** The same limit as for the members of an object. */
   maxFields: jsonLimits.maxMembers,
 } as const;
 
-/** The text of a JSON object, to be judged like one that was sent as JSON. */
+/** Returns the text of a JSON object, which is validated like a JSON body. */
 export function fieldsOfForm(pairs: readonly Pair[], rules: Rules | undefined): string | Problem {
   if (pairs.length > formLimits.maxFields) return manyFields;
   const definition = rules && definitionOf(rules);
   const formSchema = formSchemaOf(definition?.schema);
-  const kept = pairs.filter(([name]) => name !== charsetField && name !== definition?.honeypot);
+  const fields = pairs.filter(([name]) => name !== charsetField && name !== definition?.honeypot);
   const report = new ErrorReport();
   const root = emptyObject();
-  for (const { entry, texts } of gather(kept, formSchema)) {
+  for (const { entry, texts } of groupByField(fields, formSchema)) {
     const value = formSchema.read(texts, entry);
-    if (value === repeated) report.add(entry.path, repeatedWords(texts.length));
+    if (value === repeated) report.add(entry.path, repeatedMessage(texts.length));
     else if (value !== undefined) put(root, entry.path, value, report);
   }
   return report.errors.length > 0 ? invalid(report.errors) : writeTree(root);
 }
 
-/** Browsers fill it in with the name of the encoding (HTML §4.10.22.4), which is always UTF-8 here. */
+/** Browsers set it to the name of the encoding (HTML §4.10.22.4), which is always UTF-8 here. */
 const charsetField = "_charset_";
 
-/** Whether the field is filled in that no person sees. */
+/** Whether the hidden honeypot field is filled in. */
 export function isHoneypotFilled(pairs: readonly Pair[], rules: Rules | undefined): boolean {
   const honeypot = rules && definitionOf(rules).honeypot;
   return honeypot !== undefined && pairs.some(([name, text]) => name === honeypot && text !== "");
@@ -46,17 +46,17 @@ interface Filled {
   readonly texts: string[];
 }
 
-/** The texts of each field in the order of the form, whichever way its name was spelled. */
-function gather(pairs: readonly Pair[], formSchema: FormSchema): Iterable<Filled> {
-  const found = new Map<string, Filled>();
+/** Groups the values by field in the order of the form. A field name can be written in several ways. */
+function groupByField(pairs: readonly Pair[], formSchema: FormSchema): Iterable<Filled> {
+  const groups = new Map<string, Filled>();
   for (const [name, text] of pairs) {
     const entry = formSchema.find(name);
     const key = JSON.stringify(entry.path);
-    const filled = found.get(key) ?? { entry, texts: [] };
+    const filled = groups.get(key) ?? { entry, texts: [] };
     filled.texts.push(text);
-    found.set(key, filled);
+    groups.set(key, filled);
   }
-  return found.values();
+  return groups.values();
 }
 
 function put(root: ObjectTree, path: readonly string[], value: Tree, report: ErrorReport): void {
@@ -64,24 +64,24 @@ function put(root: ObjectTree, path: readonly string[], value: Tree, report: Err
   for (const step of path.slice(0, -1)) {
     const next = level.members.get(step) ?? emptyObject();
     if (!isObject(next)) {
-      report.add(path, mixedWords);
+      report.add(path, mixedMessage);
       return;
     }
     level.members.set(step, next);
     level = next;
   }
   const last = path.at(-1) ?? "";
-  if (level.members.has(last)) report.add(path, mixedWords);
+  if (level.members.has(last)) report.add(path, mixedMessage);
   else level.members.set(last, value);
 }
 
-const repeatedWords = (times: number): string =>
-  `this field was sent ${times} times, and takes one value`;
-const mixedWords = "a field was sent both as a text and with fields in it";
+const repeatedMessage = (times: number): string =>
+  `this field was sent ${times} times, but takes one value`;
+const mixedMessage = "a field was sent both as a value and as an object";
 
 const invalid = (errors: readonly FieldError[]): Problem =>
-  new Problem("invalid-body", "The form is not valid; `errors` names each fault.", { errors });
+  new Problem("invalid-body", "The form is not valid; `errors` lists each error.", { errors });
 
 const manyFields = invalid([
-  { pointer: "", detail: `more than ${formLimits.maxFields} fields in one form` },
+  { pointer: "", detail: `a form must not have more than ${formLimits.maxFields} fields` },
 ]);

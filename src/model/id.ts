@@ -1,4 +1,4 @@
-// Names and addresses: what a collection and a resource may be called, and the ids we make.
+// The allowed names of collections and ids of resources, and new ids.
 
 import { uuidv7 } from "uuidv7";
 

@@ -1,4 +1,4 @@
-// The two ways to say a change: JSON Merge Patch (RFC 7396) and JSON Patch (RFC 6902).
+// Applies a JSON Merge Patch (RFC 7396) or a JSON Patch (RFC 6902) to a document.
 
 import { ErrorReport } from "../lib/json/error-report.ts";
 import { jsonLimits } from "../lib/json/scan.ts";
@@ -23,19 +23,19 @@ export type PatchKind = "merge" | "json";
 
 export const maxOperations = 1000;
 
-/** All insertions and removals of a patch together may move this many items of arrays. */
+/** The limit of array items that all insertions and removals of a patch may shift. */
 const maxMovedItems = 10_000_000;
 
 export interface Patched {
   readonly tree: Tree;
-  /** Whether it is strict JSON because the document and the patch are; else it has to be scanned. */
+  /** Whether the result is known to be strict JSON. Otherwise it must be scanned. */
   readonly isStrict: boolean;
 }
 
 /**
- * The patched document, or why it cannot be patched. Both texts are valid, strict JSON, and the
- * document is compact. All copies together may take `maxChars`, because one that doubles with every
- * operation is a bomb.
+ * Returns the patched document or a problem. Both texts have passed the JSON scan, and the document is
+ * compact. All copies together are limited to `maxChars`, because repeated copies can double the size
+ * with every operation.
  */
 export function applyPatch(
   kind: PatchKind,
@@ -51,7 +51,7 @@ export function applyPatch(
 
 /**
  * RFC 7396 §2: null removes, objects merge, anything else replaces. Every value stays at its depth, so
- * all that can break a rule is an object that has got too many members.
+ * the result can only violate the limit of members per object.
  */
 function mergePatch(document: Tree, patch: Tree): Patched {
   let isStrict = isObject(document) && isObject(patch);
@@ -68,12 +68,12 @@ function mergePatch(document: Tree, patch: Tree): Patched {
   return { tree: merge(document, patch), isStrict };
 }
 
-/** What is replaced as a whole is not looked into. */
+/** A member that is replaced as a whole is not parsed. */
 const memberToMerge = (target: ObjectTree, name: string, change: Tree): Tree | undefined =>
   isObject(change) ? memberOf(target, name) : undefined;
 
-/** How much a patch may still do. */
-interface Room {
+/** What a patch may still copy and shift. */
+interface Budget {
   chars: number;
   moves: number;
 }
@@ -85,34 +85,34 @@ type Operation =
 
 type Path = readonly string[];
 
-function applyOperations(document: Tree, patch: string, room: Room): Tree | Problem {
+function applyOperations(document: Tree, patch: string, budget: Budget): Tree | Problem {
   const operations = readOperations(readTree(patch));
   if (operations instanceof Problem) return operations;
   let tree = document;
   for (const [index, operation] of operations.entries()) {
     if (operation.op === "copy") {
-      room.chars -= weigh(valueAt(tree, operation.from));
-      if (room.chars < 0) return tooMuch(index, "this copies too much");
+      budget.chars -= sizeWithinDepth(valueAt(tree, operation.from));
+      if (budget.chars < 0) return overBudget(index, "this copies too much data");
     }
-    const result = applyOperation(tree, operation, room);
-    if (room.moves < 0) return tooMuch(index, movesTooMuch);
+    const result = applyOperation(tree, operation, budget);
+    if (budget.moves < 0) return overBudget(index, tooManyMoves);
     if (result === undefined) return conflict(index, operation);
     tree = result;
   }
-  return weigh(tree) === Number.POSITIVE_INFINITY ? tooDeep : tree;
+  return sizeWithinDepth(tree) === Number.POSITIVE_INFINITY ? tooDeep : tree;
 }
 
-const movesTooMuch =
-  "this moves too many items of a large array; add and remove at its end, or replace it";
+const tooManyMoves =
+  "this shifts too many items of a large array; add and remove at its end, or replace the array";
 
-const tooMuch = (index: number, detail: string): Problem =>
+const overBudget = (index: number, detail: string): Problem =>
   malformed([{ pointer: `/${index}`, detail }]);
 
-const weigh = (tree: Tree | undefined): number =>
+const sizeWithinDepth = (tree: Tree | undefined): number =>
   tree === undefined ? 0 : sizeOf(tree, jsonLimits.maxDepth);
 
-/** Undefined when the document's state does not allow it. */
-function applyOperation(tree: Tree, operation: Operation, room: Room): Tree | undefined {
+/** Returns undefined when the operation does not apply to the document. */
+function applyOperation(tree: Tree, operation: Operation, budget: Budget): Tree | undefined {
   const { path } = operation;
   switch (operation.op) {
     case "test": {
@@ -120,19 +120,19 @@ function applyOperation(tree: Tree, operation: Operation, room: Room): Tree | un
       return found !== undefined && sameTree(found, operation.value) ? tree : undefined;
     }
     case "add":
-      return add(tree, path, operation.value, room);
+      return add(tree, path, operation.value, budget);
     case "replace":
       return replace(tree, path, operation.value);
     case "remove":
-      return remove(tree, path, room);
+      return remove(tree, path, budget);
     case "copy": {
       const value = valueAt(tree, operation.from);
-      return value && add(tree, path, copyTree(value), room);
+      return value && add(tree, path, copyTree(value), budget);
     }
     case "move": {
       const value = valueAt(tree, operation.from);
-      const without = value && remove(tree, operation.from, room);
-      return without && add(without, path, value, room);
+      const without = value && remove(tree, operation.from, budget);
+      return without && add(without, path, value, budget);
     }
   }
 }
@@ -149,7 +149,7 @@ function valueAt(tree: Tree, path: Path): Tree | undefined {
   return current;
 }
 
-function add(tree: Tree, path: Path, value: Tree, room: Room): Tree | undefined {
+function add(tree: Tree, path: Path, value: Tree, budget: Budget): Tree | undefined {
   const last = path.at(-1);
   if (last === undefined) return value;
   const parent = valueAt(tree, path.slice(0, -1));
@@ -160,11 +160,11 @@ function add(tree: Tree, path: Path, value: Tree, room: Room): Tree | undefined 
   }
   const index = last === "-" ? parent.items.length : readIndex(last);
   if (index === undefined || index > parent.items.length) return undefined;
-  splice(parent, index, 0, [value], room);
+  splice(parent, index, 0, [value], budget);
   return tree;
 }
 
-/** In its place, so that the order of members stays. */
+/** Replaces in place to keep the order of members. */
 function replace(tree: Tree, path: Path, value: Tree): Tree | undefined {
   const last = path.at(-1);
   if (last === undefined) return value;
@@ -175,26 +175,26 @@ function replace(tree: Tree, path: Path, value: Tree): Tree | undefined {
   return tree;
 }
 
-function remove(tree: Tree, path: Path, room: Room): Tree | undefined {
+function remove(tree: Tree, path: Path, budget: Budget): Tree | undefined {
   const last = path.at(-1);
   if (last === undefined || valueAt(tree, path) === undefined) return undefined;
   const parent = valueAt(tree, path.slice(0, -1));
   if (parent === undefined || typeof parent === "string") return undefined;
   if (parent.kind === "object") parent.members.delete(last);
-  else splice(parent, readIndex(last) ?? 0, 1, [], room);
+  else splice(parent, readIndex(last) ?? 0, 1, [], budget);
   return tree;
 }
 
-/** Every item behind the place is moved, and that is counted. */
+/** Counts the items that are shifted. */
 function splice(
   { items }: ArrayTree,
   index: number,
   removed: number,
   added: readonly Tree[],
-  room: Room,
+  budget: Budget,
 ): void {
-  room.moves -= items.length - index;
-  if (room.moves >= 0) items.splice(index, removed, ...added);
+  budget.moves -= items.length - index;
+  if (budget.moves >= 0) items.splice(index, removed, ...added);
 }
 
 /** No leading zeros (RFC 6901 §4). */
@@ -202,15 +202,19 @@ const readIndex = (segment: string): number | undefined =>
   /^(?:0|[1-9]\d{0,8})$/.test(segment) ? Number(segment) : undefined;
 
 function conflict(index: number, { op }: Operation): Problem {
-  const words = op === "test" ? "the value is another" : "the document has no such place";
-  return new Problem("conflict", "The patch does not fit the current state; nothing was changed.", {
-    errors: [{ pointer: `/${index}`, detail: `${op}: ${words}` }],
-  });
+  const reason = op === "test" ? "the value is different" : "the path does not exist";
+  return new Problem(
+    "conflict",
+    "The patch does not apply to the current state; nothing was changed.",
+    {
+      errors: [{ pointer: `/${index}`, detail: `${op}: ${reason}` }],
+    },
+  );
 }
 
 function readOperations(patch: Tree): readonly Operation[] | Problem {
   if (typeof patch === "string" || isObject(patch) || patch.items.length > maxOperations) {
-    const detail = `a JSON Patch is an array of at most ${maxOperations} operations`;
+    const detail = `a JSON Patch must be an array of at most ${maxOperations} operations`;
     return malformed([{ pointer: "", detail }]);
   }
   const report = new ErrorReport();
@@ -222,11 +226,11 @@ function readOperations(patch: Tree): readonly Operation[] | Problem {
   return report.errors.length > 0 ? malformed(report.errors) : operations;
 }
 
-const aPointer = "a JSON Pointer is needed, like /name";
+const aPointer = "must be a JSON Pointer, such as /name";
 
 function readOperation(item: Tree, index: number, report: ErrorReport): Operation | undefined {
   if (!isObject(item)) {
-    report.add([index], "an operation is an object");
+    report.add([index], "an operation must be an object");
     return undefined;
   }
   const op = textOf(item, "op");
@@ -250,7 +254,7 @@ function readOperation(item: Tree, index: number, report: ErrorReport): Operatio
     case "remove":
       return path && { op, path };
     default:
-      report.add([index, "op"], "op is one of add, remove, replace, move, copy, test");
+      report.add([index, "op"], "op must be one of add, remove, replace, move, copy, test");
       return undefined;
   }
 }
@@ -270,7 +274,7 @@ function readPath(item: ObjectTree, name: string): Path | undefined {
 }
 
 const malformed = (errors: readonly FieldError[]): Problem =>
-  new Problem("invalid-body", "The patch is not valid; `errors` names each fault.", { errors });
+  new Problem("invalid-body", "The patch is not valid; `errors` lists each error.", { errors });
 
 const tooDeep = malformed([
   { pointer: "", detail: `the result is nested deeper than ${jsonLimits.maxDepth} levels` },

@@ -1,21 +1,21 @@
-// The closed set of expected refusals. A problem is a value that is returned; a bug is thrown.
+// All kinds of problems (RFC 9457) that the API answers with. A problem is returned; a bug is thrown.
 
 import type { FieldError } from "../lib/json/error-report.ts";
 
 export type { FieldError };
 
-/** One fault in the query string. */
+/** One error in the query string. */
 export interface ParameterError {
   readonly parameter: string;
   readonly detail: string;
 }
 
-/** Every kind of refusal: its constant title (RFC 9457 §3.1.3) and what its page explains. */
+/** Every kind: its constant title (RFC 9457 §3.1.3) and the text of its page. */
 export const problemKinds = {
   "malformed-request": {
     title: "The request is malformed",
     about:
-      "The request line, the Host field, the target or a header field breaks the rules of HTTP, or a field that may appear once was sent twice. The detail names it. Repair the client; sending the same request again will not help.",
+      "The request line, the Host field, the target or a header field violates HTTP, or a field that may appear once was sent twice. The detail names it. Fix the client; sending the same request again will not help.",
   },
   unauthenticated: {
     title: "A valid bearer token is required",
@@ -28,28 +28,28 @@ export const problemKinds = {
       "A query parameter looks like a credential, or the path holds a token. Move it to the Authorization header, and treat the value as leaked: URLs end up in logs and histories.",
   },
   "insufficient-scope": {
-    title: "The token lacks the scope for this",
+    title: "The token does not have the required scope",
     about:
-      "The token is valid, but its scopes do not cover this verb on this collection, or this action. The WWW-Authenticate field names the scope that is needed.",
+      "The token is valid, but its scopes do not cover this verb on this collection, or this action. The WWW-Authenticate field names the required scope.",
   },
   "tls-required": {
-    title: "This server is reached over TLS only",
+    title: "This server requires TLS",
     about:
-      "The request came in clear text. There is no redirect, because that would hide that the token has already travelled in the open: treat it as leaked and use https.",
+      "The request was not encrypted. The server does not redirect, because a redirect would hide that the token was sent in clear text. Treat the token as leaked and use https.",
   },
   "not-found": {
     title: "There is nothing at this address",
     about:
-      "No such collection, resource or page; or the token may not see it. A POST by an admin token brings a collection into being.",
+      "The collection, resource or page does not exist, or the token may not see it. A POST with an admin token creates a collection.",
   },
   "method-not-allowed": {
     title: "The method is not allowed here",
-    about: "The Allow field lists the methods that this address answers.",
+    about: "The Allow field lists the methods of this address.",
   },
   "not-implemented": {
     title: "Not implemented",
     about:
-      "This server does not know the method at any address (RFC 9110 §9.1), or the transfer coding: `chunked` is the only one understood (RFC 9112 §6.1).",
+      "The server does not support the method at any address (RFC 9110 §9.1), or does not support the transfer coding: only `chunked` is supported (RFC 9112 §6.1).",
   },
   "not-acceptable": {
     title: "No acceptable representation",
@@ -63,35 +63,35 @@ export const problemKinds = {
   },
   "expectation-failed": {
     title: "The expectation cannot be met",
-    about: "The only expectation understood is `Expect: 100-continue` (RFC 9110 §10.1.1).",
+    about: "The server supports only `Expect: 100-continue` (RFC 9110 §10.1.1).",
   },
   "unsupported-media-type": {
     title: "The media type is not supported",
     about:
-      "Content-Type is missing or names a format that this address does not take. The Accept-Post, Accept-Patch or Accept-Query field lists what it takes. JSON is always UTF-8. Or Content-Encoding names more than one coding, or one that is not known; then Accept-Encoding lists those that are.",
+      "Content-Type is missing or names a format that this address does not accept. The Accept-Post, Accept-Patch or Accept-Query field lists the accepted formats. JSON is always UTF-8. Or Content-Encoding names more than one coding or an unknown one; then Accept-Encoding lists the supported codings.",
   },
   "content-too-large": {
     title: "The body is too large",
-    about: "The body is over the limit; the detail says which. Nothing was stored.",
+    about: "The body exceeds a limit; the detail says which. Nothing was stored.",
   },
   "uri-too-long": {
     title: "The URL is too long",
-    about: "The request target is over 8,192 bytes.",
+    about: "The request target is longer than 8,192 bytes.",
   },
   "header-too-large": {
     title: "The header section is too large",
     about:
-      "The header fields together are over the limit, or there are too many of them, or one of them is longer than it may be; the detail says which.",
+      "The header fields together exceed the limit, there are too many of them, or one of them is too long; the detail says which.",
   },
   "invalid-parameter": {
     title: "A parameter is not valid",
     about:
-      "A parameter is unknown, repeated or out of range. `errors` names each one. Nothing is clamped or guessed, because that would silently change which items a page holds.",
+      "A parameter is unknown, repeated or out of range. `errors` names each one. The server does not correct or ignore parameters, because that would silently change the contents of a page.",
   },
   "invalid-body": {
     title: "The body is not valid",
     about:
-      "The body cannot be read as what it claims to be, or breaks a rule. `errors` lists every fault at once, each with a JSON Pointer to its place.",
+      "The body does not match its Content-Type or violates a rule. `errors` lists all errors at once, each with a JSON Pointer to its location.",
   },
   timeout: {
     title: "The request took too long to arrive",
@@ -100,81 +100,81 @@ export const problemKinds = {
   gone: {
     title: "This is no longer valid",
     about:
-      "What the request names was valid once and is not any more. A position of `since` is gone when the collection was deleted and created again, or the server was set back to a backup: make a new copy, from `since=0`. An Idempotency-Key is gone when a resource that its request wrote was deleted since: nothing was done again; take a new key to create it anew.",
+      "Something in the request was valid once and is no longer valid. A position of `since` is gone when the collection was deleted and created again, or the server was restored from a backup: make a new copy from `since=0`. An Idempotency-Key is gone when a resource that its request wrote has been deleted: nothing was repeated; use a new key to create the resource again.",
   },
   conflict: {
-    title: "The request contradicts the current state",
-    about: "The detail says what is in the way.",
+    title: "The request conflicts with the current state",
+    about: "The detail describes the conflict.",
   },
   "precondition-failed": {
     title: "The resource is not in the state you named",
     about:
-      "If-Match, If-None-Match or If-Unmodified-Since does not hold: somebody else was faster, or the resource is already there. Nothing was changed. GET it again, and decide anew.",
+      "If-Match, If-None-Match or If-Unmodified-Since does not match: someone else changed the resource first, or it already exists. Nothing was changed. GET the resource again, then decide.",
   },
   "precondition-required": {
-    title: "This collection takes conditional changes only",
+    title: "This collection requires conditional requests",
     about:
-      "Its definition requires preconditions, so that no change overwrites another unseen. GET the resource and send its ETag as If-Match; to create, send `If-None-Match: *`.",
+      "Its definition requires preconditions, so that no change overwrites another by accident. GET the resource and send its ETag as If-Match; to create, send `If-None-Match: *`.",
   },
   "key-required": {
-    title: "This collection takes POST with an Idempotency-Key only",
+    title: "This collection requires an Idempotency-Key",
     about:
-      'Its definition requires keys, so that every POST can be retried. Send `Idempotency-Key: "<a new UUID>"`, and the same key again only to retry.',
+      'Its definition requires keys, so that every POST can be retried. Send `Idempotency-Key: "<a new UUID>"`, and reuse a key only to retry the same request.',
   },
   "key-reused": {
     title: "The Idempotency-Key belongs to another request",
     about:
-      "The same key came before with another method, target or body. Nothing was done. Take a new key for each new request; repeat one only to retry.",
+      "The same key was used before with another method, target or body. Nothing was done. Use a new key for each new request, and reuse a key only to retry.",
   },
   "too-many-requests": {
     title: "Too many requests",
     about:
-      "One address or one token has sent more requests than the server allows in a minute, one address has created more without a token than the collection allows, or one address has sent many tokens that are not valid. The detail says which. Nothing was stored. Wait for Retry-After and send the request again.",
+      "One address or token has sent more requests per minute than the server allows, one address has created more resources without a token than the collection allows, or one address has sent many invalid tokens. The detail says which. Nothing was stored. Wait for Retry-After and send the request again.",
   },
   misdirected: {
     title: "The request is for another host",
     about:
-      "This server does not answer for the host that the Host field names (RFC 9110 §7.4). Use the public address of the server. The operator allows further hosts with `--allowed-hosts`; behind a proxy, let it pass the Host on.",
+      "The server does not serve the host in the Host field (RFC 9110 §7.4). Use the public address of the server. The operator can allow more hosts with `--allowed-hosts`. A proxy must forward the Host field.",
   },
   "version-not-supported": {
     title: "The HTTP version is not supported",
-    about: "HTTP/1.1 and HTTP/1.0 are spoken here. Put a proxy in front for HTTP/2 and HTTP/3.",
+    about: "The server supports HTTP/1.1 and HTTP/1.0. Use a proxy for HTTP/2 and HTTP/3.",
   },
   "internal-error": {
-    title: "The server made a mistake",
+    title: "Internal server error",
     about:
-      "A bug. Nothing was acknowledged. Tell the operator the request id; the log line with that id has the cause.",
+      "This is a bug in the server. Nothing was acknowledged. Report the request id to the operator; the log entry with that id has the cause.",
   },
   damaged: {
     title: "Stored data is damaged",
     about:
-      "What the storage returned is not what was written: the checksum of a resource does not match, or the bytes of a file are missing. The detail names the resource; all others are served as before. The operator has to restore it from a backup.",
+      "The storage did not return what was written: the checksum of a resource does not match, or the bytes of a file are missing. The detail names the resource; all others are available. The operator must restore it from a backup.",
   },
   unavailable: {
     title: "The server cannot do this right now",
     about:
-      "The store is out of reach, overloaded or shutting down. Nothing was acknowledged; wait for Retry-After and send the request again.",
+      "The store is unreachable, overloaded or shutting down. Nothing was acknowledged; wait for Retry-After and send the request again.",
   },
   "action-timeout": {
     title: "The action did not answer in time",
     about:
-      "The action was told to stop, and can change nothing more; but what it has done by then stays done. Look at the resources before you send the request again.",
+      "The action was aborted and can make no further changes. Changes that it made before stay. Check the resources before you send the request again.",
   },
   "storage-full": {
     title: "The storage is full",
     about:
-      "The disk has no room for this write. Nothing was stored; reads go on. Writes resume by themselves once there is room.",
+      "The disk has no space for this write. Nothing was stored. Reads still work, and writes resume when there is space again.",
   },
 } as const satisfies Record<string, { title: string; about: string }>;
 
 export type ProblemKind = keyof typeof problemKinds;
 
-/** An expected refusal: its kind, words for the client, and what helps to mend the request. */
+/** An expected error: its kind, a message for the client, and the errors to fix. */
 export class Problem {
   readonly kind: ProblemKind;
   readonly detail: string;
   readonly errors: readonly (FieldError | ParameterError)[] | undefined;
-  /** The scope that the caller lacks. */
+  /** The missing scope. */
   readonly scope: string | undefined;
 
   constructor(

@@ -1,32 +1,32 @@
-// One thing with an address, a version and times.
+// A resource: its stored state, its reserved member names and its JSON representation.
 
 export interface Resource {
   readonly id: string;
-  /** The collection's counter when this state was written; only ever goes up. */
+  /** The collection's revision counter when this state was written. It only increases. */
   readonly revision: number;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** The user's fields: the text of a JSON object, compact, without the server's own members. */
+  /** The user's fields as compact JSON text, without the server's own members. */
   readonly fields: string;
-  /** The id of the token that created it, where the collection asks for it. */
+  /** The id of the token that created it, when the collection has owners. */
   readonly owner?: string;
-  /** Its files, as the text of a JSON array of Part, where it has any. */
+  /** Its files, as the JSON text of an array of StoredFile. */
   readonly parts?: string;
-  /** Another state of it has a time within the same second, so an HTTP date cannot tell them apart. */
+  /** Another state was written within the same second, so an HTTP date cannot distinguish them. */
   readonly sharesDate?: true;
 }
 
-/** The members that only the server sets. So few are found sooner in a row than in a Set. */
+/** The members that only the server sets. An array is faster than a Set for so few. */
 export const serverMembers: readonly string[] = ["id", "createdAt", "updatedAt"];
 
-/** Names that a representation may have beside its fields; no field can be called so. */
+/** Reserved names that a representation may have in addition to its fields. */
 export const reservedMembers: readonly string[] = ["_etag", "_expanded", "_owner"];
 
-/** What is ignored in a body, so that what was read can be changed and sent back. */
+/** Members that are ignored in a body, so that a client can send back what it read. */
 export const ignoredMembers: readonly string[] = [...serverMembers, ...reservedMembers];
 
-/** What the resource says now: `id`, the user's fields, the times. The user's bytes pass through. */
+/** The JSON representation: `id`, the user's fields unchanged, the times. */
 export function represent(resource: Resource): string {
   const { fields } = resource;
   const inner = fields.length > 2 ? `,${fields.slice(1, -1)}` : "";

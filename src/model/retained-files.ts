@@ -1,21 +1,21 @@
-// Which files a representation still shows: a member that says of a file just what is shown stands for it.
+// Finds the files that a written representation retains: a member equal to a file's representation keeps the file.
 
 import { isObject, readTree, sameTree, type Tree, writeTree } from "../lib/json/tree.ts";
 import { isNumbered, memberOf, type StoredFile } from "./file.ts";
 
-export interface Split {
-  /** Without the members that show files. */
+export interface SeparatedFiles {
+  /** The fields without the members that represent files. */
   readonly fields: string;
   readonly parts: readonly StoredFile[];
 }
 
-/** Takes the files apart from the fields. Anything else in the place of a file is plain data. */
-export function separateFiles(fields: string, candidates: readonly StoredFile[]): Split {
+/** Separates files from fields. A member that differs from the file's representation is ordinary data. */
+export function separateFiles(fields: string, candidates: readonly StoredFile[]): SeparatedFiles {
   const tree = candidates.length === 0 ? undefined : readTree(fields);
   if (!isObject(tree)) return { fields, parts: [] };
   const parts: StoredFile[] = [];
   for (const [member, several] of Map.groupBy(candidates, memberOf)) {
-    const shown = partsIn(tree.members.get(member), several);
+    const shown = filesIn(tree.members.get(member), several);
     if (shown.length === 0) continue;
     parts.push(...shown);
     tree.members.delete(member);
@@ -23,29 +23,29 @@ export function separateFiles(fields: string, candidates: readonly StoredFile[])
   return parts.length === 0 ? { fields, parts } : { fields: writeTree(tree), parts };
 }
 
-/** All that the value shows, in its order; nothing when it is anything else as well. */
-function partsIn(value: Tree | undefined, several: readonly StoredFile[]): readonly StoredFile[] {
+/** The files that the value represents, in order. Returns none when the value contains anything else. */
+function filesIn(value: Tree | undefined, several: readonly StoredFile[]): readonly StoredFile[] {
   if (value === undefined || typeof value === "string") return [];
   const isList = several.some(isNumbered);
   if (isList !== (value.kind === "array")) return [];
-  const left = [...several];
+  const remaining = [...several];
   const shown: StoredFile[] = [];
   for (const item of value.kind === "array" ? value.items : [value]) {
-    const at = left.findIndex((part) => isShownBy(item, part));
+    const at = remaining.findIndex((file) => isShownBy(item, file));
     if (at < 0) return [];
-    shown.push(...left.splice(at, 1));
+    shown.push(...remaining.splice(at, 1));
   }
   return shown;
 }
 
-/** The address does not matter: it depends on how the server is reached. */
+/** Ignores the URL, because it depends on the host name that the client used. */
 function isShownBy(tree: Tree, { name, type, size, sha256 }: StoredFile): boolean {
   if (!isObject(tree)) return false;
-  const said = Object.entries({ name, type, size, sha256 });
+  const expected = Object.entries({ name, type, size, sha256 });
   const others = [...tree.members.keys()].filter((member) => member !== "url");
   return (
-    others.length === said.length &&
-    said.every(([member, value]) => {
+    others.length === expected.length &&
+    expected.every(([member, value]) => {
       const given = tree.members.get(member);
       return given !== undefined && sameTree(given, JSON.stringify(value));
     })

@@ -1,4 +1,4 @@
-// The schemas of collections as named parts of one document: each resource as it is read and as it is sent.
+// Makes the OpenAPI schema components of collections: each resource as it is read and as it is sent.
 
 import {
   allSchemas,
@@ -11,15 +11,15 @@ import { SchemaVariant } from "../lib/schema/variant.ts";
 import { resourceId } from "./id.ts";
 
 export interface CollectionSchemas {
-  /** Of the collection. */
+  /** The name of the collection. */
   readonly name: string;
-  /** Of the resource as it is read; with `Draft` behind it, of what is sent. */
+  /** The type name of the resource as it is read. With the suffix `Draft`, of what is sent. */
   readonly typeName: string;
-  /** By name; a `$ref` in them leads to another, as `componentPath` says. */
+  /** The schemas by name. A `$ref` between them starts with `componentPath`. */
   readonly schemas: Readonly<Record<string, ObjectSchema>>;
 }
 
-/** What may stand behind a collection's type name. */
+/** The suffixes of a collection's type name. */
 export const typeNameSuffixes = ["", "Draft", "Patch", "Page"] as const;
 
 interface Defined {
@@ -27,7 +27,7 @@ interface Defined {
   readonly schema?: ObjectSchema | undefined;
 }
 
-/** In the order of their names, so that the same collections have the same type names everywhere. */
+/** Sorted by name, so that the same collections always get the same type names. */
 export function describeCollections(
   collections: readonly Defined[],
   taken: Iterable<string> = [],
@@ -39,80 +39,81 @@ export function describeCollections(
       ...collection,
       typeName: names.claim(typeName(collection.name), typeNameSuffixes),
     }))
-    .map(({ name, schema = free, typeName }) => ({
+    .map(({ name, schema = anyFields, typeName }) => ({
       name,
       typeName,
       schemas: schemasOf(schema, typeName, names),
     }));
 }
 
-/** Of a collection without a schema. */
-const free: ObjectSchema = { additionalProperties: true };
+/** The schema of a collection without one. */
+const anyFields: ObjectSchema = { additionalProperties: true };
 
 function schemasOf(
   root: ObjectSchema,
   name: string,
   names: TypeNames,
 ): CollectionSchemas["schemas"] {
-  const made: Record<string, ObjectSchema> = {};
+  const components: Record<string, ObjectSchema> = {};
   const draft = `${name}Draft`;
-  // Most schemas say the same in both directions, and then both refer to the same parts.
-  const isOne = !isDivided(root);
-  const sent = new SchemaVariant(root, isOne ? name : draft, "readOnly", names, made);
+  // Most schemas are the same in both directions. Then both refer to the same components.
+  const isShared = !hasDirections(root);
+  const sent = new SchemaVariant(root, isShared ? name : draft, "readOnly", names, components);
   sent.setName(root, draft);
-  const read = isOne ? sent : new SchemaVariant(root, name, "writeOnly", names, made);
+  const read = isShared ? sent : new SchemaVariant(root, name, "writeOnly", names, components);
   const parts = {
-    [name]: shown(read.object(new Opening(read).open(root))),
+    [name]: withServerMembers(read.object(new SchemaOpener(read).open(root))),
     [draft]: sent.object(root),
   };
-  return { ...parts, ...made };
+  return { ...parts, ...components };
 }
 
-const isDivided = (root: ObjectSchema): boolean =>
+const hasDirections = (root: ObjectSchema): boolean =>
   [...allSchemas({ path: [], schema: root })].some(
     ({ schema }) =>
       isObjectSchema(schema) && (schema.readOnly === true || schema.writeOnly === true),
   );
 
 const time = { type: "string", format: "date-time", readOnly: true };
-const before = { id: { type: "string", pattern: resourceId.source, readOnly: true } };
-const behind = { createdAt: time, updatedAt: time };
+const firstMembers = { id: { type: "string", pattern: resourceId.source, readOnly: true } };
+const lastMembers = { createdAt: time, updatedAt: time };
 
-/** With the members that the server sets. */
-function shown(schema: ObjectSchema): ObjectSchema {
+/** Adds the members that the server sets. */
+function withServerMembers(schema: ObjectSchema): ObjectSchema {
   const { properties = {}, required = [], ...rest } = schema;
-  const own = { ...before, ...(properties as object), ...before, ...behind };
-  const always = new Set(["id", ...(required as readonly string[]), ...Object.keys(behind)]);
+  const own = { ...firstMembers, ...(properties as object), ...firstMembers, ...lastMembers };
+  const always = new Set(["id", ...(required as readonly string[]), ...Object.keys(lastMembers)]);
   return { ...rest, required: [...always], properties: own };
 }
 
-/** Keywords that the server's members could break. */
-const counting = new Set([
+/** Keywords that the server's members could violate. */
+const restrictingKeywords = new Set([
   ..."propertyNames minProperties maxProperties not if then else dependentSchemas".split(" "),
   ..."dependentRequired unevaluatedProperties const enum".split(" "),
 ]);
 
-/** A schema without what says how many or which members there are; a resource as it is read has more. */
-class Opening {
-  readonly #direction: SchemaVariant;
-  /** What was put in place of a reference to it; once is enough, and to have an end. */
+/** Removes the keywords that restrict which members exist, because a resource as it is read has more. */
+class SchemaOpener {
+  readonly #variant: SchemaVariant;
+  /** The reference targets that are already inlined. Each is inlined once, so that recursion ends. */
   readonly #seen = new Set<Schema>();
 
-  constructor(direction: SchemaVariant) {
-    this.#direction = direction;
+  constructor(variant: SchemaVariant) {
+    this.#variant = variant;
   }
 
   open(schema: ObjectSchema, isInner = false): ObjectSchema {
     const { $ref, allOf, anyOf, oneOf, ...own } = schema;
     const others = [$ref, allOf, anyOf, oneOf, own.patternProperties];
     const isPlain = !isInner && others.every((value) => value === undefined);
-    const kept = Object.entries(own).filter(
-      ([keyword]) => !counting.has(keyword) && (isPlain || keyword !== "additionalProperties"),
+    const keywords = Object.entries(own).filter(
+      ([keyword]) =>
+        !restrictingKeywords.has(keyword) && (isPlain || keyword !== "additionalProperties"),
     );
     const all = [...this.#each(allOf), ...this.#each(this.#referred($ref))];
-    // Opened, more than one may fit.
+    // Without the restrictions more than one may match, so oneOf becomes anyOf.
     const any = [anyOf, oneOf].map((list) => this.#each(list)).filter((list) => list.length > 0);
-    return joined(Object.fromEntries(kept), all, any);
+    return joined(Object.fromEntries(keywords), all, any);
   }
 
   #each(list: unknown): readonly ObjectSchema[] {
@@ -121,14 +122,14 @@ class Opening {
   }
 
   #referred(reference: unknown): readonly Schema[] {
-    const target = this.#direction.target(reference);
+    const target = this.#variant.target(reference);
     if (target === undefined || this.#seen.has(target)) return [];
     this.#seen.add(target);
     return [target];
   }
 }
 
-/** All of these hold, and one of each of those. */
+/** Combines a schema with those that must all match and with the choices. */
 function joined(
   own: ObjectSchema,
   all: readonly ObjectSchema[],

@@ -1,9 +1,9 @@
-// A bearer secret's record, the shape of the secret, and what its scopes allow.
+// Access tokens: the stored record, the format of the secret, and what the scopes allow.
 
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** What is kept of a token. The secret itself is shown once and never stored. */
+/** The stored record of a token. The secret is returned once and never stored. */
 export interface Token {
   readonly id: string;
   /** SHA-256 of the secret, in hex. A 256-bit random secret needs no slow hash. */
@@ -19,33 +19,34 @@ export interface Token {
 export const verbs = ["read", "create", "update", "delete"] as const;
 export type Verb = (typeof verbs)[number];
 
-/** `admin`, `{collection|*}:{verb|*}`, or `action:{name|*}`. No action is called like a verb. */
+/** `admin`, `{collection|*}:{verb|*}`, or `action:{name|*}`. No action has the name of a verb. */
 export type Scope = string;
 
-export const scopeShape =
+export const scopePattern =
   /^(?:admin|action:(?:\*|[a-z0-9][a-z0-9-]{0,62})|(?:\*|[a-z0-9][a-z0-9_-]{0,62}):(?:\*|read|create|update|delete))$/;
 
-/** Every action; and not every verb in a collection that is called so. */
+/** Allows every action. It does not allow every verb on a collection named `action`. */
 const everyAction = "action:*";
 
-export const isScope = (text: string): boolean => scopeShape.test(text);
+export const isScope = (text: string): boolean => scopePattern.test(text);
 
 export const isAdmin = (token: Token): boolean => token.scopes.includes("admin");
 
-/** Whether the token's scopes cover the verb on the collection. */
+/** Whether the token may use the verb on the collection. */
 export function allows(token: Token, collection: string, verb: Verb): boolean {
   for (const scope of token.scopes) {
     if (scope === "admin") return true;
     const colon = scope.indexOf(":");
-    const place = scope.slice(0, colon);
-    const deed = scope.slice(colon + 1);
-    const isHere = place === "*" || place === collection;
-    if (isHere && (deed === verb || (deed === "*" && scope !== everyAction))) return true;
+    const scopeCollection = scope.slice(0, colon);
+    const scopeVerb = scope.slice(colon + 1);
+    const isMatch = scopeCollection === "*" || scopeCollection === collection;
+    if (isMatch && (scopeVerb === verb || (scopeVerb === "*" && scope !== everyAction)))
+      return true;
   }
   return false;
 }
 
-/** Whether the token's scopes cover the action. `*:*` is about collections only. */
+/** Whether the token may call the action. `*:*` covers collections only. */
 export const allowsAction = (token: Token, name: string): boolean =>
   token.scopes.some(
     (scope) => scope === "admin" || scope === everyAction || scope === actionScope(name),
@@ -56,19 +57,21 @@ export const actionScope = (name: string): Scope => `action:${name}`;
 export const isAlive = (token: Token, now: number): boolean =>
   token.revokedAt === null && (token.expiresAt === null || token.expiresAt > now);
 
-/** Published so that secret scanners can find leaks: prefix, 43 base62 characters, 6 of checksum. */
+/** Documented for secret scanners: a prefix, 43 base62 characters and a checksum of 6. */
 export const secretPattern = /rst_[0-9A-Za-z]{49}/;
 const secrets = /rst_[0-9A-Za-z]{49}/g;
-/** Of what a secret is made of, percent-encoded as in a URL. */
+/** A percent-encoded character that can be part of a secret. */
 const encodedCharacter = /%(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff])/g;
-/** What was encoded over and over: the percent sign of an encoding, itself encoded. */
+/** A percent sign that was encoded one or more times. */
 const encodedPercent = /%(?:25)+/g;
 
-/** The text with three dots for what follows the beginning of a secret, however it is encoded. */
+/** Replaces the secrets in a text with `rst_…`, also when they are percent-encoded. */
 export function redactSecrets(text: string): string {
-  const plain = text.includes("%") ? decoded(text) : text;
-  const shown = plain.includes("rst_") ? plain.replace(secrets, "rst_…") : plain;
-  return shown === plain ? text : shown;
+  const decodedText = text.includes("%") ? decoded(text) : text;
+  const redacted = decodedText.includes("rst_")
+    ? decodedText.replace(secrets, "rst_…")
+    : decodedText;
+  return redacted === decodedText ? text : redacted;
 }
 
 const decoded = (text: string): string =>
@@ -78,10 +81,10 @@ const decoded = (text: string): string =>
       String.fromCharCode(Number.parseInt(hex.join(""), 16)),
     );
 
-/** Whether there is a secret in a text, however it is encoded. */
+/** Whether a text contains a secret, plain or percent-encoded. */
 export const holdsSecret = (text: string): boolean => redactSecrets(text) !== text;
 
-const secretShape = /^rst_[0-9A-Za-z]{49}$/;
+const wholeSecret = /^rst_[0-9A-Za-z]{49}$/;
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -92,7 +95,7 @@ function base62(value: bigint, width: number): string {
   return text;
 }
 
-/** CRC-32 in base62. In numbers, not bigints: it is computed for every request. */
+/** CRC-32 in base62. Uses numbers instead of bigints, because it is computed for every request. */
 function checksum(text: string): string {
   let sum = "";
   for (let rest = crc32(text); sum.length < 6; rest = Math.floor(rest / 62)) {
@@ -101,14 +104,14 @@ function checksum(text: string): string {
   return sum;
 }
 
-/** A new secret: 256 random bits and a checksum, so that a typo is recognised without a look-up. */
+/** A new secret: 256 random bits and a checksum that detects typing errors without a lookup. */
 export function newSecret(): string {
   const body = `rst_${base62(BigInt(`0x${randomBytes(32).toString("hex")}`), 43)}`;
   return body + checksum(body);
 }
 
-/** Whether the text can be one of our secrets at all. */
+/** Whether the text has the format and checksum of a secret. */
 export const isSecret = (text: string): boolean =>
-  secretShape.test(text) && checksum(text.slice(0, -6)) === text.slice(-6);
+  wholeSecret.test(text) && checksum(text.slice(0, -6)) === text.slice(-6);
 
 export const hashSecret = (secret: string): string => hash("sha256", secret);

@@ -1,4 +1,4 @@
-// TypeScript types for collections, written from their JSON Schemas.
+// Writes TypeScript types for collections from their JSON Schemas.
 
 import { isObjectSchema, type ObjectSchema, type Schema } from "../lib/schema/subschemas.ts";
 import { componentPath } from "../lib/schema/variant.ts";
@@ -27,7 +27,7 @@ function declaration(name: string, schema: ObjectSchema): string {
 
 interface Type {
   readonly text: string;
-  /** An object can be an interface; what is compound needs brackets beside an operator. */
+  /** An object can be an interface. A compound type needs parentheses next to an operator. */
   readonly form: "object" | "atom" | "compound";
 }
 
@@ -45,14 +45,14 @@ function joined(types: readonly Type[], operator: "|" | "&"): Type {
 const union = (types: readonly Type[]): Type =>
   types.some(({ text }) => text === "unknown") ? unknown : joined(types, "|");
 
-/** What says nothing is left out. */
+/** Leaves out `unknown`. */
 const intersection = (types: readonly Type[]): Type =>
   joined(
     types.filter(({ text }) => text !== "unknown"),
     "&",
   );
 
-/** Everything that a schema says holds at once. */
+/** The intersection of everything that a schema requires. */
 function typeOf(schema: Schema, indent: string): Type {
   if (typeof schema === "boolean") return schema ? unknown : atom("never");
   const { $ref, const: only, enum: values, allOf, anyOf, oneOf } = schema;
@@ -70,22 +70,22 @@ const typesOf = (list: unknown, indent: string): readonly Type[] =>
   (Array.isArray(list) ? list : []).map((inner: Schema) => typeOf(inner, indent));
 
 function declaredType(schema: ObjectSchema, indent: string): Type {
-  const guessed = guessedType(schema);
-  const { type = guessed, $ref, allOf, anyOf, oneOf } = schema;
-  // Others say which object it is.
-  if (type === "object" && guessed === undefined && [$ref, allOf, anyOf, oneOf].some(isSaid)) {
+  const implied = impliedType(schema);
+  const { type = implied, $ref, allOf, anyOf, oneOf } = schema;
+  // Another keyword describes the object.
+  if (type === "object" && implied === undefined && [$ref, allOf, anyOf, oneOf].some(isDefined)) {
     return unknown;
   }
   const known = [type].flat().filter((one) => typeof one === "string");
   return known.length === 0 ? unknown : union(known.map((type) => ofType(type, schema, indent)));
 }
 
-const isSaid = (keyword: unknown): boolean => keyword !== undefined;
+const isDefined = (keyword: unknown): boolean => keyword !== undefined;
 
-/** Keywords about objects or arrays, without a type, tell what is meant. */
-function guessedType(schema: ObjectSchema): string | undefined {
+/** The type that the keywords imply when there is no `type`. */
+function impliedType(schema: ObjectSchema): string | undefined {
   const { properties, additionalProperties, patternProperties, items, prefixItems } = schema;
-  const isObject = [properties, additionalProperties, patternProperties].some(isSaid);
+  const isObject = [properties, additionalProperties, patternProperties].some(isDefined);
   if (isObject) return "object";
   return items === undefined && prefixItems === undefined ? undefined : "array";
 }
@@ -105,7 +105,7 @@ function ofType(type: string, schema: ObjectSchema, indent: string): Type {
 
 function arrayType({ prefixItems, items, minItems = 0 }: ObjectSchema, indent: string): Type {
   const many = `${bracketed(typeOf((items as Schema | undefined) ?? true, indent))}[]`;
-  // `readonly` stands before the brackets like an operator.
+  // `readonly` is a prefix operator, so the type is compound.
   if (!Array.isArray(prefixItems)) return { text: `readonly ${many}`, form: "compound" };
   const first = typesOf(prefixItems, indent).map(
     (type, index) => bracketed(type) + (index < Number(minItems) ? "" : "?"),
@@ -132,7 +132,7 @@ function objectType(schema: ObjectSchema, indent: string): Type {
   return { text: `{\n${lines.join("\n")}\n${indent}}`, form: "object" };
 }
 
-/** The type of members without a declaration, if there may be any that a type should show. */
+/** The type of undeclared members, or undefined when the type needs no index signature. */
 function othersOf(schema: ObjectSchema, hasMembers: boolean, indent: string): Type | undefined {
   const { additionalProperties, patternProperties = {} } = schema;
   const isClosed = additionalProperties === false;

@@ -1,4 +1,4 @@
-// What a collection's schema makes of fields that come in and go out.
+// Validates fields against a collection's schema, fills in defaults, protects read-only fields and hides write-only ones.
 
 import { ErrorReport, type Path } from "../lib/json/error-report.ts";
 import {
@@ -19,20 +19,20 @@ import type { Definition } from "./definition.ts";
 import type { FieldError } from "./problem.ts";
 
 export interface ResourceValidator {
-  /** Whether there are fields that are never shown. */
+  /** Whether there are write-only fields. */
   readonly hasHidden: boolean;
-  /** Whether what is there decides what may take its place. */
+  /** Whether the stored state affects the validation of its replacement. */
   readonly dependsOnStored: boolean;
-  /** The names of the members that are declared, without those that are never shown. */
+  /** The names of the declared members that are not write-only. */
   readonly shownMembers: readonly string[];
-  /** Whether the field at a path with dots is never shown, or lies in one that is not. */
+  /** Whether the field at a path with dots, or one that contains it, is write-only. */
   isHidden(field: string): boolean;
-  /** Whether only an administrator may set the field at these names, or one that it lies in. */
+  /** Whether only an administrator may set the field at these names or one that contains it. */
   isReadOnly(names: readonly string[]): boolean;
   /**
-   * The text to store, or every fault at once. `fields` is the compact text of an object without
-   * faults of JSON, `before` what was stored when it is replaced. Nothing added, nothing touched.
-   * With `isUnread` the caller may not read what was stored, and no answer depends on its values.
+   * Returns the text to store, or all errors. `fields` is the compact text of an object that passed the
+   * JSON scan, `before` the stored text that it replaces. The text is returned unchanged when nothing is
+   * filled in. With `isUnread` the caller may not read the stored state, and no result depends on it.
    */
   accept(
     fields: string,
@@ -40,9 +40,9 @@ export interface ResourceValidator {
     isAdmin: boolean,
     isUnread?: boolean,
   ): string | readonly FieldError[];
-  /** The fields without those that are never shown. */
+  /** The fields without the write-only ones. */
   visible(fields: string): string;
-  /** With the hidden fields of `before` that are not there: for what was made out of what is shown. */
+  /** Adds the write-only fields of `before` that are missing, for a text that was made from the visible fields. */
   withHidden(fields: string, before: string): string;
 }
 
@@ -57,16 +57,16 @@ const openValidator: ResourceValidator = {
   withHidden: (fields) => fields,
 };
 
-const known = new WeakMap<Definition, ResourceValidator>();
+const cache = new WeakMap<Definition, ResourceValidator>();
 
-/** Made once for as long as the definition is the same object. */
+/** Cached per definition object. */
 export function validatorOf(definition: Definition): ResourceValidator {
   if (definition.schema === undefined) return openValidator;
-  const before = known.get(definition);
-  if (before !== undefined) return before;
-  const shape = new SchemaResourceValidator(definition.schema);
-  known.set(definition, shape);
-  return shape;
+  const cached = cache.get(definition);
+  if (cached !== undefined) return cached;
+  const validator = new SchemaResourceValidator(definition.schema);
+  cache.set(definition, validator);
+  return validator;
 }
 
 const adminOnlySet = "only an administrator may set this";
@@ -75,17 +75,17 @@ export const adminOnlyChange = "only an administrator may change this";
 class SchemaResourceValidator implements ResourceValidator {
   readonly hasHidden: boolean;
   readonly dependsOnStored: boolean;
-  readonly #ready: CompiledSchema;
+  readonly #compiled: CompiledSchema;
   readonly #fields: Fields;
-  /** Whether fields may have to be filled in or kept. */
-  readonly #settles: boolean;
+  /** Whether there are defaults or read-only fields. */
+  readonly #needsCompletion: boolean;
 
   constructor(schema: ObjectSchema) {
-    this.#ready = new CompiledSchema(schema);
-    this.#fields = fieldsOf(schema, this.#ready.references);
+    this.#compiled = new CompiledSchema(schema);
+    this.#fields = fieldsOf(schema, this.#compiled.references);
     this.hasHidden = this.#fields.some(isWriteOnly);
     this.dependsOnStored = this.hasHidden || this.#fields.some(isReadOnly);
-    this.#settles = this.#fields.some(
+    this.#needsCompletion = this.#fields.some(
       ({ defaultText, isReadOnly }) => isReadOnly || defaultText !== undefined,
     );
   }
@@ -109,18 +109,18 @@ class SchemaResourceValidator implements ResourceValidator {
     isUnread = false,
   ): string | readonly FieldError[] {
     const report = new ErrorReport();
-    const settling = new Settling(isAdmin, isUnread, report);
-    const text = this.#settles ? this.#settled(fields, before, settling) : fields;
-    const value = this.#ready.parse(text);
-    if (!this.#ready.isValid(value)) explain(this.#ready, value, [], report);
+    const completion = new Completion(isAdmin, isUnread, report);
+    const text = this.#needsCompletion ? this.#completed(fields, before, completion) : fields;
+    const value = this.#compiled.parse(text);
+    if (!this.#compiled.isValid(value)) explain(this.#compiled, value, [], report);
     return report.errors.length > 0 ? report.errors : text;
   }
 
-  #settled(fields: string, before: string | undefined, settling: Settling): string {
+  #completed(fields: string, before: string | undefined, completion: Completion): string {
     const tree = readTree(fields);
     const old = before === undefined ? undefined : readTree(before);
     if (!isObject(tree)) return fields;
-    const isChanged = settling.settle(this.#fields, tree, objectOr(old), []);
+    const isChanged = completion.complete(this.#fields, tree, objectOr(old), []);
     return isChanged ? writeTree(tree) : fields;
   }
 
@@ -142,8 +142,8 @@ const isReadOnly = (field: Field): boolean => field.isReadOnly;
 const objectOr = (tree: Tree | undefined): ObjectTree | undefined =>
   isObject(tree) ? tree : undefined;
 
-/** Fills in defaults, and keeps what only an administrator may change. Each says whether it changed something. */
-class Settling {
+/** Fills in defaults and restores read-only fields. */
+class Completion {
   readonly #isAdmin: boolean;
   readonly #isUnread: boolean;
   readonly #report: ErrorReport;
@@ -154,61 +154,62 @@ class Settling {
     this.#report = report;
   }
 
-  settle(fields: Fields, tree: ObjectTree, old: ObjectTree | undefined, path: Path): boolean {
+  complete(fields: Fields, tree: ObjectTree, old: ObjectTree | undefined, path: Path): boolean {
     let isChanged = false;
     for (const [name, field] of fields.members) {
-      const isKept = field.isReadOnly && !this.#isAdmin;
-      const place = [...path, name];
-      const settled = isKept
-        ? this.#keep(field, tree.members.get(name), old?.members.get(name), place)
-        : this.#fill(field, tree.members.get(name), old?.members.get(name), place);
-      if (settled === undefined) continue;
-      tree.members.set(name, settled);
+      const isProtected = field.isReadOnly && !this.#isAdmin;
+      const fieldPath = [...path, name];
+      const completed = isProtected
+        ? this.#readOnlyValue(field, tree.members.get(name), old?.members.get(name), fieldPath)
+        : this.#writableValue(field, tree.members.get(name), old?.members.get(name), fieldPath);
+      if (completed === undefined) continue;
+      tree.members.set(name, completed);
       isChanged = true;
     }
     return isChanged;
   }
 
-  /** The value of a read-only field, where it has to be set. */
-  #keep(field: Field, given: Tree | undefined, old: Tree | undefined, path: Path) {
+  /** The value to set for a read-only field, or undefined to leave it. */
+  #readOnlyValue(field: Field, given: Tree | undefined, old: Tree | undefined, path: Path) {
     const own = old ?? (field.defaultText === undefined ? undefined : readTree(field.defaultText));
     if (given === undefined) return own && copyTree(own);
-    // Who may not read it must not learn by guessing that this is its value.
+    // A caller who may not read the value must not learn it by guessing.
     const isGuess = this.#isUnread && old !== undefined;
     if (isGuess || own === undefined || !sameTree(given, own))
       this.#report.add(path, old === undefined ? adminOnlySet : adminOnlyChange);
     return undefined;
   }
 
-  /** The value of any other field, where it has to be set. */
-  #fill(field: Field, given: Tree | undefined, old: Tree | undefined, path: Path) {
+  /** The value to set for any other field, or undefined to leave it. */
+  #writableValue(field: Field, given: Tree | undefined, old: Tree | undefined, path: Path) {
     const { defaultText, inner } = field;
-    if (isObject(given)) return this.settle(inner, given, objectOr(old), path) ? given : undefined;
-    const kept = this.#carry(inner, objectOr(old));
+    if (isObject(given))
+      return this.complete(inner, given, objectOr(old), path) ? given : undefined;
+    const retained = this.#retained(inner, objectOr(old));
     if (given === undefined)
-      return kept ?? (defaultText === undefined ? undefined : readTree(defaultText));
-    if (kept !== undefined) this.#report.add(path, adminOnlyChange);
+      return retained ?? (defaultText === undefined ? undefined : readTree(defaultText));
+    if (retained !== undefined) this.#report.add(path, adminOnlyChange);
     const isFilled = typeof given !== "string" && this.#fillItems(inner, given.items, path);
     return isFilled ? given : undefined;
   }
 
-  /** An object that was left out, with what only an administrator may take away. */
-  #carry(inner: Fields, old: ObjectTree | undefined): ObjectTree | undefined {
+  /** The read-only members of an object that was left out. Only an administrator may remove them. */
+  #retained(inner: Fields, old: ObjectTree | undefined): ObjectTree | undefined {
     if (this.#isAdmin || old === undefined || !inner.some(isReadOnly)) return undefined;
-    const kept = emptyObject();
+    const retained = emptyObject();
     for (const [name, field] of inner.members) {
       const value = old.members.get(name);
-      const part = field.isReadOnly ? value : this.#carry(field.inner, objectOr(value));
-      if (part !== undefined) kept.members.set(name, copyTree(part));
+      const part = field.isReadOnly ? value : this.#retained(field.inner, objectOr(value));
+      if (part !== undefined) retained.members.set(name, copyTree(part));
     }
-    return kept.members.size > 0 ? kept : undefined;
+    return retained.members.size > 0 ? retained : undefined;
   }
 
   #fillItems({ items: fields, itemsStart }: Fields, items: readonly Tree[], path: Path): boolean {
     let isChanged = false;
     for (const [index, item] of items.entries()) {
       if (index < itemsStart || !isObject(item)) continue;
-      if (this.settle(fields, item, undefined, [...path, index])) isChanged = true;
+      if (this.complete(fields, item, undefined, [...path, index])) isChanged = true;
     }
     return isChanged;
   }
@@ -218,8 +219,10 @@ function hide(fields: Fields, tree: ObjectTree): boolean {
   let isChanged = false;
   for (const [name, { isWriteOnly, inner }] of fields.members) {
     const value = tree.members.get(name);
-    const isLess = isWriteOnly ? tree.members.delete(name) : isObject(value) && hide(inner, value);
-    isChanged ||= isLess;
+    const isRemoved = isWriteOnly
+      ? tree.members.delete(name)
+      : isObject(value) && hide(inner, value);
+    isChanged ||= isRemoved;
   }
   return isChanged;
 }
@@ -230,10 +233,10 @@ function restore(fields: Fields, tree: ObjectTree, old: ObjectTree): boolean {
     const value = tree.members.get(name);
     const before = old.members.get(name);
     if (before === undefined) continue;
-    const isMore = isWriteOnly
+    const isAdded = isWriteOnly
       ? value === undefined && tree.members.set(name, before) === tree.members
       : isObject(value) && isObject(before) && restore(inner, value, before);
-    isChanged ||= isMore;
+    isChanged ||= isAdded;
   }
   return isChanged;
 }

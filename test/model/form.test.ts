@@ -155,7 +155,7 @@ describe("a text of a form", () => {
 
   it("that is sent twice where one is taken is refused, each by name", () => {
     const properties = { age: integer, ok: boolean, tags: list(string) };
-    const detail = "this field was sent 2 times, and takes one value";
+    const detail = "this field was sent 2 times, but takes one value";
     assert.deepEqual(faults("age=1&ok=on&age=2&ok=off&tags=a&tags=b", properties), [
       { pointer: "/age", detail },
       { pointer: "/ok", detail },
@@ -210,14 +210,14 @@ describe("a name in a form", () => {
 
   it("may be spelled in two ways, but is sent once", () => {
     assert.deepEqual(faults("address[zip]=1&address.zip=2", properties), [
-      { pointer: "/address/zip", detail: "this field was sent 2 times, and takes one value" },
+      { pointer: "/address/zip", detail: "this field was sent 2 times, but takes one value" },
     ]);
   });
 
   for (const form of ["address=x&address[zip]=1", "address[zip]=1&address=x"])
     it(`cannot be a text and an object: ${form}`, () => {
       const [first] = faults(form, properties);
-      assert.match(JSON.stringify(first), /both as a text and with fields in it/);
+      assert.match(JSON.stringify(first), /both as a value and as an object/);
     });
 
   it("leads no deeper than JSON may be", () => {
@@ -233,7 +233,7 @@ describe("a name in a form", () => {
     const form = (count: number) => Array.from({ length: count }, (_, n) => `f${n}=`).join("&");
     assert.ok("fields" in draftOf(read(form(formLimits.maxFields), {})));
     assert.deepEqual(faults(form(formLimits.maxFields + 1), {}), [
-      { pointer: "", detail: "more than 1000 fields in one form" },
+      { pointer: "", detail: "a form must not have more than 1000 fields" },
     ]);
   });
 });

@@ -2,7 +2,7 @@
 
 import { resourceId } from "../../model/id.ts";
 import { pageLimits } from "../../model/query/page.ts";
-import { scopeShape } from "../../model/token.ts";
+import { scopePattern } from "../../model/token.ts";
 
 export const schema = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
@@ -37,7 +37,7 @@ const tokenProperties = {
     type: "array",
     minItems: 1,
     maxItems: 100,
-    items: { type: "string", pattern: scopeShape.source },
+    items: { type: "string", pattern: scopePattern.source },
   },
   createdAt: time,
   expiresAt: { ...timeOrNever, description: "null: never." },

@@ -1,33 +1,33 @@
-// Cursors: where a walk through a list goes on, as a text that only we read.
+// Encodes and decodes list cursors, which are opaque to clients.
 
 import { hash } from "node:crypto";
 import type { Position } from "./query.ts";
 
-const markChars = 16;
+const hashChars = 16;
 
-/** What tells one question from another, so that no walk goes on with a question it did not begin with. */
-export const queryHash = (question: unknown): string =>
-  hash("sha256", JSON.stringify(question), "base64url").slice(0, markChars);
+/** A short hash of a query. A cursor carries it, so that it is accepted only for the same query. */
+export const queryHash = (query: unknown): string =>
+  hash("sha256", JSON.stringify(query), "base64url").slice(0, hashChars);
 
-export const writeCursor = ({ seq, keys }: Position, mark: string): string =>
-  Buffer.from(JSON.stringify([mark, seq, ...keys])).toString("base64url");
+export const writeCursor = ({ seq, keys }: Position, queryHash: string): string =>
+  Buffer.from(JSON.stringify([queryHash, seq, ...keys])).toString("base64url");
 
-/** The position in a cursor; or that it is none of ours, or belongs to another question. */
+/** Returns the position in a cursor, `malformed` when it cannot be read, or `foreign` when it is for another query. */
 export function readCursor(
   text: string,
-  mark: string,
+  expectedHash: string,
   keyCount: number,
 ): Position | "malformed" | "foreign" {
   const [given, seq, ...keys] = contentOf(text);
-  if (typeof given !== "string" || given.length !== markChars) return "malformed";
+  if (typeof given !== "string" || given.length !== hashChars) return "malformed";
   if (!Number.isSafeInteger(seq) || !keys.every(isKey)) return "malformed";
-  if (given !== mark || keys.length !== keyCount) return "foreign";
+  if (given !== expectedHash || keys.length !== keyCount) return "foreign";
   return { seq: seq as number, keys };
 }
 
 function contentOf(text: string): readonly unknown[] {
   const bytes = Buffer.from(text, "base64url");
-  // What was not read to its end was not ours.
+  // Decoding stops at an invalid character, so a cursor that does not encode back is malformed.
   if (bytes.toString("base64url") !== text) return [];
   try {
     const content: unknown = JSON.parse(bytes.toString());
@@ -37,6 +37,6 @@ function contentOf(text: string): readonly unknown[] {
   }
 }
 
-/** An engine may choke on what no key has. */
+/** A key never has NUL or lone surrogates, which an engine may reject. */
 const isKey = (key: unknown): key is string =>
   typeof key === "string" && !key.includes("\0") && key.isWellFormed();

@@ -1,4 +1,4 @@
-// What a collection's definition asks an engine to keep beside the resources: indexes and words.
+// Derives from a definition which indexes and search texts an engine maintains, and computes their entries.
 
 import { own } from "../../lib/own-property.ts";
 import { type Fields, fieldsOf } from "../../lib/schema/fields.ts";
@@ -7,31 +7,31 @@ import type { Resource } from "../resource.ts";
 import { keysOf, type ValueKind } from "./sort-key.ts";
 
 export interface Index {
-  /** A path of names with dots. */
+  /** The path, with dots between the names. */
   readonly field: string;
   readonly kind: ValueKind;
-  /** No two resources have the same value; those without one do not count. */
+  /** No two resources have the same value. Resources without a value are ignored. */
   readonly isUnique: boolean;
 }
 
 export interface IndexPlan {
   readonly indexes: readonly Index[];
-  /** The fields whose words can be searched. */
+  /** The fields that full-text search covers. */
   readonly searchable: readonly string[];
-  /** Where fields in these are never shown, and so must not be found: what the schema declares. */
+  /** Set when searchable fields contain write-only fields, which must not be found. */
   readonly hidden?: HiddenFields;
 }
 
 interface HiddenFields {
   readonly fields: Fields;
-  /** The same for schemas that are the same. */
+  /** Equal for equal schemas. */
   readonly key: string;
 }
 
-/** Who created the resource, as a field that no path can name. */
+/** The owner of the resource, as a field name that no path can have. */
 export const ownerField = "";
 
-/** As much of a definition as matters here. */
+/** The members of a definition that matter for indexes. */
 interface IndexedDefinition {
   readonly schema?: unknown;
   readonly access?: Readonly<Record<string, unknown>>;
@@ -42,7 +42,7 @@ interface IndexedDefinition {
 
 export const emptyIndexPlan: IndexPlan = { indexes: [], searchable: [] };
 
-/** The plan in a definition that was found to be valid. */
+/** The plan of a valid definition. */
 export function indexPlanOf(definition: string): IndexPlan {
   if (definition === "{}") return emptyIndexPlan;
   const {
@@ -63,16 +63,16 @@ export function indexPlanOf(definition: string): IndexPlan {
   return hidden === undefined ? plan : { ...plan, hidden };
 }
 
-/** Undefined where all of the searchable fields is shown. */
+/** Returns undefined when no searchable field contains a write-only field. */
 function hiddenFieldsIn(schema: unknown, searchable: readonly string[]): HiddenFields | undefined {
   if (!isObjectSchema(schema)) return undefined;
   const fields = fieldsOf(schema, new References(schema));
-  const holdsHidden = (field: string) =>
+  const containsHidden = (field: string) =>
     fields.at(field.split("."))?.inner.some(({ isWriteOnly }) => isWriteOnly);
-  return searchable.some(holdsHidden) ? { fields, key: JSON.stringify(schema) } : undefined;
+  return searchable.some(containsHidden) ? { fields, key: JSON.stringify(schema) } : undefined;
 }
 
-/** Whether the same words are kept by both plans. */
+/** Whether both plans have the same search texts. */
 export const isSameSearch = (one: IndexPlan, other: IndexPlan): boolean =>
   JSON.stringify(one.searchable) === JSON.stringify(other.searchable) &&
   one.hidden?.key === other.hidden?.key;
@@ -92,7 +92,7 @@ const kinds: Readonly<Record<string, ValueKind>> = {
 const timeFormats = new Set<unknown>(["date-time", "date"]);
 const times = new Set(["createdAt", "updatedAt"]);
 
-/** How a field is compared: as its schema declares it; a null beside the type does not matter. */
+/** How a field is compared, by its declared type. The type null is ignored. */
 export function kindOf(schema: unknown, field: string): ValueKind {
   if (times.has(field)) return "time";
   if (field === "id") return "text";
@@ -105,21 +105,21 @@ export function kindOf(schema: unknown, field: string): ValueKind {
   return own(kinds, type) ?? "any";
 }
 
-/** The schema of a field, where `properties` lead to it. */
+/** The schema of a field that is declared by nested `properties`. */
 export function declaredAt(schema: unknown, field: string): Declared | undefined {
-  let place: unknown = schema;
+  let current: unknown = schema;
   for (const name of field.split(".")) {
-    const properties = isObject(place) ? (place as Declared).properties : undefined;
+    const properties = isObject(current) ? (current as Declared).properties : undefined;
     if (!properties || !Object.hasOwn(properties, name)) return undefined;
-    place = properties[name];
+    current = properties[name];
   }
-  return isObject(place) ? (place as Declared) : undefined;
+  return isObject(current) ? (current as Declared) : undefined;
 }
 
 const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A resource as it is compared: the parsed fields and what the server knows of it. */
+/** The values of a resource by field path, including the server's own members. Parses the fields on first use. */
 export class IndexedContent {
   readonly #resource: Resource;
   #fields: unknown;
@@ -128,7 +128,7 @@ export class IndexedContent {
     this.#resource = resource;
   }
 
-  /** The value of a field; a name with a dot in it cannot be reached. */
+  /** The value of a field. A member name with a dot cannot be addressed. */
   at(field: string): unknown {
     const { id, createdAt, updatedAt, owner, fields } = this.#resource;
     switch (field) {
@@ -146,17 +146,17 @@ export class IndexedContent {
   }
 }
 
-/** The value at a path of names with dots, within a value that was parsed. */
+/** The value at a path in a parsed JSON value. */
 export function valueIn(content: unknown, field: string): unknown {
-  let place = content;
+  let current = content;
   for (const name of field.split(".")) {
-    if (!isObject(place) || !Object.hasOwn(place, name)) return undefined;
-    place = (place as Readonly<Record<string, unknown>>)[name];
+    if (!isObject(current) || !Object.hasOwn(current, name)) return undefined;
+    current = (current as Readonly<Record<string, unknown>>)[name];
   }
-  return place;
+  return current;
 }
 
-/** What an index holds of a resource. */
+/** One index entry of a resource. */
 export interface IndexEntry {
   readonly field: string;
   readonly key: string;
@@ -170,7 +170,7 @@ export function entriesOf({ indexes }: IndexPlan, resource: Resource): readonly 
   );
 }
 
-/** The words of a resource that can be searched, in order; empty where nothing is searchable. */
+/** The normalized text that full-text search indexes. Empty when nothing is searchable. */
 export function searchTextOf({ searchable, hidden }: IndexPlan, resource: Resource): string {
   if (searchable.length === 0) return "";
   const content = new IndexedContent(resource);
@@ -182,7 +182,7 @@ export function searchTextOf({ searchable, hidden }: IndexPlan, resource: Resour
     .join(" ");
 }
 
-/** The texts in a value, at any depth, without those of fields that are never shown. */
+/** The strings and numbers in a value at any depth, without write-only fields. */
 function textsIn(value: unknown, declared: Fields | undefined): readonly string[] {
   if (typeof value === "string") return [value];
   if (typeof value === "number") return [String(value)];
@@ -194,7 +194,7 @@ function textsIn(value: unknown, declared: Fields | undefined): readonly string[
   });
 }
 
-/** Letters and digits, small and without accents, divided by single spaces: the same in every engine. */
+/** Lower-case letters and digits without accents, separated by single spaces. The same in every engine. */
 export const normalizeWords = (text: string): string =>
   text
     .normalize("NFKD")

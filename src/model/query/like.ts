@@ -1,13 +1,13 @@
-// The operator `like`: whether a text fits a pattern in which `*` stands for any characters.
+// Matches texts against the pattern of the operator `like`, in which `*` stands for any characters.
 
-/** Up to this length the engine's own search takes time that grows with the text alone. */
+/** Up to this length `indexOf` takes linear time. */
 const maxShort = 32;
 
 export type Matcher = (text: string) => boolean;
 
 /**
- * Makes a matcher of a pattern. Each piece between two `*` is taken at the first place where it is
- * found, so nothing is ever tried again, and the time grows with the text and the pattern.
+ * Compiles a pattern. Each piece between two `*` is matched at its first occurrence without
+ * backtracking, so the time is linear in the text and the pattern.
  */
 export function likeMatcher(pattern: string): Matcher {
   const [start = "", ...pieces] = pattern.split("*");
@@ -25,18 +25,18 @@ export function likeMatcher(pattern: string): Matcher {
   };
 }
 
-/** Finds a piece from an index on; returns the index behind it, or -1. */
+/** Searches from an index. Returns the index after the match, or -1. */
 type Search = (text: string, from: number) => number;
 
 function searchFor(piece: string): Search {
   if (piece.length > maxShort) return linearSearch(piece);
   return (text, from) => {
-    const found = text.indexOf(piece, from);
-    return found < 0 ? -1 : found + piece.length;
+    const index = text.indexOf(piece, from);
+    return index < 0 ? -1 : index + piece.length;
   };
 }
 
-/** The search of Knuth, Morris and Pratt: `indexOf` takes time that grows with the product of both. */
+/** The Knuth-Morris-Pratt search. `indexOf` takes time proportional to the product of both lengths. */
 function linearSearch(piece: string): Search {
   const borders = bordersOf(piece);
   return (text, from) => {
@@ -51,7 +51,7 @@ function linearSearch(piece: string): Search {
   };
 }
 
-/** For each beginning of a piece the length of its longest border: what it both begins and ends with. */
+/** For each prefix of a piece the length of its longest border, a proper prefix that is also a suffix. */
 function bordersOf(piece: string): Uint32Array {
   const borders = new Uint32Array(piece.length);
   let length = 0;

@@ -1,4 +1,4 @@
-// What is asked of a list, as it was said: not yet judged by the collection's definition.
+// A list request as the client sent it, before it is checked against the collection's definition.
 
 import { jsonLimits } from "../../lib/json/scan.ts";
 import type { FieldError, ParameterError } from "../problem.ts";
@@ -13,13 +13,13 @@ export const isOperator = (name: string): name is Operator =>
 export const listRequestLimits = {
   maxFilters: 20,
   maxSortings: 8,
-  /** Of one `in`. */
+  /** The limit for one `in`. */
   maxValues: 100,
   maxFields: 100,
   maxWords: 20,
 } as const;
 
-/** Where in the request it was said. */
+/** The parameter or JSON Pointer that an error refers to. */
 export type ErrorLocation = { readonly parameter: string } | { readonly pointer: string };
 
 export interface Filter {
@@ -44,34 +44,34 @@ export interface Located {
 }
 
 export interface ListRequest {
-  /** All must hold. */
+  /** A resource must match all of them. */
   readonly filters: readonly Filter[];
-  /** Words to search for. */
+  /** The text to search for. */
   readonly search: Located | undefined;
   readonly sort: readonly Sorted[];
-  /** What is shown of each resource; empty for all of it. */
+  /** The fields to return; empty for all. */
   readonly fields: readonly NamedField[];
-  /** From 1. */
+  /** The page number, from 1. */
   readonly page: number;
   readonly limit: number;
-  /** Where a walk goes on, empty where it begins; with it, there are no pages. */
+  /** The cursor, empty for the first page. Excludes page numbers. */
   readonly cursor: Located | undefined;
-  /** Whether the total is wanted. */
+  /** Whether the total is requested. */
   readonly isCounted: boolean;
-  /** Whether operands are texts that stand for values, as in a URL, where all is text. */
+  /** Whether operands are URL texts that stand for values. */
   readonly isFromUrl: boolean;
-  /** What was wrong with how it was said. */
+  /** The errors found while reading the request. */
   readonly errors: readonly (FieldError | ParameterError)[];
 }
 
-/** Whether nothing is asked but a page in the order of creation, which every collection has at hand. */
+/** Whether the request is for a page in creation order without filters, which needs no index. */
 export const isPlain = ({ filters, search, cursor, sort }: ListRequest): boolean =>
   filters.length === 0 &&
   search === undefined &&
   cursor === undefined &&
   (sort.length === 0 || (sort.length === 1 && sort[0]?.field === "createdAt"));
 
-/** Names with dots between them; none is empty, and there are no more than objects nest. */
+/** Whether the text is names separated by dots, none of them empty and not deeper than objects can nest. */
 export function isFieldPath(field: string): boolean {
   const names = field.split(".");
   return names.length <= jsonLimits.maxDepth && !names.includes("");
@@ -82,9 +82,9 @@ export const everyField = "*";
 /** In `fields`: the ETag of each resource. */
 export const etagField = "_etag";
 
-/** Whether `fields` may name it whatever the definition says. */
+/** Whether `fields` accepts the name for every collection. */
 export const isAlwaysShown = (field: string): boolean =>
   field === everyField || field === etagField;
 
-/** How many come before the page. */
+/** The number of resources before the page. */
 export const listOffset = ({ page, limit }: ListRequest): number => pageOffset(page, limit);

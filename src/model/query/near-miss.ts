@@ -1,6 +1,6 @@
-// Parameters that are nearly ours, or another API's: which of ours was meant.
+// Suggests the right list parameter for a misspelled one or one of another API.
 
-/** Every parameter of a list that is not a filter. A field of such a name needs an operator. */
+/** All list parameters that are not filters. A filter on a field of such a name needs an operator. */
 export const listParameters = [
   "page",
   "limit",
@@ -13,8 +13,8 @@ export const listParameters = [
 ] as const;
 export type ListParameter = (typeof listParameters)[number];
 
-/** What other APIs call it, in lower case and without punctuation. */
-const foreign: Readonly<Record<string, string>> = {
+/** The names in other APIs, in lower case and without punctuation. */
+const otherNames: Readonly<Record<string, string>> = {
   limit: "perpage pagesize pagelimit itemsperpage resultsperpage maxresults maxitems take",
   page: "pagenumber pageno pagenum pageindex currentpage",
   "page, with limit, or cursor": "offset skip startindex startat pageoffset",
@@ -30,40 +30,46 @@ const foreign: Readonly<Record<string, string>> = {
 };
 
 const meanings = new Map(
-  Object.entries(foreign).flatMap(([ours, names]) => names.split(" ").map((name) => [name, ours])),
+  Object.entries(otherNames).flatMap(([parameter, names]) =>
+    names.split(" ").map((name) => [name, parameter]),
+  ),
 );
 
-/** These are as likely to be fields, and their values tell: a page is counted, an order is not. */
+/** `order` with a number is more likely a filter on a field than a sort order. */
 const isField = (name: string, value: unknown): boolean =>
   name === "order" && /^-?[\d.]+$/.test(String(value));
 
-/** The parameter of ours that was meant by a name which is not one, as far as that can be told. */
+/** Returns the parameter that an unknown name probably means, or undefined. */
 export function suggestParameter(name: string, value?: unknown): string | undefined {
   const plain = name.replaceAll(/[^\p{L}\p{N}]/gu, "").toLowerCase();
   const isFiltered = /^filters?\[/i.test(name);
   const meant = isFiltered ? meanings.get("filter") : meanings.get(plain);
   if (meant !== undefined) return isField(plain, value) ? undefined : meant;
-  return listParameters.find((ours) => isTypo(plain, ours));
+  return listParameters.find((parameter) => isTypo(plain, parameter));
 }
 
 /**
- * Whether it is the same word but for one slip of the keys. A slip leaves the first letter alone, and
- * in a short word it adds no new one: `age` and `port` are not slips of `page` and `sort`.
+ * Whether the word differs from the parameter by one typing error. The first letter must be right, and
+ * in a short word no new letter may be added: `age` and `port` are not typing errors of `page` and `sort`.
  */
-function isTypo(word: string, ours: string): boolean {
-  if (word === ours) return true;
-  if (ours.length < 4 || word[0] !== ours[0] || Math.abs(word.length - ours.length) > 1)
+function isTypo(word: string, parameter: string): boolean {
+  if (word === parameter) return true;
+  if (
+    parameter.length < 4 ||
+    word[0] !== parameter[0] ||
+    Math.abs(word.length - parameter.length) > 1
+  )
     return false;
-  if (word === `${ours}s`) return true;
-  const start = sharedStart(word, ours);
-  const [rest, oursRest] = [word.slice(start), ours.slice(start)];
-  const isSwapped = rest[0] === oursRest[1] && rest[1] === oursRest[0];
-  if (isSwapped && rest.slice(2) === oursRest.slice(2)) return true;
-  if (rest === oursRest.slice(1)) return true;
+  if (word === `${parameter}s`) return true;
+  const start = sharedStart(word, parameter);
+  const [rest, parameterRest] = [word.slice(start), parameter.slice(start)];
+  const isSwapped = rest[0] === parameterRest[1] && rest[1] === parameterRest[0];
+  if (isSwapped && rest.slice(2) === parameterRest.slice(2)) return true;
+  if (rest === parameterRest.slice(1)) return true;
   const isDoubled = rest[0] === word[start - 1];
-  const isLong = ours.length > 4;
-  if (rest.slice(1) === oursRest) return isDoubled || isLong;
-  return isLong && rest.slice(1) === oursRest.slice(1);
+  const isLong = parameter.length > 4;
+  if (rest.slice(1) === parameterRest) return isDoubled || isLong;
+  return isLong && rest.slice(1) === parameterRest.slice(1);
 }
 
 function sharedStart(a: string, b: string): number {

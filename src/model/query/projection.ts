@@ -1,34 +1,34 @@
-// Some members of a representation: those that a list was asked to show.
+// Reduces a representation to the members that the `fields` parameter names.
 
 import { isObject, type ObjectTree, readTree, type Tree, writeTree } from "../../lib/json/tree.ts";
 
-/** By name: all that is there, or only what is chosen of it. */
-type Chosen = ReadonlyMap<string, Chosen | "all">;
+/** The selected members by name: the whole member, or some of its nested members. */
+type Selected = ReadonlyMap<string, Selected | "all">;
 
-/** Keeps these members and the `id`, in their order and as they were written. */
+/** Returns a function that keeps these members and the `id`, in their order and as they were written. */
 export function projectionOf(fields: readonly string[]): (representation: string) => string {
-  const chosen = choiceOf(["id", ...fields]);
+  const selected = selectionOf(["id", ...fields]);
   return (representation) => {
     const tree = readTree(representation);
-    return isObject(tree) ? writeTree(pick(tree, chosen)) : representation;
+    return isObject(tree) ? writeTree(pick(tree, selected)) : representation;
   };
 }
 
-function choiceOf(fields: readonly string[]): Chosen {
-  const chosen = new Map<string, Chosen | "all">();
+function selectionOf(fields: readonly string[]): Selected {
+  const selected = new Map<string, Selected | "all">();
   const heads = new Set(fields.map((field) => field.split(".", 1)[0] ?? ""));
   for (const head of heads) {
     const below = fields.filter((field) => field.startsWith(`${head}.`));
     const rest = below.map((field) => field.slice(head.length + 1));
-    chosen.set(head, fields.includes(head) ? "all" : choiceOf(rest));
+    selected.set(head, fields.includes(head) ? "all" : selectionOf(rest));
   }
-  return chosen;
+  return selected;
 }
 
-function pick(tree: ObjectTree, chosen: Chosen): ObjectTree {
+function pick(tree: ObjectTree, selected: Selected): ObjectTree {
   const members = new Map<string, Tree>();
   for (const [name, value] of tree.members) {
-    const choice = chosen.get(name);
+    const choice = selected.get(name);
     if (choice === "all") {
       members.set(name, value);
     } else if (choice !== undefined && isObject(value)) {

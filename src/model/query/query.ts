@@ -1,23 +1,23 @@
-// A question to a collection: which resources, in which order, from where on.
+// A query on a collection (conditions, search words, sort order and start) and its evaluation in memory.
 
 import type { Resource } from "../resource.ts";
 import { IndexedContent, ownerField } from "./index-plan.ts";
 import { likeMatcher, type Matcher } from "./like.ts";
 import { compareKeys, isIn, keyOf, keysOf, type Span, type ValueKind } from "./sort-key.ts";
 
-/** Holds for a resource when one of the field's keys lies in one of the spans. */
+/** Matches a resource when one of the field's keys is in one of the spans. */
 export interface Condition {
   readonly field: string;
   readonly kind: ValueKind;
-  /** In order, and apart. */
+  /** Sorted and disjoint. */
   readonly spans: readonly Span[];
-  /** Holds when no key lies in the spans. */
+  /** Matches when no key is in the spans. */
   readonly isNegated?: boolean;
-  /** Beyond the spans: the text must fit, too. `*` stands for any characters. */
+  /** The text must match this pattern as well. `*` stands for any characters. */
   readonly pattern?: string;
 }
 
-/** A word as `wordsOf` makes it; as a prefix it stands for all that begin like it. */
+/** A word from `normalizeWords`. A prefix matches all words that start with it. */
 export interface Word {
   readonly text: string;
   readonly isPrefix: boolean;
@@ -29,31 +29,31 @@ export interface Sorting {
   readonly isDescending: boolean;
 }
 
-/** Where a resource stands: its keys by which it is sorted, then when it was added. */
+/** The position of a resource in the sort order: its sort keys and its creation sequence number. */
 export interface Position {
   readonly keys: readonly string[];
   readonly seq: number;
 }
 
 export interface Query {
-  /** All must hold. */
+  /** A resource must match all of them. */
   readonly conditions: readonly Condition[];
-  /** All must be found. Without a sorting, the best come first. */
+  /** A resource must contain all of them. Without a sort order, the best matches come first. */
   readonly words: readonly Word[];
-  /** Each decides where the ones before it do not; at last the order of creation does. */
+  /** The sort order. Creation order breaks ties. */
   readonly sortings: readonly Sorting[];
-  /** Whether the order of creation is turned round where it decides. */
+  /** Whether creation order is reversed. */
   readonly isNewestFirst: boolean;
-  /** How many to leave out, or after which position to begin. */
+  /** The number of resources to skip, or the position to start after. */
   readonly start: number | Position;
   readonly limit: number;
-  /** The fields of the resources have no more bytes together; but one resource is always there. */
+  /** The limit for the fields of all returned resources. At least one resource is returned. */
   readonly maxBytes?: number | undefined;
-  /** Whether the total is wanted; it may cost more than the page. */
+  /** Whether to count the total, which may cost more than the page. */
   readonly isCounted: boolean;
 }
 
-/** A resource that may be an answer. `seq` tells in which order they were added. */
+/** A resource that may match. `seq` is its creation sequence number. */
 export interface Candidate {
   readonly seq: number;
   readonly resource: Resource;
@@ -62,43 +62,43 @@ export interface Candidate {
 export interface Selection {
   readonly resources: readonly Resource[];
   readonly total: number;
-  /** The position of the last one, when there are more. */
+  /** The position of the last resource when more follow. */
   readonly last: Position | undefined;
-  /** Whether there would be more within `limit`, but not within `maxBytes`. */
+  /** Whether `maxBytes` cut the page short. */
   readonly isCut?: boolean;
 }
 
-/** With words and no sorting the best come first, and there are no positions to begin after. */
+/** A search without a sort order is ranked, and has no positions to start after. */
 export const isRanked = ({ words, sortings }: Query): boolean =>
   words.length > 0 && sortings.length === 0;
 
-/** Whether the caller sees only what one owner has. */
+/** Whether the query is limited to the resources of one owner. */
 export const isOfOwner = ({ conditions }: Query): boolean =>
   conditions.some(({ field }) => field === ownerField);
 
-/** The answer out of all candidates; where they are ranked, they must come with the best first. */
+/** Evaluates the query on all candidates. For a ranked query they must be sorted by rank. */
 export function select(candidates: readonly Candidate[], query: Query): Selection {
-  const chosen = candidates.flatMap((candidate) => rankedCandidateOf(candidate, query));
-  if (!isRanked(query)) chosen.sort((one, other) => compare(one.position, other.position, query));
+  const matches = candidates.flatMap((candidate) => matchOf(candidate, query));
+  if (!isRanked(query)) matches.sort((one, other) => compare(one.position, other.position, query));
   const { start, limit } = query;
   const offset =
     typeof start === "number"
       ? start
-      : chosen.findIndex(({ position }) => compare(position, start, query) > 0);
-  const whole = offset < 0 ? [] : chosen.slice(offset, offset + limit);
-  const count = countWithin(whole, ({ resource }) => resource.fields.length, query.maxBytes);
-  const page = whole.slice(0, count);
-  const isCut = count < whole.length;
-  const isMore = isCut || (offset >= 0 && offset + limit < chosen.length);
+      : matches.findIndex(({ position }) => compare(position, start, query) > 0);
+  const page = offset < 0 ? [] : matches.slice(offset, offset + limit);
+  const count = countWithin(page, ({ resource }) => resource.fields.length, query.maxBytes);
+  const shown = page.slice(0, count);
+  const isCut = count < page.length;
+  const hasMore = isCut || (offset >= 0 && offset + limit < matches.length);
   return {
-    resources: page.map(({ resource }) => resource),
-    total: chosen.length,
-    last: isMore && !isRanked(query) ? page.at(-1)?.position : undefined,
+    resources: shown.map(({ resource }) => resource),
+    total: matches.length,
+    last: hasMore && !isRanked(query) ? shown.at(-1)?.position : undefined,
     ...(isCut && { isCut }),
   };
 }
 
-/** How many of the first, at least one, have no more than `maxSize` together. */
+/** How many of the first items fit into `maxSize` together, at least one. */
 export function countWithin<T>(
   items: readonly T[],
   sizeOf: (item: T) => number,
@@ -112,16 +112,13 @@ export function countWithin<T>(
   return end < 0 ? items.length : end;
 }
 
-interface RankedCandidate {
+interface Match {
   readonly resource: Resource;
   readonly position: Position;
 }
 
-/** None when the conditions do not hold. */
-function rankedCandidateOf(
-  { seq, resource }: Candidate,
-  { conditions, sortings }: Query,
-): readonly RankedCandidate[] {
+/** Returns an empty list when the resource does not match. */
+function matchOf({ seq, resource }: Candidate, { conditions, sortings }: Query): readonly Match[] {
   const content = new IndexedContent(resource);
   if (!conditions.every((condition) => holds(condition, content))) return [];
   const keys = sortings.map(({ field, kind }) => keyOf(kind, content.at(field)));
@@ -131,18 +128,18 @@ function rankedCandidateOf(
 export function holds(condition: Condition, content: IndexedContent): boolean {
   const { field, kind, spans, isNegated = false, pattern } = condition;
   const value = content.at(field);
-  const isFound = keysOf(kind, value).some((key) => spans.some((span) => isIn(key, span)));
-  const isFitting =
-    isFound && (pattern === undefined || textsOf(value).some(matcherOf(condition, pattern)));
-  return isFitting !== isNegated;
+  const hasKey = keysOf(kind, value).some((key) => spans.some((span) => isIn(key, span)));
+  const isMatch =
+    hasKey && (pattern === undefined || textsOf(value).some(matcherOf(condition, pattern)));
+  return isMatch !== isNegated;
 }
 
-/** The matcher of each condition, made once for all resources that it is tried on. */
+/** The compiled pattern of each condition. */
 const matchers = new WeakMap<Condition, Matcher>();
 
 function matcherOf(condition: Condition, pattern: string): Matcher {
-  const known = matchers.get(condition);
-  if (known !== undefined) return known;
+  const cached = matchers.get(condition);
+  if (cached !== undefined) return cached;
   const matcher = likeMatcher(pattern);
   matchers.set(condition, matcher);
   return matcher;

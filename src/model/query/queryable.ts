@@ -1,4 +1,4 @@
-// The fields that a collection's lists can be asked by, and how each is compared.
+// Finds the fields of a collection that lists can filter and sort by, and how each is compared.
 
 import { definitionOf } from "../definition.ts";
 import { reservedMembers, serverMembers } from "../resource.ts";
@@ -6,7 +6,7 @@ import { type ResourceValidator, validatorOf } from "../validator.ts";
 import { indexPlanOf, kindOf, ownerField } from "./index-plan.ts";
 import type { ValueKind } from "./sort-key.ts";
 
-/** What a field holds, as far as its schema says. */
+/** The kind of value of a field, as its schema declares it. */
 export interface QueryableField {
   readonly kind: ValueKind;
   readonly holds: "object" | "array" | "value";
@@ -17,77 +17,77 @@ interface Schema {
   readonly properties?: Readonly<Record<string, unknown>>;
 }
 
-/** With one of these, a schema may declare fields in ways that are not followed here. */
-const elsewhere = [
+/** Keywords that can declare fields outside `properties`. They are not analysed here. */
+const otherApplicators = [
   ...["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"],
   ...["patternProperties", "dependentSchemas"],
 ];
 
-/** So many names are told to one who asked for another. */
+/** How many field names an error message lists. */
 const maxNames = 20;
 
 export class QueryableFields {
   readonly #schema: unknown;
-  readonly #shape: ResourceValidator;
-  /** Those that an index is kept of. */
+  readonly #validator: ResourceValidator;
+  /** The indexed fields. */
   readonly indexed: ReadonlySet<string>;
   readonly isSearchable: boolean;
 
   constructor(definition: string) {
     const { indexes, searchable } = indexPlanOf(definition);
-    const read = definitionOf({ version: 0, definition });
-    this.#schema = read.schema;
-    this.#shape = validatorOf(read);
+    const parsed = definitionOf({ version: 0, definition });
+    this.#schema = parsed.schema;
+    this.#validator = validatorOf(parsed);
     this.indexed = new Set(indexes.map(({ field }) => field));
     this.isSearchable = searchable.length > 0;
   }
 
-  /** Undefined when there is no such field, or it is never shown. */
+  /** Returns undefined when the field does not exist or is write-only. */
   find(field: string): QueryableField | undefined {
     const kind = kindOf(this.#schema, field);
     if (serverMembers.includes(field)) return { kind, holds: "value" };
     const [head = ""] = field.split(".", 1);
-    if (reservedMembers.includes(head) || this.#shape.isHidden(field)) return undefined;
-    const place = this.#placeOf(field);
-    if (place === "undeclared" && !this.indexed.has(field)) return undefined;
-    return { kind, holds: typeof place === "object" ? holdingOf(place) : "value" };
+    if (reservedMembers.includes(head) || this.#validator.isHidden(field)) return undefined;
+    const schema = this.#schemaOf(field);
+    if (schema === "undeclared" && !this.indexed.has(field)) return undefined;
+    return { kind, holds: typeof schema === "object" ? holdingOf(schema) : "value" };
   }
 
-  /** Whether the definition names the field: in its schema or as indexed. */
+  /** Whether the field is declared in the schema or indexed. */
   declares(field: string): boolean {
     if (serverMembers.includes(field) || this.indexed.has(field)) return true;
-    let place = this.#schema;
+    let current = this.#schema;
     for (const name of field.split(".")) {
-      const properties = isSchema(place) ? place.properties : undefined;
+      const properties = isSchema(current) ? current.properties : undefined;
       if (properties === undefined || !Object.hasOwn(properties, name)) return false;
-      place = properties[name];
+      current = properties[name];
     }
     return true;
   }
 
-  /** The schema of the field, or why there is none. */
-  #placeOf(field: string): Schema | "undeclared" | "open" {
-    let place = this.#schema;
+  /** The schema of the field, `undeclared` when it cannot exist, or `open` when nothing is declared about it. */
+  #schemaOf(field: string): Schema | "undeclared" | "open" {
+    let current = this.#schema;
     for (const name of field.split(".")) {
-      if (!isSchema(place)) return "open";
-      const { properties } = place;
+      if (!isSchema(current)) return "open";
+      const { properties } = current;
       if (properties !== undefined && Object.hasOwn(properties, name)) {
-        place = properties[name];
-      } else if (isClosed(place)) {
+        current = properties[name];
+      } else if (isClosed(current)) {
         return "undeclared";
       } else {
         return "open";
       }
     }
-    return isSchema(place) ? place : "open";
+    return isSchema(current) ? current : "open";
   }
 
-  /** The fields there are, for one who asked for another. */
+  /** The names of the fields, for an error message about an unknown one. */
   names(): string {
     const declared = namesIn(this.#schema, "");
     const others = [...this.indexed].filter((field) => field !== ownerField);
     const all = new Set(["id", ...declared, ...others, "createdAt", "updatedAt"]);
-    const names = [...all].filter((field) => !this.#shape.isHidden(field));
+    const names = [...all].filter((field) => !this.#validator.isHidden(field));
     const rest = names.length - maxNames;
     return names.slice(0, maxNames).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
   }
@@ -99,11 +99,14 @@ const isSchema = (value: unknown): value is Schema =>
 const typesOf = ({ type }: Schema): readonly unknown[] =>
   type === undefined ? [] : [type].flat().filter((name) => name !== "null");
 
-/** Whether there are no fields in it but those that its `properties` declare. */
+/** Whether the schema allows only the fields in its `properties`. */
 function isClosed(schema: Schema): boolean {
   const types = typesOf(schema);
   if (types.length > 0 && !types.includes("object")) return true;
-  return schema.properties !== undefined && !elsewhere.some((word) => Object.hasOwn(schema, word));
+  return (
+    schema.properties !== undefined &&
+    !otherApplicators.some((keyword) => Object.hasOwn(schema, keyword))
+  );
 }
 
 function holdingOf(schema: Schema): QueryableField["holds"] {
@@ -116,23 +119,23 @@ function holdingOf(schema: Schema): QueryableField["holds"] {
 function namesIn(schema: unknown, prefix: string): readonly string[] {
   if (!isSchema(schema)) return [];
   return Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
-    // No path leads to it.
+    // A name with a dot cannot be addressed.
     if (name.includes(".")) return [];
     const below = namesIn(inner, `${prefix}${name}.`);
     return below.length > 0 ? below : [`${prefix}${name}`];
   });
 }
 
-/** More definitions than a busy server has collections. */
-const maxKnown = 1_000;
-const known = new Map<string, QueryableFields>();
+/** Enough for all collections of a busy server. */
+const maxCached = 1_000;
+const cache = new Map<string, QueryableFields>();
 
-/** Made once for as long as the definition is the same. */
+/** Cached by the text of the definition. */
 export function queryableFieldsOf(definition: string): QueryableFields {
-  const before = known.get(definition);
-  if (before !== undefined) return before;
-  if (known.size === maxKnown) known.clear();
+  const cached = cache.get(definition);
+  if (cached !== undefined) return cached;
+  if (cache.size === maxCached) cache.clear();
   const queryable = new QueryableFields(definition);
-  known.set(definition, queryable);
+  cache.set(definition, queryable);
   return queryable;
 }

@@ -1,23 +1,22 @@
-// How well a text fits the words of a search, judged by this text alone.
+// Ranks a text by how well it matches the words of a search.
 
 import type { Word } from "./query.ts";
 
 /**
- * Higher is better: what says the words often and little else comes first. No other text counts, so
- * that the order of what a caller sees tells nothing of what it does not see. The words of the text
- * are divided by spaces.
+ * Higher is better: many matches in a short text. Other texts do not count, so that the order reveals
+ * nothing about resources that the caller may not see. The words of the text are separated by spaces.
  */
 export function rankOf(words: readonly Word[], text: string): number {
-  const said = text.split(" ");
-  const count = said.filter((one) => words.some((word) => isSaid(word, one))).length;
-  return count / (1 + Math.log(Math.max(1, said.length)));
+  const tokens = text.split(" ");
+  const count = tokens.filter((token) => words.some((word) => matches(word, token))).length;
+  return count / (1 + Math.log(Math.max(1, tokens.length)));
 }
 
-/** Whether the text has all of the words. */
+/** Whether the text contains all of the words. */
 export function hasWords(words: readonly Word[], text: string): boolean {
-  const said = text.split(" ");
-  return words.every((word) => said.some((one) => isSaid(word, one)));
+  const tokens = text.split(" ");
+  return words.every((word) => tokens.some((token) => matches(word, token)));
 }
 
-const isSaid = ({ text, isPrefix }: Word, said: string): boolean =>
-  isPrefix ? said.startsWith(text) : said === text;
+const matches = ({ text, isPrefix }: Word, token: string): boolean =>
+  isPrefix ? token.startsWith(text) : token === text;
