@@ -132,7 +132,7 @@ const silent = createLog("silent");
 
 const readOnly: Committer = {
   commit: () => Promise.reject(new Outage("unavailable", "the store is open for reading only")),
-  trouble: undefined,
+  lastError: undefined,
   settled: async () => undefined,
   close: async () => undefined,
 };

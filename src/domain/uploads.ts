@@ -79,7 +79,7 @@ export class Uploads {
 
   /** Removes files that no row refers to, left by a process that died. Returns how many. */
   sweep(olderThanMs: number): Promise<number> {
-    return this.#files.sweep(async (keys) => this.#store.named(keys), olderThanMs);
+    return this.#files.sweep(async (keys) => this.#store.findReferencedFiles(keys), olderThanMs);
   }
 }
 

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { mapFile } from "#runtime";
 import { type CommitListener, listenForCommits } from "../store/commit-socket.ts";
-import { grouped } from "../store/group-commit.ts";
+import { withGroupCommit } from "../store/group-commit.ts";
 import { openPostgres } from "../store/postgres/postgres.ts";
 import type { Committer } from "../store/remote-committer.ts";
 import { FolderLock } from "../store/sqlite/lock.ts";
@@ -39,15 +39,20 @@ export async function openStore(
   report?: Report,
 ): Promise<OpenStore> {
   const { store: url, readStore: readUrl, data: path } = config;
-  if (url !== undefined) return withOwner(grouped(await openPostgres({ url, readUrl })), path, []);
+  if (url !== undefined)
+    return withOwner(withGroupCommit(await openPostgres({ url, readUrl })), path, []);
   if (committer !== undefined)
-    return withOwner(grouped(await openSqlite({ path, mapFile, committer, report })), path, []);
+    return withOwner(
+      withGroupCommit(await openSqlite({ path, mapFile, committer, report })),
+      path,
+      [],
+    );
   const locks: FolderLock[] = [];
   try {
     // Two stores that share a folder of files would remove each other's.
     const folders = config.files === undefined ? [path] : [path, config.files];
     for (const folder of folders) locks.push(await FolderLock.take(folder));
-    return withOwner(grouped(await openSqlite({ path, mapFile, report })), path, locks);
+    return withOwner(withGroupCommit(await openSqlite({ path, mapFile, report })), path, locks);
   } catch (error) {
     release(locks);
     throw error;

@@ -96,7 +96,7 @@ export async function connectToOwner(
   const remote = new RemoteCommitter((request) => send(socket, request));
   const lose = () => {
     hello.resolve(undefined);
-    remote.lose("the process that owns the folder exited before it answered");
+    remote.rejectAll("the process that owns the folder exited before it answered");
   };
   socket.on("error", lose).on("close", lose);
   readLines<Hello | Answer>(socket, (message) => {
@@ -117,8 +117,8 @@ export async function connectToOwner(
 
 function committerOn(socket: Socket, remote: RemoteCommitter): Committer {
   return {
-    get trouble() {
-      return remote.trouble;
+    get lastError() {
+      return remote.lastError;
     },
     async commit(changes) {
       if (socket.destroyed)

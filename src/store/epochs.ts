@@ -16,11 +16,11 @@ export const nextEpoch = (last: number): number =>
   (Math.floor(last / randomValues) + 1) * randomValues + randomInt(randomValues);
 
 /** How many epochs are stored. A position of an older epoch is no longer valid. */
-const keptEpochs = 1_000;
+const maxStoredEpochs = 1_000;
 
 /** The oldest epoch that is still stored when this one begins. */
-export const oldestKept = (epoch: number): number =>
-  Math.max(0, Math.floor(epoch / randomValues) - keptEpochs) * randomValues;
+export const oldestStoredEpoch = (epoch: number): number =>
+  Math.max(0, Math.floor(epoch / randomValues) - maxStoredEpochs) * randomValues;
 
 /** The epoch of a collection as clients see it. A recreated collection has another key. */
 export const epochName = (key: number, epoch: number): string =>

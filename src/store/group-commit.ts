@@ -15,7 +15,7 @@ const maxBatchChanges = 1_024;
 const maxBatchBytes = 8 * 1024 * 1024;
 
 /** Wraps a store so that its commits are grouped: one at a time, in order, without timers. */
-export function grouped(store: Store, limits: Partial<GroupLimits> = {}): Store {
+export function withGroupCommit(store: Store, limits: Partial<GroupLimits> = {}): Store {
   const queue = new CommitQueue(store, { ...defaultLimits, ...limits });
   return {
     collection: (name) => store.collection(name),
@@ -26,7 +26,7 @@ export function grouped(store: Store, limits: Partial<GroupLimits> = {}): Store 
     query: (collection, query) => store.query(collection, query),
     since: (collection, position, limit, maxBytes) =>
       store.since(collection, position, limit, maxBytes),
-    named: (keys) => store.named(keys),
+    findReferencedFiles: (keys) => store.findReferencedFiles(keys),
     token: (hash) => store.token(hash),
     tokens: () => store.tokens(),
     commit: (changes) => queue.commit(changes),

@@ -15,7 +15,7 @@ const minute = 60_000;
 const day = 24 * 60 * minute;
 
 /** Returns the clock moved forward to the system time `at`. */
-export function advanced(clock: KeyClock, at: number): KeyClock {
+export function advanceClock(clock: KeyClock, at: number): KeyClock {
   const { now, seen } = clock;
   if (now === 0) return { now: at, seen: at };
   const step = at - seen;
@@ -25,5 +25,5 @@ export function advanced(clock: KeyClock, at: number): KeyClock {
 }
 
 /** Whether the clock has moved enough to store it. Smaller steps add up and are not lost. */
-export const isWorthKeeping = (kept: KeyClock, clock: KeyClock): boolean =>
+export const isWorthSaving = (kept: KeyClock, clock: KeyClock): boolean =>
   kept.now === 0 || clock.seen < kept.seen || clock.seen - kept.seen >= 1_000;

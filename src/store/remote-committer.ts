@@ -6,7 +6,7 @@ import { type Change, Outage, type Outcome } from "./store.ts";
 export interface Committer {
   commit(changes: readonly Change[]): Promise<readonly Outcome[]>;
   /** Why the last write failed; undefined when it succeeded. */
-  readonly trouble: string | undefined;
+  readonly lastError: string | undefined;
   /** Resolves when every request is answered. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -37,7 +37,7 @@ export class RemoteCommitter implements Committer {
     this.#send = send;
   }
 
-  get trouble(): string | undefined {
+  get lastError(): string | undefined {
     return this.#trouble;
   }
 
@@ -63,7 +63,7 @@ export class RemoteCommitter implements Committer {
   }
 
   /** Called when the connection is lost: pending changes may or may not have been committed. */
-  lose(reason: string): void {
+  rejectAll(reason: string): void {
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     for (const { reject } of waiting) reject(new Outage("unknown", reason));

@@ -38,7 +38,7 @@ export interface Store {
     maxBytes?: number,
   ): MaybePromise<Feed | "gone" | undefined>;
   /** Returns those of the file keys that a resource references. */
-  named(keys: readonly string[]): MaybePromise<ReadonlySet<string>>;
+  findReferencedFiles(keys: readonly string[]): MaybePromise<ReadonlySet<string>>;
   /** Returns the token with this hash, even if it is expired or revoked. */
   token(hash: string): MaybePromise<Token | undefined>;
   tokens(): MaybePromise<readonly Token[]>;
@@ -148,7 +148,7 @@ export interface IdempotencyKey {
   readonly fingerprint: string;
   readonly at: number;
   /** The outcomes are stored for the time from `at` until then, by a clock that never jumps (key-clock.ts). */
-  readonly keptUntil: number;
+  readonly expiresAt: number;
 }
 
 export type Change =

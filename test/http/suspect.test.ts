@@ -82,7 +82,7 @@ for (const workers of [1, 2])
       }
       // The log is written a little later than the answers.
       while (!running.stdout().includes("copied to new files and verified")) await sleep(50);
-      assert.match(running.stdout(), /no write is taken.*deleted or replaced/);
+      assert.match(running.stdout(), /writes are rejected.*deleted or replaced/);
 
       running.signal("SIGKILL");
       await running.ended;

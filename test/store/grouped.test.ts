@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { grouped } from "../../src/store/group-commit.ts";
+import { withGroupCommit } from "../../src/store/group-commit.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { type Change, Outage, type Put, type Store } from "../../src/store/store.ts";
 import { inDirectory } from "./sqlite/house.ts";
@@ -36,7 +36,7 @@ class Gate {
       slice: (collection, range) => store.slice(collection, range),
       query: (collection, query) => store.query(collection, query),
       since: (collection, revision, limit) => store.since(collection, revision, limit),
-      named: (keys) => store.named(keys),
+      findReferencedFiles: (keys) => store.findReferencedFiles(keys),
       token: (hash) => store.token(hash),
       tokens: () => store.tokens(),
       ready: () => store.ready(),
@@ -70,7 +70,7 @@ async function atGate(
     const store = await openSqlite({ path });
     await store.commit([{ kind: "found", collection: "things", at: 1 }]);
     const gate = new Gate();
-    await test(grouped(gate.guard(store), limits), gate);
+    await test(withGroupCommit(gate.guard(store), limits), gate);
     await store.close();
   });
 }

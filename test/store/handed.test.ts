@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { grouped } from "../../src/store/group-commit.ts";
+import { withGroupCommit } from "../../src/store/group-commit.ts";
 import {
   type Committer,
   RemoteCommitter,
@@ -20,8 +20,8 @@ const sent = <T>(message: T): T => JSON.parse(JSON.stringify(message));
 
 /** One that has its commits done by the other end, as the processes do it. */
 function handTo(commit: Committer["commit"]): RemoteCommitter {
-  const committer = new RemoteCommitter((errand) => {
-    void runCommitRequest(commit, sent(errand)).then((answer) => committer.receive(sent(answer)));
+  const committer = new RemoteCommitter((request) => {
+    void runCommitRequest(commit, sent(request)).then((answer) => committer.receive(sent(answer)));
   });
   return committer;
 }
@@ -29,10 +29,10 @@ function handTo(commit: Committer["commit"]): RemoteCommitter {
 /** The first process writes; every store of the exam is that of a worker. */
 async function candidate(): Promise<Candidate> {
   const path = await mkdtemp(join(tmpdir(), "restante-"));
-  const first = grouped(await openSqlite({ path }));
+  const first = withGroupCommit(await openSqlite({ path }));
   const open = async () => {
     const committer = handTo((changes) => first.commit(changes));
-    return grouped(await openSqlite({ path, committer, maxCandidates: fewCandidates }));
+    return withGroupCommit(await openSqlite({ path, committer, maxCandidates: fewCandidates }));
   };
   return candidateOf(open, async () => {
     await first.close();
@@ -63,15 +63,15 @@ describe("what is handed over", () => {
       const results = [Promise.reject(outage), Promise.resolve(done)];
       const committer = handTo(() => results.shift() ?? assert.fail("asked too often"));
       await assert.rejects(committer.commit(changes), outage);
-      assert.equal(committer.trouble, "no");
+      assert.equal(committer.lastError, "no");
       await committer.commit(changes);
-      assert.equal(committer.trouble, undefined);
+      assert.equal(committer.lastError, undefined);
     });
 
   it("is a bug here when it is one there", async () => {
     const committer = handTo(() => Promise.reject(new TypeError("oh")));
     await assert.rejects(committer.commit(changes), new Error("oh"));
-    assert.equal(committer.trouble, undefined);
+    assert.equal(committer.lastError, undefined);
   });
 
   it("may fail, and what is there can still be read", async () => {

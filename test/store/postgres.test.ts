@@ -1,7 +1,7 @@
 // The Postgres engine: the exam, on one database, each candidate in a schema of its own.
 
 import { after } from "node:test";
-import { grouped } from "../../src/store/group-commit.ts";
+import { withGroupCommit } from "../../src/store/group-commit.ts";
 import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import type { Store } from "../../src/store/store.ts";
 import { PostgresServer } from "../postgres-server.ts";
@@ -36,4 +36,4 @@ async function candidate(wrap: (store: Store) => Store): Promise<Candidate> {
 }
 
 exam("postgres", () => candidate((store) => store));
-exam("postgres, grouped", () => candidate(grouped));
+exam("postgres, grouped", () => candidate(withGroupCommit));

@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { grouped } from "../../src/store/group-commit.ts";
+import { withGroupCommit } from "../../src/store/group-commit.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type Candidate, candidateOf, exam, fewCandidates } from "./exam.ts";
@@ -23,5 +23,5 @@ const maxCandidates = fewCandidates;
 
 exam("sqlite", () => candidate((path) => openSqlite({ path, maxCandidates })));
 exam("sqlite, grouped, with a bell", () =>
-  candidate(async (path) => grouped(await openSqlite({ path, mapFile, maxCandidates }))),
+  candidate(async (path) => withGroupCommit(await openSqlite({ path, mapFile, maxCandidates }))),
 );

@@ -45,7 +45,7 @@ export function idempotencyKeyOf(
     .update(body)
     .digest("base64url");
   const owner = context.caller?.id ?? `anonymous:${fingerprint}`;
-  return { owner, key, fingerprint, at, keptUntil: at + keyLifetimeMs };
+  return { owner, key, fingerprint, at, expiresAt: at + keyLifetimeMs };
 }
 
 /** Marks the response as the stored one of an earlier request. */

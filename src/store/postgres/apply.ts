@@ -1,8 +1,13 @@
 // Applies a batch of changes to the loaded state, and returns the outcomes and the rows to write.
 
-import { isAnyGone, keptResources, keptTextOf, readKeptText } from "../kept-outcomes.ts";
-import { advanced, isWorthKeeping, type KeyClock } from "../key-clock.ts";
+import { advanceClock, isWorthSaving, type KeyClock } from "../key-clock.ts";
 import type { Change, IdempotencyKey, Outcome, Put, Remove } from "../store.ts";
+import {
+  decodeOutcomes,
+  encodeOutcomes,
+  isAnyDeleted,
+  storedResources,
+} from "../stored-outcomes.ts";
 import type { LoadedState } from "./load-state.ts";
 import { type LockedCollection, OpenCollection } from "./open-collection.ts";
 import { type LoadedToken, OpenTokens } from "./open-tokens.ts";
@@ -24,7 +29,7 @@ export interface StoredKey {
   readonly fingerprint: string;
   /** JSON text. */
   readonly outcomes: string;
-  readonly keptUntil: number;
+  readonly expiresAt: number;
 }
 
 export interface AppliedChanges {
@@ -103,7 +108,7 @@ class BatchState {
       if (this.#storedKeys.has(name)) writes.expiredNames.push(name);
     }
     const [before, after] = [this.#keyClock, this.#nextKeyClock];
-    if (writes.storedKeys.length > 0 && isWorthKeeping(before, after))
+    if (writes.storedKeys.length > 0 && isWorthSaving(before, after))
       writes.keyClocks.push({ ...after, before: before.seen });
     return writes;
   }
@@ -140,26 +145,26 @@ class BatchState {
   #applyOnce(atomic: AtomicChange, once: IdempotencyKey): Outcome {
     const { fingerprint, at } = once;
     const name = nameOf(once);
-    this.#nextKeyClock = advanced(this.#nextKeyClock, at);
+    this.#nextKeyClock = advanceClock(this.#nextKeyClock, at);
     const { now } = this.#nextKeyClock;
     const stored = this.#newKeys.get(name) ?? this.#storedKeys.get(name);
-    if (stored && stored.keptUntil > now) {
+    if (stored && stored.expiresAt > now) {
       if (stored.fingerprint !== fingerprint) return { kind: "reused" };
-      if (this.#isAnyGone(stored.outcomes, atomic)) return { kind: "gone" };
-      const { outcomes = [] } = readKeptText(stored.outcomes) ?? {};
+      if (this.#isAnyDeleted(stored.outcomes, atomic)) return { kind: "gone" };
+      const { outcomes = [] } = decodeOutcomes(stored.outcomes) ?? {};
       return { kind: "all", outcomes, isReplay: true };
     }
     const outcome = this.#applyAll(atomic);
     if (outcome.kind === "all") {
-      const outcomes = keptTextOf(atomic.changes, outcome.outcomes);
-      const keptUntil = now + (once.keptUntil - at);
-      this.#newKeys.set(name, { name, fingerprint, outcomes, at: now, keptUntil });
+      const outcomes = encodeOutcomes(atomic.changes, outcome.outcomes);
+      const expiresAt = now + (once.expiresAt - at);
+      this.#newKeys.set(name, { name, fingerprint, outcomes, at: now, expiresAt });
     }
     return outcome;
   }
 
-  #isAnyGone(outcomes: string, { changes }: AtomicChange): boolean {
-    return isAnyGone(keptResources(outcomes, changes), (collection, id) =>
+  #isAnyDeleted(outcomes: string, { changes }: AtomicChange): boolean {
+    return isAnyDeleted(storedResources(outcomes, changes), (collection, id) =>
       this.#collections.get(collection)?.createdAtOf(id),
     );
   }

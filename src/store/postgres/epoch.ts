@@ -1,6 +1,6 @@
 // Stores epochs: each connection that writes begins a new one with its first batch (see ../epochs.ts).
 
-import { nextEpoch, oldestKept } from "../epochs.ts";
+import { nextEpoch, oldestStoredEpoch } from "../epochs.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";
 
 /** Epochs of writers are stored under collection key 0, which no collection has. */
@@ -12,7 +12,7 @@ export async function beginEpoch(sql: Sql): Promise<void> {
   const [row] = await rows<readonly [number]>(sql`SELECT ${latestEpoch(sql)}`);
   const epoch = nextEpoch(row?.[0] ?? 0);
   await rows(sql`INSERT INTO epochs (collection, epoch, last) VALUES (0, ${epoch}::bigint, 0)`);
-  await deleteOldEpochs(sql, oldestKept(epoch));
+  await deleteOldEpochs(sql, oldestStoredEpoch(epoch));
 }
 
 /** Deletes old epochs, and skips rows that another node is deleting. */

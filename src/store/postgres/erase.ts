@@ -1,7 +1,7 @@
 // Erases deleted resources from the outcomes that are stored under Idempotency-Keys.
 
-import { goneText } from "../kept-outcomes.ts";
 import type { Change } from "../store.ts";
+import { erasedText } from "../stored-outcomes.ts";
 import { rows, type Sql } from "./connection.ts";
 
 const keysPerSlice = 200;
@@ -14,7 +14,7 @@ export async function eraseSomeOutcomes(sql: Sql, after: string): Promise<string
   const found = await rows<readonly [last: string | null, count: number]>(sql`
     WITH checked AS MATERIALIZED (
       SELECT name, outcomes FROM kept
-      WHERE name > ${after} AND outcomes <> ${goneText} ORDER BY name LIMIT ${keysPerSlice}
+      WHERE name > ${after} AND outcomes <> ${erasedText} ORDER BY name LIMIT ${keysPerSlice}
     ), gone AS (
       SELECT name FROM checked WHERE EXISTS (
         SELECT FROM json_array_elements(checked.outcomes::json) AS member
@@ -26,7 +26,7 @@ export async function eraseSomeOutcomes(sql: Sql, after: string): Promise<string
         )
       )
     ), erased AS (
-      UPDATE kept SET outcomes = ${goneText} FROM gone WHERE kept.name = gone.name
+      UPDATE kept SET outcomes = ${erasedText} FROM gone WHERE kept.name = gone.name
     )
     SELECT max(name), count(*)::integer FROM checked`);
   const [last, count = 0] = found[0] ?? [];

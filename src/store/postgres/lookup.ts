@@ -1,8 +1,8 @@
 // Locks and loads everything that a batch refers to, in one round trip.
 
-import { readKeptText } from "../kept-outcomes.ts";
 import type { KeyClock } from "../key-clock.ts";
 import type { Change, Put } from "../store.ts";
+import { decodeOutcomes } from "../stored-outcomes.ts";
 import { type LoadedBatch, nameOf, type StoredKey } from "./apply.ts";
 import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import { latestEpoch } from "./epoch.ts";
@@ -57,7 +57,7 @@ class BatchReferences {
   addStoredKeys(storedKeys: readonly StoredKey[]): boolean {
     const before = this.addresses.size;
     for (const { outcomes } of storedKeys)
-      for (const { collection, id } of readKeptText(outcomes)?.resources ?? [])
+      for (const { collection, id } of decodeOutcomes(outcomes)?.resources ?? [])
         for (const name of collection === undefined ? this.collections : [collection]) {
           this.collections.add(name);
           this.addresses.set(`${name}/${id}`, { collection: name, id });
@@ -182,8 +182,8 @@ async function readTokens(sql: Sql, hashes: readonly string[]): Promise<readonly
 async function readKeys(sql: Sql, names: readonly string[]): Promise<readonly StoredKey[]> {
   const found = await rows<readonly [string, string, string, number]>(sql`
     SELECT name, fingerprint, outcomes, until FROM kept WHERE name = ANY (${names}::text[])`);
-  return found.map(([name, fingerprint, outcomes, keptUntil]) => {
-    return { name, fingerprint, outcomes, keptUntil };
+  return found.map(([name, fingerprint, outcomes, expiresAt]) => {
+    return { name, fingerprint, outcomes, expiresAt };
   });
 }
 

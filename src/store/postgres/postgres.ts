@@ -229,7 +229,7 @@ class PostgresStore implements Store {
     return this.#readIn(collection, (sql) => readFeed(sql, collection, position, limit, maxBytes));
   }
 
-  named(keys: readonly string[]): Promise<ReadonlySet<string>> {
+  findReferencedFiles(keys: readonly string[]): Promise<ReadonlySet<string>> {
     return this.#pool.read((sql) => findReferencedFiles(sql, keys));
   }
 

@@ -93,7 +93,7 @@ export interface StoredKeyWrite {
   readonly outcomes: string;
   /** By the clock in ../key-clock.ts. */
   readonly at: number;
-  readonly keptUntil: number;
+  readonly expiresAt: number;
 }
 
 type Rows<K extends keyof Writes> = readonly Writes[K][number][];
@@ -251,7 +251,7 @@ const insertKeys = (sql: Sql, storedKeys: Rows<"storedKeys">): Statement => sql`
   INSERT INTO kept (name, fingerprint, outcomes, until)
   SELECT * FROM unnest(
     ${column(storedKeys, "name")}::text[], ${column(storedKeys, "fingerprint")}::text[],
-    ${column(storedKeys, "outcomes")}::text[], ${column(storedKeys, "keptUntil")}::bigint[]
+    ${column(storedKeys, "outcomes")}::text[], ${column(storedKeys, "expiresAt")}::bigint[]
   )`;
 
 const moveKeyClock = (sql: Sql, { now, seen, before }: KeyClockWrite): Statement => sql`

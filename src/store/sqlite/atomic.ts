@@ -1,18 +1,23 @@
-// Units: all of their changes or none, and under a key only once.
+// Applies atomic changes: all or none, and only once per Idempotency-Key.
 
-import { isAnyGone, keptResources, keptTextOf } from "../kept-outcomes.ts";
 import type { Put, Remove } from "../store.ts";
+import { encodeOutcomes, isAnyDeleted, storedResources } from "../stored-outcomes.ts";
 import type { OpenCollections } from "./collections.ts";
 import type { Connection, Query } from "./connection.ts";
 import { IdempotencyKeys } from "./idempotency.ts";
-import { outcomeOf, type Unit, type UnitVerdict, type Verdict } from "./message-codec.ts";
+import {
+  type AtomicChange,
+  type AtomicResult,
+  type ChangeResult,
+  outcomeOf,
+} from "./message-codec.ts";
 
-/** What became of the unit, then the verdicts on its changes, or that on the one that failed. */
-export type UnitVerdicts = readonly [UnitVerdict, ...Verdict[]];
+/** The result of the atomic change, then the results of its changes, or of the one that failed. */
+export type AtomicResults = readonly [AtomicResult, ...ChangeResult[]];
 
 type Changes = readonly (Put | Remove)[];
 
-const doneKinds: ReadonlySet<Verdict[0]> = new Set(["created", "replaced", "removed"]);
+const doneKinds: ReadonlySet<ChangeResult[0]> = new Set(["created", "replaced", "removed"]);
 
 export class AtomicWriter {
   readonly #collections: OpenCollections;
@@ -29,61 +34,61 @@ export class AtomicWriter {
     this.#release = connection.query("RELEASE unit");
   }
 
-  judge({ changes, once }: Unit): UnitVerdicts {
+  apply({ changes, once }: AtomicChange): AtomicResults {
     if (!once) return this.#attempt(changes);
-    const kept = this.#once.find(once);
-    if (kept) {
-      const [fingerprint, outcomes] = kept;
+    const stored = this.#once.find(once);
+    if (stored) {
+      const [fingerprint, outcomes] = stored;
       if (fingerprint !== once.fingerprint) return [["reused", 0, 0, "", 0, 0]];
-      if (this.#isAnyGone(outcomes, changes)) return [["gone", 0, 0, "", 0, 0]];
+      if (this.#isAnyDeleted(outcomes, changes)) return [["gone", 0, 0, "", 0, 0]];
       return [["replay", 0, 0, outcomes, 0, 0]];
     }
-    const verdicts = this.#attempt(changes);
-    const [[kind], ...each] = verdicts;
-    if (kind === "all") this.#once.keep(once, textOf(changes, each));
-    return verdicts;
+    const results = this.#attempt(changes);
+    const [[kind], ...each] = results;
+    if (kind === "all") this.#once.save(once, textOf(changes, each));
+    return results;
   }
 
-  /** What is left to do at the end of a batch. */
-  settle(): void {
-    this.#once.settle();
+  /** Called at the end of a batch. */
+  finish(): void {
+    this.#once.finish();
   }
 
-  #isAnyGone(outcomes: string, changes: Changes): boolean {
-    return isAnyGone(keptResources(outcomes, changes), (collection, id) =>
+  #isAnyDeleted(outcomes: string, changes: Changes): boolean {
+    return isAnyDeleted(storedResources(outcomes, changes), (collection, id) =>
       this.#collections.find(collection)?.createdAtOf(id),
     );
   }
 
-  #attempt(changes: Changes): UnitVerdicts {
-    // A change that fails alone has done nothing that would have to be undone.
-    if (changes.length < 2) return this.#judgeEach(changes);
+  #attempt(changes: Changes): AtomicResults {
+    // A single change that fails has nothing to undo.
+    if (changes.length < 2) return this.#applyEach(changes);
     const names = new Set(changes.map(({ collection }) => collection));
-    const putBacks = [...names].map((name) => this.#collections.find(name)?.checkpoint());
+    const restores = [...names].map((name) => this.#collections.find(name)?.checkpoint());
     this.#savepoint.run();
-    const verdicts = this.#judgeEach(changes);
-    if (verdicts[0][0] === "none") {
+    const results = this.#applyEach(changes);
+    if (results[0][0] === "none") {
       this.#undo.run();
-      for (const putBack of putBacks) putBack?.();
+      for (const restore of restores) restore?.();
     }
     this.#release.run();
-    return verdicts;
+    return results;
   }
 
-  #judgeEach(changes: Changes): UnitVerdicts {
-    const verdicts: Verdict[] = [];
+  #applyEach(changes: Changes): AtomicResults {
+    const results: ChangeResult[] = [];
     for (const change of changes) {
-      const verdict = this.#collections.judge(change);
-      if (!doneKinds.has(verdict[0])) return [["none", verdicts.length, 0, "", 0, 0], verdict];
-      verdicts.push(verdict);
+      const result = this.#collections.apply(change);
+      if (!doneKinds.has(result[0])) return [["none", results.length, 0, "", 0, 0], result];
+      results.push(result);
     }
-    return [["all", 0, 0, "", 0, 0], ...verdicts];
+    return [["all", 0, 0, "", 0, 0], ...results];
   }
 }
 
-/** As the caller will see them when it comes again, so that a replay is only read. */
-const textOf = (changes: Changes, verdicts: readonly Verdict[]): string =>
-  keptTextOf(
+/** Stores the outcomes in the form in which a retry returns them. */
+const textOf = (changes: Changes, results: readonly ChangeResult[]): string =>
+  encodeOutcomes(
     changes,
-    verdicts.map((verdict, index) => outcomeOf(changes[index], verdict)),
+    results.map((result, index) => outcomeOf(changes[index], result)),
   );

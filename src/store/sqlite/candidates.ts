@@ -1,4 +1,4 @@
-// The resources that a query has to look at one by one, if there are not too many.
+// Reads the resources that a query has to check one by one, up to a limit.
 
 import type { Collection } from "../../model/collection.ts";
 import { type IndexPlan, searchTextOf } from "../../model/query/index-plan.ts";
@@ -16,26 +16,26 @@ import { equalTo, keyOf } from "../../model/query/sort-key.ts";
 import { maxCandidateBytes } from "../store.ts";
 import type { Connection, Query as Statement } from "./connection.ts";
 import type { EntryReader } from "./entries.ts";
-import { type StandingRow, standingColumns, toCandidate } from "./resource.ts";
+import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource.ts";
 import { SearchReader } from "./search.ts";
 
-/** The collection that is asked, as it is at this moment. */
-export interface Asked {
+/** The current state of the collection. */
+export interface CollectionState {
   readonly collection: Collection;
   readonly plan: IndexPlan;
-  /** The last seq given out. */
+  /** The last assigned seq. */
   readonly seq: number;
 }
 
 type Candidates = readonly Candidate[];
 
-/** To rank one takes SQLite a tenth of what it takes us to look at one. */
+/** Ranking a resource in SQLite costs a tenth of checking one here. */
 const rankedToCandidates = 10;
 
-/** One way to candidates, and how many there are that way. */
-interface Way {
+/** A source of candidates, and their number. */
+interface Source {
   readonly count: number;
-  /** None if they have too many bytes together. */
+  /** Returns undefined when they have too many bytes. */
   read(): Candidates | undefined;
 }
 
@@ -49,14 +49,14 @@ export class CandidateReader {
   readonly #key: number;
   readonly #entries: EntryReader;
   readonly #maxCandidates: number;
-  readonly #all: Statement<StandingRow>;
-  readonly #at: Statement<StandingRow>;
-  readonly #byId: Statement<StandingRow>;
+  readonly #all: Statement<SeqResourceRow>;
+  readonly #at: Statement<SeqResourceRow>;
+  readonly #byId: Statement<SeqResourceRow>;
   readonly #sizes: Statement<readonly [seq: number, bytes: number]>;
   #words: SearchReader | undefined;
 
   constructor(connection: Connection, key: number, entries: EntryReader, maxCandidates: number) {
-    const select = `SELECT ${standingColumns} FROM resources_${key}`;
+    const select = `SELECT ${seqResourceColumns} FROM resources_${key}`;
     this.#connection = connection;
     this.#key = key;
     this.#entries = entries;
@@ -70,12 +70,12 @@ export class CandidateReader {
     this.#byId = connection.query(`${select} WHERE id = ?`);
   }
 
-  /** Those with these seqs, in their order. */
+  /** Returns the resources with these seqs, in the same order. */
   at(seqs: readonly number[]): Candidates {
     return inOrder(seqs, this.#at.all(JSON.stringify(seqs)).map(toCandidate));
   }
 
-  /** The first of them, at least one, that have no more bytes together; and whether there are more. */
+  /** Returns the first resources with at most `maxBytes` together, but at least one, and whether more follow. */
   within(seqs: readonly number[], maxBytes: number | undefined): Page {
     if (maxBytes === undefined) return { page: this.at(seqs), isCut: false };
     const sizes = new Map(this.#sizes.all(JSON.stringify(seqs)));
@@ -83,87 +83,87 @@ export class CandidateReader {
     return { page: this.at(seqs.slice(0, count)), isCut: count < seqs.length };
   }
 
-  /** All of them, if they have few enough bytes together to be looked at. */
-  #ifFew(seqs: readonly number[]): Candidates | undefined {
+  /** Returns all of them, or undefined when they have too many bytes. */
+  #ifSmall(seqs: readonly number[]): Candidates | undefined {
     const { page, isCut } = this.within(seqs, maxCandidateBytes);
     return isCut ? undefined : page;
   }
 
-  /** The seqs of the best of those that have all of the words. */
+  /** Returns the seqs of the resources that contain all words, best rank first. */
   bestSeqs(words: readonly Word[], offset: number, limit: number): readonly number[] {
     return this.#wordReader().best(words, offset, limit);
   }
 
-  /** How many have all of the words; none if they are too many to be ranked while others wait. */
+  /** Returns how many resources contain all words, or undefined when they are too many to rank. */
   countRanked(words: readonly Word[]): number | undefined {
     const most = rankedToCandidates * this.#maxCandidates;
     const count = this.#wordReader().countUpTo(words, most + 1);
     return count > most ? undefined : count;
   }
 
-  /** All that may be an answer, with the best first where there are words; none if too many. */
-  read(query: Query, asked: Asked): Candidates | undefined {
+  /** Returns all possible results, ranked when the query has words, or undefined when they are too many. */
+  read(query: Query, state: CollectionState): Candidates | undefined {
     const { words } = query;
-    const { plan } = asked;
-    if (words.length === 0) return this.#likely(query, asked);
+    const { plan } = state;
+    if (words.length === 0) return this.#narrowed(query, state);
     if (plan.searchable.length === 0) return [];
-    const found = isOfOwner(query) ? this.#ofOwner(query, asked) : this.#withWords(query, asked);
-    // The table may be older than the rule that hides a field.
+    const found = isOfOwner(query) ? this.#ofOwner(query, state) : this.#withWords(query, state);
+    // The stored words can be older than the rule that hides a field.
     return plan.hidden === undefined
       ? found
       : found?.filter(({ resource }) => hasWords(words, searchTextOf(plan, resource)));
   }
 
-  #withWords(query: Query, asked: Asked): Candidates | undefined {
+  #withWords(query: Query, state: CollectionState): Candidates | undefined {
     const { words } = query;
     const limit = this.#maxCandidates + 1;
     if (this.#wordReader().countUpTo(words, limit) < limit)
-      return this.#ifFew(this.bestSeqs(words, 0, limit));
-    return this.#among(words, this.#likely(query, asked));
+      return this.#ifSmall(this.bestSeqs(words, 0, limit));
+    return this.#among(words, this.#narrowed(query, state));
   }
 
   /**
-   * For a caller who sees what one owner has: the rank of SQLite counts the words of everybody, so
-   * each is ranked by its own words alone.
+   * For a caller who sees the resources of one owner. SQLite's rank depends on the words of all
+   * resources, so each is ranked here by its own words.
    */
-  #ofOwner(query: Query, asked: Asked): Candidates | undefined {
+  #ofOwner(query: Query, state: CollectionState): Candidates | undefined {
     const { words } = query;
-    const likely = this.#likely(query, asked);
-    const found = likely ? this.#among(words, likely) : this.#withWords(query, asked);
+    const narrowed = this.#narrowed(query, state);
+    const found = narrowed ? this.#among(words, narrowed) : this.#withWords(query, state);
     if (!isRanked(query)) return found;
     return found
       ?.map((candidate) => {
-        return { candidate, rank: rankOf(words, searchTextOf(asked.plan, candidate.resource)) };
+        return { candidate, rank: rankOf(words, searchTextOf(state.plan, candidate.resource)) };
       })
       .sort((one, other) => other.rank - one.rank || one.candidate.seq - other.candidate.seq)
       .map(({ candidate }) => candidate);
   }
 
-  /** Those of the candidates that have all of the words, the best first. */
+  /** Returns the candidates that contain all words, best rank first. */
   #among(words: readonly Word[], candidates: Candidates | undefined): Candidates | undefined {
     const seqs = candidates?.map(({ seq }) => seq);
     return seqs && inOrder(this.#wordReader().among(words, seqs), candidates ?? []);
   }
 
-  /** Those that the narrowest of the conditions leaves. */
-  #likely({ conditions }: Query, { plan, collection }: Asked): Candidates | undefined {
-    const all: Way = { count: collection.total, read: () => this.#everything() };
-    const ways = [all, ...conditions.flatMap((condition) => this.#waysBy(condition, plan))];
-    const narrowest = ways.reduce((best, way) => (way.count < best.count ? way : best));
+  /** Returns the candidates of the most selective condition. */
+  #narrowed({ conditions }: Query, { plan, collection }: CollectionState): Candidates | undefined {
+    const all: Source = { count: collection.total, read: () => this.#wholeCollection() };
+    const sources = [all, ...conditions.flatMap((condition) => this.#sourcesFor(condition, plan))];
+    const narrowest = sources.reduce((best, source) => (source.count < best.count ? source : best));
     return narrowest.count <= this.#maxCandidates ? narrowest.read() : undefined;
   }
 
-  #waysBy(condition: Condition, plan: IndexPlan): readonly Way[] {
+  #sourcesFor(condition: Condition, plan: IndexPlan): readonly Source[] {
     const { field, spans, isNegated = false } = condition;
     if (isNegated) return [];
     const ids = idsIn(condition);
     if (ids) return [{ count: ids.length, read: () => ids.flatMap((id) => this.#find(id)) }];
     if (!hasIndex(plan, condition)) return [];
     const count = this.#entries.countUpTo(field, spans, this.#maxCandidates + 1);
-    return [{ count, read: () => this.#ifFew(this.#entries.seqs(field, spans)) }];
+    return [{ count, read: () => this.#ifSmall(this.#entries.seqs(field, spans)) }];
   }
 
-  #everything(): Candidates | undefined {
+  #wholeCollection(): Candidates | undefined {
     const { rows, isCut } = this.#all.within(maxCandidateBytes, (row) => row[5].length);
     return isCut ? undefined : rows.map(toCandidate);
   }
@@ -172,26 +172,26 @@ export class CandidateReader {
     return this.#byId.all(id).map(toCandidate);
   }
 
-  /** Only where there are words is there a table of them. */
+  /** Created on first use: the table exists only when the collection has searchable fields. */
   #wordReader(): SearchReader {
     this.#words ??= new SearchReader(this.#connection, this.#key);
     return this.#words;
   }
 }
 
-/** Whether there is an index of the field, and of the same kind as what is asked. */
+/** Whether the field has an index of this kind. */
 export const hasIndex = (
   { indexes }: IndexPlan,
   { field, kind }: Pick<Condition, "field" | "kind">,
 ) => indexes.some((index) => index.field === field && index.kind === kind);
 
-/** The one key that a condition asks for, if it is but one. */
+/** Returns the key of a condition that matches exactly one key. */
 export function onlyKey({ spans }: Pick<Condition, "spans">): string | undefined {
   const [span] = spans;
   return spans.length === 1 && span?.to === equalTo(span?.from ?? "").to ? span.from : undefined;
 }
 
-/** The ids that a condition asks for, if it asks for nothing else. */
+/** Returns the ids of a condition that compares only ids. */
 function idsIn({ field, spans }: Condition): readonly string[] | undefined {
   if (field !== "id") return undefined;
   const keys = spans.map((span) => onlyKey({ spans: [span] }));

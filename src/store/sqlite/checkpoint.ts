@@ -1,12 +1,12 @@
-// Checkpoints: moves what the WAL holds into the database file, and lets no error pass unseen.
+// Runs checkpoints, which copy the WAL into the database file, and reports their errors.
 
-import { type Connection, type Query, storageTrouble } from "./connection.ts";
+import { type Connection, outageOf, type Query } from "./connection.ts";
 
 type StateRow = readonly [busy: number, walFrames: number, copiedFrames: number];
 
-/** 16 MiB: rare enough to cost little, small enough to recover from quickly. */
+/** 16 MiB: rare enough to cost little, small enough for a fast recovery. */
 const dueFrames = 4_096;
-/** A WAL that a reader holds on to is not copied again for each commit, but each mebibyte. */
+/** When a reader blocks the WAL, the checkpoint runs again after one mebibyte, not with each commit. */
 const dueUncopiedFrames = 256;
 
 export class Checkpoints {
@@ -22,25 +22,25 @@ export class Checkpoints {
     this.#truncate = connection.query("PRAGMA wal_checkpoint(TRUNCATE)");
   }
 
-  /** Runs one when the WAL has grown enough. A full disk only delays it; other errors are thrown. */
+  /** Runs a checkpoint when the WAL is large enough. A full disk delays it; other errors are thrown. */
   runIfDue(): void {
     const [, frames, copied] = this.#state.one() ?? [0, 0, 0];
     if (frames < dueFrames || frames - copied < dueUncopiedFrames) return;
     try {
       this.#passive.one();
     } catch (error) {
-      if (storageTrouble(error)?.reason !== "full") throw error;
+      if (outageOf(error)?.reason !== "full") throw error;
     }
   }
 
-  /** Copies everything and empties the WAL, waiting for nobody. Says whether the WAL is empty. */
+  /** Copies and truncates the WAL without waiting for readers. Returns whether the WAL is empty. */
   empty(): boolean {
     return this.#connection.withoutWaiting(() => {
       try {
         const [busy] = this.#truncate.one() ?? [1];
         return busy === 0;
       } catch (error) {
-        const reason = storageTrouble(error)?.reason;
+        const reason = outageOf(error)?.reason;
         if (reason === "full") return false;
         throw error;
       }

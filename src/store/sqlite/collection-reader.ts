@@ -1,4 +1,4 @@
-// A collection as a reader knows it: its row as last seen, and the statements on its tables.
+// Reads one collection: caches its row, and prepares the statements on its tables.
 
 import type { Collection, Rules } from "../../model/collection.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
@@ -16,7 +16,7 @@ import {
   type Slice,
   type TooBroad,
 } from "../store.ts";
-import type { Connection, Query, Within } from "./connection.ts";
+import type { Connection, LimitedRows, Query } from "./connection.ts";
 import { EpochReader } from "./epoch.ts";
 import { locate, type ReadCounts, storedCounts } from "./position-tree.ts";
 import { QueryReader } from "./query.ts";
@@ -30,15 +30,15 @@ export type CollectionRow = readonly [
   updatedAt: number,
   key: number,
   seq: number,
-  /** Nothing when it was never defined, or not since the batch that was asked for. */
+  /** Null when the collection was never defined, or not after the given batch. */
   definition: string | null,
-  /** The batch that defined it. */
+  /** The batch that set the definition. */
   version: number | null,
   epoch: number,
   sharesDate: number,
 ];
 
-/** The columns of a collection's row, and its definition if that came after the given batch. */
+/** Returns the columns of a collection, with its definition when that is newer than the given batch. */
 export function collectionColumns(batch: string): string {
   const defined = (column: string) =>
     `(SELECT ${column} FROM definitions WHERE collection = key AND definitions.batch > ${batch})`;
@@ -73,7 +73,7 @@ const toRemoval = ([id, revision, removedAt]: RemovalRow): Removal => ({
   removedAt,
 });
 
-/** What a row is, it says itself: a column of it could be damaged. */
+/** A separate column marks removals, because other columns could be damaged. */
 type EntryRow = readonly [...ResourceRow, isRemoval: 0] | RemovalRow;
 const isRemovalRow = (row: EntryRow): row is RemovalRow => row[9] === 1;
 
@@ -88,7 +88,7 @@ export class CollectionReader {
   #collection: Collection;
   #rules: Rules;
   #planned: { readonly rules: Rules; readonly plan: IndexPlan } | undefined;
-  /** The last seq given out. */
+  /** The last assigned seq. */
   #seq: number;
   #epoch: number;
   readonly #find: Query<ResourceRow>;
@@ -116,7 +116,7 @@ export class CollectionReader {
       created: connection.query(`${select} WHERE seq >= ? ORDER BY seq LIMIT ?`),
       "-created": connection.query(`${select} WHERE seq <= ? ORDER BY seq DESC LIMIT ?`),
     };
-    // Both sides come in order from their indexes and are merged until there are enough.
+    // Both tables are read in index order and merged up to the limit.
     this.#since = connection.query(
       `SELECT ${resourceColumns}, 0 FROM ${resources} WHERE revision > ?1
        UNION ALL
@@ -162,25 +162,25 @@ export class CollectionReader {
     const seq = locate(this.#counts, index, this.#seq) + 1;
     const { rows, isCut } = this.#rows(this.#slices[order], maxBytes, seq, limit);
     const resources = rows.map(toResource);
-    // The counts and the rows are of one moment: a row that does not show up is lost.
+    // Counts and rows come from one snapshot, so a missing row is lost.
     if (!isCut && resources.length < Math.min(limit, total - offset)) throw lostRows;
     return isCut ? { resources, isCut } : { resources };
   }
 
-  /** What is small enough in any case is read in one go, which is quicker. */
+  /** Without a size limit all rows are read at once, which is faster. */
   #rows<R extends EntryRow | ResourceRow>(
     query: Query<R>,
     maxBytes: number | undefined,
     ...values: readonly number[]
-  ): Within<R> {
+  ): LimitedRows<R> {
     if (maxBytes === undefined) return { rows: query.all(...values), isCut: false };
     return query.within(maxBytes, (row) => row[4]?.length ?? 0, ...values);
   }
 
   query(query: Question, maxCandidates: number): QueryResult | TooBroad {
     this.#queries ??= new QueryReader(this.#connection, this.key, this.#counts, maxCandidates);
-    const asked = { collection: this.#collection, plan: this.#plan(), seq: this.#seq };
-    return this.#queries.answer(query, asked);
+    const state = { collection: this.#collection, plan: this.#plan(), seq: this.#seq };
+    return this.#queries.answer(query, state);
   }
 
   since(position: FeedPosition | 0, limit: number, maxBytes?: number): Feed | "gone" {
@@ -195,7 +195,7 @@ export class CollectionReader {
     };
   }
 
-  /** Whether a position is of the history that the collection has now. */
+  /** Whether a position belongs to the current history of the collection. */
   #isOurs({ epoch: name, revision, time }: FeedPosition): boolean {
     const [key, epoch] = readEpochName(name);
     if (key !== this.key) return false;
@@ -205,7 +205,7 @@ export class CollectionReader {
     return time === 0 || (this.#timeAt.one(revision)?.[0] ?? time) === time;
   }
 
-  /** The ids of all that was written or removed since the collection was at this revision. */
+  /** Returns the ids of resources that were written or removed after this revision. */
   changedSince(revision: number): readonly string[] {
     return this.#changed.all(revision).map(([id]) => id);
   }

@@ -1,4 +1,4 @@
-// A collection while a batch writes to it: each change judged, the counters written back at the end.
+// Applies the changes of a batch to one collection, and writes its counters at the end.
 
 import { emptyIndexPlan, type IndexPlan } from "../../model/query/index-plan.ts";
 import { checksumOf } from "../checksum.ts";
@@ -7,8 +7,8 @@ import { notBefore, sharesSecond } from "../times.ts";
 import type { Connection, Query } from "./connection.ts";
 import { FileReferenceWriter } from "./file-references.ts";
 import { IndexWriter } from "./index-writer.ts";
-import type { Verdict } from "./message-codec.ts";
-import { addHoles, type Holes, storedHoles } from "./position-tree.ts";
+import type { ChangeResult } from "./message-codec.ts";
+import { addRemovedPositions, type PositionTree, storedTree } from "./position-tree.ts";
 import { resourceColumns } from "./resource.ts";
 
 type StateRow = readonly [
@@ -20,14 +20,14 @@ type StateRow = readonly [
   parts: string | null,
 ];
 
-/** What a row has and a change may lack. */
+/** The columns that a change may not set. */
 interface Optional {
   readonly owner?: string | null;
   readonly parts?: string | null;
 }
 
-/** What was planned when this batch defined the collection. */
-export interface Planned {
+/** The index plan of a version of the definition. */
+export interface VersionedPlan {
   readonly version: number;
   readonly plan: IndexPlan;
 }
@@ -38,17 +38,17 @@ export class CollectionTables {
   readonly insert: Query<never>;
   readonly update: Query<never>;
   readonly remove: Query<never>;
-  readonly remember: Query<never>;
-  readonly forget: Query<never>;
+  readonly insertTombstone: Query<never>;
+  readonly deleteTombstone: Query<never>;
   readonly lastRemoved: Query<readonly [id: string]>;
   readonly removedAt: Query<readonly [at: number]>;
-  readonly holes: Holes;
-  /** The plan that was last read. */
-  planned: Planned = { version: 0, plan: emptyIndexPlan };
+  readonly positionTree: PositionTree;
+  /** The plan that was read last. */
+  planned: VersionedPlan = { version: 0, plan: emptyIndexPlan };
   readonly #connection: Connection;
   readonly #key: number;
   #indexes: IndexWriter | undefined;
-  #names: FileReferenceWriter | undefined;
+  #fileReferences: FileReferenceWriter | undefined;
 
   constructor(connection: Connection, key: number) {
     this.#connection = connection;
@@ -68,27 +68,29 @@ export class CollectionTables {
        WHERE seq = ?`,
     );
     this.remove = connection.query(`DELETE FROM ${resources} WHERE seq = ?`);
-    this.remember = connection.query(`INSERT INTO ${removed} (revision, id, at) VALUES (?, ?, ?)`);
-    this.forget = connection.query(`DELETE FROM ${removed} WHERE id = ?`);
+    this.insertTombstone = connection.query(
+      `INSERT INTO ${removed} (revision, id, at) VALUES (?, ?, ?)`,
+    );
+    this.deleteTombstone = connection.query(`DELETE FROM ${removed} WHERE id = ?`);
     this.lastRemoved = connection.query(`SELECT id FROM ${removed} ORDER BY id DESC LIMIT 1`);
     this.removedAt = connection.query(`SELECT at FROM ${removed} WHERE id = ?`);
-    this.holes = storedHoles(connection, key);
+    this.positionTree = storedTree(connection, key);
   }
 
-  /** Made when there is a plan: most collections have none. */
+  /** Created on first use: most collections have no indexes. */
   get indexes(): IndexWriter {
     this.#indexes ??= new IndexWriter(this.#connection, this.#key);
     return this.#indexes;
   }
 
-  /** Made when there is a file: most collections have none. */
-  get names(): FileReferenceWriter {
-    this.#names ??= new FileReferenceWriter(this.#connection, this.#key);
-    return this.#names;
+  /** Created on first use: most collections have no files. */
+  get fileReferences(): FileReferenceWriter {
+    this.#fileReferences ??= new FileReferenceWriter(this.#connection, this.#key);
+    return this.#fileReferences;
   }
 }
 
-/** The last revision and seq given, how many resources are alive, when the last write happened. */
+/** The last revision and seq, the number of resources, and the time of the last write. */
 export interface Counters {
   revision: number;
   seq: number;
@@ -99,17 +101,17 @@ export interface Counters {
 export class OpenCollection {
   readonly key: number;
   readonly counters: Counters;
-  /** Before the batch. */
+  /** The counters before the batch. */
   readonly before: Readonly<Counters>;
-  /** The epoch of its last write before the batch (see ../epochs.ts). */
+  /** The epoch of the last write before the batch (see ../epochs.ts). */
   readonly epoch: number;
   readonly #version: number;
   readonly #tables: CollectionTables;
   #plan: IndexPlan;
-  /** Whether anything is to be kept beside the resources. */
-  #isPlanned: boolean;
-  readonly #holes: number[] = [];
-  #isTouched = false;
+  /** Whether the collection has indexes or searchable fields. */
+  #hasIndexes: boolean;
+  readonly #removedPositions: number[] = [];
+  #isChanged = false;
   #lastRemoved: string | undefined;
   #definition: string | undefined;
 
@@ -117,7 +119,7 @@ export class OpenCollection {
     key: number,
     counters: Counters,
     epoch: number,
-    { version, plan }: Planned,
+    { version, plan }: VersionedPlan,
     tables: CollectionTables,
   ) {
     this.key = key;
@@ -127,29 +129,29 @@ export class OpenCollection {
     this.#version = version;
     this.#tables = tables;
     this.#plan = plan;
-    this.#isPlanned = isSomething(plan);
+    this.#hasIndexes = isNotEmpty(plan);
   }
 
-  get isTouched(): boolean {
-    return this.#isTouched;
+  get isChanged(): boolean {
+    return this.#isChanged;
   }
 
-  /** When the resource that is at this id now was created. */
+  /** Returns the creation time of the resource with this id, if it exists. */
   createdAtOf(id: string): number | undefined {
     return this.#tables.state.one(id)?.[2];
   }
 
-  /** The rules that the batch has given it, if it has. */
+  /** The definition that the batch has set, if any. */
   get definition(): string | undefined {
     return this.#definition;
   }
 
-  /** Whether what is kept beside the resources is not what this plan asks for. */
-  isPlannedOtherwise(plan: IndexPlan): boolean {
+  /** Whether the indexes have to be rebuilt for this plan. */
+  needsRebuild(plan: IndexPlan): boolean {
     return JSON.stringify(plan) !== JSON.stringify(this.#plan);
   }
 
-  /** Makes the indexes anew; or names the field in which two resources conflict. */
+  /** Rebuilds the indexes, or returns the field in which two resources conflict. */
   rebuildEntries(plan: IndexPlan): string | undefined {
     return this.#tables.indexes.rebuildEntries(this.#plan, plan);
   }
@@ -161,11 +163,11 @@ export class OpenCollection {
   define(definition: string, plan: IndexPlan): void {
     this.#definition = definition;
     this.#plan = plan;
-    this.#isPlanned = isSomething(plan);
+    this.#hasIndexes = isNotEmpty(plan);
   }
 
-  /** Whether these are the rules that hold. Those that the batch itself has brought nobody knows yet. */
-  isJudgedBy(version: number | undefined): boolean {
+  /** Whether the version is current. No caller can know rules that this batch has set. */
+  matchesRules(version: number | undefined): boolean {
     return version === undefined || (version === this.#version && this.#definition === undefined);
   }
 
@@ -175,41 +177,41 @@ export class OpenCollection {
     return revision === 0 ? 0 : sharesSecond(updated, this.counters.updated);
   }
 
-  /** Takes the next revision. */
+  /** Increments the revision. */
   touch(at: number): number {
-    this.#isTouched = true;
-    // A clock that was set back must not make the collection look older than it did.
+    this.#isChanged = true;
+    // A clock that was set back must not make the collection look older.
     this.counters.updated = notBefore(this.counters.updated, at);
     return ++this.counters.revision;
   }
 
-  put(change: Put): Verdict {
+  put(change: Put): ChangeResult {
     const { id, expect } = change;
-    // Inserts without looking first: a new id is the usual case, and looking costs as much again.
-    if (expect === "nothing" && !this.#isPlanned) return this.#create(change);
+    // Inserts without a lookup: a new id is the usual case, and a lookup would double the cost.
+    if (expect === "nothing" && !this.#hasIndexes) return this.#create(change);
     const state = this.#tables.state.one(id);
-    if (!state) return typeof expect === "number" ? verdict("missing") : this.#create(change);
-    return expect === "nothing" ? verdict("taken") : this.#replace(change, state);
+    if (!state) return typeof expect === "number" ? result("missing") : this.#create(change);
+    return expect === "nothing" ? result("taken") : this.#replace(change, state);
   }
 
-  remove({ id, at, expect }: Remove): Verdict {
+  remove({ id, at, expect }: Remove): ChangeResult {
     const state = this.#tables.state.one(id);
-    if (!state) return verdict("missing");
+    if (!state) return result("missing");
     const [seq, revision, , updated, , parts] = state;
-    if (expect !== "anything" && expect !== revision) return verdict("stale");
+    if (expect !== "anything" && expect !== revision) return result("stale");
     const time = notBefore(updated, at);
     const next = this.touch(time);
     this.counters.total--;
-    this.#holes.push(seq - 1);
-    if (this.#isPlanned) this.#tables.indexes.remove(this.#plan, seq);
-    if (parts !== null) this.#tables.names.move(parts, undefined);
+    this.#removedPositions.push(seq - 1);
+    if (this.#hasIndexes) this.#tables.indexes.remove(this.#plan, seq);
+    if (parts !== null) this.#tables.fileReferences.update(parts, undefined);
     this.#tables.remove.run(seq);
-    this.#tables.remember.run(next, id, time);
+    this.#tables.insertTombstone.run(next, id, time);
     if (!this.#mayBeRemoved(id)) this.#lastRemoved = id;
     return ["removed", next, 0, "", 0, 0];
   }
 
-  #create({ id, at, fields, ...put }: Put): Verdict {
+  #create({ id, at, fields, ...put }: Put): ChangeResult {
     const { owner = null, parts = null }: Optional = put;
     const seq = this.counters.seq + 1;
     const next = this.counters.revision + 1;
@@ -217,69 +219,77 @@ export class OpenCollection {
     const [removedAt] = (mayBeRemoved && this.#tables.removedAt.one(id)) || [];
     const time = removedAt === undefined ? at : notBefore(removedAt, at);
     const sharesDate = removedAt === undefined ? 0 : sharesSecond(removedAt, time);
-    if (this.#isPlanned) {
+    if (this.#hasIndexes) {
       const times = { createdAt: time, updatedAt: time };
       const resource = { id, revision: next, ...times, fields, ...ownedBy(owner) };
-      const field = this.#tables.indexes.keep(this.#plan, seq, resource, true);
-      if (field !== undefined) return verdict("conflict", field);
+      const field = this.#tables.indexes.save(this.#plan, seq, resource, true);
+      if (field !== undefined) return result("conflict", field);
     }
     const stored = [id, next, time, time, fields, owner, parts, sharesDate] as const;
     const changed = this.#tables.insert.run(seq, ...stored, checksumOf(stored));
-    if (changed === 0) return verdict("taken");
-    if (parts !== null) this.#tables.names.move(undefined, parts);
+    if (changed === 0) return result("taken");
+    if (parts !== null) this.#tables.fileReferences.update(undefined, parts);
     this.counters.seq = seq;
     this.counters.total++;
-    if (mayBeRemoved) this.#tables.forget.run(id);
+    if (mayBeRemoved) this.#tables.deleteTombstone.run(id);
     return ["created", this.touch(time), time, owner ?? "", time, sharesDate];
   }
 
-  /** The ids we make (ASCII, as all are) only go up: a new one is past all that was removed. */
+  /** Generated ids only increase (all ids are ASCII), so a new one is greater than all removed ones. */
   #mayBeRemoved(id: string): boolean {
     this.#lastRemoved ??= this.#tables.lastRemoved.one()?.[0] ?? "";
     return id <= this.#lastRemoved;
   }
 
-  #replace({ id, at, fields, expect, ...put }: Put, state: StateRow): Verdict {
+  #replace({ id, at, fields, expect, ...put }: Put, state: StateRow): ChangeResult {
     const { parts = null }: Optional = put;
     const [seq, revision, createdAt, updated, owner, lastParts] = state;
-    if (expect !== "anything" && expect !== revision) return verdict("stale");
+    if (expect !== "anything" && expect !== revision) return result("stale");
     const time = notBefore(updated, at);
     const sharesDate = sharesSecond(updated, time);
-    if (this.#isPlanned) {
+    if (this.#hasIndexes) {
       const resource = { id, revision, createdAt, updatedAt: time, fields, ...ownedBy(owner) };
-      const field = this.#tables.indexes.keep(this.#plan, seq, resource, false);
-      if (field !== undefined) return verdict("conflict", field);
+      const field = this.#tables.indexes.save(this.#plan, seq, resource, false);
+      if (field !== undefined) return result("conflict", field);
     }
     const next = this.touch(time);
     const stored = [id, next, createdAt, time, fields, owner, parts, sharesDate] as const;
     this.#tables.update.run(next, time, fields, parts, sharesDate, checksumOf(stored), seq);
-    if (lastParts !== parts) this.#tables.names.move(lastParts ?? undefined, parts ?? undefined);
+    if (lastParts !== parts)
+      this.#tables.fileReferences.update(lastParts ?? undefined, parts ?? undefined);
     return ["replaced", next, createdAt, owner ?? "", time, sharesDate];
   }
 
-  /** How to put back, in memory, what happens from here on: SQLite puts back the rows. */
+  /** Returns a function that restores the state in memory. SQLite restores the rows. */
   checkpoint(): () => void {
     const counters = { ...this.counters };
-    const holeCount = this.#holes.length;
-    const isTouched = this.#isTouched;
+    const removedCount = this.#removedPositions.length;
+    const isChanged = this.#isChanged;
     return () => {
       Object.assign(this.counters, counters);
-      this.#holes.length = holeCount;
-      this.#isTouched = isTouched;
+      this.#removedPositions.length = removedCount;
+      this.#isChanged = isChanged;
     };
   }
 
-  /** Writes down what was gathered for the whole batch. */
-  settle(): void {
-    addHoles(this.#tables.holes, this.#holes);
+  /** Writes what was collected for the whole batch. */
+  finish(): void {
+    addRemovedPositions(this.#tables.positionTree, this.#removedPositions);
   }
 }
 
-const isSomething = ({ indexes, searchable }: IndexPlan): boolean =>
+const isNotEmpty = ({ indexes, searchable }: IndexPlan): boolean =>
   indexes.length > 0 || searchable.length > 0;
 
 const ownedBy = (owner: string | null | undefined): { readonly owner?: string } =>
   typeof owner === "string" ? { owner } : {};
 
 /** `detail` is the field of a conflict. */
-export const verdict = (kind: Verdict[0], detail = ""): Verdict => [kind, 0, 0, detail, 0, 0];
+export const result = (kind: ChangeResult[0], detail = ""): ChangeResult => [
+  kind,
+  0,
+  0,
+  detail,
+  0,
+  0,
+];

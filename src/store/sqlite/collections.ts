@@ -1,11 +1,11 @@
-// The collections that a batch writes to: found by name, written back at its end.
+// Opens the collections that a batch writes to, and saves them at its end.
 
 import { emptyIndexPlan, type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
 import type { Put, Remove } from "../store.ts";
-import { CollectionTables, OpenCollection, type Planned, verdict } from "./collection.ts";
+import { CollectionTables, OpenCollection, result, type VersionedPlan } from "./collection.ts";
 import type { Connection, Query } from "./connection.ts";
 import { EpochWriter } from "./epoch.ts";
-import type { Verdict } from "./message-codec.ts";
+import type { ChangeResult } from "./message-codec.ts";
 import { createCollectionTables, dropCollectionTables } from "./schema.ts";
 
 type CollectionRow = readonly [
@@ -15,13 +15,13 @@ type CollectionRow = readonly [
   total: number,
   updated: number,
   epoch: number,
-  /** Which batch defined it. */
+  /** The batch that set the definition. */
   version: number | null,
 ];
 
-const notPlanned: Planned = { version: 0, plan: emptyIndexPlan };
+const noPlan: VersionedPlan = { version: 0, plan: emptyIndexPlan };
 
-/** Statements are kept prepared for this many collections: memory must have an end. */
+/** The number of collections with prepared statements; bounds the memory use. */
 const maxPreparedCollections = 1_000;
 
 export class OpenCollections {
@@ -62,8 +62,8 @@ export class OpenCollections {
     );
   }
 
-  /** Forgets those of the batch before: another process may have written to them since. */
-  forget(): void {
+  /** Called before each batch: another process may have written to the collections since the last one. */
+  reset(): void {
     this.#open.clear();
     this.#isAnyDropped = false;
   }
@@ -76,21 +76,21 @@ export class OpenCollections {
     const [key, revision, seq, total, updated, epoch, version] = row;
     const counters = { revision, seq, total, updated };
     const tables = this.#tablesOf(key);
-    const planned = version === null ? notPlanned : this.#plannedBy(key, version, tables);
+    const planned = version === null ? noPlan : this.#planOf(key, version, tables);
     const collection = new OpenCollection(key, counters, epoch, planned, tables);
     this.#open.set(name, collection);
     return collection;
   }
 
-  judge(change: Put | Remove): Verdict {
+  apply(change: Put | Remove): ChangeResult {
     const collection = this.find(change.collection);
-    if (!collection) return verdict("missing");
-    if (!collection.isJudgedBy(change.rules)) return verdict("outdated");
+    if (!collection) return result("missing");
+    if (!collection.matchesRules(change.rules)) return result("outdated");
     return change.kind === "put" ? collection.put(change) : collection.remove(change);
   }
 
-  /** Finds the collection, or brings it into being with its first revision. */
-  found(name: string, at: number): OpenCollection {
+  /** Returns the collection, and creates it with its first revision when it does not exist. */
+  create(name: string, at: number): OpenCollection {
     const known = this.find(name);
     if (known) return known;
     const [key] = this.#insert.one(name, at, at) ?? [];
@@ -98,27 +98,27 @@ export class OpenCollections {
     this.#saveKey.run(key);
     createCollectionTables(this.#connection, key);
     const collection = this.find(name);
-    if (!collection) throw new Error(`collection ${name} is not there`);
+    if (!collection) throw new Error(`collection ${name} was not found`);
     collection.touch(at);
     return collection;
   }
 
-  define(name: string, definition: string, at: number): Verdict {
+  define(name: string, definition: string, at: number): ChangeResult {
     const plan = indexPlanOf(definition);
     const known = this.find(name);
-    const collection = known ?? this.found(name, at);
+    const collection = known ?? this.create(name, at);
     const field = this.#follow(collection, plan);
-    if (field !== undefined) return verdict("conflict", field);
+    if (field !== undefined) return result("conflict", field);
     if (known) known.touch(at);
     collection.define(definition, plan);
-    return verdict("done");
+    return result("done");
   }
 
-  drop(name: string, isEmptyOnly: boolean): Verdict {
+  drop(name: string, isEmptyOnly: boolean): ChangeResult {
     const collection = this.find(name);
-    if (!collection) return verdict("missing");
+    if (!collection) return result("missing");
     const { key, counters } = collection;
-    if (isEmptyOnly && counters.total > 0) return verdict("taken");
+    if (isEmptyOnly && counters.total > 0) return result("taken");
     this.#connection.run(`
       DELETE FROM collections WHERE key = ${key};
       DELETE FROM definitions WHERE collection = ${key};
@@ -129,39 +129,39 @@ export class OpenCollections {
     this.#open.delete(name);
     this.#tables.delete(key);
     this.#isAnyDropped = true;
-    return verdict("done");
+    return result("done");
   }
 
   get isAnyDropped(): boolean {
     return this.#isAnyDropped;
   }
 
-  get areTouched(): boolean {
-    return this.#isAnyDropped || this.#touched().length > 0;
+  get areChanged(): boolean {
+    return this.#isAnyDropped || this.#changed().length > 0;
   }
 
-  /** Writes down once what the whole batch has moved. */
-  settle(batch: number): void {
-    const touched = this.#touched();
-    if (touched.length === 0) return;
+  /** Saves the changed collections once per batch. */
+  finish(batch: number): void {
+    const changed = this.#changed();
+    if (changed.length === 0) return;
     const latest = this.#epochs.latest();
-    for (const collection of touched) {
+    for (const collection of changed) {
       const { key, counters, definition, sharesDate } = collection;
       const { revision, seq, total, updated } = counters;
-      collection.settle();
+      collection.finish();
       if (definition !== undefined) this.#saveDefinition.run(key, batch, definition);
-      const epoch = this.#epochs.follow(collection, latest);
+      const epoch = this.#epochs.advance(collection, latest);
       this.#save.run(revision, seq, total, updated, batch, epoch, sharesDate, key);
     }
   }
 
-  #touched(): readonly OpenCollection[] {
-    return [...this.#open.values()].filter((collection) => collection.isTouched);
+  #changed(): readonly OpenCollection[] {
+    return [...this.#open.values()].filter((collection) => collection.isChanged);
   }
 
-  /** Brings what is kept beside the resources in line with the plan, or leaves all as it was. */
+  /** Rebuilds the indexes for the plan, or changes nothing and returns the field with a conflict. */
   #follow(collection: OpenCollection, plan: IndexPlan): string | undefined {
-    if (!collection.isPlannedOtherwise(plan)) return undefined;
+    if (!collection.needsRebuild(plan)) return undefined;
     this.#connection.run("SAVEPOINT define");
     const field = collection.rebuildEntries(plan);
     if (field !== undefined) this.#connection.run("ROLLBACK TO define");
@@ -170,8 +170,8 @@ export class OpenCollections {
     return field;
   }
 
-  /** Read from the definition once for each that there is. */
-  #plannedBy(key: number, version: number, tables: CollectionTables): Planned {
+  /** Reads each version of the definition once. */
+  #planOf(key: number, version: number, tables: CollectionTables): VersionedPlan {
     if (tables.planned.version !== version) {
       const [definition = "{}"] = this.#definition.one(key) ?? [];
       tables.planned = { version, plan: indexPlanOf(definition) };

@@ -1,21 +1,21 @@
-// Tells, for next to nothing, whether anyone has committed: a number in a small file beside the database.
+// Detects cheaply whether any process has committed, with a number in a small memory-mapped file.
 
 import { closeSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { Outage } from "../store.ts";
 
-/** A file's bytes as memory shared with every process that maps or writes it; not every runtime can. */
+/** Maps a file into shared memory. Not every runtime supports it. */
 export type MapFile = (path: string) => Uint8Array;
 
-const bellBytes = 4;
+const counterBytes = 4;
 
-/** Finds or makes the file; however many do so at once, it has its full length for each of them. */
+/** Creates the file when it does not exist. Several processes can do so at once. */
 export function createCommitCounter(path: string): void {
   const descriptor = openSync(path, "a", 0o600);
-  ftruncateSync(descriptor, bellBytes);
+  ftruncateSync(descriptor, counterBytes);
   closeSync(descriptor);
 }
 
-/** Rung by each writer after each commit and before the acknowledgement, with the batch's own number. */
+/** Writes the number of each batch after its commit and before the acknowledgement. */
 export class CommitCounterWriter {
   readonly #descriptor: number;
   readonly #number = new Uint32Array(1);
@@ -24,17 +24,21 @@ export class CommitCounterWriter {
     try {
       this.#descriptor = openSync(path, "r+");
     } catch (error) {
-      throw new Outage("unavailable", `the bell cannot be opened (${error})`, { cause: error });
+      throw new Outage("unavailable", `the commit counter cannot be opened (${error})`, {
+        cause: error,
+      });
     }
   }
 
-  ring(batch: number): void {
+  publish(batch: number): void {
     this.#number[0] = batch;
     try {
-      writeSync(this.#descriptor, this.#number, 0, bellBytes, 0);
+      writeSync(this.#descriptor, this.#number, 0, counterBytes, 0);
     } catch (error) {
-      // The batch is kept, but others may not have heard: it must not be acknowledged.
-      throw new Outage("unknown", `the bell cannot be rung (${error})`, { cause: error });
+      // The batch is stored, but other processes may not notice it, so it must not be acknowledged.
+      throw new Outage("unknown", `the commit counter cannot be written (${error})`, {
+        cause: error,
+      });
     }
   }
 
@@ -44,8 +48,8 @@ export class CommitCounterWriter {
 }
 
 /**
- * Two writers may ring out of order, but each number is rung once only. So as long as the number is
- * the one that was last heard, nobody has committed since.
+ * Two writers can write their numbers out of order, but each number is written only once. So while the
+ * number is the one last read, there was no commit.
  */
 export class CommitCounter {
   readonly #number: Uint32Array;

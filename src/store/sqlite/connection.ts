@@ -1,21 +1,21 @@
-// Opens the database file the one way that keeps our promises, and names what goes wrong with it.
+// Opens the database file with safe settings, and classifies its errors.
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Outage } from "../store.ts";
 
-/** The only values that bind alike on both runtimes: `undefined`, booleans and dates do not. */
+/** The values that both runtimes bind in the same way; `undefined`, booleans and dates are not among them. */
 export type Value = string | number | null | Uint8Array;
 export type Row = readonly Value[];
 
-/** Below this, SQLite can lose committed transactions when two connections meet (the WAL-reset bug). */
-const oldestSqlite = "3.53.4";
+/** Older versions of SQLite can lose committed transactions with two connections (the WAL-reset bug). */
+const minSqliteVersion = "3.53.4";
 
 const busyMs = 5_000;
 const largestIdleWalBytes = 64 * 1024 * 1024;
 const cacheKibibytes = 32 * 1024;
 
-/** Each is set and read back: one that did not take would break the promise that a commit is kept. */
+/** Each pragma is set and read back, because commits are not durable without them. */
 const pragmas = {
   read: {
     busy_timeout: busyMs,
@@ -33,7 +33,7 @@ const pragmas = {
     // Deleted rows are overwritten with zeros; erase.ts does the rest.
     secure_delete: 1,
     cache_size: -cacheKibibytes,
-    // What a unit may have to undo is kept in memory: a file for it could find the disk full.
+    // Statement journals are in memory: a file could fail when the disk is full.
     temp_store: 2,
   },
   /** Reads the database while it is copied to another file (see repair.ts). */
@@ -45,7 +45,7 @@ const pragmas = {
   },
 } as const;
 
-export interface Within<R> {
+export interface LimitedRows<R> {
   readonly rows: readonly R[];
   readonly isCut: boolean;
 }
@@ -67,8 +67,8 @@ export class Query<R extends Row> {
     return this.#statement.all(...values) as unknown as R[];
   }
 
-  /** The first rows, at least one, that have no more than `maxSize` together; and whether there are more. */
-  within(maxSize: number, sizeOf: (row: R) => number, ...values: readonly Value[]): Within<R> {
+  /** Returns the first rows with at most `maxSize` together, but at least one, and whether more follow. */
+  within(maxSize: number, sizeOf: (row: R) => number, ...values: readonly Value[]): LimitedRows<R> {
     const rows: R[] = [];
     let size = 0;
     for (const row of this.#statement.iterate(...values) as unknown as Iterable<R>) {
@@ -79,7 +79,7 @@ export class Query<R extends Row> {
     return { rows, isCut: false };
   }
 
-  /** How many rows it changed. */
+  /** Returns how many rows it changed. */
   run(...values: readonly Value[]): number {
     return Number(this.#statement.run(...values).changes);
   }
@@ -88,13 +88,13 @@ export class Query<R extends Row> {
 export class Connection {
   readonly #database: DatabaseSync;
 
-  /** Never makes the file: who asks for a connection has seen that it is there. */
+  /** Never creates the file, which must exist. */
   constructor(file: string, access: keyof typeof pragmas) {
     const address = pathToFileURL(file);
     address.searchParams.set("mode", access === "write" ? "rw" : "ro");
     this.#database = new DatabaseSync(address, { timeout: busyMs });
     try {
-      this.#settle(access);
+      this.#configure(access);
     } catch (error) {
       this.#database.close();
       throw error;
@@ -109,7 +109,7 @@ export class Connection {
     this.#database.exec(sql);
   }
 
-  /** Does it without waiting for the locks of others. */
+  /** Runs a function without waiting for locks. */
   withoutWaiting<T>(act: () => T): T {
     this.run("PRAGMA busy_timeout = 0");
     try {
@@ -119,7 +119,7 @@ export class Connection {
     }
   }
 
-  /** Undoes a transaction under way; SQLite may have done so already. */
+  /** Rolls back the current transaction, if SQLite has not done so already. */
   rollback(): void {
     if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
   }
@@ -132,15 +132,21 @@ export class Connection {
     }
   }
 
-  #settle(access: keyof typeof pragmas): void {
+  #configure(access: keyof typeof pragmas): void {
     const version = String(this.query("SELECT sqlite_version()").one()?.[0]);
-    if (isOlder(version, oldestSqlite))
-      throw new Outage("unavailable", `SQLite ${version} is too old: ${oldestSqlite} is needed`);
+    if (isOlder(version, minSqliteVersion))
+      throw new Outage(
+        "unavailable",
+        `SQLite ${version} is too old: ${minSqliteVersion} is needed`,
+      );
     for (const [name, wanted] of Object.entries(pragmas[access])) {
       this.query(`PRAGMA ${name} = ${wanted}`).all();
       const actual = this.query(`PRAGMA ${name}`).one()?.[0];
       if (actual !== wanted)
-        throw new Outage("unavailable", `PRAGMA ${name} = ${wanted} did not take: ${actual}`);
+        throw new Outage(
+          "unavailable",
+          `PRAGMA ${name} = ${wanted} had no effect: the value is ${actual}`,
+        );
     }
   }
 }
@@ -149,17 +155,17 @@ function isOlder(version: string, than: string): boolean {
   return version.localeCompare(than, "en", { numeric: true }) < 0;
 }
 
-/** SQLite's result codes that tell of the storage, not of a mistake of ours (sqlite.org/rescode.html). */
+/** SQLite result codes that are caused by the storage, not by a bug (sqlite.org/rescode.html). */
 const storageCodes: ReadonlyMap<number, string> = new Map([
   [3, "permission denied"],
-  [5, "another process holds the database"],
+  [5, "another process has locked the database"],
   [6, "the database is locked"],
   [7, "out of memory"],
   [8, "the database is read-only"],
   [10, "the disk reports an error"],
   [11, "the database is damaged"],
-  [13, "no room is left on the disk"],
-  [14, "the database file, or one beside it, cannot be opened or made"],
+  [13, "the disk is full"],
+  [14, "the database file, its WAL or its shared memory cannot be opened or created"],
   [15, "the database is locked"],
   [26, "the file is not a SQLite database, or is damaged"],
 ]);
@@ -167,8 +173,8 @@ const fullCode = 13;
 const ioErrorCode = 10;
 
 /**
- * The I/O errors that say nothing of the bytes in the database or its WAL: those of locks, of the
- * shared memory and of memory (sqlite.org/rescode.html, extended codes).
+ * I/O errors that do not concern the bytes of the database or its WAL: those of locks, of the shared
+ * memory and of memory (sqlite.org/rescode.html, extended codes).
  */
 const harmlessIoErrors: ReadonlySet<number> = new Set(
   // RDLOCK, UNLOCK, BLOCKED, NOMEM, ACCESS, CHECKRESERVEDLOCK, LOCK, then those of the -shm file.
@@ -178,10 +184,10 @@ const harmlessIoErrors: ReadonlySet<number> = new Set(
 const codeOf = (error: unknown): number =>
   error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
 
-/** The same of a system call of our own. A file system whose own structures failed is read-only. */
+/** Error codes of system calls. A file system becomes read-only when its own structures fail. */
 const failedCalls: ReadonlySet<unknown> = new Set(["EIO", "EROFS"]);
 
-/** Whether a write or a sync failed, so that the files may hold other bytes than the page cache shows. */
+/** Whether a write or a sync failed, so that the files can differ from the page cache. */
 export function isIoFailure(error: unknown): boolean {
   if (error instanceof Outage && error.cause !== undefined) return isIoFailure(error.cause);
   if (error instanceof Error && "code" in error && failedCalls.has(error.code)) return true;
@@ -189,16 +195,16 @@ export function isIoFailure(error: unknown): boolean {
   return (code & 0xff) === ioErrorCode && !harmlessIoErrors.has(code);
 }
 
-/** What the error tells of the storage, or nothing when it is a mistake of ours. */
-export function storageTrouble(error: unknown): Outage | undefined {
+/** Returns an Outage when the storage caused the error, or undefined when it is a bug. */
+export function outageOf(error: unknown): Outage | undefined {
   if (error instanceof Outage) return error;
   const code = codeOf(error) & 0xff;
-  const words = storageCodes.get(code);
-  if (words === undefined) return undefined;
+  const message = storageCodes.get(code);
+  if (message === undefined) return undefined;
   const reason = code === fullCode ? "full" : "unavailable";
-  return new Outage(reason, `${words} (${String(error)})`, { cause: error });
+  return new Outage(reason, `${message} (${String(error)})`, { cause: error });
 }
 
-/** Whether a table is not there, as when the collection has been dropped since we saw it. */
-export const isOfMissingTable = (error: unknown): boolean =>
+/** Whether a table does not exist, for example because its collection was dropped. */
+export const isMissingTable = (error: unknown): boolean =>
   error instanceof Error && error.message.startsWith("no such table");

@@ -1,35 +1,35 @@
-// The database as its writer holds it open: connections, checkpoints, and whether the files are still the same.
+// Holds the database open for the writer: connections, checkpoints, and checks of the files.
 
 import { type Change, Outage } from "../store.ts";
 import { BatchWriter } from "./batch.ts";
 import { Checkpoints } from "./checkpoint.ts";
 import { CommitCounterWriter } from "./commit-counter.ts";
-import { Connection, isOfMissingTable } from "./connection.ts";
+import { Connection, isMissingTable } from "./connection.ts";
 import { Eraser } from "./erase.ts";
-import { assertStillThere, type DatabaseFile, watchBeside } from "./file.ts";
+import { assertStillThere, type DatabaseFile, watchWalFiles } from "./file.ts";
 import { movedBatch } from "./moved.ts";
 import { migrate } from "./schema.ts";
 
-type Verdicts = ReturnType<BatchWriter["commit"]>;
+type Results = ReturnType<BatchWriter["commit"]>;
 
-/** Well under ten minutes, and rare enough to cost little. */
+/** Deleted content is erased within ten minutes; this is rare enough to cost little. */
 const defaultEraseAfterMs = 60_000;
 
-/** What leaves something behind; `done` may be the end of a collection. */
-const erasingKinds: ReadonlySet<Verdicts[number][0]> = new Set(["removed", "replaced", "done"]);
+/** Results that leave content to erase; `done` can be a dropped collection. */
+const erasingKinds: ReadonlySet<Results[number][0]> = new Set(["removed", "replaced", "done"]);
 
 export class Database {
   /**
-   * Only reads. While it is open, closing the other connection never runs SQLite's own checkpoint,
-   * whose errors nobody would see. It also keeps a deleted WAL readable, so that it can be saved.
+   * A read-only connection. While it is open, closing the other connection does not run SQLite's own
+   * checkpoint, which hides errors. It also keeps a deleted WAL readable, so that it can be copied.
    */
   readonly guard: Connection;
   readonly #file: DatabaseFile;
   readonly #eraser: Eraser;
   readonly #connection: Connection;
   readonly #checkpoints: Checkpoints;
-  readonly #bell: CommitCounterWriter;
-  readonly #isBesideSame: () => boolean;
+  readonly #commitCounter: CommitCounterWriter;
+  readonly #areWalFilesSame: () => boolean;
   #batches: BatchWriter | undefined;
 
   constructor(file: DatabaseFile, eraseAfterMs = defaultEraseAfterMs) {
@@ -37,41 +37,41 @@ export class Database {
     this.guard = new Connection(file.path, "copy");
     let connection: Connection | undefined;
     try {
-      hold(this.guard);
+      holdLock(this.guard);
       connection = new Connection(file.path, "write");
       this.#connection = connection;
-      // Again: the file may only now have become one with a WAL.
-      hold(this.guard);
+      // Again, because the file may have switched to WAL mode only now.
+      holdLock(this.guard);
       this.#checkpoints = new Checkpoints(connection);
       this.#eraser = new Eraser(connection, this.#checkpoints, eraseAfterMs);
-      this.#bell = new CommitCounterWriter(file.bell);
-      this.#isBesideSame = watchBeside(file);
+      this.#commitCounter = new CommitCounterWriter(file.commitCounter);
+      this.#areWalFilesSame = watchWalFiles(file);
     } catch (error) {
       closeAll(connection, this.guard);
       throw error;
     }
   }
 
-  /** The number of the last batch that was committed here. */
+  /** The number of the last batch committed by this process. */
   get lastBatch(): number {
     return this.#batches?.lastBatch ?? 0;
   }
 
-  commit(changes: readonly Change[]): Verdicts {
+  commit(changes: readonly Change[]): Results {
     this.#batches ??= this.#prepare();
-    const verdicts = this.#batches.commit(changes);
+    const results = this.#batches.commit(changes);
     try {
       this.assertSame();
     } catch (error) {
-      // What was committed into a file that is no longer there must not be acknowledged. It is not
-      // lost for that: a deleted WAL is still open here, and is copied.
+      // A commit to a file that was deleted must not be acknowledged. It is not lost: the deleted WAL
+      // is still open here, and is copied.
       throw new Outage("unknown", String(error), { cause: error });
     }
-    if (verdicts.some(([kind]) => erasingKinds.has(kind))) this.#eraser.note();
-    return verdicts;
+    if (results.some(([kind]) => erasingKinds.has(kind))) this.#eraser.schedule();
+    return results;
   }
 
-  /** Takes a little of what was deleted out of the files. Says whether there is more to do now. */
+  /** Erases some deleted content from the files. Returns whether more can be erased now. */
   eraseSome(): boolean {
     return this.#batches !== undefined && this.#eraser.work();
   }
@@ -80,58 +80,58 @@ export class Database {
     this.#checkpoints.runIfDue();
   }
 
-  /** Throws when the database, its WAL or its shared memory is another file than the one held open. */
+  /** Throws when the database, its WAL or its shared memory was replaced by another file. */
   assertSame(): void {
     const { path } = this.#file;
     assertStillThere(this.#file);
-    if (!this.#isBesideSame())
+    if (!this.#areWalFilesSame())
       throw new Outage("suspect", `${path}-wal or ${path}-shm was deleted or replaced`);
   }
 
-  /** Tells every reader of this file, in whichever process, that the database is in another file now. */
-  tellMoved(): void {
+  /** Tells every reader of this file, in all processes, that the database is in another file now. */
+  markMoved(): void {
     this.#connection.rollback();
     try {
       this.#connection.run(`UPDATE ledger SET batch = ${movedBatch}`);
     } catch (error) {
-      // A database that never came to have tables has no readers either.
-      if (!isOfMissingTable(error)) throw error;
+      // A database without tables has no readers.
+      if (!isMissingTable(error)) throw error;
     }
-    this.#bell.ring(movedBatch);
+    this.#commitCounter.publish(movedBatch);
   }
 
-  /** Empties the WAL and closes; what goes wrong is thrown after all is closed. */
+  /** Empties the WAL and closes all files; an error is thrown after that. */
   close(): void {
     let isEmpty = false;
     try {
       this.#connection.rollback();
       isEmpty = this.#checkpoints.empty();
     } finally {
-      // Without anything left in the WAL, SQLite's last close only removes it.
-      if (isEmpty) closeAll(this.guard, this.#connection, this.#bell);
+      // When the WAL is empty, SQLite only removes it with the last close.
+      if (isEmpty) closeAll(this.guard, this.#connection, this.#commitCounter);
       else this.abandon();
     }
   }
 
-  /** Closes without a checkpoint: the files stay as they are. */
+  /** Closes without a checkpoint, so that the files do not change. */
   abandon(): void {
-    closeAll(this.#connection, this.guard, this.#bell);
+    closeAll(this.#connection, this.guard, this.#commitCounter);
   }
 
   #prepare(): BatchWriter {
     migrate(this.#connection);
-    // The process before may not have come to it.
-    this.#eraser.note();
-    return new BatchWriter(this.#connection, this.#bell);
+    // A process that stopped earlier may have left work undone.
+    this.#eraser.schedule();
+    return new BatchWriter(this.#connection, this.#commitCounter);
   }
 }
 
-/** In WAL mode a connection that has read once keeps its shared lock on the file. */
-function hold(connection: Connection): void {
+/** In WAL mode a connection that has read once holds a shared lock on the file. */
+function holdLock(connection: Connection): void {
   connection.query("SELECT count(*) FROM sqlite_schema").one();
 }
 
-/** In this order. Of what fails nothing is told: the error that led here is the one to tell. */
+/** Closes in this order. Errors are ignored, because an earlier error is the one to report. */
 function closeAll(...all: readonly ({ close(): void } | undefined)[]): void {
   for (const each of all)
     try {

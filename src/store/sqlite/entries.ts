@@ -1,48 +1,50 @@
-// Walks through an index: the entries of a field in the order of their keys, each as far as it is asked.
+// Scans and counts the entries of an index in either direction.
 
 import { compareKeys, equalTo, isIn, type Span } from "../../model/query/sort-key.ts";
 import type { Connection, Query } from "./connection.ts";
 
-/** What stands in an index: the key, and the seq of the resource that has it. */
-export type Place = readonly [key: string, seq: number];
+/** An index entry: the key, and the seq of its resource. */
+export type EntryRow = readonly [key: string, seq: number];
 
-export interface Walk {
+export interface IndexScan {
   readonly field: string;
-  /** In order, and apart. */
+  /** Sorted and not overlapping. */
   readonly spans: readonly Span[];
   readonly isDescending: boolean;
   readonly isNewestFirst: boolean;
 }
 
-/** So many counts are remembered. */
+/** The maximum number of cached counts. */
 const maxCounts = 1_000;
 
 export class EntryReader {
-  /** In order, or in reverse: first by key, then by seq. */
-  readonly #stretch: Both<Query<Place>>;
-  /** Those of one key, in the order of creation or in reverse. */
-  readonly #group: Both<Query<Place>>;
-  readonly #groupFrom: Both<Query<Place>>;
+  /** Entries within a span, sorted by key and seq. */
+  readonly #range: ByDirection<Query<EntryRow>>;
+  /** Entries of one key, sorted by seq. */
+  readonly #group: ByDirection<Query<EntryRow>>;
+  readonly #groupAfter: ByDirection<Query<EntryRow>>;
   readonly #count: Query<readonly [count: number]>;
   readonly #countUpTo: Query<readonly [count: number]>;
   readonly #seqs: Query<readonly [seq: number]>;
   readonly #counts = new Map<string, number>();
-  /** The revision that the counts are of. */
+  /** The revision of the cached counts. */
   #revision = 0;
 
   constructor(connection: Connection, key: number) {
     const select = `SELECT key, seq FROM entries_${key} WHERE field = ?`;
     const span = "field = ? AND key >= ? AND key < ?";
-    const both = (sql: (direction: string, beyond: string) => string): Both<Query<Place>> => ({
+    const both = (
+      sql: (direction: string, beyond: string) => string,
+    ): ByDirection<Query<EntryRow>> => ({
       up: connection.query(`${sql("ASC", ">")} LIMIT ? OFFSET ?`),
       down: connection.query(`${sql("DESC", "<")} LIMIT ? OFFSET ?`),
     });
-    this.#stretch = both(
+    this.#range = both(
       (direction) =>
         `${select} AND key >= ? AND key < ? ORDER BY key ${direction}, seq ${direction}`,
     );
     this.#group = both((direction) => `${select} AND key = ? ORDER BY seq ${direction}`);
-    this.#groupFrom = both(
+    this.#groupAfter = both(
       (direction, beyond) => `${select} AND key = ? AND seq ${beyond} ? ORDER BY seq ${direction}`,
     );
     this.#count = connection.query(`SELECT count(*) FROM entries_${key} WHERE ${span}`);
@@ -52,18 +54,18 @@ export class EntryReader {
     this.#seqs = connection.query(`SELECT seq FROM entries_${key} WHERE ${span}`);
   }
 
-  /** Counts of another revision hold no longer. */
-  forgetCountsBefore(revision: number): void {
+  /** Clears the cached counts when the revision has changed. */
+  clearCountsBefore(revision: number): void {
     if (revision !== this.#revision) this.#counts.clear();
     this.#revision = revision;
   }
 
-  /** How many entries there are. Where nothing has moved, it is not counted again. */
+  /** Counts the entries; the counts are cached until the collection changes. */
   count(field: string, spans: readonly Span[]): number {
     return spans.reduce((sum, span) => sum + this.#countOf(field, span), 0);
   }
 
-  /** As `count`, but no further than to a limit. */
+  /** Counts like `count`, but only up to a limit. */
   countUpTo(field: string, spans: readonly Span[], limit: number): number {
     let sum = 0;
     for (const { from, to } of spans)
@@ -71,7 +73,7 @@ export class EntryReader {
     return sum;
   }
 
-  /** Each once, in no particular order. */
+  /** Returns the seqs without duplicates, in no particular order. */
   seqs(field: string, spans: readonly Span[]): readonly number[] {
     const seqs = new Set<number>();
     for (const { from, to } of spans)
@@ -79,59 +81,58 @@ export class EntryReader {
     return [...seqs];
   }
 
-  /** Those of one key, in the order of creation, from an offset or after a seq. */
+  /** Returns the entries of one key in order of creation, from an offset or after a seq. */
   group(
     field: string,
     key: string,
-    { isNewestFirst, limit, offset = 0, after }: GroupPart,
-  ): readonly Place[] {
-    const way = isNewestFirst ? "down" : "up";
+    { isNewestFirst, limit, offset = 0, after }: GroupPage,
+  ): readonly EntryRow[] {
+    const direction = isNewestFirst ? "down" : "up";
     return after === undefined
-      ? this.#group[way].all(field, key, limit, offset)
-      : this.#groupFrom[way].all(field, key, after, limit, offset);
+      ? this.#group[direction].all(field, key, limit, offset)
+      : this.#groupAfter[direction].all(field, key, after, limit, offset);
   }
 
-  /** The places from an offset on. */
-  walk(walk: Walk, offset: number, limit: number): readonly Place[] {
-    const places: Place[] = [];
+  /** Returns the entries from an offset. */
+  scan(scan: IndexScan, offset: number, limit: number): readonly EntryRow[] {
+    const rows: EntryRow[] = [];
     let left = offset;
-    for (const span of inOrder(walk)) {
-      if (places.length === limit) break;
-      const count = left > 0 ? this.#countOf(walk.field, span) : Number.POSITIVE_INFINITY;
+    for (const span of inOrder(scan)) {
+      if (rows.length === limit) break;
+      const count = left > 0 ? this.#countOf(scan.field, span) : Number.POSITIVE_INFINITY;
       if (left >= count) left -= count;
       else {
-        places.push(...this.#walkSpan(walk, span, left, limit - places.length));
+        rows.push(...this.#scanSpan(scan, span, left, limit - rows.length));
         left = 0;
       }
     }
-    return places;
+    return rows;
   }
 
-  /** The places after this one: first the rest of those with its key, then those beyond it. */
-  walkAfter(walk: Walk, [key, seq]: Place, limit: number): readonly Place[] {
-    const { field, spans, isNewestFirst } = walk;
+  /** Returns the entries after this one: first the rest with the same key, then the following keys. */
+  scanAfter(scan: IndexScan, [key, seq]: EntryRow, limit: number): readonly EntryRow[] {
+    const { field, spans, isNewestFirst } = scan;
     const rest = spans.some((span) => isIn(key, span))
       ? this.group(field, key, { isNewestFirst, limit, after: seq })
       : [];
-    const beyond = { ...walk, spans: spans.flatMap((span) => clip(span, key, walk.isDescending)) };
-    return [...rest, ...this.walk(beyond, 0, limit - rest.length)];
+    const beyond = { ...scan, spans: spans.flatMap((span) => clip(span, key, scan.isDescending)) };
+    return [...rest, ...this.scan(beyond, 0, limit - rest.length)];
   }
 
   /**
-   * Where keys and seqs go the same way, the index is the order. Where they do not, only the order
-   * within a key is another: the first and the last group are read again their own way, as they may
-   * not be there as a whole, and the ones between are turned round. So nothing is ever sorted, and
-   * ties cost nothing, however many there are.
+   * When keys and seqs have the same direction, the index has the requested order. Otherwise only the
+   * order within each key differs: the groups between the first and the last are reversed, and these two
+   * are read again, because they can be incomplete. So nothing is sorted, even with many equal keys.
    */
-  #walkSpan(walk: Walk, span: Span, offset: number, limit: number): readonly Place[] {
-    const { field, isDescending, isNewestFirst } = walk;
+  #scanSpan(scan: IndexScan, span: Span, offset: number, limit: number): readonly EntryRow[] {
+    const { field, isDescending, isNewestFirst } = scan;
     const { from, to } = span;
-    const way = isDescending ? "down" : "up";
-    const places = this.#stretch[way].all(field, from, to, limit, offset);
-    const first = places[0];
-    if (isDescending === isNewestFirst || first === undefined) return places;
-    const [head = [], ...others] = groupsIn(places);
-    const before = offset === 0 ? 0 : this.#countBefore(walk, span, first[0]);
+    const direction = isDescending ? "down" : "up";
+    const rows = this.#range[direction].all(field, from, to, limit, offset);
+    const first = rows[0];
+    if (isDescending === isNewestFirst || first === undefined) return rows;
+    const [head = [], ...others] = groupsIn(rows);
+    const before = offset === 0 ? 0 : this.#countBefore(scan, span, first[0]);
     const group = { isNewestFirst, limit: head.length, offset: offset - before };
     const heads = this.group(field, first[0], group);
     const tail = others.pop() ?? [];
@@ -140,8 +141,8 @@ export class EntryReader {
     return [...heads, ...others.flatMap((group) => group.toReversed()), ...tails];
   }
 
-  /** How many stand before the first of this key. */
-  #countBefore({ field, isDescending }: Walk, { from, to }: Span, key: string): number {
+  /** Counts the entries before the first one of this key. */
+  #countBefore({ field, isDescending }: IndexScan, { from, to }: Span, key: string): number {
     const before = isDescending ? { from: equalTo(key).to, to } : { from, to: key };
     return this.#countOf(field, before);
   }
@@ -157,22 +158,22 @@ export class EntryReader {
   }
 }
 
-interface Both<T> {
+interface ByDirection<T> {
   readonly up: T;
   readonly down: T;
 }
 
-interface GroupPart {
+interface GroupPage {
   readonly isNewestFirst: boolean;
   readonly limit: number;
   readonly offset?: number;
   readonly after?: number | undefined;
 }
 
-const inOrder = ({ spans, isDescending }: Walk): readonly Span[] =>
+const inOrder = ({ spans, isDescending }: IndexScan): readonly Span[] =>
   isDescending ? spans.toReversed() : spans;
 
-/** What is left of a span beyond a key. */
+/** Returns the part of a span after a key. */
 function clip(span: Span, key: string, isDescending: boolean): readonly Span[] {
   const { from, to } = span;
   const beyond = equalTo(key).to;
@@ -182,13 +183,13 @@ function clip(span: Span, key: string, isDescending: boolean): readonly Span[] {
   return compareKeys(left.from, left.to) < 0 ? [left] : [];
 }
 
-/** Those with the same key, which stand together. */
-function groupsIn(places: readonly Place[]): Place[][] {
-  const groups: Place[][] = [];
-  for (const place of places) {
+/** Groups adjacent entries with the same key. */
+function groupsIn(rows: readonly EntryRow[]): EntryRow[][] {
+  const groups: EntryRow[][] = [];
+  for (const row of rows) {
     const group = groups.at(-1);
-    if (group?.[0]?.[0] === place[0]) group.push(place);
-    else groups.push([place]);
+    if (group?.[0]?.[0] === row[0]) group.push(row);
+    else groups.push([row]);
   }
   return groups;
 }

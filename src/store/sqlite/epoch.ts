@@ -1,13 +1,13 @@
-// Epochs in SQL: where each earlier epoch of a collection ended (see ../epochs.ts).
+// Stores where each earlier epoch of a collection ended (see ../epochs.ts).
 
-import { nextEpoch, oldestKept } from "../epochs.ts";
+import { nextEpoch, oldestStoredEpoch } from "../epochs.ts";
 import type { Connection, Query } from "./connection.ts";
 
-/** The row of the last epoch that any writer has begun stands under this key, which no collection has. */
-const everyCollection = 0;
+/** The key of the row with the last epoch of any writer; no collection has this key. */
+const writersKey = 0;
 
-/** What a collection is before the batch that writes to it. */
-interface Before {
+/** The state of a collection before the batch. */
+interface CollectionBefore {
   readonly key: number;
   readonly epoch: number;
   readonly before: { readonly revision: number };
@@ -15,41 +15,41 @@ interface Before {
 
 export class EpochWriter {
   readonly #last: Query<readonly [epoch: number | null]>;
-  readonly #keep: Query<never>;
-  readonly #forget: Query<never>;
+  readonly #insert: Query<never>;
+  readonly #deleteOld: Query<never>;
   #isBegun = false;
 
   constructor(connection: Connection) {
-    this.#last = connection.query(
-      `SELECT max(epoch) FROM epochs WHERE collection = ${everyCollection}`,
+    this.#last = connection.query(`SELECT max(epoch) FROM epochs WHERE collection = ${writersKey}`);
+    this.#insert = connection.query(
+      "INSERT INTO epochs (collection, epoch, last) VALUES (?, ?, ?)",
     );
-    this.#keep = connection.query("INSERT INTO epochs (collection, epoch, last) VALUES (?, ?, ?)");
-    this.#forget = connection.query("DELETE FROM epochs WHERE collection = ? AND epoch < ?");
+    this.#deleteOld = connection.query("DELETE FROM epochs WHERE collection = ? AND epoch < ?");
   }
 
-  /** Begins an epoch with the first batch of this writer. Another process may begin a later one. */
+  /** Begins an epoch with the first batch of this writer. Another process can begin a later one. */
   latest(): number {
     const last = this.#last.one()?.[0] ?? 0;
     if (this.#isBegun) return last;
     this.#isBegun = true;
     const epoch = nextEpoch(last);
-    this.#forget.run(everyCollection, epoch);
-    this.#keep.run(everyCollection, epoch, 0);
+    this.#deleteOld.run(writersKey, epoch);
+    this.#insert.run(writersKey, epoch, 0);
     return epoch;
   }
 
-  /** The epoch of a collection that the batch has written to. */
-  follow({ key, epoch, before }: Before, latest: number): number {
+  /** Returns the epoch of a collection that the batch has written to. */
+  advance({ key, epoch, before }: CollectionBefore, latest: number): number {
     if (epoch >= latest) return epoch;
     if (before.revision > 0) {
-      this.#forget.run(key, oldestKept(latest));
-      this.#keep.run(key, epoch, before.revision);
+      this.#deleteOld.run(key, oldestStoredEpoch(latest));
+      this.#insert.run(key, epoch, before.revision);
     }
     return latest;
   }
 }
 
-/** Whether a position is of the history that the collection has. */
+/** Reads where earlier epochs ended. */
 export class EpochReader {
   readonly #end: Query<readonly [last: number]>;
 
@@ -57,7 +57,7 @@ export class EpochReader {
     this.#end = connection.query("SELECT last FROM epochs WHERE collection = ? AND epoch = ?");
   }
 
-  /** The last revision of the collection in an earlier epoch; none when it had no such epoch. */
+  /** Returns the last revision of the collection in an earlier epoch, or undefined when it had no such epoch. */
   endOf(key: number, epoch: number): number | undefined {
     return this.#end.one(key, epoch)?.[0];
   }

@@ -1,23 +1,28 @@
-// Takes deleted content out of the files, a little at a time: from kept keys, the words and the WAL.
+// Erases deleted content from the files in small steps: from stored outcomes, the search index and the WAL.
 
-import { goneText, isAnyGone, type KeptResource, readKeptText } from "../kept-outcomes.ts";
+import {
+  decodeOutcomes,
+  erasedText,
+  isAnyDeleted,
+  type OutcomeResource,
+} from "../stored-outcomes.ts";
 import type { Checkpoints } from "./checkpoint.ts";
 import type { Connection, Query } from "./connection.ts";
 
 type KeyRow = readonly [rowid: number, outcomes: string];
 type CollectionRow = readonly [name: string, key: number];
 
-/** A slice of the work holds up a commit for a few milliseconds. */
+/** The size of a step; it delays a commit by a few milliseconds at most. */
 const keysPerSlice = 200;
 const pagesPerSlice = 128;
-/** Up to this size the whole database is written anew, which holds up commits for a moment. */
+/** Up to this size the database is vacuumed, which delays commits for a moment. */
 const vacuumBytes = 32 * 1024 * 1024;
-/** So many delays lie between two of them at least. */
+/** The minimum number of delays between two vacuums. */
 const delaysPerVacuum = 5;
 
 /**
- * SQLite overwrites deleted rows with zeros (secure_delete), but three places keep copies: the kept
- * outcomes of requests, the search index, which only marks what is deleted, and the WAL.
+ * SQLite overwrites deleted rows with zeros (secure_delete), but copies stay in three places: the stored
+ * outcomes of requests, the search index, which only marks deleted rows, and the WAL.
  */
 export class Eraser {
   readonly #connection: Connection;
@@ -33,12 +38,12 @@ export class Eraser {
     this.#delayMs = delayMs;
   }
 
-  /** Something was deleted or replaced: what it leaves is taken out after the delay. */
-  note(): void {
+  /** Called when something was deleted or replaced; the erasure begins after the delay. */
+  schedule(): void {
     this.#dueAt ??= performance.now() + this.#delayMs;
   }
 
-  /** Does a slice of the work. Says whether there is more to do right now. */
+  /** Runs one step. Returns whether more steps can run now. */
   work(): boolean {
     if (!this.#slices) {
       if (this.#dueAt === undefined || performance.now() < this.#dueAt) return false;
@@ -47,8 +52,8 @@ export class Eraser {
     }
     if (!this.#slices.next().done) return true;
     this.#slices = undefined;
-    // A reader may hold on to the WAL for a moment: then all is done again a little later.
-    if (!this.#checkpoints.empty()) this.note();
+    // A reader can block the WAL for a moment: then the erasure runs again later.
+    if (!this.#checkpoints.empty()) this.schedule();
     return false;
   }
 
@@ -60,8 +65,8 @@ export class Eraser {
   }
 
   /**
-   * When SQLite moves rows between pages, it leaves copies in the unused part of a page, also with
-   * secure_delete. Only writing the database anew removes those for certain.
+   * When SQLite moves rows between pages, copies stay in the unused part of a page, even with
+   * secure_delete. Only VACUUM removes them reliably.
    */
   #vacuum(): void {
     const size = this.#connection.query<readonly [bytes: number]>(
@@ -70,7 +75,7 @@ export class Eraser {
     if ((size.one()?.[0] ?? 0) > vacuumBytes) return;
     const now = performance.now();
     if (now - this.#vacuumedAt < delaysPerVacuum * this.#delayMs) {
-      this.note();
+      this.schedule();
       return;
     }
     this.#vacuumedAt = now;
@@ -83,18 +88,19 @@ export class Eraser {
     );
     const erase = this.#connection.query("UPDATE once SET outcomes = ? WHERE rowid = ?");
     for (let last = 0; ; ) {
-      const rows = some.all(last, goneText, keysPerSlice);
+      const rows = some.all(last, erasedText, keysPerSlice);
       const isThere = this.#lookUp();
-      const gone = rows.filter(([, text]) => !isThere(readKeptText(text)?.resources ?? []));
-      if (gone.length > 0) this.#transact(() => gone.map(([rowid]) => erase.run(goneText, rowid)));
+      const gone = rows.filter(([, text]) => !isThere(decodeOutcomes(text)?.resources ?? []));
+      if (gone.length > 0)
+        this.#transact(() => gone.map(([rowid]) => erase.run(erasedText, rowid)));
       last = rows.at(-1)?.[0] ?? last;
       if (rows.length < keysPerSlice) return;
       yield;
     }
   }
 
-  /** Whether all of the resources are still the ones that were created. */
-  #lookUp(): (resources: readonly KeptResource[]) => boolean {
+  /** Returns a function that checks whether all of the resources still exist. */
+  #lookUp(): (resources: readonly OutcomeResource[]) => boolean {
     const collections = this.#connection.query<CollectionRow>("SELECT name, key FROM collections");
     const keys = new Map(collections.all());
     const tables = new Map<number, Query<readonly [created: number]>>();
@@ -108,12 +114,12 @@ export class Eraser {
       const key = keys.get(name);
       return key === undefined ? undefined : tableOf(key).one(id)?.[0];
     };
-    // What version 0.1.0 has kept does not name its collection.
-    const isSomewhere = ({ id, createdAt }: KeptResource) =>
+    // Outcomes stored by version 0.1.0 do not contain the collection.
+    const existsAnywhere = ({ id, createdAt }: OutcomeResource) =>
       [...keys.keys()].some((name) => createdAtOf(name, id) === createdAt);
     return (resources) =>
-      !isAnyGone(resources, createdAtOf) &&
-      resources.every((each) => each.collection !== undefined || isSomewhere(each));
+      !isAnyDeleted(resources, createdAtOf) &&
+      resources.every((each) => each.collection !== undefined || existsAnywhere(each));
   }
 
   #wordTables(): readonly string[] {
@@ -123,17 +129,17 @@ export class Eraser {
     return tables.all().map(([name]) => name);
   }
 
-  /** Merges all segments of an index into one, which has only the words of what is there. */
+  /** Merges all segments of a search index into one without deleted words. */
   *#mergeWords(table: string): Generator<void> {
     const changes = this.#connection.query<readonly [number]>("SELECT total_changes()");
     const count = (): number => changes.one()?.[0] ?? 0;
     const merge = (pages: number): boolean => {
       const before = count();
       this.#connection.run(`INSERT INTO ${table}(${table}, rank) VALUES ('merge', ${pages})`);
-      // Less than two changes mean that there was nothing to merge (FTS5's own rule).
+      // Fewer than two changes mean that there was nothing to merge (documented by FTS5).
       return count() - before >= 2;
     };
-    // Another collection may be dropped between two slices.
+    // A collection can be dropped between two steps.
     const isThere = () => this.#wordTables().includes(table);
     if (isThere()) merge(-pagesPerSlice);
     while (isThere() && merge(pagesPerSlice)) yield;

@@ -1,9 +1,9 @@
-// The keys of the files that resources name: kept in a table, so that one look tells what nobody names.
+// Maintains the table of file keys that resources reference, so that unreferenced files can be found.
 
 import { readFiles } from "../../model/file.ts";
 import type { Connection, Query } from "./connection.ts";
 
-/** Follows the resources of one collection. */
+/** Writes the file references of one collection. */
 export class FileReferenceWriter {
   readonly #collection: number;
   readonly #insert: Query<never>;
@@ -15,8 +15,8 @@ export class FileReferenceWriter {
     this.#delete = connection.query("DELETE FROM files WHERE key = ?");
   }
 
-  /** What stays with its resource costs nothing. */
-  move(last: string | undefined, next: string | undefined): void {
+  /** Writes only the differences. */
+  update(last: string | undefined, next: string | undefined): void {
     const before = keysIn(last);
     const after = keysIn(next);
     for (const key of before) if (!after.has(key)) this.#delete.run(key);
@@ -33,7 +33,7 @@ export class FileReferenceReader {
     );
   }
 
-  /** Those of the keys that a resource names. */
+  /** Returns those of the keys that a resource references. */
   among(keys: readonly string[]): ReadonlySet<string> {
     return new Set(this.#find.all(JSON.stringify(keys)).map(([key]) => key));
   }

@@ -1,4 +1,4 @@
-// The database file on the disk: made for its owner only, and recognised again.
+// Creates the database files, checks that they are still the same, and swaps in a verified copy.
 
 import {
   closeSync,
@@ -14,7 +14,7 @@ import { dirname, join, resolve } from "node:path";
 import { Outage } from "../store.ts";
 import { createCommitCounter } from "./commit-counter.ts";
 
-/** The file itself, whatever is called by its name later. */
+/** Identifies a file independently of its name. */
 export interface FileIdentity {
   readonly device: number;
   readonly inode: number;
@@ -23,48 +23,48 @@ export interface FileIdentity {
 export interface DatabaseFile {
   readonly path: string;
   readonly identity: FileIdentity | undefined;
-  /** The small file that writers ring (see bell.ts). */
-  readonly bell: string;
-  /** There while the disk is suspected of having lost writes (see suspect.ts). */
+  /** The path of the commit counter (see commit-counter.ts). */
+  readonly commitCounter: string;
+  /** Exists while the disk may have lost writes (see suspect.ts). */
   readonly mark: string;
-  /** A copy of the database while it is made and verified; of no use to a process that finds it. */
+  /** An unverified copy of the database, which a process that finds it must not use. */
   readonly copy: string;
-  /** A verified copy that takes the database's place, also when a crash comes in between. */
+  /** A verified copy that replaces the database, even if a crash interrupts the replacement. */
   readonly fresh: string;
 }
 
-/** The files that SQLite keeps beside the database: what is committed is in all three together. */
-const besideSuffixes = ["-wal", "-shm"] as const;
+/** The WAL and the shared memory of SQLite: committed data is in all three files together. */
+const walSuffixes = ["-wal", "-shm"] as const;
 
-/** Finds or makes the file. Throws an error with words for a person when that cannot be. */
+/** Creates the files when they do not exist. Throws an error with a readable message when it cannot. */
 export function prepareFile(directory: string): DatabaseFile {
   const at = (name: string) => join(resolve(directory), name);
   const path = at("restante.db");
-  const bell = at("restante.bell");
+  const commitCounter = at("restante.bell");
   try {
-    makeDirectory(dirname(path));
-    makeFile(path);
-    createCommitCounter(bell);
+    createDirectory(dirname(path));
+    createFile(path);
+    createCommitCounter(commitCounter);
   } catch (error) {
-    throw new Error(`Cannot make ${path}: ${reasonOf(error)}`, { cause: error });
+    throw new Error(`Cannot create ${path}: ${messageOf(error)}`, { cause: error });
   }
   const names = {
     mark: at("restante.suspect"),
     copy: at("restante.copy"),
     fresh: at("restante.new"),
   };
-  return { path, identity: identify(path), bell, ...names };
+  return { path, identity: identify(path), commitCounter, ...names };
 }
 
-/** A database that was moved, replaced or deleted under a running server must not take writes. */
+/** Throws when the database was moved, replaced or deleted while the server runs. */
 export function assertStillThere({ path, identity }: DatabaseFile): void {
   if (isAt(path, identity)) return;
   throw new Outage("unavailable", `${path} was moved or replaced: restart Restante`);
 }
 
-/** The files beside the database as they are now; says later whether they are still the same. */
-export function watchBeside({ path }: DatabaseFile): () => boolean {
-  const seen = besideSuffixes.map((suffix) => {
+/** Returns a function that checks whether the WAL files are still the same. */
+export function watchWalFiles({ path }: DatabaseFile): () => boolean {
+  const seen = walSuffixes.map((suffix) => {
     const beside = path + suffix;
     return [beside, identify(beside)] as const;
   });
@@ -72,24 +72,24 @@ export function watchBeside({ path }: DatabaseFile): () => boolean {
 }
 
 export function removeCopy({ copy }: DatabaseFile): void {
-  for (const suffix of ["", "-journal", ...besideSuffixes]) rmSync(copy + suffix, { force: true });
+  for (const suffix of ["", "-journal", ...walSuffixes]) rmSync(copy + suffix, { force: true });
 }
 
-/** From here on the copy is the database, whatever dies next. */
-export function decideForCopy({ path, copy, fresh }: DatabaseFile): void {
+/** Makes the copy the database; a crash after this does not undo it. */
+export function acceptCopy({ path, copy, fresh }: DatabaseFile): void {
   renameSync(copy, fresh);
   syncDirectory(dirname(path));
 }
 
 /**
- * Puts a verified copy in the database's place, if there is one. The old WAL goes first, because
- * SQLite would apply it to the copy; a crash in between finds the copy and comes here again. Only
- * the process that writes may call it. The file with its new identity is returned.
+ * Replaces the database by the verified copy, if one exists, and returns the file with its new identity.
+ * The old WAL is deleted first, because SQLite would apply it to the copy. After a crash in between, the
+ * next start continues here. Only the process that writes may call it.
  */
 export function finishSwap(file: DatabaseFile): DatabaseFile {
   const { path, fresh, mark } = file;
   if (!existsSync(fresh)) return file;
-  for (const suffix of besideSuffixes) rmSync(path + suffix, { force: true });
+  for (const suffix of walSuffixes) rmSync(path + suffix, { force: true });
   syncDirectory(dirname(path));
   renameSync(fresh, path);
   syncDirectory(dirname(path));
@@ -97,29 +97,29 @@ export function finishSwap(file: DatabaseFile): DatabaseFile {
   return { ...file, identity: identify(path) };
 }
 
-export const hasFreshCopy = ({ fresh }: DatabaseFile): boolean => existsSync(fresh);
+export const hasVerifiedCopy = ({ fresh }: DatabaseFile): boolean => existsSync(fresh);
 
-const quietly = { throwIfNoEntry: false } as const;
+const noThrow = { throwIfNoEntry: false } as const;
 
 function identify(path: string): FileIdentity | undefined {
-  const stats = statSync(path, quietly);
+  const stats = statSync(path, noThrow);
   return stats && { device: stats.dev, inode: stats.ino };
 }
 
-/** Runs with each commit: it only compares numbers. */
+/** Runs with each commit, so it must be fast. */
 function isAt(path: string, identity: FileIdentity | undefined): boolean {
-  const stats = statSync(path, quietly);
+  const stats = statSync(path, noThrow);
   return stats?.ino === identity?.inode && stats?.dev === identity?.device;
 }
 
-export function makeDirectory(directory: string): void {
-  const topmostMade = mkdirSync(directory, { recursive: true, mode: 0o700 });
-  if (topmostMade) syncDirectory(dirname(topmostMade));
+export function createDirectory(directory: string): void {
+  const firstCreated = mkdirSync(directory, { recursive: true, mode: 0o700 });
+  if (firstCreated) syncDirectory(dirname(firstCreated));
 }
 
-export function makeFile(path: string): void {
+export function createFile(path: string): void {
   try {
-    // Only ever opened to be made: closing a second descriptor would drop SQLite's locks on it.
+    // Opened only to create it: closing a second descriptor would release SQLite's locks on the file.
     closeSync(openSync(path, "wx", 0o600));
   } catch (error) {
     if (codeOf(error) === "EEXIST") return;
@@ -128,7 +128,7 @@ export function makeFile(path: string): void {
   syncDirectory(dirname(path));
 }
 
-/** Until its directory is synced, a power cut can take a new file away, whatever is in it. */
+/** Until its directory is synced, a new file can be lost in a power cut. */
 function syncDirectory(directory: string): void {
   const descriptor = openSync(directory, "r");
   fsyncSync(descriptor);
@@ -138,15 +138,16 @@ function syncDirectory(directory: string): void {
 const codeOf = (error: unknown): unknown =>
   error instanceof Error && "code" in error ? error.code : undefined;
 
-const words: Readonly<Record<string, string>> = {
+const messages: Readonly<Record<string, string>> = {
   EACCES: "permission denied; give the user that runs Restante write access to the directory",
   EPERM: "permission denied; give the user that runs Restante write access to the directory",
   EROFS:
     "the file system is read-only. If it became so by itself, its own structures failed: stop Restante, unmount the file system, run fsck, and start again",
   EIO: "the disk reports an error",
-  ENOSPC: "no room is left on the disk",
+  ENOSPC: "the disk is full",
   ENOTDIR: "a part of the path is a file, not a directory",
-  EEXIST: "a file stands where the directory should be",
+  EEXIST: "a file exists where the directory is expected",
 };
 
-export const reasonOf = (error: unknown): string => words[String(codeOf(error))] ?? String(error);
+export const messageOf = (error: unknown): string =>
+  messages[String(codeOf(error))] ?? String(error);

@@ -1,35 +1,35 @@
-// Keys in SQL: what was done under each, for as long as it is kept.
+// Stores the outcomes of requests under their Idempotency-Keys until they expire.
 
-import { advanced, isWorthKeeping, type KeyClock } from "../key-clock.ts";
+import { advanceClock, isWorthSaving, type KeyClock } from "../key-clock.ts";
 import type { IdempotencyKey } from "../store.ts";
 import type { Connection, Query } from "./connection.ts";
 
-type KeptRow = readonly [fingerprint: string, outcomes: string];
+type StoredRow = readonly [fingerprint: string, outcomes: string];
 
-/** More than come in, so that there is an end to what is over; few, so that no commit waits for it. */
-const sweptPerKept = 2;
+/** More than one, so that expired keys do not pile up; few, so that no commit has to wait. */
+const deletedPerSaved = 2;
 
 export class IdempotencyKeys {
-  readonly #find: Query<KeptRow>;
-  readonly #keep: Query<never>;
-  readonly #sweep: Query<never>;
+  readonly #find: Query<StoredRow>;
+  readonly #save: Query<never>;
+  readonly #deleteExpired: Query<never>;
   readonly #readClock: Query<readonly [now: number, seen: number]>;
   readonly #saveClock: Query<never>;
-  /** How many keys the batch under way has kept. */
-  #keptCount = 0;
-  /** The clock of keys before the batch, and as the batch has moved it. */
-  #clocks: { readonly kept: KeyClock; readonly moved: KeyClock } | undefined;
+  /** How many keys the current batch has saved. */
+  #savedCount = 0;
+  /** The key clock before the batch, and after its changes. */
+  #clocks: { readonly stored: KeyClock; readonly moved: KeyClock } | undefined;
 
   constructor(connection: Connection) {
     this.#find = connection.query(
       "SELECT fingerprint, outcomes FROM once WHERE owner = ? AND key = ? AND until > ?",
     );
-    // One whose time is over may still be there, and makes way.
-    this.#keep = connection.query(
+    // Replaces an expired key that was not deleted yet.
+    this.#save = connection.query(
       `INSERT OR REPLACE INTO once (owner, key, fingerprint, until, outcomes)
        VALUES (?, ?, ?, ?, ?)`,
     );
-    this.#sweep = connection.query(
+    this.#deleteExpired = connection.query(
       `DELETE FROM once WHERE rowid IN
        (SELECT rowid FROM once WHERE until <= ? ORDER BY until LIMIT ?)`,
     );
@@ -37,36 +37,36 @@ export class IdempotencyKeys {
     this.#saveClock = connection.query("UPDATE key_clock SET now = ?, seen = ?");
   }
 
-  find({ owner, key, at }: IdempotencyKey): KeptRow | undefined {
+  find({ owner, key, at }: IdempotencyKey): StoredRow | undefined {
     return this.#find.one(owner, key, this.#now(at));
   }
 
-  keep({ owner, key, fingerprint, at, keptUntil }: IdempotencyKey, outcomes: string): void {
-    this.#keep.run(owner, key, fingerprint, this.#now(at) + (keptUntil - at), outcomes);
-    this.#keptCount++;
+  save({ owner, key, fingerprint, at, expiresAt }: IdempotencyKey, outcomes: string): void {
+    this.#save.run(owner, key, fingerprint, this.#now(at) + (expiresAt - at), outcomes);
+    this.#savedCount++;
   }
 
-  /** Clears away a few of those whose time is over. */
-  settle(): void {
+  /** Deletes some expired keys, and saves the clock. */
+  finish(): void {
     const clocks = this.#clocks;
     this.#clocks = undefined;
-    if (this.#keptCount === 0 || clocks === undefined) return;
+    if (this.#savedCount === 0 || clocks === undefined) return;
     const { now, seen } = clocks.moved;
-    this.#sweep.run(now, this.#keptCount * sweptPerKept);
-    if (isWorthKeeping(clocks.kept, clocks.moved)) this.#saveClock.run(now, seen);
-    this.#keptCount = 0;
+    this.#deleteExpired.run(now, this.#savedCount * deletedPerSaved);
+    if (isWorthSaving(clocks.stored, clocks.moved)) this.#saveClock.run(now, seen);
+    this.#savedCount = 0;
   }
 
   #now(at: number): number {
-    const { kept, moved } = this.#clocks ?? this.#read();
-    const clock = advanced(moved, at);
-    this.#clocks = { kept, moved: clock };
+    const { stored, moved } = this.#clocks ?? this.#read();
+    const clock = advanceClock(moved, at);
+    this.#clocks = { stored, moved: clock };
     return clock.now;
   }
 
-  #read(): { readonly kept: KeyClock; readonly moved: KeyClock } {
+  #read(): { readonly stored: KeyClock; readonly moved: KeyClock } {
     const [now, seen] = this.#readClock.one() ?? [0, 0];
-    const kept = { now, seen };
-    return { kept, moved: kept };
+    const stored = { now, seen };
+    return { stored, moved: stored };
   }
 }

@@ -1,4 +1,4 @@
-// What a collection's plan keeps beside its resources: the entries of its indexes, and its words.
+// Writes the index entries and the search words of one collection.
 
 import {
   entriesOf,
@@ -11,11 +11,11 @@ import {
 import { minKey } from "../../model/query/sort-key.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Connection, Query } from "./connection.ts";
-import { type StandingRow, standingColumns, toUncheckedCandidate } from "./resource.ts";
+import { type SeqResourceRow, seqResourceColumns, toUncheckedCandidate } from "./resource.ts";
 import { createWordsTable, dropWordsTable } from "./schema.ts";
 
-/** So many resources are read at a time when an index is built: memory must have an end. */
-const builtAtOnce = 1_000;
+/** How many resources are read at once when an index is built; bounds the memory use. */
+const batchSize = 1_000;
 
 export class IndexWriter {
   readonly #connection: Connection;
@@ -24,14 +24,14 @@ export class IndexWriter {
   readonly #delete: Query<never>;
   readonly #clear: Query<never>;
   readonly #holder: Query<readonly [1]>;
-  readonly #twice: Query<readonly [1]>;
-  readonly #resource: Query<StandingRow>;
-  readonly #resources: Query<StandingRow>;
+  readonly #duplicates: Query<readonly [1]>;
+  readonly #resource: Query<SeqResourceRow>;
+  readonly #resources: Query<SeqResourceRow>;
   #words: WordsWriter | undefined;
 
   constructor(connection: Connection, key: number) {
     const entries = `entries_${key}`;
-    const select = `SELECT ${standingColumns} FROM resources_${key}`;
+    const select = `SELECT ${seqResourceColumns} FROM resources_${key}`;
     this.#connection = connection;
     this.#key = key;
     this.#insert = connection.query(`INSERT INTO ${entries} (field, key, seq) VALUES (?, ?, ?)`);
@@ -42,7 +42,7 @@ export class IndexWriter {
     this.#holder = connection.query(
       `SELECT 1 FROM ${entries} WHERE field = ? AND key = ? AND seq <> ? LIMIT 1`,
     );
-    this.#twice = connection.query(
+    this.#duplicates = connection.query(
       `SELECT 1 FROM ${entries} WHERE field = ? AND key > '${minKey}'
        GROUP BY key HAVING count(*) > 1 LIMIT 1`,
     );
@@ -50,36 +50,37 @@ export class IndexWriter {
     this.#resources = connection.query(`${select} WHERE seq > ? ORDER BY seq LIMIT ?`);
   }
 
-  /** Follows a resource that is created or replaced; or names the field in which it conflicts. */
-  keep(plan: IndexPlan, seq: number, next: Resource, isNew: boolean): string | undefined {
+  /** Updates the indexes for a created or replaced resource, or returns the field in which it conflicts. */
+  save(plan: IndexPlan, seq: number, next: Resource, isNew: boolean): string | undefined {
     const entries = entriesOf(plan, next);
     const conflict = this.#conflictOf(plan, entries, seq);
     if (conflict !== undefined) return conflict;
     const last = isNew ? undefined : this.#find(seq);
-    this.#move(last ? entriesOf(plan, last) : [], entries, seq);
-    this.#say(plan, seq, last, next);
+    this.#update(last ? entriesOf(plan, last) : [], entries, seq);
+    this.#saveWords(plan, seq, last, next);
     return undefined;
   }
 
-  /** Follows a resource that is about to be removed. */
+  /** Updates the indexes for a resource that is about to be removed. */
   remove(plan: IndexPlan, seq: number): void {
     const last = this.#find(seq);
     if (!last) return;
-    this.#move(entriesOf(plan, last), [], seq);
+    this.#update(entriesOf(plan, last), [], seq);
     if (plan.searchable.length > 0) this.#wordsWriter().remove(seq);
   }
 
   /**
-   * Makes the indexes of the next plan out of all that is there; or names a field in which two have
-   * the same value: then it is to be undone.
+   * Builds the indexes of the new plan from all resources, or returns a unique field in which two have
+   * the same value; then the caller rolls back.
    */
   rebuildEntries(last: IndexPlan, next: IndexPlan): string | undefined {
     for (const { field } of without(last.indexes, next.indexes)) this.#clear.run(field);
     this.#build({ indexes: without(next.indexes, last.indexes), searchable: [] });
-    return next.indexes.find(({ field, isUnique }) => isUnique && this.#twice.one(field))?.field;
+    return next.indexes.find(({ field, isUnique }) => isUnique && this.#duplicates.one(field))
+      ?.field;
   }
 
-  /** The same for the words. It must not be undone: SQLite fails after a table of words is taken back. */
+  /** Does the same for the search words. It must not be rolled back: SQLite fails after that with FTS5 tables. */
   rebuildWords(last: IndexPlan, next: IndexPlan): void {
     if (isSameSearch(last, next)) return;
     dropWordsTable(this.#connection, this.#key);
@@ -90,17 +91,17 @@ export class IndexWriter {
   #conflictOf(plan: IndexPlan, entries: readonly IndexEntry[], seq: number): string | undefined {
     for (const { field, isUnique } of plan.indexes) {
       if (!isUnique) continue;
-      const isHeld = entries.some(
+      const isTaken = entries.some(
         (entry) =>
           entry.field === field && entry.key !== minKey && this.#holder.one(field, entry.key, seq),
       );
-      if (isHeld) return field;
+      if (isTaken) return field;
     }
     return undefined;
   }
 
-  /** What stays as it is costs nothing. */
-  #move(last: readonly IndexEntry[], next: readonly IndexEntry[], seq: number): void {
+  /** Writes only the differences. */
+  #update(last: readonly IndexEntry[], next: readonly IndexEntry[], seq: number): void {
     const before = new Set(last.map(nameOf));
     const after = new Set(next.map(nameOf));
     for (const entry of last)
@@ -109,7 +110,7 @@ export class IndexWriter {
       if (!before.has(nameOf(entry))) this.#insert.run(entry.field, entry.key, seq);
   }
 
-  #say(plan: IndexPlan, seq: number, last: Resource | undefined, next: Resource): void {
+  #saveWords(plan: IndexPlan, seq: number, last: Resource | undefined, next: Resource): void {
     if (plan.searchable.length === 0) return;
     const text = searchTextOf(plan, next);
     if (!last) this.#wordsWriter().add(seq, text);
@@ -119,13 +120,13 @@ export class IndexWriter {
   #build(plan: IndexPlan): void {
     if (plan.indexes.length === 0 && plan.searchable.length === 0) return;
     for (let last = 0; ; ) {
-      const some = this.#resources.all(last, builtAtOnce).map(toUncheckedCandidate);
+      const some = this.#resources.all(last, batchSize).map(toUncheckedCandidate);
       for (const { seq, resource } of some) {
-        this.#move([], entriesOf(plan, resource), seq);
-        this.#say(plan, seq, undefined, resource);
+        this.#update([], entriesOf(plan, resource), seq);
+        this.#saveWords(plan, seq, undefined, resource);
         last = seq;
       }
-      if (some.length < builtAtOnce) return;
+      if (some.length < batchSize) return;
     }
   }
 
@@ -134,7 +135,7 @@ export class IndexWriter {
     return row && toUncheckedCandidate(row).resource;
   }
 
-  /** Only where there are words is there a table of them. */
+  /** Created on first use: the table exists only when the collection has searchable fields. */
   #wordsWriter(): WordsWriter {
     this.#words ??= new WordsWriter(this.#connection, this.#key);
     return this.#words;
@@ -166,10 +167,10 @@ class WordsWriter {
   }
 }
 
-/** A key has no NUL in it, so no two entries have the same name. */
+/** Keys contain no NUL, so the name of an entry is unique. */
 const nameOf = ({ field, key }: IndexEntry): string => `${field}\0${key}`;
 
-/** Those whose entries are not the same as those of any of the others. */
+/** Returns the indexes that are not among the others. */
 const without = (indexes: readonly Index[], others: readonly Index[]): readonly Index[] =>
   indexes.filter(
     ({ field, kind }) => !others.some((other) => other.field === field && other.kind === kind),

@@ -1,40 +1,40 @@
-// The lock of a data folder: one process owns it, and its end, however it comes, releases it.
+// Locks a data folder for one process; the operating system releases the lock when the process ends.
 
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { makeDirectory, makeFile, reasonOf } from "./file.ts";
+import { createDirectory, createFile, messageOf } from "./file.ts";
 
-/** The owner as it describes itself in a file beside the lock. */
+/** The owner's description of itself, stored in a file next to the lock. */
 export interface Owner {
   readonly pid: number;
   readonly host: string;
   /** ISO 8601. */
   readonly since: string;
-  /** `starting` also stands for a command, which is done in a moment. */
+  /** `starting` is also the state of a CLI command, which ends soon. */
   readonly state: "starting" | "running";
   /** The URL of a server; a program that embeds Restante has none. */
   readonly address?: string | undefined;
 }
 
-/** Another process owns the folder. The message says which one. */
+/** Thrown when another process owns the folder. The message says which one. */
 export class FolderInUse extends Error {
   constructor(owner: Owner | undefined) {
     super(
-      `${describe(owner)} owns it. Only one process writes to a data folder: stop that one, or choose another folder.`,
+      `${describe(owner)} owns it. Only one process can write to a data folder: stop that process, or choose another folder.`,
     );
   }
 }
 
 const busyCode = 5;
-/** A command or a server that starts is given this long to finish or to get ready. */
-const patienceMs = 10_000;
+/** How long to wait for a command to finish or a server to start. */
+const timeoutMs = 10_000;
 const pauseMs = 50;
 
-/** A connection that is garbage collected closes its file, which would release the lock. */
-const held = new Set<DatabaseSync>();
+/** References prevent garbage collection, which would close the file and release the lock. */
+const heldLocks = new Set<DatabaseSync>();
 
 export class FolderLock {
   readonly #database: DatabaseSync;
@@ -44,13 +44,13 @@ export class FolderLock {
   private constructor(database: DatabaseSync, recordPath: string) {
     this.#database = database;
     this.#recordPath = recordPath;
-    held.add(database);
+    heldLocks.add(database);
     this.#describe("starting");
   }
 
-  /** Waits for an owner that is about to finish or to start; throws FolderInUse for one that runs. */
+  /** Waits for an owner that is finishing or starting; throws FolderInUse when the owner is running. */
   static async take(folder: string): Promise<FolderLock> {
-    const deadline = performance.now() + patienceMs;
+    const deadline = performance.now() + timeoutMs;
     for (;;) {
       const lock = FolderLock.tryTake(folder);
       if (lock !== undefined) return lock;
@@ -61,22 +61,22 @@ export class FolderLock {
     }
   }
 
-  /** The folder is made when it is missing. Undefined when another process owns it. */
+  /** Creates the folder when it does not exist. Returns undefined when another process owns it. */
   static tryTake(folder: string): FolderLock | undefined {
     const path = join(resolve(folder), "restante.lock");
     try {
-      makeDirectory(resolve(folder));
-      makeFile(path);
+      createDirectory(resolve(folder));
+      createFile(path);
     } catch (error) {
-      throw new Error(`Cannot make ${path}: ${reasonOf(error)}`, { cause: error });
+      throw new Error(`Cannot create ${path}: ${messageOf(error)}`, { cause: error });
     }
-    // The file stays empty and is never removed: SQLite's lock on it is one of the operating system.
+    // The file stays empty and is never removed. SQLite locks it with a lock of the operating system.
     const database = new DatabaseSync(path, { timeout: 0 });
     try {
       database.exec("BEGIN EXCLUSIVE");
       return new FolderLock(database, recordPathIn(folder));
     } catch (error) {
-      held.delete(database);
+      heldLocks.delete(database);
       database.close();
       if (error instanceof Error && "errcode" in error && error.errcode === busyCode)
         return undefined;
@@ -84,13 +84,13 @@ export class FolderLock {
     }
   }
 
-  /** Says that the owner is ready, and where. */
+  /** Records that the owner is running, and its URL. */
   announce(address: string | undefined): void {
     this.#describe("running", address);
   }
 
   release(): void {
-    if (!held.delete(this.#database)) return;
+    if (!heldLocks.delete(this.#database)) return;
     rmSync(this.#recordPath, { force: true });
     this.#database.close();
   }
@@ -103,14 +103,14 @@ export class FolderLock {
       writeFileSync(path, `${JSON.stringify(owner)}\n`, { mode: 0o600 });
       renameSync(path, this.#recordPath);
     } catch {
-      // A full disk must not stop a server that only reads; others then cannot name the owner.
+      // A full disk must not stop a server that only reads. Then others cannot name the owner.
     }
   }
 }
 
 const recordPathIn = (folder: string): string => join(resolve(folder), "restante.owner");
 
-/** The last owner's record: it is the present one's only while the lock is held. */
+/** Reads the record of the last owner, which is current only while the lock is held. */
 export function readOwner(folder: string): Owner | undefined {
   try {
     const record: unknown = JSON.parse(readFileSync(recordPathIn(folder), "utf8"));
@@ -123,7 +123,7 @@ export function readOwner(folder: string): Owner | undefined {
 const isOwner = (record: unknown): record is Owner =>
   typeof record === "object" && record !== null && "pid" in record && "state" in record;
 
-/** A process of another machine or container cannot be asked, and counts as alive. */
+/** A process on another machine or in another container cannot be checked, and counts as alive. */
 function isAlive({ pid, host }: Owner): boolean {
   if (host !== hostname()) return true;
   try {

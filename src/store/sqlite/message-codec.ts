@@ -1,7 +1,6 @@
-// What passes between the threads: changes down, verdicts back, both as flat arrays.
+// Encodes the messages between the main thread and the writer thread as flat arrays.
 
 import type { Token } from "../../model/token.ts";
-import { readKeptText } from "../kept-outcomes.ts";
 import type {
   Change,
   Expectation,
@@ -11,59 +10,60 @@ import type {
   Put,
   Remove,
 } from "../store.ts";
+import { decodeOutcomes } from "../stored-outcomes.ts";
 import type { DatabaseFile, FileIdentity } from "./file.ts";
 import { optionalMembers } from "./resource.ts";
 
 /**
- * A flat array of strings and numbers is the cheapest message to clone: for 64 small changes half
- * the cost of the objects, for large ones a fiftieth of JSON text.
+ * A flat array of strings and numbers is the cheapest message to clone: for 64 small changes half the
+ * cost of objects, for large ones a fiftieth of the cost of JSON.
  */
 type Cells = readonly (string | number)[];
 
-/** What the writer's thread is started with. */
+/** The start parameters of the writer thread. */
 export interface WriterData {
   readonly file: DatabaseFile;
-  /** How long deleted content may stay in the files before its erasure begins. */
+  /** How long deleted content can stay in the files before it is erased. */
   readonly eraseAfterMs: number | undefined;
 }
 
 /**
- * A batch of changes; an empty one asks whether writing works at all. `repair` has a suspect database
- * replaced by a verified copy, `close` lets go of the file.
+ * A batch of changes; an empty one tests whether writes work. `repair` replaces a suspect database by a
+ * verified copy, `close` closes the file.
  */
 export type Message = Cells | "repair" | "close";
 
-/** The answer to a message; they come in the order of the messages. */
+/** The reply to a message. Replies have the order of the messages. */
 export type Reply =
-  | { readonly kind: "done"; readonly verdicts: Cells }
-  /** The database is in a new file, with this identity. */
+  | { readonly kind: "done"; readonly results: Cells }
+  /** The database is now in a new file with this identity. */
   | { readonly kind: "repaired"; readonly identity: FileIdentity | undefined }
   | { readonly kind: "outage"; readonly reason: Outage["reason"]; readonly message: string }
   | { readonly kind: "bug"; readonly message: string };
 
-/** Comes unasked: the disk has failed, and no batch is taken until the database is repaired. */
+/** Sent without a request: the disk has failed, and batches are rejected until the database is repaired. */
 export interface SuspectNotice {
   readonly kind: "suspect";
   readonly message: string;
 }
 
-export type Unit = Extract<Change, { kind: "all" }>;
+export type AtomicChange = Extract<Change, { kind: "all" }>;
 
-/** An outcome less what the caller knows already. */
-export type Verdict = readonly [
-  kind: Exclude<Outcome["kind"], UnitOutcome["kind"]>,
+/** An outcome without the parts that the caller already has. */
+export type ChangeResult = readonly [
+  kind: Exclude<Outcome["kind"], AtomicOutcome["kind"]>,
   revision: number,
   createdAt: number,
-  /** The field of a conflict; else the owner, or nothing. */
+  /** The field of a conflict, otherwise the owner, or an empty text. */
   detail: string,
   updatedAt: number,
   sharesDate: number,
 ];
 
-type UnitOutcome = Extract<Outcome, { kind: "all" | "none" | "reused" | "gone" }>;
+type AtomicOutcome = Extract<Outcome, { kind: "all" | "none" | "reused" | "gone" }>;
 
-/** What became of a unit. The verdicts on its changes follow, or that on the one that failed. */
-export type UnitVerdict =
+/** The result of an atomic change. The results of its changes follow, or of the one that failed. */
+export type AtomicResult =
   | readonly [kind: "all", number, number, string, number, number]
   | readonly [kind: "none", index: number, number, string, number, number]
   | readonly [kind: "replay", number, number, outcomes: string, number, number]
@@ -77,29 +77,29 @@ type ChangeCells = readonly [
   expect: Expectation,
   content: string,
   rules: number,
-  /** Nothing when nobody owns it. */
+  /** Empty when the resource has no owner. */
   owner: string,
-  /** Nothing when it has none. */
+  /** Empty when the resource has no files. */
   parts: string,
 ];
-/** No version of the rules. */
+/** The change does not name a version of the rules. */
 const anyRules = -1;
-/** Stands before the changes of a unit; before it, the unit's key if it has one. */
-type UnitCells = readonly [kind: "all", "", "", 0, length: number, "", 0, "", ""];
+/** Precedes the changes of an atomic change; its Idempotency-Key comes before, if it has one. */
+type AtomicCells = readonly [kind: "all", "", "", 0, length: number, "", 0, "", ""];
 type OnceCells = readonly [
   kind: "once",
   owner: string,
   key: string,
   at: number,
-  keptUntil: number,
+  expiresAt: number,
   fingerprint: string,
   0,
   "",
   "",
 ];
-type Row = ChangeCells | UnitCells | OnceCells;
+type Row = ChangeCells | AtomicCells | OnceCells;
 
-/** Takes rows of one width off the cells, one after another. */
+/** Reads rows of a fixed width from the cells, one after another. */
 class Rows<R> {
   readonly #cells: Cells;
   readonly #width: number;
@@ -167,7 +167,7 @@ function packOne(cells: (string | number)[], change: Put | Remove): void {
 }
 
 function packOnce(cells: (string | number)[], once: IdempotencyKey): void {
-  cells.push("once", once.owner, once.key, once.at, once.keptUntil, once.fingerprint, 0, "", "");
+  cells.push("once", once.owner, once.key, once.at, once.expiresAt, once.fingerprint, 0, "", "");
 }
 
 export function unpackChanges(cells: Cells): readonly Change[] {
@@ -178,21 +178,21 @@ export function unpackChanges(cells: Cells): readonly Change[] {
 }
 
 function unpack(row: Row, rows: Rows<Row>): Change {
-  if (row[0] === "all") return unpackUnit(row, rows);
+  if (row[0] === "all") return unpackAtomic(row, rows);
   if (row[0] !== "once") return unpackChange(row);
-  const [, owner, key, at, keptUntil, fingerprint] = row;
-  const once = { owner, key, at, keptUntil, fingerprint };
-  return { ...unpackUnit(rows.take() as UnitCells, rows), once };
+  const [, owner, key, at, expiresAt, fingerprint] = row;
+  const once = { owner, key, at, expiresAt, fingerprint };
+  return { ...unpackAtomic(rows.take() as AtomicCells, rows), once };
 }
 
-function unpackUnit([kind, , , , length]: UnitCells, rows: Rows<Row>): Unit {
+function unpackAtomic([kind, , , , length]: AtomicCells, rows: Rows<Row>): AtomicChange {
   const unpackNext = () => unpackChange(rows.take() as ChangeCells) as Put | Remove;
   return { kind, changes: Array.from({ length }, unpackNext) };
 }
 
 function unpackChange(cells: ChangeCells): Change {
   const [kind, collection, id, at, expect, content, rules, owner, parts] = cells;
-  const judged = rules === anyRules ? {} : { rules };
+  const ruleVersion = rules === anyRules ? {} : { rules };
   switch (kind) {
     case "put":
       return {
@@ -202,12 +202,12 @@ function unpackChange(cells: ChangeCells): Change {
         at,
         expect,
         fields: content,
-        ...judged,
+        ...ruleVersion,
         ...ownedBy(owner),
         ...withParts(parts),
       };
     case "remove":
-      return { kind, collection, id, at, expect: expect as Remove["expect"], ...judged };
+      return { kind, collection, id, at, expect: expect as Remove["expect"], ...ruleVersion };
     case "found":
       return { kind, collection, at };
     case "drop":
@@ -225,41 +225,46 @@ function unpackChange(cells: ChangeCells): Change {
 const ownedBy = (owner: string): { readonly owner?: string } => (owner === "" ? {} : { owner });
 const withParts = (parts: string): { readonly parts?: string } => (parts === "" ? {} : { parts });
 
-export const packVerdicts = (verdicts: readonly (Verdict | UnitVerdict)[]): Cells =>
-  verdicts.flat();
+export const packResults = (results: readonly (ChangeResult | AtomicResult)[]): Cells =>
+  results.flat();
 
 export function unpackOutcomes(changes: readonly Change[], cells: Cells): readonly Outcome[] {
-  const rows = new Rows<Verdict | UnitVerdict>(cells, 6);
+  const rows = new Rows<ChangeResult | AtomicResult>(cells, 6);
   return changes.map((change) =>
-    change.kind === "all" ? takeUnit(change, rows) : takeOutcome(change, rows),
+    change.kind === "all" ? takeAtomic(change, rows) : takeOutcome(change, rows),
   );
 }
 
-function takeUnit({ changes }: Unit, rows: Rows<Verdict | UnitVerdict>): UnitOutcome {
-  const verdict = rows.take() as UnitVerdict;
-  switch (verdict[0]) {
+function takeAtomic(
+  { changes }: AtomicChange,
+  rows: Rows<ChangeResult | AtomicResult>,
+): AtomicOutcome {
+  const result = rows.take() as AtomicResult;
+  switch (result[0]) {
     case "all": {
       const outcomes = changes.map((change) => takeOutcome(change, rows));
       return { kind: "all", outcomes, isReplay: false };
     }
     case "none": {
-      const [kind, index] = verdict;
+      const [kind, index] = result;
       return { kind, index, outcome: takeOutcome(changes[index], rows) };
     }
     case "replay":
-      return { kind: "all", outcomes: readKeptText(verdict[3])?.outcomes ?? [], isReplay: true };
+      return { kind: "all", outcomes: decodeOutcomes(result[3])?.outcomes ?? [], isReplay: true };
     case "reused":
     case "gone":
-      return { kind: verdict[0] };
+      return { kind: result[0] };
   }
 }
 
-const takeOutcome = (change: Change | undefined, rows: Rows<Verdict | UnitVerdict>): Outcome =>
-  outcomeOf(change, rows.take() as Verdict);
+const takeOutcome = (
+  change: Change | undefined,
+  rows: Rows<ChangeResult | AtomicResult>,
+): Outcome => outcomeOf(change, rows.take() as ChangeResult);
 
-/** The caller sent the content that was written, so it is not sent back. */
-export function outcomeOf(change: Change | undefined, verdict: Verdict): Outcome {
-  const [kind, revision, createdAt, detail, updatedAt, sharesDate] = verdict;
+/** Builds an outcome from a result and the change that the caller sent. */
+export function outcomeOf(change: Change | undefined, result: ChangeResult): Outcome {
+  const [kind, revision, createdAt, detail, updatedAt, sharesDate] = result;
   if (kind === "removed") return { kind, revision };
   if (kind === "conflict") return { kind, field: detail };
   if (kind !== "created" && kind !== "replaced") return { kind };

@@ -1,4 +1,4 @@
-// Syncs a file, and shows that the disk has the bytes that the page cache has.
+// Syncs a file, and verifies that the disk has the same bytes as the page cache.
 
 import { closeSync, constants, fstatSync, fsyncSync, openSync, readSync } from "node:fs";
 import { Outage } from "../store.ts";
@@ -6,10 +6,10 @@ import { Outage } from "../store.ts";
 const wasmPages = 16;
 const chunkBytes = wasmPages * 65_536;
 
-/** Only Linux reads past the page cache this way. */
+/** Only Linux has O_DIRECT, which bypasses the page cache. */
 const direct = constants.O_DIRECT;
 
-/** Throws when the bytes on the disk are others. Where the page cache cannot be passed, a sync is all. */
+/** Throws when the bytes on the disk differ. Without O_DIRECT it only syncs. */
 export function assertOnDisk(path: string): void {
   const cached = openSync(path, "r+");
   try {
@@ -25,7 +25,7 @@ function compareDirectly(path: string, cached: number): void {
   if (uncached === undefined) return;
   try {
     const { size } = fstatSync(cached);
-    // Its memory starts at a page, as reads past the page cache demand.
+    // WebAssembly memory is page-aligned, which O_DIRECT requires.
     const onDisk = new Uint8Array(new WebAssembly.Memory({ initial: wasmPages }).buffer);
     const inCache = new Uint8Array(chunkBytes);
     for (let start = 0; start < size; start += chunkBytes) {
@@ -34,7 +34,8 @@ function compareDirectly(path: string, cached: number): void {
       readSync(cached, inCache, 0, length, start);
       const isSame =
         isRead && Buffer.compare(onDisk.subarray(0, length), inCache.subarray(0, length)) === 0;
-      if (!isSame) throw new Outage("suspect", `the disk did not keep the copy at byte ${start}`);
+      if (!isSame)
+        throw new Outage("suspect", `the disk did not store the copy correctly at byte ${start}`);
     }
   } finally {
     closeSync(uncached);
@@ -46,7 +47,7 @@ function openDirectly(path: string): number | undefined {
   try {
     return openSync(path, constants.O_RDONLY | direct);
   } catch {
-    // Not every file system can.
+    // Not every file system supports O_DIRECT.
     return undefined;
   }
 }

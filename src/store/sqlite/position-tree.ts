@@ -1,31 +1,31 @@
-// Where removed resources were, counted in a tree, so that a page at any depth is a few reads away.
+// Counts removed positions in a tree, so that a page at any offset is found with a few reads.
 
 import type { Connection } from "./connection.ts";
 
 /**
- * Positions (a seq less one) are given out in order and never again, so the n-th resource sits at
- * position n plus the holes before it. A row of the tree holds 256 counts: at level 0 whether each
- * of 256 positions is a hole, at level 1 how many holes each of 256 such rows has, and so on. Rows
- * without holes are not there, so adding a resource never touches the tree.
+ * Positions (seq - 1) are assigned in order and never reused, so the n-th resource is at position n
+ * plus the number of removed positions before it. A row of the tree has 256 counts: at level 0 whether
+ * each of 256 positions is removed, at level 1 how many removed positions each of 256 such rows has, and
+ * so on. Rows without removed positions do not exist, so creating a resource never writes to the tree.
  */
 export type ReadCounts = (level: number, block: number) => Counts | undefined;
 
-export interface Holes {
+export interface PositionTree {
   readonly counts: ReadCounts;
-  keep(level: number, block: number, counts: Counts): void;
-  drop(level: number, block: number): void;
+  save(level: number, block: number, counts: Counts): void;
+  delete(level: number, block: number): void;
 }
 
 export type Counts = Uint8Array | Uint32Array;
 
 const fanOut = 256;
-/** A row here spans 2^32 positions. More of them stand side by side, so there is no largest tree. */
+/** A row of this level covers 2^32 positions. There can be several, so the tree has no size limit. */
 const rootLevel = 3;
 
 const childSpan = (level: number): number => fanOut ** level;
 const rowSpan = (level: number): number => fanOut ** (level + 1);
 
-/** The position of the resource at this index, given that there is one. */
+/** Returns the position of the resource at this index, which must exist. */
 export function locate(read: ReadCounts, index: number, positions: number): number {
   let rest = index;
   let block = 0;
@@ -50,19 +50,19 @@ export function locate(read: ReadCounts, index: number, positions: number): numb
   return block;
 }
 
-/** Marks the positions as holes. Each row is read and written once, however many fall in it. */
-export function addHoles(holes: Holes, positions: readonly number[]): void {
+/** Marks positions as removed. Each row of the tree is read and written once. */
+export function addRemovedPositions(tree: PositionTree, positions: readonly number[]): void {
   for (let level = 0; level <= rootLevel; level++)
-    for (const [block, counts] of countedRows(holes, level, positions)) {
-      // A row without resources is never walked into: dropping it keeps a queue's tree small.
-      const isSpent = level < rootLevel && sum(counts) === rowSpan(level);
-      if (isSpent) holes.drop(level, block);
-      else holes.keep(level, block, counts);
+    for (const [block, counts] of countedRows(tree, level, positions)) {
+      // A row without resources is never read: deleting it keeps the tree of a queue small.
+      const isFull = level < rootLevel && sum(counts) === rowSpan(level);
+      if (isFull) tree.delete(level, block);
+      else tree.save(level, block, counts);
     }
 }
 
 function countedRows(
-  holes: Holes,
+  tree: PositionTree,
   level: number,
   positions: readonly number[],
 ): ReadonlyMap<number, Counts> {
@@ -70,7 +70,7 @@ function countedRows(
   for (const position of positions) {
     const block = Math.floor(position / rowSpan(level));
     const child = Math.floor(position / childSpan(level)) % fanOut;
-    const counts = rows.get(block) ?? holes.counts(level, block) ?? noCounts(level);
+    const counts = rows.get(block) ?? tree.counts(level, block) ?? noCounts(level);
     counts[child] = (counts[child] ?? 0) + 1;
     rows.set(block, counts);
   }
@@ -86,7 +86,7 @@ function sum(counts: Counts | undefined): number {
   return total;
 }
 
-/** The tree of one collection. Its bytes are little-endian, like every machine both runtimes run on. */
+/** Reads the tree of one collection. Counts are little-endian, like all platforms of both runtimes. */
 export function storedCounts(connection: Connection, collectionKey: number): ReadCounts {
   const select = connection.query<readonly [Uint8Array]>(
     `SELECT children FROM holes_${collectionKey} WHERE place = ?`,
@@ -99,15 +99,15 @@ export function storedCounts(connection: Connection, collectionKey: number): Rea
   };
 }
 
-export function storedHoles(connection: Connection, collectionKey: number): Holes {
+export function storedTree(connection: Connection, collectionKey: number): PositionTree {
   const table = `holes_${collectionKey}`;
   const replace = connection.query(`INSERT OR REPLACE INTO ${table} VALUES (?, ?)`);
   const remove = connection.query(`DELETE FROM ${table} WHERE place = ?`);
   return {
     counts: storedCounts(connection, collectionKey),
-    keep: (level, block, counts) =>
+    save: (level, block, counts) =>
       void replace.run(place(level, block), new Uint8Array(counts.buffer)),
-    drop: (level, block) => void remove.run(place(level, block)),
+    delete: (level, block) => void remove.run(place(level, block)),
   };
 }
 

@@ -1,4 +1,4 @@
-// Answers queries: by an index that has the order, or out of few enough candidates.
+// Answers queries with an index scan, or by filtering a limited number of candidates.
 
 import {
   type Candidate,
@@ -11,25 +11,25 @@ import {
 } from "../../model/query/query.ts";
 import { minKey, type Span, someValue } from "../../model/query/sort-key.ts";
 import type { QueryResult, TooBroad } from "../store.ts";
-import { type Asked, CandidateReader, hasIndex, onlyKey } from "./candidates.ts";
-import type { Connection, Query as Statement, Within } from "./connection.ts";
-import { EntryReader, type Place, type Walk } from "./entries.ts";
+import { CandidateReader, type CollectionState, hasIndex, onlyKey } from "./candidates.ts";
+import type { Connection, LimitedRows, Query as Statement } from "./connection.ts";
+import { EntryReader, type EntryRow, type IndexScan } from "./entries.ts";
 import { locate, type ReadCounts } from "./position-tree.ts";
-import { type StandingRow, standingColumns, toCandidate } from "./resource.ts";
+import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource.ts";
 
-/** Every key, that of no value included. */
+/** All keys, including the key of a missing value. */
 const everyKey: readonly Span[] = [{ from: minKey, to: someValue.to }];
 
 type Answer = Omit<QueryResult, "kind" | "collection">;
 
 export class QueryReader {
   readonly #counts: ReadCounts;
-  readonly #slices: Readonly<Record<"up" | "down", Statement<StandingRow>>>;
+  readonly #slices: Readonly<Record<"up" | "down", Statement<SeqResourceRow>>>;
   readonly #entries: EntryReader;
   readonly #candidates: CandidateReader;
 
   constructor(connection: Connection, key: number, counts: ReadCounts, maxCandidates: number) {
-    const select = `SELECT ${standingColumns} FROM resources_${key}`;
+    const select = `SELECT ${seqResourceColumns} FROM resources_${key}`;
     this.#counts = counts;
     this.#slices = {
       up: connection.query(`${select} WHERE seq >= ? ORDER BY seq LIMIT ?`),
@@ -39,30 +39,30 @@ export class QueryReader {
     this.#candidates = new CandidateReader(connection, key, this.#entries, maxCandidates);
   }
 
-  answer(query: Query, asked: Asked): QueryResult | TooBroad {
-    const { collection } = asked;
-    this.#entries.forgetCountsBefore(collection.revision);
-    const answer = this.#answer(query, asked);
+  answer(query: Query, state: CollectionState): QueryResult | TooBroad {
+    const { collection } = state;
+    this.#entries.clearCountsBefore(collection.revision);
+    const answer = this.#answer(query, state);
     if (!answer) return { kind: "broad", collection };
     const total = query.isCounted ? answer.total : undefined;
     return { kind: "found", collection, ...answer, total };
   }
 
-  #answer(query: Query, asked: Asked): Answer | undefined {
+  #answer(query: Query, state: CollectionState): Answer | undefined {
     return (
-      this.#slice(query, asked) ??
-      this.#group(query, asked) ??
-      this.#walk(query, asked) ??
-      this.#best(query, asked) ??
-      this.#selection(query, asked)
+      this.#slice(query, state) ??
+      this.#group(query, state) ??
+      this.#scan(query, state) ??
+      this.#ranked(query, state) ??
+      this.#filtered(query, state)
     );
   }
 
-  /** All, in the order of creation. */
-  #slice(query: Query, asked: Asked): Answer | undefined {
+  /** Answers a query for all resources in order of creation. */
+  #slice(query: Query, state: CollectionState): Answer | undefined {
     const { conditions, words, sortings, limit, isNewestFirst } = query;
     if (conditions.length + words.length + sortings.length > 0) return undefined;
-    const seq = this.#firstSeq(query, asked);
+    const seq = this.#firstSeq(query, state);
     const rows = this.#slices[isNewestFirst ? "down" : "up"];
     const { rows: read, isCut } = readWithin(rows, query.maxBytes, seq, limit + 1);
     const candidates = read.map(toCandidate);
@@ -71,54 +71,59 @@ export class QueryReader {
     return {
       ...(isCut && candidates.length < limit && { isCut }),
       resources: resourcesOf(page),
-      total: asked.collection.total,
+      total: state.collection.total,
       last: last && { keys: [], seq: last.seq },
     };
   }
 
-  #firstSeq({ start, isNewestFirst }: Query, { collection, seq }: Asked): number | undefined {
+  #firstSeq(
+    { start, isNewestFirst }: Query,
+    { collection, seq }: CollectionState,
+  ): number | undefined {
     if (typeof start !== "number") return isNewestFirst ? start.seq - 1 : start.seq + 1;
     const { total } = collection;
     if (start >= total) return undefined;
     return locate(this.#counts, isNewestFirst ? total - 1 - start : start, seq) + 1;
   }
 
-  /** All that have one value, in the order of creation. */
-  #group(query: Query, { plan }: Asked): Answer | undefined {
+  /** Answers a query for one value of an indexed field, in order of creation. */
+  #group(query: Query, { plan }: CollectionState): Answer | undefined {
     const { conditions, words, sortings, start, limit, isNewestFirst } = query;
     const [condition] = conditions;
     if (!condition || conditions.length + words.length + sortings.length > 1) return undefined;
     const key = onlyKey(condition);
-    if (key === undefined || !isPlain(condition) || !hasIndex(plan, condition)) return undefined;
+    if (key === undefined || !hasOnlySpans(condition) || !hasIndex(plan, condition))
+      return undefined;
     const { field, spans } = condition;
     const part = typeof start === "number" ? { offset: start } : { after: start.seq };
-    const places = this.#entries.group(field, key, { isNewestFirst, limit: limit + 1, ...part });
+    const rows = this.#entries.group(field, key, { isNewestFirst, limit: limit + 1, ...part });
     const count = () => this.#entries.count(field, spans);
-    return this.#page(query, places, count, ([, seq]) => ({ keys: [], seq }));
+    return this.#page(query, rows, count, ([, seq]) => ({ keys: [], seq }));
   }
 
-  /** In the order of one index: all, or those that one condition on the same field leaves. */
-  #walk(query: Query, { plan, collection }: Asked): Answer | undefined {
+  /** Answers a query sorted by an indexed field, with at most one condition on the same field. */
+  #scan(query: Query, { plan, collection }: CollectionState): Answer | undefined {
     const { conditions, words, sortings, start, limit, isNewestFirst } = query;
     const [sorting] = sortings;
     const [condition] = conditions;
     if (!sorting || sortings.length + words.length > 1 || conditions.length > 1) return undefined;
-    // Of the kind `any` an array has several keys, and none by which it is sorted.
+    // An array has several keys in an index of the kind `any`, so it has no sort order.
     if (sorting.kind === "any" || !hasIndex(plan, sorting)) return undefined;
-    if (condition && !(isPlain(condition) && isOfSame(condition, sorting))) return undefined;
+    if (condition && !(hasOnlySpans(condition) && isSameField(condition, sorting)))
+      return undefined;
     const { field, isDescending } = sorting;
     const spans = condition?.spans ?? everyKey;
-    const walk: Walk = { field, spans, isDescending, isNewestFirst };
-    const places =
+    const scan: IndexScan = { field, spans, isDescending, isNewestFirst };
+    const rows =
       typeof start === "number"
-        ? this.#entries.walk(walk, start, limit + 1)
-        : this.#entries.walkAfter(walk, [start.keys[0] ?? minKey, start.seq], limit + 1);
+        ? this.#entries.scan(scan, start, limit + 1)
+        : this.#entries.scanAfter(scan, [start.keys[0] ?? minKey, start.seq], limit + 1);
     const count = () => (condition ? this.#entries.count(field, spans) : collection.total);
-    return this.#page(query, places, count, ([key, seq]) => ({ keys: [key], seq }));
+    return this.#page(query, rows, count, ([key, seq]) => ({ keys: [key], seq }));
   }
 
-  /** The best of those that have the words. */
-  #best(query: Query, { plan }: Asked): Answer | undefined {
+  /** Answers a search by words, sorted by rank. */
+  #ranked(query: Query, { plan }: CollectionState): Answer | undefined {
     const { conditions, words, start, limit } = query;
     if (!isRanked(query) || conditions.length > 0 || plan.searchable.length === 0) return undefined;
     if (plan.hidden) return undefined;
@@ -131,20 +136,20 @@ export class QueryReader {
     return { resources: resourcesOf(page), total, last: undefined, ...(isCut && { isCut }) };
   }
 
-  #selection(query: Query, asked: Asked): Answer | undefined {
-    const candidates = this.#candidates.read(query, asked);
+  #filtered(query: Query, state: CollectionState): Answer | undefined {
+    const candidates = this.#candidates.read(query, state);
     return candidates && select(candidates, query);
   }
 
   #page(
     { limit, isCounted, maxBytes }: Query,
-    places: readonly Place[],
+    rows: readonly EntryRow[],
     count: () => number,
-    positionOf: (place: Place) => Position,
+    positionOf: (place: EntryRow) => Position,
   ): Answer {
-    const seqs = places.slice(0, limit).map(([, seq]) => seq);
+    const seqs = rows.slice(0, limit).map(([, seq]) => seq);
     const { page, isCut } = this.#candidates.within(seqs, maxBytes);
-    const last = isCut || places.length > limit ? places[page.length - 1] : undefined;
+    const last = isCut || rows.length > limit ? rows[page.length - 1] : undefined;
     return {
       ...(isCut && { isCut }),
       resources: resourcesOf(page),
@@ -154,13 +159,13 @@ export class QueryReader {
   }
 }
 
-/** Of nothing to begin with nothing is read. */
+/** Returns no rows when there is no first seq. */
 function readWithin(
-  rows: Statement<StandingRow>,
+  rows: Statement<SeqResourceRow>,
   maxBytes: number | undefined,
   seq: number | undefined,
   limit: number,
-): Within<StandingRow> {
+): LimitedRows<SeqResourceRow> {
   if (seq === undefined) return { rows: [], isCut: false };
   if (maxBytes === undefined) return { rows: rows.all(seq, limit), isCut: false };
   return rows.within(maxBytes, (row) => row[5].length, seq, limit);
@@ -169,9 +174,9 @@ function readWithin(
 const resourcesOf = (candidates: readonly Candidate[]) =>
   candidates.map(({ resource }) => resource);
 
-/** Whether the spans are all that there is to it. */
-const isPlain = ({ isNegated = false, pattern }: Condition): boolean =>
+/** Whether the condition consists only of its spans. */
+const hasOnlySpans = ({ isNegated = false, pattern }: Condition): boolean =>
   !isNegated && pattern === undefined;
 
-const isOfSame = (condition: Condition, { field, kind }: Sorting): boolean =>
+const isSameField = (condition: Condition, { field, kind }: Sorting): boolean =>
   condition.field === field && condition.kind === kind;

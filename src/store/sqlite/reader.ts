@@ -1,4 +1,4 @@
-// Answers reads at once, on one connection: never stale, and from memory where nothing has moved.
+// Answers reads synchronously on one connection: never stale, and from a cache while nothing has changed.
 
 import type { Collection, Rules } from "../../model/collection.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
@@ -26,48 +26,52 @@ import { Moved, movedBatch } from "./moved.ts";
 import { ResourceCache } from "./resource-cache.ts";
 import { TokenReader } from "./token.ts";
 
-/** Beyond these, what is known is dropped and learnt anew: memory must have an end. */
+/** When a cache is full it is cleared, which bounds the memory use. */
 export const readerLimits = {
   resourceCacheBytes: 16 * 1024 * 1024,
   collectionReaders: 1_000,
   tokens: 10_000,
   maxCandidates,
 };
-/** So far behind, forgetting a whole collection costs less than asking what moved in it. */
+/** With more new revisions than this, clearing the whole collection is cheaper than reading the changes. */
 const maxRevisionsBehind = 1_000;
-/** A hand in the file that is not ours rings no bell: so often SQLite is asked all the same. */
-const unrungMs = 1_000;
+/** How often SQLite is queried anyway, because other programs do not update the commit counter. */
+const maxQuietMs = 1_000;
 
 export class Reader {
   readonly #connection: Connection;
-  readonly #bell: CommitCounter | undefined;
+  readonly #commitCounter: CommitCounter | undefined;
   readonly #dataVersion: Query<readonly [version: number]>;
   readonly #begin: Query<never>;
   readonly #end: Query<never>;
   readonly #ledger: Query<readonly [batch: number, tokens: number, drops: number]>;
   readonly #collection: Query<CollectionRow>;
   readonly #collections: Query<CollectionRow>;
-  readonly #moved: Query<CollectionRow>;
-  readonly #nameReader: FileReferenceReader;
+  readonly #changed: Query<CollectionRow>;
+  readonly #fileReferences: FileReferenceReader;
   readonly #tokenReader: TokenReader;
 
   readonly #limits: typeof readerLimits;
-  readonly #hot: ResourceCache;
+  readonly #cache: ResourceCache;
   readonly #collectionReaders = new Map<string, CollectionReader>();
   readonly #tokens = new Map<string, Token>();
-  /** How far the above is up to date. */
+  /** The state of the database that the caches reflect. */
   #seenVersion = 0;
   #seenBatch = 0;
   #seenTokens = 0;
   #seenDrops = 0;
-  #heard: number | undefined;
-  #lookedAt = 0;
+  #seenCommit: number | undefined;
+  #refreshedAt = 0;
 
-  constructor(connection: Connection, bell: CommitCounter | undefined, limits = readerLimits) {
+  constructor(
+    connection: Connection,
+    commitCounter: CommitCounter | undefined,
+    limits = readerLimits,
+  ) {
     this.#connection = connection;
-    this.#bell = bell;
+    this.#commitCounter = commitCounter;
     this.#limits = limits;
-    this.#hot = new ResourceCache(limits.resourceCacheBytes);
+    this.#cache = new ResourceCache(limits.resourceCacheBytes);
     this.#dataVersion = connection.query("PRAGMA data_version");
     this.#begin = connection.query("BEGIN");
     this.#end = connection.query("END");
@@ -75,39 +79,39 @@ export class Reader {
     const select = (batch: string) => `SELECT ${collectionColumns(batch)} FROM collections`;
     this.#collection = connection.query(`${select("0")} WHERE name = ?`);
     this.#collections = connection.query(`${select("0")} ORDER BY name`);
-    this.#moved = connection.query(`${select("?1")} WHERE batch > ?1`);
-    this.#nameReader = new FileReferenceReader(connection);
+    this.#changed = connection.query(`${select("?1")} WHERE batch > ?1`);
+    this.#fileReferences = new FileReferenceReader(connection);
     this.#tokenReader = new TokenReader(connection);
   }
 
   collection(name: string): Collection | undefined {
-    this.#listen();
+    this.#refresh();
     return this.#collectionReader(name)?.collection;
   }
 
   collections(): readonly Collection[] {
-    this.#listen();
+    this.#refresh();
     return this.#collections.all().map((row) => toCollection(row));
   }
 
   rules(collection: string): Rules | undefined {
-    this.#listen();
+    this.#refresh();
     return this.#collectionReader(collection)?.rules;
   }
 
   find(collection: string, id: string): Resource | undefined {
-    this.#listen();
+    this.#refresh();
     const collectionReader = this.#collectionReader(collection);
     if (!collectionReader) return undefined;
-    const hot = this.#hot.find(collectionReader.key, id);
-    if (hot) return hot;
+    const cache = this.#cache.find(collectionReader.key, id);
+    if (cache) return cache;
     const resource = collectionReader.find(id);
-    if (resource) this.#hot.keep(collectionReader.key, resource);
+    if (resource) this.#cache.add(collectionReader.key, resource);
     return resource;
   }
 
   slice(collection: string, range: Range): Slice | undefined {
-    return this.#inOneMoment(collection, (collectionReader) => ({
+    return this.#inSnapshot(collection, (collectionReader) => ({
       collection: collectionReader.collection,
       ...collectionReader.slice(range),
     }));
@@ -115,7 +119,7 @@ export class Reader {
 
   query(collection: string, query: Question): QueryResult | TooBroad | undefined {
     const { maxCandidates } = this.#limits;
-    return this.#inOneMoment(collection, (collectionReader) =>
+    return this.#inSnapshot(collection, (collectionReader) =>
       collectionReader.query(query, maxCandidates),
     );
   }
@@ -126,18 +130,18 @@ export class Reader {
     limit: number,
     maxBytes?: number,
   ): Feed | "gone" | undefined {
-    return this.#inOneMoment(collection, (collectionReader) =>
+    return this.#inSnapshot(collection, (collectionReader) =>
       collectionReader.since(position, limit, maxBytes),
     );
   }
 
   named(keys: readonly string[]): ReadonlySet<string> {
-    this.#listen();
-    return this.#nameReader.among(keys);
+    this.#refresh();
+    return this.#fileReferences.among(keys);
   }
 
   token(hash: string): Token | undefined {
-    this.#listen();
+    this.#refresh();
     const known = this.#tokens.get(hash);
     if (known) return known;
     const token = this.#tokenReader.find(hash);
@@ -149,21 +153,21 @@ export class Reader {
   }
 
   tokens(): readonly Token[] {
-    this.#listen();
+    this.#refresh();
     return this.#tokenReader.all();
   }
 
-  /** Has the next read ask what has moved, although no bell was rung. */
-  distrust(): void {
+  /** Makes the next read check for changes, even if the commit counter has not changed. */
+  invalidate(): void {
     this.#seenVersion = 0;
-    this.#heard = undefined;
+    this.#seenCommit = undefined;
   }
 
   close(): void {
     this.#connection.close();
   }
 
-  #inOneMoment<T>(
+  #inSnapshot<T>(
     collection: string,
     read: (collectionReader: CollectionReader) => T,
   ): T | undefined {
@@ -182,33 +186,33 @@ export class Reader {
     if (known) return known;
     const row = this.#collection.one(name);
     if (!row) return undefined;
-    if (this.#collectionReaders.size === this.#limits.collectionReaders) this.#forgetShelves();
+    if (this.#collectionReaders.size === this.#limits.collectionReaders) this.#clearReaders();
     const collectionReader = new CollectionReader(this.#connection, row);
     this.#collectionReaders.set(name, collectionReader);
     return collectionReader;
   }
 
-  /** The resources go too: without its shelf, nobody follows what moves in a collection. */
-  #forgetShelves(): void {
+  /** Clears the resources too: without its reader, changes in a collection are not noticed. */
+  #clearReaders(): void {
     this.#collectionReaders.clear();
-    this.#hot.forgetAll();
+    this.#cache.clear();
   }
 
-  /** Catches up when the bell was rung; what rings none is found within a second. */
-  #listen(): void {
-    const number = this.#bell?.number;
+  /** Catches up when the commit counter has changed, and at least once per second. */
+  #refresh(): void {
+    const number = this.#commitCounter?.number;
     const now = performance.now();
-    const isQuiet = number !== undefined && number === this.#heard;
-    if (isQuiet && now - this.#lookedAt < unrungMs) return;
+    const isQuiet = number !== undefined && number === this.#seenCommit;
+    if (isQuiet && now - this.#refreshedAt < maxQuietMs) return;
     this.#catchUp();
-    this.#heard = number;
-    this.#lookedAt = now;
+    this.#seenCommit = number;
+    this.#refreshedAt = now;
   }
 
   /**
-   * SQLite's data version moves when any other connection, in this process or another, has
-   * committed. What is read after it may be newer still: then the version has moved again by the
-   * next call, and the same revisions are looked at once more.
+   * SQLite's data version changes when any other connection, in this process or another, has
+   * committed. The following queries can see an even newer state: then the version has changed again
+   * by the next call, and the same revisions are checked once more.
    */
   #catchUp(): void {
     const version = this.#dataVersion.one()?.[0] ?? 0;
@@ -216,33 +220,33 @@ export class Reader {
     const [batch, tokens, drops] = this.#ledger.one() ?? [0, 0, 0];
     if (batch === movedBatch) throw new Moved("the database is in another file now");
     if (tokens !== this.#seenTokens) this.#tokens.clear();
-    if (drops !== this.#seenDrops) this.#forgetDropped();
-    for (const row of this.#moved.all(this.#seenBatch)) this.#follow(row);
+    if (drops !== this.#seenDrops) this.#removeDropped();
+    for (const row of this.#changed.all(this.#seenBatch)) this.#update(row);
     this.#seenVersion = version;
     this.#seenBatch = batch;
     this.#seenTokens = tokens;
     this.#seenDrops = drops;
   }
 
-  /** One that is gone, and one of the same name that took its place, are not in our hands. */
-  #forgetDropped(): void {
+  /** Removes readers of collections that were dropped or recreated. */
+  #removeDropped(): void {
     for (const [name, { key }] of this.#collectionReaders) {
       if (this.#collection.one(name)?.[5] === key) continue;
       this.#collectionReaders.delete(name);
-      this.#hot.forgetAllOf(key);
+      this.#cache.deleteAllOf(key);
     }
   }
 
-  #follow(row: CollectionRow): void {
+  #update(row: CollectionRow): void {
     const [name, revision] = row;
     const collectionReader = this.#collectionReaders.get(name);
-    // A new one of the same name has come between two looks: the next look finds the drop.
+    // The collection was recreated between two checks: the next check detects the drop.
     if (!collectionReader || collectionReader.key !== row[5]) return;
     const { key, collection } = collectionReader;
-    if (revision - collection.revision > maxRevisionsBehind) this.#hot.forgetAllOf(key);
-    else if (this.#hot.holdsAnyOf(key))
+    if (revision - collection.revision > maxRevisionsBehind) this.#cache.deleteAllOf(key);
+    else if (this.#cache.hasAnyOf(key))
       for (const id of collectionReader.changedSince(collection.revision))
-        this.#hot.forget(key, id);
+        this.#cache.delete(key, id);
     collectionReader.update(row);
   }
 }

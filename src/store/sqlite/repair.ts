@@ -1,36 +1,36 @@
-// Saves a database whose disk has failed: copies it to a new file, verifies the copy, and swaps it in.
+// Rescues a database whose disk has failed: copies it to a new file, verifies the copy, and swaps it in.
 
 import { closeSync, openSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { Outage } from "../store.ts";
 import { Connection } from "./connection.ts";
-import { type DatabaseFile, decideForCopy, removeCopy } from "./file.ts";
+import { acceptCopy, type DatabaseFile, removeCopy } from "./file.ts";
 import { assertOnDisk } from "./on-disk.ts";
 
 type Table = readonly [name: string];
 type Column = readonly [name: string, keyPosition: number];
 
 /**
- * Makes a verified copy of what `source` reads, WAL included, and decides for it. The old files are
- * only read: rewriting a block whose first write failed may succeed and still be lost.
+ * Replaces the database by a verified copy of what `source` reads, including the WAL. The old files are
+ * only read: writing a block again after a failed write can succeed and still be lost.
  */
 export function replaceByCopy(file: DatabaseFile, source: Connection, lastBatch: number): void {
   removeCopy(file);
   try {
-    assertRoom(file, source);
+    assertFreeSpace(file, source);
     assertComplete(source, lastBatch);
     copyTo(file.copy, source);
     assertEqual(file.copy, source);
-    settle(file.copy);
+    checkIntegrity(file.copy);
     assertOnDisk(file.copy);
-    decideForCopy(file);
+    acceptCopy(file);
   } catch (error) {
     removeCopy(file);
     throw error;
   }
 }
 
-function assertRoom({ path }: DatabaseFile, source: Connection): void {
+function assertFreeSpace({ path }: DatabaseFile, source: Connection): void {
   const [pages = 0] = source.query<readonly [number]>("PRAGMA page_count").one() ?? [];
   const [pageBytes = 0] = source.query<readonly [number]>("PRAGMA page_size").one() ?? [];
   const { bavail, bsize } = statfsSync(dirname(path));
@@ -39,11 +39,11 @@ function assertRoom({ path }: DatabaseFile, source: Connection): void {
   if (free < needed)
     throw new Outage(
       "suspect",
-      `a second copy of the database needs ${needed} bytes, and ${free} are free: make room in ${dirname(path)}`,
+      `a copy of the database needs ${needed} bytes, but only ${free} are free: free up disk space in ${dirname(path)}`,
     );
 }
 
-/** All that was acknowledged must be there to be copied. */
+/** Throws when acknowledged writes are missing. */
 function assertComplete(source: Connection, lastBatch: number): void {
   if (!hasTable(source, "ledger")) return;
   const [batch = 0] = source.query<readonly [number]>("SELECT batch FROM ledger").one() ?? [];
@@ -67,14 +67,14 @@ function hasTable(connection: Connection, name: string): boolean {
   return tables.one(name) !== undefined;
 }
 
-/** One read of one moment, row by row: what cannot be read fails here. */
+/** Copies one snapshot row by row; it throws when a row cannot be read. */
 function copyTo(copy: string, source: Connection): void {
-  // Made by us, so that it is for its owner only from the start.
+  // Created here, so that it has mode 0600 from the start.
   closeSync(openSync(copy, "wx", 0o600));
   source.run(`VACUUM INTO ${quoted(copy)}`);
 }
 
-/** Every row of every table, column by column. */
+/** Compares every column of every row of every table. */
 function assertEqual(copy: string, source: Connection): void {
   source.run(`ATTACH ${quoted(copy)} AS copy`);
   try {
@@ -106,8 +106,8 @@ function isEqual(source: Connection, name: string): boolean {
   return isSame === 1;
 }
 
-/** Gives the copy its WAL mode, looks through its structure, and leaves nothing beside it. */
-function settle(copy: string): void {
+/** Switches the copy to WAL mode and checks its integrity. */
+function checkIntegrity(copy: string): void {
   const connection = new Connection(copy, "write");
   try {
     const [first] = connection.query<readonly [string]>("PRAGMA integrity_check").all();

@@ -1,16 +1,16 @@
-// Keeps the resources that are asked for again and again, within a number of bytes.
+// Caches frequently read resources within a memory limit.
 
 import type { Resource } from "../../model/resource.ts";
 
-type Shelf = Map<string, Resource>;
-type Generation = Map<number, Shelf>;
+type ResourceMap = Map<string, Resource>;
+type Generation = Map<number, ResourceMap>;
 
-/** About what a resource weighs in memory beside its fields. */
+/** The approximate memory use of a resource without its fields. */
 const overheadBytes = 256;
 
 /**
- * What is asked for is kept in the young generation. When that is full it becomes the old one, and
- * the old one is forgotten. So a hit costs one look-up, where a strict order of use costs three.
+ * Resources are added to the young generation. When that is full it becomes the old one, and the old one
+ * is discarded. So a hit costs one lookup, while a strict LRU costs three operations.
  */
 export class ResourceCache {
   readonly #generationBytes: number;
@@ -26,11 +26,11 @@ export class ResourceCache {
     const young = this.#young.get(collectionKey)?.get(id);
     if (young) return young;
     const old = this.#old.get(collectionKey)?.get(id);
-    if (old) this.keep(collectionKey, old);
+    if (old) this.add(collectionKey, old);
     return old;
   }
 
-  keep(collectionKey: number, resource: Resource): void {
+  add(collectionKey: number, resource: Resource): void {
     const bytes = resource.fields.length + (resource.parts?.length ?? 0) + overheadBytes;
     if (bytes > this.#generationBytes) return;
     if (this.#youngBytes + bytes > this.#generationBytes) this.#age();
@@ -40,21 +40,21 @@ export class ResourceCache {
     this.#young.set(collectionKey, collectionReader);
   }
 
-  holdsAnyOf(collectionKey: number): boolean {
+  hasAnyOf(collectionKey: number): boolean {
     return this.#young.has(collectionKey) || this.#old.has(collectionKey);
   }
 
-  forget(collectionKey: number, id: string): void {
+  delete(collectionKey: number, id: string): void {
     this.#young.get(collectionKey)?.delete(id);
     this.#old.get(collectionKey)?.delete(id);
   }
 
-  forgetAllOf(collectionKey: number): void {
+  deleteAllOf(collectionKey: number): void {
     this.#young.delete(collectionKey);
     this.#old.delete(collectionKey);
   }
 
-  forgetAll(): void {
+  clear(): void {
     this.#young = new Map();
     this.#old = new Map();
     this.#youngBytes = 0;

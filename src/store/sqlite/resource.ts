@@ -1,4 +1,4 @@
-// Resources in SQL: their columns, and what a row says.
+// Defines the columns of a resource, and converts rows to resources.
 
 import type { Resource } from "../../model/resource.ts";
 import { assertIntact, type StoredResource } from "../checksum.ts";
@@ -8,7 +8,7 @@ export type ResourceRow = readonly [...StoredResource, checksum: number | null];
 export const resourceColumns =
   "id, revision, created, updated, fields, owner, parts, shares_date, checksum";
 
-/** Throws when the row is not what was written. */
+/** Throws Damage when the checksum does not match. */
 export function toResource(row: readonly [...ResourceRow, ...Value[]]): Resource {
   assertIntact(row as unknown as StoredResource, row[8]);
   return resourceIn(row);
@@ -21,7 +21,7 @@ function resourceIn(row: readonly [...ResourceRow, ...Value[]]): Resource {
   return { ...resource, ...optionalMembers(owner, parts, sharesDate) };
 }
 
-/** Those members of a resource that it may lack. */
+/** Returns the optional members of a resource that are set. */
 export const optionalMembers = (
   owner: string | null | undefined,
   parts: string | null | undefined,
@@ -32,22 +32,22 @@ export const optionalMembers = (
   ...(sharesDate === 1 && { sharesDate: true }),
 });
 
-/** The same with its seq, which comes first. */
-export type StandingRow = readonly [seq: number, ...ResourceRow];
-export const standingColumns = `seq, ${resourceColumns}`;
+/** A resource row with its seq in front. */
+export type SeqResourceRow = readonly [seq: number, ...ResourceRow];
+export const seqResourceColumns = `seq, ${resourceColumns}`;
 
-interface Standing {
+interface SeqResource {
   readonly seq: number;
   readonly resource: Resource;
 }
 
-export const toCandidate = ([seq, ...row]: StandingRow): Standing => ({
+export const toCandidate = ([seq, ...row]: SeqResourceRow): SeqResource => ({
   seq,
   resource: toResource(row),
 });
 
-/** For the writer: a damaged row must not fail the whole batch, and is refused when it is read. */
-export const toUncheckedCandidate = ([seq, ...row]: StandingRow): Standing => ({
+/** Used by the writer: a damaged row must not fail the whole batch. Readers report it. */
+export const toUncheckedCandidate = ([seq, ...row]: SeqResourceRow): SeqResource => ({
   seq,
   resource: resourceIn(row),
 });

@@ -1,18 +1,18 @@
-// The tables, and the steps that bring a database of any age to them.
+// Creates the tables, and migrates databases of older versions step by step.
 
 import { Outage } from "../store.ts";
 import { Connection } from "./connection.ts";
 
-/** Runs inside its own transaction, together with the bump of the version. */
+/** Runs in its own transaction, together with the update of the version. */
 export type Step = (connection: Connection) => void;
 
-/** Marks the file as ours ("rest" in ASCII), for `file` and for us. */
+/** Identifies the file as a Restante database ("rest" in ASCII). */
 const applicationId = 0x72657374;
 
 /**
- * `ledger.batch` counts the transactions; `collections.batch` is the last one that touched that
- * collection and `ledger.tokens` the last one that touched a token. So a reader asks for what
- * happened since it last looked and gets only that.
+ * `ledger.batch` counts the transactions. `collections.batch` is the last one that changed the
+ * collection, and `ledger.tokens` the last one that changed a token. So a reader can select only what
+ * has changed since its last read.
  */
 const first: Step = (connection) =>
   connection.run(`
@@ -47,8 +47,8 @@ const first: Step = (connection) =>
   `);
 
 /**
- * A definition may be large, and its collection's row is written with every batch: so it stands
- * apart, with the batch that brought it. `once` keeps what was done under a key (see once.ts).
+ * A definition can be large, and the row of a collection is written with every batch, so definitions have
+ * their own table. `once` stores Idempotency-Keys with their outcomes (see idempotency.ts).
  */
 const second: Step = (connection) => {
   connection.run(`
@@ -77,9 +77,9 @@ const second: Step = (connection) => {
 };
 
 /**
- * `entries` is what the indexes hold (see index.ts). `ledger.drops` is the last batch that dropped a
- * collection, so that readers look for what is gone; `ledger.keys` the last key that was given to
- * one: none is given again, so that nobody takes a new collection for an old one.
+ * `entries` contains the indexes (see index-writer.ts). `ledger.drops` is the last batch that dropped a
+ * collection, so that readers notice it. `ledger.keys` is the last key of a collection: keys are never
+ * reused, so that a new collection is not mistaken for an old one.
  */
 const third: Step = (connection) => {
   connection.run(`
@@ -92,8 +92,8 @@ const third: Step = (connection) => {
 };
 
 /**
- * The files of a resource, and of all resources the keys of those that are named (see named.ts). The
- * index is for the end of a collection.
+ * Adds the files of a resource, and the keys of all files that resources reference (see
+ * file-references.ts). The index is for dropping a collection.
  */
 const fourth: Step = (connection) => {
   connection.run(`
@@ -108,10 +108,10 @@ const fourth: Step = (connection) => {
 };
 
 /**
- * `epochs` says at which revision each earlier epoch of a collection ended (see ../epochs.ts); the row
- * of collection 0 is the last epoch that a writer has begun. `shares_date` is 1 for what is there,
- * because nobody knows. What is there has no checksum until it is written again. By `key_clock` keys
- * expire (see ../key-clock.ts).
+ * `epochs` contains the last revision of each earlier epoch of a collection (see ../epochs.ts); the row
+ * of collection 0 is the last epoch of a writer. `shares_date` is 1 for existing rows, because the former
+ * times are not known. Existing rows have no checksum until they are written again. Idempotency-Keys
+ * expire by `key_clock` (see ../key-clock.ts).
  */
 const fifth: Step = (connection) => {
   connection.run(`
@@ -140,7 +140,7 @@ const fifth: Step = (connection) => {
 
 export const steps: readonly Step[] = [first, second, third, fourth, fifth];
 
-/** What is there now is not removed, and what is removed is so once: a feed tells of each once. */
+/** An id is either in `resources` or once in `removed`, because a feed contains each id once. */
 const indexRemoved = (key: number): string =>
   `CREATE UNIQUE INDEX removed_${key}_by_id ON removed_${key} (id)`;
 
@@ -152,7 +152,7 @@ const createEntries = (key: number): string =>
     PRIMARY KEY (field, key, seq)
   ) STRICT, WITHOUT ROWID`;
 
-/** The tables of one collection; `removed` remembers what was there, `holes` where (see holes.ts). */
+/** Creates the tables of one collection. `removed` contains tombstones; position-tree.ts explains `holes`. */
 export function createCollectionTables(connection: Connection, key: number): void {
   connection.run(`
     CREATE TABLE resources_${key} (
@@ -188,8 +188,8 @@ export function dropCollectionTables(connection: Connection, key: number): void 
 }
 
 /**
- * The words of each resource, under its seq; the text itself is not kept. They come as single words
- * between spaces already, and this tokenizer leaves all that is beyond ASCII as it is.
+ * Indexes the words of each resource by its seq, without storing the text. The words are already split
+ * by spaces, and this tokenizer does not change non-ASCII characters.
  */
 export function createWordsTable(connection: Connection, key: number): void {
   connection.run(
@@ -202,14 +202,14 @@ export function dropWordsTable(connection: Connection, key: number): void {
   connection.run(`DROP TABLE IF EXISTS words_${key}`);
 }
 
-/** Brings the database to the newest form. Killed at any moment, it is in one version or the next. */
+/** Migrates the database to the newest version. After a crash it has either the old or the next version. */
 export function migrate(connection: Connection, path: readonly Step[] = steps): void {
   while (step(connection, path));
 }
 
-/** Takes one step; says whether there was one to take. */
+/** Runs one step. Returns whether there was one to run. */
 function step(connection: Connection, path: readonly Step[]): boolean {
-  // The lock comes first, so that of two processes that start at once only one takes the step.
+  // Locks first, so that only one of two processes that start at once runs the step.
   connection.run("BEGIN IMMEDIATE");
   try {
     const version = currentVersion(connection, path.length);
@@ -224,7 +224,7 @@ function step(connection: Connection, path: readonly Step[]): boolean {
   }
 }
 
-/** For a process that only reads, and cannot take the steps. */
+/** Used by a process that only reads and cannot migrate. */
 export function requireNewest(path: string): void {
   const connection = new Connection(path, "read");
   try {
@@ -232,7 +232,7 @@ export function requireNewest(path: string): void {
     if (version === steps.length) return;
     throw new Outage(
       "unavailable",
-      `the database is of an older form (${version}, and this Restante reads ${steps.length}): start the server once, which brings it up to date`,
+      `the database has an older schema version (${version}; this Restante needs ${steps.length}): start the server once to migrate it`,
     );
   } finally {
     connection.close();
@@ -244,10 +244,13 @@ function currentVersion(connection: Connection, newest: number): number {
   if (version > newest)
     throw new Outage(
       "unavailable",
-      `the database was written by a newer Restante (its form is ${version}, this one knows up to ${newest}): update Restante, or restore an older backup`,
+      `the database was written by a newer Restante (its schema version is ${version}, this one supports up to ${newest}): update Restante, or restore an older backup`,
     );
   const isForeign = version === 0 && connection.query("SELECT 1 FROM sqlite_schema").one();
   if (isForeign)
-    throw new Outage("unavailable", "the file is a database of another program: move it away");
+    throw new Outage(
+      "unavailable",
+      "the file is a database of another program: move it to another folder",
+    );
   return version;
 }

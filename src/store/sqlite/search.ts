@@ -1,4 +1,4 @@
-// Searches the words of a collection.
+// Runs full-text searches on one collection.
 
 import type { Word } from "../../model/query/query.ts";
 import type { Connection, Query } from "./connection.ts";
@@ -13,11 +13,11 @@ export class SearchReader {
 
   constructor(connection: Connection, key: number) {
     const from = `FROM words_${key} WHERE words_${key} MATCH ?`;
-    // Where they are equally good, the order of creation decides.
+    // Equal ranks are sorted by creation.
     const ranked = "ORDER BY rank, rowid";
     this.#countUpTo = connection.query(`SELECT count(*) FROM (SELECT 1 ${from} LIMIT ?)`);
     this.#best = connection.query(`SELECT rowid ${from} ${ranked} LIMIT ? OFFSET ?`);
-    // The plus keeps SQLite from searching anew for each of them.
+    // The plus sign prevents SQLite from running a search for each rowid.
     this.#among = connection.query(
       `SELECT rowid ${from} AND +rowid IN (SELECT value FROM json_each(?)) ${ranked}`,
     );
@@ -27,17 +27,17 @@ export class SearchReader {
     return this.#countUpTo.one(matchOf(words), limit)?.[0] ?? 0;
   }
 
-  /** The seqs of those that have all of the words, the best first. */
+  /** Returns the seqs of the resources that contain all words, best rank first. */
   best(words: readonly Word[], offset: number, limit: number): readonly number[] {
     return this.#best.all(matchOf(words), limit, offset).map(([seq]) => seq);
   }
 
-  /** Those of the seqs that have all of the words, the best first. */
+  /** Returns those of the seqs whose resources contain all words, best rank first. */
   among(words: readonly Word[], seqs: readonly number[]): readonly number[] {
     return this.#among.all(matchOf(words), JSON.stringify(seqs)).map(([seq]) => seq);
   }
 }
 
-/** All of them, as FTS5 is asked: in quotes, no word is taken for an operator. */
+/** Returns an FTS5 query for all words. Quotes prevent that a word is an operator. */
 const matchOf = (words: readonly Word[]): string =>
   words.map(({ text, isPrefix }) => `"${text}"${isPrefix ? "*" : ""}`).join(" ");

@@ -1,4 +1,4 @@
-// The embedded engine: one file, a writer in its own thread, reads answered at once.
+// Implements the store on one SQLite file, with a writer thread and synchronous reads.
 
 import { extname } from "node:path";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
@@ -22,7 +22,7 @@ import {
   type TooBroad,
 } from "../store.ts";
 import { CommitCounter, type MapFile } from "./commit-counter.ts";
-import { Connection, isOfMissingTable, storageTrouble } from "./connection.ts";
+import { Connection, isMissingTable, outageOf } from "./connection.ts";
 import { finishSwap, prepareFile } from "./file.ts";
 import { Moved } from "./moved.ts";
 import { Reader, readerLimits } from "./reader.ts";
@@ -30,45 +30,45 @@ import { requireNewest } from "./schema.ts";
 import { type Report, WriterClient } from "./writer-client.ts";
 
 export interface SqliteOptions {
-  /** The directory of the data; made when it is not there. */
+  /** The data directory; created when it does not exist. */
   readonly path: string;
-  /** Lets readers hear of commits without asking SQLite; without it they ask before each read. */
+  /** Maps a file into memory, so that readers notice commits without a query before each read. */
   readonly mapFile?: MapFile | undefined;
-  /** Who writes, when another process does; then this one only reads the file. */
+  /** Commits in another process; then this process only reads the file. */
   readonly committer?: Committer | undefined;
-  /** How many resources a query may look at one by one. */
+  /** How many resources a query may check one by one. */
   readonly maxCandidates?: number | undefined;
-  /** Told of a disk that fails, and of its repair. */
+  /** Logs disk failures and repairs. */
   readonly report?: Report | undefined;
-  /** How long deleted content may stay in the files before its erasure begins; a minute by default. */
+  /** How long deleted content can stay in the files before it is erased; by default one minute. */
   readonly eraseAfterMs?: number | undefined;
 }
 
-/** The writer's program lies beside this one, as source or as built. */
+/** The script of the writer thread, as source or built. */
 const writerScript = new URL(`./writer${extname(import.meta.url)}`, import.meta.url);
 
-/** Opens or makes the database. Rejects with words for a person when it cannot be used. */
+/** Opens or creates the database. Rejects with a readable message when it cannot be used. */
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const found = prepareFile(options.path);
   const file = options.committer ? found : finishSwap(found);
   const writerClient = options.committer ?? new WriterClient(file, writerScript, options);
   try {
-    // Another process has shown it already; and with a full disk, this one can still read.
-    if (writerClient instanceof WriterClient) await prove(writerClient);
-    const bell = options.mapFile && new CommitCounter(file.bell, options.mapFile);
+    // With another writer this process only reads, which also works when the disk is full.
+    if (writerClient instanceof WriterClient) await checkWrites(writerClient);
+    const commitCounter = options.mapFile && new CommitCounter(file.commitCounter, options.mapFile);
     const limits = { ...readerLimits, maxCandidates: options.maxCandidates ?? maxCandidates };
-    const openReader = () => new Reader(new Connection(file.path, "read"), bell, limits);
+    const openReader = () => new Reader(new Connection(file.path, "read"), commitCounter, limits);
     if (options.committer) requireNewest(file.path);
     return new SqliteStore(writerClient, openReader);
   } catch (error) {
     await writerClient.close();
-    const words = error instanceof Error ? error.message : String(error);
-    throw new Error(`Cannot open ${file.path}: ${words}`, { cause: error });
+    const message = error instanceof Error ? error.message : String(error);
+    throw new Error(`Cannot open ${file.path}: ${message}`, { cause: error });
   }
 }
 
-/** Has the writer make the tables and show that it can write. On a failing disk reading still works. */
-async function prove(writerClient: WriterClient): Promise<void> {
+/** Lets the writer create the tables and test a write. On a full or failing disk reads still work. */
+async function checkWrites(writerClient: WriterClient): Promise<void> {
   const [result] = await Promise.allSettled([writerClient.commit([])]);
   if (result.status === "fulfilled") return;
   const { reason: error } = result;
@@ -125,7 +125,7 @@ class SqliteStore implements Store {
     );
   }
 
-  named(keys: readonly string[]): ReadonlySet<string> {
+  findReferencedFiles(keys: readonly string[]): ReadonlySet<string> {
     return this.#read((reader) => reader.named(keys));
   }
 
@@ -142,12 +142,12 @@ class SqliteStore implements Store {
     return changes.length === 0 ? [] : this.#committer.commit(changes);
   }
 
-  /** In trouble it tries again, so that a server which is sent no writes comes back by itself. */
+  /** After an error it tries to write, so that a server without traffic recovers by itself. */
   ready(): MaybePromise<string | undefined> {
     if (this.#isClosed) return closed().message;
-    // Where another process writes, only that one knows whether it still can.
+    // When another process writes, only that process knows whether writes work.
     const isOwnWriter = this.#committer instanceof WriterClient;
-    if (isOwnWriter && this.#committer.trouble === undefined) return undefined;
+    if (isOwnWriter && this.#committer.lastError === undefined) return undefined;
     this.#probe ??= this.#tryToWrite().finally(() => {
       this.#probe = undefined;
     });
@@ -158,7 +158,7 @@ class SqliteStore implements Store {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#committer.settled();
-    // The writer goes last: it can empty the WAL when no reader holds on to it.
+    // The writer is closed last: it can empty the WAL when no reader uses it.
     this.#reader.close();
     await this.#committer.close();
   }
@@ -171,10 +171,10 @@ class SqliteStore implements Store {
 
   async #tryToWrite(): Promise<string | undefined> {
     await Promise.allSettled([this.#committer.commit([])]);
-    return this.#committer.trouble;
+    return this.#committer.lastError;
   }
 
-  /** The error of a damaged resource names its collection. */
+  /** Adds the name of the collection to the error of a damaged resource. */
   #readIn<T>(collection: string, read: (reader: Reader) => T): T {
     try {
       return this.#read(read);
@@ -184,8 +184,8 @@ class SqliteStore implements Store {
   }
 
   /**
-   * A collection that another drops in the middle of a read is looked for again, and a database that
-   * was replaced by its copy is opened again.
+   * Reads again when a collection was dropped during the read, and opens the database again when it
+   * was replaced by a copy.
    */
   #read<T>(read: (reader: Reader) => T, attemptsLeft = 3): T {
     if (this.#isClosed) throw closed();
@@ -193,10 +193,10 @@ class SqliteStore implements Store {
       return read(this.#reader);
     } catch (error) {
       const isMoved = error instanceof Moved;
-      const isWorthAnother = isMoved || isOfMissingTable(error);
-      if (attemptsLeft === 0 || !isWorthAnother) throw storageTrouble(error) ?? error;
+      const canRetry = isMoved || isMissingTable(error);
+      if (attemptsLeft === 0 || !canRetry) throw outageOf(error) ?? error;
       if (isMoved) this.#reopen();
-      else this.#reader.distrust();
+      else this.#reader.invalidate();
       return this.#read(read, attemptsLeft - 1);
     }
   }

@@ -1,37 +1,37 @@
-// The mark beside the database that says its disk has failed: it outlives the process.
+// Writes and reads a file next to the database which records that its disk has failed.
 
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { DatabaseFile } from "./file.ts";
 
-/** What was seen, and how far the database had been acknowledged. */
-export interface Suspicion {
+/** The failure, and the last batch that was acknowledged. */
+export interface SuspectRecord {
   readonly reason: string;
-  /** When, as ISO 8601; only for people. */
+  /** ISO 8601; only for people. */
   readonly since: string;
-  /** The last batch that was acknowledged, if the process had committed any. */
+  /** The last acknowledged batch, or 0 when the process had committed none. */
   readonly batch: number;
 }
 
 /**
- * Leaves the mark. It need not survive a crash of the machine: what a failed write leaves behind is
- * a page cache that differs from the disk, and a crash ends that. Says whether it could be left.
+ * Writes the mark, and returns whether that worked. It need not survive a crash of the machine: after a
+ * failed write the page cache differs from the disk, and a crash ends that.
  */
-export function markSuspect({ mark }: DatabaseFile, suspicion: Suspicion): boolean {
+export function markSuspect({ mark }: DatabaseFile, suspectRecord: SuspectRecord): boolean {
   try {
-    writeFileSync(mark, `${JSON.stringify(suspicion)}\n`, { mode: 0o600, flush: true });
+    writeFileSync(mark, `${JSON.stringify(suspectRecord)}\n`, { mode: 0o600, flush: true });
     return true;
   } catch {
     return false;
   }
 }
 
-/** The mark that was left, if there is one. One that was half written still counts. */
-export function readSuspicion({ mark }: DatabaseFile): Suspicion | undefined {
+/** Reads the mark, if it exists. An incomplete mark counts too. */
+export function readSuspectMark({ mark }: DatabaseFile): SuspectRecord | undefined {
   const text = readIfThere(mark);
   if (text === undefined) return undefined;
   const unread = { reason: "the disk failed", since: "", batch: 0 };
   try {
-    return { ...unread, ...(JSON.parse(text) as Partial<Suspicion>) };
+    return { ...unread, ...(JSON.parse(text) as Partial<SuspectRecord>) };
   } catch {
     return unread;
   }
@@ -44,7 +44,7 @@ function readIfThere(path: string): string | undefined {
     return readFileSync(path, "utf8");
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    // A mark that cannot be read is there all the same.
+    // A mark that cannot be read still exists.
     return "";
   }
 }

@@ -1,4 +1,4 @@
-// Tokens in SQL.
+// Reads and writes tokens.
 
 import type { Token } from "../../model/token.ts";
 import type { Change } from "../store.ts";
@@ -59,10 +59,10 @@ export class TokenWriter {
     );
   }
 
-  judge(change: TokenChange): "done" | "taken" | "missing" {
+  apply(change: TokenChange): "done" | "taken" | "missing" {
     switch (change.kind) {
       case "keep-token":
-        return this.#keep(change.token) ? "done" : "taken";
+        return this.#save(change.token) ? "done" : "taken";
       case "revoke-token":
         return this.#revoke.run(change.at, change.id) ? "done" : "missing";
       case "touch-token":
@@ -70,7 +70,7 @@ export class TokenWriter {
     }
   }
 
-  #keep(token: Token): number {
+  #save(token: Token): number {
     const { id, hash, name, scopes, createdAt, expiresAt, usedAt, revokedAt } = token;
     const scopeList = JSON.stringify(scopes);
     return this.#insert.run(id, hash, name, scopeList, createdAt, expiresAt, usedAt, revokedAt);

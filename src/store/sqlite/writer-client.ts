@@ -1,4 +1,4 @@
-// Carries batches to the writer's thread and outcomes back; takes on a new writer when one dies.
+// Sends batches to the writer thread and receives the outcomes; starts a new thread when one crashes.
 
 import { Worker } from "node:worker_threads";
 import type { Committer } from "../remote-committer.ts";
@@ -13,16 +13,16 @@ import {
   type WriterData,
 } from "./message-codec.ts";
 
-/** Told what an operator should know although no request may have failed. */
+/** Logs events that an operator should know, even when no request has failed. */
 export type Report = (level: "error" | "info", message: string) => void;
 
-export interface CourierOptions {
+export interface WriterClientOptions {
   readonly report?: Report | undefined;
-  /** How long deleted content may stay in the files before its erasure begins. */
+  /** How long deleted content can stay in the files before it is erased. */
   readonly eraseAfterMs?: number | undefined;
 }
 
-/** A failure of a disk often passes in less; what lasts longer is tried more and more rarely. */
+/** The pause before a repair is repeated; it doubles after each failure. */
 const firstRepairMs = 500;
 const longestRepairMs = 30_000;
 
@@ -30,68 +30,71 @@ export class WriterClient implements Committer {
   readonly #script: URL;
   readonly #report: Report;
   readonly #eraseAfterMs: number | undefined;
-  /** Sent and not yet answered: the writer answers in order. */
+  /** Requests without an answer yet; the writer answers in order. */
   readonly #pending: PromiseWithResolvers<Reply>[] = [];
   #file: DatabaseFile;
   #worker: Worker | undefined;
   #trouble: string | undefined;
-  /** Why no batch is sent to the writer until the database is repaired. */
-  #suspicion: string | undefined;
+  /** Why batches are rejected until the database is repaired. */
+  #suspectReason: string | undefined;
   #repairTimer: NodeJS.Timeout | undefined;
   #nextRepairMs = firstRepairMs;
   #isClosed = false;
 
-  constructor(file: DatabaseFile, script: URL, options: CourierOptions = {}) {
+  constructor(file: DatabaseFile, script: URL, options: WriterClientOptions = {}) {
     this.#file = file;
     this.#script = script;
     this.#report = options.report ?? (() => undefined);
     this.#eraseAfterMs = options.eraseAfterMs;
   }
 
-  /** Why the last attempt to write failed, if it did. */
-  get trouble(): string | undefined {
-    return this.#suspicion ?? this.#trouble;
+  /** Why the last write failed; undefined when it succeeded. */
+  get lastError(): string | undefined {
+    return this.#suspectReason ?? this.#trouble;
   }
 
-  /** No changes at all: shows whether writing works. */
+  /** An empty list of changes tests whether writes work. */
   async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
-    if (this.#suspicion !== undefined) throw new Outage("suspect", this.#suspicion);
+    if (this.#suspectReason !== undefined) throw new Outage("suspect", this.#suspectReason);
     const reply = await this.#send(packChanges(changes));
     if (reply.kind === "done") {
       this.#trouble = undefined;
-      return unpackOutcomes(changes, reply.verdicts);
+      return unpackOutcomes(changes, reply.results);
     }
     if (reply.kind !== "outage") throw new Error(`the writer failed: ${messageOf(reply)}`);
     this.#trouble = reply.message;
     throw new Outage(reply.reason, reply.message);
   }
 
-  /** Has a suspect database replaced by a verified copy; without success it is tried again later. */
+  /** Replaces a suspect database by a verified copy; after a failure it tries again later. */
   async repair(): Promise<void> {
     clearTimeout(this.#repairTimer);
     const [result] = await Promise.allSettled([this.#send("repair")]);
     if (result.status === "fulfilled" && result.value.kind === "repaired") {
       this.#file = { ...this.#file, identity: result.value.identity };
-      if (this.#suspicion !== undefined)
-        this.#report("info", "the database was copied to new files and verified: writes go on");
-      this.#suspicion = undefined;
+      if (this.#suspectReason !== undefined)
+        this.#report(
+          "info",
+          "the database was copied to new files and verified: writes are possible again",
+        );
+      this.#suspectReason = undefined;
       this.#trouble = undefined;
       this.#nextRepairMs = firstRepairMs;
       return;
     }
     const reason = result.status === "fulfilled" ? messageOf(result.value) : String(result.reason);
-    this.#doubt(
-      `the database cannot be copied to new files (${reason}): reads go on, writes do not`,
+    this.#stopWrites(
+      `the database cannot be copied to new files (${reason}): reads still work, writes are rejected`,
     );
     this.#repairLater();
   }
 
-  /** When all that was sent is answered. */
+  /** Resolves when every request is answered. */
   async settled(): Promise<void> {
-    await Promise.allSettled(this.#pending.map((errand) => errand.promise));
+    await Promise.allSettled(this.#pending.map((request) => request.promise));
   }
 
-  /** Has the writer finish, close its file and go. */
+  /** Lets the writer finish its work and close its file, then stops it. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#repairTimer);
@@ -105,9 +108,9 @@ export class WriterClient implements Committer {
   #send(message: Message): Promise<Reply> {
     this.#worker ??= this.#startWorker();
     this.#worker.postMessage(message);
-    const errand = Promise.withResolvers<Reply>();
-    this.#pending.push(errand);
-    return errand.promise;
+    const request = Promise.withResolvers<Reply>();
+    this.#pending.push(request);
+    return request.promise;
   }
 
   #startWorker(): Worker {
@@ -115,18 +118,18 @@ export class WriterClient implements Committer {
     const worker = new Worker(this.#script, { workerData: data });
     worker.on("message", (message: Reply | SuspectNotice) => {
       if (message.kind !== "suspect") return this.#pending.shift()?.resolve(message);
-      this.#doubt(`${message.message}: it is copied to new files now`);
+      this.#stopWrites(`${message.message}: copying the database to new files`);
       this.#repairLater();
     });
-    worker.on("error", (error) => this.#lose(worker, String(error)));
-    worker.on("exit", (code) => this.#lose(worker, `exit code ${code}`));
+    worker.on("error", (error) => this.#handleExit(worker, String(error)));
+    worker.on("exit", (code) => this.#handleExit(worker, `exit code ${code}`));
     return worker;
   }
 
-  /** Takes no more writes, and tells why, once for each reason. */
-  #doubt(reason: string): void {
-    if (reason !== this.#suspicion) this.#report("error", reason);
-    this.#suspicion = reason;
+  /** Rejects further writes, and logs each reason once. */
+  #stopWrites(reason: string): void {
+    if (reason !== this.#suspectReason) this.#report("error", reason);
+    this.#suspectReason = reason;
   }
 
   #repairLater(): void {
@@ -136,13 +139,13 @@ export class WriterClient implements Committer {
     this.#nextRepairMs = Math.min(2 * this.#nextRepairMs, longestRepairMs);
   }
 
-  /** What was on its way may or may not have been committed: only the writer knew. */
-  #lose(worker: Worker, reason: string): void {
+  /** Pending changes may or may not have been committed. */
+  #handleExit(worker: Worker, reason: string): void {
     if (worker !== this.#worker) return;
     this.#worker = undefined;
     this.#trouble = `the writer stopped unexpectedly: ${reason}`;
     const outage = new Outage("unknown", this.#trouble);
-    for (const errand of this.#pending.splice(0)) errand.reject(outage);
+    for (const request of this.#pending.splice(0)) request.reject(outage);
   }
 }
 

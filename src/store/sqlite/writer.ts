@@ -1,32 +1,32 @@
-// The writer's thread: commits the batches it is handed, one after another, on its own connection.
+// Runs the writer thread, which commits batches one after another on its own connection.
 
 import { parentPort, workerData } from "node:worker_threads";
 import { Outage } from "../store.ts";
-import { isIoFailure, storageTrouble } from "./connection.ts";
+import { isIoFailure, outageOf } from "./connection.ts";
 import { Database } from "./database.ts";
-import { assertStillThere, finishSwap, hasFreshCopy, reasonOf } from "./file.ts";
+import { assertStillThere, finishSwap, hasVerifiedCopy, messageOf } from "./file.ts";
 import {
   type Message,
-  packVerdicts,
+  packResults,
   type Reply,
   type SuspectNotice,
   unpackChanges,
   type WriterData,
 } from "./message-codec.ts";
 import { replaceByCopy } from "./repair.ts";
-import { markSuspect, readSuspicion, type Suspicion } from "./suspect.ts";
+import { markSuspect, readSuspectMark, type SuspectRecord } from "./suspect.ts";
 
-/** So often the files are looked at while nothing is written. */
-const lookMs = 1_000;
+/** How often the files are checked while nothing is written. */
+const checkMs = 1_000;
 
-/** Commits that wait come between two slices of erasing. */
+/** The pause between two steps of erasing, in which commits can run. */
 const erasePauseMs = 5;
 
 const { eraseAfterMs, ...given } = workerData as WriterData;
 let { file } = given;
 let isErasing = false;
 let database: Database | undefined;
-let suspicion: Suspicion | undefined;
+let suspectRecord: SuspectRecord | undefined;
 let isMarked = false;
 
 parentPort?.on("message", (message: Message) => {
@@ -34,33 +34,33 @@ parentPort?.on("message", (message: Message) => {
   attempt(() => database?.runCheckpointIfDue());
 });
 
-setInterval(look, lookMs).unref();
+setInterval(check, checkMs).unref();
 
 function answer(message: Message): Reply {
   try {
     return handle(message);
   } catch (error) {
-    return explain(fail(error));
+    return toReply(fail(error));
   }
 }
 
 function handle(message: Message): Reply {
   if (message === "repair") return repair();
   if (message !== "close")
-    return { kind: "done", verdicts: packVerdicts(open().commit(unpackChanges(message))) };
+    return { kind: "done", results: packResults(open().commit(unpackChanges(message))) };
   const last = database;
   database = undefined;
-  if (suspicion) last?.abandon();
+  if (suspectRecord) last?.abandon();
   else last?.close();
-  return { kind: "done", verdicts: [] };
+  return { kind: "done", results: [] };
 }
 
 function open(): Database {
-  if (suspicion) throw new Outage("suspect", words(suspicion));
-  const marked = database ? undefined : readSuspicion(file);
+  if (suspectRecord) throw new Outage("suspect", words(suspectRecord));
+  const marked = database ? undefined : readSuspectMark(file);
   if (marked) {
     isMarked = true;
-    suspect(marked);
+    becomeSuspect(marked);
     throw new Outage("suspect", words(marked));
   }
   if (!database) {
@@ -70,12 +70,12 @@ function open(): Database {
   return database;
 }
 
-/** What the error means for what comes next; returns the one to tell. */
+/** Reacts to an error, and returns the error to report. */
 function fail(error: unknown): unknown {
   if (isSuspicious(error)) {
-    if (!suspicion) suspect(suspicionOf(error));
-  } else if (!suspicion) {
-    // After a failed write nothing that the connection holds in memory can be trusted.
+    if (!suspectRecord) becomeSuspect(recordOf(error));
+  } else if (!suspectRecord) {
+    // After a failed write the cached state of the connection cannot be trusted.
     database?.abandon();
     database = undefined;
   }
@@ -87,47 +87,47 @@ function isSuspicious(error: unknown): boolean {
   return error instanceof Outage && (error.reason === "suspect" || isSuspicious(error.cause));
 }
 
-const suspicionOf = (error: unknown): Suspicion => ({
+const recordOf = (error: unknown): SuspectRecord => ({
   reason: error instanceof Error ? error.message : String(error),
   since: new Date().toISOString(),
   batch: database?.lastBatch ?? 0,
 });
 
-/** From here on nothing is written to these files; their connections stay open, to be copied from. */
-function suspect(seen: Suspicion): void {
-  suspicion = seen;
+/** Stops writing to the files. The connections stay open, so that the data can be copied. */
+function becomeSuspect(seen: SuspectRecord): void {
+  suspectRecord = seen;
   if (!isMarked) isMarked = markSuspect(file, seen);
   const notice: SuspectNotice = { kind: "suspect", message: words(seen) };
   parentPort?.postMessage(notice);
 }
 
-/** Replaces the files by a verified copy. Asked again after a failure, it goes on where it was. */
+/** Replaces the files by a verified copy. After a failure it can be called again, and continues. */
 function repair(): Reply {
-  if (suspicion) {
-    if (!hasFreshCopy(file)) assertStillThere(file);
+  if (suspectRecord) {
+    if (!hasVerifiedCopy(file)) assertStillThere(file);
     database ??= new Database(file);
-    if (!hasFreshCopy(file)) {
-      replaceByCopy(file, database.guard, suspicion.batch);
+    if (!hasVerifiedCopy(file)) {
+      replaceByCopy(file, database.guard, suspectRecord.batch);
     }
     const fresh = finishSwap(file);
-    database.tellMoved();
+    database.markMoved();
     database.abandon();
     database = undefined;
     file = fresh;
-    suspicion = undefined;
+    suspectRecord = undefined;
     isMarked = false;
   }
   return { kind: "repaired", identity: file.identity };
 }
 
-/** Notices files that were taken away while nobody writes, and leaves a mark that could not be left. */
-function look(): void {
-  if (!suspicion) attempt(() => database?.assertSame());
-  else if (!isMarked) isMarked = markSuspect(file, suspicion);
+/** Detects files that were removed while nothing is written, and retries a mark that could not be written. */
+function check(): void {
+  if (!suspectRecord) attempt(() => database?.assertSame());
+  else if (!isMarked) isMarked = markSuspect(file, suspectRecord);
   if (!isErasing) erase();
 }
 
-/** Works until nothing is left to erase now. */
+/** Runs steps until nothing is left to erase now. */
 function erase(): void {
   isErasing = false;
   attempt(() => {
@@ -136,9 +136,9 @@ function erase(): void {
   if (isErasing) setTimeout(erase, erasePauseMs).unref();
 }
 
-/** Does what nobody waits for. */
+/** Runs background work, whose errors no request reports. */
 function attempt(act: () => void): void {
-  if (suspicion) return;
+  if (suspectRecord) return;
   try {
     act();
   } catch (error) {
@@ -146,17 +146,17 @@ function attempt(act: () => void): void {
   }
 }
 
-const words = ({ reason }: Suspicion): string =>
-  `no write is taken, because the disk may have lost some (${reason})`;
+const words = ({ reason }: SuspectRecord): string =>
+  `writes are rejected, because the disk may have lost data (${reason})`;
 
-function explain(error: unknown): Reply {
-  const trouble = storageTrouble(error);
-  if (trouble) return { kind: "outage", reason: trouble.reason, message: trouble.message };
+function toReply(error: unknown): Reply {
+  const outage = outageOf(error);
+  if (outage) return { kind: "outage", reason: outage.reason, message: outage.message };
   if (error instanceof Error && "syscall" in error)
     return {
       kind: "outage",
       reason: "unavailable",
-      message: `${reasonOf(error)} (${error.message})`,
+      message: `${messageOf(error)} (${error.message})`,
     };
   const words = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { kind: "bug", message: words };

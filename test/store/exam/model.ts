@@ -28,7 +28,7 @@ interface Shelf {
 
 interface Kept {
   readonly fingerprint: string;
-  readonly keptUntil: number;
+  readonly expiresAt: number;
   readonly unit: Unit;
   readonly outcomes: readonly Outcome[];
 }
@@ -170,19 +170,19 @@ export class Model {
     return { kind: "all", outcomes, isReplay: false };
   }
 
-  #doOnce(unit: Unit, { owner, key, fingerprint, at, keptUntil }: IdempotencyKey): Outcome {
+  #doOnce(unit: Unit, { owner, key, fingerprint, at, expiresAt }: IdempotencyKey): Outcome {
     const name = JSON.stringify([owner, key]);
     const kept = this.#kept.get(name);
     // Steps of the clock are small here, and it does not go backwards.
     this.#movedKeyClock = Math.max(this.#movedKeyClock, at);
     const now = this.#movedKeyClock;
-    if (kept && kept.keptUntil > now)
+    if (kept && kept.expiresAt > now)
       return kept.fingerprint === fingerprint ? this.#replay(kept) : { kind: "reused" };
     const outcome = this.#doAll(unit);
     if (outcome.kind === "all") {
       this.#isKeyKept = true;
-      const until = now + (keptUntil - at);
-      this.#kept.set(name, { fingerprint, keptUntil: until, unit, outcomes: outcome.outcomes });
+      const until = now + (expiresAt - at);
+      this.#kept.set(name, { fingerprint, expiresAt: until, unit, outcomes: outcome.outcomes });
     }
     return outcome;
   }

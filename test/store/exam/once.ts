@@ -16,7 +16,7 @@ export function onces(question: Question): void {
     assert.deepEqual(kinds(doneIn(first)), ["created", "removed"]);
     const before = await lookAt(store);
     const [same, other] = await store.commit([
-      all(unit, once("k", { at: 101, keptUntil: 9_999 })),
+      all(unit, once("k", { at: 101, expiresAt: 9_999 })),
       all([put("b", { at: 77 })], once("k", { at: 102 })),
     ]);
     assert.deepEqual(doneIn(same, true), doneIn(first));
@@ -138,9 +138,9 @@ export function onces(question: Question): void {
   });
 
   question("when its time is over, a key is as good as new", async ({ store }) => {
-    await store.commit([found(), all([put("a")], once("k", { at: 100, keptUntil: 200 }))]);
+    await store.commit([found(), all([put("a")], once("k", { at: 100, expiresAt: 200 }))]);
     const later = (id: string, at: number, fingerprint: string) =>
-      all([put(id)], once("k", { at, keptUntil: at + 100, fingerprint }));
+      all([put(id)], once("k", { at, expiresAt: at + 100, fingerprint }));
     const [early] = await store.commit([later("b", 199, "a request")]);
     doneIn(early, true);
     const [late, again, other] = await store.commit([
@@ -158,7 +158,7 @@ export function onces(question: Question): void {
     await store.commit([found()]);
     const keys = idsFrom(120, "key");
     const keep = (at: number, lasts: (index: number) => number) =>
-      keys.map((key, index) => all([], once(key, { at, keptUntil: at + lasts(index) })));
+      keys.map((key, index) => all([], once(key, { at, expiresAt: at + lasts(index) })));
     await store.commit(keep(100, (index) => (index % 3 === 0 ? 1_000 : 10)));
     // Later units clear away what is over, a few at a time, and nothing else.
     for (const id of idsFrom(30)) await store.commit([all([put(id)], once(id, { at: 200 }))]);
@@ -169,7 +169,7 @@ export function onces(question: Question): void {
   const day = 24 * 60 * 60 * 1000;
   const start = 1_000 * day;
   const weekly = (id: string, key: string, at: number) =>
-    all([put(id)], once(key, { at, keptUntil: at + 7 * day }));
+    all([put(id)], once(key, { at, expiresAt: at + 7 * day }));
 
   question("a key is not over because the clock was wrong", async ({ store }) => {
     const wrong = [-9_000, -30, -8, -1, 0, 1, 8, 30, 9_000].map((days) => start + days * day);
@@ -194,19 +194,19 @@ export function onces(question: Question): void {
     await candidate.store.commit([found()]);
     for (const skew of [50, 5_000, 3_600_000, 3 * day]) {
       const key = `skew ${skew}`;
-      const lasts = { at: start, keptUntil: start + 60_000 };
+      const lasts = { at: start, expiresAt: start + 60_000 };
       const [first] = await candidate.store.commit([all([put(key)], once(key, lasts))]);
       doneIn(first);
       for (let round = 0; round < 40; round++) {
         const at = start + round + (round % 2) * skew;
         const store = stores[round % 2] ?? candidate.store;
         const [other] = await store.commit([
-          all([], once(`${key} ${round}`, { at, keptUntil: at + day })),
+          all([], once(`${key} ${round}`, { at, expiresAt: at + day })),
         ]);
         doneIn(other);
       }
       const [again] = await candidate.store.commit([
-        all([], once(key, { at: start + 40, keptUntil: start + 60_040 })),
+        all([], once(key, { at: start + 40, expiresAt: start + 60_040 })),
       ]);
       const isOld = skew >= 60_000 && skew <= day;
       doneIn(again, !isOld);
@@ -221,7 +221,7 @@ export function onces(question: Question): void {
     for (let minutes = 0; minutes < 7 * 24 * 60; minutes += 40) {
       const others = Array.from({ length: 40 }, () => {
         at += hour;
-        return all([], once(`other ${++id}`, { at, keptUntil: at + 1 }));
+        return all([], once(`other ${++id}`, { at, expiresAt: at + 1 }));
       });
       await store.commit(others);
     }

@@ -42,7 +42,7 @@ const drop = (isEmptyOnly = false) =>
 /** That of all these keys the first are named, and the others are not. */
 async function assertNamed(store: Store, named: string, unnamed = ""): Promise<void> {
   const keys = (text: string) => text.split(" ").filter((key) => key !== "");
-  const found = await store.named([...keys(named), ...keys(unnamed), "never"]);
+  const found = await store.findReferencedFiles([...keys(named), ...keys(unnamed), "never"]);
   assert.deepEqual([...found].sort(), keys(named).sort());
 }
 
@@ -55,7 +55,7 @@ export function parts(question: Question): void {
     assert.deepEqual(await store.find("things", "a"), written(a));
     assert.deepEqual(await store.find("things", "b"), written(b));
     await assertNamed(store, "a1 a2", "a3");
-    assert.deepEqual(await store.named([]), new Set());
+    assert.deepEqual(await store.findReferencedFiles([]), new Set());
   });
 
   question("come along wherever the resource is read, and to everybody", async (candidate) => {
@@ -193,7 +193,7 @@ export function parts(question: Question): void {
     await store.commit(ids.filter((_, index) => index % 3 === 0).map((id) => remove(id)));
     const left = ids.filter((_, index) => index % 3 !== 0);
     const keys = ids.flatMap((id) => [`${id}/1`, `${id}/2`]);
-    const named = await store.named(keys);
+    const named = await store.findReferencedFiles(keys);
     assert.deepEqual(
       keys.filter((key) => named.has(key)),
       left.flatMap((id) => [`${id}/1`, `${id}/2`]),

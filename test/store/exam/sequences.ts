@@ -155,7 +155,7 @@ class Sequence {
 
   #once({ key, owner, fingerprint, lasts }: Key): IdempotencyKey {
     const at = this.#clock;
-    return { owner: `${owner} ${this.#number}`, key, fingerprint, at, keptUntil: at + lasts };
+    return { owner: `${owner} ${this.#number}`, key, fingerprint, at, expiresAt: at + lasts };
   }
 
   #single({ deed, name, id, guess, at, owner, files, fields: more }: Single): Put | Remove {
@@ -190,7 +190,7 @@ class Sequence {
       );
       if (known) await this.#assertSameFor(store, collection, query);
     }
-    assert.deepEqual(await store.named(this.#everyKey()), model.named());
+    assert.deepEqual(await store.findReferencedFiles(this.#everyKey()), model.named());
   }
 
   /** Of all files that a change may bring. */

@@ -48,7 +48,7 @@ export const once = (key: string, more: Partial<IdempotencyKey> = {}): Idempoten
   key,
   fingerprint: "a request",
   at: 100,
-  keptUntil: 1_000,
+  expiresAt: 1_000,
   ...more,
 });
 

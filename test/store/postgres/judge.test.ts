@@ -274,7 +274,7 @@ const key = fc
     lasts: fc.constantFrom(1_000, 2_000, 3_000, 4_000, 5_000),
   })
   .map(({ key, fingerprint, at, lasts }): IdempotencyKey => {
-    return { owner: "x", key, fingerprint, at, keptUntil: at + lasts };
+    return { owner: "x", key, fingerprint, at, expiresAt: at + lasts };
   });
 
 const change: fc.Arbitrary<Change> = fc.oneof(
@@ -342,12 +342,12 @@ describe("judging a batch", () => {
     removals: [],
     holders: [],
     tokens: [{ id: "t", hash: "hash of t" }],
-    storedKeys: [{ name: '["o","k"]', fingerprint: "f", outcomes: "[]", keptUntil: 100 }],
+    storedKeys: [{ name: '["o","k"]', fingerprint: "f", outcomes: "[]", expiresAt: 100 }],
     keyClock: { now: 99, seen: 99 },
   };
 
   it("writes nothing when all is refused or was done before", () => {
-    const once = { owner: "o", key: "k", fingerprint: "f", at: 99, keptUntil: 200 };
+    const once = { owner: "o", key: "k", fingerprint: "f", at: 99, expiresAt: 200 };
     const { outcomes, writes } = applyChanges(
       [
         put("a", { expect: "nothing" }),

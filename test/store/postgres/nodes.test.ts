@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { grouped } from "../../../src/store/group-commit.ts";
+import { withGroupCommit } from "../../../src/store/group-commit.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {
   all,
@@ -22,7 +22,9 @@ import { type Place, Services, until } from "./house.ts";
 const services = new Services();
 
 async function openNodes(place: Place, count: number): Promise<readonly Store[]> {
-  return Promise.all(Array.from({ length: count }, async () => grouped(await place.open())));
+  return Promise.all(
+    Array.from({ length: count }, async () => withGroupCommit(await place.open())),
+  );
 }
 
 describe("several nodes", () => {

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { grouped } from "../../../src/store/group-commit.ts";
+import { withGroupCommit } from "../../../src/store/group-commit.ts";
 import { Outage, type Store } from "../../../src/store/store.ts";
 import { all, found, idsFrom, idsOf, once, put, totalOf, written } from "../exam/words.ts";
 import { type Place, Services, until } from "./house.ts";
@@ -102,7 +102,7 @@ describe("under load", () => {
     { timeout: 120_000 },
     () =>
       services.in(async (place) => {
-        const nodes = [grouped(await place.open()), grouped(await place.open())];
+        const nodes = [withGroupCommit(await place.open()), withGroupCommit(await place.open())];
         await nodes[0]?.commit([found()]);
         const journal = await underLoad(nodes, async (load) => {
           for (const signal of ["INT", "QUIT", "KILL"] as const) {
@@ -123,7 +123,7 @@ describe("under load", () => {
 
   it("connections ended again and again: none lost, none doubled", { timeout: 120_000 }, () =>
     services.in(async (place) => {
-      const nodes = [grouped(await place.open()), grouped(await place.open())];
+      const nodes = [withGroupCommit(await place.open()), withGroupCommit(await place.open())];
       await nodes[0]?.commit([found()]);
       const journal = await underLoad(nodes, async (load) => {
         for (let round = 0; round < 30; round++) {

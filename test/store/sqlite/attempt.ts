@@ -15,7 +15,7 @@ const put = (id: string, key: string): Put => ({
 export const attempt = (key: string, number: number): Change => ({
   kind: "all",
   changes: [put(`${key}-${number}`, key), put(`${key}-${number}-too`, key)],
-  once: { owner: "client", key, fingerprint: key, at: 10, keptUntil: 20 },
+  once: { owner: "client", key, fingerprint: key, at: 10, expiresAt: 20 },
 });
 
 /** Comes to nothing, after it has already written. */

@@ -5,14 +5,14 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { isIn, type Span } from "../../../src/model/query/sort-key.ts";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
-import { EntryReader, type Place, type Walk } from "../../../src/store/sqlite/entries.ts";
+import { EntryReader, type EntryRow, type IndexScan } from "../../../src/store/sqlite/entries.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { createCollectionTables } from "../../../src/store/sqlite/schema.ts";
 import { inDirectory } from "./house.ts";
 
 /** Few keys and many seqs, so that there are ties of every size. */
 const keys = ["", "n1", "n2", "n3", "sa", "sb", "s\u{1d11e}", "s\ufb00"] as const;
-const places = Array.from({ length: 90 }, (_, seq): Place => {
+const places = Array.from({ length: 90 }, (_, seq): EntryRow => {
   const spread = Math.imul(seq, 0x9e3779b1) >>> 8;
   return [keys[spread % 40 < 25 ? 2 : spread % keys.length] ?? "", seq + 1];
 });
@@ -30,7 +30,7 @@ const spans = fc
     });
   });
 
-const walk = fc.record({
+const scan = fc.record({
   field: fc.constant("f"),
   spans,
   isDescending: fc.boolean(),
@@ -41,7 +41,7 @@ const walk = fc.record({
 const compareTexts = (one: string, other: string): number =>
   Buffer.compare(Buffer.from(one), Buffer.from(other));
 
-function sorted({ spans, isDescending, isNewestFirst }: Walk): readonly Place[] {
+function sorted({ spans, isDescending, isNewestFirst }: IndexScan): readonly EntryRow[] {
   const within = places.filter(([key]) => spans.some((span) => isIn(key, span)));
   return within.toSorted(([key, seq], [otherKey, otherSeq]) => {
     const byKey = compareTexts(key, otherKey) * (isDescending ? -1 : 1);
@@ -64,15 +64,16 @@ async function inIndex(test: (reader: EntryReader) => void): Promise<void> {
   });
 }
 
-const copied = (some: readonly Place[]): readonly Place[] => some.map(([key, seq]) => [key, seq]);
+const copied = (some: readonly EntryRow[]): readonly EntryRow[] =>
+  some.map(([key, seq]) => [key, seq]);
 
 describe("the entries of an index", () => {
   it("are walked from any offset", () =>
     inIndex((reader) => {
       fc.assert(
-        fc.property(walk, fc.nat(95), fc.integer({ min: 1, max: 95 }), (walk, offset, limit) => {
-          const expected = sorted(walk).slice(offset, offset + limit);
-          assert.deepEqual(copied(reader.walk(walk, offset, limit)), expected);
+        fc.property(scan, fc.nat(95), fc.integer({ min: 1, max: 95 }), (scan, offset, limit) => {
+          const expected = sorted(scan).slice(offset, offset + limit);
+          assert.deepEqual(copied(reader.scan(scan, offset, limit)), expected);
         }),
         { numRuns: 500 },
       );
@@ -82,13 +83,13 @@ describe("the entries of an index", () => {
     inIndex((reader) => {
       const place = fc.tuple(fc.constantFrom(...keys, "n", "n25", "z"), fc.nat(95));
       fc.assert(
-        fc.property(walk, place, fc.integer({ min: 1, max: 95 }), (walk, [key, seq], limit) => {
-          const expected = sorted(walk).filter(([otherKey, otherSeq]) => {
+        fc.property(scan, place, fc.integer({ min: 1, max: 95 }), (scan, [key, seq], limit) => {
+          const expected = sorted(scan).filter(([otherKey, otherSeq]) => {
             const byKey = compareTexts(otherKey, key);
-            if (byKey !== 0) return walk.isDescending ? byKey < 0 : byKey > 0;
-            return walk.isNewestFirst ? otherSeq < seq : otherSeq > seq;
+            if (byKey !== 0) return scan.isDescending ? byKey < 0 : byKey > 0;
+            return scan.isNewestFirst ? otherSeq < seq : otherSeq > seq;
           });
-          const walked = reader.walkAfter(walk, [key, seq], limit);
+          const walked = reader.scanAfter(scan, [key, seq], limit);
           assert.deepEqual(copied(walked), expected.slice(0, limit));
         }),
         { numRuns: 500 },
@@ -98,12 +99,12 @@ describe("the entries of an index", () => {
   it("are counted, and counted anew only when something has moved", () =>
     inIndex((reader) => {
       fc.assert(
-        fc.property(walk, fc.nat(3), fc.nat(95), (walk, revision, limit) => {
-          const { length } = sorted(walk);
-          reader.forgetCountsBefore(revision);
-          assert.equal(reader.count("f", walk.spans), length);
-          assert.equal(reader.countUpTo("f", walk.spans, limit), Math.min(length, limit));
-          assert.equal(reader.seqs("f", walk.spans).length, length);
+        fc.property(scan, fc.nat(3), fc.nat(95), (scan, revision, limit) => {
+          const { length } = sorted(scan);
+          reader.clearCountsBefore(revision);
+          assert.equal(reader.count("f", scan.spans), length);
+          assert.equal(reader.countUpTo("f", scan.spans, limit), Math.min(length, limit));
+          assert.equal(reader.seqs("f", scan.spans).length, length);
         }),
       );
     }));

@@ -82,7 +82,7 @@ class Writes {
     const fields = JSON.stringify({ text: `${word} `.repeat(length) });
     const put = { kind: "put", collection: "things", id, fields, at, expect: "anything" } as const;
     if (!isKept) return put;
-    const once = { owner: "o", key: `${this.#random()}`, fingerprint: "f", at, keptUntil: 1e12 };
+    const once = { owner: "o", key: `${this.#random()}`, fingerprint: "f", at, expiresAt: 1e12 };
     return { kind: "all", changes: [put], once };
   }
 }

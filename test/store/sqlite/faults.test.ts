@@ -127,10 +127,10 @@ describe("a writer that dies", () => {
         assert.equal(status, "rejected");
         assert.ok("reason" in result && outageOf("unknown")(result.reason));
       }
-      assert.match(writerClient.trouble ?? "", /stopped unexpectedly/);
+      assert.match(writerClient.lastError ?? "", /stopped unexpectedly/);
       const [outcome] = await writerClient.commit([put("a")]);
       assert.equal(outcome?.kind, "taken");
-      assert.equal(writerClient.trouble, undefined);
+      assert.equal(writerClient.lastError, undefined);
       await writerClient.close();
     }));
 });

@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import {
-  addHoles,
+  addRemovedPositions,
   type Counts,
-  type Holes,
   locate,
+  type PositionTree,
 } from "../../../src/store/sqlite/position-tree.ts";
 
-class HolesInMemory implements Holes {
+class HolesInMemory implements PositionTree {
   readonly rows = new Map<string, Counts>();
   reads = 0;
 
@@ -19,11 +19,11 @@ class HolesInMemory implements Holes {
     return this.rows.get(`${level}/${block}`)?.slice();
   };
 
-  keep(level: number, block: number, counts: Counts): void {
+  save(level: number, block: number, counts: Counts): void {
     this.rows.set(`${level}/${block}`, counts);
   }
 
-  drop(level: number, block: number): void {
+  delete(level: number, block: number): void {
     this.rows.delete(`${level}/${block}`);
   }
 }
@@ -55,8 +55,8 @@ describe("holes", () => {
     fc.assert(
       fc.property(scene, ({ size, holes, others, cut }) => {
         const tree = new HolesInMemory();
-        addHoles(tree, holes.slice(0, cut));
-        addHoles(tree, holes.slice(cut));
+        addRemovedPositions(tree, holes.slice(0, cut));
+        addRemovedPositions(tree, holes.slice(cut));
         const neighbours = holes.flatMap((hole) => [hole - 1, hole + 1]);
         for (const position of [...others, ...neighbours]) {
           if (position < 0 || position >= size || holes.includes(position)) continue;
@@ -73,7 +73,7 @@ describe("holes", () => {
     const isAlive = (position: number) =>
       position < 100 || (position > 66_000 && position % 1_000 === 0) || position >= 199_900;
     const alive = range(0, size).filter(isAlive);
-    addHoles(
+    addRemovedPositions(
       tree,
       range(0, size).filter((position) => !isAlive(position)),
     );
@@ -84,7 +84,7 @@ describe("holes", () => {
   it("keeps little of a queue whose head is always removed", () => {
     const tree = new HolesInMemory();
     for (let start = 0; start < 400_000; start += 1_000)
-      addHoles(tree, range(start, start + 1_000));
+      addRemovedPositions(tree, range(start, start + 1_000));
     assert.ok(tree.rows.size <= 5, `${tree.rows.size} rows`);
     assert.equal(locate(tree.counts, 7, 400_100), 400_007);
   });
@@ -92,7 +92,7 @@ describe("holes", () => {
   it("reads a row a level", () => {
     const tree = new HolesInMemory();
     const size = 16_000_000;
-    addHoles(
+    addRemovedPositions(
       tree,
       range(0, 5_000).map((index) => index * 3_001),
     );

@@ -20,7 +20,7 @@ describe("hot resources", () => {
   it("gives back the same object", () => {
     const hot = hotResources();
     const kept = resource("a");
-    hot.keep(1, kept);
+    hot.add(1, kept);
     assert.equal(hot.find(1, "a"), kept);
     assert.equal(hot.find(2, "a"), undefined);
     assert.equal(hot.find(1, "b"), undefined);
@@ -28,10 +28,10 @@ describe("hot resources", () => {
 
   it("forgets what nobody asks for, and keeps what is asked for", () => {
     const hot = hotResources();
-    hot.keep(1, resource("asked"));
-    hot.keep(1, resource("unasked"));
+    hot.add(1, resource("asked"));
+    hot.add(1, resource("unasked"));
     for (let index = 0; index < 100; index++) {
-      hot.keep(1, resource(`other-${index}`));
+      hot.add(1, resource(`other-${index}`));
       assert.ok(hot.find(1, "asked"));
     }
     assert.equal(hot.find(1, "unasked"), undefined);
@@ -39,29 +39,29 @@ describe("hot resources", () => {
 
   it("holds no more than its limit", () => {
     const hot = hotResources();
-    for (let index = 0; index < 100; index++) hot.keep(index % 3, resource(`id-${index}`));
+    for (let index = 0; index < 100; index++) hot.add(index % 3, resource(`id-${index}`));
     let bytes = 0;
     for (let index = 99; index >= 0; index--)
       if (hot.find(index % 3, `id-${index}`)) bytes += 1_000;
     assert.ok(bytes > 0 && bytes <= 20_000, `${bytes} bytes`);
-    hot.keep(1, resource("too large", 20_000));
+    hot.add(1, resource("too large", 20_000));
     assert.equal(hot.find(1, "too large"), undefined);
   });
 
   it("forgets one, those of a collection, or all, in both generations", () => {
     const ids = Array.from({ length: 11 }, (_, index) => `id-${index}`);
     const hot = hotResources();
-    for (const [index, id] of ids.entries()) hot.keep(index % 2, resource(id));
+    for (const [index, id] of ids.entries()) hot.add(index % 2, resource(id));
     const left = () => ids.filter((id, index) => hot.find(index % 2, id)).length;
     assert.equal(left(), 11);
-    hot.forget(0, "id-0");
-    hot.forget(0, "id-10");
+    hot.delete(0, "id-0");
+    hot.delete(0, "id-10");
     assert.equal(left(), 9);
-    hot.forgetAllOf(1);
+    hot.deleteAllOf(1);
     assert.equal(left(), 4);
-    assert.equal(hot.holdsAnyOf(1), false);
-    assert.equal(hot.holdsAnyOf(0), true);
-    hot.forgetAll();
+    assert.equal(hot.hasAnyOf(1), false);
+    assert.equal(hot.hasAnyOf(0), true);
+    hot.clear();
     assert.equal(left(), 0);
   });
 });

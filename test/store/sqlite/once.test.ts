@@ -8,10 +8,10 @@ import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change } from "../../../src/store/store.ts";
 import { inDirectory } from "./house.ts";
 
-const keep = (key: string, at: number, keptUntil: number): Change => ({
+const keep = (key: string, at: number, expiresAt: number): Change => ({
   kind: "all",
   changes: [],
-  once: { owner: "somebody", key, fingerprint: "a request", at, keptUntil },
+  once: { owner: "somebody", key, fingerprint: "a request", at, expiresAt },
 });
 
 const keysFrom = (prefix: string, count: number): readonly string[] =>

@@ -70,7 +70,7 @@ describe("opening a database", () => {
       await chmod(path, 0o555);
       const words = await openAsNobody(join(path, "data"));
       if (!words) return context.skip("the code cannot be read without root's rights");
-      assert.match(words, /Cannot make .*data.*: permission denied/);
+      assert.match(words, /Cannot create .*data.*: permission denied/);
       assert.deepEqual(await readdir(path), []);
     }));
 
@@ -89,7 +89,7 @@ describe("opening a database", () => {
     inDirectory(async (path) => {
       await writeFile(join(path, "file"), "");
       await assert.rejects(openSqlite({ path: join(path, "file", "data") }), /not a directory/);
-      await assert.rejects(openSqlite({ path: join(path, "file") }), /a file stands/);
+      await assert.rejects(openSqlite({ path: join(path, "file") }), /a file exists/);
     }));
 
   it("a file that is no database is named, and left as it is", () =>

@@ -12,7 +12,7 @@ import { type Child, canInject, inDirectory, startChild, startChildUnder } from 
 class Journal {
   readonly #answers = new Map<string, Outcome | undefined>();
 
-  note({ lines }: Child): void {
+  schedule({ lines }: Child): void {
     for (const line of lines) {
       const [word = "", key = "", ...answer] = line.split(" ");
       this.#answers.set(key, word === "done" ? JSON.parse(answer.join(" ")) : undefined);
@@ -89,7 +89,7 @@ describe("a retry under the same key", () => {
         });
         for (const child of children) child.kill();
         await Promise.all(children.map(({ gone }) => gone));
-        for (const child of children) journal.note(child);
+        for (const child of children) journal.schedule(child);
         assert.ok(journal.unansweredCount > 0, "all was answered before the kill");
         await afterDeath(path, journal);
       }
@@ -109,7 +109,7 @@ describe("a retry under the same key", () => {
         const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...inject];
         const child = startChildUnder(strace, "retry", path, `${call}-${when}`);
         await child.gone;
-        journal.note(child);
+        journal.schedule(child);
         await afterDeath(path, journal);
       }
       assert.ok(journal.triedCount > 32, "they were killed before they tried anything");

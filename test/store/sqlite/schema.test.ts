@@ -179,7 +179,7 @@ describe("a database of version 1", () => {
             { kind: "put", id: "id-5", fields: "{}", ...common },
             { kind: "remove", id: "id-5", ...common },
           ],
-          once: { owner: "o", key: "k", fingerprint: "f", at: 60, keptUntil: 70 },
+          once: { owner: "o", key: "k", fingerprint: "f", at: 60, expiresAt: 70 },
         },
         { kind: "define", collection: "empty", definition: '{"n":1}', at: 60 },
       ]);

@@ -57,7 +57,7 @@ describe("a thin volume that runs full for 30 to 120 ms under load", () => {
           child.kill();
           await child.gone;
           const told = new Told(child.lines);
-          suspicions += told.with("error no write is taken,").length;
+          suspicions += told.with("error writes are rejected,").length;
           repairs += told.with("info").length;
           acknowledged += told.with("kept").length;
           // A file system that has failed takes no more writes, and has lost none either.

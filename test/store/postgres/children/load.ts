@@ -1,11 +1,11 @@
 // A node that writes without end; says each id once it is acknowledged.
 
 import { writeSync } from "node:fs";
-import { grouped } from "../../../../src/store/group-commit.ts";
+import { withGroupCommit } from "../../../../src/store/group-commit.ts";
 import { openPostgres } from "../../../../src/store/postgres/postgres.ts";
 
 const [url = "", schema = "", prefix = ""] = process.argv.slice(2);
-const store = grouped(await openPostgres({ url, schema, readers: 1 }));
+const store = withGroupCommit(await openPostgres({ url, schema, readers: 1 }));
 await store.commit([{ kind: "found", collection: "things", at: 1 }]);
 let count = 0;
 

@@ -1,11 +1,11 @@
 // Writes without end; says each id once it is acknowledged.
 
 import { writeSync } from "node:fs";
-import { grouped } from "../../../../src/store/group-commit.ts";
+import { withGroupCommit } from "../../../../src/store/group-commit.ts";
 import { openSqlite } from "../../../../src/store/sqlite/sqlite.ts";
 
 const [path = "", prefix = "", limit = "Infinity"] = process.argv.slice(2);
-const store = grouped(await openSqlite({ path }));
+const store = withGroupCommit(await openSqlite({ path }));
 const definition = '{"indexed":["of"],"searchable":["of"]}';
 await store.commit([{ kind: "define", collection: "things", definition, at: 1 }]);
 let count = 0;

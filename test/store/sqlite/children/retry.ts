@@ -1,12 +1,12 @@
 // Creates without end, each under a key; says which key it tries, and what was acknowledged.
 
 import { writeSync } from "node:fs";
-import { grouped } from "../../../../src/store/group-commit.ts";
+import { withGroupCommit } from "../../../../src/store/group-commit.ts";
 import { openSqlite } from "../../../../src/store/sqlite/sqlite.ts";
 import { attempt, failure } from "../attempt.ts";
 
 const [path = "", prefix = ""] = process.argv.slice(2);
-const store = grouped(await openSqlite({ path }));
+const store = withGroupCommit(await openSqlite({ path }));
 let count = 0;
 
 async function createOn(): Promise<void> {

@@ -3,26 +3,26 @@
 import type { Outcome, Put, Remove } from "./store.ts";
 
 /** A resource whose content is part of the stored text. */
-export interface KeptResource {
+export interface OutcomeResource {
   /** Undefined in texts written by version 0.1.0. */
   readonly collection: string | undefined;
   readonly id: string;
   readonly createdAt: number;
 }
 
-export interface KeptOutcomes {
+export interface StoredOutcomes {
   readonly outcomes: readonly Outcome[];
-  readonly resources: readonly KeptResource[];
+  readonly resources: readonly OutcomeResource[];
 }
 
 type Changes = readonly (Put | Remove)[];
 type Member = Outcome & { readonly collection?: string };
 
 /** Replaces the stored outcomes when a resource in them was deleted. */
-export const goneText = '"gone"';
+export const erasedText = '"gone"';
 
 /** Encodes the outcomes of the changes, each resource with the name of its collection. */
-export const keptTextOf = (changes: Changes, outcomes: readonly Outcome[]): string =>
+export const encodeOutcomes = (changes: Changes, outcomes: readonly Outcome[]): string =>
   JSON.stringify(
     outcomes.map((outcome, index): Member => {
       const collection = changes[index]?.collection;
@@ -33,10 +33,10 @@ export const keptTextOf = (changes: Changes, outcomes: readonly Outcome[]): stri
   );
 
 /** Returns undefined when the outcomes were erased because a resource in them was deleted. */
-export function readKeptText(text: string): KeptOutcomes | undefined {
-  if (text === goneText) return undefined;
+export function decodeOutcomes(text: string): StoredOutcomes | undefined {
+  if (text === erasedText) return undefined;
   const members = JSON.parse(text) as readonly Member[];
-  const resources = members.flatMap((member): readonly KeptResource[] => {
+  const resources = members.flatMap((member): readonly OutcomeResource[] => {
     if (!("resource" in member)) return [];
     const { id, createdAt } = member.resource;
     return [{ collection: member.collection, id, createdAt }];
@@ -46,8 +46,11 @@ export function readKeptText(text: string): KeptOutcomes | undefined {
 }
 
 /** Returns the resources in a text. Where the text has no collection, it is that of the retried change. */
-export function keptResources(text: string, changes: Changes): readonly KeptResource[] | undefined {
-  return readKeptText(text)?.resources.map((resource, index) => {
+export function storedResources(
+  text: string,
+  changes: Changes,
+): readonly OutcomeResource[] | undefined {
+  return decodeOutcomes(text)?.resources.map((resource, index) => {
     const change = changes[index];
     const retried = change?.kind === "put" ? change.collection : undefined;
     return { ...resource, collection: resource.collection ?? retried };
@@ -55,8 +58,8 @@ export function keptResources(text: string, changes: Changes): readonly KeptReso
 }
 
 /** Whether one of the resources was deleted. A newer resource with the same id has another creation time. */
-export function isAnyGone(
-  resources: readonly KeptResource[] | undefined,
+export function isAnyDeleted(
+  resources: readonly OutcomeResource[] | undefined,
   createdAtOf: (collection: string, id: string) => number | undefined,
 ): boolean {
   if (resources === undefined) return true;
