@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Starts Restante on the Bun that npm installed with it, or on Node 24 and newer.
-// Runs on the oldest Node that npm comes with.
+// It must run on any Node that npm runs on.
 
 import { spawn } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
@@ -13,16 +13,16 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const source = join(root, "src/main.ts");
 const main = existsSync(source) ? source : join(root, "dist/main.js");
 
-/** A small young generation: with Node's own, an upload leaves 80 MB of buffers lying about. */
+/** Makes the young generation small: with Node's default, an upload leaves 80 MB of unused buffers. */
 const nodeFlags = ["--disable-warning=ExperimentalWarning", "--max-semi-space-size=2"];
 
 const [program, ...flags] = chooseRuntime();
 const child = spawn(program, [...flags, main, ...process.argv.slice(2)], { stdio: "inherit" });
 
-// Whoever stops this process means the server; it ends when the server has.
+// Passes signals on to the server. This process exits when the server has exited.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 
-// npx and npm start put a shell in between, which a signal ends without being passed on.
+// npx and npm start run a shell in between, which exits on a signal and does not pass it on.
 if (process.env.npm_command === "exec" || process.env.npm_package_name === "restante") {
   const parent = process.ppid;
   const watch = setInterval(() => {
@@ -40,20 +40,20 @@ child.on("exit", (code, signal) => {
 });
 
 function chooseRuntime() {
-  const wish = process.env.RESTANTE_RUNTIME ?? "";
-  if (!["", "bun", "node"].includes(wish))
-    fail(`RESTANTE_RUNTIME must be bun or node, not ${wish}.`);
-  const bun = wish === "node" ? undefined : findBun();
-  // Should this process be killed without a chance to pass it on, Bun notices and ends too.
+  const requested = process.env.RESTANTE_RUNTIME ?? "";
+  if (!["", "bun", "node"].includes(requested))
+    fail(`RESTANTE_RUNTIME must be bun or node, not ${requested}.`);
+  const bun = requested === "node" ? undefined : findBun();
+  // With --no-orphans, Bun exits when this process is killed.
   if (bun !== undefined) return [bun, "--no-orphans"];
-  if (wish === "bun")
+  if (requested === "bun")
     fail("Bun is not installed here. Run npm install again, with optional packages.");
   if (Number.parseInt(process.versions.node, 10) >= 24) return [process.execPath, ...nodeFlags];
-  const lack = wish === "node" ? "" : "Bun is not installed here, and ";
-  return fail(`${lack}Node ${process.versions.node} is too old: 24 or newer is needed.`);
+  const prefix = requested === "node" ? "" : "Bun is not installed here, and ";
+  return fail(`${prefix}Node ${process.versions.node} is too old: 24 or newer is needed.`);
 }
 
-/** Where install scripts may not run, Bun's package holds a placeholder; its helper, the program. */
+/** Without install scripts, the bun package holds a placeholder, and a helper package the program. */
 function findBun() {
   const home = folderOf("bun", require);
   if (home === undefined) return undefined;

@@ -13,7 +13,7 @@ const tsc = join(root, "node_modules/.bin/tsc");
 const { status } = spawnSync(tsc, ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
 if (status !== 0) process.exit(1);
 
-// Nearer than the package's own file, so that what is built finds the built runtime.
+// This file is nearer than the package.json of the package, so that `#runtime` is the built one.
 const runtime = { bun: "./runtime/bun.js", default: "./runtime/node.js" };
 const scope = { type: "module", imports: { "#runtime": runtime } };
 writeFileSync(join(dist, "package.json"), `${JSON.stringify(scope, null, 2)}\n`);

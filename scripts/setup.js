@@ -1,5 +1,5 @@
-// Makes a clone ready: installs what the lock file names when it is not there, and sees that it runs.
-// Runs on the oldest Node that npm comes with; `--dev` adds what tests, builds and benchmarks need.
+// Prepares a clone: installs the packages of the lock file when they are missing, and checks that they run.
+// It must run on any Node that npm runs on. `--dev` adds the packages for tests, builds and benchmarks.
 
 import { spawnSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const isDev = process.argv.includes("--dev");
 const binaries = join(root, "node_modules/.bin");
 
-/** What must answer to `--version`. A missing optional package fails here and nowhere else. */
+/** Programs that must run with `--version`. Only this check notices a missing optional package. */
 const tools = isDev ? ["bun", "node", "tsc", "biome"] : ["bun"];
 
 if (!isInstalled()) {
@@ -19,7 +19,7 @@ if (!isInstalled()) {
   tools.forEach(verify);
 }
 
-/** Compares what npm wrote down at the end of its last install with the lock file: no process runs. */
+/** Compares the lock file with the list that npm writes after an install. Starts no process. */
 function isInstalled() {
   const wanted = readPackages("package-lock.json");
   const present = readPackages("node_modules/.package-lock.json");
@@ -47,7 +47,7 @@ function isProgram(name) {
 }
 
 function install() {
-  // The warnings left out would say that this Node is too old for packages which run on Bun.
+  // Hides warnings that this Node is too old for packages which run on Bun.
   const flags = ["--loglevel=error", "--no-audit", "--no-fund", "--include=optional"];
   const { status, error, stdout, stderr } = npm([
     "ci",
@@ -56,8 +56,8 @@ function install() {
   ]);
   if (status === 0) return;
   fail(
-    `npm could not install the packages; it said:\n\n${error?.message ?? stdout + stderr}`,
-    "The npm registry must be in reach the first time. Mend this and run the command again.",
+    `npm could not install the packages:\n\n${error?.message ?? stdout + stderr}`,
+    "The first run needs access to the npm registry. Fix the problem and run the command again.",
   );
 }
 

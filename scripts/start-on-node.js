@@ -1,4 +1,4 @@
-// Starts a clone's server on Node. The variable is set here, because shells differ in how they set one.
+// Starts the server of a clone on Node. It sets the variable here, because shells set variables differently.
 
 process.env.RESTANTE_RUNTIME = "node";
 await import("../bin/restante.js");

@@ -1,4 +1,4 @@
-// The package's door: Restante inside another program, as a Web-standard fetch.
+// The entry of the package: runs Restante inside another program, as a Web-standard fetch.
 
 import { type Definitions, loadActions, readActions } from "./server/actions-folder.ts";
 import { type App, assemble } from "./server/app.ts";
@@ -21,19 +21,19 @@ export {
 } from "./model/action.ts";
 export type * from "./model/action-client.ts";
 
-/** Those of the config file; the actions may also be given as they are, by their names. */
+/** The settings of the config file. Actions may also be given as an object, by their names. */
 export interface Options extends Partial<Omit<Config, "actions">> {
   readonly actions?: string | Definitions;
 }
 
 export interface Restante {
   fetch(request: Request): Response | Promise<Response>;
-  /** The first admin token's secret, when the store was empty and none was given. */
+  /** The secret of the first admin token, when the store was empty and no token was configured. */
   readonly firstAdminToken: string | undefined;
   close(): Promise<void>;
 }
 
-/** Opens the store and gives the whole API as one function. */
+/** Opens the store and returns the whole API as one function. */
 export async function restante({ actions, ...options }: Options = {}): Promise<Restante> {
   const folder = typeof actions === "string" ? actions : undefined;
   const config: Config = { ...defaultConfig, logLevel: "silent", ...options, actions: folder };
@@ -41,16 +41,16 @@ export async function restante({ actions, ...options }: Options = {}): Promise<R
   const loaded = typeof actions === "object" ? readActions(actions) : await loadActions(config);
   const app = await assemble(config, log, undefined, loaded);
   const firstAdminToken = await prepare(config, app, log);
-  // Nobody waits for it, and what it cannot remove harms nobody.
+  // Runs in the background. A file that cannot be removed does no harm.
   app.sweep().catch(() => undefined);
   return {
-    fetch: (request) => app.fetch(framed(request), () => ""),
+    fetch: (request) => app.fetch(withBodyHeader(request), () => ""),
     firstAdminToken,
     close: () => app.close(),
   };
 }
 
-/** Gives up the data folder when the program cannot have what it asked for. */
+/** Applies definitions and creates the first token. Releases the data folder when that fails. */
 async function prepare(config: Config, app: App, log: Log): Promise<string | undefined> {
   try {
     await defineAll(config, app, log);
@@ -63,8 +63,8 @@ async function prepare(config: Config, app: App, log: Log): Promise<string | und
   }
 }
 
-/** On the wire a body is always announced; in a Request made by hand it is not. */
-function framed(request: Request): Request {
+/** Adds Transfer-Encoding to a Request with a body, which a Request from the network always has (or a length). */
+function withBodyHeader(request: Request): Request {
   const { headers, body } = request;
   if (body === null || headers.has("content-length") || headers.has("transfer-encoding"))
     return request;

@@ -1,4 +1,4 @@
-// The command line: what is typed becomes a config and a call, what goes wrong becomes words.
+// The entry of the command line: parses arguments, runs a command and prints errors.
 
 import { Command, CommanderError } from "commander";
 import { serve } from "./cli/serve.ts";
@@ -23,7 +23,7 @@ const program = new Command("restante")
   .exitOverride()
   .showHelpAfterError("Add --help to see what is allowed.")
   .configureHelp({
-    // The square brackets below are for the parser; to a person, a flag without its value is wrong.
+    // The parser gets optional values in square brackets. The help shows them as required, which they are.
     optionTerm: ({ flags }) => flags.replace("[", "<").replace("]", ">"),
   });
 
@@ -38,14 +38,16 @@ program.command("worker", { hidden: true }).action(() => work());
 
 const token = program
   .command("token")
-  .description("Make, list and revoke tokens. Takes effect at once, also while a server runs.");
+  .description(
+    "Create, list and revoke tokens. Changes take effect at once, also while a server runs.",
+  );
 
 withSettings(token.command("create"), ["data", "store"])
-  .description("Make a token and print its secret, which is shown only this once.")
+  .description("Create a token and print its secret. The secret is shown only once.")
   .option("--name <text>", "What the token is for.", "")
   .option(
     "--scope <scopes...>",
-    "admin, {collection|*}:{read|create|update|delete|*} or action:{name|*}; several with spaces or commas between",
+    "admin, {collection|*}:{read|create|update|delete|*} or action:{name|*}; separate several by spaces or commas",
     [],
   )
   .option("--expires <when>", "30d, 12h, 90m, or a date such as 2030-01-31 (default: never)")
@@ -56,20 +58,22 @@ withSettings(token.command("list"), ["data", "store"])
   .action((_, command) => listTokens(configOf(command)));
 
 withSettings(token.command("revoke"), ["data", "store"])
-  .description("Revoke a token; it ends at once.")
+  .description("Revoke a token. It stops working at once.")
   .argument("<id>", "The token's id, as the list shows it.")
   .action((id: string, _, command) => revokeToken(configOf(command), id));
 
 token
   .command("secret")
-  .description(`Print a fresh secret, for ${settings.adminToken.variable}; nothing is stored.`)
+  .description(`Print a new secret for ${settings.adminToken.variable}. Nothing is stored.`)
   .action(() => console.log(newSecret()));
 
 withSettings(program.command("types"), ["collections", "data", "store"])
-  .description("Print TypeScript types: of a folder of definitions, or of what is in the store.")
+  .description(
+    "Print TypeScript types of the collections in a folder of definitions or in the store.",
+  )
   .action((_, command) => printTypes(configOf(command)));
 
-// `restante serve --help | head` closes our output early, and that is nobody's fault.
+// `restante serve --help | head` closes the output early, which is not an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
 });
@@ -77,10 +81,10 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 try {
   await program.parseAsync();
 } catch (thrown) {
-  process.exitCode = explain(thrown);
+  process.exitCode = reportError(thrown);
 }
 
-/** A flag for each setting. Its value is optional to the parser, so that we can name all that lack one. */
+/** Adds a flag for each setting. The parser sees the value as optional, so that all missing values are reported. */
 function withSettings(command: Command, names: readonly string[]): Command {
   const chosen = Object.entries(settings).filter(([name]) => names.includes(name));
   for (const [, { flag, placeholder, about, variable, fallback, type }] of chosen) {
@@ -98,12 +102,12 @@ function withSettings(command: Command, names: readonly string[]): Command {
 function configOf(command: Command): Config {
   const environment = processEnvironment();
   const config = readConfig({ flags: command.opts(), environment, cwd: process.cwd() });
-  const faults = [...unknownFlags(command), ...(Array.isArray(config) ? config : [])];
-  if (Array.isArray(config) || faults.length > 0) throw usageError(faults);
+  const errors = [...unknownFlags(command), ...(Array.isArray(config) ? config : [])];
+  if (Array.isArray(config) || errors.length > 0) throw usageError(errors);
   return config;
 }
 
-/** What was typed and is not ours: unknown flags (without what looks like their value) and words. */
+/** Returns unknown flags (without what looks like their value) and extra arguments. */
 function unknownFlags(command: Command): readonly ConfigError[] {
   const extra = command.args.slice(command.registeredArguments.length);
   const isFlag = (word: string | undefined) => word?.startsWith("-") ?? false;
@@ -112,9 +116,9 @@ function unknownFlags(command: Command): readonly ConfigError[] {
     .map((word) => ({ where: word, detail: `is unknown to restante ${command.name()}` }));
 }
 
-/** The exit code, after telling a person what is wrong. */
-function explain(thrown: unknown): number {
-  // It has told already, help and version included; its 1 for a wrong command line is our 2.
+/** Prints what is wrong and returns the exit code. */
+function reportError(thrown: unknown): number {
+  // Commander has printed its message already. Its exit code 1 for wrong arguments is 2 here.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
   if (!(thrown instanceof CliError)) throw thrown;
   console.error(thrown.message);

@@ -327,7 +327,7 @@ describe("faults", () => {
   it("tell of a replica without a database", () => {
     const told = faults({ environment: { RESTANTE_READ_STORE: "postgres://replica.test/people" } });
     assert.deepEqual(told, [
-      { where: "--read-store", detail: "needs --store: a replica of what?" },
+      { where: "--read-store", detail: "needs --store, the database that it is a replica of" },
     ]);
   });
 

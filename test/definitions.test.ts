@@ -99,6 +99,6 @@ describe("a folder of definitions", () => {
   });
 
   it("must be there", () => {
-    assert.throws(() => readFolder(join(folder, "nowhere")), /cannot be read/);
+    assert.throws(() => readFolder(join(folder, "nowhere")), /cannot read the folder/);
   });
 });

@@ -147,7 +147,7 @@ describe("what is in the way is told in one line, with exit code 1", () => {
   it("a data folder that cannot be one", async () => {
     writeFileSync(join(cwd, "file"), "");
     const { code, stderr } = await run(["serve", "--data", "file"], { cwd });
-    assert.match(stderr, /^The store in \S+file cannot be opened: .+\n$/);
+    assert.match(stderr, /^Cannot open the store in \S+file: .+\n$/);
     assert.equal(code, 1);
   });
 
@@ -155,10 +155,7 @@ describe("what is in the way is told in one line, with exit code 1", () => {
     const environment = { RESTANTE_STORE: "postgres://me:hunter2@127.0.0.1:1/people" };
     for (const command of ["serve", "token list"]) {
       const { code, stderr } = await run(command.split(" "), { cwd, environment });
-      assert.match(
-        stderr,
-        /^The store in postgres:\/\/127.0.0.1:1\/people cannot be opened: .+\n$/,
-      );
+      assert.match(stderr, /^Cannot open the store in postgres:\/\/127.0.0.1:1\/people: .+\n$/);
       assert.doesNotMatch(stderr, /hunter2/);
       assert.equal(code, 1);
     }
@@ -166,7 +163,7 @@ describe("what is in the way is told in one line, with exit code 1", () => {
 
   it("a store that is not there, which is not made by asking for its tokens", async () => {
     const { code, stderr } = await run(["token", "list", "--data", "missing"], { cwd });
-    assert.match(stderr, /^There is no store in \S+missing: .+\n$/);
+    assert.match(stderr, /^There is no store in \S+missing\. .+\n$/);
     assert.equal(code, 1);
     assert(!existsSync(join(cwd, "missing")));
   });

@@ -56,10 +56,7 @@ describe("a second server on a data folder", () => {
       const { code, stdout, stderr } = await run(["serve", "--port", "0", ...args], { cwd });
       assert.equal(code, 1);
       assert.equal(stdout, "");
-      assert.match(
-        stderr,
-        /^The store in \S+(one|link) cannot be opened: process \d+ at \S+, since /,
-      );
+      assert.match(stderr, /^Cannot open the store in \S+(one|link): process \d+ at \S+, since /);
       assert.match(
         stderr,
         new RegExp(`process ${running.pid} at ${running.url}, since 20.* UTC, owns it`),

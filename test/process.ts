@@ -57,7 +57,7 @@ export async function start(args: readonly string[], surroundings: Surroundings)
 
 /** The first admin token, from the file that the server names on standard error. */
 export function firstToken(running: Running): string {
-  const path = /^The first admin token is in (.+)\. Remove the file/m.exec(running.stderr())?.[1];
+  const path = /^The first admin token is in (.+)\. Delete the file/m.exec(running.stderr())?.[1];
   if (path === undefined) throw new Error(`no file with a token is named: ${running.stderr()}`);
   return readFileSync(path, "utf8").trimEnd();
 }

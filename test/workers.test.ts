@@ -210,7 +210,7 @@ describe("the first process", { skip }, () => {
 
   it("is the only one who starts a worker", async () => {
     const { code, stderr } = await run(["worker"], { cwd });
-    assert.match(stderr, /^A worker is started by `restante serve --workers`/);
+    assert.match(stderr, /^Do not start a worker directly: use `restante serve --workers`/);
     assert.equal(code, 2);
   });
 });

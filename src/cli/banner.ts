@@ -1,21 +1,21 @@
-// What a person sees on the terminal when the server has started: where it is, and what to paste.
+// Builds the text that the terminal shows when the server has started: addresses, token and curl commands.
 
 import { styleText } from "node:util";
 
 export interface BannerInfo {
   readonly version: string;
-  /** Where a client on this machine reaches the server. */
+  /** The URL of the server for clients on this machine. */
   readonly localUrl: string;
   readonly baseUrl: string | undefined;
   readonly data: string;
-  /** Only when it was just made. */
+  /** Set only when it was just created. */
   readonly firstAdminToken: string | undefined;
-  /** What to type to make another token. */
+  /** The command that creates another token. */
   readonly tokenCommand: string;
 }
 
-export function bannerText(welcome: BannerInfo): string {
-  const { version, localUrl, baseUrl, data, firstAdminToken, tokenCommand } = welcome;
+export function bannerText(info: BannerInfo): string {
+  const { version, localUrl, baseUrl, data, firstAdminToken, tokenCommand } = info;
   const facts = [
     ["listens on", bold(localUrl)],
     ...(baseUrl === undefined ? [] : [["known as", baseUrl]]),
@@ -30,7 +30,7 @@ export function bannerText(welcome: BannerInfo): string {
   const sections = [
     bold(`Restante ${version}`),
     facts.map(([name = "", value]) => `${faint(name.padEnd(13))}${value}`).join("\n"),
-    ...curlCommands(welcome).map(
+    ...curlCommands(info).map(
       ({ title, command }) => `${faint(title)}\n\n${command.join(" \\\n  ")}`,
     ),
   ];
@@ -38,8 +38,8 @@ export function bannerText(welcome: BannerInfo): string {
 }
 
 /**
- * For sh, bash and zsh as they stand, so without comments, which zsh refuses at the prompt. The
- * first command shows the whole answer and keeps it, for the second to find its Location.
+ * The commands work in sh, bash and zsh. They have no comments, because zsh rejects them at the prompt.
+ * The first command shows the response and stores it, so that the second finds its Location.
  */
 function curlCommands({ localUrl, baseUrl, firstAdminToken = "$TOKEN" }: BannerInfo) {
   const url = baseUrl ?? localUrl;
@@ -72,6 +72,6 @@ function curlCommands({ localUrl, baseUrl, firstAdminToken = "$TOKEN" }: BannerI
 
 const indent = (text: string): string => text.replace(/^(?=.)/gm, "  ");
 
-// With the stream, colours stay away where NO_COLOR or a plain terminal does not want them.
+// With the stream given, there are no colours when NO_COLOR is set or the terminal has none.
 const bold = (text: string): string => styleText("bold", text, { stream: process.stdout });
 const faint = (text: string): string => styleText("dim", text, { stream: process.stdout });

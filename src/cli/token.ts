@@ -1,4 +1,4 @@
-// Tokens at the command line: read in the store itself, and written by the process that owns it.
+// The commands `token create`, `list` and `revoke`. The process that owns the data folder does the writes.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -22,14 +22,14 @@ export interface CreateOptions {
   readonly expires?: string;
 }
 
-/** The secret alone goes to standard output, so that a script can take it. */
+/** Prints only the secret to standard output, so that a script can read it. */
 export const createToken = (config: Config, options: CreateOptions): Promise<void> =>
   withStoreToWrite(config, async ({ tokens }) => {
     const expiresAt = readExpiry(options.expires, Date.now());
     const scopes = options.scope.flatMap((text) => text.split(/[\s,]+/)).filter(Boolean);
     const made = await tokens.create({ name: options.name, scopes, expiresAt });
     if (made instanceof Problem) throw usageError((made.errors ?? []).map(atFlag));
-    console.error(`Token ${made.token.id} has this secret, shown only this once:`);
+    console.error(`Token ${made.token.id} has this secret. It is shown only once:`);
     console.log(made.secret);
   });
 
@@ -58,14 +58,13 @@ export const withStoreToRead = (config: Config, act: (app: App) => Promise<void>
   });
 
 /**
- * Sends what is written to the process that owns the data folder, and opens the store itself when none
- * does.
+ * Sends writes to the process that owns the data folder. Opens the store itself when no process owns it.
  */
 const withStoreToWrite = (config: Config, act: (app: App) => Promise<void>): Promise<void> =>
   withStore(config, act, async () => {
     const app =
       config.store === undefined ? await openEmbedded(config) : await openApp(config, silent);
-    // Otherwise a later start would find a store that has a token, and not take this one.
+    // A later start would find a token in the store and would not create this one.
     if (config.adminToken !== undefined) await makeFirstToken(app.tokens, config.adminToken);
     return app;
   });
@@ -75,46 +74,47 @@ async function withStore(
   act: (app: App) => Promise<void>,
   open: () => Promise<App>,
 ): Promise<void> {
-  // Opening would make one, and a typo in the path would look like an empty store.
+  // Opening would create the folder, and a typo in the path would look like an empty store.
   if (config.store === undefined && !existsSync(config.data)) throw noStore(config);
   const app = await open();
   try {
     await act(app);
   } catch (thrown) {
     if (!(thrown instanceof Outage)) throw thrown;
-    const doubt = thrown.reason === "unknown" ? " It may have been done: look at the list." : "";
-    throw new CliError(1, `The change failed: ${thrown.message}.${doubt}`, { cause: thrown });
+    const hint =
+      thrown.reason === "unknown" ? " The change may have been made: check with `token list`." : "";
+    throw new CliError(1, `The change failed: ${thrown.message}.${hint}`, { cause: thrown });
   } finally {
     await app.close();
   }
 }
 
 const noStore = ({ data }: Config): CliError =>
-  new CliError(1, `There is no store in ${data}: start the server once, or correct --data.`);
+  new CliError(1, `There is no store in ${data}. Start the server once, or correct --data.`);
 
 /**
- * An owner may come or go at any moment, so both ways are tried in turn. Only an owner that is ready and
- * cannot be reached for a while ends it.
+ * A server may start or stop at any moment, so this tries to connect and to open in turn. It fails when the
+ * folder stays locked and its owner cannot be reached for a while.
  */
 async function openEmbedded(config: Config): Promise<App> {
-  let refusal: { readonly exit: CliError; readonly deadline: number } | undefined;
+  let failure: { readonly error: CliError; readonly deadline: number } | undefined;
   for (;;) {
     const owner = await connect(config);
     if (owner !== undefined) return openApp(config, silent, owner);
-    if (refusal !== undefined && performance.now() > refusal.deadline)
-      throw unreachable(refusal.exit);
+    if (failure !== undefined && performance.now() > failure.deadline)
+      throw unreachable(failure.error);
     try {
       return await openApp(config, silent);
     } catch (thrown) {
       if (!(thrown instanceof CliError && thrown.cause instanceof FolderInUse)) throw thrown;
-      refusal ??= { exit: thrown, deadline: performance.now() + patienceMs };
+      failure ??= { error: thrown, deadline: performance.now() + timeoutMs };
       await sleep(pauseMs);
     }
   }
 }
 
 const unreachable = ({ message, cause }: CliError): CliError =>
-  new CliError(1, `${message} It does not take changes from commands at present.`, { cause });
+  new CliError(1, `${message} It does not accept changes from commands at the moment.`, { cause });
 
 async function connect({ data }: Config): Promise<Committer | undefined> {
   try {
@@ -124,10 +124,10 @@ async function connect({ data }: Config): Promise<Committer | undefined> {
   }
 }
 
-const patienceMs = 1_000;
+const timeoutMs = 1_000;
 const pauseMs = 100;
 
-/** Standard output belongs to what was asked for. */
+/** Keeps log lines out of standard output, which is for the result. */
 const silent = createLog("silent");
 
 const readOnly: Committer = {
@@ -143,11 +143,11 @@ const flags: Readonly<Record<string, string>> = {
   expiresAt: "--expires",
 };
 
-/** The domain points at members of a wish; here each is a flag. */
-function atFlag(fault: FieldError | ParameterError): { where: string; detail: string } {
-  const pointer = "pointer" in fault ? fault.pointer : fault.parameter;
+/** Names the flag instead of the member that the domain reports. */
+function atFlag(error: FieldError | ParameterError): { where: string; detail: string } {
+  const pointer = "pointer" in error ? error.pointer : error.parameter;
   const member = pointer.split("/")[1] ?? "";
-  return { where: own(flags, member) ?? pointer, detail: fault.detail };
+  return { where: own(flags, member) ?? pointer, detail: error.detail };
 }
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -168,10 +168,18 @@ const readDate = (text: string): number =>
 function row(token: Token, now: number): readonly string[] {
   const { id, name, scopes, createdAt, expiresAt, usedAt, revokedAt } = token;
   const state = isAlive(token, now) ? "alive" : revokedAt === null ? "expired" : "revoked";
-  return [id, name, scopes.join(" "), moment(createdAt), moment(expiresAt), moment(usedAt), state];
+  return [
+    id,
+    name,
+    scopes.join(" "),
+    formatTime(createdAt),
+    formatTime(expiresAt),
+    formatTime(usedAt),
+    state,
+  ];
 }
 
-const moment = (time: number | null): string =>
+const formatTime = (time: number | null): string =>
   time === null ? "never" : new Date(time).toISOString().slice(0, 16).replace("T", " ");
 
 function table(rows: readonly (readonly string[])[]): string {

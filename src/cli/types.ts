@@ -1,4 +1,4 @@
-// TypeScript types at the command line: those of the collections in a folder of definitions, or in the store.
+// The command `types`: prints TypeScript types of the collections in a folder of definitions or in the store.
 
 import { definitionOf } from "../model/definition.ts";
 import { describeCollections } from "../model/schema-components.ts";
@@ -7,7 +7,7 @@ import type { Config } from "../server/config.ts";
 import { readFolder } from "../server/definitions-folder.ts";
 import { withStoreToRead } from "./token.ts";
 
-/** The types alone go to standard output, so that they can be written to a file. */
+/** Prints only the types to standard output, so that they can be written to a file. */
 export async function printTypes(config: Config): Promise<void> {
   const definitions = await definitionsIn(config);
   const collections = definitions.map(({ name, definition }) => ({
@@ -27,9 +27,9 @@ async function definitionsIn(config: Config): Promise<readonly Defined[]> {
   if (config.collections !== undefined) {
     return readFolder(config.collections).map(({ name, text }) => ({ name, definition: text }));
   }
-  const found: Defined[] = [];
+  const definitions: Defined[] = [];
   await withStoreToRead(config, async ({ collections }) => {
-    found.push(...(await collections.list()));
+    definitions.push(...(await collections.list()));
   });
-  return found;
+  return definitions;
 }

@@ -1,4 +1,4 @@
-// A folder of actions, kept in git: each module is read once, when the server starts.
+// Loads and checks the modules of a folder of actions when the server starts.
 
 import { readdirSync, realpathSync } from "node:fs";
 import { basename, extname, join } from "node:path";
@@ -12,56 +12,56 @@ import type { Config } from "./config.ts";
 import { describeImportError } from "./import-error.ts";
 import type { Log } from "./log.ts";
 
-/** By the names of the actions. */
+/** Action definitions by the name of the action. */
 export type Definitions = Readonly<Record<string, ActionDefinition>>;
 
-interface Given {
-  /** What a person knows it by. */
+interface LoadedModule {
+  /** The path, or another location to show in messages. */
   readonly where: string;
   readonly name: string;
   readonly definition: unknown;
 }
 
-/** The actions of all modules, or every fault of them at once. */
+/** Returns the actions of all modules. Throws a CliError with all errors. */
 export async function loadActions({ actions: folder }: Config): Promise<readonly Action[]> {
   if (folder === undefined) return [];
   const files = modulesIn(folder);
-  // As the runtimes name it, also when a link leads there.
+  // The runtimes report the real path, also when the folder is a symbolic link.
   const path = realpathSync(folder);
   prepareModules(path, "restante", ownUrl);
-  return judge(await Promise.all(files.map((file) => load(path, file))));
+  return checkAll(await Promise.all(files.map((file) => load(path, file))));
 }
 
-/** The same for actions that another program has made itself. */
+/** Does the same for actions that an embedding program passes in. */
 export const readActions = (definitions: Definitions): readonly Action[] =>
-  judge(
+  checkAll(
     Object.entries(definitions).map(([name, definition]) => {
       return { where: `actions, "${name}"`, name, definition };
     }),
   );
 
-/** Actions get the program that runs them, installed or cloned, and not another copy of it. */
+/** `import "restante"` in an action resolves to the running program, not to another copy. */
 const ownUrl = new URL(`../index${extname(import.meta.url)}`, import.meta.url).href;
 
-const endings = [".ts", ".js", ".mts", ".mjs"];
+const extensions = [".ts", ".js", ".mts", ".mjs"];
 
-/** Tests, declarations, and what begins with `_` or `.` are no actions. */
+/** Skips tests, declarations, and files whose name begins with `_` or `.`. */
 function modulesIn(folder: string): readonly string[] {
   const isModule = (file: string) =>
-    endings.includes(extname(file)) && !/^[._]|\.(?:test|spec|d)\.\w+$/.test(file);
+    extensions.includes(extname(file)) && !/^[._]|\.(?:test|spec|d)\.\w+$/.test(file);
   try {
     return readdirSync(folder, { withFileTypes: true })
       .filter((entry) => !entry.isDirectory() && isModule(entry.name))
       .map(({ name }) => name)
       .sort();
   } catch (cause) {
-    throw new CliError(2, `--actions: the folder cannot be read: ${messageOf(cause)}`, { cause });
+    throw new CliError(2, `--actions: cannot read the folder: ${messageOf(cause)}`, { cause });
   }
 }
 
 type Failed = { readonly where: string; readonly detail: string };
 
-async function load(folder: string, file: string): Promise<Given | Failed> {
+async function load(folder: string, file: string): Promise<LoadedModule | Failed> {
   const path = join(folder, file);
   const name = basename(path, extname(path));
   try {
@@ -73,7 +73,7 @@ async function load(folder: string, file: string): Promise<Given | Failed> {
   }
 }
 
-/** What a module exports by name, without what is there for others. */
+/** Returns the members of an action that a module exports by name. */
 const exported = ({
   description,
   input,
@@ -88,43 +88,41 @@ const exported = ({
   run,
 });
 
-function judge(loaded: readonly (Given | Failed)[]): readonly Action[] {
+function checkAll(loaded: readonly (LoadedModule | Failed)[]): readonly Action[] {
   const actions: Action[] = [];
-  const faults: Failed[] = [];
+  const errors: Failed[] = [];
   for (const given of loaded) {
     if ("detail" in given) {
-      faults.push(given);
+      errors.push(given);
       continue;
     }
     const { where, name, definition } = given;
     const action = readAction(name, definition);
     if ("run" in action) {
       const isTwice = actions.some((other) => other.name === name);
-      if (isTwice) faults.push({ where, detail: `there are two modules for the action ${name}` });
+      if (isTwice)
+        errors.push({ where, detail: `another module has the same action name ${name}` });
       actions.push(action);
     } else {
       for (const { pointer, detail } of action)
-        faults.push({ where: `${where} ${pointer}`.trimEnd(), detail });
+        errors.push({ where: `${where} ${pointer}`.trimEnd(), detail });
     }
   }
-  if (faults.length > 0) throw usageError(faults);
+  if (errors.length > 0) throw usageError(errors);
   return actions.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 /**
- * What an action leaves behind may fail when nobody listens: that is told to the log, and ends
- * nothing. An exception of our own ends the process, as it would without actions.
+ * Logs errors that an action causes after it has returned, and keeps the process running. Another
+ * uncaught exception ends the process, as it does without actions.
  */
 export function logLateFailures({ actions: folder }: Config, { actions }: App, log: Log): void {
   if (folder === undefined || actions.all.length === 0) return;
   process.on("unhandledRejection", (reason) => {
-    log.error(
-      { ...actions.currentRun, err: reason },
-      "a promise failed, and nobody had waited for it",
-    );
+    log.error({ ...actions.currentRun, err: reason }, "unhandled promise rejection");
   });
   process.on("uncaughtException", (thrown) => {
-    // Bun does not know any more on which errand a microtask was.
+    // On Bun a microtask has lost its async context.
     if (actions.currentRun !== undefined || thrown.stack?.includes(folder)) {
       log.error({ ...actions.currentRun, err: thrown }, "an action failed outside of its run");
       return;

@@ -1,4 +1,4 @@
-// The only file that knows everybody: a config becomes a running house.
+// Builds a running server from a config: opens the store and connects all services.
 
 import { readFileSync } from "node:fs";
 import { sendFile } from "#runtime";
@@ -30,18 +30,18 @@ import { filesFolder, type OpenStore, openStore } from "./open-store.ts";
 
 export interface App {
   readonly fetch: Fetch;
-  /** Words for what the runtime refuses before there is a request. */
+  /** Builds the response when the runtime rejects a request before it is parsed. */
   readonly refuse: ParserErrorResponder;
   readonly tokens: Tokens;
   readonly collections: Collections;
   readonly actions: Actions;
-  /** For the processes whose writes are handed to this one; no changes ask whether writing works. */
+  /** Commits changes sent by other processes. An empty list checks that writing works. */
   readonly commit: Committer["commit"];
-  /** Removes files that no resource names; for the first process, when it starts. Says how many. */
+  /** Removes files that no resource refers to, and returns their number. The first process calls it at start. */
   sweep(): Promise<number>;
   /**
-   * Tells others who owns the data folder and where it listens, and takes changes from commands. Logs a
-   * warning when commands cannot reach this process.
+   * Writes to the data folder which process owns it and where it listens, and accepts changes from
+   * commands. Logs a warning when commands cannot reach this process.
    */
   announce(address: string | undefined): Promise<void>;
   close(): Promise<void>;
@@ -49,21 +49,21 @@ export interface App {
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** Whether other nodes may have uploads under way, which no row names yet. */
+/** Whether other nodes may have uploads in progress, to which no row refers yet. */
 const isShared = ({ store }: Config): boolean => store !== undefined;
 
 export const { version } = JSON.parse(
   readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
 ) as { version: string };
 
-/** Where the data is, in words for a person, without a password. */
+/** Returns the location of the data for people to read, without a password. */
 export function describeStore({ store, data }: Config): string {
   if (store === undefined) return data;
   const { host, pathname } = new URL(store);
   return `postgres://${host}${pathname}`;
 }
 
-/** With a committer, writes go to the process behind it. The actions are loaded already. */
+/** With a committer, another process does the writes. */
 export async function assemble(
   config: Config,
   log: Log,

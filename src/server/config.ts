@@ -1,4 +1,4 @@
-// Flags, environment and file become one frozen, validated Config; every fault is told at once.
+// Reads flags, environment and file into one frozen, validated Config, and reports all errors at once.
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -6,7 +6,7 @@ import { type Config, type Setting, settings } from "./settings.ts";
 
 export { type Config, type LogLevel, type Setting, settings } from "./settings.ts";
 
-/** Where the file is; not a setting itself, as a file cannot name another. */
+/** The path of the config file. It is not a setting, because a file cannot name another file. */
 export const configFile = {
   flag: "--config",
   variable: "RESTANTE_CONFIG",
@@ -30,7 +30,7 @@ export interface ConfigSources {
   readonly cwd: string;
 }
 
-/** The only look at the process's environment. */
+/** The only place that reads the environment of the process. */
 export const processEnvironment = (): ConfigSources["environment"] => process.env;
 
 interface ConfigFile {
@@ -41,36 +41,36 @@ interface ConfigFile {
 
 const noFile: ConfigFile = { name: "", folder: "", values: {} };
 
-/** What holds when nothing is set. */
-export const defaultConfig: Config = judge(
+/** The config when nothing is set. */
+export const defaultConfig: Config = readSettings(
   { flags: {}, environment: {}, cwd: process.cwd() },
   noFile,
   [],
 );
 
-/** The config, or every fault of it at once. */
+/** Returns the config, or all errors in it. */
 export function readConfig(sources: ConfigSources): Config | ConfigError[] {
-  const faults: ConfigError[] = [];
-  const file = readFile(sources, faults);
-  const config = judge(sources, file, faults);
+  const errors: ConfigError[] = [];
+  const file = readFile(sources, errors);
+  const config = readSettings(sources, file, errors);
   if (config.readStore !== undefined && config.store === undefined)
-    faults.push({
+    errors.push({
       where: settings.readStore.flag ?? "",
-      detail: "needs --store: a replica of what?",
+      detail: "needs --store, the database that it is a replica of",
     });
-  return faults.length > 0 ? faults : config;
+  return errors.length > 0 ? errors : config;
 }
 
-function judge(sources: ConfigSources, file: ConfigFile, faults: ConfigError[]): Config {
+function readSettings(sources: ConfigSources, file: ConfigFile, errors: ConfigError[]): Config {
   const config: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
     const given = findGiven(name, setting, sources, file);
     const text = given === undefined ? setting.fallback : textOf(given.value, setting.type);
     const folder = given?.folder ?? sources.cwd;
     config[name] = text === undefined ? undefined : setting.read(text, folder);
-    if (given !== undefined && config[name] === undefined) faults.push(faultOf(given, setting));
+    if (given !== undefined && config[name] === undefined) errors.push(errorOf(given, setting));
   }
-  // The table's type ties each name to its value, which a loop over names cannot show.
+  // The type of `settings` ties each name to its value, which TypeScript cannot follow in a loop.
   return Object.freeze(config as unknown as Config);
 }
 
@@ -80,7 +80,7 @@ interface Given {
   readonly folder: string;
 }
 
-/** Flag, then variable, then file. What is overruled is not judged: it has no effect. */
+/** Looks for a flag, then a variable, then the file. A value that is overridden is not checked. */
 function findGiven(
   name: string,
   setting: Setting<unknown>,
@@ -105,33 +105,33 @@ function textOf(value: unknown, type: Setting<unknown>["type"]): string | undefi
   return undefined;
 }
 
-function faultOf({ where, value }: Given, setting: Setting<unknown>): ConfigError {
+function errorOf({ where, value }: Given, setting: Setting<unknown>): ConfigError {
   const detail = `must be ${setting.allowed}`;
   if (value === true && where === setting.flag)
     return { where, detail: `needs a value; it ${detail}` };
   return { where: setting.isPrivate ? where : `${where} ${JSON.stringify(value)}`, detail };
 }
 
-/** The file's values; a file that nobody asked for may be missing. */
-function readFile({ flags, environment, cwd }: ConfigSources, faults: ConfigError[]): ConfigFile {
+/** Reads the config file. The default file may be missing. */
+function readFile({ flags, environment, cwd }: ConfigSources, errors: ConfigError[]): ConfigFile {
   const { flag, variable, fallback } = configFile;
   if (flags.config === true) {
-    faults.push({ where: flag, detail: "needs a value; it must be the path of a JSON file" });
+    errors.push({ where: flag, detail: "needs a value; it must be the path of a JSON file" });
     return noFile;
   }
-  const asked = flags.config ?? (environment[variable] || undefined);
-  const name = asked ?? fallback;
+  const chosen = flags.config ?? (environment[variable] || undefined);
+  const name = chosen ?? fallback;
   const path = resolve(cwd, name);
-  if (asked === undefined && !existsSync(path)) return noFile;
+  if (chosen === undefined && !existsSync(path)) return noFile;
   try {
     const values: unknown = JSON.parse(readFileSync(path, "utf8"));
     if (!isObject(values)) throw new TypeError("it must hold a JSON object");
-    faults.push(...unknownKeys(name, values));
+    errors.push(...unknownKeys(name, values));
     return { name, folder: dirname(path), values };
   } catch (error) {
-    const where = flags.config !== undefined ? flag : asked !== undefined ? variable : "file";
+    const where = flags.config !== undefined ? flag : chosen !== undefined ? variable : "file";
     const message = error instanceof Error ? error.message : String(error);
-    faults.push({ where: `${where} "${name}"`, detail: `cannot be used: ${message}` });
+    errors.push({ where: `${where} "${name}"`, detail: `cannot be used: ${message}` });
     return noFile;
   }
 }

@@ -1,4 +1,4 @@
-// A folder of definitions, kept in git: each file gives the collection of its name its rules.
+// Reads a folder of definitions and applies each file to the collection of the same name.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";
@@ -17,7 +17,7 @@ interface DefinitionFile {
   readonly text: string;
 }
 
-/** Defines what the folder says, where it does not hold already. Collections without a file stay as they are. */
+/** Applies the definitions that differ from the stored ones. Collections without a file are not changed. */
 export async function defineAll(
   { collections: folder }: Config,
   { collections }: App,
@@ -30,20 +30,23 @@ export async function defineAll(
     if (defined === undefined) continue;
     log.info({ collection: name, isNew: defined.isNew }, "defined");
     if (defined.violations.count > 0)
-      log.warn({ collection: name, ...defined.violations }, "some resources do not fit");
+      log.warn(
+        { collection: name, ...defined.violations },
+        "some resources do not match the definition",
+      );
   }
 }
 
-/** The definitions of all files, or every fault of them at once. */
+/** Returns the definitions of all files. Throws a CliError with all errors. */
 export function readFolder(folder: string): readonly DefinitionFile[] {
   const files = namesIn(folder).map((file) => {
     const path = join(folder, file);
     return { path, name: basename(file, ".json"), text: readFileSync(path, "utf8") };
   });
-  const faults = files.flatMap((file) =>
-    faultsOf(file).map((fault) => ({ where: `${file.path} ${placeOf(fault)}`, ...fault })),
+  const errors = files.flatMap((file) =>
+    errorsIn(file).map((error) => ({ where: `${file.path} ${pointerOf(error)}`, ...error })),
   );
-  if (faults.length > 0) throw usageError(faults);
+  if (errors.length > 0) throw usageError(errors);
   return files;
 }
 
@@ -54,20 +57,20 @@ function namesIn(folder: string): readonly string[] {
       .map(({ name }) => name)
       .sort();
   } catch (cause) {
-    throw new CliError(2, `--collections: the folder cannot be read: ${messageOf(cause)}`, {
+    throw new CliError(2, `--collections: cannot read the folder: ${messageOf(cause)}`, {
       cause,
     });
   }
 }
 
-function faultsOf({ name, text }: DefinitionFile): readonly FieldError[] {
+function errorsIn({ name, text }: DefinitionFile): readonly FieldError[] {
   if (!isCollectionName(name))
-    return [{ pointer: "", detail: "the file is named as its collection: a-z, 0-9, _ and -" }];
-  const faults = scanJson(text);
-  if (faults.length > 0) return faults;
+    return [{ pointer: "", detail: "the file name must be a collection name: a-z, 0-9, _ and -" }];
+  const errors = scanJson(text);
+  if (errors.length > 0) return errors;
   const definition = readDefinition(text);
   return "access" in definition ? [] : definition;
 }
 
-const placeOf = (fault: FieldError | ParameterError): string =>
-  "pointer" in fault ? fault.pointer : fault.parameter;
+const pointerOf = (error: FieldError | ParameterError): string =>
+  "pointer" in error ? error.pointer : error.parameter;

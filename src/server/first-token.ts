@@ -1,4 +1,4 @@
-// The first admin token of a new store: made once the server listens, and kept where only its owner reads.
+// Creates the first admin token of a new store, and writes it to a file when there is no terminal.
 
 import { randomBytes } from "node:crypto";
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import type { App } from "./app.ts";
 
 type Tokens = App["tokens"];
 
-/** Makes the token when the store has none. The secret, unless it was given: then it is known. */
+/** Creates a token when the store has none. Returns its secret, unless the secret was given. */
 export async function makeFirstToken(tokens: Tokens, given?: string): Promise<string | undefined> {
   const secret = given ?? newSecret();
   const isMade = await tokens.createFirstAdmin(secret);
@@ -16,14 +16,14 @@ export async function makeFirstToken(tokens: Tokens, given?: string): Promise<st
 }
 
 /**
- * Does the same where there is no terminal to show the secret on: it is in a file of mode 0600 before the
- * store has the token. The path of the file.
+ * Does the same where there is no terminal to show the secret: it writes the secret to a file of mode 0600
+ * before it stores the token. Returns the path of the file.
  */
 export async function writeFirstToken(tokens: Tokens, folder: string): Promise<string | undefined> {
   if ((await tokens.list()).length > 0) return undefined;
   const secret = newSecret();
   const path = join(folder, "admin-token");
-  // Under a name of its own until it is valid: another node may make the token at the same time.
+  // The name is temporary until the token is valid: another node may create it at the same time.
   const draft = `${path}.${randomBytes(6).toString("hex")}`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(draft, `${secret}\n`, { mode: 0o600, flag: "wx" });
@@ -32,7 +32,7 @@ export async function writeFirstToken(tokens: Tokens, folder: string): Promise<s
   return undefined;
 }
 
-/** Where the file is in the end: the token is valid, so its secret must not be lost. */
+/** Returns the final path. When the rename fails the draft stays, because the token is valid already. */
 function rename(draft: string, path: string): string {
   try {
     renameSync(draft, path);

@@ -1,37 +1,37 @@
-// What is wrong with a module that could not be loaded: file, line, column and message.
+// Describes why a module could not be loaded: file, line, column and message.
 
 import { fileURLToPath } from "node:url";
 import { messageOf } from "../lib/cli-error.ts";
 
-interface Place {
+interface Location {
   readonly file: string;
   readonly line: number;
   readonly column?: number | undefined;
   readonly detail: string;
 }
 
-const most = 5;
+const maxErrors = 5;
 
-/** One line for each error, at most five. `search` is asked when a syntax error names no line. */
+/** Returns a line for each error, at most five. Calls `search` when a syntax error has no line. */
 export function describeImportError(
   thrown: unknown,
   folder: string,
-  search: () => Place | undefined,
+  search: () => Location | undefined,
 ): string {
   const parts: readonly unknown[] = thrown instanceof AggregateError ? thrown.errors : [thrown];
-  const places = parts.slice(0, most).map((each) => placeIn(each, folder));
-  const isNameless = thrown instanceof SyntaxError && places[0] === undefined;
-  const found = isNameless ? [search()] : places;
+  const locations = parts.slice(0, maxErrors).map((each) => locationOf(each, folder));
+  const hasNoLocation = thrown instanceof SyntaxError && locations[0] === undefined;
+  const found = hasNoLocation ? [search()] : locations;
   return found
-    .map((place, index) => (place === undefined ? messageOf(parts[index]) : format(place)))
+    .map((location, index) => (location === undefined ? messageOf(parts[index]) : format(location)))
     .join("\n  ");
 }
 
-const format = ({ file, line, column, detail }: Place): string =>
+const format = ({ file, line, column, detail }: Location): string =>
   `${file}:${line}${column === undefined ? "" : `:${column}`}: ${detail}`;
 
-/** Bun has it in `position`, Node in the first line of the stack, an exception in its first frame. */
-function placeIn(thrown: unknown, folder: string): Place | undefined {
+/** Bun has the location in `position`, Node in the first line of the stack, an exception in a frame. */
+function locationOf(thrown: unknown, folder: string): Location | undefined {
   if (typeof thrown !== "object" || thrown === null) return undefined;
   const detail = "message" in thrown ? String(thrown.message) : String(thrown);
   if ("position" in thrown && isPosition(thrown.position)) return { ...thrown.position, detail };
@@ -48,8 +48,7 @@ function placeIn(thrown: unknown, folder: string): Place | undefined {
   return undefined;
 }
 
-const isPosition = (value: unknown): value is Omit<Place, "detail"> =>
+const isPosition = (value: unknown): value is Omit<Location, "detail"> =>
   typeof value === "object" && value !== null && "file" in value && "line" in value;
 
-const pathOf = (place: string): string =>
-  place.startsWith("file:") ? fileURLToPath(place) : place;
+const pathOf = (path: string): string => (path.startsWith("file:") ? fileURLToPath(path) : path);

@@ -11,12 +11,12 @@ import type { Log } from "./log.ts";
 
 const maxHeaderBytes = 16_384;
 
-/** Under the ten seconds that `docker stop` waits before it kills. */
+/** Less than the ten seconds after which `docker stop` kills. */
 const graceMs = 8_000;
 
 export type Stoppable = Pick<Server, "stop">;
 
-/** Also for commands that need the store and no server. */
+/** Opens the store and builds the app, for the server and for commands that only need the store. */
 export async function openApp(
   config: Config,
   log: Log,
@@ -26,7 +26,7 @@ export async function openApp(
   try {
     return await assemble(config, log, committer, actions);
   } catch (cause) {
-    const message = `The store in ${describeStore(config)} cannot be opened: ${messageOf(cause)}`;
+    const message = `Cannot open the store in ${describeStore(config)}: ${messageOf(cause)}`;
     throw new CliError(1, message, { cause });
   }
 }
@@ -38,15 +38,15 @@ export function listenFor(
   return serve({ host, port, fetch, refuse, maxHeaderBytes, isShared: workers > 1 });
 }
 
-/** Finishes what is in flight, lets go of everything, and says so if there are words for it. */
+/** Finishes the requests in flight, closes the store, logs the message if given, and flushes the log. */
 export async function drain(
   server: Stoppable,
   app: App,
   log: Log,
-  lastWords?: string,
+  message?: string,
 ): Promise<void> {
   await server.stop(graceMs);
   await app.close();
-  if (lastWords !== undefined) log.info(lastWords);
+  if (message !== undefined) log.info(message);
   await new Promise<void>((resolve) => log.flush(() => resolve()));
 }

@@ -1,4 +1,4 @@
-// The log: one JSON line per event, to standard output, without secrets.
+// Writes the log: one line of JSON for each event, to standard output.
 
 import { write, writeSync } from "node:fs";
 import { type Logger, pino } from "pino";
@@ -17,13 +17,13 @@ export function lineWriter(log: Log): (line: string) => void {
   return (line) => output?.write(line);
 }
 
-/** Lines are gathered and written together, at the latest after this time. */
+/** Lines are buffered and written together, after this time at the latest. */
 const flushIntervalMs = 100;
 const flushChars = 65_536;
-/** Who reads our output may stall; we go on, and say later how many lines are missing. */
+/** When the reader of the output stalls, lines over this limit are dropped and counted. */
 const maxWaitingChars = 8 * 1024 * 1024;
 
-/** A line per request is on the hot path, where pino's own output costs four times as much. */
+/** Replaces pino's own output, which costs four times as much for the line of each request. */
 class Output {
   readonly #descriptor: number;
   #waiting = "";
@@ -46,9 +46,9 @@ class Output {
     else this.#timer ??= setTimeout(() => this.#send(), flushIntervalMs);
   }
 
-  /** Everything is out when it calls back; for the end of the program. */
+  /** Writes all buffered lines, then calls back. Used before the process exits. */
   flush(done?: (error?: Error) => void): void {
-    // What is on its way came first, and would be lost if the program ended now.
+    // The write in progress comes first, and would be lost if the process exited now.
     if (this.#isWriting) {
       this.#onWritten = () => this.flush(done);
       return;
@@ -70,7 +70,7 @@ class Output {
 
   #writeAll(bytes: Buffer): void {
     write(this.#descriptor, bytes, (error, written) => {
-      // Nobody is left to tell: the output itself is gone, or full for now.
+      // The error cannot be logged: the output is closed, or full for now.
       const rest = error === null ? bytes.subarray(written) : bytes;
       const isStalled = error?.code === "EAGAIN";
       if (isStalled && !this.#onWritten) setTimeout(() => this.#writeAll(rest), flushIntervalMs);

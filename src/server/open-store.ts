@@ -1,4 +1,4 @@
-// Opens the store that a config names: an embedded one as its folder's owner, or through the owner.
+// Opens the store that a config names, and locks the data folder when this process writes to it.
 
 import { join } from "node:path";
 import { mapFile } from "#runtime";
@@ -15,23 +15,23 @@ import type { Config } from "./config.ts";
 export { connectToOwner, OtherVersion } from "../store/commit-socket.ts";
 export { FolderInUse } from "../store/sqlite/lock.ts";
 
-/** A store whose `close` also gives up the folder. */
+/** A store whose `close` also releases the lock of the folder. */
 export interface OpenStore extends Store {
-  /** As `commit`; with no changes it rejects when writing does not work. */
+  /** Like `commit`. With no changes, it rejects when writing does not work. */
   tryCommit: Committer["commit"];
   /**
-   * Says in the folder that its owner is ready and where it listens, and takes the changes of commands
-   * from then on. Rejects when those cannot reach it. Does nothing where there is no folder to own.
+   * Writes to the folder that its owner is ready and where it listens, and accepts changes of commands
+   * from then on. Rejects when commands cannot reach it. Does nothing on Postgres and in workers.
    */
   announce(version: string, address: string | undefined): Promise<void>;
 }
 
-/** Where the uploaded files are. */
+/** Returns the folder of the uploaded files. */
 export const filesFolder = ({ files, data }: Config): string => files ?? join(data, "files");
 
 /**
- * With a committer, writes go to the process behind it, and this one only reads. Otherwise an embedded
- * store is opened by the owner of its folders alone. Nodes on Postgres own nothing.
+ * With a committer, another process writes and this one only reads. Without one, this process locks the
+ * folders of an embedded store. On Postgres there is nothing to lock.
  */
 export async function openStore(
   config: Config,
@@ -49,7 +49,7 @@ export async function openStore(
     );
   const locks: FolderLock[] = [];
   try {
-    // Two stores that share a folder of files would remove each other's.
+    // Two stores with the same folder of files would remove each other's files.
     const folders = config.files === undefined ? [path] : [path, config.files];
     for (const folder of folders) locks.push(await FolderLock.take(folder));
     return withOwner(withGroupCommit(await openSqlite({ path, mapFile, report })), path, locks);

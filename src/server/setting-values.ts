@@ -1,4 +1,4 @@
-// How the texts of settings are read: each returns undefined for a text that is not allowed.
+// Parses the values of settings. Each function returns undefined when a value is not allowed.
 
 import { isIP } from "node:net";
 import { resolve } from "node:path";

@@ -1,4 +1,4 @@
-// Every setting: its names, what it is for, and what it may be.
+// Defines every setting: flag, variable, help text, allowed values and default.
 
 import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
@@ -33,18 +33,18 @@ export interface Config {
   readonly corsOrigins: "*" | readonly string[];
   readonly logLevel: LogLevel;
   readonly maxBodyBytes: number;
-  /** Of a body with files. */
+  /** The limit of a body with files. */
   readonly maxUploadBytes: number;
-  /** Of all requests and answers in flight together. */
+  /** The limit of all requests and responses in flight together. */
   readonly maxInFlightBytes: number;
   /** Requests a minute; 0 for no limit. */
   readonly rateLimitPerAddress: number;
   readonly rateLimitPerToken: number;
-  /** Absolute path of the folder of files; none for the one in the data folder. */
+  /** Absolute path of the folder of files. Undefined means `files` in the data folder. */
   readonly files: string | undefined;
   /** Processes that answer requests. */
   readonly workers: number;
-  /** Where the data is instead of the folder: a Postgres URL. */
+  /** A Postgres URL, when the data is not in the folder. */
   readonly store: string | undefined;
   /** A replica of that database, for reads. */
   readonly readStore: string | undefined;
@@ -55,20 +55,20 @@ export interface Config {
 }
 
 export interface Setting<Value> {
-  /** None for a secret: command lines are visible to every user of a machine. */
+  /** Undefined for a secret, because every user of a machine can see command lines. */
   readonly flag: `--${string}` | undefined;
   readonly variable: `RESTANTE_${string}`;
-  /** How the config file writes it; flags and variables separate a list by commas. */
+  /** The JSON type in the config file. In flags and variables, commas separate the items of a list. */
   readonly type: "string" | "number" | "list";
-  /** What stands for the value in the help. */
+  /** The name of the value in the help. */
   readonly placeholder: string;
   readonly about: string;
-  /** What may be set; the end of a sentence that begins with "must be". */
+  /** The allowed values; completes a sentence that begins with "must be". */
   readonly allowed: string;
   readonly fallback: string | undefined;
-  /** The value may hold a password, so no message shows it. */
+  /** The value may contain a password, so no message shows it. */
   readonly isPrivate?: true;
-  /** The value, or undefined when the text is not allowed. Paths start from the folder. */
+  /** Returns the value, or undefined when the text is not allowed. Paths are relative to the folder. */
   readonly read: (text: string, folder: string) => Exclude<Value, undefined> | undefined;
 }
 

@@ -1,4 +1,4 @@
-// Many processes on one port: the first starts them, writes for them, and replaces the ones that die.
+// Runs many worker processes on one port: starts them, commits their writes and replaces those that exit.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { extname } from "node:path";
@@ -13,17 +13,17 @@ import {
 import type { Config } from "./config.ts";
 import { type Log, lineWriter } from "./log.ts";
 
-/** What the first process tells a worker. */
-export type Order = { readonly kind: "work"; readonly config: Config } | Answer;
-/** What a worker tells the first process. */
-export type Report =
+/** A message from the supervisor to a worker. */
+export type SupervisorMessage = { readonly kind: "work"; readonly config: Config } | Answer;
+/** A message from a worker to the supervisor. */
+export type WorkerMessage =
   | { readonly kind: "listening" }
   | { readonly kind: "failed"; readonly message: string }
   | CommitRequest;
 
-/** One that dies sooner is replaced a little later, lest the machine does nothing but start workers. */
+/** A worker that exits sooner is replaced after this delay, so that the machine does not only start workers. */
 const shortLifeMs = 1_000;
-/** What a worker may take beyond the time that it has for what is in flight. */
+/** The time that a worker gets after the grace period, before it is killed. */
 const stuckMs = 1_000;
 
 const program = fileURLToPath(new URL(`../main${extname(import.meta.url)}`, import.meta.url));
@@ -33,10 +33,10 @@ export class Supervisor {
   readonly #commit: Committer["commit"];
   readonly #log: Log;
   readonly #writeLine: (line: string) => void;
-  readonly #living = new Set<ChildProcess>();
+  readonly #workers = new Set<ChildProcess>();
   #isStopping = false;
 
-  /** The config has a real port, which all of them share. */
+  /** `config.port` is the port that all workers share, not 0. */
   constructor(config: Config, commit: Committer["commit"], log: Log) {
     this.#config = config;
     this.#commit = commit;
@@ -44,7 +44,7 @@ export class Supervisor {
     this.#writeLine = lineWriter(log);
   }
 
-  /** Resolves when all of them listen; rejects, when none is left, if one of them cannot. */
+  /** Resolves when all workers listen. When one cannot start, it stops the others and rejects. */
   async start(): Promise<void> {
     try {
       await Promise.all(Array.from({ length: this.#config.workers }, () => this.#startWorker()));
@@ -54,71 +54,72 @@ export class Supervisor {
     }
   }
 
-  /** Has each finish what it is doing. */
+  /** Lets each worker finish its requests, then kills those that are left. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
-    const all = [...this.#living];
+    const all = [...this.#workers];
     const gone = all.map((worker) => new Promise((resolve) => worker.once("close", resolve)));
     for (const worker of all) worker.kill("SIGTERM");
     const force = setTimeout(() => {
-      for (const worker of this.#living) worker.kill("SIGKILL");
+      for (const worker of this.#workers) worker.kill("SIGKILL");
     }, graceMs + stuckMs);
     await Promise.all(gone);
     clearTimeout(force);
   }
 
-  /** Resolves when it listens. It may never do so when all are stopped meanwhile. */
+  /** Resolves when the worker listens. It stays pending when `stop` is called before that. */
   #startWorker(): Promise<void> {
     const worker = fork(program, ["worker"], { stdio: ["ignore", "pipe", "inherit", "ipc"] });
     const listening = Promise.withResolvers<void>();
     let listensSince: number | undefined;
-    this.#living.add(worker);
+    this.#workers.add(worker);
     passLines(worker.stdout, this.#writeLine);
-    worker.on("message", (report: Report) => {
-      if (report.kind === "commit") return void this.#write(worker, report);
-      if (report.kind === "listening") {
+    worker.on("message", (message: WorkerMessage) => {
+      if (message.kind === "commit") return void this.#write(worker, message);
+      if (message.kind === "listening") {
         listensSince = performance.now();
         return listening.resolve();
       }
-      listening.reject(new Error(report.message));
+      listening.reject(new Error(message.message));
       worker.kill("SIGKILL");
     });
     worker.on("error", (error) => listening.reject(error));
     worker.once("close", (code, signal) => {
-      this.#living.delete(worker);
+      this.#workers.delete(worker);
       if (this.#isStopping) return;
       const end = signal ?? `exit code ${code}`;
-      listening.reject(new Error(`it ended at once (${end})`));
-      this.#log.warn({ pid: worker.pid, end }, "a worker ended; another takes its place");
+      listening.reject(new Error(`it exited at once (${end})`));
+      this.#log.warn({ pid: worker.pid, end }, "a worker exited and is replaced");
       this.#replace(listensSince);
     });
-    tell(worker, { kind: "work", config: this.#config });
+    send(worker, { kind: "work", config: this.#config });
     return listening.promise;
   }
 
   #replace(listenedSince: number | undefined): void {
-    const isSound = listenedSince !== undefined && performance.now() - listenedSince > shortLifeMs;
+    const wasStable =
+      listenedSince !== undefined && performance.now() - listenedSince > shortLifeMs;
     const again = () => {
       if (this.#isStopping) return;
       this.#startWorker().catch((error) =>
         this.#log.error({ err: error }, "a worker cannot start"),
       );
     };
-    if (isSound) again();
+    if (wasStable) again();
     else setTimeout(again, shortLifeMs);
   }
 
-  async #write(worker: ChildProcess, errand: CommitRequest): Promise<void> {
-    tell(worker, await runCommitRequest(this.#commit, errand));
+  async #write(worker: ChildProcess, request: CommitRequest): Promise<void> {
+    send(worker, await runCommitRequest(this.#commit, request));
   }
 }
 
-function tell(worker: ChildProcess, order: Order): void {
-  // One that died meanwhile is no error here: it is replaced, and its callers were cut off.
-  if (worker.connected) worker.send(order, () => undefined);
+function send(worker: ChildProcess, message: SupervisorMessage): void {
+  // A worker that has exited is no error here: it is replaced, and its clients were disconnected.
+  if (worker.connected) worker.send(message, () => undefined);
 }
 
-/** Whole lines only: processes that write to the same pipe cut into each other's. */
+/** Passes on whole lines only, because lines of processes that write to the same pipe would mix. */
 function passLines(output: Readable | null, writeLine: (line: string) => void): void {
   let rest = "";
   output?.setEncoding("utf8").on("data", (text: string) => {

@@ -1,26 +1,26 @@
-// One of many processes behind one port: serves like a lone server, and has the first one write.
+// Runs one of the processes that share a port: it serves requests, and the supervisor does its writes.
 
 import { CliError, messageOf } from "../lib/cli-error.ts";
 import { RemoteCommitter } from "../store/remote-committer.ts";
 import { loadActions, logLateFailures } from "./actions-folder.ts";
 import { drain, listenFor, openApp } from "./lifecycle.ts";
 import { createLog } from "./log.ts";
-import type { Order, Report } from "./supervisor.ts";
+import type { SupervisorMessage, WorkerMessage } from "./supervisor.ts";
 
-/** Started by the first process only, and ends with it. */
+/** Runs a worker. Only the supervisor starts it, and it exits with the supervisor. */
 export async function work(): Promise<void> {
   if (process.send === undefined)
-    throw new CliError(2, "A worker is started by `restante serve --workers`, and not by hand.");
-  // Nobody would write any more: whoever started the first process starts it again.
+    throw new CliError(2, "Do not start a worker directly: use `restante serve --workers`.");
+  // Without the supervisor nothing can be written. A service manager starts both again.
   process.once("disconnect", () => process.exit(1));
-  // Ctrl-C reaches every process on the terminal. The first one alone decides what it means.
+  // Ctrl-C reaches every process on the terminal. Only the supervisor handles it.
   process.on("SIGINT", () => undefined);
 
-  const committer = new RemoteCommitter(tell);
-  const { config } = await new Promise<Extract<Order, { kind: "work" }>>((resolve) => {
-    process.on("message", (order: Order) => {
-      if (order.kind === "work") resolve(order);
-      else committer.receive(order);
+  const committer = new RemoteCommitter(send);
+  const { config } = await new Promise<Extract<SupervisorMessage, { kind: "work" }>>((resolve) => {
+    process.on("message", (message: SupervisorMessage) => {
+      if (message.kind === "work") resolve(message);
+      else committer.receive(message);
     });
   });
   try {
@@ -29,16 +29,16 @@ export async function work(): Promise<void> {
     logLateFailures(config, app, log);
     const server = await listenFor(config, app);
     process.once("SIGTERM", () => void drain(server, app, log).then(() => process.exit(0)));
-    // A service manager tells every process, and then we are told again: that is no second wish.
+    // A service manager signals every process, and the supervisor signals again: that is no second request.
     process.on("SIGTERM", () => undefined);
-    tell({ kind: "listening" });
+    send({ kind: "listening" });
   } catch (error) {
-    // The first process ends us when it has read this: our own end might overtake our last words.
-    tell({ kind: "failed", message: messageOf(error) });
+    // The supervisor kills this process when it has read the message. Exiting here could lose the message.
+    send({ kind: "failed", message: messageOf(error) });
   }
 }
 
-/** When nobody is there to hear it, the end of the connection tells us so. */
-function tell(report: Report): void {
-  process.send?.(report, undefined, undefined, () => undefined);
+/** Ignores a failure to send: when the supervisor is gone, `disconnect` follows. */
+function send(message: WorkerMessage): void {
+  process.send?.(message, undefined, undefined, () => undefined);
 }
