@@ -105,7 +105,7 @@ describe("what is wrong is told at once, with exit code 2", () => {
     [
       "token create --scope people:fly --expires 2001-01-01 --data empty",
       {},
-      [/^--name: /m, /^--scope: "people:fly" is no scope/m, /^--expires: .*future/m],
+      [/^--name: /m, /^--scope: "people:fly" is not a scope/m, /^--expires: .*future/m],
     ],
     [
       "token create --name x --scope admin --expires soon --data empty",
