@@ -235,11 +235,13 @@ describe("a form in a browser", () => {
     const answer = await page.evaluate(async (url: string) => {
       const body = new URLSearchParams({ email: "fetch@example.com", message: "Hi", age: "7" });
       const response = await fetch(url, { method: "POST", body });
-      const { age } = (await response.json()) as { age: number };
-      return { status: response.status, location: response.headers.get("location"), age };
+      const location = response.headers.get("location") ?? "";
+      return { status: response.status, location, body: await response.text() };
     }, `${app.url}/contact`);
-    assert.equal(answer.status, 201);
-    assert.equal(answer.age, 7);
-    assert.match(answer.location ?? "", /^\/contact\//);
+    // The page may create and not read, so it gets the address and no representation.
+    assert.deepEqual([answer.status, answer.body], [201, ""]);
+    assert.match(answer.location, /^\/contact\//);
+    const { age } = await client.json<{ age: number }>(answer.location);
+    assert.equal(age, 7);
   });
 });
