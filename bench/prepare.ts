@@ -33,7 +33,7 @@ export async function fill(open: Open, count: number): Promise<readonly string[]
   const ids = Array.from({ length: count }, newId);
   await withStore(open, async (store) => {
     const at = Date.now();
-    await store.commit([{ kind: "found", collection, at }]);
+    await store.commit([{ kind: "create-collection", collection, at }]);
     const changes = (id: string, index: number): Change => {
       const fields = JSON.stringify(person(index + 1));
       return { kind: "put", collection, id, fields, at, expect: "nothing" };

@@ -107,6 +107,8 @@ export class Batches {
     const puts = changes.filter((change) => change.kind === "put");
     const names = new Set(puts.map((change) => change.collection));
     const at = this.#options.clock();
-    await this.#store.commit([...names].map((collection) => ({ kind: "found", collection, at })));
+    await this.#store.commit(
+      [...names].map((collection) => ({ kind: "create-collection", collection, at })),
+    );
   }
 }

@@ -149,12 +149,12 @@ export class BulkCreate {
   async #commit(context: BulkContext, puts: readonly Put[]): Promise<readonly Outcome[]> {
     const { rules, collection } = context;
     if (rules !== undefined) return this.#store.commit(puts);
-    const creation = { kind: "found", collection, at: this.#clock() } as const;
+    const creation = { kind: "create-collection", collection, at: this.#clock() } as const;
     return (await this.#store.commit([creation, ...puts])).slice(1);
   }
 
   async #createCollection(collection: string): Promise<void> {
-    await this.#store.commit([{ kind: "found", collection, at: this.#clock() }]);
+    await this.#store.commit([{ kind: "create-collection", collection, at: this.#clock() }]);
   }
 }
 

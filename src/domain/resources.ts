@@ -272,7 +272,7 @@ export class Resources {
     const mayCreateCollection = caller !== undefined && isAdmin(caller);
     if (!mayCreateCollection || !isCollectionMissing(outcome, [put]))
       return outcome ?? { kind: "missing" };
-    const creation = { kind: "found", collection: put.collection, at: put.at } as const;
+    const creation = { kind: "create-collection", collection: put.collection, at: put.at } as const;
     const [, second] = await this.#store.commit([creation, change]);
     return second ?? { kind: "missing" };
   }

@@ -60,7 +60,7 @@ export class Tokens {
       );
     const id = key === undefined ? newId() : idFromKey(key);
     const token = tokenOf(id, secret, request, now);
-    const [outcome] = await this.#store.commit([{ kind: "keep-token", token }]);
+    const [outcome] = await this.#store.commit([{ kind: "create-token", token }]);
     return outcome?.kind === "taken"
       ? repetitionProblem(await this.find(id), token)
       : { secret, token };
@@ -77,7 +77,7 @@ export class Tokens {
     if ((await this.#store.tokens()).length > 0) return false;
     const request = { name: "first admin", scopes: ["admin"], expiresAt: null };
     const token = tokenOf(firstId, secret, request, this.#clock());
-    const [outcome] = await this.#store.commit([{ kind: "keep-token", token }]);
+    const [outcome] = await this.#store.commit([{ kind: "create-token", token }]);
     return outcome?.kind === "done";
   }
 }
@@ -115,6 +115,7 @@ function tokenOf(id: string, secret: string, request: TokenRequest, now: number)
     id,
     hash: hashSecret(secret),
     name: request.name,
+    subject: id,
     scopes: [...new Set(request.scopes)],
     createdAt: now,
     expiresAt: request.expiresAt,

@@ -9,7 +9,7 @@ export interface Resource {
   readonly updatedAt: number;
   /** The user's fields as compact JSON text, without the server's own members. */
   readonly fields: string;
-  /** The id of the token that created it, when the collection has owners. */
+  /** The subject that created it, when the collection has owners; an admin can change it. */
   readonly owner?: string;
   /** Its files, as the JSON text of an array of StoredFile. */
   readonly parts?: string;

@@ -9,6 +9,8 @@ export interface Token {
   /** SHA-256 of the secret, in hex. A 256-bit random secret needs no slow hash. */
   readonly hash: string;
   readonly name: string;
+  /** Whom the token stands for: the owner of what it creates. By default its own id. */
+  readonly subject: string;
   readonly scopes: readonly Scope[];
   readonly createdAt: number;
   readonly expiresAt: number | null;

@@ -124,6 +124,8 @@ export interface Put {
   readonly expect: Expectation;
   /** The owner of a new resource; an existing resource keeps its owner. */
   readonly owner?: string;
+  /** Sets the owner, also of an existing resource; null removes it. Without it `owner` applies. */
+  readonly setOwner?: string | null;
   /** The files of the resource, as in Resource; undefined when it has none. */
   readonly parts?: string;
   /** The version of the rules that it was validated against; with other rules the outcome is `outdated`. */
@@ -164,7 +166,7 @@ export type Change =
       readonly once?: IdempotencyKey;
     }
   /** Creates a collection; does nothing when it exists. */
-  | { readonly kind: "found"; readonly collection: string; readonly at: number }
+  | { readonly kind: "create-collection"; readonly collection: string; readonly at: number }
   /**
    * Sets the definition of a collection (the text of a JSON object), and creates the collection when it
    * does not exist. The indexes of the definition are complete afterwards, also for existing resources.
@@ -177,7 +179,7 @@ export type Change =
     }
   /** Deletes a collection with all its resources; with `isEmptyOnly`, only when it has none. */
   | { readonly kind: "drop"; readonly collection: string; readonly isEmptyOnly: boolean }
-  | { readonly kind: "keep-token"; readonly token: Token }
+  | { readonly kind: "create-token"; readonly token: Token }
   | { readonly kind: "revoke-token"; readonly id: string; readonly at: number }
   | { readonly kind: "touch-token"; readonly id: string; readonly at: number };
 

@@ -95,7 +95,7 @@ describe("the plan of a batch", () => {
     const store = await openSqlite({ path });
     const fields = JSON.stringify(wide);
     await store.commit([
-      { kind: "found", collection: "wide", at: 1 },
+      { kind: "create-collection", collection: "wide", at: 1 },
       { kind: "put", collection: "wide", id: "a", fields, at: 1, expect: "nothing" },
     ]);
     const operation = { kind: "patch", collection: "wide", id: "a", patchKind: "merge" } as const;

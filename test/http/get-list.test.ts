@@ -30,7 +30,7 @@ const numbers = (from: number, to: number): number[] =>
 /** `sieved` has lost two of three, `none` was never filled; deletion is not served over HTTP yet. */
 const sieved = { made: 1500, kept: numbers(1, 1500).filter((n) => n % 3 === 0) };
 
-const found = (collection: string) => ({ kind: "found", collection, at: 0 }) as const;
+const found = (collection: string) => ({ kind: "create-collection", collection, at: 0 }) as const;
 const put = (collection: string, n: number) =>
   ({
     kind: "put",

@@ -22,6 +22,7 @@ const token = (parts: Partial<Token> = {}): Token => ({
   id: "t",
   hash: hashSecret("rst_"),
   name: "test",
+  subject: "t",
   scopes: [],
   createdAt: 0,
   expiresAt: null,

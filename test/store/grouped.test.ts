@@ -68,7 +68,7 @@ async function atGate(
 ): Promise<void> {
   await inDirectory(async (path) => {
     const store = await openSqlite({ path });
-    await store.commit([{ kind: "found", collection: "things", at: 1 }]);
+    await store.commit([{ kind: "create-collection", collection: "things", at: 1 }]);
     const gate = new Gate();
     await test(withGroupCommit(gate.guard(store), limits), gate);
     await store.close();

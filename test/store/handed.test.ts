@@ -43,7 +43,7 @@ async function candidate(): Promise<Candidate> {
 exam("sqlite, handed over", candidate);
 
 describe("what is handed over", () => {
-  const changes: readonly Change[] = [{ kind: "found", collection: "people", at: 1 }];
+  const changes: readonly Change[] = [{ kind: "create-collection", collection: "people", at: 1 }];
   const done: readonly Outcome[] = [{ kind: "done" }];
 
   it("comes back to whoever asked, in whatever order it is answered", async () => {

@@ -86,7 +86,7 @@ class BatchState {
         return this.#applyOne(change);
       case "all":
         return change.once ? this.#applyOnce(change, change.once) : this.#applyAll(change);
-      case "found":
+      case "create-collection":
         this.#collections.get(change.collection)?.create(change.at);
         return done;
       case "define":

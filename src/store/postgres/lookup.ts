@@ -38,13 +38,13 @@ class BatchReferences {
       case "drop":
         this.collections.add(change.collection);
         break;
-      case "found":
+      case "create-collection":
       case "define":
         this.collections.add(change.collection);
         if (!this.newCollections.has(change.collection))
           this.newCollections.set(change.collection, change.at);
         break;
-      case "keep-token":
+      case "create-token":
         this.tokenIds.add(change.token.id);
         this.tokenHashes.add(change.token.hash);
         break;

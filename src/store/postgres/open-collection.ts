@@ -117,7 +117,7 @@ export class OpenCollection {
     return version === undefined || version === this.#defined;
   }
 
-  put({ id, fields, at, expect, owner: creator, parts: text }: Put): Outcome {
+  put({ id, fields, at, expect, owner: creator, setOwner, parts: text }: Put): Outcome {
     const state = this.#stateOf(id);
     const refusal = refuse(state, expect);
     if (refusal) return refusal;
@@ -127,7 +127,8 @@ export class OpenCollection {
     const time = before === undefined ? at : notBefore(before, at);
     const sharesDate = before === undefined ? 0 : sharesSecond(before, time);
     const fresh = { seq: lastSeq + 1, createdAt: time, owner: creator ?? null };
-    const { seq, createdAt, owner } = state ?? fresh;
+    const { seq, createdAt, owner: unchanged } = state ?? fresh;
+    const owner = setOwner === undefined ? unchanged : setOwner;
     const stored = [
       ...([id, revision + 1, createdAt, time] as const),
       ...([fields, owner, parts, sharesDate] as const),

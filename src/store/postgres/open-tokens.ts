@@ -27,7 +27,7 @@ export class OpenTokens {
 
   apply(change: TokenChange): Outcome {
     switch (change.kind) {
-      case "keep-token":
+      case "create-token":
         return this.#save(change.token);
       case "revoke-token":
         return this.#mark(change.id, { usedAt: null, revokedAt: change.at });

@@ -128,7 +128,10 @@ const fifth: Step = `
   INSERT INTO key_clock VALUES (true, 0, 0);
 `;
 
-export const steps: readonly Step[] = [first, second, third, fourth, fifth];
+/** Tokens of older versions have no subject; theirs is their id. */
+const sixth: Step = "ALTER TABLE tokens ADD COLUMN subject text";
+
+export const steps: readonly Step[] = [first, second, third, fourth, fifth, sixth];
 
 /**
  * Migrates the database to the newest version. When many nodes start at once, one runs each step while

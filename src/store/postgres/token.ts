@@ -12,11 +12,13 @@ type TokenRow = readonly [
   expiresAt: number | null,
   usedAt: number | null,
   revokedAt: number | null,
+  subject: string,
 ];
 
 function toToken(row: TokenRow): Token {
-  const [id, hash, name, scopes, createdAt, expiresAt, usedAt, revokedAt] = row;
-  return { id, hash, name, scopes: JSON.parse(scopes), createdAt, expiresAt, usedAt, revokedAt };
+  const [id, hash, name, scopes, createdAt, expiresAt, usedAt, revokedAt, subject] = row;
+  const times = { createdAt, expiresAt, usedAt, revokedAt };
+  return { id, hash, name, subject, scopes: JSON.parse(scopes), ...times };
 }
 
 /** Returns the tokens with these hashes, in the same order. */
@@ -25,7 +27,7 @@ export async function findTokens(
   hashes: readonly string[],
 ): Promise<readonly (Token | undefined)[]> {
   const found = await rows<TokenRow>(sql`
-    SELECT id, hash, name, scopes, created, expires, used, revoked
+    SELECT id, hash, name, scopes, created, expires, used, revoked, coalesce(subject, id)
     FROM tokens WHERE hash = ANY (${hashes}::text[])`);
   const byHash = new Map(found.map((row) => [row[1], toToken(row)]));
   return hashes.map((hash) => byHash.get(hash));
@@ -33,7 +35,7 @@ export async function findTokens(
 
 export async function listTokens(sql: Sql): Promise<readonly Token[]> {
   const found = await rows<TokenRow>(sql`
-    SELECT id, hash, name, scopes, created, expires, used, revoked
+    SELECT id, hash, name, scopes, created, expires, used, revoked, coalesce(subject, id)
     FROM tokens ORDER BY created, id`);
   return found.map(toToken);
 }

@@ -229,12 +229,13 @@ const endEpochs = (sql: Sql, epochs: Rows<"epochs">): Statement => sql`
   )`;
 
 const insertTokens = (sql: Sql, tokens: Rows<"tokens">): Statement => sql`
-  INSERT INTO tokens (id, hash, name, scopes, created, expires, used, revoked)
+  INSERT INTO tokens (id, hash, name, scopes, created, expires, used, revoked, subject)
   SELECT * FROM unnest(
     ${column(tokens, "id")}::text[], ${column(tokens, "hash")}::text[],
     ${column(tokens, "name")}::text[], ${tokens.map(({ scopes }) => JSON.stringify(scopes))}::text[],
     ${column(tokens, "createdAt")}::bigint[], ${column(tokens, "expiresAt")}::bigint[],
-    ${column(tokens, "usedAt")}::bigint[], ${column(tokens, "revokedAt")}::bigint[]
+    ${column(tokens, "usedAt")}::bigint[], ${column(tokens, "revokedAt")}::bigint[],
+    ${column(tokens, "subject")}::text[]
   )`;
 
 const updateTokens = (sql: Sql, times: Rows<"tokenTimes">): Statement => sql`

@@ -69,7 +69,7 @@ export class BatchWriter {
       case "put":
       case "remove":
         return this.#collections.apply(change);
-      case "found":
+      case "create-collection":
         this.#collections.create(change.collection, change.at);
         return result("done");
       case "define":

@@ -23,6 +23,7 @@ type StateRow = readonly [
 /** The columns that a change may not set. */
 interface Optional {
   readonly owner?: string | null;
+  readonly setOwner?: string | null;
   readonly parts?: string | null;
 }
 
@@ -64,7 +65,8 @@ export class CollectionTables {
     );
     this.update = connection.query(
       `UPDATE ${resources}
-       SET revision = ?, updated = ?, fields = ?, parts = ?, shares_date = ?, checksum = ?
+       SET revision = ?, updated = ?, fields = ?, owner = ?, parts = ?, shares_date = ?,
+         checksum = ?
        WHERE seq = ?`,
     );
     this.remove = connection.query(`DELETE FROM ${resources} WHERE seq = ?`);
@@ -212,7 +214,7 @@ export class OpenCollection {
   }
 
   #create({ id, at, fields, ...put }: Put): ChangeResult {
-    const { owner = null, parts = null }: Optional = put;
+    const { owner: creator = null, setOwner: owner = creator, parts = null }: Optional = put;
     const seq = this.counters.seq + 1;
     const next = this.counters.revision + 1;
     const mayBeRemoved = this.#mayBeRemoved(id);
@@ -242,8 +244,8 @@ export class OpenCollection {
   }
 
   #replace({ id, at, fields, expect, ...put }: Put, state: StateRow): ChangeResult {
-    const { parts = null }: Optional = put;
-    const [seq, revision, createdAt, updated, owner, lastParts] = state;
+    const [seq, revision, createdAt, updated, lastOwner, lastParts] = state;
+    const { setOwner: owner = lastOwner, parts = null }: Optional = put;
     if (expect !== "anything" && expect !== revision) return result("stale");
     const time = notBefore(updated, at);
     const sharesDate = sharesSecond(updated, time);
@@ -254,7 +256,8 @@ export class OpenCollection {
     }
     const next = this.touch(time);
     const stored = [id, next, createdAt, time, fields, owner, parts, sharesDate] as const;
-    this.#tables.update.run(next, time, fields, parts, sharesDate, checksumOf(stored), seq);
+    const content = [fields, owner, parts, sharesDate] as const;
+    this.#tables.update.run(next, time, ...content, checksumOf(stored), seq);
     if (lastParts !== parts)
       this.#tables.fileReferences.update(lastParts ?? undefined, parts ?? undefined);
     return ["replaced", next, createdAt, owner ?? "", time, sharesDate];

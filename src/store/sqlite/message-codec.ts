@@ -77,7 +77,7 @@ type ChangeCells = readonly [
   expect: Expectation,
   content: string,
   rules: number,
-  /** Empty when the resource has no owner. */
+  /** `owner`, or `setOwner` after a line break; empty when the change has neither. */
   owner: string,
   /** Empty when the resource has no files. */
   parts: string,
@@ -138,8 +138,8 @@ function pack(cells: (string | number)[], change: Change): void {
       cells.push("all", "", "", 0, change.changes.length, "", 0, "", "");
       for (const each of change.changes) pack(cells, each);
       break;
-    case "found":
-      cells.push("found", change.collection, "", change.at, 0, "", 0, "", "");
+    case "create-collection":
+      cells.push(change.kind, change.collection, "", change.at, 0, "", 0, "", "");
       break;
     case "drop":
       cells.push("drop", change.collection, "", 0, change.isEmptyOnly ? 1 : 0, "", 0, "", "");
@@ -147,8 +147,8 @@ function pack(cells: (string | number)[], change: Change): void {
     case "define":
       cells.push("define", change.collection, "", change.at, 0, change.definition, 0, "", "");
       break;
-    case "keep-token":
-      cells.push("keep-token", "", change.token.id, 0, 0, JSON.stringify(change.token), 0, "", "");
+    case "create-token":
+      cells.push(change.kind, "", change.token.id, 0, 0, JSON.stringify(change.token), 0, "", "");
       break;
     case "revoke-token":
     case "touch-token":
@@ -161,7 +161,7 @@ function packOne(cells: (string | number)[], change: Put | Remove): void {
   const { kind, collection, id, at, expect, rules = anyRules } = change;
   const isPut = kind === "put";
   const content = isPut ? change.fields : "";
-  const owner = isPut ? (change.owner ?? "") : "";
+  const owner = isPut ? packOwner(change) : "";
   const parts = isPut ? (change.parts ?? "") : "";
   cells.push(kind, collection, id, at, expect, content, rules, owner, parts);
 }
@@ -203,18 +203,18 @@ function unpackChange(cells: ChangeCells): Change {
         expect,
         fields: content,
         ...ruleVersion,
-        ...ownedBy(owner),
+        ...unpackOwner(owner),
         ...withParts(parts),
       };
     case "remove":
       return { kind, collection, id, at, expect: expect as Remove["expect"], ...ruleVersion };
-    case "found":
+    case "create-collection":
       return { kind, collection, at };
     case "drop":
       return { kind, collection, isEmptyOnly: expect === 1 };
     case "define":
       return { kind, collection, at, definition: content };
-    case "keep-token":
+    case "create-token":
       return { kind, token: JSON.parse(content) as Token };
     case "revoke-token":
     case "touch-token":
@@ -222,7 +222,15 @@ function unpackChange(cells: ChangeCells): Change {
   }
 }
 
-const ownedBy = (owner: string): { readonly owner?: string } => (owner === "" ? {} : { owner });
+/** No owner contains a line break. */
+const packOwner = ({ owner = "", setOwner }: Put): string =>
+  setOwner === undefined ? owner : `\n${setOwner ?? ""}`;
+
+function unpackOwner(owner: string): Pick<Put, "owner" | "setOwner"> {
+  if (owner === "") return {};
+  return owner.startsWith("\n") ? { setOwner: owner.slice(1) || null } : { owner };
+}
+
 const withParts = (parts: string): { readonly parts?: string } => (parts === "" ? {} : { parts });
 
 export const packResults = (results: readonly (ChangeResult | AtomicResult)[]): Cells =>

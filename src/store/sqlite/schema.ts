@@ -138,7 +138,10 @@ const fifth: Step = (connection) => {
     `);
 };
 
-export const steps: readonly Step[] = [first, second, third, fourth, fifth];
+/** Tokens of older versions have no subject; theirs is their id. */
+const sixth: Step = (connection) => connection.run("ALTER TABLE tokens ADD COLUMN subject TEXT");
+
+export const steps: readonly Step[] = [first, second, third, fourth, fifth, sixth];
 
 /** An id is either in `resources` or once in `removed`, because a feed contains each id once. */
 const indexRemoved = (key: number): string =>

@@ -13,12 +13,14 @@ type TokenRow = readonly [
   expiresAt: number | null,
   usedAt: number | null,
   revokedAt: number | null,
+  subject: string | null,
 ];
-const columns = "id, hash, name, scopes, created, expires, used, revoked";
+const columns = "id, hash, name, scopes, created, expires, used, revoked, subject";
 
 function toToken(row: TokenRow): Token {
-  const [id, hash, name, scopes, createdAt, expiresAt, usedAt, revokedAt] = row;
-  return { id, hash, name, scopes: JSON.parse(scopes), createdAt, expiresAt, usedAt, revokedAt };
+  const [id, hash, name, scopes, createdAt, expiresAt, usedAt, revokedAt, subject] = row;
+  const times = { createdAt, expiresAt, usedAt, revokedAt };
+  return { id, hash, name, subject: subject ?? id, scopes: JSON.parse(scopes), ...times };
 }
 
 export class TokenReader {
@@ -49,7 +51,7 @@ export class TokenWriter {
 
   constructor(connection: Connection) {
     this.#insert = connection.query(
-      `INSERT INTO tokens (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      `INSERT INTO tokens (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     );
     this.#revoke = connection.query(
       "UPDATE tokens SET revoked = coalesce(revoked, ?) WHERE id = ?",
@@ -61,7 +63,7 @@ export class TokenWriter {
 
   apply(change: TokenChange): "done" | "taken" | "missing" {
     switch (change.kind) {
-      case "keep-token":
+      case "create-token":
         return this.#save(change.token) ? "done" : "taken";
       case "revoke-token":
         return this.#revoke.run(change.at, change.id) ? "done" : "missing";
@@ -71,8 +73,8 @@ export class TokenWriter {
   }
 
   #save(token: Token): number {
-    const { id, hash, name, scopes, createdAt, expiresAt, usedAt, revokedAt } = token;
-    const scopeList = JSON.stringify(scopes);
-    return this.#insert.run(id, hash, name, scopeList, createdAt, expiresAt, usedAt, revokedAt);
+    const { id, hash, name, scopes, createdAt, expiresAt, usedAt, revokedAt, subject } = token;
+    const times = [createdAt, expiresAt, usedAt, revokedAt] as const;
+    return this.#insert.run(id, hash, name, JSON.stringify(scopes), ...times, subject);
   }
 }

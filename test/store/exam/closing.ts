@@ -11,7 +11,7 @@ export function closing(question: Question): void {
       found(),
       ...idsFrom(300).map((id) => put(id)),
       ...idsFrom(280).map((id) => remove(id)),
-      { kind: "keep-token", token: token("t") },
+      { kind: "create-token", token: token("t") },
     ]);
     const look = async (store: Store) => ({
       collections: await store.collections(),

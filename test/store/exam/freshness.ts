@@ -24,7 +24,7 @@ export function freshness(question: Question): void {
   question("what one store commits the other sees at once", async (candidate) => {
     const { store: one } = candidate;
     const other = await candidate.second();
-    await one.commit([found(), { kind: "keep-token", token: token("t") }]);
+    await one.commit([found(), { kind: "create-token", token: token("t") }]);
     assert.ok(await other.collection("things"));
     assert.deepEqual(await other.token("hash of t"), token("t"));
     let round = 0;

@@ -108,7 +108,7 @@ export class Model {
         return this.#remove(change);
       case "all":
         return change.once ? this.#doOnce(change, change.once) : this.#doAll(change);
-      case "found":
+      case "create-collection":
         if (!this.#shelves.has(change.collection)) this.#found(change.collection, change.at);
         return { kind: "done" };
       case "define":
@@ -120,7 +120,7 @@ export class Model {
     }
   }
 
-  #put({ collection, id, fields, at, expect, owner, parts }: Put): Outcome {
+  #put({ collection, id, fields, at, expect, owner, setOwner, parts }: Put): Outcome {
     const shelf = this.#shelves.get(collection);
     const state = shelf?.resources.get(id);
     if (!shelf) return { kind: "missing" };
@@ -131,8 +131,9 @@ export class Model {
     const times = { createdAt: state?.createdAt ?? time, updatedAt: time };
     const isShared = before !== undefined && secondOf(before) === secondOf(time);
     const dated = isShared ? { sharesDate: true as const } : {};
-    const whose = state ? state.owner : owner;
-    const owned = whose === undefined ? {} : { owner: whose };
+    const creator = state ? state.owner : owner;
+    const newOwner = setOwner === undefined ? creator : (setOwner ?? undefined);
+    const owned = newOwner === undefined ? {} : { owner: newOwner };
     const attached = parts === undefined ? {} : { parts };
     const revision = shelf.collection.revision + 1;
     const resource: Resource = { id, revision, ...times, fields, ...owned, ...attached, ...dated };

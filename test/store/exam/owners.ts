@@ -56,6 +56,30 @@ export function owners(question: Question): void {
     await assertFinds(store, ["a"], { conditions: [ownedBy("bob")] });
   });
 
+  question("can be set and removed by a change", async ({ store }) => {
+    await store.commit([define(owned), by("ann", "a"), put("b")]);
+    const outcomes = await store.commit([
+      { ...put("a"), setOwner: "bob" },
+      { ...by("ann", "b"), setOwner: "cid" },
+      { ...by("ann", "c"), setOwner: "dan" },
+      { ...by("ann", "d"), setOwner: null },
+    ]);
+    assert.deepEqual(
+      outcomes.map((outcome) => written(outcome).owner),
+      ["bob", "cid", "dan", undefined],
+    );
+    assert.deepEqual(await store.find("things", "a"), written(outcomes[0]));
+    assert.deepEqual(await store.find("things", "b"), written(outcomes[1]));
+    await assertFinds(store, [], { conditions: [ownedBy("ann")] });
+    await assertFinds(store, ["a"], { conditions: [ownedBy("bob")] });
+    const [removed] = await store.commit([{ ...by("eve", "a"), setOwner: null }]);
+    assert.equal("owner" in written(removed), false);
+    assert.deepEqual(await store.find("things", "a"), written(removed));
+    await assertFinds(store, [], { conditions: [ownedBy("bob")] });
+    const nobody = { conditions: [where(ownerField, "text", noValue)] };
+    await assertFinds(store, ["a", "d"], nobody);
+  });
+
   question("are told in units, and again when those are repeated", async ({ store }) => {
     await store.commit([define(owned), by("ann", "a")]);
     const unit = all([by("bob", "a"), by("bob", "b")], once("k"));

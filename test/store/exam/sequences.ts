@@ -30,6 +30,7 @@ const single = fc.record({
   guess: fc.constantFrom(0, 0, 0, -1, 1, 2),
   at: fc.nat(5_000),
   owner: fc.constantFrom(undefined, undefined, "ann", "bob"),
+  setOwner: fc.constantFrom(undefined, undefined, undefined, "ann", null),
   files: fc.constantFrom<readonly string[]>([], [], ["1"], ["2"], ["1", "2"]),
   fields: fc.record(
     {
@@ -71,7 +72,7 @@ const step = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      kind: fc.constantFrom("found", "drop", "drop-empty"),
+      kind: fc.constantFrom("create-collection", "drop", "drop-empty"),
       name: fc.constantFrom(...names),
       at: fc.nat(5_000),
     }),
@@ -139,7 +140,7 @@ class Sequence {
         const changes = step.singles.map((each) => this.#single(each));
         return all(changes, step.key && this.#once(step.key));
       }
-      case "found":
+      case "create-collection":
         return found(this.collection(step.name), step.at);
       case "define": {
         const definition = JSON.stringify({ clock: this.#clock, ...step.definition });
@@ -158,7 +159,17 @@ class Sequence {
     return { owner: `${owner} ${this.#number}`, key, fingerprint, at, expiresAt: at + lasts };
   }
 
-  #single({ deed, name, id, guess, at, owner, files, fields: more }: Single): Put | Remove {
+  #single({
+    deed,
+    name,
+    id,
+    guess,
+    at,
+    owner,
+    setOwner,
+    files,
+    fields: more,
+  }: Single): Put | Remove {
     const collection = this.collection(name);
     const known = this.model.find(collection, id)?.revision;
     const last = this.model.collection(collection)?.revision ?? 1;
@@ -172,6 +183,7 @@ class Sequence {
     return {
       ...change,
       ...(owner !== undefined && { owner }),
+      ...(setOwner !== undefined && { setOwner }),
       ...(keys.length > 0 && { parts: JSON.stringify(keys) }),
     };
   }

@@ -11,8 +11,8 @@ export function tokens(question: Question): void {
     assert.deepEqual(
       kinds(
         await store.commit([
-          { kind: "keep-token", token: late },
-          { kind: "keep-token", token: early },
+          { kind: "create-token", token: late },
+          { kind: "create-token", token: early },
         ]),
       ),
       ["done", "done"],
@@ -25,16 +25,16 @@ export function tokens(question: Question): void {
 
   question("neither an id nor a hash is given twice", async ({ store }) => {
     const outcomes = await store.commit([
-      { kind: "keep-token", token: token("a") },
-      { kind: "keep-token", token: token("a", { hash: "another" }) },
-      { kind: "keep-token", token: token("b", { hash: "hash of a" }) },
+      { kind: "create-token", token: token("a") },
+      { kind: "create-token", token: token("a", { hash: "another" }) },
+      { kind: "create-token", token: token("b", { hash: "hash of a" }) },
     ]);
     assert.deepEqual(kinds(outcomes), ["done", "taken", "taken"]);
     assert.deepEqual(await store.tokens(), [token("a")]);
   });
 
   question("are revoked once and touched at the latest time", async ({ store }) => {
-    await store.commit([{ kind: "keep-token", token: token("a") }]);
+    await store.commit([{ kind: "create-token", token: token("a") }]);
     assert.equal((await store.token("hash of a"))?.revokedAt, null);
     const outcomes = await store.commit([
       { kind: "touch-token", id: "a", at: 30 },

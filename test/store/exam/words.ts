@@ -15,7 +15,11 @@ import type {
   Store,
 } from "../../../src/store/store.ts";
 
-export const found = (collection = "things", at = 1): Change => ({ kind: "found", collection, at });
+export const found = (collection = "things", at = 1): Change => ({
+  kind: "create-collection",
+  collection,
+  at,
+});
 
 export const put = (
   id: string,
@@ -119,6 +123,7 @@ export const token = (id: string, more: Partial<Token> = {}): Token => ({
   id,
   hash: `hash of ${id}`,
   name: `name of ${id}`,
+  subject: `subject of ${id}`,
   scopes: ["admin", "things:read"],
   createdAt: 5,
   expiresAt: null,

@@ -58,7 +58,7 @@ describe("a lost connection", () => {
   it("while nothing is under way goes unnoticed", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const store = await place.open();
-      await store.commit([found(), put("a"), { kind: "keep-token", token: token("t") }]);
+      await store.commit([found(), put("a"), { kind: "create-token", token: token("t") }]);
       for (let round = 0; round < 3; round++) {
         await place.admin(
           (sql) => sql`

@@ -60,7 +60,7 @@ class Tables {
   /** What a look-up for the changes would find: rows for collections to be founded included. */
   known(changes: readonly Change[]): LoadedBatch {
     for (const change of changes)
-      if (change.kind === "found" || change.kind === "define")
+      if (change.kind === "create-collection" || change.kind === "define")
         this.#makeRow(change.collection, change.at);
     const collections = [...this.collections.values()].map((row) => {
       return { ...row, plan: indexPlanOf(row.definition) };
@@ -359,7 +359,7 @@ describe("judging a batch", () => {
         all([put("b"), remove("nobody")]),
         all([put("b")], once),
         all([put("b")], { ...once, fingerprint: "another" }),
-        { kind: "keep-token", token: token("t") },
+        { kind: "create-token", token: token("t") },
         { kind: "revoke-token", id: "nobody", at: 1 },
       ],
       known,
@@ -396,9 +396,9 @@ describe("judging a batch", () => {
         { kind: "touch-token", id: "t", at: 20 },
         { kind: "revoke-token", id: "t", at: 40 },
         { kind: "revoke-token", id: "t", at: 50 },
-        { kind: "keep-token", token: token("u") },
-        { kind: "keep-token", token: token("u", { hash: "other" }) },
-        { kind: "keep-token", token: token("v", { hash: "hash of u" }) },
+        { kind: "create-token", token: token("u") },
+        { kind: "create-token", token: token("u", { hash: "other" }) },
+        { kind: "create-token", token: token("v", { hash: "hash of u" }) },
         { kind: "touch-token", id: "u", at: 60 },
       ],
       known,

@@ -171,7 +171,7 @@ describe("a token", () => {
       const [one, other] = await openNodes(place, 2);
       for (const id of idsFrom(10)) {
         assert.equal(await other?.token(`hash of ${id}`), undefined);
-        await one?.commit([{ kind: "keep-token", token: token(id) }]);
+        await one?.commit([{ kind: "create-token", token: token(id) }]);
         assert.deepEqual(await other?.token(`hash of ${id}`), token(id));
       }
     }),
@@ -183,7 +183,7 @@ describe("a token", () => {
       const one = await place.open({ cacheMs: 1_000_000 });
       const other = await place.open({ cacheMs: 1_000_000 });
       for (const id of idsFrom(10)) {
-        await one.commit([{ kind: "keep-token", token: token(id) }]);
+        await one.commit([{ kind: "create-token", token: token(id) }]);
         const known = await other.token(`hash of ${id}`);
         assert.equal(await other.token(`hash of ${id}`), known);
         await one.commit([{ kind: "revoke-token", id, at: 9 }]);
@@ -196,7 +196,7 @@ describe("a token", () => {
   it("revoked behind our backs, it is dead within a second", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const store = await place.open();
-      await store.commit([{ kind: "keep-token", token: token("t") }]);
+      await store.commit([{ kind: "create-token", token: token("t") }]);
       assert.equal((await store.token("hash of t"))?.revokedAt, null);
       await place.admin((sql) => sql`UPDATE tokens SET revoked = 9`);
       await sleep(1_000);
@@ -208,7 +208,7 @@ describe("a token", () => {
     services.in(async (place) => {
       const one = await place.open();
       const other = await place.open({ cacheMs: 1_000_000 });
-      await one.commit([{ kind: "keep-token", token: token("t") }]);
+      await one.commit([{ kind: "create-token", token: token("t") }]);
       assert.equal((await other.token("hash of t"))?.revokedAt, null);
       await place.admin(
         (sql) => sql`

@@ -194,7 +194,7 @@ describe("several nodes", () => {
     services.in(async (place) => {
       const one = await place.open({ deadlineMs: 300 });
       const other = await place.open();
-      await one.commit([found(), { kind: "keep-token", token: token("t") }]);
+      await one.commit([found(), { kind: "create-token", token: token("t") }]);
       await place.admin(async (sql) => {
         await sql`BEGIN`;
         await sql`SELECT FROM tokens FOR UPDATE`;

@@ -32,7 +32,7 @@ after(async () => {
 
 describe("a replica for reads", () => {
   it("shows every write as soon as it is acknowledged, whichever node is asked", async () => {
-    await nodes[0]?.commit([{ kind: "found", collection: "people", at: 1 }]);
+    await nodes[0]?.commit([{ kind: "create-collection", collection: "people", at: 1 }]);
     for (let count = 0; count < 100; count++) {
       const [writer, reader] = count % 2 === 0 ? nodes : [...nodes].reverse();
       const put = { kind: "put", collection: "people", at: count, expect: "nothing" } as const;

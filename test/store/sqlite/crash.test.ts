@@ -12,7 +12,7 @@ describe("several processes", () => {
   it("what one has acknowledged the others see at once", { timeout: 60_000 }, () =>
     inDirectory(async (path) => {
       const store = await openSqlite({ path });
-      await store.commit([{ kind: "found", collection: "things", at: 1 }]);
+      await store.commit([{ kind: "create-collection", collection: "things", at: 1 }]);
       const children = ["a", "b"].map((name) => startChild("load", path, name, "150"));
       let looks = 0;
       const failures: string[] = [];

@@ -11,7 +11,7 @@ import { WriterClient } from "../../../src/store/sqlite/writer-client.ts";
 import { type Change, Outage } from "../../../src/store/store.ts";
 import { inDirectory, mountSmall } from "./house.ts";
 
-const found: Change = { kind: "found", collection: "things", at: 1 };
+const found: Change = { kind: "create-collection", collection: "things", at: 1 };
 
 const put = (id: string, fields = "{}", at = 10): Change => ({
   kind: "put",

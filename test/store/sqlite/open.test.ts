@@ -24,7 +24,7 @@ describe("opening a database", () => {
     inDirectory(async (path) => {
       const data = join(path, "a b", "c?d#e%20f é");
       const store = await openSqlite({ path: data });
-      await store.commit([{ kind: "found", collection: "things", at: 1 }]);
+      await store.commit([{ kind: "create-collection", collection: "things", at: 1 }]);
       assert.equal(await rights(join(path, "a b")), "700");
       assert.equal(await rights(data), "700");
       for (const name of await readdir(data)) assert.equal(await rights(join(data, name)), "600");

@@ -19,12 +19,13 @@ const put = (collection: string, id: string, number = 0): Change => ({
   expect: "anything",
 });
 
-const found = (collection: string): Change => ({ kind: "found", collection, at: 1 });
+const found = (collection: string): Change => ({ kind: "create-collection", collection, at: 1 });
 
 const token = (id: string): Token => ({
   id,
   hash: `hash of ${id}`,
   name: "",
+  subject: id,
   scopes: ["admin"],
   createdAt: 1,
   expiresAt: null,
@@ -74,7 +75,7 @@ describe("the reader's memory", () => {
       const writer = await openSqlite({ path });
       const names = ["one", "two", "three"];
       await writer.commit(names.flatMap((name) => [found(name), put(name, "a")]));
-      await writer.commit(names.map((name) => ({ kind: "keep-token", token: token(name) })));
+      await writer.commit(names.map((name) => ({ kind: "create-token", token: token(name) })));
       const connection = new Connection(join(path, "restante.db"), "read");
       const limits = {
         resourceCacheBytes: 1_000_000,
@@ -102,7 +103,7 @@ describe("the reader's memory", () => {
   it("does not know tokens that do not exist", () =>
     withTwo(async (reader, writer) => {
       assert.equal(await reader.token("hash of t"), undefined);
-      await writer.commit([{ kind: "keep-token", token: token("t") }]);
+      await writer.commit([{ kind: "create-token", token: token("t") }]);
       const known = await reader.token("hash of t");
       assert.deepEqual(known, token("t"));
       assert.equal(await reader.token("hash of t"), known);

@@ -101,7 +101,7 @@ describe("a retry under the same key", () => {
     inDirectory(async (path) => {
       if (!canInject()) return context.skip("strace is not here or not allowed");
       const founder = await openSqlite({ path });
-      await founder.commit([{ kind: "found", collection: "things", at: 1 }]);
+      await founder.commit([{ kind: "create-collection", collection: "things", at: 1 }]);
       await founder.close();
       const journal = new Journal();
       for (const [call, when] of deaths) {

@@ -207,7 +207,9 @@ describe("a database of version 1", () => {
       const fresh = join(path, "fresh");
       const store = await openSqlite({ path: fresh });
       const names = ["things", "empty"];
-      await store.commit(names.map((collection): Change => ({ kind: "found", collection, at: 1 })));
+      await store.commit(
+        names.map((collection): Change => ({ kind: "create-collection", collection, at: 1 })),
+      );
       await store.close();
       assert.deepEqual(formOf(path), formOf(fresh));
     }));
@@ -275,7 +277,11 @@ describe("a database of version 2", () => {
         connection.close();
         return rows.map((row) => [...row]);
       };
-      const found = (collection: string): Change => ({ kind: "found", collection, at: 1 });
+      const found = (collection: string): Change => ({
+        kind: "create-collection",
+        collection,
+        at: 1,
+      });
       const drop = (collection: string): Change => ({
         kind: "drop",
         collection,

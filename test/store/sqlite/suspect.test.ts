@@ -13,7 +13,7 @@ import { newSeed, randomNumbers, runs } from "../../seeds.ts";
 import { assertKept, contentOf, Told } from "./content.ts";
 import { canInject, inDirectory, mountSmall, startChild, startChildUnder } from "./house.ts";
 
-const found: Change = { kind: "found", collection: "things", at: 1 };
+const found: Change = { kind: "create-collection", collection: "things", at: 1 };
 const put = (id: string, bytes = 0): Change => ({
   kind: "put",
   collection: "things",

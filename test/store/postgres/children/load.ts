@@ -6,7 +6,7 @@ import { openPostgres } from "../../../../src/store/postgres/postgres.ts";
 
 const [url = "", schema = "", prefix = ""] = process.argv.slice(2);
 const store = withGroupCommit(await openPostgres({ url, schema, readers: 1 }));
-await store.commit([{ kind: "found", collection: "things", at: 1 }]);
+await store.commit([{ kind: "create-collection", collection: "things", at: 1 }]);
 let count = 0;
 
 async function writeOn(): Promise<void> {

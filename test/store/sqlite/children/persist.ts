@@ -9,11 +9,11 @@ const report = (level: string, message: string) => console.log(`${level} ${messa
 const store = await openSqlite({ path, report });
 const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
 const isFounded = await store
-  .commit([{ kind: "found", collection: "things", at: 1 }])
+  .commit([{ kind: "create-collection", collection: "things", at: 1 }])
   .then(() => true)
   .catch(() => false);
 if (!isFounded) while ((await store.ready()) !== undefined) await pause();
-if (!isFounded) await store.commit([{ kind: "found", collection: "things", at: 1 }]);
+if (!isFounded) await store.commit([{ kind: "create-collection", collection: "things", at: 1 }]);
 for (let number = 0; number < Number(count); number++) {
   const id = `${prefix}-${number}`;
   const fields = contentOf(id, Number(bytes));

@@ -18,5 +18,5 @@ async function createOn(): Promise<void> {
   }
 }
 
-await store.commit([{ kind: "found", collection: "things", at: 1 }]);
+await store.commit([{ kind: "create-collection", collection: "things", at: 1 }]);
 await Promise.all(Array.from({ length: 16 }, createOn));
