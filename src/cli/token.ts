@@ -6,6 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CliError, usageError } from "../lib/cli-error.ts";
 import { own } from "../lib/own-property.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
+import { timeText } from "../model/schemas/time.ts";
+import type { TokenRequest } from "../model/schemas/token.ts";
 import { isAlive, type Token } from "../model/token.ts";
 import { type App, version } from "../server/app.ts";
 import type { Config } from "../server/config.ts";
@@ -27,7 +29,8 @@ export const createToken = (config: Config, options: CreateOptions): Promise<voi
   withStoreToWrite(config, async ({ tokens }) => {
     const expiresAt = readExpiry(options.expires, Date.now());
     const scopes = options.scope.flatMap((text) => text.split(/[\s,]+/)).filter(Boolean);
-    const made = await tokens.create({ name: options.name, scopes, expiresAt });
+    const request = { name: options.name, scopes, expiresAt } satisfies TokenRequest;
+    const made = await tokens.create(request);
     if (made instanceof Problem) throw usageError((made.errors ?? []).map(atFlag));
     console.error(`Token ${made.token.id} has this secret. It is shown only once:`);
     console.log(made.secret);
@@ -153,11 +156,11 @@ function atFlag(error: FieldError | ParameterError): { where: string; detail: st
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `30d`, `12h`, `90m`, or an ISO 8601 date; a date without a time is midnight UTC. */
-function readExpiry(text: string | undefined, now: number): number | null {
+function readExpiry(text: string | undefined, now: number): string | null {
   if (text === undefined) return null;
   const [, count, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   const time = count === undefined ? readDate(text) : now + Number(count) * (unitMs[unit] ?? 0);
-  if (Number.isFinite(time)) return time;
+  if (Number.isFinite(time)) return timeText(time);
   const allowed = "must be a time from now such as 30d, 12h or 90m, or a date such as 2030-01-31";
   throw usageError([{ where: `--expires ${JSON.stringify(text)}`, detail: allowed }]);
 }

@@ -3,16 +3,10 @@
 import { createHash } from "node:crypto";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { newId } from "../model/id.ts";
-import { type FieldError, Problem } from "../model/problem.ts";
-import { hashSecret, isScope, newSecret, type Token } from "../model/token.ts";
+import { Problem } from "../model/problem.ts";
+import { type CheckedTokenRequest, readTokenRequest } from "../model/schemas/token.ts";
+import { hashSecret, newSecret, type Token } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
-
-export interface TokenRequest {
-  readonly name: string;
-  readonly scopes: readonly string[];
-  /** Milliseconds since the epoch; null never expires. */
-  readonly expiresAt: number | null;
-}
 
 /** An Idempotency-Key, and the id of the token that it came with. */
 export interface TokenKey {
@@ -45,18 +39,18 @@ export class Tokens {
   }
 
   /**
-   * With a key, the id is derived from the key, so that a repeated request finds the first token on
+   * Creates a token from a request that is not yet validated. With a key, the id is derived from the key, so that a repeated request finds the first token on
    * any node. Its secret cannot be shown again.
    */
-  async create(request: TokenRequest, key?: TokenKey): Promise<IssuedToken | Problem> {
+  async create(given: unknown, key?: TokenKey): Promise<IssuedToken | Problem> {
     const now = this.#clock();
     const secret = newSecret();
-    const errors = validateRequest(request, now);
-    if (errors.length > 0)
+    const request = readTokenRequest(given, now);
+    if (!("name" in request))
       return new Problem(
         "invalid-body",
         "The token request is not valid; `errors` lists each error.",
-        { errors },
+        { errors: request },
       );
     const id = key === undefined ? newId() : idFromKey(key);
     const token = tokenOf(id, secret, request, now);
@@ -110,7 +104,7 @@ function repetitionProblem(first: Token | Problem, { id, ...repeated }: Token): 
 /** A fixed id, so that only one of several nodes that start on an empty store creates it. */
 const firstId = "00000000-0000-7000-8000-000000000000";
 
-function tokenOf(id: string, secret: string, request: TokenRequest, now: number): Token {
+function tokenOf(id: string, secret: string, request: CheckedTokenRequest, now: number): Token {
   return {
     id,
     hash: hashSecret(secret),
@@ -125,28 +119,3 @@ function tokenOf(id: string, secret: string, request: TokenRequest, now: number)
 }
 
 const tokenNotFound = new Problem("not-found", "There is no token with this id.");
-
-function validateRequest(request: TokenRequest, now: number): readonly FieldError[] {
-  const errors: FieldError[] = [];
-  if (request.name.trim() === "" || request.name.length > 200 || /\p{Cc}/u.test(request.name)) {
-    errors.push({
-      pointer: "/name",
-      detail: "The name must have 1 to 200 characters and no control characters.",
-    });
-  }
-  if (request.scopes.length === 0 || request.scopes.length > 100) {
-    errors.push({ pointer: "/scopes", detail: "Give 1 to 100 scopes." });
-  }
-  request.scopes.forEach((scope, index) => {
-    if (!isScope(scope)) {
-      errors.push({
-        pointer: `/scopes/${index}`,
-        detail: `${JSON.stringify(scope.slice(0, 100))} is not a scope. A scope is "admin", "{collection|*}:{read|create|update|delete|*}" or "action:{name|*}".`,
-      });
-    }
-  });
-  if (request.expiresAt !== null && request.expiresAt <= now) {
-    errors.push({ pointer: "/expiresAt", detail: "The expiry must be in the future." });
-  }
-  return errors;
-}

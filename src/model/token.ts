@@ -30,8 +30,6 @@ export const scopePattern =
 /** Allows every action. It does not allow every verb on a collection named `action`. */
 const everyAction = "action:*";
 
-export const isScope = (text: string): boolean => scopePattern.test(text);
-
 export const isAdmin = (token: Token): boolean => token.scopes.includes("admin");
 
 /** Whether the token may use the verb on the collection. */

@@ -2,14 +2,18 @@
 
 import { resourceId } from "../../model/id.ts";
 import { pageLimits } from "../../model/query/page.ts";
-import { scopePattern } from "../../model/token.ts";
+import {
+  issuedTokenSchema,
+  tokenListSchema,
+  tokenRequestSchema,
+  tokenSchema,
+} from "../../model/schemas/token.ts";
 
 export const schema = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 export const id = "019a8448-5a3c-7c31-9d41-6f2f3f0c9a11";
 export const at = "2026-11-15T09:30:00.000Z";
 export const time = { type: "string", format: "date-time" };
-const timeOrNever = { type: ["string", "null"], format: "date-time" };
 export const text = { type: "string" };
 
 /** Shown when `fields` names it. */
@@ -20,31 +24,6 @@ const tagMember = {
 };
 
 export const example = { id, name: "Ada", createdAt: at, updatedAt: at };
-const token = {
-  id,
-  name: "backup",
-  scopes: ["people:read"],
-  createdAt: at,
-  expiresAt: null,
-  usedAt: null,
-  revokedAt: null,
-};
-
-const tokenProperties = {
-  id: { type: "string", format: "uuid" },
-  name: { type: "string", minLength: 1, maxLength: 200 },
-  scopes: {
-    type: "array",
-    minItems: 1,
-    maxItems: 100,
-    items: { type: "string", pattern: scopePattern.source },
-  },
-  createdAt: time,
-  expiresAt: { ...timeOrNever, description: "null: never." },
-  usedAt: { ...timeOrNever, description: "To the minute." },
-  revokedAt: timeOrNever,
-};
-const tokenMembers = Object.keys(tokenProperties);
 
 /** The schema of a page. With a cursor there are no page numbers, and a total may be left out. */
 export const pageShape = (name: string) => ({
@@ -113,37 +92,10 @@ export const schemas: Readonly<Record<string, object>> = {
     },
     additionalProperties: true,
   },
-  TokenWish: {
-    type: "object",
-    required: ["name", "scopes"],
-    properties: {
-      name: tokenProperties.name,
-      scopes: tokenProperties.scopes,
-      expiresAt: tokenProperties.expiresAt,
-    },
-    additionalProperties: false,
-    examples: [{ name: "backup", scopes: ["people:read"] }],
-  },
-  Token: {
-    type: "object",
-    required: tokenMembers,
-    properties: tokenProperties,
-    additionalProperties: false,
-    examples: [token],
-  },
-  NewToken: {
-    type: "object",
-    required: [...tokenMembers, "token"],
-    properties: { ...tokenProperties, token: { type: "string", description: "The secret." } },
-    additionalProperties: false,
-  },
-  Tokens: {
-    type: "object",
-    required: ["data"],
-    properties: { data: { type: "array", items: schema("Token") } },
-    additionalProperties: false,
-    examples: [{ data: [token] }],
-  },
+  TokenRequest: tokenRequestSchema,
+  Token: tokenSchema,
+  IssuedToken: issuedTokenSchema,
+  TokenList: tokenListSchema,
   Home: {
     type: "object",
     required: ["name", "version", "description", "links"],

@@ -23,7 +23,7 @@ export const tokenPaths = (maxBodyBytes: number) => ({
       operationId: "listTokens",
       summary: "List all tokens, revoked and expired ones included",
       ...forAdmins("Tokens"),
-      responses: { 200: json("Without their secrets.", "Tokens"), ...problems(...readProblems) },
+      responses: { 200: json("Without their secrets.", "TokenList"), ...problems(...readProblems) },
     },
     post: {
       operationId: "createToken",
@@ -32,9 +32,9 @@ export const tokenPaths = (maxBodyBytes: number) => ({
         "With an `Idempotency-Key`, a repeated request creates no second token: it is 409, and its detail names the first.",
       ...forAdmins("Tokens"),
       parameters: [parameter("idempotencyKey")],
-      requestBody: jsonBody("TokenWish", maxBodyBytes),
+      requestBody: jsonBody("TokenRequest", maxBodyBytes),
       responses: {
-        201: json("The token and its secret, which is shown only once.", "NewToken", {
+        201: json("The token and its secret, which is shown only once.", "IssuedToken", {
           ...commonHeaders,
           Location: header("Location"),
         }),

@@ -10,7 +10,13 @@ import {
   joinAtMost,
   keywordMessages,
 } from "./messages.ts";
-import { isObjectSchema, type ObjectSchema, type Schema } from "./subschemas.ts";
+import {
+  invalidMessage,
+  isObjectSchema,
+  type ObjectSchema,
+  type Schema,
+  unknownMemberMessage,
+} from "./subschemas.ts";
 import type { CompiledSchema } from "./validator.ts";
 
 /** The limit of parts that are checked, so that a rejection is fast. */
@@ -57,6 +63,12 @@ class Explainer {
     if (++this.#steps > maxSteps || before === reportLimits.maxErrors) return;
     if (schema === false) this.#report.add(path, "no value is allowed here");
     if (!isObjectSchema(schema)) return;
+    const message = schema[invalidMessage];
+    if (message !== undefined) {
+      if (this.#compiled.fits(schema, value)) return;
+      this.#report.add(path, typeof message === "string" ? message : message(value));
+      return;
+    }
     if (!this.#fits(schema, value, "type")) {
       this.#report.add(path, `must be ${describeType(schema.type)}, not ${describeValue(value)}`);
       return;
@@ -195,7 +207,8 @@ class Explainer {
     }
     const known = Object.keys((parent.properties as Members | undefined) ?? {});
     const list = known.length > 0 ? `; known fields: ${joinAtMost(known, maxNames)}` : "";
-    this.#report.add(path, `unknown field${list}`);
+    const message = parent[unknownMemberMessage]?.(String(path.at(-1)));
+    this.#report.add(path, message ?? `unknown field${list}`);
   }
 
   /** Explains the form that the value most likely means; otherwise what distinguishes the forms. */

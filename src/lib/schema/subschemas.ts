@@ -3,7 +3,19 @@
 import type { Path } from "../json/error-report.ts";
 
 export type Schema = boolean | ObjectSchema;
-export type ObjectSchema = Readonly<Record<string, unknown>>;
+export type ObjectSchema = Readonly<Record<string, unknown>> & SchemaMessages;
+
+/** Symbols, so that they are no keywords: they are not in the JSON text of a schema. */
+export const invalidMessage = Symbol("invalidMessage");
+export const unknownMemberMessage = Symbol("unknownMemberMessage");
+
+/** Messages that a schema of ours may have. */
+interface SchemaMessages {
+  /** Replaces the messages of all keywords. */
+  readonly [invalidMessage]?: string | ((value: unknown) => string);
+  /** Returns the message for a member that `additionalProperties: false` rejects. */
+  readonly [unknownMemberMessage]?: (name: string) => string;
+}
 
 export const isObjectSchema = (value: unknown): value is ObjectSchema =>
   typeof value === "object" && value !== null && !Array.isArray(value);

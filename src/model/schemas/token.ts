@@ -1,0 +1,149 @@
+// The JSON Schemas of tokens: as a client sends one, as it is shown, and as it is issued with its secret.
+
+import { ErrorReport } from "../../lib/json/error-report.ts";
+import { checkValue } from "../../lib/schema/check-value.ts";
+import type { FromSchema } from "../../lib/schema/from-schema.ts";
+import { invalidMessage, isObjectSchema } from "../../lib/schema/subschemas.ts";
+import type { FieldError } from "../problem.ts";
+import { scopePattern, type Token } from "../token.ts";
+import { optionalTimeSchema, timeSchema, timeText } from "./time.ts";
+
+const tokenLimits = { maxNameChars: 200, maxScopes: 100 } as const;
+
+/** Not only spaces, and no control characters. */
+const namePattern = "^ *[^ \\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$";
+
+/** The members that the client chooses. */
+const chosen = {
+  name: {
+    type: "string",
+    minLength: 1,
+    maxLength: tokenLimits.maxNameChars,
+    pattern: namePattern,
+    [invalidMessage]: `must be text of 1 to ${tokenLimits.maxNameChars} characters, without control characters`,
+  },
+  scopes: {
+    type: "array",
+    minItems: 1,
+    maxItems: tokenLimits.maxScopes,
+    items: {
+      type: "string",
+      pattern: scopePattern.source,
+      [invalidMessage]: (scope: unknown) =>
+        `${JSON.stringify(scope).slice(0, 100)} is not a scope: use "admin", "{collection|*}:{read|create|update|delete|*}" or "action:{name|*}"`,
+    },
+  },
+  expiresAt: {
+    ...optionalTimeSchema,
+    default: null,
+    description: "null: never.",
+    [invalidMessage]: "must be a time such as 2030-01-31T12:00:00Z, or null for never",
+  },
+} as const;
+
+const { default: _, ...expiresAt } = chosen.expiresAt;
+
+const shown = {
+  id: { type: "string", format: "uuid" },
+  name: chosen.name,
+  scopes: chosen.scopes,
+  createdAt: timeSchema,
+  expiresAt,
+  usedAt: { ...optionalTimeSchema, description: "To the minute." },
+  revokedAt: optionalTimeSchema,
+} as const;
+const shownNames = [
+  "id",
+  "name",
+  "scopes",
+  "createdAt",
+  "expiresAt",
+  "usedAt",
+  "revokedAt",
+] as const;
+
+const example = {
+  id: "019a8448-5a3c-7c31-9d41-6f2f3f0c9a11",
+  name: "backup",
+  scopes: ["people:read"],
+  createdAt: "2026-11-15T09:30:00.000Z",
+  expiresAt: null,
+  usedAt: null,
+  revokedAt: null,
+};
+
+export const tokenRequestSchema = {
+  type: "object",
+  required: ["name", "scopes"],
+  properties: chosen,
+  additionalProperties: false,
+  examples: [{ name: "backup", scopes: ["people:read"] }],
+} as const;
+
+export const tokenSchema = {
+  type: "object",
+  required: shownNames,
+  properties: shown,
+  additionalProperties: false,
+  examples: [example],
+} as const;
+
+export const issuedTokenSchema = {
+  type: "object",
+  required: [...shownNames, "token"],
+  properties: { ...shown, token: { type: "string", description: "The secret." } },
+  additionalProperties: false,
+} as const;
+
+export const tokenListSchema = {
+  type: "object",
+  required: ["data"],
+  properties: { data: { type: "array", items: tokenSchema } },
+  additionalProperties: false,
+  examples: [{ data: [example] }],
+} as const;
+
+/** A token to create, as a client sends it. */
+export type TokenRequest = FromSchema<typeof tokenRequestSchema, "out">;
+
+/** A valid request with its expiry in milliseconds since the epoch. */
+export interface CheckedTokenRequest extends Omit<TokenRequest, "expiresAt"> {
+  readonly expiresAt: number | null;
+}
+
+/** Returns the request, or all its errors. */
+export function readTokenRequest(
+  given: unknown,
+  now: number,
+): CheckedTokenRequest | readonly FieldError[] {
+  const report = new ErrorReport();
+  const request = withSeconds(given);
+  const isValid = checkValue(tokenRequestSchema, request, report);
+  const expiresAt = isObjectSchema(request) ? expiryOf(request.expiresAt) : null;
+  if (expiresAt !== null && expiresAt <= now) report.add(["expiresAt"], "must be in the future");
+  return isValid && report.errors.length === 0 ? { ...request, expiresAt } : report.errors;
+}
+
+/** The seconds of a time may be left out. */
+function withSeconds(given: unknown): unknown {
+  if (!isObjectSchema(given) || typeof given.expiresAt !== "string") return given;
+  return { ...given, expiresAt: given.expiresAt.replace(/(T\d\d:\d\d)(?=[Z+-])/, "$1:00") };
+}
+
+/** Returns null for what is not a time. A leap second counts as the second before it. */
+function expiryOf(text: unknown): number | null {
+  const at =
+    typeof text === "string" ? Date.parse(text.replace(/:60(?=[.Z+-])/i, ":59")) : Number.NaN;
+  return Number.isNaN(at) ? null : at;
+}
+
+/** Returns the public members of a token, never its secret or hash. */
+export const tokenView = (token: Token): FromSchema<typeof tokenSchema> => ({
+  id: token.id,
+  name: token.name,
+  scopes: token.scopes,
+  createdAt: timeText(token.createdAt),
+  expiresAt: token.expiresAt === null ? null : timeText(token.expiresAt),
+  usedAt: token.usedAt === null ? null : timeText(token.usedAt),
+  revokedAt: token.revokedAt === null ? null : timeText(token.revokedAt),
+});
