@@ -1,46 +1,43 @@
-// Everything that must hold: form, types, and every test under Node and under Bun.
+// Runs biome, tsc, and every test file under Node and under Bun, as many at once as there are cores.
 // npm test [-- part-of-a-file-name…] [--runtime node|bun]
 // npm run test:long does the same with full counts, and adds the files named *.long.test.ts.
 
-import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-
-const isLong = process.argv.includes("--long");
-/** A test that takes longer hangs. */
-const testTimeoutMs = isLong ? 3_600_000 : 120_000;
-const stepTimeoutMs = isLong ? 14_400_000 : 1_800_000;
+import { bringChromium } from "./chromium.js";
+import { runJobs } from "./test-jobs.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const reports = mkdtempSync(join(tmpdir(), "restante-test-"));
-process.on("exit", () => rmSync(reports, { recursive: true }));
+const runtimes = ["node", "bun"];
+const slowestShown = 10;
+const width = 64;
 
-/** A step's `count` reads the totals from the report that its runtime wrote. */
-const formSteps = [
-  { name: "biome", args: ["check", "."] },
-  { name: "tsc", args: ["--noEmit"] },
-];
-const runtimeSteps = { node: nodeStep, bun: bunStep };
+const { filters, chosen, isLong } = readArguments();
+/** A test that takes longer hangs. A test file may have many tests. */
+const testTimeoutMs = isLong ? 3_600_000 : 120_000;
+const fileTimeoutMs = isLong ? 14_400_000 : 600_000;
+/** Tests wait now and then, so that one more than there are cores keeps the cores busy. */
+const slots = availableParallelism() + 1;
 
-const { filters, runtimes } = readArguments();
 const files = findTests();
-bringChromium();
+if (files.some((file) => file.includes("browser"))) bringChromium();
 const results = [];
-for (const step of filters.length === 0 ? formSteps : []) results.push(await run(step));
-for (const runtime of runtimes) results.push(await run(runtimeSteps[runtime]()));
-process.exitCode = report();
+const startedAt = Date.now();
+const signal = await runAll();
+process.exitCode = report() ? 0 : 1;
+if (signal !== undefined) console.log(`stopped by ${signal}`);
 
 function readArguments() {
   try {
-    const options = { runtime: { type: "string" }, long: { type: "boolean" } };
+    const options = { runtime: { type: "string" }, long: { type: "boolean", default: false } };
     const { values, positionals } = parseArgs({ allowPositionals: true, options });
-    const all = Object.keys(runtimeSteps);
-    if (values.runtime !== undefined && !all.includes(values.runtime))
-      throw new Error(`--runtime must be ${all.join(" or ")}`);
-    return { filters: positionals, runtimes: values.runtime ? [values.runtime] : all };
+    if (values.runtime !== undefined && !runtimes.includes(values.runtime))
+      throw new Error(`--runtime must be ${runtimes.join(" or ")}`);
+    const chosen = values.runtime ? [values.runtime] : runtimes;
+    return { filters: positionals, chosen, isLong: values.long };
   } catch (error) {
     console.error(error.message);
     process.exit(2);
@@ -56,117 +53,103 @@ function findTests() {
   process.exit(2);
 }
 
-/** Some tests drive a browser. It is fetched where that is ours to do; elsewhere they are skipped. */
-function bringChromium() {
-  const packages = ["chromium-headless-shell", "chromium"];
-  const isThere = () =>
-    (process.env.PATH ?? "")
-      .split(delimiter)
-      .some((folder) => packages.some((name) => existsSync(join(folder, name))));
-  if (!files.some((file) => file.includes("browser")) || isThere()) return;
-  const isRoot = process.getuid?.() === 0;
-  const run = (...args) => spawnSync("apt-get", args, { stdio: ["ignore", 2, 2], env: quietly });
-  const quietly = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  const install = (name) => run("install", "-y", "--no-install-recommends", name).status === 0;
-  if (isRoot && isDebian()) {
-    console.error("\nChromium is missing: apt-get installs it, once…\n");
-    run("update");
-    packages.some(install);
-  }
-  if (isThere()) return;
-  console.error("\n  CHROMIUM MISSING: the tests with a real browser are SKIPPED.");
-  console.error("  On Debian, root installs it: apt-get install chromium-headless-shell\n");
-}
-
-function isDebian() {
-  return (
-    existsSync("/etc/os-release") && /^ID=debian$/m.test(readFileSync("/etc/os-release", "utf8"))
-  );
-}
-
-function nodeStep() {
-  const path = join(reports, "node.tap");
-  const args = [
-    ...["--disable-warning=ExperimentalWarning", "--test", `--test-timeout=${testTimeoutMs}`],
-    ...["--test-concurrency=2", "--test-reporter=spec", "--test-reporter-destination=stdout"],
-    ...["--test-reporter=tap", `--test-reporter-destination=${path}`],
-  ];
-  return { name: "node", args: [...args, ...files], count: () => countTap(path) };
-}
-
-function bunStep() {
-  const path = join(reports, "bun.xml");
-  const args = [
-    ...["test", `--timeout=${testTimeoutMs}`, "--parallel=2"],
-    ...["--reporter=junit", `--reporter-outfile=${path}`],
-  ];
-  return { name: "bun", args: [...args, ...files], count: () => countJunit(path) };
-}
-
-/** TAP ends with lines such as `# pass 12`. */
-function countTap(path) {
-  const text = readFileSync(path, "utf8");
-  const number = (word) => Number(text.match(new RegExp(`(?<=^# ${word} )\\d+$`, "gm"))?.at(-1));
-  return {
-    passed: number("pass"),
-    failed: number("fail") + number("cancelled"),
-    skipped: number("skipped") + number("todo"),
-  };
-}
-
-/** JUnit has the totals in the attributes of its root element. */
-function countJunit(path) {
-  const top = /<testsuites [^>]*>/.exec(readFileSync(path, "utf8"))?.[0] ?? "";
-  const number = (word) => Number(top.match(`(?<= ${word}=")\\d+`)?.[0]);
-  const failed = number("failures");
-  const skipped = number("skipped");
-  return { passed: number("tests") - failed - skipped, failed, skipped };
-}
-
-async function run({ name, args, count }) {
-  console.log(`\n── ${name} ${"─".repeat(60 - name.length)}\n`);
-  const startedAt = Date.now();
-  const child = spawn(join(root, "node_modules/.bin", name), args, {
-    cwd: root,
+/** Runs all jobs in a temporary folder of their own. Returns the signal that stopped them, if any. */
+async function runAll() {
+  const folder = mkdtempSync(join(tmpdir(), "restante-test-"));
+  // Postgres runs as another user when root runs the tests.
+  chmodSync(folder, 0o755);
+  const stopping = new AbortController();
+  let signal;
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"])
+    process.on(name, () => {
+      signal = name;
+      stopping.abort();
+    });
+  const env = {
+    ...process.env,
+    TMPDIR: folder,
     // Stripping types is most of a process's start on Node, and a hundred processes start here.
-    env: {
-      ...process.env,
-      NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node"),
-      ...(isLong && { RESTANTE_TEST_LONG: "1" }),
-    },
-    stdio: "inherit",
-    timeout: stepTimeoutMs,
-  });
-  const isGood = await new Promise((resolve) => {
-    child.on("error", () => resolve(false));
-    child.on("exit", (code) => resolve(code === 0));
-  });
-  const seconds = (Date.now() - startedAt) / 1000;
-  return { name, isGood, seconds, counts: count === undefined ? undefined : tally(count, isGood) };
-}
-
-/** A runtime that crashed, or failed outside any test, has one failure at least. */
-function tally(count, isGood) {
+    NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node"),
+    ...(isLong && { RESTANTE_TEST_LONG: "1" }),
+  };
+  const programOf = (name) => join(root, "node_modules/.bin", name);
+  const jobs = jobsToRun().map((job) => ({ ...job, program: programOf(job.step), cwd: root, env }));
   try {
-    const counts = count();
-    return isGood ? counts : { ...counts, failed: Math.max(1, counts.failed) };
-  } catch {
-    return { passed: 0, failed: 1, skipped: 0 };
+    const options = { slots, timeoutMs: fileTimeoutMs, stop: stopping.signal, onResult: show };
+    await runJobs(jobs, options);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
+  return signal;
 }
 
+/** `step` names the program, `count` how to read the counts of its tests. */
+function jobsToRun() {
+  const checks = [
+    { step: "tsc", name: "", args: ["--noEmit"] },
+    { step: "biome", name: "", args: ["check", "."] },
+  ];
+  const tests = files.flatMap((file) =>
+    chosen.map((step) => ({ step, name: file, count: step, args: argumentsFor(step, file) })),
+  );
+  return filters.length === 0 ? [...checks, ...tests] : tests;
+}
+
+function argumentsFor(runtime, file) {
+  const flags = {
+    node: ["--disable-warning=ExperimentalWarning", `--test-timeout=${testTimeoutMs}`],
+    bun: ["test", `--timeout=${testTimeoutMs}`],
+  };
+  return [...flags[runtime], file];
+}
+
+/** Shows one line for each job, and the output of those that failed. A single file is shown in full. */
+function show(result) {
+  const { job, output, isGood, seconds, counts } = result;
+  results.push(result);
+  if (!isGood || files.length === 1) console.log(`\n${"─".repeat(width)}\n${output.trimEnd()}\n`);
+  const time = `${seconds.toFixed(1)} s`.padStart(8);
+  const verdict = isGood ? "good  " : "FAILED";
+  console.log(`${verdict} ${time}  ${job.step.padEnd(5)} ${job.name}  ${words(counts)}`.trimEnd());
+}
+
+/** The last line counts the tests of all runtimes. Returns whether all is good. */
 function report() {
+  showSlowest();
+  showFailed();
   const total = { passed: 0, failed: 0, skipped: 0 };
-  console.log(`\n${"─".repeat(64)}\n`);
-  for (const { name, isGood, seconds, counts } of results) {
+  console.log(`\n${"─".repeat(width)}\n`);
+  for (const step of new Set(jobsToRun().map((job) => job.step))) {
+    const own = results.filter(({ job }) => job.step === step);
+    const counts = own.some((result) => result.counts) ? sum(own) : undefined;
     for (const kind in counts) total[kind] += counts[kind];
-    const verdict = isGood ? "good" : "FAILED";
-    const time = `${seconds.toFixed(1)} s`;
-    console.log(`${name.padEnd(8)}${verdict.padEnd(8)}${time.padStart(8)}   ${words(counts)}`);
+    const isGood = own.length > 0 && own.every((result) => result.isGood);
+    console.log(`${step.padEnd(8)}${isGood ? "good  " : "FAILED"}  ${words(counts)}`.trimEnd());
   }
-  console.log(`\n${words(total)}`);
-  const isGood = results.every((result) => result.isGood) && total.failed === 0 && total.passed > 0;
-  return isGood ? 0 : 1;
+  console.log(`\n${((Date.now() - startedAt) / 1000).toFixed(0)} seconds`);
+  console.log(words(total));
+  const isComplete = results.length === jobsToRun().length;
+  return isComplete && results.every(({ isGood }) => isGood) && total.passed > 0;
+}
+
+function sum(results) {
+  const total = { passed: 0, failed: 0, skipped: 0 };
+  for (const { counts } of results) for (const kind in counts) total[kind] += counts[kind];
+  return total;
+}
+
+function showSlowest() {
+  if (results.length <= slowestShown) return;
+  const slowest = [...results].sort((a, b) => b.seconds - a.seconds).slice(0, slowestShown);
+  console.log("\nslowest:");
+  for (const { job, seconds } of slowest)
+    console.log(`${`${seconds.toFixed(1)} s`.padStart(10)}  ${job.step.padEnd(5)} ${job.name}`);
+}
+
+function showFailed() {
+  const failed = results.filter(({ isGood }) => !isGood);
+  if (failed.length > 0) console.log("\nfailed:");
+  for (const { job } of failed) console.log(`  ${job.step.padEnd(5)} ${job.name}`);
 }
 
 function words(counts) {

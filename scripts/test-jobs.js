@@ -1,0 +1,80 @@
+// Runs programs side by side, a few at a time, and collects the output and the test counts of each.
+
+import { spawn } from "node:child_process";
+
+/**
+ * Runs the jobs in order, at most `slots` at a time, and reports each result as soon as the job ends.
+ * When `stop` is aborted, no further job starts, and the results of those that run are reported as
+ * failed, with the output so far.
+ */
+export async function runJobs(jobs, { slots, timeoutMs, stop, onResult }) {
+  const waiting = [...jobs];
+  const work = async () => {
+    while (waiting.length > 0 && !stop.aborted) onResult(await runJob(waiting.shift()));
+  };
+  const runJob = async (job) => {
+    const startedAt = Date.now();
+    const { output, isGood } = await runProgram(job, timeoutMs, stop);
+    const seconds = (Date.now() - startedAt) / 1000;
+    const counts = job.count && countTests(job.count, output, isGood);
+    return { job, output, isGood, seconds, counts };
+  };
+  await Promise.all(Array.from({ length: slots }, work));
+}
+
+/** A program has its own process group, so that what it leaves behind can be ended with it. */
+async function runProgram({ program, args, cwd, env }, timeoutMs, stop) {
+  const child = spawn(program, args, {
+    ...{ cwd, env, detached: true },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  const add = (text) => {
+    output += text;
+  };
+  child.stdout.setEncoding("utf8").on("data", add);
+  child.stderr.setEncoding("utf8").on("data", add);
+  const kill = () => killGroup(child.pid);
+  const giveUp = () => {
+    add(`\nstopped after ${timeoutMs / 1000} seconds\n`);
+    kill();
+  };
+  const timer = setTimeout(giveUp, timeoutMs);
+  stop.addEventListener("abort", kill);
+  const closed = new Promise((resolve) => child.on("close", resolve));
+  const code = await new Promise((resolve) => {
+    child.on("error", (error) => resolve(add(`${error}\n`)));
+    child.on("exit", resolve);
+  });
+  kill();
+  if (code !== undefined) await closed;
+  clearTimeout(timer);
+  stop.removeEventListener("abort", kill);
+  return { output, isGood: code === 0 };
+}
+
+/** The group may have ended already. */
+function killGroup(pid) {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    if (error.code !== "ESRCH") throw error;
+  }
+}
+
+/**
+ * Reads the counts that a runtime prints last: `ℹ pass 12` on Node, ` 12 pass` on Bun. A file that
+ * crashed, or that has no test, has at least one failure.
+ */
+export function countTests(runtime, output, isGood) {
+  const number = (word) => {
+    const pattern = runtime === "node" ? `^ℹ ${word} (\\d+)$` : `^ (\\d+) ${word}$`;
+    return Number([...output.matchAll(new RegExp(pattern, "gm"))].at(-1)?.[1] ?? 0);
+  };
+  const passed = number("pass");
+  const failed = number("fail") + number("cancelled");
+  const skipped = number("skip") + number("skipped") + number("todo");
+  const isCounted = isGood && passed + skipped > 0;
+  return { passed, failed: isCounted ? failed : Math.max(1, failed), skipped };
+}
