@@ -1,6 +1,6 @@
 // Stores epochs: each connection that writes begins a new one with its first batch (see ../epochs.ts).
 
-import { nextEpoch, oldestStoredEpoch } from "../epochs.ts";
+import { nextEpoch, oldestStoredEpoch } from "../core/epochs.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";
 
 /** Epochs of writers are stored under collection key 0, which no collection has. */

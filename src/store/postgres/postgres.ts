@@ -6,7 +6,7 @@ import type { FeedPosition } from "../../model/feed-position.ts";
 import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
-import { Damage, withCollection } from "../checksum.ts";
+import { Damage, withCollection } from "../core/checksum.ts";
 import {
   type Change,
   type Feed,

@@ -2,7 +2,7 @@
 
 import { type Index, type IndexPlan, isSameSearch } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
-import type { StoredResource } from "../checksum.ts";
+import type { StoredResource } from "../core/checksum.ts";
 import { allOrFirstError, type Connection, rows, type Sql } from "./connection.ts";
 import { collectIndexChanges } from "./index-diff.ts";
 import { hasNoIndexes } from "./plans.ts";

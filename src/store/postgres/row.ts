@@ -2,7 +2,7 @@
 
 import type { Collection } from "../../model/collection.ts";
 import type { Resource } from "../../model/resource.ts";
-import { assertIntact, type StoredResource } from "../checksum.ts";
+import { assertIntact, type StoredResource } from "../core/checksum.ts";
 import { toCollection } from "./collection.ts";
 import type { Sql, Statement, Value } from "./connection.ts";
 

@@ -1,7 +1,7 @@
 // Defines the rows that a batch writes, and sends them with one statement per table.
 
 import type { Token } from "../../model/token.ts";
-import type { KeyClock } from "../key-clock.ts";
+import type { KeyClock } from "../core/key-clock.ts";
 import { column, rows, type Sql, type Statement } from "./connection.ts";
 import { addRemovedPositions, type RemovedPosition } from "./position-tree.ts";
 

@@ -6,7 +6,7 @@ import { type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
 import type { Order } from "../../model/query/page.ts";
 import type { Query as Question } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
-import { epochName, readEpochName } from "../epochs.ts";
+import { epochName, readEpochName } from "../core/epochs.ts";
 import {
   type Feed,
   Outage,

@@ -1,9 +1,9 @@
 // Applies the changes of a batch to one collection, and writes its counters at the end.
 
 import { emptyIndexPlan, type IndexPlan } from "../../model/query/index-plan.ts";
-import { checksumOf } from "../checksum.ts";
+import { checksumOf } from "../core/checksum.ts";
 import type { Put, Remove } from "../store.ts";
-import { notBefore, sharesSecond } from "../times.ts";
+import { notBefore, sharesSecond } from "../core/times.ts";
 import type { Connection, Query } from "./connection.ts";
 import { FileReferenceWriter } from "./file-references.ts";
 import { IndexWriter } from "./index-writer.ts";

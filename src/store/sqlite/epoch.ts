@@ -1,6 +1,6 @@
 // Stores where each earlier epoch of a collection ended (see ../epochs.ts).
 
-import { nextEpoch, oldestStoredEpoch } from "../epochs.ts";
+import { nextEpoch, oldestStoredEpoch } from "../core/epochs.ts";
 import type { Connection, Query } from "./connection.ts";
 
 /** The key of the row with the last epoch of any writer; no collection has this key. */

@@ -5,7 +5,7 @@ import {
   erasedText,
   isAnyDeleted,
   type OutcomeResource,
-} from "../stored-outcomes.ts";
+} from "../core/stored-outcomes.ts";
 import type { Checkpoints } from "./checkpoint.ts";
 import type { Connection, Query } from "./connection.ts";
 

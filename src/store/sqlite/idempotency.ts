@@ -1,6 +1,6 @@
 // Stores the outcomes of requests under their Idempotency-Keys until they expire.
 
-import { advanceClock, isWorthSaving, type KeyClock } from "../key-clock.ts";
+import { advanceClock, isWorthSaving, type KeyClock } from "../core/key-clock.ts";
 import type { IdempotencyKey } from "../store.ts";
 import type { Connection, Query } from "./connection.ts";
 

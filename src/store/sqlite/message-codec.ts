@@ -10,7 +10,7 @@ import type {
   Put,
   Remove,
 } from "../store.ts";
-import { decodeOutcomes } from "../stored-outcomes.ts";
+import { decodeOutcomes } from "../core/stored-outcomes.ts";
 import type { DatabaseFile, FileIdentity } from "./file.ts";
 import { optionalMembers } from "./resource.ts";
 

@@ -1,7 +1,7 @@
 // Defines the columns of a resource, and converts rows to resources.
 
 import type { Resource } from "../../model/resource.ts";
-import { assertIntact, type StoredResource } from "../checksum.ts";
+import { assertIntact, type StoredResource } from "../core/checksum.ts";
 import type { Value } from "./connection.ts";
 
 export type ResourceRow = readonly [...StoredResource, checksum: number | null];

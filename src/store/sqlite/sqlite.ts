@@ -7,7 +7,7 @@ import type { FeedPosition } from "../../model/feed-position.ts";
 import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
-import { withCollection } from "../checksum.ts";
+import { withCollection } from "../core/checksum.ts";
 import type { Committer } from "../remote-committer.ts";
 import {
   type Change,

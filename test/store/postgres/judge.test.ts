@@ -10,7 +10,7 @@ import {
   searchTextOf,
 } from "../../../src/model/query/index-plan.ts";
 import type { Resource } from "../../../src/model/resource.ts";
-import type { KeyClock } from "../../../src/store/key-clock.ts";
+import type { KeyClock } from "../../../src/store/core/key-clock.ts";
 import {
   applyChanges,
   type LoadedBatch,

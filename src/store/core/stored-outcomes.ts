@@ -1,6 +1,6 @@
 // Encodes the outcomes that are stored under an Idempotency-Key, and detects that a resource in them was deleted.
 
-import type { Outcome, Put, Remove } from "./store.ts";
+import type { Outcome, Put, Remove } from "../store.ts";
 
 /** A resource whose content is part of the stored text. */
 export interface OutcomeResource {

@@ -1,0 +1,205 @@
+// Decides what a batch of changes does to the stored state: the outcomes, and the rows to write.
+
+import type { Change, IdempotencyKey, Outcome, Put, Remove } from "../store.ts";
+import { advanceClock, isWorthSaving } from "./key-clock.ts";
+import { OpenCollection } from "./open-collection.ts";
+import { OpenTokens } from "./open-tokens.ts";
+import type { State, StoredKey } from "./state.ts";
+import {
+  decodeOutcomes,
+  encodeOutcomes,
+  isAnyDeleted,
+  storedResources,
+} from "./stored-outcomes.ts";
+import type { DeletedCollection, KeyRow, PartWrites, Writes } from "./writes.ts";
+
+export interface AppliedChanges {
+  readonly outcomes: readonly Outcome[];
+  readonly writes: Writes;
+}
+
+type AtomicChange = Extract<Change, { kind: "all" }>;
+type Define = Extract<Change, { kind: "define" }>;
+type Drop = Extract<Change, { kind: "drop" }>;
+
+const missing: Outcome = { kind: "missing" };
+const done: Outcome = { kind: "done" };
+
+/** A definition must be the only change of its batch; `stepsOf` divides a batch accordingly. */
+export function applyChanges(changes: readonly Change[], state: State): AppliedChanges {
+  const batch = new Batch(state);
+  const outcomes = changes.map((change) => batch.apply(change));
+  return { outcomes, writes: batch.writes() };
+}
+
+/**
+ * Divides a batch into steps that are applied and written one after another, in one transaction: each
+ * definition is a step of its own, because the index rows of existing resources must follow it.
+ */
+export function stepsOf(changes: readonly Change[]): readonly (readonly Change[])[] {
+  if (!changes.some(isDefinition)) return [changes];
+  const steps: Change[][] = [];
+  for (const change of changes) {
+    const last = steps.at(-1);
+    if (last && !isDefinition(change) && !last.some(isDefinition)) last.push(change);
+    else steps.push([change]);
+  }
+  return steps;
+}
+
+const isDefinition = ({ kind }: Change): boolean => kind === "define";
+
+class Batch {
+  readonly #state: State;
+  readonly #tokens: OpenTokens;
+  readonly #collections = new Map<string, OpenCollection | undefined>();
+  readonly #deleted: DeletedCollection[] = [];
+  readonly #newKeys = new Map<string, { readonly owner: OpenCollection; readonly row: KeyRow }>();
+
+  constructor(state: State) {
+    this.#state = state;
+    this.#tokens = new OpenTokens(state);
+  }
+
+  apply(change: Change): Outcome {
+    switch (change.kind) {
+      case "put":
+      case "remove":
+        return this.#applyOne(change);
+      case "all":
+        return change.once ? this.#applyOnce(change, change.once) : this.#applyAll(change);
+      case "create-collection":
+        this.#create(change.collection, change.at);
+        return done;
+      case "define":
+        return this.#define(change);
+      case "drop":
+        return this.#drop(change);
+      default:
+        return this.#tokens.apply(change);
+    }
+  }
+
+  writes(): Writes {
+    const open = [...this.#collections.values()].filter((each) => each !== undefined);
+    const parts = new Map<number, PartWrites>();
+    for (const collection of open) {
+      const writes = collection.collect();
+      if (writes) parts.set(collection.part, writes);
+    }
+    for (const { owner, row } of this.#newKeys.values()) parts.get(owner.part)?.keys.push(row);
+    return {
+      parts: [...parts.values()],
+      collections: open.flatMap((collection) => collection.collectionWrite() ?? []),
+      deletedCollections: this.#deleted,
+      ...this.#tokens.collect(),
+    };
+  }
+
+  #collection(name: string): OpenCollection | undefined {
+    if (this.#collections.has(name)) return this.#collections.get(name);
+    const collection = OpenCollection.open(this.#state, name);
+    this.#collections.set(name, collection);
+    return collection;
+  }
+
+  #create(name: string, at: number): OpenCollection {
+    const known = this.#collection(name);
+    if (known) return known;
+    const collection = OpenCollection.create(this.#state, name, at);
+    this.#collections.set(name, collection);
+    return collection;
+  }
+
+  #define({ collection, definition, at }: Define): Outcome {
+    this.#create(collection, at).define(definition, at);
+    return done;
+  }
+
+  #drop({ collection: name, isEmptyOnly }: Drop): Outcome {
+    const collection = this.#collection(name);
+    if (!collection) return missing;
+    if (isEmptyOnly && collection.total > 0) return { kind: "taken" };
+    this.#collections.set(name, undefined);
+    if (!collection.isNew) this.#deleted.push({ name, part: collection.part });
+    return done;
+  }
+
+  #applyOne(change: Put | Remove): Outcome {
+    const collection = this.#collection(change.collection);
+    if (!collection) return missing;
+    if (!collection.matchesRules(change.rules)) return { kind: "outdated" };
+    return change.kind === "put" ? collection.put(change) : collection.remove(change);
+  }
+
+  #applyAll({ changes }: AtomicChange): Outcome {
+    const touched = new Set(changes.map(({ collection }) => this.#collection(collection)));
+    for (const collection of touched) collection?.begin();
+    const outcome = this.#applyEach(changes);
+    for (const collection of touched) {
+      if (outcome.kind === "none") collection?.undo();
+      collection?.end();
+    }
+    return outcome;
+  }
+
+  #applyEach(changes: AtomicChange["changes"]): Outcome {
+    const outcomes: Outcome[] = [];
+    for (const [index, change] of changes.entries()) {
+      const outcome = this.#applyOne(change);
+      if (isRefusal(outcome)) return { kind: "none", index, outcome };
+      outcomes.push(outcome);
+    }
+    return { kind: "all", outcomes, isReplay: false };
+  }
+
+  /** The key belongs to the collection with the lowest part, and commits with it. */
+  #applyOnce(atomic: AtomicChange, once: IdempotencyKey): Outcome {
+    const owner = this.#keyOwner(atomic);
+    if (!owner) return this.#applyAll(atomic);
+    const clock = advanceClock(owner.keyClock, once.at);
+    const stored = this.#storedKey(owner, once);
+    if (stored && stored.expiresAt > clock.now) {
+      if (stored.fingerprint !== once.fingerprint) return { kind: "reused" };
+      if (this.#isAnyDeleted(stored.outcomes, atomic)) return { kind: "gone" };
+      const { outcomes = [] } = decodeOutcomes(stored.outcomes) ?? {};
+      return { kind: "all", outcomes, isReplay: true };
+    }
+    const outcome = this.#applyAll(atomic);
+    if (outcome.kind !== "all") return outcome;
+    if (isWorthSaving(owner.keyClock, clock)) owner.keyClock = clock;
+    const { key, fingerprint } = once;
+    const outcomes = encodeOutcomes(atomic.changes, outcome.outcomes);
+    const expiresAt = clock.now + (once.expiresAt - once.at);
+    const row = { owner: once.owner, key, fingerprint, outcomes, expiresAt };
+    this.#newKeys.set(nameOf(owner, once), { owner, row });
+    return outcome;
+  }
+
+  #keyOwner({ changes }: AtomicChange): OpenCollection | undefined {
+    return changes
+      .flatMap(({ collection }) => this.#collection(collection) ?? [])
+      .reduce<OpenCollection | undefined>(
+        (lowest, each) => (lowest && lowest.part <= each.part ? lowest : each),
+        undefined,
+      );
+  }
+
+  #storedKey(owner: OpenCollection, once: IdempotencyKey): StoredKey | undefined {
+    return this.#newKeys.get(nameOf(owner, once))?.row ?? this.#state.key(owner.part, once);
+  }
+
+  #isAnyDeleted(outcomes: string, { changes }: AtomicChange): boolean {
+    return isAnyDeleted(storedResources(outcomes, changes), (collection, id) =>
+      this.#collection(collection)?.createdAtOf(id),
+    );
+  }
+}
+
+const refusals: ReadonlySet<Outcome["kind"]> = new Set([
+  ...(["taken", "stale", "missing", "outdated", "conflict"] as const),
+]);
+const isRefusal = ({ kind }: Outcome): boolean => refusals.has(kind);
+
+const nameOf = ({ part }: OpenCollection, { owner, key }: IdempotencyKey): string =>
+  JSON.stringify([part, owner, key]);

@@ -1,0 +1,329 @@
+// Applies changes to one collection in memory, and collects the rows to write at the end of the batch.
+
+import { emptyIndexPlan, type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
+import type { Candidate } from "../../model/query/query.ts";
+import type { Expectation, Outcome, Put, Remove } from "../store.ts";
+import { checksumOf } from "./checksum.ts";
+import { collectFileReferences } from "./file-references.ts";
+import { collectIndexRows, hasNoIndexes } from "./index-rows.ts";
+import type { KeyClock } from "./key-clock.ts";
+import { newPart } from "./part.ts";
+import { resourceIn } from "./resource.ts";
+import type { Head, ResourceState, State, StoredCollection } from "./state.ts";
+import { notBefore, sharesSecond } from "./times.ts";
+import { noClaim, type UniqueClaim, UniqueValues } from "./unique-values.ts";
+import {
+  type CollectionWrite,
+  noPartWrites,
+  type PartWrites,
+  type ResourceRow,
+  type Tombstone,
+} from "./writes.ts";
+
+/** What the batch has written for an id. */
+type Written = ResourceRow | Tombstone;
+
+const noHead: Head = {
+  ...{ revision: 0, seq: 0, total: 0, updatedAt: 0, sharesDate: 0, version: 0, epoch: 0 },
+  keyClock: { now: 0, seen: 0 },
+};
+
+export class OpenCollection {
+  readonly name: string;
+  readonly part: number;
+  /** Whether the batch creates the collection. */
+  readonly isNew: boolean;
+  readonly #state: State;
+  readonly #before: Head;
+  readonly #planBefore: IndexPlan;
+  #head: Head;
+  #plan: IndexPlan;
+  #uniqueValues: UniqueValues;
+  #definition: string | undefined;
+  #createdAt = 0;
+  /** The stored resources that were looked up. */
+  readonly #known = new Map<string, ResourceState | undefined>();
+  readonly #written = new Map<string, Written>();
+  readonly #removedPositions: number[] = [];
+  /** Functions that undo the changes of the current `all`; undefined outside of one. */
+  #undoes: (() => void)[] | undefined;
+
+  private constructor(state: State, stored: StoredCollection, isNew: boolean) {
+    this.name = stored.name;
+    this.part = stored.part;
+    this.#state = state;
+    this.isNew = isNew;
+    this.#before = stored.head;
+    this.#head = stored.head;
+    this.#planBefore = stored.plan;
+    this.#plan = stored.plan;
+    this.#uniqueValues = this.#uniqueValuesOf(stored.plan);
+  }
+
+  static open(state: State, name: string): OpenCollection | undefined {
+    const stored = state.collection(name);
+    return stored && new OpenCollection(state, stored, false);
+  }
+
+  /** Creates a collection that does not exist, with its first revision. */
+  static create(state: State, name: string, at: number): OpenCollection {
+    const stored = { name, part: newPart(), head: noHead, plan: emptyIndexPlan };
+    const collection = new OpenCollection(state, stored, true);
+    collection.#createdAt = at;
+    collection.#touch(at, 0);
+    return collection;
+  }
+
+  get total(): number {
+    return this.#head.total;
+  }
+
+  get keyClock(): KeyClock {
+    return this.#head.keyClock;
+  }
+
+  set keyClock(keyClock: KeyClock) {
+    this.#head = { ...this.#head, keyClock };
+  }
+
+  /** Must be the only change of its batch to this collection, because existing index rows must follow it. */
+  define(definition: string, at: number): void {
+    // A new collection has got its revision already.
+    if (!this.isNew) this.#touch(at, 0);
+    // Includes the time, so that a collection that is deleted and created again gets another version.
+    this.#head = { ...this.#head, version: Math.max(this.#head.version + 1, at) };
+    this.#definition = definition;
+    this.#plan = indexPlanOf(definition);
+    this.#uniqueValues = this.#uniqueValuesOf(this.#plan);
+  }
+
+  matchesRules(version: number | undefined): boolean {
+    return version === undefined || version === this.#head.version;
+  }
+
+  /** Returns the creation time of the resource with this id, if it exists. */
+  createdAtOf(id: string): number | undefined {
+    return this.#stateOf(id)?.createdAt;
+  }
+
+  put(change: Put): Outcome {
+    return this.#insertDirectly(change) ?? this.#put(change);
+  }
+
+  remove({ id, at, expect }: Remove): Outcome {
+    const state = this.#stateOf(id);
+    if (!state) return { kind: "missing" };
+    const refusal = refuse(state, expect);
+    if (refusal) return refusal;
+    this.#claim(id, state, noClaim);
+    const removedAt = notBefore(state.updatedAt, at);
+    const { revision } = this.#touch(removedAt, -1);
+    this.#write({ id, revision, removedAt });
+    this.#removedPositions.push(state.seq - 1);
+    this.#undoes?.push(() => this.#removedPositions.pop());
+    return { kind: "removed", revision };
+  }
+
+  /** Starts an `all`, which can be undone. */
+  begin(): void {
+    this.#undoes = [];
+  }
+
+  undo(): void {
+    for (const undo of this.#undoes?.reverse() ?? []) undo();
+  }
+
+  end(): void {
+    this.#undoes = undefined;
+  }
+
+  /** Returns the rows that the batch has changed, or undefined when there are none. */
+  collect(): PartWrites | undefined {
+    if (this.#head === this.#before) return undefined;
+    const epoch = this.#nextEpoch();
+    const head = { ...this.#head, epoch, sharesDate: this.#sharesDate() };
+    const writes = noPartWrites(this.part, head, this.isNew);
+    if (epoch !== this.#before.epoch && this.#before.revision > 0)
+      writes.endedEpoch = { epoch: this.#before.epoch, last: this.#before.revision };
+    for (const [id, written] of this.#written) this.#collectOne(writes, id, written);
+    writes.removedPositions.push(...this.#removedPositions);
+    return writes;
+  }
+
+  /** Returns the row of a new or redefined collection. */
+  collectionWrite(): CollectionWrite | undefined {
+    if (!this.isNew && this.#definition === undefined) return undefined;
+    return {
+      name: this.name,
+      part: this.part,
+      definition: this.#definition ?? "{}",
+      version: this.#head.version,
+      createdAt: this.isNew ? this.#createdAt : undefined,
+      plans: { before: this.#planBefore, after: this.#plan },
+    };
+  }
+
+  /** Returns undefined when the state has to be looked up. */
+  #insertDirectly({ id, at, fields, expect, ...put }: Put): Outcome | undefined {
+    const { directInsert } = this.#state;
+    const isKnown = this.#written.has(id) || this.#known.has(id);
+    if (!directInsert || expect !== "nothing" || isKnown || !hasNoIndexes(this.#plan))
+      return undefined;
+    // The time must not be before the removal of a former resource, so that one is looked up.
+    if (this.isNew || this.#state.removedAt(this.part, id) !== undefined) return undefined;
+    const { owner: creator = null, setOwner: owner = creator, parts: files = null } = nullable(put);
+    if (files !== null) return undefined;
+    const seq = this.#head.seq + 1;
+    const stored = [id, this.#head.revision + 1, at, at, fields, owner, files, 0] as const;
+    const resource = resourceIn(stored);
+    const row = { seq, ...resource, owner, files, sharesDate: 0, checksum: checksumOf(stored) };
+    if (!directInsert.insert(this.part, row)) return { kind: "taken" };
+    this.#undoes?.push(() => directInsert.undo(this.part, seq));
+    this.#touch(at, 1);
+    return { kind: "created", resource };
+  }
+
+  #put({ id, fields, at, expect, ...put }: Put): Outcome {
+    const state = this.#stateOf(id);
+    const refusal = refuse(state, expect);
+    if (refusal) return refusal;
+    const { owner: creator = null, setOwner, parts: files = null } = nullable(put);
+    const before = this.#changedAt(id);
+    const time = before === undefined ? at : notBefore(before, at);
+    const sharesDate = before === undefined ? 0 : sharesSecond(before, time);
+    const fresh = { seq: this.#head.seq + 1, createdAt: time, owner: creator };
+    const { seq, createdAt, owner: unchanged } = state ?? fresh;
+    const owner = setOwner === undefined ? unchanged : setOwner;
+    const revision = this.#head.revision + 1;
+    const stored = [
+      ...([id, revision, createdAt, time] as const),
+      ...([fields, owner, files, sharesDate] as const),
+    ] as const;
+    const resource = resourceIn(stored);
+    const claim = this.#uniqueValues.claimOf({ seq, resource });
+    const field = this.#uniqueValues.conflictOf(claim);
+    if (field !== undefined) return { kind: "conflict", field };
+    this.#claim(id, state, claim);
+    this.#touch(time, state ? 0 : 1);
+    this.#write({
+      ...{ seq, id, revision, createdAt, updatedAt: time },
+      ...{ fields, owner, files, sharesDate, checksum: checksumOf(stored) },
+    });
+    return { kind: state ? "replaced" : "created", resource };
+  }
+
+  #collectOne(writes: PartWrites, id: string, written: Written): void {
+    const known = this.#knownOf(id);
+    const hasTombstone = !known && this.#state.removedAt(this.part, id) !== undefined;
+    if (isRemoval(written)) {
+      writes.tombstones.push(written);
+      if (known) writes.deleted.push(known.seq);
+    } else {
+      if (known?.seq === written.seq) writes.updated.push(written);
+      else writes.inserted.push(written);
+      if (known && known.seq !== written.seq) writes.deleted.push(known.seq);
+      if (hasTombstone) writes.deletedTombstones.push(id);
+    }
+    const after = isRemoval(written) ? undefined : written;
+    collectFileReferences(writes, known?.files ?? null, after?.files ?? null);
+    if (!hasNoIndexes(this.#plan))
+      collectIndexRows(
+        writes,
+        this.#plan,
+        known && candidateOf(id, known),
+        after && candidateOf(id, after),
+      );
+  }
+
+  #nextEpoch(): number {
+    return Math.max(this.#before.epoch, this.#state.writerEpoch());
+  }
+
+  /** 1 when the state before the batch has a time within the same second. */
+  #sharesDate(): 0 | 1 {
+    const { revision, updatedAt } = this.#before;
+    return revision === 0 ? 0 : sharesSecond(updatedAt, this.#head.updatedAt);
+  }
+
+  /** Returns the time of the last change at an id, including a removal. */
+  #changedAt(id: string): number | undefined {
+    const written = this.#written.get(id);
+    if (written) return isRemoval(written) ? written.removedAt : written.updatedAt;
+    return this.#knownOf(id)?.updatedAt ?? this.#state.removedAt(this.part, id);
+  }
+
+  #stateOf(id: string): ResourceState | undefined {
+    const written = this.#written.get(id);
+    if (!written) return this.#knownOf(id);
+    return isRemoval(written) ? undefined : written;
+  }
+
+  #knownOf(id: string): ResourceState | undefined {
+    if (this.isNew) return undefined;
+    if (this.#known.has(id)) return this.#known.get(id);
+    const state = this.#state.resource(this.part, id, !hasNoIndexes(this.#plan));
+    this.#known.set(id, state);
+    return state;
+  }
+
+  #uniqueValuesOf(plan: IndexPlan): UniqueValues {
+    return new UniqueValues(plan, (entry) =>
+      this.isNew ? undefined : this.#state.holder(this.part, entry),
+    );
+  }
+
+  /** Releases the former unique values of the resource, and claims the new ones. */
+  #claim(id: string, state: ResourceState | undefined, claim: UniqueClaim): void {
+    if (!this.#uniqueValues.areAny) return;
+    const before = state ? this.#uniqueValues.claimOf(candidateOf(id, state)) : noClaim;
+    this.#undoes?.push(this.#uniqueValues.move(before, claim));
+  }
+
+  #write(written: Written): void {
+    const { id } = written;
+    const before = this.#written.get(id);
+    this.#undoes?.push(() => (before ? this.#written.set(id, before) : this.#written.delete(id)));
+    this.#written.set(id, written);
+  }
+
+  /** Increments the revision. */
+  #touch(at: number, growth: -1 | 0 | 1): Head {
+    const before = this.#head;
+    this.#undoes?.push(() => {
+      this.#head = before;
+    });
+    this.#head = {
+      ...before,
+      revision: before.revision + 1,
+      seq: before.seq + (growth === 1 ? 1 : 0),
+      total: before.total + growth,
+      // A clock that was set back must not make the collection look older.
+      updatedAt: notBefore(before.updatedAt, at),
+    };
+    return this.#head;
+  }
+}
+
+const isRemoval = (written: Written): written is Tombstone => "removedAt" in written;
+
+/** The members of a put that can be missing, as columns. */
+const nullable = (
+  put: Pick<Put, "owner" | "setOwner" | "parts">,
+): {
+  readonly owner?: string | null;
+  readonly setOwner?: string | null;
+  readonly parts?: string | null;
+} => put;
+
+/** Returns the outcome when the precondition of a change fails. */
+function refuse(state: ResourceState | undefined, expect: Expectation): Outcome | undefined {
+  if (expect === "nothing") return state && { kind: "taken" };
+  if (expect === "anything" || expect === state?.revision) return undefined;
+  return { kind: state ? "stale" : "missing" };
+}
+
+function candidateOf(id: string, state: ResourceState): Candidate {
+  const { seq, revision, createdAt, updatedAt, fields, owner } = state;
+  const times = [createdAt, updatedAt] as const;
+  return { seq, resource: resourceIn([id, revision, ...times, fields ?? "{}", owner, null, 0]) };
+}

@@ -1,0 +1,52 @@
+// Applies changes to tokens in memory, and collects the rows to write at the end of the batch.
+
+import type { Token } from "../../model/token.ts";
+import type { Change, Outcome } from "../store.ts";
+import type { State } from "./state.ts";
+import type { TokenTime, Writes } from "./writes.ts";
+
+type TokenChange = Extract<Change, { kind: `${string}-token` }>;
+
+export class OpenTokens {
+  readonly #state: Pick<State, "hasToken" | "hasTokenHash">;
+  readonly #new = new Map<string, Token>();
+  readonly #newHashes = new Set<string>();
+  readonly #revoked = new Map<string, TokenTime>();
+  readonly #used = new Map<string, TokenTime>();
+
+  constructor(state: Pick<State, "hasToken" | "hasTokenHash">) {
+    this.#state = state;
+  }
+
+  apply(change: TokenChange): Outcome {
+    if (change.kind === "create-token") return this.#create(change.token);
+    const { kind, id, at } = change;
+    if (!this.#exists(id)) return { kind: "missing" };
+    // The first revocation and the last use count.
+    if (kind === "touch-token")
+      this.#used.set(id, { id, at: Math.max(at, this.#used.get(id)?.at ?? 0) });
+    else if (!this.#revoked.has(id)) this.#revoked.set(id, { id, at });
+    return { kind: "done" };
+  }
+
+  collect(): Pick<Writes, "tokens" | "revokedTokens" | "usedTokens"> {
+    return {
+      tokens: [...this.#new.values()],
+      revokedTokens: [...this.#revoked.values()],
+      usedTokens: [...this.#used.values()],
+    };
+  }
+
+  #exists(id: string): boolean {
+    return this.#new.has(id) || this.#state.hasToken(id);
+  }
+
+  #create(token: Token): Outcome {
+    const { id, hash } = token;
+    if (this.#exists(id) || this.#newHashes.has(hash) || this.#state.hasTokenHash(hash))
+      return { kind: "taken" };
+    this.#newHashes.add(hash);
+    this.#new.set(id, token);
+    return { kind: "done" };
+  }
+}

@@ -1,0 +1,79 @@
+// Defines the stored state that a change needs. An engine loads it before, or looks it up when asked.
+
+import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
+import type { IdempotencyKey } from "../store.ts";
+import type { KeyClock } from "./key-clock.ts";
+import type { ResourceRow } from "./writes.ts";
+
+/** The small row of a part that every write to it locks and updates. */
+export interface Head {
+  /** The last assigned revision; 0 when the collection is being created. */
+  readonly revision: number;
+  /** The last assigned seq. */
+  readonly seq: number;
+  /** The number of resources. */
+  readonly total: number;
+  /** The time of the last write. */
+  readonly updatedAt: number;
+  /** 1 when the state before the last write has a time within the same second. */
+  readonly sharesDate: number;
+  /** The version of the definition; 0 when there is none. It shows that a cached definition is outdated. */
+  readonly version: number;
+  /** The epoch of the last write (see epochs.ts). */
+  readonly epoch: number;
+  /** The clock by which the Idempotency-Keys of the part expire. */
+  readonly keyClock: KeyClock;
+}
+
+export interface StoredCollection {
+  readonly name: string;
+  readonly part: number;
+  readonly head: Head;
+  /** The index plan of the definition whose version is in the head. */
+  readonly plan: IndexPlan;
+}
+
+/** The columns of a stored resource that a change needs. */
+export interface ResourceState {
+  readonly seq: number;
+  readonly revision: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly owner: string | null;
+  readonly files: string | null;
+  /** Only needed when the collection has indexes or searchable fields, otherwise it can be null. */
+  readonly fields: string | null;
+}
+
+/** A stored Idempotency-Key with the outcomes of its request. */
+export interface StoredKey {
+  readonly fingerprint: string;
+  /** See stored-outcomes.ts. */
+  readonly outcomes: string;
+  readonly expiresAt: number;
+}
+
+/** The state before the batch. It does not include what the batch itself writes. */
+export interface State {
+  collection(name: string): StoredCollection | undefined;
+  resource(part: number, id: string, needsFields: boolean): ResourceState | undefined;
+  /** The time when the last resource with this id was removed, if it was. */
+  removedAt(part: number, id: string): number | undefined;
+  /** The seq of a resource that has this value in a unique index. */
+  holder(part: number, entry: IndexEntry): number | undefined;
+  key(part: number, key: IdempotencyKey): StoredKey | undefined;
+  hasToken(id: string): boolean;
+  hasTokenHash(hash: string): boolean;
+  /** The newest epoch of any writer. */
+  writerEpoch(): number;
+  /** Set when the engine can insert a resource without loading state. */
+  readonly directInsert?: DirectInsert;
+}
+
+/** Inserts a resource at once: a new id is the usual case, and looking for it first would double the cost. */
+export interface DirectInsert {
+  /** Returns false, and inserts nothing, when the id exists. */
+  insert(part: number, row: ResourceRow): boolean;
+  /** Deletes a resource that `insert` has inserted in the same batch. */
+  undo(part: number, seq: number): void;
+}

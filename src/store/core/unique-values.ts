@@ -1,0 +1,81 @@
+// Tracks which resource has which value of a unique field while a batch is applied.
+
+import { entriesOf, type IndexEntry, type IndexPlan } from "../../model/query/index-plan.ts";
+import type { Candidate } from "../../model/query/query.ts";
+import { minKey } from "../../model/query/sort-key.ts";
+import type { Resource } from "../../model/resource.ts";
+
+/** The values of a resource in unique fields, and its seq. */
+export interface UniqueClaim {
+  readonly seq: number;
+  readonly entries: readonly IndexEntry[];
+}
+
+export const noClaim: UniqueClaim = { seq: 0, entries: [] };
+
+/** Returns only the unique indexes of a plan. */
+const uniqueOf = ({ indexes }: IndexPlan): IndexPlan => {
+  return { indexes: indexes.filter(({ isUnique }) => isUnique), searchable: [] };
+};
+
+/** Returns the entries of a resource in unique indexes. Missing values are not unique. */
+export function claimsOf(plan: IndexPlan, resource: Resource): readonly IndexEntry[] {
+  return entriesOf(uniqueOf(plan), resource).filter(({ key }) => key !== minKey);
+}
+
+export class UniqueValues {
+  readonly #plan: IndexPlan;
+  readonly #storedHolder: (entry: IndexEntry) => number | undefined;
+  /** The values that the batch has claimed (the seq of the resource) or released (undefined). */
+  readonly #moved = new Map<string, number | undefined>();
+
+  /** `storedHolder` returns the seq of the resource that has the value in the database. */
+  constructor(plan: IndexPlan, storedHolder: (entry: IndexEntry) => number | undefined) {
+    this.#plan = uniqueOf(plan);
+    this.#storedHolder = storedHolder;
+  }
+
+  /** Whether the collection has unique fields. */
+  get areAny(): boolean {
+    return this.#plan.indexes.length > 0;
+  }
+
+  claimOf({ seq, resource }: Candidate): UniqueClaim {
+    return this.areAny ? { seq, entries: claimsOf(this.#plan, resource) } : noClaim;
+  }
+
+  /** Returns the field in which another resource has the same value. */
+  conflictOf({ seq, entries }: UniqueClaim): string | undefined {
+    return entries.find((entry) => (this.#holderOf(entry) ?? seq) !== seq)?.field;
+  }
+
+  /** Replaces one claim by another, and returns a function that undoes it. */
+  move(before: UniqueClaim, after: UniqueClaim): () => void {
+    const undoes = [
+      ...before.entries.map((entry) => this.#set(entry, undefined)),
+      ...after.entries.map((entry) => this.#set(entry, after.seq)),
+    ];
+    return () => {
+      for (const undo of undoes.reverse()) undo();
+    };
+  }
+
+  #holderOf(entry: IndexEntry): number | undefined {
+    const name = nameOf(entry);
+    return this.#moved.has(name) ? this.#moved.get(name) : this.#storedHolder(entry);
+  }
+
+  #set(entry: IndexEntry, seq: number | undefined): () => void {
+    const name = nameOf(entry);
+    const wasMoved = this.#moved.has(name);
+    const before = this.#moved.get(name);
+    this.#moved.set(name, seq);
+    return () => {
+      if (wasMoved) this.#moved.set(name, before);
+      else this.#moved.delete(name);
+    };
+  }
+}
+
+/** Keys contain no NUL, so the name of an entry is unique. */
+export const nameOf = ({ field, key }: IndexEntry): string => `${field}\0${key}`;

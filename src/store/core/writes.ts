@@ -1,0 +1,132 @@
+// Defines the rows that a batch writes. An engine sends them, all in the transaction of the batch.
+
+import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
+import type { Token } from "../../model/token.ts";
+import type { Head } from "./state.ts";
+
+export interface Writes {
+  readonly parts: readonly PartWrites[];
+  /** Collections to insert, or whose definition changes. */
+  readonly collections: readonly CollectionWrite[];
+  /** Collections to delete. Their other rows are deleted later, in steps. */
+  readonly deletedCollections: readonly DeletedCollection[];
+  readonly tokens: readonly Token[];
+  readonly revokedTokens: readonly TokenTime[];
+  readonly usedTokens: readonly TokenTime[];
+}
+
+export interface CollectionWrite {
+  readonly name: string;
+  readonly part: number;
+  readonly definition: string;
+  readonly version: number;
+  /** Undefined when the collection exists. */
+  readonly createdAt: number | undefined;
+  /** The plan of the former definition and the new one; index rows of existing resources must follow. */
+  readonly plans: { readonly before: IndexPlan; readonly after: IndexPlan };
+}
+
+export interface DeletedCollection {
+  readonly name: string;
+  readonly part: number;
+}
+
+export interface TokenTime {
+  readonly id: string;
+  readonly at: number;
+}
+
+/** The rows of one part. Deletions come before updates, and updates before insertions. */
+export interface PartWrites {
+  readonly part: number;
+  readonly head: Head;
+  /** Whether the head has to be inserted. */
+  readonly isNew: boolean;
+  /** The seqs of resources to delete. */
+  readonly deleted: number[];
+  readonly updated: ResourceRow[];
+  readonly inserted: ResourceRow[];
+  /** The ids of tombstones to delete. */
+  readonly deletedTombstones: string[];
+  /** Tombstones to insert, or to replace by id. */
+  readonly tombstones: Tombstone[];
+  readonly deletedEntries: EntryRow[];
+  readonly entries: EntryRow[];
+  readonly deletedWords: WordRow[];
+  /** Words to insert, or whose weight changes. */
+  readonly words: WordRow[];
+  readonly deletedFiles: string[];
+  readonly files: string[];
+  /** Positions of deleted resources, to count in the position tree (see position-tree.ts). */
+  readonly removedPositions: number[];
+  /** Keys to insert, or to replace because they have expired. */
+  readonly keys: KeyRow[];
+  /** The last revision of the former epoch, when the part moves to a new one. */
+  endedEpoch: EndedEpoch | undefined;
+}
+
+export interface ResourceRow {
+  readonly seq: number;
+  readonly id: string;
+  readonly revision: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly fields: string;
+  readonly owner: string | null;
+  readonly files: string | null;
+  readonly sharesDate: number;
+  readonly checksum: number;
+}
+
+export interface Tombstone {
+  readonly id: string;
+  readonly revision: number;
+  readonly removedAt: number;
+}
+
+export interface EntryRow extends IndexEntry {
+  readonly seq: number;
+}
+
+export interface WordRow {
+  readonly word: string;
+  readonly seq: number;
+  /** See model/query/rank.ts. */
+  readonly weight: number;
+}
+
+export interface KeyRow {
+  readonly owner: string;
+  readonly key: string;
+  readonly fingerprint: string;
+  readonly outcomes: string;
+  readonly expiresAt: number;
+}
+
+interface EndedEpoch {
+  readonly epoch: number;
+  readonly last: number;
+}
+
+export const noPartWrites = (part: number, head: Head, isNew: boolean): PartWrites => ({
+  part,
+  head,
+  isNew,
+  deleted: [],
+  updated: [],
+  inserted: [],
+  deletedTombstones: [],
+  tombstones: [],
+  deletedEntries: [],
+  entries: [],
+  deletedWords: [],
+  words: [],
+  deletedFiles: [],
+  files: [],
+  removedPositions: [],
+  keys: [],
+  endedEpoch: undefined,
+});
+
+export const isEmpty = (writes: Writes): boolean =>
+  Object.values(writes).every(({ length }) => length === 0);
