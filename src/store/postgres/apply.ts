@@ -1,13 +1,13 @@
 // Applies a batch of changes to the loaded state, and returns the outcomes and the rows to write.
 
 import { advanceClock, isWorthSaving, type KeyClock } from "../core/key-clock.ts";
-import type { Change, IdempotencyKey, Outcome, Put, Remove } from "../store.ts";
 import {
   decodeOutcomes,
   encodeOutcomes,
   isAnyDeleted,
   storedResources,
 } from "../core/stored-outcomes.ts";
+import type { Change, IdempotencyKey, Outcome, Put, Remove } from "../store.ts";
 import type { LoadedState } from "./load-state.ts";
 import { type LockedCollection, OpenCollection } from "./open-collection.ts";
 import { type LoadedToken, OpenTokens } from "./open-tokens.ts";

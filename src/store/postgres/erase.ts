@@ -1,7 +1,7 @@
 // Erases deleted resources from the outcomes that are stored under Idempotency-Keys.
 
-import type { Change } from "../store.ts";
 import { erasedText } from "../core/stored-outcomes.ts";
+import type { Change } from "../store.ts";
 import { rows, type Sql } from "./connection.ts";
 
 const keysPerSlice = 200;

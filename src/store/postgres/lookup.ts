@@ -1,8 +1,8 @@
 // Locks and loads everything that a batch refers to, in one round trip.
 
 import type { KeyClock } from "../core/key-clock.ts";
-import type { Change, Put } from "../store.ts";
 import { decodeOutcomes } from "../core/stored-outcomes.ts";
+import type { Change, Put } from "../store.ts";
 import { type LoadedBatch, nameOf, type StoredKey } from "./apply.ts";
 import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import { latestEpoch } from "./epoch.ts";

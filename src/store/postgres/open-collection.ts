@@ -3,8 +3,8 @@
 import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import { checksumOf } from "../core/checksum.ts";
-import type { Expectation, Outcome, Put, Remove } from "../store.ts";
 import { notBefore, sharesSecond } from "../core/times.ts";
+import type { Expectation, Outcome, Put, Remove } from "../store.ts";
 import { collectFileReferences } from "./file-references.ts";
 import { collectIndexChanges } from "./index-diff.ts";
 import { hasNoIndexes } from "./plans.ts";

@@ -1,7 +1,7 @@
 // Applies atomic changes: all or none, and only once per Idempotency-Key.
 
-import type { Put, Remove } from "../store.ts";
 import { encodeOutcomes, isAnyDeleted, storedResources } from "../core/stored-outcomes.ts";
+import type { Put, Remove } from "../store.ts";
 import type { OpenCollections } from "./collections.ts";
 import type { Connection, Query } from "./connection.ts";
 import { IdempotencyKeys } from "./idempotency.ts";

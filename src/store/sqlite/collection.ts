@@ -2,8 +2,8 @@
 
 import { emptyIndexPlan, type IndexPlan } from "../../model/query/index-plan.ts";
 import { checksumOf } from "../core/checksum.ts";
-import type { Put, Remove } from "../store.ts";
 import { notBefore, sharesSecond } from "../core/times.ts";
+import type { Put, Remove } from "../store.ts";
 import type { Connection, Query } from "./connection.ts";
 import { FileReferenceWriter } from "./file-references.ts";
 import { IndexWriter } from "./index-writer.ts";

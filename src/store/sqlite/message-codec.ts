@@ -1,6 +1,7 @@
 // Encodes the messages between the main thread and the writer thread as flat arrays.
 
 import type { Token } from "../../model/token.ts";
+import { decodeOutcomes } from "../core/stored-outcomes.ts";
 import type {
   Change,
   Expectation,
@@ -10,7 +11,6 @@ import type {
   Put,
   Remove,
 } from "../store.ts";
-import { decodeOutcomes } from "../core/stored-outcomes.ts";
 import type { DatabaseFile, FileIdentity } from "./file.ts";
 import { optionalMembers } from "./resource.ts";
 
