@@ -4,24 +4,16 @@ import { emptyIndexPlan, type IndexPlan, indexPlanOf } from "../../model/query/i
 import type { Candidate } from "../../model/query/query.ts";
 import type { Expectation, Outcome, Put, Remove } from "../store.ts";
 import { checksumOf } from "./checksum.ts";
-import { collectFileReferences } from "./file-references.ts";
-import { collectIndexRows, hasNoIndexes } from "./index-rows.ts";
+import { candidateOf, collectResource, isRemoval, type Written } from "./collect-resource.ts";
+import { hasNoIndexes } from "./index-rows.ts";
 import type { KeyClock } from "./key-clock.ts";
 import { newPart } from "./part.ts";
 import { resourceIn } from "./resource.ts";
-import type { Head, ResourceState, State, StoredCollection } from "./state.ts";
+import type { Head } from "./rows.ts";
+import type { ResourceState, State, StoredCollection } from "./state.ts";
 import { notBefore, sharesSecond } from "./times.ts";
 import { noClaim, type UniqueClaim, UniqueValues } from "./unique-values.ts";
-import {
-  type CollectionWrite,
-  noPartWrites,
-  type PartWrites,
-  type ResourceRow,
-  type Tombstone,
-} from "./writes.ts";
-
-/** What the batch has written for an id. */
-type Written = ResourceRow | Tombstone;
+import { type CollectionWrite, noPartWrites, type PartWrites } from "./writes.ts";
 
 const noHead: Head = {
   ...{ revision: 0, seq: 0, total: 0, updatedAt: 0, sharesDate: 0, version: 0, epoch: 0 },
@@ -145,7 +137,11 @@ export class OpenCollection {
     const writes = noPartWrites(this.part, head, this.isNew);
     if (epoch !== this.#before.epoch && this.#before.revision > 0)
       writes.endedEpoch = { epoch: this.#before.epoch, last: this.#before.revision };
-    for (const [id, written] of this.#written) this.#collectOne(writes, id, written);
+    for (const [id, written] of this.#written) {
+      const stored = this.#knownOf(id);
+      const hasTombstone = !stored && this.#state.removedAt(this.part, id) !== undefined;
+      collectResource(writes, this.#plan, { id, stored, written, hasTombstone });
+    }
     writes.removedPositions.push(...this.#removedPositions);
     return writes;
   }
@@ -210,29 +206,6 @@ export class OpenCollection {
       ...{ fields, owner, files, sharesDate, checksum: checksumOf(stored) },
     });
     return { kind: state ? "replaced" : "created", resource };
-  }
-
-  #collectOne(writes: PartWrites, id: string, written: Written): void {
-    const known = this.#knownOf(id);
-    const hasTombstone = !known && this.#state.removedAt(this.part, id) !== undefined;
-    if (isRemoval(written)) {
-      writes.tombstones.push(written);
-      if (known) writes.deleted.push(known.seq);
-    } else {
-      if (known?.seq === written.seq) writes.updated.push(written);
-      else writes.inserted.push(written);
-      if (known && known.seq !== written.seq) writes.deleted.push(known.seq);
-      if (hasTombstone) writes.deletedTombstones.push(id);
-    }
-    const after = isRemoval(written) ? undefined : written;
-    collectFileReferences(writes, known?.files ?? null, after?.files ?? null);
-    if (!hasNoIndexes(this.#plan))
-      collectIndexRows(
-        writes,
-        this.#plan,
-        known && candidateOf(id, known),
-        after && candidateOf(id, after),
-      );
   }
 
   #nextEpoch(): number {
@@ -304,8 +277,6 @@ export class OpenCollection {
   }
 }
 
-const isRemoval = (written: Written): written is Tombstone => "removedAt" in written;
-
 /** The members of a put that can be missing, as columns. */
 const nullable = (
   put: Pick<Put, "owner" | "setOwner" | "parts">,
@@ -320,10 +291,4 @@ function refuse(state: ResourceState | undefined, expect: Expectation): Outcome 
   if (expect === "nothing") return state && { kind: "taken" };
   if (expect === "anything" || expect === state?.revision) return undefined;
   return { kind: state ? "stale" : "missing" };
-}
-
-function candidateOf(id: string, state: ResourceState): Candidate {
-  const { seq, revision, createdAt, updatedAt, fields, owner } = state;
-  const times = [createdAt, updatedAt] as const;
-  return { seq, resource: resourceIn([id, revision, ...times, fields ?? "{}", owner, null, 0]) };
 }

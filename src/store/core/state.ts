@@ -2,28 +2,7 @@
 
 import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
 import type { IdempotencyKey } from "../store.ts";
-import type { KeyClock } from "./key-clock.ts";
-import type { ResourceRow } from "./writes.ts";
-
-/** The small row of a part that every write to it locks and updates. */
-export interface Head {
-  /** The last assigned revision; 0 when the collection is being created. */
-  readonly revision: number;
-  /** The last assigned seq. */
-  readonly seq: number;
-  /** The number of resources. */
-  readonly total: number;
-  /** The time of the last write. */
-  readonly updatedAt: number;
-  /** 1 when the state before the last write has a time within the same second. */
-  readonly sharesDate: number;
-  /** The version of the definition; 0 when there is none. It shows that a cached definition is outdated. */
-  readonly version: number;
-  /** The epoch of the last write (see epochs.ts). */
-  readonly epoch: number;
-  /** The clock by which the Idempotency-Keys of the part expire. */
-  readonly keyClock: KeyClock;
-}
+import type { Head, ResourceRow } from "./rows.ts";
 
 export interface StoredCollection {
   readonly name: string;

@@ -1,8 +1,8 @@
 // Defines the rows that a batch writes. An engine sends them, all in the transaction of the batch.
 
-import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
+import type { IndexPlan } from "../../model/query/index-plan.ts";
 import type { Token } from "../../model/token.ts";
-import type { Head } from "./state.ts";
+import type { EntryRow, Head, KeyRow, ResourceRow, Tombstone, WordRow } from "./rows.ts";
 
 export interface Writes {
   readonly parts: readonly PartWrites[];
@@ -63,44 +63,6 @@ export interface PartWrites {
   readonly keys: KeyRow[];
   /** The last revision of the former epoch, when the part moves to a new one. */
   endedEpoch: EndedEpoch | undefined;
-}
-
-export interface ResourceRow {
-  readonly seq: number;
-  readonly id: string;
-  readonly revision: number;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly fields: string;
-  readonly owner: string | null;
-  readonly files: string | null;
-  readonly sharesDate: number;
-  readonly checksum: number;
-}
-
-export interface Tombstone {
-  readonly id: string;
-  readonly revision: number;
-  readonly removedAt: number;
-}
-
-export interface EntryRow extends IndexEntry {
-  readonly seq: number;
-}
-
-export interface WordRow {
-  readonly word: string;
-  readonly seq: number;
-  /** See model/query/rank.ts. */
-  readonly weight: number;
-}
-
-export interface KeyRow {
-  readonly owner: string;
-  readonly key: string;
-  readonly fingerprint: string;
-  readonly outcomes: string;
-  readonly expiresAt: number;
 }
 
 interface EndedEpoch {

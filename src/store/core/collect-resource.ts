@@ -1,0 +1,52 @@
+// Collects the rows that change when a resource is written or removed.
+
+import type { IndexPlan } from "../../model/query/index-plan.ts";
+import type { Candidate } from "../../model/query/query.ts";
+import { collectFileReferences } from "./file-references.ts";
+import { collectIndexRows, hasNoIndexes } from "./index-rows.ts";
+import { resourceIn } from "./resource.ts";
+import type { ResourceRow, Tombstone } from "./rows.ts";
+import type { ResourceState } from "./state.ts";
+import type { PartWrites } from "./writes.ts";
+
+/** What a batch has written for an id. */
+export type Written = ResourceRow | Tombstone;
+
+export const isRemoval = (written: Written): written is Tombstone => "removedAt" in written;
+
+interface ResourceChange {
+  readonly id: string;
+  /** The resource before the batch, if it existed. */
+  readonly stored: ResourceState | undefined;
+  readonly written: Written;
+  /** Whether a resource with this id was removed before the batch. */
+  readonly hasTombstone: boolean;
+}
+
+export function collectResource(
+  writes: PartWrites,
+  plan: IndexPlan,
+  { id, stored, written, hasTombstone }: ResourceChange,
+): void {
+  const after = isRemoval(written) ? undefined : written;
+  const isUpdate = stored !== undefined && stored.seq === after?.seq;
+  if (stored && !isUpdate) writes.deleted.push(stored.seq);
+  if (isRemoval(written)) writes.tombstones.push(written);
+  else if (isUpdate) writes.updated.push(written);
+  else writes.inserted.push(written);
+  if (after && hasTombstone) writes.deletedTombstones.push(id);
+  collectFileReferences(writes, stored?.files ?? null, after?.files ?? null);
+  if (hasNoIndexes(plan)) return;
+  collectIndexRows(
+    writes,
+    plan,
+    stored && candidateOf(id, stored),
+    after && candidateOf(id, after),
+  );
+}
+
+export function candidateOf(id: string, state: ResourceState): Candidate {
+  const { seq, revision, createdAt, updatedAt, fields, owner } = state;
+  const times = [createdAt, updatedAt] as const;
+  return { seq, resource: resourceIn([id, revision, ...times, fields ?? "{}", owner, null, 0]) };
+}

@@ -1,0 +1,62 @@
+// Defines the rows of a part, which are the same on every engine.
+
+import type { IndexEntry } from "../../model/query/index-plan.ts";
+import type { KeyClock } from "./key-clock.ts";
+
+/** The small row of a part that every write to it locks and updates. */
+export interface Head {
+  /** The last assigned revision; 0 when the collection is being created. */
+  readonly revision: number;
+  /** The last assigned seq. */
+  readonly seq: number;
+  /** The number of resources. */
+  readonly total: number;
+  /** The time of the last write. */
+  readonly updatedAt: number;
+  /** 1 when the state before the last write has a time within the same second. */
+  readonly sharesDate: number;
+  /** The version of the definition; 0 when there is none. It shows that a cached definition is outdated. */
+  readonly version: number;
+  /** The epoch of the last write (see epochs.ts). */
+  readonly epoch: number;
+  /** The clock by which the Idempotency-Keys of the part expire. */
+  readonly keyClock: KeyClock;
+}
+
+export interface ResourceRow {
+  readonly seq: number;
+  readonly id: string;
+  readonly revision: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly fields: string;
+  readonly owner: string | null;
+  readonly files: string | null;
+  readonly sharesDate: number;
+  readonly checksum: number;
+}
+
+export interface Tombstone {
+  readonly id: string;
+  readonly revision: number;
+  readonly removedAt: number;
+}
+
+export interface EntryRow extends IndexEntry {
+  readonly seq: number;
+}
+
+export interface WordRow {
+  readonly word: string;
+  readonly seq: number;
+  /** See model/query/rank.ts. */
+  readonly weight: number;
+}
+
+export interface KeyRow {
+  readonly owner: string;
+  readonly key: string;
+  readonly fingerprint: string;
+  readonly outcomes: string;
+  readonly expiresAt: number;
+}
