@@ -4,6 +4,7 @@ import type { Change, IdempotencyKey, Outcome, Put, Remove } from "../store.ts";
 import { advanceClock, isWorthSaving } from "./key-clock.ts";
 import { OpenCollection } from "./open-collection.ts";
 import { OpenTokens } from "./open-tokens.ts";
+import type { KeyRow } from "./rows.ts";
 import type { State, StoredKey } from "./state.ts";
 import {
   decodeOutcomes,
@@ -11,7 +12,7 @@ import {
   isAnyDeleted,
   storedResources,
 } from "./stored-outcomes.ts";
-import type { DeletedCollection, KeyRow, PartWrites, Writes } from "./writes.ts";
+import type { DeletedCollection, PartWrites, Writes } from "./writes.ts";
 
 export interface AppliedChanges {
   readonly outcomes: readonly Outcome[];

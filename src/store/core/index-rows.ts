@@ -3,8 +3,9 @@
 import { entriesOf, type IndexPlan, searchTextOf } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import { weightsIn } from "../../model/query/rank.ts";
+import type { EntryRow, WordRow } from "./rows.ts";
 import { nameOf } from "./unique-values.ts";
-import type { EntryRow, PartWrites, WordRow } from "./writes.ts";
+import type { PartWrites } from "./writes.ts";
 
 export type IndexWrites = Pick<PartWrites, "deletedEntries" | "entries" | "deletedWords" | "words">;
 

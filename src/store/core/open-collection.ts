@@ -1,7 +1,6 @@
 // Applies changes to one collection in memory, and collects the rows to write at the end of the batch.
 
 import { emptyIndexPlan, type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
-import type { Candidate } from "../../model/query/query.ts";
 import type { Expectation, Outcome, Put, Remove } from "../store.ts";
 import { checksumOf } from "./checksum.ts";
 import { candidateOf, collectResource, isRemoval, type Written } from "./collect-resource.ts";
