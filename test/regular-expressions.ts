@@ -43,21 +43,9 @@ const isCalled = (node: ts.Identifier): boolean =>
  * text, without the dollar of a placeholder; each entry must be in use.
  */
 export const provedBounded: ReadonlyMap<string, string> = new Map([
-  ...[
-    "/\\(\\?:|\\(\\?<[^>]*>|\\((?!\\?)/y",
-    "/\\\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2}|u\\{[^}]*\\}|u.{4}|x..|[pP]\\{[^}]*\\}|c.|[\\s\\S])/uy",
-    "/\\[(?:\\\\[\\s\\S]|[^\\]\\\\])*\\]/uy",
-    "/\\\\[1-9]\\d*|\\\\k<[^>]*>/y",
-  ].map(
-    (text) =>
-      [
-        `src/lib/regex/pattern.ts ${text}`,
-        "reads the pattern of a schema, whose 1,000 characters at most are counted before",
-      ] as const,
-  ),
   [
     'src/lib/regex/pattern.ts new RegExp(source, "u")',
-    "compiles the pattern of a schema to see whether it can be; growthOf judges it next",
+    "compiles the pattern of a schema to see whether it is valid; redosGrowth analyses it next",
   ],
   [
     "src/lib/regex/alphabet.ts new RegExp(`^(?:{source})$`, setFlags)",
@@ -69,11 +57,11 @@ export const provedBounded: ReadonlyMap<string, string> = new Map([
   ],
   [
     'src/lib/schema/explain.ts new RegExp(pattern, "u")',
-    "is a pattern of a definition, which growthOf found harmless",
+    "is a pattern of a definition, which redosGrowth accepted",
   ],
   [
     'src/lib/schema/example.ts new RegExp(pattern, "u")',
-    "is a pattern of a definition, which growthOf found harmless, on texts of ours",
+    "is a pattern of a definition, which redosGrowth accepted, on constant texts",
   ],
   [
     'src/http/openapi/collections.ts new RegExp(`"{componentPath}([^"]+)"`, "g")',

@@ -42,6 +42,7 @@ const doors: readonly [what: RegExp, importers: RegExp][] = [
 
 /** Outside things have one address each. What is not listed is not used. */
 const packages: Readonly<Record<string, RegExp>> = {
+  "@eslint-community/regexpp": /^src\/lib\/regex\/pattern\.ts$/,
   "@hono/node-server": /^src\/runtime\/node/,
   commander: /^src\/main\.ts$/,
   "content-type": /^src\/http\//,

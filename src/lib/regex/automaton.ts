@@ -1,7 +1,7 @@
 // Builds an automaton from a pattern: which character may follow which, and on how many paths.
 
 import { type Alphabet, everyLetter } from "./alphabet.ts";
-import type { Pattern } from "./pattern.ts";
+import type { PatternNode } from "./pattern.ts";
 
 export interface Automaton {
   /** The successors of each state with the number of paths to them. State 0 is the start. */
@@ -20,12 +20,12 @@ const manyWays = 1e9;
 
 /** Returns undefined when the pattern has too many states or unsupported parts. */
 export function automatonOf(
-  pattern: Pattern,
+  alternatives: readonly PatternNode[],
   alphabet: Alphabet,
   isAnchored: boolean,
 ): Automaton | undefined {
   const builder = new Builder(alphabet);
-  const whole = builder.build(pattern);
+  const whole = builder.alternation(alternatives);
   if (builder.isUnsupported) return undefined;
   const { next, letters } = builder;
   // A pattern without an anchor is tried at every position: any character leads back to the start.
@@ -69,27 +69,35 @@ class Builder {
     this.#alphabet = alphabet;
   }
 
-  build(pattern: Pattern): Fragment {
+  alternation(alternatives: readonly PatternNode[]): Fragment {
+    return alternatives.map((part) => this.#build(part)).reduce(either);
+  }
+
+  #build(node: PatternNode): Fragment {
     if (this.isUnsupported) return emptyFragment;
-    switch (pattern.kind) {
-      case "character":
-        return this.#character(pattern.source);
-      case "sequence":
-        return pattern.parts.reduce<Fragment>(
-          (before, part) => this.#join(before, this.build(part)),
+    switch (node.type) {
+      case "Character":
+      case "CharacterSet":
+      case "CharacterClass":
+        return this.#character(node.raw);
+      case "Alternative":
+        return node.elements.reduce<Fragment>(
+          (before, part) => this.#join(before, this.#build(part)),
           emptyFragment,
         );
-      case "alternation":
-        return pattern.parts.map((part) => this.build(part)).reduce(either);
-      case "repeat":
-        return this.#repeat(pattern.body, pattern.min, pattern.max);
-      case "anchor":
-      case "lookaround":
+      case "Quantifier":
+        return this.#repeat(node.element, node.min, node.max);
+      case "Assertion":
         return assertion;
-      case "unknown":
-        this.isUnsupported = true;
-        return emptyFragment;
+      case "Pattern":
+      case "Group":
+      case "CapturingGroup":
+        if ("modifiers" in node && node.modifiers !== null) break;
+        return this.alternation(node.alternatives);
     }
+    // Backreferences and inline flags are not analysed.
+    this.isUnsupported = true;
+    return emptyFragment;
   }
 
   #character(source: string): Fragment {
@@ -123,7 +131,7 @@ class Builder {
       for (const [to, more] of other.first) addWays(this.next, from, to, ways * more);
   }
 
-  #repeat(body: Pattern, min: number, max: number): Fragment {
+  #repeat(body: PatternNode, min: number, max: number): Fragment {
     const optional = max - min;
     if (optional > maxOptional) {
       const loop = this.#loop(body);
@@ -131,21 +139,21 @@ class Builder {
     }
     let tail = emptyFragment;
     for (let count = 0; count < optional && !this.isUnsupported; count++)
-      tail = optionally(this.#join(this.build(body), tail));
+      tail = optionally(this.#join(this.#build(body), tail));
     return this.#join(this.#copies(body, min), tail);
   }
 
   /** One or more times. */
-  #loop(body: Pattern): Fragment {
-    const part = this.build(body);
+  #loop(body: PatternNode): Fragment {
+    const part = this.#build(body);
     this.#connect(part, part);
     return part;
   }
 
-  #copies(body: Pattern, count: number): Fragment {
+  #copies(body: PatternNode, count: number): Fragment {
     let part = emptyFragment;
     for (let copy = 0; copy < count && !this.isUnsupported; copy++)
-      part = this.#join(part, this.build(body));
+      part = this.#join(part, this.#build(body));
     return part;
   }
 }
