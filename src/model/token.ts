@@ -65,11 +65,11 @@ const encodedCharacter = /%(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff])/g;
 /** A percent sign that was encoded one or more times. */
 const encodedPercent = /%(?:25)+/g;
 
-/** Replaces the secrets in a text with `rst_…`, also when they are percent-encoded. */
+/** Replaces the secrets in a text with `rst_...`, also when they are percent-encoded. */
 export function redactSecrets(text: string): string {
   const decodedText = text.includes("%") ? decoded(text) : text;
   const redacted = decodedText.includes("rst_")
-    ? decodedText.replace(secrets, "rst_…")
+    ? decodedText.replace(secrets, "rst_...")
     : decodedText;
   return redacted === decodedText ? text : redacted;
 }
