@@ -239,7 +239,7 @@ describe("on a terminal", () => {
     let text = "";
     for await (const chunk of child.stdout) {
       text += stripVTControlCharacters(String(chunk)).replaceAll("\r", "");
-      if (/List everyone:[\s\S]*-w '\\n'\n/.test(text)) break;
+      if (/List all people:[\s\S]*-w '\\n'\n/.test(text)) break;
     }
     try {
       act(text);
@@ -258,8 +258,8 @@ describe("on a terminal", () => {
 
   it("serve greets with three commands that work as they stand", { skip }, () =>
     greeted((text) => {
-      assert.match(text, /keeps in +\.\/greeted here\n/);
-      assert.match(text, /admin token +rst_\w+\n +shown only this once/);
+      assert.match(text, /data +\.\/greeted here\n/);
+      assert.match(text, /admin token +rst_\w+\n +It is shown only once/);
       assert.equal(commandsIn(text).length, 3);
       shells.forEach((shell, index) => {
         const { stdout, stderr } = paste(shell, commandsIn(text));

@@ -17,19 +17,19 @@ export interface BannerInfo {
 export function bannerText(info: BannerInfo): string {
   const { version, localUrl, baseUrl, data, firstAdminToken, tokenCommand } = info;
   const facts = [
-    ["listens on", bold(localUrl)],
-    ...(baseUrl === undefined ? [] : [["known as", baseUrl]]),
-    ["keeps in", data],
+    ["listening on", bold(localUrl)],
+    ...(baseUrl === undefined ? [] : [["public URL", baseUrl]]),
+    ["data", data],
     ...(firstAdminToken === undefined
       ? [["new token", `TOKEN=$(${tokenCommand})`]]
       : [
           ["admin token", bold(firstAdminToken)],
-          ["", "shown only this once: keep it"],
+          ["", "It is shown only once: save it."],
         ]),
   ];
   const sections = [
     bold(`Restante ${version}`),
-    facts.map(([name = "", value]) => `${faint(name.padEnd(13))}${value}`).join("\n"),
+    facts.map(([name = "", value]) => `${faint(name.padEnd(14))}${value}`).join("\n"),
     ...curlCommands(info).map(
       ({ title, command }) => `${faint(title)}\n\n${command.join(" \\\n  ")}`,
     ),
@@ -44,19 +44,19 @@ export function bannerText(info: BannerInfo): string {
 function curlCommands({ localUrl, baseUrl, firstAdminToken = "$TOKEN" }: BannerInfo) {
   const url = baseUrl ?? localUrl;
   const authorization = `-H "Authorization: Bearer ${firstAdminToken}"`;
-  const location = `$(echo "$ANSWER" | awk -F'[ \\r]' '/^[Ll]ocation:/ {print $2}')`;
+  const location = `$(echo "$RESPONSE" | awk -F'[ \\r]' '/^[Ll]ocation:/ {print $2}')`;
   return [
     {
       title: "POST a person:",
       command: [
-        `ANSWER=$(curl -si "${url}/people"`,
+        `RESPONSE=$(curl -si "${url}/people"`,
         authorization,
         `-H "Content-Type: application/json"`,
-        `-d '{"name":"Ada Lovelace","email":"ada@example.org"}'); echo "$ANSWER"`,
+        `-d '{"name":"Ada Lovelace","email":"ada@example.org"}'); echo "$RESPONSE"`,
       ],
     },
     {
-      title: "GET her back:",
+      title: "GET it back:",
       // Location is an absolute path, unless there is a base URL.
       command: [
         `curl -si "${baseUrl === undefined ? localUrl : ""}${location}"`,
@@ -64,7 +64,7 @@ function curlCommands({ localUrl, baseUrl, firstAdminToken = "$TOKEN" }: BannerI
       ],
     },
     {
-      title: "List everyone:",
+      title: "List all people:",
       command: [`curl -s "${url}/people?page=1&limit=20"`, `${authorization} -w '\\n'`],
     },
   ];

@@ -69,7 +69,7 @@ async function superviseWorkers(config: Config, app: App, log: Log): Promise<voi
 
 /** Checks that the port is free. A shared port is never "in use", so another server could take requests. */
 async function claimPort(config: Config, app: App): Promise<number> {
-  const fetch = () => app.refuse(503, "The server is starting.");
+  const fetch = () => app.errorResponse(503, "The server is starting.");
   const server = await start({ ...config, workers: 1 }, { ...app, fetch });
   await server.stop(0);
   return server.port;

@@ -1,36 +1,35 @@
-// Bytes through Bun.serve: as little as possible between its parser and the application.
+// Serves HTTP with Bun.serve, and implements the other functions of the runtime for Bun.
 
 import { badPath, rawRoutes } from "./bun/raw-target.ts";
 import { withoutStream } from "./head.ts";
 import type { FindSyntaxError, MapFile, PrepareModules, SendFile, Serve } from "./runtime.ts";
 
-/** Who has not sent a whole header section by then is cut off, and so is an idle connection. */
+/** A connection is closed when the header section takes longer, or when it is idle for so long. */
 const idleTimeoutSeconds = 10;
 
 /**
- * Only about 16 KB/s winds Bun's idle clock up again: slower uploads are cut off without a word
- * although bytes keep arriving, and so is who reads slowly. Bodies that may take a while therefore get
- * a longer clock, which who reads or writes them can wind up. It stays on the connection until the
- * next request there.
+ * Bun resets its idle timeout only at about 16 KB/s: it closes slower uploads and downloads although
+ * bytes keep arriving. Bodies that may take longer get this timeout, which their reader or writer can
+ * extend. It applies until the next request on the connection.
  */
 const longTimeoutSeconds = 120;
 
-/** A body up to this size comes with its header section, or right after it. */
+/** A body up to this size arrives with the header section, or right after it. */
 const smallBodyBytes = 4_096;
 
 /**
- * The limit of the header section is no option of Bun.serve but a flag of the process
- * (`--max-http-header-size`, 16 KiB by default), so `maxHeaderBytes` is not read here.
+ * `maxHeaderBytes` is not used: on Bun the limit of the header section is a flag of the process
+ * (`--max-http-header-size`, 16 KiB by default).
  */
-export const serve: Serve = async ({ host, port, fetch, refuse, isShared = false }) => {
-  // The hot path: a GET costs one comparison and two closures, and stays synchronous if it was.
-  const answer = (request: Request, server: Bun.Server<undefined>) => {
+export const serve: Serve = async ({ host, port, fetch, errorResponse, isShared = false }) => {
+  // A GET costs one comparison and two closures, and is synchronous when `fetch` is.
+  const respond = (request: Request, server: Bun.Server<undefined>) => {
     const peerAddress = () => server.requestIP(request)?.address ?? "";
     const extendTimeout = () => server.timeout(request, longTimeoutSeconds);
     const method = request.method;
     if (method === "GET") return fetch(request, peerAddress, extendTimeout);
-    if (method === "HEAD") return answerHead(fetch(request, peerAddress));
-    if (!mayTakeAWhile(method, request.headers)) return fetch(request, peerAddress);
+    if (method === "HEAD") return headResponse(fetch(request, peerAddress));
+    if (!mayBeSlow(method, request.headers)) return fetch(request, peerAddress);
     extendTimeout();
     return fetch(request, peerAddress, extendTimeout);
   };
@@ -41,11 +40,11 @@ export const serve: Serve = async ({ host, port, fetch, refuse, isShared = false
     reusePort: isShared,
     idleTimeout: idleTimeoutSeconds,
     development: false,
-    // The application answers 413, with words; Bun's own answer would have none.
+    // The application responds with 413 and a problem; Bun's own response has no body.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
 
-    routes: rawRoutes(answer, () => refuse(400, badPath)),
-    error: (cause) => refuse(500, "The server failed while answering this request.", cause),
+    routes: rawRoutes(respond, () => errorResponse(400, badPath)),
+    error: (cause) => errorResponse(500, "The server failed while handling this request.", cause),
   });
 
   return {
@@ -59,31 +58,31 @@ export const serve: Serve = async ({ host, port, fetch, refuse, isShared = false
   };
 };
 
-/** A large body does; and what is asked without one, because Bun takes thinking about that for idleness. */
-function mayTakeAWhile(method: string, headers: Headers): boolean {
+/** Also for a POST without a body, because Bun counts the time of the handler as idle. */
+function mayBeSlow(method: string, headers: Headers): boolean {
   const length = Number(headers.get("content-length"));
   if (length > 0) return length > smallBodyBytes;
   return method === "POST" || headers.has("transfer-encoding");
 }
 
-/** Bun leaves Date out when it strips a body, and RFC 9110 §6.6.1 wants it on every 2xx to 4xx. */
-async function answerHead(answer: Response | Promise<Response>): Promise<Response> {
-  const response = await withoutStream(answer);
-  response.headers.set("Date", new Date().toUTCString());
-  return response;
+/** Bun omits Date when it removes a body; RFC 9110 §6.6.1 requires it on every 2xx to 4xx. */
+async function headResponse(response: Response | Promise<Response>): Promise<Response> {
+  const withoutBody = await withoutStream(response);
+  withoutBody.headers.set("Date", new Date().toUTCString());
+  return withoutBody;
 }
 
-/** Every other stream is sent in chunks, whatever length is declared. */
+/** Bun sends any other stream in chunks, even with a Content-Length. */
 export const sendFile: SendFile = (path, start, end) => Bun.file(path).slice(start, end);
 
 export const mapFile: MapFile = (path) => Bun.mmap(path, { shared: true });
 
-const provided = new Set<string>();
+const registered = new Set<string>();
 
-/** For every importer: Bun does not tell which one it is. */
+/** Applies to every folder, because Bun does not tell which module imports. */
 export const prepareModules: PrepareModules = (_folder, name, url) => {
-  if (provided.has(name)) return;
-  provided.add(name);
+  if (registered.has(name)) return;
+  registered.add(name);
   Bun.plugin({
     name,
     setup(build) {
@@ -92,5 +91,5 @@ export const prepareModules: PrepareModules = (_folder, name, url) => {
   });
 };
 
-/** Bun's own errors name file, line and column. */
+/** Bun's own errors contain file, line and column. */
 export const findSyntaxError: FindSyntaxError = () => undefined;

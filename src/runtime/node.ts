@@ -1,4 +1,4 @@
-// Bytes through node:http; what its parser refuses without words or lets pass is put right.
+// Serves HTTP with node:http, and corrects what its parser accepts or rejects without a body.
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -6,17 +6,17 @@ import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { withoutStream } from "./head.ts";
 import { Connection } from "./node/connection.ts";
-import { explain, type ParserError } from "./node/parser.ts";
-import { findFault, type Refusal } from "./node/request.ts";
+import { httpErrorOf, type ParserError } from "./node/parser.ts";
+import { findRequestError, type HttpError } from "./node/request.ts";
 import type { MapFile, SendFile, Serve, ServeOptions } from "./runtime.ts";
 
 const headersTimeoutMs = 5_000;
 const keepAliveTimeoutMs = 5_000;
-/** The most a whole request may take: a large file over a bad link, but not for ever. */
+/** The limit for a whole request, long enough for a large file over a slow connection. */
 const requestTimeoutMs = 14_400_000;
-/** The most a connection may be silent in the middle of a request or an answer. */
-const silenceTimeoutMs = 120_000;
-/** The rest of a body up to this size is read after an early answer; else the connection closes. */
+/** A connection is closed when it transfers nothing for so long within a request or a response. */
+const inactivityTimeoutMs = 120_000;
+/** The rest of a body up to this size is read after an early response; otherwise the connection closes. */
 const drainBytes = 65_536;
 
 type Connections = ReadonlyMap<Socket, Connection>;
@@ -27,19 +27,19 @@ export const serve: Serve = async (options) => {
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     connectionsCheckingInterval: 1_000,
-    // The parser only stops what is absurd; we refuse what is too large and can say what it was.
+    // The real limit is checked later, so that the error can say what is too large.
     maxHeaderSize: options.maxHeaderBytes * 2,
-    // We ask for Host ourselves, with words.
+    // A missing Host is rejected later, with a detail.
     requireHostHeader: false,
     optimizeEmptyRequests: true,
   });
-  // No limit: over it, node:http would drop lines in silence. We count them.
+  // With a limit node:http would drop lines silently. They are counted later.
   server.maxHeadersCount = 0;
-  server.timeout = silenceTimeoutMs;
+  server.timeout = inactivityTimeoutMs;
 
-  const connections = track(server, options);
-  answerRequests(server, connections, options);
-  refuseTheRest(server, connections);
+  const connections = trackConnections(server, options);
+  handleRequests(server, connections, options);
+  handleProtocolErrors(server, connections);
 
   const { port, host, isShared = false } = options;
   server.listen({ port, host, reusePort: isShared });
@@ -53,7 +53,7 @@ export const serve: Serve = async (options) => {
       server.close();
       for (const connection of connections.values()) connection.finish();
       const force = setTimeout(() => {
-        for (const connection of connections.values()) connection.cut();
+        for (const connection of connections.values()) connection.destroy();
       }, graceMs);
       await closed;
       clearTimeout(force);
@@ -61,90 +61,90 @@ export const serve: Serve = async (options) => {
   };
 };
 
-function track(server: Server, { refuse }: ServeOptions): Connections {
+function trackConnections(server: Server, { errorResponse }: ServeOptions): Connections {
   const connections = new Map<Socket, Connection>();
   server.on("connection", (socket: Socket) => {
-    connections.set(socket, new Connection(socket, refuse));
+    connections.set(socket, new Connection(socket, errorResponse));
     socket.once("close", () => connections.delete(socket));
   });
   return connections;
 }
 
-function answerRequests(server: Server, connections: Connections, options: ServeOptions): void {
-  const listener = listenerFor(options);
+function handleRequests(server: Server, connections: Connections, options: ServeOptions): void {
+  const listener = createListener(options);
 
-  const answer = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+  const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const connection = connections.get(incoming.socket);
-    if (!connection?.admits(outgoing)) return;
-    const fault = findFault(incoming, options.maxHeaderBytes);
-    if (fault !== undefined) return void connection.refuseRequest(outgoing, fault);
-    // The whole server is asked, not one of its addresses, and a Request cannot say so.
+    if (!connection?.accepts(outgoing)) return;
+    const error = findRequestError(incoming, options.maxHeaderBytes);
+    if (error !== undefined) return void connection.rejectRequest(outgoing, error);
+    // `OPTIONS *` is for the whole server, and a Request cannot express that target.
     if (incoming.url === "*") return void outgoing.writeHead(204).end();
 
     if (incoming.headers.upgrade !== undefined) connection.closeAfter(outgoing);
     closeUnlessRead(incoming, outgoing);
-    // It rejects when a field of the answer cannot be written, which must not end the process.
+    // The promise rejects when a response header is invalid, which must not end the process.
     listener(incoming, outgoing).catch((cause) => {
       if (outgoing.headersSent) outgoing.destroy();
-      else void connection.refuseRequest(outgoing, failed, cause);
+      else void connection.rejectRequest(outgoing, failed, cause);
     });
   };
 
-  server.on("request", answer);
+  server.on("request", handle);
   server.on("checkContinue", (incoming, outgoing) => {
-    continueWhenRead(incoming, outgoing);
-    answer(incoming, outgoing);
+    sendContinueWhenRead(incoming, outgoing);
+    handle(incoming, outgoing);
   });
 }
 
-const failed: Refusal = {
+const failed: HttpError = {
   status: 500,
-  detail: "The server failed while answering this request.",
+  detail: "The server failed while handling this request.",
 };
 
-/** Request and Response for node:http. It also makes the global ones lighter, which is its speed. */
-function listenerFor({ fetch, refuse }: ServeOptions) {
+/** Converts between node:http and Request and Response. It replaces the global classes with faster ones. */
+function createListener({ fetch, errorResponse }: ServeOptions) {
   return getRequestListener(
     (request, { incoming }) => {
-      const answer = fetch(request, () => incoming.socket.remoteAddress ?? "");
-      return request.method === "HEAD" ? withoutStream(answer) : answer;
+      const response = fetch(request, () => incoming.socket.remoteAddress ?? "");
+      return request.method === "HEAD" ? withoutStream(response) : response;
     },
     {
-      // For HTTP/1.0, which needs no Host.
+      // For HTTP/1.0, where Host is optional.
       hostname: "localhost",
       errorHandler: (cause) =>
         cause instanceof RequestError
-          ? refuse(400, `The request target or Host is not valid: ${cause.message}.`)
-          : refuse(failed.status, failed.detail, cause),
+          ? errorResponse(400, `The request target or Host is not valid: ${cause.message}.`)
+          : errorResponse(failed.status, failed.detail, cause),
     },
   );
 }
 
-/** Everything that is not a request to answer. */
-function refuseTheRest(server: Server, connections: Connections): void {
+/** Handles what never becomes a request: CONNECT, expectations, parser errors and timeouts. */
+function handleProtocolErrors(server: Server, connections: Connections): void {
   server.on("checkExpectation", (incoming, outgoing) => {
     const connection = connections.get(incoming.socket);
-    const detail = "The only expectation understood is `100-continue`.";
-    if (connection?.admits(outgoing))
-      void connection.refuseRequest(outgoing, { status: 417, detail });
+    const detail = "The only supported expectation is `100-continue`.";
+    if (connection?.accepts(outgoing))
+      void connection.rejectRequest(outgoing, { status: 417, detail });
   });
   server.on("connect", (_incoming, socket: Socket) => {
-    const detail = "This server is no proxy: CONNECT is not offered.";
-    void connections.get(socket)?.refuseBytes({ status: 501, detail });
+    const detail = "This server is not a proxy and does not support CONNECT.";
+    void connections.get(socket)?.rejectInput({ status: 501, detail });
   });
   server.on("clientError", (error: ParserError, socket: Socket) => {
     const connection = connections.get(socket);
-    // Sent after `Connection: close`; the answer before it is still due (RFC 9112 §9.6).
+    // Data after `Connection: close`; the response before it must still be sent (RFC 9112 §9.6).
     if (error.code === "HPE_CLOSED_CONNECTION") return connection?.close();
-    const refusal = explain(error);
-    if (refusal === undefined) connection?.cut();
-    else void connection?.refuseBytes(refusal);
+    const httpError = httpErrorOf(error);
+    if (httpError === undefined) connection?.destroy();
+    else void connection?.rejectInput(httpError);
   });
   server.on("timeout", (socket) => connections.get(socket)?.timeOut());
 }
 
-/** `100 Continue` is sent when the application asks for the body, and not if it answers without. */
-function continueWhenRead(incoming: IncomingMessage, outgoing: ServerResponse): void {
+/** Sends `100 Continue` when the application reads the body, and not if it responds without reading it. */
+function sendContinueWhenRead(incoming: IncomingMessage, outgoing: ServerResponse): void {
   const read = incoming._read;
   incoming._read = (size) => {
     incoming._read = read;
@@ -153,7 +153,7 @@ function continueWhenRead(incoming: IncomingMessage, outgoing: ServerResponse): 
   };
 }
 
-/** Who is answered before the end of a large body must not make us read the rest of it. */
+/** Closes the connection after an early response to a large body, instead of reading the rest. */
 function closeUnlessRead(incoming: IncomingMessage, outgoing: ServerResponse): void {
   const { "content-length": length, "transfer-encoding": coding } = incoming.headers;
   if (coding === undefined && Number(length ?? 0) <= drainBytes) return;
@@ -164,10 +164,10 @@ function closeUnlessRead(incoming: IncomingMessage, outgoing: ServerResponse): v
   });
 }
 
-/** node:http sends the length that is declared. */
+/** node:http sends a stream with its Content-Length. */
 export const sendFile: SendFile = undefined;
 
-/** node has no memory-mapped files. */
+/** Node has no memory-mapped files. */
 export const mapFile: MapFile = undefined;
 
 export { findSyntaxError, prepareModules } from "./node/modules.ts";

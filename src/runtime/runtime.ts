@@ -1,8 +1,8 @@
-// How bytes arrive: the contract of both runtimes. It knows nothing of resources.
+// The interface that both runtimes implement: serving HTTP, sending and mapping files, loading modules.
 
 /**
- * Answers one request. `peerAddress` is asked only when somebody needs it. `windClock` is there where a
- * body that arrives slowly would be cut off; whoever reads the body calls it with every chunk.
+ * Handles one request. `extendTimeout` exists where the runtime would close a connection whose body is
+ * slow; the reader of the body calls it for every chunk.
  */
 export type Fetch = (
   request: Request,
@@ -15,47 +15,47 @@ export interface ServeOptions {
   readonly port: number;
   readonly fetch: Fetch;
   /**
-   * Words for what is refused before there is a Request: 400, 408, 413, 414, 417, 431, 501, 505; and
-   * 500, with its cause, when `fetch` threw. Bun answers all but the 500 below us, with an empty body
-   * (docs/runtimes.md).
+   * The response to what is rejected before there is a Request: 400, 408, 413, 414, 417, 431, 501, 505;
+   * and 500, with its cause, when `fetch` throws. Bun responds to all but the 500 itself, with an empty
+   * body (docs/runtimes.md).
    */
-  readonly refuse: (status: number, detail: string, cause?: unknown) => Response;
-  /** A header section over this is refused with 431. On Bun it is a flag of the process. */
+  readonly errorResponse: (status: number, detail: string, cause?: unknown) => Response;
+  /** A larger header section is rejected with 431. On Bun it is a flag of the process. */
   readonly maxHeaderBytes: number;
-  /** Whether other processes listen on the same port, each taking a share of the connections. */
+  /** Whether other processes listen on the same port and share its connections. */
   readonly isShared?: boolean;
 }
 
 export interface Server {
   readonly host: string;
-  /** The real port, also when 0 was asked for. */
+  /** The port in use, also when port 0 was given. */
   readonly port: number;
-  /** Stops accepting, waits for what is in flight at most this long, then cuts what is left. */
+  /** Stops accepting connections, waits at most this long for requests in progress, then closes the rest. */
   stop(graceMs: number): Promise<void>;
 }
 
 export type Serve = (options: ServeOptions) => Promise<Server>;
 
 /**
- * A part of a file as the body of an answer, from `start` up to `end` and without it; undefined where
- * any stream may have a Content-Length.
+ * A range of a file as a response body, from `start` up to but not including `end`. Undefined where any
+ * stream can have a Content-Length.
  */
 export type SendFile = ((path: string, start: number, end: number) => Blob) | undefined;
 
-/** A file's bytes as memory that every process sees; undefined where the runtime cannot. */
+/** Maps a file into memory that processes share. Undefined where the runtime does not support it. */
 export type MapFile = ((path: string) => Uint8Array) | undefined;
 
 /**
- * Lets the modules of a folder import `name`, which is the module at `url`, and takes what has `import`
- * or `export` for an ES module.
+ * Lets the modules of a folder import the module at `url` by `name`. A file with `import` or `export` is
+ * loaded as an ES module.
  */
 export type PrepareModules = (folder: string, name: string, url: string) => void;
 
-export interface SyntaxErrorPlace {
+export interface SyntaxErrorLocation {
   readonly file: string;
   readonly line: number;
   readonly detail: string;
 }
 
-/** Looks for a syntax error in the loaded modules of a folder, where the runtime's own error names no line. */
-export type FindSyntaxError = (folder: string) => SyntaxErrorPlace | undefined;
+/** Finds a syntax error in the loaded modules of a folder, where the runtime's own error has no line. */
+export type FindSyntaxError = (folder: string) => SyntaxErrorLocation | undefined;

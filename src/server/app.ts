@@ -31,7 +31,7 @@ import { filesFolder, type OpenStore, openStore } from "./open-store.ts";
 export interface App {
   readonly fetch: Fetch;
   /** Builds the response when the runtime rejects a request before it is parsed. */
-  readonly refuse: ParserErrorResponder;
+  readonly errorResponse: ParserErrorResponder;
   readonly tokens: Tokens;
   readonly collections: Collections;
   readonly actions: Actions;
@@ -138,7 +138,7 @@ function build(
   };
   return {
     fetch: createFetch(services),
-    refuse: createParserErrorResponder(services),
+    errorResponse: createParserErrorResponder(services),
     tokens,
     collections,
     actions,

@@ -33,9 +33,9 @@ export async function openApp(
 
 export function listenFor(
   { host, port, workers }: Config,
-  { fetch, refuse }: App,
+  { fetch, errorResponse }: App,
 ): Promise<Server> {
-  return serve({ host, port, fetch, refuse, maxHeaderBytes, isShared: workers > 1 });
+  return serve({ host, port, fetch, errorResponse, maxHeaderBytes, isShared: workers > 1 });
 }
 
 /** Finishes the requests in flight, closes the store, logs the message if given, and flushes the log. */

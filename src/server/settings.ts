@@ -25,7 +25,7 @@ export interface Config {
   readonly data: string;
   /** Scheme, authority and path prefix, without a slash at the end. */
   readonly baseUrl: string | undefined;
-  /** Hosts besides the base URL's, each with a port or for any; `*` for every host. */
+  /** Hosts in addition to that of the base URL, each with a port or for any; `*` for every host. */
   readonly allowedHosts: readonly string[];
   /** IP addresses and CIDR ranges. */
   readonly trustProxy: readonly string[];
@@ -37,14 +37,14 @@ export interface Config {
   readonly maxUploadBytes: number;
   /** The limit of all requests and responses in flight together. */
   readonly maxInFlightBytes: number;
-  /** Requests a minute; 0 for no limit. */
+  /** Requests per minute; 0 for no limit. */
   readonly rateLimitPerAddress: number;
   readonly rateLimitPerToken: number;
   /** Absolute path of the folder of files. Undefined means `files` in the data folder. */
   readonly files: string | undefined;
-  /** Processes that answer requests. */
+  /** The number of processes that handle requests. */
   readonly workers: number;
-  /** A Postgres URL, when the data is not in the folder. */
+  /** The URL of a Postgres database. Undefined means the embedded store. */
   readonly store: string | undefined;
   /** A replica of that database, for reads. */
   readonly readStore: string | undefined;
@@ -79,7 +79,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     type: "string",
     placeholder: "host",
     about:
-      "The address to listen on. localhost is reached from this machine only; 0.0.0.0 or :: from everywhere.",
+      "The address to listen on. With localhost only this machine can connect; with 0.0.0.0 or :: any machine can.",
     allowed: "a host name or an IP address, without port and brackets",
     fallback: "localhost",
     read: (text) => (isIP(text) > 0 || hostName.test(text) ? text : undefined),
@@ -89,7 +89,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     variable: "RESTANTE_PORT",
     type: "number",
     placeholder: "number",
-    about: "The TCP port to listen on; 0 takes a free one.",
+    about: "The TCP port to listen on; 0 selects a free one.",
     allowed: "a whole number from 0 to 65535",
     fallback: "8080",
     read: (text) => wholeNumber(text, 0, 65_535),
@@ -99,7 +99,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     variable: "RESTANTE_DATA",
     type: "string",
     placeholder: "folder",
-    about: "The folder of the embedded store; made when it is missing.",
+    about: "The data folder of the embedded store; it is created if it does not exist.",
     allowed: "the path of a folder",
     fallback: "./data",
     read: folderPath,
@@ -110,7 +110,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     type: "string",
     placeholder: "url",
     about:
-      "The public URL of this server, with the path prefix it has behind a proxy; Location and Link are built from it. Without it they are absolute paths.",
+      "The public URL of this server, including a path prefix behind a proxy. Location and Link are built from it; without it they are absolute paths.",
     allowed:
       "an absolute http or https URL without user, query and fragment, such as https://example.org/api",
     fallback: undefined,
@@ -122,9 +122,9 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     type: "list",
     placeholder: "hosts",
     about:
-      "The hosts that requests may be for, besides that of --base-url; any other Host is answered with 421. Default: every host without --base-url, only its host with it.",
+      "Hosts that are accepted in addition to that of --base-url; a request for any other Host is rejected with 421. Default: only the host of --base-url, or every host without it.",
     allowed:
-      "*, or host names and IP addresses, each with a port or for any, such as api.internal,[::1]:8080",
+      "*, or host names and IP addresses, with a port or for any port, such as api.internal,[::1]:8080",
     fallback: "",
     read: (text) => listOf(text, isAuthority),
   },
@@ -133,7 +133,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     variable: "RESTANTE_TRUST_PROXY",
     type: "list",
     placeholder: "addresses",
-    about: "The proxies whose X-Forwarded-* fields are believed. Default: none is.",
+    about: "The proxies whose X-Forwarded-* headers are trusted. Default: none.",
     allowed: "IP addresses or CIDR ranges separated by commas, such as 127.0.0.1,10.0.0.0/8",
     fallback: "",
     read: (text) => listOf(text, isAddressRange),
@@ -144,7 +144,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     type: "string",
     placeholder: "token",
     about:
-      "The first admin token, for unattended installs; taken when the store has no token yet. Never a flag, because command lines are visible to others.",
+      "The first admin token, for unattended installs; used when the store has no token yet. There is no flag, because other users of the machine can see command lines.",
     allowed: "a secret as `restante token secret` prints one",
     fallback: undefined,
     isPrivate: true,
@@ -155,7 +155,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     variable: "RESTANTE_CORS_ORIGINS",
     type: "list",
     placeholder: "origins",
-    about: "The origins whose pages may call this server from a browser.",
+    about: "The origins whose pages may call this server from a browser (CORS).",
     allowed: "*, none, or origins separated by commas, such as https://app.example.org",
     fallback: "*",
     read: (text) => (text === "*" ? text : text === "none" ? [] : listOf(text, isOrigin)),
@@ -165,7 +165,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     variable: "RESTANTE_LOG_LEVEL",
     type: "string",
     placeholder: "level",
-    about: "The least grave thing that is logged; info has a line for each request.",
+    about: "The log level; info logs every request.",
     allowed: "info, warn, error or silent",
     fallback: "info",
     read: (text) => logLevels.find((level) => level === text),
@@ -175,7 +175,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     variable: "RESTANTE_MAX_BODY_BYTES",
     type: "number",
     placeholder: "bytes",
-    about: "The largest JSON body that is taken; a larger one is answered with 413.",
+    about: "The maximum size of a JSON body; a larger one is rejected with 413.",
     allowed: "a whole number from 1 to 268435456 (256 MiB)",
     fallback: "1048576",
     read: (text) => wholeNumber(text, 1, 268_435_456),
@@ -186,7 +186,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     type: "number",
     placeholder: "bytes",
     about:
-      "The largest body with files that is taken, all files together; a larger one is answered with 413.",
+      "The maximum size of a body with files, all files together; a larger one is rejected with 413.",
     allowed: "a whole number from 1 to 1099511627776 (1 TiB)",
     fallback: "2147483648",
     read: (text) => wholeNumber(text, 1, 1_099_511_627_776),
@@ -197,7 +197,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     type: "number",
     placeholder: "bytes",
     about:
-      "How many bytes of request bodies and answers each process holds in memory at once; what would need more is answered with 503.",
+      "The maximum number of bytes of request and response bodies that each process holds in memory; a request that needs more is rejected with 503.",
     allowed: "a whole number from 16777216 (16 MiB) to 1099511627776 (1 TiB)",
     fallback: "268435456",
     read: (text) => wholeNumber(text, 16_777_216, 1_099_511_627_776),
@@ -208,7 +208,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     type: "number",
     placeholder: "requests",
     about:
-      "How many requests a minute each process takes from one client address (IPv6: one /64); more are answered with 429.",
+      "The maximum number of requests per minute from one client address (IPv6: one /64), in each process; more are rejected with 429.",
     allowed: "a whole number from 0 (no limit) to 1000000",
     fallback: "0",
     read: (text) => wholeNumber(text, 0, 1_000_000),
@@ -219,7 +219,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     type: "number",
     placeholder: "requests",
     about:
-      "How many requests a minute each process takes with one token; more are answered with 429.",
+      "The maximum number of requests per minute with one token, in each process; more are rejected with 429.",
     allowed: "a whole number from 0 (no limit) to 1000000",
     fallback: "0",
     read: (text) => wholeNumber(text, 0, 1_000_000),
@@ -230,7 +230,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     type: "string",
     placeholder: "folder",
     about:
-      "The folder of uploaded files; made when it is missing. Nodes that share a Postgres database must share this folder, too. Default: files in the data folder.",
+      "The folder for uploaded files; it is created if it does not exist. Nodes that share a Postgres database must share this folder too. Default: files in the data folder.",
     allowed: "the path of a folder",
     fallback: undefined,
     read: folderPath,
@@ -241,7 +241,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     type: "string",
     placeholder: "url",
     about:
-      "A Postgres database to keep the data in, instead of the folder; many nodes can share it. Use the variable when the URL has a password: command lines are visible to others.",
+      "The URL of a Postgres database that stores the data instead of the data folder; many nodes can share it. If the URL has a password, use the variable: other users of the machine can see command lines.",
     allowed: "a URL such as postgres://user:password@host:5432/database",
     fallback: undefined,
     isPrivate: true,
@@ -253,7 +253,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     type: "string",
     placeholder: "url",
     about:
-      "A replica of the --store database that answers reads. Writes then wait until the replica shows them, so that callers read what they wrote.",
+      "The URL of a replica of the --store database, for reads. Writes then wait until the replica has them, so that clients read what they wrote.",
     allowed: "a URL such as postgres://user:password@host:5432/database",
     fallback: undefined,
     isPrivate: true,
@@ -265,7 +265,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     type: "number",
     placeholder: "number",
     about:
-      "How many processes answer requests on the port; auto takes one for each core. One that dies is replaced.",
+      "The number of processes that handle requests; auto means one for each core. A process that exits is restarted.",
     allowed: "a whole number from 1 to 256, or auto",
     fallback: "1",
     read: (text) => (text === "auto" ? availableParallelism() : wholeNumber(text, 1, 256)),
@@ -276,7 +276,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     type: "string",
     placeholder: "folder",
     about:
-      "A folder of definitions: people.json gives the collection people its rules when the server starts.",
+      "A folder of collection definitions, loaded at start: people.json defines the collection people.",
     allowed: "the path of a folder",
     fallback: undefined,
     read: folderPath,
@@ -287,7 +287,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     type: "string",
     placeholder: "folder",
     about:
-      "A folder of TypeScript or JavaScript modules: send-invoice.ts becomes POST /-/actions/send-invoice.",
+      "A folder of actions, which are TypeScript or JavaScript modules: send-invoice.ts handles POST /-/actions/send-invoice.",
     allowed: "the path of a folder",
     fallback: undefined,
     read: folderPath,

@@ -78,7 +78,7 @@ export async function startApp(
     host: "127.0.0.1",
     port: 0,
     fetch: app.fetch,
-    refuse: app.refuse,
+    errorResponse: app.errorResponse,
     maxHeaderBytes: 16_384,
   });
   const made = await makeFirstToken(app.tokens, settled.adminToken);

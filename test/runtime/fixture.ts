@@ -52,7 +52,7 @@ export async function start(fetch?: Fetch): Promise<Fixture> {
       reached.push(`${request.method} ${request.url}`);
       return (fetch ?? tell)(request, peerAddress);
     },
-    refuse: (status, detail, cause) => {
+    errorResponse: (status, detail, cause) => {
       refusals.push({ status, detail, cause });
       return new Response(JSON.stringify({ status, detail }), {
         status,

@@ -1,9 +1,9 @@
-// Bun: refuses a request whose URL is not the path that was sent.
+// Rejects requests on Bun whose URL differs from the path that was sent.
 
 /**
  * Bun resolves dot segments and backslashes in `request.url` before any handler runs, so that
  * `DELETE /a/x/%2e%2e/b` arrives as `DELETE /a/b`. Its router matches the segments as they were sent
- * and gives each one, decoded once, as a parameter. A request is answered when both are the same.
+ * and passes each one, decoded once, as a parameter. A request is handled when both are the same.
  */
 interface RoutedRequest extends Request {
   readonly params: Readonly<Record<string, string>>;
@@ -11,36 +11,36 @@ interface RoutedRequest extends Request {
 
 type Handler<Server> = (request: RoutedRequest, server: Server) => Response | Promise<Response>;
 
-/** Routes for every path. Up to three segments are compared; nothing of ours lies deeper. */
+/** Routes for every path. Up to three segments are compared, because the application has no longer paths. */
 export function rawRoutes<Server>(
-  answer: (request: Request, server: Server) => Response | Promise<Response>,
-  refuse: () => Response,
+  handle: (request: Request, server: Server) => Response | Promise<Response>,
+  reject: () => Response,
 ): Record<string, Handler<Server>> {
   const compared: Handler<Server> = (request, server) =>
-    isSent(request.url, request.params) ? answer(request, server) : refuse();
+    isSent(request.url, request.params) ? handle(request, server) : reject();
   return {
     // Only this target, or an absolute URL without a path, matches it.
-    "/": answer,
+    "/": handle,
     "/:a": compared,
     "/:a/": compared,
     "/:a/:b": compared,
     "/:a/:b/": compared,
     "/:a/:b/:c": compared,
     "/:a/:b/:c/": compared,
-    // More segments, or an empty one: a URL that the routes above match was not sent like this.
-    "/*": (request, server) => (shallow.test(request.url) ? refuse() : answer(request, server)),
+    // More segments, or an empty one. A URL that the routes above match was changed by Bun.
+    "/*": (request, server) => (shallow.test(request.url) ? reject() : handle(request, server)),
   };
 }
 
 const shallow = /^(?:https?:\/\/[^/]*)?\/(?:[^/?#]+(?:\/[^/?#]+){0,2}\/?)?(?:[?#]|$)/;
 
 export const badPath =
-  "A path has no dot segments and no backslash here; send the path they stand for.";
+  "A path must not contain dot segments or backslashes; send the resolved path.";
 
 function isSent(url: string, { a, b, c }: RoutedRequest["params"]): boolean {
   // A URL without a host is the target as it was sent.
   const start = url.startsWith("/") ? 0 : url.indexOf("/", "https://".length - 1);
-  // The target of CONNECT has no path, and the application refuses it.
+  // The target of CONNECT has no path, and the application rejects it.
   if (start < 0) return true;
   let at = skip(url, start, a);
   if (b !== undefined) at = skip(url, at, b);
@@ -63,7 +63,7 @@ const isEnd = (url: string, at: number): boolean =>
   (url.charCodeAt(at) === slash &&
     (at + 1 === url.length || url.charCodeAt(at + 1) === questionMark));
 
-/** The same for segments that are percent-encoded, or that Bun encoded itself. */
+/** Compares segments that are percent-encoded, or that Bun has encoded. */
 function isSentEncoded(target: string, sent: readonly (string | undefined)[]): boolean {
   const [path = ""] = target.split(/[?#]/, 1);
   const segments = path.slice(1).replace(/\/$/, "").split("/");
@@ -74,7 +74,7 @@ function isSentEncoded(target: string, sent: readonly (string | undefined)[]): b
   );
 }
 
-/** The application refuses a URL whose percent-encoding is broken. */
+/** The application rejects a URL with invalid percent-encoding. */
 function isDecoded(segment: string, sent: string | undefined): boolean {
   try {
     return decodeURIComponent(segment) === sent;

@@ -1,101 +1,106 @@
-// One TCP connection: its answers in order, refusals that have no request, a close that loses no answer.
+// Handles one TCP connection on Node: responses in order, errors without a request, and closing without losing a response.
 
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { ServeOptions } from "../runtime.ts";
-import type { Refusal } from "./request.ts";
+import type { HttpError } from "./request.ts";
 
-/** After the last answer the client may be silent this long, and go on sending this long in all. */
-const lingerSilenceMs = 2_000;
+/** After the last response the client may be inactive or keep sending for so long. */
+const lingerInactivityMs = 2_000;
 const lingerMs = 10_000;
 
 export class Connection {
   readonly #socket: Socket;
-  readonly #refuse: ServeOptions["refuse"];
-  /** The answer to the request that came last; earlier ones may be due before it. */
+  readonly #errorResponse: ServeOptions["errorResponse"];
+  /** The response to the last request. Earlier responses may have to be sent before it. */
   #latest: ServerResponse | undefined;
   #isFinishing = false;
   #isClosing = false;
 
-  constructor(socket: Socket, refuse: ServeOptions["refuse"]) {
+  constructor(socket: Socket, errorResponse: ServeOptions["errorResponse"]) {
     this.#socket = socket;
-    this.#refuse = refuse;
-    // node:http listens for errors, but not after CONNECT, and one nobody hears ends the process.
+    this.#errorResponse = errorResponse;
+    // node:http listens for errors, but not after CONNECT, and an unhandled one ends the process.
     socket.on("error", () => {});
-    // node:http calls this after the last answer, and the original destroys the socket at once. If
-    // the client is still sending, the kernel then resets the connection and the answer may be lost.
+    // node:http calls this after the last response, and the original destroys the socket immediately.
+    // If the client is still sending, the kernel resets the connection and the response may be lost.
     socket.destroySoon = () => this.#linger();
   }
 
-  /** False after a close was announced: what is sent then must not be processed (RFC 9112 §9.6). */
-  admits(outgoing: ServerResponse): boolean {
+  /** False after `Connection: close`: further requests must not be processed (RFC 9112 §9.6). */
+  accepts(outgoing: ServerResponse): boolean {
     if (this.#isClosing) return false;
     if (this.#isFinishing) outgoing.shouldKeepAlive = false;
     this.#latest = outgoing;
     return true;
   }
 
-  /** Takes no further request; answers that are due are still given. */
+  /** Accepts no further request. Pending responses are still sent. */
   close(): void {
     this.#isClosing = true;
   }
 
   /**
-   * Takes no further request after this one. The parser of node:http drops what follows an Upgrade in
-   * the same packet, so what comes next could be the middle of a request.
+   * Accepts no further request after this one. The parser of node:http drops what follows an Upgrade in
+   * the same packet, so the next bytes may be the middle of a request.
    */
   closeAfter(outgoing: ServerResponse): void {
     outgoing.shouldKeepAlive = false;
     this.#isClosing = true;
   }
 
-  /** Answers a request with a refusal, in its turn, and closes. */
-  async refuseRequest(outgoing: ServerResponse, refusal: Refusal, cause?: unknown): Promise<void> {
+  /** Responds to a request with an error, after earlier responses, and closes the connection. */
+  async rejectRequest(outgoing: ServerResponse, error: HttpError, cause?: unknown): Promise<void> {
     this.#isClosing = true;
-    const answer = this.#refuse(refusal.status, refusal.detail, cause);
-    const body = Buffer.from(await answer.arrayBuffer());
+    const response = this.#errorResponse(error.status, error.detail, cause);
+    const body = Buffer.from(await response.arrayBuffer());
     outgoing.shouldKeepAlive = false;
-    outgoing.setHeaders(answer.headers);
-    outgoing.writeHead(answer.status, { "Content-Length": body.length }).end(body);
+    outgoing.setHeaders(response.headers);
+    outgoing.writeHead(response.status, { "Content-Length": body.length }).end(body);
   }
 
-  /** Answers bytes that are no request, or not a whole one, after what is due, and closes. */
-  async refuseBytes(refusal: Refusal): Promise<void> {
+  /** Responds to bytes that are not a complete request, after earlier responses, and closes the connection. */
+  async rejectInput(error: HttpError): Promise<void> {
     if (this.#isClosing) return;
     this.#isClosing = true;
-    const message = await serialise(this.#refuse(refusal.status, refusal.detail));
+    const message = await serialize(this.#errorResponse(error.status, error.detail));
     const latest = this.#latest;
     if (latest !== undefined && !latest.writableFinished) {
       if (latest.req.complete) await new Promise((resolve) => latest.once("close", resolve));
-      // It is the latest request that broke; its answer has begun, or is not the next one due.
-      else if (latest.headersSent || latest.socket === null) return this.cut();
+      // The last request is incomplete, and its response has begun or is not the next one to send.
+      else if (latest.headersSent || latest.socket === null) return this.destroy();
     }
     if (this.#socket.writable) this.#socket.write(message);
     this.#linger();
   }
 
-  /** A connection in the middle of a request gets a refusal; any other one is just closed. */
+  /** Sends 408 in the middle of a request. Any other connection is closed without a response. */
   timeOut(): void {
     const latest = this.#latest;
-    if (this.#isClosing || latest?.writableFinished !== false || latest.req.complete) this.cut();
-    else void this.refuseBytes({ status: 408, detail: "The request stopped arriving." });
+    if (this.#isClosing || latest?.writableFinished !== false || latest.req.complete)
+      this.destroy();
+    else
+      void this.rejectInput({
+        status: 408,
+        detail: "The rest of the request did not arrive in time.",
+      });
   }
 
-  /** Lets what is in flight end and takes nothing new. */
+  /** Finishes the requests in progress and accepts no others. */
   finish(): void {
     this.#isFinishing = true;
-    if (this.#socket.bytesRead === 0) this.cut();
+    if (this.#socket.bytesRead === 0) this.destroy();
     const latest = this.#latest;
     if (latest?.writableFinished !== false) return;
     latest.shouldKeepAlive = false;
     latest.once("close", () => this.#linger());
   }
 
-  cut(): void {
+  destroy(): void {
     this.#socket.destroy();
   }
 
-  /** Half-closes and reads on for a while (RFC 9112 §9.6), past the parser. */
+  /** Closes the sending side, then reads and discards input for a while (RFC 9112 §9.6). */
   #linger(): void {
     const socket = this.#socket;
     if (socket.writableEnded) return;
@@ -106,20 +111,20 @@ export class Connection {
     socket.removeAllListeners("data");
     socket.on("data", () => {});
     socket.once("end", () => socket.destroy());
-    socket.setTimeout(lingerSilenceMs, () => socket.destroy());
+    socket.setTimeout(lingerInactivityMs, () => socket.destroy());
     const limit = setTimeout(() => socket.destroy(), lingerMs);
     socket.once("close", () => clearTimeout(limit));
     socket.resume();
   }
 }
 
-async function serialise(answer: Response): Promise<Buffer> {
-  const body = Buffer.from(await answer.arrayBuffer());
-  const lines = [`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`];
-  answer.headers.set("Date", new Date().toUTCString());
-  answer.headers.set("Connection", "close");
-  answer.headers.set("Content-Length", String(body.length));
-  answer.headers.forEach((value, name) => {
+async function serialize(response: Response): Promise<Buffer> {
+  const body = Buffer.from(await response.arrayBuffer());
+  const lines = [`HTTP/1.1 ${response.status} ${STATUS_CODES[response.status]}`];
+  response.headers.set("Date", new Date().toUTCString());
+  response.headers.set("Connection", "close");
+  response.headers.set("Content-Length", String(body.length));
+  response.headers.forEach((value, name) => {
     lines.push(`${name}: ${value}`);
   });
   return Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), body]);

@@ -1,4 +1,4 @@
-// A folder of a user's modules on Node: what a package name means to them, and which are ES modules.
+// Loads a folder of user modules on Node: resolves a package name for them, and detects ES modules.
 
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { FindSyntaxError, PrepareModules } from "../runtime.ts";
 
-/** The modules that were loaded from each folder: one of them may be the broken one. */
+/** The modules that were loaded from each folder. One of them may have a syntax error. */
 const loaded = new Map<string, Set<string>>();
 
 export const prepareModules: PrepareModules = (folder, name, url) => {
@@ -25,24 +25,24 @@ export const prepareModules: PrepareModules = (folder, name, url) => {
         return next(target, context);
       urls.add(target);
       const { format } = context;
-      const isMisread =
+      const isMislabelled =
         format?.startsWith("commonjs") && isModule(readFileSync(new URL(target), "utf8"));
       return next(
         target,
-        isMisread ? { ...context, format: format?.replace("commonjs", "module") } : context,
+        isMislabelled ? { ...context, format: format?.replace("commonjs", "module") } : context,
       );
     },
   });
 };
 
-/** Node goes by the nearest package.json, whatever the file says; Bun goes by the file. */
+/** Node decides by the nearest package.json, Bun by the content of the file. */
 const isModule = (source: string): boolean =>
   source.split("\n").some((line) => /^(?:import|export)\b/.test(line.trimStart())) &&
   !/\b(?:module\.exports|exports\.\w)/.test(source);
 
 const prefix = "SyntaxError: ";
 
-/** The error of a broken ES module names no line, but the check of a program does. */
+/** The import error of an ES module has no line, but `node --check` reports one. */
 export const findSyntaxError: FindSyntaxError = (folder) => {
   for (const url of loaded.get(folder) ?? []) {
     const path = fileURLToPath(url);

@@ -1,14 +1,14 @@
-// What the parser of node:http lets pass and HTTP does not: version, codings, sizes, target and Host.
+// Finds errors in requests that the node:http parser accepts: version, transfer coding, size, target and Host.
 
 import type { IncomingMessage } from "node:http";
 
-/** Why a request is refused before the application sees it. */
-export interface Refusal {
+/** Why a request is rejected before the application handles it. */
+export interface HttpError {
   readonly status: number;
   readonly detail: string;
 }
 
-/** node:http would keep about this many field lines and drop the rest in silence. */
+/** node:http keeps about this many header lines and drops the rest silently. */
 const maxFieldLines = 1_000;
 
 /** `uri-host [ ":" port ]` of RFC 3986 §3.2; anything else in Host is invalid (RFC 9112 §3.2). */
@@ -16,25 +16,28 @@ const authorityForm = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::(\d*))?$/i;
 
 const absoluteForm = /^https?:\/\/([^/?#]*)((?:[/?][^#]*)?)$/i;
 
-/** What is wrong with a request whose header section the parser accepted. */
-export function findFault(incoming: IncomingMessage, maxHeaderBytes: number): Refusal | undefined {
+/** Checks a request whose header section was parsed. */
+export function findRequestError(
+  incoming: IncomingMessage,
+  maxHeaderBytes: number,
+): HttpError | undefined {
   return (
-    findVersionFault(incoming) ??
-    findCodingFault(incoming) ??
-    findSizeFault(incoming, maxHeaderBytes) ??
-    findTargetFault(incoming) ??
-    findHostFault(incoming)
+    findVersionError(incoming) ??
+    findTransferCodingError(incoming) ??
+    findSizeError(incoming, maxHeaderBytes) ??
+    findTargetError(incoming) ??
+    findHostError(incoming)
   );
 }
 
-function findVersionFault(incoming: IncomingMessage): Refusal | undefined {
+function findVersionError(incoming: IncomingMessage): HttpError | undefined {
   if (incoming.httpVersionMajor !== 1) return versionNotSupported;
   return incoming.httpVersionMinor === 0 && isRtsp(incoming) ? versionNotSupported : undefined;
 }
 
 /**
- * The parser takes `RTSP/1.0` for HTTP/1.0 and does not tell. The packet tells, where the request
- * line is in the same one as the end of the header section.
+ * The parser reports `RTSP/1.0` as HTTP/1.0. The last packet shows the difference when it contains the
+ * whole header section.
  */
 function isRtsp({ method, url, socket }: IncomingMessage): boolean {
   const { parser } = socket as { parser?: { getCurrentBuffer?: () => Buffer | undefined } };
@@ -42,12 +45,12 @@ function isRtsp({ method, url, socket }: IncomingMessage): boolean {
   return packet?.includes(`${method} ${url} RTSP/`) ?? false;
 }
 
-export const versionNotSupported: Refusal = {
+export const versionNotSupported: HttpError = {
   status: 505,
-  detail: "Only HTTP/1.1 and HTTP/1.0 are spoken here.",
+  detail: "Only HTTP/1.1 and HTTP/1.0 are supported.",
 };
 
-function findCodingFault(incoming: IncomingMessage): Refusal | undefined {
+function findTransferCodingError(incoming: IncomingMessage): HttpError | undefined {
   const coding = incoming.headers["transfer-encoding"];
   if (coding === undefined) return undefined;
   if (incoming.httpVersionMinor === 0)
@@ -57,13 +60,13 @@ function findCodingFault(incoming: IncomingMessage): Refusal | undefined {
     return { status: 400, detail: "`chunked` must be the last transfer coding (RFC 9112 §6.3)." };
   return codings.length === 1
     ? undefined
-    : { status: 501, detail: "The only transfer coding understood is `chunked`." };
+    : { status: 501, detail: "The only supported transfer coding is `chunked`." };
 }
 
-function findSizeFault(
+function findSizeError(
   { url = "", rawHeaders }: IncomingMessage,
   maxHeaderBytes: number,
-): Refusal | undefined {
+): HttpError | undefined {
   if (url.length > maxHeaderBytes) return targetTooLong;
   if (rawHeaders.length > maxFieldLines * 2)
     return { status: 431, detail: `The request has more than ${maxFieldLines} header lines.` };
@@ -83,13 +86,13 @@ function findSizeFault(
     : undefined;
 }
 
-export const targetTooLong: Refusal = { status: 414, detail: "The request target is too long." };
+export const targetTooLong: HttpError = { status: 414, detail: "The request target is too long." };
 
-function findTargetFault(incoming: IncomingMessage): Refusal | undefined {
+function findTargetError(incoming: IncomingMessage): HttpError | undefined {
   const { url: target = "", method } = incoming;
   if (target.includes("#"))
-    return { status: 400, detail: "A request target has no fragment (RFC 9112 §3.2)." };
-  if (target.startsWith("/")) return findPathFault(target);
+    return { status: 400, detail: "A request target must not contain a fragment (RFC 9112 §3.2)." };
+  if (target.startsWith("/")) return findPathError(target);
   if (target === "*")
     return method === "OPTIONS"
       ? undefined
@@ -99,28 +102,28 @@ function findTargetFault(incoming: IncomingMessage): Refusal | undefined {
   if (authority.includes("@"))
     return { status: 400, detail: "User information in a URL is not accepted (RFC 9110 §4.2.4)." };
   if (!isAuthority(authority))
-    return { status: 400, detail: "The request target is no valid URL (RFC 9112 §3.2)." };
+    return { status: 400, detail: "The request target is not a valid URL (RFC 9112 §3.2)." };
   return (
-    findPathFault(pathAndQuery) ??
-    findHostFault(incoming) ??
+    findPathError(pathAndQuery) ??
+    findHostError(incoming) ??
     toOriginForm(incoming, authority, pathAndQuery)
   );
 }
 
-/** A Request resolves dot segments and backslashes, and would be for another resource. */
-function findPathFault(target: string): Refusal | undefined {
+/** A Request resolves dot segments and backslashes, so it would address another resource. */
+function findPathError(target: string): HttpError | undefined {
   if (!target.includes("\\") && !target.includes("/.") && !target.includes("%")) return undefined;
   const [path = ""] = target.split("?", 1);
   if (path.includes("\\"))
-    return { status: 400, detail: "A path has no backslash (RFC 3986 §3.3)." };
+    return { status: 400, detail: "A path must not contain a backslash (RFC 3986 §3.3)." };
   return dotSegment.test(path)
-    ? { status: 400, detail: "A path has no dot segments here; send the path they stand for." }
+    ? { status: 400, detail: "A path must not contain dot segments; send the resolved path." }
     : undefined;
 }
 
 const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
-/** The authority of an absolute target replaces what Host says (RFC 9112 §3.2.2). */
+/** The authority of an absolute target replaces Host (RFC 9112 §3.2.2). */
 function toOriginForm(
   incoming: IncomingMessage,
   authority: string,
@@ -133,7 +136,7 @@ function toOriginForm(
   else incoming.rawHeaders[at + 1] = authority;
 }
 
-function findHostFault({ rawHeaders, httpVersionMinor }: IncomingMessage): Refusal | undefined {
+function findHostError({ rawHeaders, httpVersionMinor }: IncomingMessage): HttpError | undefined {
   let host: string | undefined;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     if (!isHost(rawHeaders[at])) continue;
@@ -144,7 +147,7 @@ function findHostFault({ rawHeaders, httpVersionMinor }: IncomingMessage): Refus
   if (host === undefined)
     return httpVersionMinor === 0
       ? undefined
-      : { status: 400, detail: "The field Host is missing (RFC 9112 §3.2)." };
+      : { status: 400, detail: "The header field Host is missing (RFC 9112 §3.2)." };
   return isAuthority(host)
     ? undefined
     : { status: 400, detail: "Host is not a host name with an optional port (RFC 9112 §3.2)." };
