@@ -173,7 +173,10 @@ export class OpenCollection {
     const resource = resourceIn(stored);
     const row = { seq, ...resource, owner, files, sharesDate: 0, checksum: checksumOf(stored) };
     if (!directInsert.insert(this.part, row)) return { kind: "taken" };
-    this.#undoes?.push(() => directInsert.undo(this.part, seq));
+    this.#undoes?.push(() => {
+      directInsert.undo(this.part, seq);
+      this.#known.delete(id);
+    });
     this.#touch(at, 1);
     return { kind: "created", resource };
   }
@@ -248,7 +251,8 @@ export class OpenCollection {
   #claim(id: string, state: ResourceState | undefined, claim: UniqueClaim): void {
     if (!this.#uniqueValues.areAny) return;
     const before = state ? this.#uniqueValues.claimOf(candidateOf(id, state)) : noClaim;
-    this.#undoes?.push(this.#uniqueValues.move(before, claim));
+    const undo = this.#uniqueValues.move(before, claim);
+    this.#undoes?.push(undo);
   }
 
   #write(written: Written): void {

@@ -100,7 +100,7 @@ const look = fc.record({
   id: fc.constantFrom(...ids),
 });
 
-const batch = fc.record({
+export const batch = fc.record({
   through: fc.nat(1),
   steps: fc.array(step, { minLength: 1, maxLength: 6 }),
   look,
@@ -112,9 +112,11 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 type Look = typeof look extends fc.Arbitrary<infer T> ? T : never;
 
 /** One sequence on collections and keys of its own. */
-class Sequence {
+export class Sequence {
   readonly model = new Model();
   readonly #number: number;
+  /** The collections for which a key was used. */
+  readonly #keyed = new Set<string>();
   #clock: number;
 
   constructor(number: number) {
@@ -137,8 +139,12 @@ class Sequence {
       case "single":
         return this.#single(step.single);
       case "unit": {
-        const changes = step.singles.map((each) => this.#single(each));
-        return all(changes, step.key && this.#once(step.key));
+        const [first] = step.singles;
+        if (!step.key || !first) return all(step.singles.map((each) => this.#single(each)));
+        // A key belongs to one collection.
+        const changes = step.singles.map((each) => this.#single({ ...each, name: first.name }));
+        this.#keyed.add(first.name);
+        return all(changes, this.#once(step.key, first.name));
       }
       case "create-collection":
         return found(this.collection(step.name), step.at);
@@ -148,15 +154,24 @@ class Sequence {
       }
       case "drop":
       case "drop-empty": {
+        // Keys are deleted with their collection; once.ts tests that.
+        if (this.#keyed.has(step.name)) return found(this.collection(step.name), step.at);
         const isEmptyOnly = step.kind === "drop-empty";
         return { kind: "drop", collection: this.collection(step.name), isEmptyOnly };
       }
     }
   }
 
-  #once({ key, owner, fingerprint, lasts }: Key): IdempotencyKey {
+  #once({ key, owner, fingerprint, lasts }: Key, name: string): IdempotencyKey {
     const at = this.#clock;
-    return { owner: `${owner} ${this.#number}`, key, fingerprint, at, expiresAt: at + lasts };
+    const named = `${key} ${name}`;
+    return {
+      owner: `${owner} ${this.#number}`,
+      key: named,
+      fingerprint,
+      at,
+      expiresAt: at + lasts,
+    };
   }
 
   #single({
