@@ -11,12 +11,13 @@
 export const fanOut = 64;
 
 /** A row of the last level covers 2^48 positions, more than are ever assigned. */
-const lastLevel = 7;
+export const lastLevel = 7;
 
 /** The number of positions in one block of a row. */
 export const blockWidth = (level: number): number => fanOut ** level;
 
-const rowWidth = (level: number): number => fanOut ** (level + 1);
+/** The number of positions in one row. */
+export const rowWidth = (level: number): number => fanOut ** (level + 1);
 
 /** Identifies a row: its level, and its number among the rows of that level. */
 export interface TreeKey {
@@ -60,30 +61,48 @@ function blockOf(alive: readonly number[], rest: number): number {
 }
 
 /** Returns the keys of the rows that change when these positions are removed. */
-export function rowsOf(positions: readonly number[]): readonly TreeKey[] {
-  const keys = new Map<string, TreeKey>();
-  for (let level = 0; level <= lastLevel; level++)
-    for (const position of positions) {
-      const row = Math.floor(position / rowWidth(level));
-      keys.set(`${level}.${row}`, { level, row });
-    }
-  return [...keys.values()];
-}
+export const rowsOf = (positions: readonly number[]): readonly TreeKey[] =>
+  levels.flatMap((level) =>
+    [...positionsByRow(level, positions).keys()].map((row) => ({ level, row })),
+  );
 
 /** Returns the rows to save or delete when these positions are removed. */
-export function removePositions(read: ReadRow, positions: readonly number[]): readonly TreeWrite[] {
-  return rowsOf(positions).map(({ level, row }) => {
-    const width = blockWidth(level);
-    const alive = [...(read({ level, row }) ?? untouched(width))];
-    const start = row * rowWidth(level);
-    const inside = positions.filter((each) => each >= start && each < start + rowWidth(level));
-    for (const position of inside) {
-      const block = Math.floor((position - start) / width);
-      for (let after = block + 1; after <= fanOut; after++) alive[after] = (alive[after] ?? 0) - 1;
-    }
-    const isEmpty = alive[fanOut] === 0;
-    return { level, row, alive: isEmpty && level < lastLevel ? undefined : alive };
-  });
+export const removePositions = (
+  read: ReadRow,
+  positions: readonly number[],
+): readonly TreeWrite[] =>
+  levels.flatMap((level) =>
+    [...positionsByRow(level, positions)].map(([row, inside]) => {
+      const width = blockWidth(level);
+      const removed = new Array<number>(fanOut).fill(0);
+      for (const position of inside) {
+        const block = Math.floor(position / width) % fanOut;
+        removed[block] = (removed[block] ?? 0) + 1;
+      }
+      let before = 0;
+      const alive = (read({ level, row }) ?? untouched(width)).map((count, block) => {
+        before += removed[block - 1] ?? 0;
+        return count - before;
+      });
+      const isEmpty = alive[fanOut] === 0;
+      return { level, row, alive: isEmpty && level < lastLevel ? undefined : alive };
+    }),
+  );
+
+const levels = Array.from({ length: lastLevel + 1 }, (_, level) => level);
+
+function positionsByRow(
+  level: number,
+  positions: readonly number[],
+): ReadonlyMap<number, readonly number[]> {
+  const rows = new Map<number, number[]>();
+  for (const position of positions) {
+    const row = Math.floor(position / rowWidth(level));
+    const inside = rows.get(row);
+    if (inside) inside.push(position);
+    else rows.set(row, [position]);
+  }
+  return rows;
 }
 
 /** A row without removed positions: the counts before each block, and the total at the end. */

@@ -13,6 +13,7 @@ import {
   type TreeKey,
   topLevel,
 } from "../../../src/store/core/position-tree.ts";
+import { PositionTreeBuilder } from "../../../src/store/core/position-tree-builder.ts";
 import { newSeed, runs } from "../../seeds.ts";
 
 class Tree {
@@ -86,4 +87,31 @@ describe("the position tree", () => {
     assert.equal(blockWidth(topLevel(count)) * fanOut >= count, true);
     assert.equal(rowsOf([5]).length, 8);
   });
+
+  it("has the same rows when it is built from the positions in use", () => {
+    const scene = fc.record({
+      count: fc.integer({ min: 0, max: 9_000 }),
+      ranges: fc.array(fc.tuple(fc.nat(9_000), fc.nat(5_000)), { maxLength: 8 }),
+    });
+    fc.assert(
+      fc.property(scene, ({ count, ranges }) => {
+        const positions = Array.from({ length: count }, (_, position) => position);
+        const isRemoved = (position: number) =>
+          ranges.some(([start, length]) => position >= start && position < start + length);
+        const removed = new Tree();
+        removed.remove(positions.filter(isRemoved));
+        const built = new Tree();
+        const builder = new PositionTreeBuilder(({ alive, ...key }) => {
+          if (alive) built.rows.set(nameOf(key), alive);
+        });
+        for (const position of positions) if (!isRemoved(position)) builder.add(position);
+        builder.finish(count);
+        assert.deepEqual(sorted(built.rows), sorted(removed.rows));
+      }),
+      { numRuns: runs(50, 1_000), seed: newSeed("building a position tree") },
+    );
+  });
 });
+
+const sorted = (rows: ReadonlyMap<string, readonly number[]>): unknown =>
+  [...rows].sort(([one], [other]) => (one < other ? -1 : 1));
