@@ -2,7 +2,9 @@
 // npm test [-- part-of-a-file-name…] [--runtime node|bun]
 // npm run test:long does the same with full counts, and adds the files named *.long.test.ts.
 
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -72,15 +74,43 @@ async function runAll() {
     NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node"),
     ...(isLong && { RESTANTE_TEST_LONG: "1" }),
   };
-  const programOf = (name) => join(root, "node_modules/.bin", name);
+  const postgres = files.some(usesPostgres) ? await startPostgres(env) : undefined;
+  if (postgres !== undefined) env.RESTANTE_TEST_POSTGRES_PORT = postgres.port;
   const jobs = jobsToRun().map((job) => ({ ...job, program: programOf(job.step), cwd: root, env }));
   try {
     const options = { slots, timeoutMs: fileTimeoutMs, stop: stopping.signal, onResult: show };
     await runJobs(jobs, options);
   } finally {
+    await postgres?.stop();
     rmSync(folder, { recursive: true, force: true });
   }
   return signal;
+}
+
+function programOf(name) {
+  return join(root, "node_modules/.bin", name);
+}
+
+/** A file that is missed here starts a server of its own. */
+function usesPostgres(file) {
+  return /postgres/i.test(readFileSync(join(root, file), "utf8"));
+}
+
+/** Starts one Postgres server for all test files. It ends with this process at the latest. */
+async function startPostgres(env) {
+  const args = ["--disable-warning=ExperimentalWarning", "test/shared-postgres.ts"];
+  const child = spawn(programOf("node"), args, {
+    ...{ cwd: root, env, detached: true },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const ended = once(child, "exit");
+  const [port] = await Promise.race([once(child.stdout, "data"), ended.then(() => [])]);
+  if (port === undefined) throw new Error("the shared Postgres server did not start");
+  const stop = () => {
+    child.stdin.end();
+    return ended;
+  };
+  return { port: String(port).trim(), stop };
 }
 
 /** `step` names the program, `count` how to read the counts of its tests. */

@@ -1,8 +1,8 @@
-// A real Postgres server for the tests: its own directory and port, gone with the process that started it.
+// Starts real Postgres servers for the tests, and makes databases in them.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, statfsSync } from "node:fs";
 import {
   appendFile,
   chmod,
@@ -13,15 +13,17 @@ import {
   symlink,
   writeFile,
 } from "node:fs/promises";
-import { createServer } from "node:net";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import postgres, { type Sql } from "postgres";
+import { openPostgres } from "../src/store/postgres/postgres.ts";
 
 const user = "restante";
+const templateName = "restante_template";
+const memory = "/dev/shm";
 const debian = "/usr/lib/postgresql";
 /** Postgres refuses to run as root, so that root hands it to `nobody`. */
 const nobody = 65_534;
@@ -39,12 +41,16 @@ const guard = `"$@" & read -r signal; kill -\${signal:-QUIT} $!; wait $!; [ "$si
 /** `INT` lets nobody finish but stops in order, `QUIT` stops at once, `KILL` is a crash. */
 export type StopSignal = "INT" | "QUIT" | "KILL";
 
+/** `npm test` starts one server for all test files and puts its port here. */
+const sharedPort = Number(process.env.RESTANTE_TEST_POSTGRES_PORT ?? 0);
+
 export class PostgresServer {
   readonly #directory: string;
   readonly #binaries: string;
   readonly #port: number;
   #guard: ChildProcess | undefined;
   #databases = 0;
+  #template: Promise<string> | undefined;
 
   private constructor(directory: string, binaries: string, port: number) {
     this.#directory = directory;
@@ -52,25 +58,80 @@ export class PostgresServer {
     this.#port = port;
   }
 
+  /** Starts a server that ends with this process at the latest. */
   static async start(): Promise<PostgresServer> {
-    const directory = await mkdtemp(join(tmpdir(), "restante-postgres-"));
+    const directory = await newDirectory();
     const binaries = await findBinaries(directory);
     if (isRoot) await run("chown", "-R", `${nobody}:${nobody}`, directory);
-    const server = new PostgresServer(directory, binaries, await freePort());
-    await server.#initialize();
-    await server.start();
+    await initialize(directory, binaries);
+    return PostgresServer.#startOnAnyPort(directory, binaries);
+  }
+
+  /**
+   * Returns the server of this test run, or starts one where a file runs alone. Tests of other files use
+   * it at the same time, so that a test which stops or configures a server must start its own.
+   */
+  static async shared(): Promise<PostgresServer> {
+    if (sharedPort === 0) return PostgresServer.start();
+    const server = new PostgresServer("", "", sharedPort);
+    server.#template = Promise.resolve(templateName);
     return server;
+  }
+
+  /**
+   * Postgres does not take port 0. These ports are below those that a system gives to others, so that a
+   * stopped server gets its port again.
+   */
+  static async #startOnAnyPort(directory: string, binaries: string): Promise<PostgresServer> {
+    for (;;) {
+      const port = 15_000 + Math.floor(Math.random() * 17_000);
+      const server = new PostgresServer(directory, binaries, port);
+      try {
+        await server.#start();
+        return server;
+      } catch (error) {
+        if (!/could not create any TCP/.test(String(error))) throw error;
+      }
+    }
+  }
+
+  get port(): number {
+    return this.#port;
   }
 
   url(database: string, asUser = user): string {
     return `postgres://${asUser}@127.0.0.1:${this.#port}/${database}`;
   }
 
-  /** Makes an empty database; its address. */
+  /** Makes an empty database and returns its URL. */
   async database(): Promise<string> {
-    const name = `test_${++this.#databases}`;
+    const name = this.#newName();
     await this.admin(async (sql) => sql`CREATE DATABASE ${sql(name)}`);
     return this.url(name);
+  }
+
+  /** Makes a database with the tables of an empty store and returns its URL. */
+  async preparedDatabase(): Promise<string> {
+    const template = await this.makeTemplate();
+    const name = this.#newName();
+    await this.admin(async (sql) => sql`CREATE DATABASE ${sql(name)} TEMPLATE ${sql(template)}`);
+    return this.url(name);
+  }
+
+  /** Makes the database that prepared databases are copied from, once, and returns its name. */
+  makeTemplate(): Promise<string> {
+    this.#template ??= (async () => {
+      await this.admin(async (sql) => sql`CREATE DATABASE ${sql(templateName)}`);
+      const store = await openPostgres({ url: this.url(templateName) });
+      await store.close();
+      return templateName;
+    })();
+    return this.#template;
+  }
+
+  async drop(url: string): Promise<void> {
+    const name = new URL(url).pathname.slice(1);
+    await this.admin(async (sql) => sql`DROP DATABASE ${sql(name)} WITH (FORCE)`);
   }
 
   /** Does something as the owner of the server, on a connection of its own. */
@@ -81,6 +142,11 @@ export class PostgresServer {
     } finally {
       await sql.end();
     }
+  }
+
+  /** Other processes may use the same server. */
+  #newName(): string {
+    return `test_${process.pid}_${++this.#databases}`;
   }
 
   /** Tries again for a while: of a server that was killed, some processes live on for a moment. */
@@ -96,7 +162,7 @@ export class PostgresServer {
 
   /** A standby that follows this one. It is stopped for the copy, and waits for the standby afterwards. */
   async replica(): Promise<PostgresServer> {
-    const directory = await mkdtemp(join(tmpdir(), "restante-postgres-"));
+    const directory = await newDirectory();
     const data = join(directory, "data");
     await this.stop("INT");
     await run("cp", "-a", join(this.#directory, "data"), data);
@@ -105,8 +171,7 @@ export class PostgresServer {
     await appendFile(join(data, "postgresql.auto.conf"), source);
     await writeFile(join(data, "standby.signal"), "");
     if (isRoot) await run("chown", "-R", `${nobody}:${nobody}`, directory);
-    const standby = new PostgresServer(directory, this.#binaries, await freePort());
-    await standby.start();
+    const standby = await PostgresServer.#startOnAnyPort(directory, this.#binaries);
     await this.admin(async (sql) => {
       await sql`ALTER SYSTEM SET synchronous_standby_names = '*'`;
       await sql`SELECT pg_reload_conf()`;
@@ -118,6 +183,7 @@ export class PostgresServer {
   }
 
   async stop(signal: StopSignal): Promise<void> {
+    if (this.#guard === undefined) throw new Error("only a server that was started can be stopped");
     await this.#end(`${signal}\n`);
   }
 
@@ -128,18 +194,26 @@ export class PostgresServer {
 
   async #start(): Promise<void> {
     const data = join(this.#directory, "data");
-    const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "lc_messages=C"];
+    const settings = [
+      ...["listen_addresses=127.0.0.1", "unix_socket_directories=", "lc_messages=C"],
+      // A killed server leaves nothing outside its folder.
+      "dynamic_shared_memory_type=mmap",
+    ];
     const [program = "", ...words] = [
       ...asNobody,
       ...["sh", "-c", guard, this.#directory],
       ...[join(this.#binaries, "postgres"), "-D", data, "-p", String(this.#port)],
       ...settings.flatMap((setting) => ["-c", setting]),
     ];
-    this.#guard = spawn(program, words, { cwd: "/", stdio: ["pipe", "ignore", "pipe"] });
+    // In a process group of its own, so that a signal to the tests does not end it before it has cleaned up.
+    this.#guard = spawn(program, words, {
+      ...{ cwd: "/", detached: true },
+      stdio: ["pipe", "ignore", "pipe"],
+    });
     try {
       await ready(this.#guard);
     } catch (error) {
-      await this.stop("QUIT");
+      await this.#end("QUIT\n");
       throw error;
     }
   }
@@ -152,13 +226,13 @@ export class PostgresServer {
     guard.stdin?.end(word);
     await gone;
   }
+}
 
-  async #initialize(): Promise<void> {
-    await run(
-      ...[...asNobody, join(this.#binaries, "initdb"), "-D", join(this.#directory, "data")],
-      ...["-U", user, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"],
-    );
-  }
+async function initialize(directory: string, binaries: string): Promise<void> {
+  await run(
+    ...[...asNobody, join(binaries, "initdb"), "-D", join(directory, "data")],
+    ...["-U", user, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"],
+  );
 }
 
 async function run(...[program = "", ...words]: readonly string[]): Promise<void> {
@@ -211,12 +285,13 @@ async function linkLibraries(package_: string, directory: string): Promise<void>
   }
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port was given");
-  return address.port;
+/** In memory where there is room: tests end processes and not machines, so that they need no disk. */
+async function newDirectory(): Promise<string> {
+  return mkdtemp(join(hasRoom(memory) ? memory : tmpdir(), "restante-postgres-"));
+}
+
+function hasRoom(folder: string): boolean {
+  if (!existsSync(folder)) return false;
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize > 4 * 2 ** 30;
 }

@@ -136,7 +136,7 @@ describe("two workers on the embedded store", { skip }, () => {
 describe("two workers on Postgres", { skip }, () => {
   let server: PostgresServer;
   before(async () => {
-    server = await PostgresServer.start();
+    server = await PostgresServer.shared();
     await open(["--store", await server.database()]);
   });
   after(async () => {

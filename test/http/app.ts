@@ -48,11 +48,11 @@ after(async () => {
   postgres = undefined;
 });
 
-/** The address of an empty database, when the word for the store is `postgres`. */
+/** Returns the URL of a new database when the store is `postgres`. */
 async function databaseFor(store: string | undefined): Promise<string | undefined> {
   if (store !== "postgres") return store;
-  postgres ??= PostgresServer.start();
-  return (await postgres).database();
+  postgres ??= PostgresServer.shared();
+  return (await postgres).preparedDatabase();
 }
 
 /** With a committer it is a worker: another app owns the folder. The log is silent unless one is given; RESTANTE_TEST_STORE=postgres tries all of it on Postgres. */

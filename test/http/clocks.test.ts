@@ -147,8 +147,8 @@ describe("a clock that jumps", () => {
   });
 
   it("two nodes on Postgres, whose clocks differ", { timeout: 600_000 }, async () => {
-    const server = await PostgresServer.start();
-    const store = await server.database();
+    const server = await PostgresServer.shared();
+    const store = await server.preparedDatabase();
     const apps = [await startApp({ store }), await startApp({ store })];
     try {
       await runAll(apps, "clocks of two nodes");

@@ -1,6 +1,7 @@
 // The exam of the store contract: what every engine must pass.
 
 import { describe, it } from "node:test";
+import { isLong } from "../seeds.ts";
 import type { Candidate, Question } from "./exam/candidate.ts";
 import { changes } from "./exam/changes.ts";
 import { closing } from "./exam/closing.ts";
@@ -24,20 +25,10 @@ import { units } from "./exam/units.ts";
 
 export { type Candidate, candidateOf, fewCandidates } from "./exam/candidate.ts";
 
+/** Runs all contract tests on an engine. */
 export function exam(name: string, open: () => Promise<Candidate>): void {
-  const question: Question = (text, answer) => {
-    it(text, { timeout: 60_000 }, async () => {
-      const candidate = await open();
-      try {
-        await answer(candidate);
-      } finally {
-        await candidate.destroy();
-      }
-    });
-  };
+  const question = questionOn(open);
   describe(`${name}: collections`, () => collections(question));
-  describe(`${name}: changes`, () => changes(question));
-  describe(`${name}: units`, () => units(question));
   describe(`${name}: once`, () => onces(question));
   describe(`${name}: slices`, () => slices(question));
   describe(`${name}: feeds`, () => feeds(question));
@@ -49,9 +40,38 @@ export function exam(name: string, open: () => Promise<Candidate>): void {
   describe(`${name}: owners`, () => owners(question));
   describe(`${name}: parts`, () => parts(question));
   describe(`${name}: drops`, () => drops(question));
+  examCommits(name, open);
+}
+
+/**
+ * Runs the contract tests on an engine whose commits go another way, such as through group commit: those
+ * that depend on how changes travel, are ordered and become visible. `npm run test:long` runs all.
+ */
+export function examVariant(name: string, open: () => Promise<Candidate>): void {
+  if (isLong) exam(name, open);
+  else examCommits(name, open);
+}
+
+function examCommits(name: string, open: () => Promise<Candidate>): void {
+  const question = questionOn(open);
+  describe(`${name}: changes`, () => changes(question));
+  describe(`${name}: units`, () => units(question));
   describe(`${name}: tokens`, () => tokens(question));
   describe(`${name}: what is read is never old`, () => freshness(question));
   describe(`${name}: many at once`, () => rivals(question));
   describe(`${name}: any sequence`, () => sequences(question));
   describe(`${name}: opening and closing`, () => closing(question));
+}
+
+function questionOn(open: () => Promise<Candidate>): Question {
+  return (text, answer) => {
+    it(text, async () => {
+      const candidate = await open();
+      try {
+        await answer(candidate);
+      } finally {
+        await candidate.destroy();
+      }
+    });
+  };
 }

@@ -13,7 +13,7 @@ import {
 } from "../../src/store/remote-committer.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { type Change, Outage, type Outcome } from "../../src/store/store.ts";
-import { type Candidate, candidateOf, exam, fewCandidates } from "./exam.ts";
+import { type Candidate, candidateOf, examVariant, fewCandidates } from "./exam.ts";
 
 /** What becomes of a message on its way from process to process. */
 const sent = <T>(message: T): T => JSON.parse(JSON.stringify(message));
@@ -40,7 +40,7 @@ async function candidate(): Promise<Candidate> {
   });
 }
 
-exam("sqlite, handed over", candidate);
+examVariant("sqlite, handed over", candidate);
 
 describe("what is handed over", () => {
   const changes: readonly Change[] = [{ kind: "create-collection", collection: "people", at: 1 }];

@@ -1,39 +1,26 @@
-// The Postgres engine: the exam, on one database, each candidate in a schema of its own.
+// Runs the contract tests of the store on the Postgres engine, each in a database of its own.
 
 import { after } from "node:test";
 import { withGroupCommit } from "../../src/store/group-commit.ts";
 import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import type { Store } from "../../src/store/store.ts";
 import { PostgresServer } from "../postgres-server.ts";
-import { type Candidate, candidateOf, exam, fewCandidates } from "./exam.ts";
+import { type Candidate, candidateOf, exam, examVariant, fewCandidates } from "./exam.ts";
 
-let database: Promise<readonly [PostgresServer, string]> | undefined;
-let schemas = 0;
-
-async function start(): Promise<readonly [PostgresServer, string]> {
-  const server = await PostgresServer.start();
-  return [server, await server.database()];
-}
-
-after(
-  async () => {
-    const [server] = (await database) ?? [];
-    await server?.close();
-  },
-  { timeout: 60_000 },
-);
+let started: Promise<PostgresServer> | undefined;
+after(async () => (await started)?.close(), { timeout: 60_000 });
 
 async function candidate(wrap: (store: Store) => Store): Promise<Candidate> {
-  database ??= start();
-  const [server, url] = await database;
-  const schema = `candidate_${++schemas}`;
-  // The exam lets nobody see anything old, tokens included.
-  const options = { url, schema, readers: 2, cacheMs: 0, maxCandidates: fewCandidates };
+  started ??= PostgresServer.shared();
+  const server = await started;
+  const url = await server.preparedDatabase();
+  // The contract tests allow no stale read, of tokens neither, so that nothing is cached.
+  const options = { url, readers: 2, cacheMs: 0, maxCandidates: fewCandidates };
   return candidateOf(
     async () => wrap(await openPostgres(options)),
-    () => server.admin((sql) => sql`DROP SCHEMA ${sql(schema)} CASCADE`, url),
+    () => server.drop(url),
   );
 }
 
 exam("postgres", () => candidate((store) => store));
-exam("postgres, grouped", () => candidate(withGroupCommit));
+examVariant("postgres, grouped", () => candidate(withGroupCommit));

@@ -1,4 +1,4 @@
-// The SQLite engine: the exam, and what is its own.
+// Runs the contract tests of the store on the SQLite engine.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { withGroupCommit } from "../../src/store/group-commit.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
-import { type Candidate, candidateOf, exam, fewCandidates } from "./exam.ts";
+import { type Candidate, candidateOf, exam, examVariant, fewCandidates } from "./exam.ts";
 
-/** Bun maps files, so that its readers can listen to the bell; Node's ask before each read. */
+/** Bun maps the file of the commit counter; on Node, readers ask the database before each read. */
 const mapFile = globalThis.Bun && ((file: string) => Bun.mmap(file, { shared: true }));
 
 async function candidate(openAt: (path: string) => Promise<Store>): Promise<Candidate> {
@@ -22,6 +22,6 @@ async function candidate(openAt: (path: string) => Promise<Store>): Promise<Cand
 const maxCandidates = fewCandidates;
 
 exam("sqlite", () => candidate((path) => openSqlite({ path, maxCandidates })));
-exam("sqlite, grouped, with a bell", () =>
+examVariant("sqlite, grouped, with a commit counter", () =>
   candidate(async (path) => withGroupCommit(await openSqlite({ path, mapFile, maxCandidates }))),
 );

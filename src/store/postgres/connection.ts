@@ -2,7 +2,7 @@
 
 import postgres, { type Row as NamedRow, type PendingQuery } from "postgres";
 import { Outage } from "../store.ts";
-import { isConnectionLost, messageOf, outageOf } from "./errors.ts";
+import { ConnectionLost, isConnectionLost, messageOf, outageOf } from "./errors.ts";
 
 export interface ConnectionOptions {
   readonly url: string;
@@ -46,8 +46,9 @@ const settings = {
 };
 
 /**
- * Each driver instance has one connection and never reconnects: the driver's own pool can hang, or end the
- * process, when a connection breaks at the wrong moment (porsager/postgres#1066).
+ * Each driver instance has one connection and must never reconnect: statements of a transaction would run
+ * on a new connection, without the transaction and without our settings. The driver's own pool can also
+ * hang, or end the process, when a connection breaks at the wrong moment (porsager/postgres#1066).
  */
 export class Connection {
   readonly #sql: Sql;
@@ -61,9 +62,7 @@ export class Connection {
     const driverOptions = {
       ...{ max: 1, max_lifetime: null, connect_timeout: connectSeconds, fetch_types: false, types },
       connection: { application_name: "restante" },
-      onclose: () => {
-        this.#isLost = true;
-      },
+      onclose: () => this.destroy(),
       onnotice: () => undefined,
       onnotify: onNotify,
     };
@@ -93,6 +92,7 @@ export class Connection {
 
   /** Statements of the same call are sent together, in one round trip. */
   async run<T>(send: (sql: Sql) => Promise<T>): Promise<T> {
+    if (this.#isLost) throw new ConnectionLost("the connection was closed before the statement");
     this.#inFlight++;
     const timer = this.#timeoutMs && setTimeout(() => this.destroy(), this.#timeoutMs);
     try {
@@ -112,7 +112,7 @@ export class Connection {
     await this.#sql.end(timeout === undefined ? {} : { timeout });
   }
 
-  /** Rejects calls in flight. */
+  /** Rejects calls in flight, those that the driver has queued, and all further ones. */
   destroy(): void {
     this.#isLost = true;
     void this.#sql.end({ timeout: 0 });

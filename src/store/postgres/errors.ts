@@ -35,6 +35,11 @@ const lostCodes = /^(?:CONNECT|E)/;
 export const isConflict = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && conflicts.has(error.code);
 
+/** Thrown when a connection was closed before a statement could be sent on it. */
+export class ConnectionLost extends Error {
+  readonly code = "CONNECTION_CLOSED";
+}
+
 /** Whether the error has closed the connection. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof postgres.PostgresError) return error.severity !== "ERROR";

@@ -3,13 +3,18 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { describe, it } from "node:test";
-import { allOrFirstError, Connection, rows } from "../../../src/store/postgres/connection.ts";
+import {
+  allOrFirstError,
+  Connection,
+  rows,
+  type Sql,
+} from "../../../src/store/postgres/connection.ts";
 import { outageOf } from "../../../src/store/postgres/errors.ts";
 import { openPostgres } from "../../../src/store/postgres/postgres.ts";
 import { Outage } from "../../../src/store/store.ts";
-import { type Place, Services } from "./house.ts";
+import { type Place, Services, until } from "./house.ts";
 
-const services = new Services();
+const services = new Services("own");
 
 async function onConnection(
   { url, schema }: Place,
@@ -106,6 +111,39 @@ describe("a connection", () => {
       }),
     ),
   );
+
+  it("never runs a statement on another connection after its own was closed", () =>
+    services.inEmpty(async (place) => {
+      await place.admin((sql) => sql`CREATE TABLE public.marks (mark text)`);
+      const marks = async () =>
+        (await place.admin((sql) => sql`SELECT mark FROM public.marks`)).map(({ mark }) => mark);
+      const end = (sql: Sql) =>
+        rows(sql`SELECT pg_terminate_backend(pg_backend_pid()), ${"now"}::text`);
+      const insert = (sql: Sql, mark: string) =>
+        rows(sql`INSERT INTO public.marks VALUES (${mark})`);
+      await onConnection(place, async (connection) => {
+        // The driver describes each new statement first, so that the later ones wait in its queue.
+        const together = connection.run((sql) =>
+          allOrFirstError([rows(sql`BEGIN`), end(sql), insert(sql, "queued"), rows(sql`COMMIT`)]),
+        );
+        await assert.rejects(together, (error) => outageOf(error)?.reason === "unavailable");
+        const later = connection.run((sql) => insert(sql, "later"));
+        await assert.rejects(later, (error) => outageOf(error)?.reason === "unavailable");
+        assert.equal(connection.isLost, true);
+      });
+      await onConnection(place, async (connection) => {
+        await connection.run((sql) => rows(sql`BEGIN`));
+        await place.admin(
+          (sql) => sql`
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE application_name = 'restante'`,
+        );
+        await until(async () => connection.isLost);
+        const later = connection.run((sql) => insert(sql, "after the end"));
+        await assert.rejects(later, (error) => outageOf(error)?.reason === "unavailable");
+      });
+      assert.deepEqual(await marks(), []);
+    }));
 
   it("a server that says nothing more is given up", { timeout: 60_000 }, () =>
     services.in((place) =>

@@ -7,7 +7,7 @@ import { Outage } from "../../../src/store/store.ts";
 import { all, found, idsFrom, idsOf, once, put, token, totalOf, written } from "../exam/words.ts";
 import { type Place, Services, until } from "./house.ts";
 
-const services = new Services();
+const services = new Services("own");
 
 const isOutage =
   (reason: Outage["reason"], words = /./) =>

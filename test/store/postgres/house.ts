@@ -1,4 +1,4 @@
-// A server for the tests of the Postgres engine, and stores in schemas of their own.
+// A server for the tests of the Postgres engine, and a database for each test.
 
 import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,7 +7,7 @@ import { openPostgres, type PostgresOptions } from "../../../src/store/postgres/
 import type { Store } from "../../../src/store/store.ts";
 import { PostgresServer } from "../../postgres-server.ts";
 
-/** A schema for one test. */
+/** A database for one test. */
 export interface Place {
   readonly server: PostgresServer;
   readonly url: string;
@@ -18,41 +18,61 @@ export interface Place {
   admin<T>(deed: (sql: Sql) => Promise<T>): Promise<T>;
 }
 
+/** A test that stops or configures its server needs one of its own. */
+type ServerKind = "shared" | "own";
+
 /** One server for all tests of a file, started by the first of them. */
 export class Services {
-  #started: Promise<{ readonly server: PostgresServer; readonly url: string }> | undefined;
-  #schemas = 0;
+  readonly #kind: ServerKind;
+  #started: Promise<PostgresServer> | undefined;
 
-  constructor() {
-    after(async () => (await this.#started)?.server.close(), { timeout: 60_000 });
+  constructor(kind: ServerKind = "shared") {
+    this.#kind = kind;
+    after(async () => (await this.#started)?.close(), { timeout: 60_000 });
   }
 
+  /** Runs a test on a database with the tables of an empty store. */
   async in(test: (place: Place) => Promise<void>): Promise<void> {
-    this.#started ??= start();
-    const { server, url } = await this.#started;
-    const schema = `place_${++this.#schemas}`;
-    const stores: Store[] = [];
-    const open = async (options: Partial<PostgresOptions> = {}) => {
-      const store = await openPostgres({ url, schema, readers: 2, ...options });
-      stores.push(store);
-      return store;
-    };
-    const admin = <T>(deed: (sql: Sql) => Promise<T>) =>
-      server.admin(async (sql) => {
-        await sql`SELECT set_config('search_path', ${schema}, false)`;
-        return deed(sql);
-      }, url);
-    try {
-      await test({ server, url, schema, open, admin });
-    } finally {
-      for (const store of stores) await store.close();
-    }
+    const server = await this.#server();
+    await inDatabase(server, await server.preparedDatabase(), test);
+  }
+
+  /** Runs a test on a database without tables. */
+  async inEmpty(test: (place: Place) => Promise<void>): Promise<void> {
+    const server = await this.#server();
+    await inDatabase(server, await server.database(), test);
+  }
+
+  #server(): Promise<PostgresServer> {
+    this.#started ??= this.#kind === "own" ? PostgresServer.start() : PostgresServer.shared();
+    return this.#started;
   }
 }
 
-async function start() {
-  const server = await PostgresServer.start();
-  return { server, url: await server.database() };
+const schema = "restante";
+
+async function inDatabase(
+  server: PostgresServer,
+  url: string,
+  test: (place: Place) => Promise<void>,
+): Promise<void> {
+  const stores: Store[] = [];
+  const open = async (options: Partial<PostgresOptions> = {}) => {
+    const store = await openPostgres({ url, schema, readers: 2, ...options });
+    stores.push(store);
+    return store;
+  };
+  const admin = <T>(deed: (sql: Sql) => Promise<T>) =>
+    server.admin(async (sql) => {
+      await sql`SELECT set_config('search_path', ${schema}, false)`;
+      return deed(sql);
+    }, url);
+  try {
+    await test({ server, url, schema, open, admin });
+  } finally {
+    for (const store of stores) await store.close();
+  }
+  await server.drop(url);
 }
 
 /** Looks again and again until it is so. The test's own time limit ends a wait in vain. */

@@ -213,7 +213,7 @@ describe("a token", () => {
       await place.admin(
         (sql) => sql`
           SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-          WHERE query LIKE 'LISTEN%' AND application_name = 'restante'`,
+          WHERE query LIKE 'LISTEN%' AND datname = current_database()`,
       );
       await one.commit([{ kind: "revoke-token", id: "t", at: 9 }]);
       await until(async () => (await other.token("hash of t"))?.revokedAt === 9);

@@ -12,7 +12,7 @@ import { Outage, type Store } from "../../../src/store/store.ts";
 import { all, found, idsFrom, idsOf, once, put, totalOf, written } from "../exam/words.ts";
 import { type Place, Services, until } from "./house.ts";
 
-const services = new Services();
+const services = new Services("own");
 
 /** Clients that make one resource after another, and try again under the same key until it is done. */
 class Load {

@@ -8,7 +8,7 @@ import { assertFinds, is, keep } from "../exam/asking.ts";
 import { define, found, kinds, totalOf } from "../exam/words.ts";
 import { type Place, Services, until } from "./house.ts";
 
-const services = new Services();
+const services = new Services("own");
 
 const connect = ({ url, schema }: Place): Promise<Connection> =>
   Connection.open({ url, schema, deadlineMs: 0 });
@@ -35,7 +35,7 @@ const tablesIn = (place: Place): Promise<readonly string[]> =>
 
 describe("migrations", () => {
   it("are taken in order, once", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
+    services.inEmpty(async (place) => {
       await migrateBy(place, ["CREATE TABLE one (a int)"]);
       assert.deepEqual([await versionIn(place), await tablesIn(place)], [1, ["one"]]);
       const path = ["CREATE TABLE one (a int)", "ALTER TABLE one RENAME TO two"];
@@ -46,7 +46,7 @@ describe("migrations", () => {
   );
 
   it("what an older version has kept is there, and can be indexed", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
+    services.inEmpty(async (place) => {
       await migrateBy(place, steps.slice(0, 2));
       await place.admin(async (sql) => {
         await sql`
@@ -69,7 +69,7 @@ describe("migrations", () => {
   );
 
   it("a step that fails leaves the version before it, whole", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
+    services.inEmpty(async (place) => {
       const first = "CREATE TABLE one (a int)";
       const failing = "CREATE TABLE two (a int); INSERT INTO one VALUES (1); SELECT 1 / 0";
       await assert.rejects(migrateBy(place, [first, failing]), /division by zero/);
@@ -81,7 +81,7 @@ describe("migrations", () => {
   );
 
   it("of many nodes that start at once, one takes each step", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
+    services.inEmpty(async (place) => {
       const path = Array.from(
         { length: 10 },
         (_, index) => `CREATE TABLE step_${index} (a int); SELECT pg_sleep(0.01)`,
@@ -93,7 +93,7 @@ describe("migrations", () => {
   );
 
   it("many stores open at once on an empty database", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
+    services.inEmpty(async (place) => {
       const stores = await Promise.all(Array.from({ length: 6 }, () => place.open()));
       await Promise.all(stores.map((store) => store.commit([found()])));
       for (const store of stores) assert.equal(await totalOf(store), 0);
@@ -102,7 +102,7 @@ describe("migrations", () => {
   );
 
   it("others wait while one is at it, however long it takes", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
+    services.inEmpty(async (place) => {
       await migrateBy(place, []);
       await place.admin(async (sql) => {
         await sql`BEGIN`;
@@ -121,7 +121,7 @@ describe("migrations", () => {
   );
 
   it("killed in the middle of a step, the next one takes it", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
+    services.inEmpty(async (place) => {
       const slow = "CREATE TABLE one (a int); SELECT pg_sleep(60)";
       const killed = assert.rejects(migrateBy(place, [slow]));
       await until(() =>
@@ -140,7 +140,7 @@ describe("migrations", () => {
   );
 
   it("a newer database is refused, and not touched", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
+    services.inEmpty(async (place) => {
       await migrateBy(place, []);
       await place.admin((sql) => sql`UPDATE form SET version = 99`);
       await assert.rejects(place.open(), /Cannot open .*written by a newer Restante/);
@@ -149,7 +149,7 @@ describe("migrations", () => {
   );
 
   it("tables of another program are left alone", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
+    services.inEmpty(async (place) => {
       const { schema } = place;
       await place.admin((sql) => sql`CREATE SCHEMA ${sql(schema)}`);
       await place.admin((sql) => sql`CREATE TABLE tokens (recipe text)`);
@@ -159,7 +159,7 @@ describe("migrations", () => {
   );
 
   it("a user who may not make schemas can be given one", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
+    services.inEmpty(async (place) => {
       const { server, url, schema } = place;
       await place.admin(async (sql) => {
         await sql`CREATE ROLE modest LOGIN`;
