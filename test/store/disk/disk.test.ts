@@ -1,15 +1,16 @@
 // Files on disk: what was kept comes back byte for byte, and what failed leaves nothing.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { mkdir, rm, stat, symlink, truncate, utimes, writeFile } from "node:fs/promises";
-import { platform } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, stat, symlink, truncate, utimes, writeFile } from "node:fs/promises";
+import { platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { openDisk } from "../../../src/store/disk/disk.ts";
 import type { Files } from "../../../src/store/files.ts";
+import { filesContract } from "../files-contract.ts";
 import { inDirectory } from "../sqlite/house.ts";
-import { bytesOf, countOpen, filesIn, hashOf, inChunks, keep, read } from "./house.ts";
+import { bytesOf, countOpen, filesIn, hashOf, keep, read } from "./house.ts";
 
 const kibi = 1024;
 
@@ -20,38 +21,22 @@ async function onDisk(test: (files: Files, folder: string) => Promise<void>): Pr
   });
 }
 
+filesContract("disk", async () => {
+  const path = await mkdtemp(join(tmpdir(), "restante-files-"));
+  const folder = join(path, "deep", "files");
+  const longAgo = new Date(Date.now() - 3_600_000);
+  return {
+    files: openDisk(folder),
+    second: () => openDisk(folder),
+    count: async () => (existsSync(folder) ? (await filesIn(folder)).length : 0),
+    age: (key) => utimes(pathOf(folder, key), longAgo, longAgo),
+    destroy: () => rm(path, { recursive: true }),
+  };
+});
+
 const pathOf = (folder: string, key: string): string => join(folder, key.slice(0, 2), key.slice(2));
 
 describe("a file that is kept", () => {
-  const sizes = [0, 1, 64 * kibi - 1, 64 * kibi, 64 * kibi + 1, 20_000_000];
-  for (const size of sizes)
-    it(`comes back byte for byte: ${size} bytes`, () =>
-      onDisk(async (files, folder) => {
-        const bytes = bytesOf(size);
-        const kept = await keep(files, bytes);
-        assert.deepEqual(kept, { key: kept.key, size, sha256: hashOf(bytes) });
-        const back = await read(files, kept.key, 0, size);
-        assert.equal(back.byteLength, size);
-        assert.equal(hashOf(back), kept.sha256);
-        assert.deepEqual(await filesIn(folder), [`${kept.key.slice(0, 2)}/${kept.key.slice(2)}`]);
-      }));
-
-  it("may come in chunks of any size", () =>
-    onDisk(async (files) => {
-      const bytes = bytesOf(3_000_001);
-      for (const size of [7_919, 1_000_003, bytes.byteLength]) {
-        const kept = await files.save(inChunks(bytes, size), bytes.byteLength);
-        assert.ok(kept !== "too-large");
-        assert.equal(kept.sha256, hashOf(bytes));
-        assert.equal(hashOf(await read(files, kept.key, 0, kept.size)), kept.sha256);
-      }
-      const withNothing = async function* () {
-        yield* [bytesOf(0), bytesOf(1), bytesOf(0), bytesOf(2)];
-      };
-      const kept = await files.save(withNothing(), 3);
-      assert.ok(kept !== "too-large" && kept.size === 3);
-    }));
-
   it("has a key of its own, and is for nobody else on the machine", () =>
     onDisk(async (files, folder) => {
       const bytes = bytesOf(1_000);
@@ -63,24 +48,6 @@ describe("a file that is kept", () => {
       assert.equal((await stat(path)).mode & 0o777, 0o600);
       for (const directory of [dirname(path), folder, join(folder, "incoming")])
         assert.equal((await stat(directory)).mode & 0o777, 0o700);
-    }));
-
-  it("is there for every process that opens the folder", () =>
-    onDisk(async (files, folder) => {
-      const kept = await keep(files, bytesOf(100));
-      const other = openDisk(folder);
-      assert.equal(hashOf(await read(other, kept.key, 0, 100)), kept.sha256);
-      await other.remove([kept.key]);
-      assert.equal(await files.read(kept.key, 0, 100), undefined);
-    }));
-
-  it("many can be at once", () =>
-    onDisk(async (files, folder) => {
-      const all = Array.from({ length: 60 }, (_, index) => bytesOf(index * 5_003));
-      const kept = await Promise.all(all.map((bytes) => keep(files, bytes)));
-      const back = await Promise.all(kept.map(({ key, size }) => read(files, key, 0, size)));
-      assert.deepEqual(back.map(hashOf), all.map(hashOf));
-      assert.equal((await filesIn(folder)).length, all.length);
     }));
 
   it("takes the next chunk only when the last is written", () =>
@@ -100,19 +67,6 @@ describe("a file that is kept", () => {
 });
 
 describe("a range", () => {
-  it("is exactly what was asked for", () =>
-    onDisk(async (files) => {
-      const bytes = bytesOf(200_000);
-      const { key } = await keep(files, bytes);
-      const edges = [0, 1, 65_535, 65_536, 65_537, 131_072, 199_999, 200_000];
-      for (const start of edges)
-        for (const end of edges.filter((each) => each >= start)) {
-          const back = await read(files, key, start, end);
-          assert.equal(back.byteLength, end - start);
-          assert.equal(hashOf(back), hashOf(bytes.subarray(start, end)));
-        }
-    }));
-
   it("may lie beyond four gibibytes", () =>
     onDisk(async (files, folder) => {
       const { key } = await keep(files, bytesOf(10));
@@ -121,15 +75,6 @@ describe("a range", () => {
       const back = await read(files, key, size - 100_000, size);
       assert.deepEqual(back, new Uint8Array(100_000));
       assert.deepEqual(await read(files, key, 0, 10), bytesOf(10));
-    }));
-
-  it("goes on when the file is removed meanwhile", () =>
-    onDisk(async (files) => {
-      const { key, sha256 } = await keep(files, bytesOf(1_000_000));
-      const stream = await files.read(key, 0, 1_000_000);
-      await files.remove([key]);
-      assert.ok(stream);
-      assert.equal(hashOf(new Uint8Array(await new Response(stream).arrayBuffer())), sha256);
     }));
 
   it("closes the file at its end, when it is cancelled, and when it fails", async (context) => {
@@ -175,48 +120,7 @@ describe("a file that is sent by the runtime", () => {
     }));
 });
 
-describe("a file that is renewed", () => {
-  it("is too young to be swept; one that was swept is an outage", () =>
-    onDisk(async (files, folder) => {
-      const [kept, other] = [await keep(files, bytesOf(10)), await keep(files, bytesOf(10))];
-      const longAgo = new Date(Date.now() - 3_600_000);
-      for (const { key } of [kept, other]) await utimes(pathOf(folder, key), longAgo, longAgo);
-      await files.touch([kept.key]);
-      assert.equal(await files.sweep(async () => new Set(), 60_000), 1);
-      assert.equal(hashOf(await read(files, kept.key, 0, 10)), kept.sha256);
-      await assert.rejects(files.touch([other.key]), { reason: "unavailable" });
-    }));
-});
-
 describe("what fails leaves nothing", () => {
-  it("over the limit", () =>
-    onDisk(async (files, folder) => {
-      for (const [size, limit] of [
-        [1, 0],
-        [100_001, 100_000],
-        [500_000, 60_000],
-      ] as const) {
-        assert.equal(await files.save(inChunks(bytesOf(size)), limit), "too-large");
-        assert.deepEqual(await filesIn(folder), []);
-      }
-      const kept = await files.save(inChunks(bytesOf(100_000)), 100_000);
-      assert.ok(kept !== "too-large");
-    }));
-
-  it("a source over the limit is told that no more is wanted", () =>
-    onDisk(async (files) => {
-      let isLetGo = false;
-      const source = async function* () {
-        try {
-          for (;;) yield new Uint8Array(1_000);
-        } finally {
-          isLetGo = true;
-        }
-      };
-      assert.equal(await files.save(source(), 10_000), "too-large");
-      assert.ok(isLetGo);
-    }));
-
   it("a source that throws, at once or half-way", () =>
     onDisk(async (files, folder) => {
       for (const count of [0, 1, 30]) {
