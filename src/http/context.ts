@@ -13,7 +13,7 @@ import { type MemoryBudget, Reservation } from "../lib/memory-budget.ts";
 import type { Token } from "../model/token.ts";
 import type { Proxies } from "./headers/forwarded.ts";
 import type { AllowedHosts } from "./headers/host.ts";
-import type { Quota, RateLimits } from "./rate-limits.ts";
+import type { Quota, RateLimitBuckets } from "./rate-limit-buckets.ts";
 
 /** The services and settings that all requests share. */
 export interface Services {
@@ -37,7 +37,7 @@ export interface Services {
   readonly corsOrigins: "*" | ReadonlySet<string>;
   readonly proxies: Proxies;
   readonly allowedHosts: AllowedHosts;
-  readonly rateLimits: RateLimits;
+  readonly rateLimits: RateLimitBuckets;
   /** Counts the bytes of all requests and responses in flight. */
   readonly memory: MemoryBudget;
   readonly tlsOnly: boolean;

@@ -1,13 +1,13 @@
-// Limits the requests of each client address and token, per process.
+// Rejects requests over a rate limit, and sets the RateLimit header fields.
 
-import { isIP } from "node:net";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import type { Problem } from "../model/problem.ts";
+import { addressOf, networkOf } from "./client-address.ts";
 import type { RequestContext } from "./context.ts";
 import { HttpProblem } from "./problem.ts";
-import type { Quota } from "./rate-limits.ts";
-import type { Buckets } from "./token-bucket.ts";
+import type { Quota } from "./rate-limit-buckets.ts";
+import type { TokenBuckets } from "./token-buckets.ts";
 
 /** Per address and minute: enough for typing errors, too few for guessing. */
 const wrongTokensPerMinute = 20;
@@ -62,7 +62,7 @@ export function limitCreation(
 
 function count(
   context: RequestContext,
-  buckets: Buckets,
+  buckets: TokenBuckets,
   policy: Quota["policy"],
   key: string,
   perMinute: number,
@@ -92,34 +92,4 @@ export function setRateLimitFields(headers: Headers, quotas: readonly Quota[]): 
       ({ policy, remaining: left, fullInSeconds }) => `"${policy}";r=${left};t=${fullInSeconds}`,
     ),
   );
-}
-
-/** Returns the client's address; behind a trusted proxy, the address that the proxy forwards. */
-export function addressOf(context: RequestContext): string {
-  return context.clientAddress ?? context.peerAddress();
-}
-
-const mapped = /^::ffff:(?=\d+\.)/i;
-
-/** Returns an IPv4-mapped IPv6 address as IPv4. */
-export const withoutIpv4Prefix = (address: string): string =>
-  address.startsWith("::") ? address.replace(mapped, "") : address;
-
-/** One client usually has a whole /64 of IPv6 addresses. */
-export function networkOf(address: string): string {
-  const plain = withoutIpv4Prefix(address);
-  return isIP(plain) === 6 ? prefixOf(plain) : plain;
-}
-
-/** Returns the first four of the eight groups. */
-function prefixOf(address: string): string {
-  const [head = "", tail] = address.split("%", 1)[0]?.split("::") ?? [];
-  const groups = head === "" ? [] : head.split(":");
-  const rest = tail === undefined || tail === "" ? [] : tail.split(":");
-  // A dotted IPv4 ending replaces two groups.
-  const count = groups.length + rest.length + (address.includes(".") ? 1 : 0);
-  const zeros = Array.from({ length: 8 - count }, () => "0");
-  const all = [...groups, ...zeros, ...rest];
-  const first = all.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
-  return `${first.join(":")}::/64`;
 }

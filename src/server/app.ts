@@ -17,7 +17,7 @@ import { Proxies } from "../http/headers/forwarded.ts";
 import { AllowedHosts } from "../http/headers/host.ts";
 import { createFetch, type Fetch } from "../http/pipeline.ts";
 import { createParserErrorResponder, type ParserErrorResponder } from "../http/problem.ts";
-import { RateLimits } from "../http/rate-limits.ts";
+import { RateLimitBuckets } from "../http/rate-limit-buckets.ts";
 import { RequestLog } from "../http/request-log.ts";
 import { MemoryBudget } from "../lib/memory-budget.ts";
 import type { Action } from "../model/action.ts";
@@ -125,7 +125,7 @@ function build(
     corsOrigins,
     proxies: new Proxies(config.trustProxy),
     allowedHosts: new AllowedHosts(config.baseUrl, config.allowedHosts),
-    rateLimits: new RateLimits({
+    rateLimits: new RateLimitBuckets({
       perAddress: config.rateLimitPerAddress,
       perToken: config.rateLimitPerToken,
     }),

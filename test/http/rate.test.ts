@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { networkOf } from "../../src/http/rate-limit.ts";
-import { Buckets } from "../../src/http/token-bucket.ts";
+import { networkOf } from "../../src/http/client-address.ts";
+import { TokenBuckets } from "../../src/http/token-buckets.ts";
 
 describe("a bucket", () => {
   let now = 0;
-  const pass = (buckets: Buckets, key = "a", perMinute = 6) => buckets.take(key, perMinute);
+  const pass = (buckets: TokenBuckets, key = "a", perMinute = 6) => buckets.take(key, perMinute);
 
   it("lets as many pass at once as in a minute, then one after the other", () => {
-    const buckets = new Buckets(() => now);
+    const buckets = new TokenBuckets(() => now);
     for (let count = 0; count < 6; count++) assert.equal(pass(buckets), 0);
     assert.equal(pass(buckets), 10);
     now += 4000;
@@ -21,7 +21,7 @@ describe("a bucket", () => {
   });
 
   it("holds no more than for a minute, however long nobody comes", () => {
-    const buckets = new Buckets(() => now);
+    const buckets = new TokenBuckets(() => now);
     assert.equal(pass(buckets), 0);
     now += 3_600_000;
     for (let count = 0; count < 6; count++) assert.equal(pass(buckets), 0);
@@ -29,7 +29,7 @@ describe("a bucket", () => {
   });
 
   it("is not filled by asking", () => {
-    const buckets = new Buckets(() => now);
+    const buckets = new TokenBuckets(() => now);
     for (let count = 0; count < 100; count++) pass(buckets, "a", 1);
     now += 30_000;
     assert.equal(pass(buckets, "a", 1), 30);
@@ -38,14 +38,14 @@ describe("a bucket", () => {
   });
 
   it("shrinks with the limit", () => {
-    const buckets = new Buckets(() => now);
+    const buckets = new TokenBuckets(() => now);
     assert.equal(pass(buckets, "a", 100), 0);
     assert.equal(pass(buckets, "a", 1), 0);
     assert.equal(pass(buckets, "a", 1), 60);
   });
 
   it("is one of 10,000 at most; the one not used for longest goes", () => {
-    const buckets = new Buckets(() => now);
+    const buckets = new TokenBuckets(() => now);
     pass(buckets, "first", 1);
     pass(buckets, "second", 1);
     for (let count = 0; count < 9_999; count++) pass(buckets, `n${count}`, 1);

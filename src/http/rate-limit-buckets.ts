@@ -1,8 +1,8 @@
-// Holds the rate limits of a process and a token bucket for each address and token.
+// Holds the token buckets of one process for each kind of rate limit.
 
-import { type BucketState, Buckets } from "./token-bucket.ts";
+import { type BucketState, TokenBuckets } from "./token-buckets.ts";
 
-export interface RateSettings {
+export interface RateLimitSettings {
   /** Requests a minute; 0 for no limit. */
   readonly perAddress: number;
   readonly perToken: number;
@@ -15,15 +15,15 @@ export interface Quota extends BucketState {
 }
 
 /** Each purpose has its own buckets, so that none can evict those of another. */
-export class RateLimits {
+export class RateLimitBuckets {
   readonly perAddress: number;
   readonly perToken: number;
-  readonly addresses = new Buckets();
-  readonly tokens = new Buckets();
-  readonly creations = new Buckets();
-  readonly wrongTokens = new Buckets();
+  readonly addresses = new TokenBuckets();
+  readonly tokens = new TokenBuckets();
+  readonly creations = new TokenBuckets();
+  readonly wrongTokens = new TokenBuckets();
 
-  constructor({ perAddress, perToken }: RateSettings) {
+  constructor({ perAddress, perToken }: RateLimitSettings) {
     this.perAddress = perAddress;
     this.perToken = perToken;
   }

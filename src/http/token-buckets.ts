@@ -1,4 +1,4 @@
-// Implements token buckets: a bucket limits a rate and refills over time.
+// Implements token buckets: each limits the rate of one key and refills over time.
 
 /** More than a busy form needs at once; the least recently used bucket is removed. */
 const maxBuckets = 10_000;
@@ -18,7 +18,7 @@ export interface BucketState {
   readonly fullInSeconds: number;
 }
 
-export class Buckets {
+export class TokenBuckets {
   readonly #buckets = new Map<string, Bucket>();
   readonly #now: () => number;
 
