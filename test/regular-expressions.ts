@@ -1,4 +1,4 @@
-// Finds every regular expression in a TypeScript source, and those whose time can grow faster than their text.
+// Finds the regular expressions in a TypeScript source whose time grows faster than the length of the text.
 
 import ts from "typescript";
 import { redosGrowth } from "../src/lib/regex/redos.ts";
@@ -7,11 +7,11 @@ export interface FoundExpression {
   readonly line: number;
   /** The literal, or the call of RegExp, as it is written. */
   readonly text: string;
-  /** Undefined for what is put together at run time. */
+  /** Undefined when it is built at run time. */
   readonly literal: { readonly source: string; readonly flags: string } | undefined;
 }
 
-/** Literals, and `new RegExp(…)` or `RegExp(…)`, in the order in which they stand. */
+/** Literals, and `new RegExp(…)` or `RegExp(…)`, in their order. */
 export function expressionsIn(path: string, text: string): readonly FoundExpression[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const found: FoundExpression[] = [];
@@ -39,8 +39,8 @@ const isCalled = (node: ts.Identifier): boolean =>
   node.parent.expression === node;
 
 /**
- * Expressions that are slower than linear, or made at run time, and why that does no harm. By file and
- * text, without the dollar of a placeholder; each entry must be in use.
+ * Expressions that are slower than linear, or built at run time, and why that is safe. By file and text,
+ * without the dollar of a placeholder. Each entry must be in use.
  */
 export const provedBounded: ReadonlyMap<string, string> = new Map([
   [
@@ -49,7 +49,7 @@ export const provedBounded: ReadonlyMap<string, string> = new Map([
   ],
   [
     "src/lib/regex/alphabet.ts new RegExp(`^(?:{source})$`, setFlags)",
-    "tries one set of characters on one character",
+    "tests one character against one set of characters",
   ],
   [
     "src/lib/regex/alphabet.ts new RegExp(`(?:{source})+`, `g{flags}`)",
@@ -65,18 +65,20 @@ export const provedBounded: ReadonlyMap<string, string> = new Map([
   ],
   [
     'src/http/openapi/collections.ts new RegExp(`"{componentPath}([^"]+)"`, "g")',
-    "is put together from a constant, and linear: what follows a match's start has no other start",
+    "is built from a constant, and linear: no match can start within another",
   ],
 ]);
 
-/** The name of an expression among those that are proved to be bounded. */
+/** The key of an expression in `provedBounded`. */
 export const nameOf = (path: string, text: string): string =>
   `${path} ${text.replaceAll("${", "{")}`;
 
-/** Why an expression may not stand in a file; undefined when it may. */
-export function complaintOf(path: string, { text, literal }: FoundExpression): string | undefined {
+/** Why an expression is not allowed in a file; undefined when it is allowed. */
+export function violationOf(path: string, { text, literal }: FoundExpression): string | undefined {
   if (provedBounded.has(nameOf(path, text))) return undefined;
-  if (literal === undefined) return `makes a regular expression at run time: ${text}`;
+  if (literal === undefined) return `builds a regular expression at run time: ${text}`;
   const growth = redosGrowth(literal.source, literal.flags);
-  return growth === "linear" ? undefined : `holds a regular expression that is ${growth}: ${text}`;
+  return growth === "linear"
+    ? undefined
+    : `contains a regular expression that is ${growth}: ${text}`;
 }

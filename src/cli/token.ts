@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CliError, usageError } from "../lib/cli-error.ts";
 import { own } from "../lib/own-property.ts";
+import { Outage } from "../model/outage.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
 import { timeText } from "../model/schemas/time.ts";
 import type { TokenRequest } from "../model/schemas/token.ts";
@@ -16,7 +17,6 @@ import { openApp } from "../server/lifecycle.ts";
 import { createLog } from "../server/log.ts";
 import { connectToOwner, FolderInUse, OtherVersion } from "../server/open-store.ts";
 import type { Committer } from "../store/remote-committer.ts";
-import { Outage } from "../store/store.ts";
 
 export interface CreateOptions {
   readonly name: string;

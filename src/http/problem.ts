@@ -1,8 +1,8 @@
 // Turns problems and thrown errors into responses (RFC 9457).
 
+import { Outage } from "../model/outage.ts";
 import { Problem, type ProblemKind, problemKinds } from "../model/problem.ts";
 import { redactSecrets } from "../model/token.ts";
-import { Outage } from "../store/store.ts";
 import { type RequestContext, requestIdGenerator, type Services } from "./context.ts";
 
 /** A problem of the HTTP layer, with the header fields that its status needs. */

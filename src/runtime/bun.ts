@@ -1,6 +1,6 @@
 // Serves HTTP with Bun.serve, and implements the other functions of the runtime for Bun.
 
-import { badPath, rawRoutes } from "./bun/raw-target.ts";
+import { badPath, rawRoutes } from "./bun-raw-target.ts";
 import { withoutStream } from "./head.ts";
 import type { FindSyntaxError, MapFile, PrepareModules, SendFile, Serve } from "./runtime.ts";
 

@@ -5,9 +5,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { withoutStream } from "./head.ts";
-import { Connection } from "./node/connection.ts";
-import { httpErrorOf, type ParserError } from "./node/parser.ts";
-import { findRequestError, type HttpError } from "./node/request.ts";
+import { Connection } from "./node-connection.ts";
+import { httpErrorOf, type ParserError } from "./node-parser-errors.ts";
+import { findRequestError, type HttpError } from "./node-request-errors.ts";
 import type { MapFile, SendFile, Serve, ServeOptions } from "./runtime.ts";
 
 const headersTimeoutMs = 5_000;
@@ -170,4 +170,4 @@ export const sendFile: SendFile = undefined;
 /** Node has no memory-mapped files. */
 export const mapFile: MapFile = undefined;
 
-export { findSyntaxError, prepareModules } from "./node/modules.ts";
+export { findSyntaxError, prepareModules } from "./node-modules.ts";

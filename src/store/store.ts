@@ -2,11 +2,17 @@
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../model/collection.ts";
+import type { Feed } from "../model/feed.ts";
 import type { FeedPosition } from "../model/feed-position.ts";
+import type { IdempotencyKey } from "../model/idempotency-key.ts";
 import type { Order } from "../model/query/page.ts";
 import type { Position, Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Token } from "../model/token.ts";
+
+export type { Feed, Removal } from "../model/feed.ts";
+export type { IdempotencyKey } from "../model/idempotency-key.ts";
+export { Outage } from "../model/outage.ts";
 
 export interface Store {
   /** Returns the collection with its current revision and total. A conditional list request needs only this. */
@@ -92,24 +98,6 @@ export interface TooBroad {
   readonly collection: Collection;
 }
 
-/** The tombstone of a removed resource. */
-export interface Removal {
-  readonly kind: "removal";
-  readonly id: string;
-  readonly revision: number;
-  readonly removedAt: number;
-}
-
-/** Contains each resource once, in its newest state. The collection is from the same snapshot. */
-export interface Feed {
-  readonly collection: Collection;
-  /** The epoch of all its positions. */
-  readonly epoch: string;
-  readonly entries: readonly (Resource | Removal)[];
-  /** Whether `maxBytes` left out entries that are within `limit`. */
-  readonly isCut?: boolean;
-}
-
 /** The precondition of a change. A number is the revision that the resource must have. */
 export type Expectation = "anything" | "nothing" | number;
 
@@ -139,18 +127,6 @@ export interface Remove {
   readonly at: number;
   readonly expect: Exclude<Expectation, "nothing">;
   readonly rules?: number;
-}
-
-/** Identifies a request, so that a retry of it is not executed again. */
-export interface IdempotencyKey {
-  /** Each owner has a separate key space. */
-  readonly owner: string;
-  readonly key: string;
-  /** Distinguishes a retry from another request with the same key. */
-  readonly fingerprint: string;
-  readonly at: number;
-  /** The outcomes are stored for the time from `at` until then, by a clock that never jumps (key-clock.ts). */
-  readonly expiresAt: number;
 }
 
 export type Change =
@@ -212,19 +188,3 @@ export const failureOf = (outcome: Outcome): Outcome =>
   outcome.kind === "none" ? outcome.outcome : outcome;
 
 export const isOutdated = (outcome: Outcome): boolean => failureOf(outcome).kind === "outdated";
-
-/** Thrown when the store cannot do it now. Nothing of the batch was stored, unless `reason` is `unknown`. */
-export class Outage extends Error {
-  /**
-   * `full`: the disk is full; `busy`: too many requests are waiting; `unavailable`: the storage cannot
-   * be reached or written; `unknown`: the connection broke during the commit, which may have succeeded;
-   * `suspect`: the disk has failed, and writes are rejected until the data is copied to new files;
-   * `damaged`: stored data fails its checksum, and the message may be shown to clients.
-   */
-  readonly reason: "full" | "busy" | "unavailable" | "unknown" | "suspect" | "damaged";
-
-  constructor(reason: Outage["reason"], message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.reason = reason;
-  }
-}

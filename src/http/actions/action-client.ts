@@ -19,11 +19,11 @@ import type {
 import type { Rules } from "../../model/collection.ts";
 import type { Draft } from "../../model/draft.ts";
 import { isCollectionName } from "../../model/id.ts";
+import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { Problem } from "../../model/problem.ts";
 import { renderFields } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token, Verb } from "../../model/token.ts";
-import type { IdempotencyKey } from "../../store/store.ts";
 import { idInPost, readFields, readText, tooLarge } from "../body/content.ts";
 import type { Services } from "../context.ts";
 import { allOf, etagOf, ifMatch, ifNoneMatch } from "../headers/conditional.ts";

@@ -1,8 +1,8 @@
 // Reads Idempotency-Key (draft-ietf-httpapi-idempotency-key-header) and fingerprints the request.
 
 import { createHash } from "node:crypto";
+import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { Problem } from "../../model/problem.ts";
-import type { IdempotencyKey } from "../../store/store.ts";
 import type { RequestContext } from "../context.ts";
 
 /** Long enough for a client that is offline over a long weekend. */

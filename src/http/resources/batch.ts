@@ -6,7 +6,6 @@ import type { Rules } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
 import { renderFields } from "../../model/render.ts";
 import type { Token } from "../../model/token.ts";
-import type { Outcome } from "../../store/store.ts";
 import { checkJsonBody, readBody } from "../body/content.ts";
 import type { RequestContext } from "../context.ts";
 import { etagOf } from "../headers/conditional.ts";
@@ -76,7 +75,7 @@ export const resultsOf = (
 function resultOf(
   base: string,
   caller: Token,
-  outcome: Outcome,
+  outcome: BatchDone["outcomes"][number],
   collection: string,
   rules: Rules | undefined,
   show: RenderResource,

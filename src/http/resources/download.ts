@@ -3,8 +3,8 @@
 import { preconditionFailed } from "../../domain/problems.ts";
 import { fileAt } from "../../domain/uploads.ts";
 import type { StoredFile } from "../../model/file.ts";
+import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
-import { Outage } from "../../store/store.ts";
 import { isSafeToShow } from "../body/file-type.ts";
 import type { RequestContext } from "../context.ts";
 import {

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { registerHooks, stripTypeScriptTypes } from "node:module";
 import { sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { FindSyntaxError, PrepareModules } from "../runtime.ts";
+import type { FindSyntaxError, PrepareModules } from "./runtime.ts";
 
 /** The modules that were loaded from each folder. One of them may have a syntax error. */
 const loaded = new Map<string, Set<string>>();

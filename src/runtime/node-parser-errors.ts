@@ -1,6 +1,6 @@
 // Maps errors of the node:http parser to a status and a detail.
 
-import { type HttpError, targetTooLong, versionNotSupported } from "./request.ts";
+import { type HttpError, targetTooLong, versionNotSupported } from "./node-request-errors.ts";
 
 /** The error of a `clientError` event: from the parser (llhttp), a timeout or the socket. */
 export interface ParserError extends Error {

@@ -2,8 +2,8 @@
 
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import type { ServeOptions } from "../runtime.ts";
-import type { HttpError } from "./request.ts";
+import type { HttpError } from "./node-request-errors.ts";
+import type { ServeOptions } from "./runtime.ts";
 
 /** After the last response the client may be inactive or keep sending for so long. */
 const lingerInactivityMs = 2_000;

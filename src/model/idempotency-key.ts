@@ -1,0 +1,13 @@
+// The identity of a request that may be sent again (Idempotency-Key).
+
+/** Identifies a request, so that a retry of it is not executed again. */
+export interface IdempotencyKey {
+  /** Each owner has a separate key space. */
+  readonly owner: string;
+  readonly key: string;
+  /** Distinguishes a retry from another request with the same key. */
+  readonly fingerprint: string;
+  readonly at: number;
+  /** The outcomes are stored for the time from `at` until then, by a clock that never jumps. */
+  readonly expiresAt: number;
+}

@@ -1,0 +1,17 @@
+// The error that is thrown when the storage cannot do what is needed now.
+
+/** Nothing of the change was stored, unless `reason` is `unknown`. */
+export class Outage extends Error {
+  /**
+   * `full`: the disk is full; `busy`: too many requests are waiting; `unavailable`: the storage cannot
+   * be reached or written; `unknown`: the connection broke during the commit, which may have succeeded;
+   * `suspect`: the disk has failed, and writes are rejected until the data is copied to new files;
+   * `damaged`: stored data fails its checksum, and the message may be shown to clients.
+   */
+  readonly reason: "full" | "busy" | "unavailable" | "unknown" | "suspect" | "damaged";
+
+  constructor(reason: Outage["reason"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
