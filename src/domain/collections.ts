@@ -5,9 +5,10 @@ import type { Collection } from "../model/collection.ts";
 import { type Definition, readDefinition } from "../model/definition.ts";
 import { isCollectionName } from "../model/id.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
+import type { Violations } from "../model/schemas/collection.ts";
 import type { Store } from "../store/store.ts";
 import { collectionNotFound } from "./problems.ts";
-import { findViolations, noViolations, type Violations } from "./violations.ts";
+import { findViolations, noViolations } from "./violations.ts";
 
 export interface DefineResult {
   readonly isNew: boolean;

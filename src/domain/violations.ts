@@ -9,18 +9,9 @@ import { IndexedContent, type IndexPlan, indexPlanOf } from "../model/query/inde
 import { keysOf, minKey } from "../model/query/sort-key.ts";
 import { withFileMembers } from "../model/render.ts";
 import type { Resource } from "../model/resource.ts";
+import type { Violation, Violations } from "../model/schemas/collection.ts";
 import { validatorOf } from "../model/validator.ts";
 import type { Store } from "../store/store.ts";
-
-export interface Violation {
-  readonly id: string;
-  readonly errors: readonly FieldError[];
-}
-
-export interface Violations {
-  readonly count: number;
-  readonly first: readonly Violation[];
-}
 
 export const noViolations: Violations = { count: 0, first: [] };
 

@@ -18,13 +18,21 @@ import { findCredential } from "./search-params.ts";
 type CollectionPermission = "put" | Verb;
 
 /**
- * `anyone` needs no token and `token` a valid one. A verb needs its scope on the collection in the
+ * `anyone` needs no token and `token` a valid one; with `optional-token` a token that is sent must be
+ * valid. A verb needs its scope on the collection in the
  * path, unless the collection is public for it; `action` needs the scope of the action in the path.
  */
-export type Permission = "anyone" | "token" | "admin" | "action" | CollectionPermission;
+export type Permission =
+  | "anyone"
+  | "optional-token"
+  | "token"
+  | "admin"
+  | "action"
+  | CollectionPermission;
 
 const isCollectionPermission = (permission: Permission): permission is CollectionPermission =>
   permission !== "anyone" &&
+  permission !== "optional-token" &&
   permission !== "token" &&
   permission !== "admin" &&
   permission !== "action";
@@ -36,8 +44,9 @@ export function authorize(
 ): MaybePromise<Problem | undefined> {
   const rejected = rejectCredentialInUrl(context);
   if (rejected !== undefined || permission === "anyone") return rejected;
-  if (context.inClearText && context.services.tlsOnly) return tlsRequired;
   const authorization = context.request.headers.get("authorization");
+  if (permission === "optional-token" && authorization === null) return undefined;
+  if (context.inClearText && context.services.tlsOnly) return tlsRequired;
   if (authorization === null)
     return isCollectionPermission(permission)
       ? checkCollectionAccess(context, permission)
@@ -58,7 +67,7 @@ function checkScopes(
   token: Token,
   permission: Exclude<Permission, "anyone">,
 ): MaybePromise<Problem | undefined> {
-  if (permission === "token") return undefined;
+  if (permission === "token" || permission === "optional-token") return undefined;
   if (permission === "admin") return requireAdmin(token);
   if (permission === "action") return requireActionScope(token, context.param("name"));
   const name = context.param("collection");

@@ -12,7 +12,8 @@ import { queryTypes } from "./headers/media-type.ts";
 import { HttpProblem, problemFromError } from "./problem.ts";
 import { limitAddress, setRateLimitFields } from "./rate-limit.ts";
 import { isHost, readTarget } from "./request-target.ts";
-import { type Endpoint, findEndpoint, type Route } from "./routes.ts";
+import type { Route } from "./route.ts";
+import { type Endpoint, findEndpoint } from "./router.ts";
 
 /** Handles a request; returns the response directly when nothing has to be awaited. */
 export type Fetch = (

@@ -2,6 +2,7 @@
 
 import { Outage } from "../model/outage.ts";
 import { Problem, type ProblemKind, problemKinds } from "../model/problem.ts";
+import type { ProblemBody } from "../model/schemas/problem.ts";
 import { redactSecrets } from "../model/token.ts";
 import { type RequestContext, requestIdGenerator, type Services } from "./context.ts";
 
@@ -62,14 +63,14 @@ export function problemBody(
   requestId: string,
 ): string {
   const { kind, detail, errors } = problem;
-  const body = {
+  const body: ProblemBody = {
     type: `${base}/-/problems/${kind}`,
     title: problemKinds[kind].title,
     status: problemStatus[kind],
     detail,
-    instance: instance === "" ? undefined : instance,
+    ...(instance !== "" && { instance }),
     requestId,
-    errors,
+    ...(errors && { errors }),
   };
   return redactSecrets(JSON.stringify(body));
 }

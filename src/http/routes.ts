@@ -1,8 +1,29 @@
-// Lists every route with its permission and handler, and finds the route of a path.
+// Lists every route: method, path, permission, handler, and what it takes and answers.
 
-import type { MaybePromise } from "../lib/maybe-promise.ts";
-import { isCollectionName } from "../model/id.ts";
-import { Problem } from "../model/problem.ts";
+import { actionListSchema, actionNameSchema } from "../model/schemas/action.ts";
+import { batchLimits, batchResultsSchema, batchSchema } from "../model/schemas/batch.ts";
+import {
+  collectionListSchema,
+  collectionSchema,
+  definedCollectionSchema,
+  dryRunSchema,
+} from "../model/schemas/collection.ts";
+import { definitionSchema } from "../model/schemas/definition.ts";
+import { problemKindSchema } from "../model/schemas/problem.ts";
+import { querySchema } from "../model/schemas/query.ts";
+import {
+  collectionNameSchema,
+  fileNameSchema,
+  resourceIdSchema,
+} from "../model/schemas/resource.ts";
+import { healthSchema, homeSchema } from "../model/schemas/server.ts";
+import {
+  issuedTokenSchema,
+  tokenIdSchema,
+  tokenListSchema,
+  tokenRequestSchema,
+  tokenSchema,
+} from "../model/schemas/token.ts";
 import { listActions, runAction } from "./actions/actions.ts";
 import {
   deleteCollection,
@@ -15,15 +36,18 @@ import {
   createdPage,
   health,
   home,
-  openapi,
+  openapiPage,
   problemIndex,
   problemPage,
   ready,
 } from "./admin/pages.ts";
 import { createToken, getToken, listTokens, revokeToken } from "./admin/tokens.ts";
-import type { Permission } from "./authorize.ts";
-import type { RequestContext } from "./context.ts";
-import { decodeSegment } from "./request-target.ts";
+import { anyAction } from "./openapi/actions.ts";
+import { json, jsonContent, noContent, notModified, page, response } from "./openapi/answers.ts";
+import { fileContent } from "./openapi/formats.ts";
+import { headers, validators } from "./openapi/headers.ts";
+import { conditions, parameters } from "./openapi/parameters.ts";
+import { anyCollection, create, get, list, patch, put, remove } from "./openapi/resources.ts";
 import { runBatch } from "./resources/batch.ts";
 import { getFile } from "./resources/download.ts";
 import { listResources, queryResources } from "./resources/list.ts";
@@ -34,142 +58,185 @@ import {
   patchResource,
   putResource,
 } from "./resources/resources.ts";
+import { type Routes, route } from "./route.ts";
 
-export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "QUERY";
-
-export interface Route {
-  readonly permission: Permission;
-  readonly handler: (context: RequestContext) => MaybePromise<Response | Problem>;
-}
-
-const route = (permission: Permission, run: Route["handler"]): Route => ({
-  permission: permission,
-  handler: run,
-});
-
-export const routes: Readonly<Record<string, Partial<Record<Method, Route>>>> = {
-  "/": { GET: route("anyone", home) },
-
-  "/-/tokens": { GET: route("admin", listTokens), POST: route("admin", createToken) },
-  "/-/tokens/:id": { GET: route("admin", getToken), DELETE: route("admin", revokeToken) },
-
-  "/-/health": { GET: route("anyone", health) },
-  "/-/ready": { GET: route("anyone", ready) },
-  "/-/openapi.json": { GET: route("anyone", openapi) },
-  "/-/problems": { GET: route("anyone", problemIndex) },
-  "/-/problems/:kind": { GET: route("anyone", problemPage) },
-  "/-/created": { GET: route("anyone", createdPage) },
-  "/.well-known/api-catalog": { GET: route("anyone", apiCatalog) },
-
-  "/:collection": {
-    GET: route("read", listResources),
-    POST: route("create", createResource),
-    QUERY: route("read", queryResources),
-  },
-  "/:collection/:id": {
-    GET: route("read", getResource),
-    PUT: route("put", putResource),
-    PATCH: route("update", patchResource),
-    DELETE: route("delete", deleteResource),
-  },
-  "/:collection/:id/:part": { GET: route("read", getFile) },
-
-  "/-/batch": { POST: route("token", runBatch) },
-  "/-/actions": { GET: route("token", listActions) },
-  "/-/actions/:name": { POST: route("action", runAction) },
-  "/-/collections": { GET: route("admin", listCollections) },
-  "/-/collections/:name": {
-    GET: route("admin", getCollection),
-    PUT: route("admin", putCollection),
-    DELETE: route("admin", deleteCollection),
-  },
+const fileHeaders = {
+  ...validators,
+  "Accept-Ranges": headers.acceptRanges,
+  "Content-Disposition": headers.contentDisposition,
 };
+const fileBytes = fileContent("The bytes as they were sent, without content coding.");
 
-export interface Endpoint {
-  readonly routes: Partial<Record<string, Route>>;
-  /** The value of the Allow header. */
-  readonly allow: string;
-}
+/** The routes by the ids of their operations. */
+export const routes: Routes = {
+  listResources: route("GET /{collection}", "read", listResources, list(anyCollection)),
+  createResource: route("POST /{collection}", "create", createResource, create(anyCollection)),
+  queryResources: route("QUERY /{collection}", "read", queryResources, {
+    summary: "A page of a collection, with the query in the body",
+    path: { collection: collectionNameSchema },
+    body: jsonContent(querySchema),
+    answers: { 200: json("The page.", anyCollection.page) },
+    problems: [404, 410],
+  }),
+  getResource: route("GET /{collection}/{id}", "read", getResource, get(anyCollection)),
+  putResource: route("PUT /{collection}/{id}", "put", putResource, put(anyCollection)),
+  patchResource: route("PATCH /{collection}/{id}", "update", patchResource, patch(anyCollection)),
+  deleteResource: route(
+    "DELETE /{collection}/{id}",
+    "delete",
+    deleteResource,
+    remove(anyCollection),
+  ),
+  getFile: route("GET /{collection}/{id}/{name}", "read", getFile, {
+    summary: "The bytes of a file",
+    description:
+      "The ETag is the hash of the bytes. A caller who may read the resource may read its files. A single `Range` returns that part; several return the whole file.",
+    path: { collection: collectionNameSchema, id: resourceIdSchema, name: fileNameSchema },
+    parameters: [...conditions, parameters.ifMatch, parameters.range, parameters.ifRange],
+    answers: {
+      200: response("The whole file.", fileBytes, fileHeaders),
+      206: response("The requested range.", fileBytes, {
+        ...fileHeaders,
+        "Content-Range": headers.contentRange,
+      }),
+      304: notModified,
+    },
+    problems: [404, 412, 416],
+  }),
 
-export interface Match {
-  readonly endpoint: Endpoint;
-  readonly params: Readonly<Record<string, string>>;
-}
+  runBatch: route("POST /-/batch", "token", runBatch, {
+    summary: "Run several changes in one transaction",
+    description: `1 to ${batchLimits.maxOperations} operations in one transaction: all of them happen, or none. Each operation sees the state that the earlier ones leave, needs its own scope and may have its own precondition. The response to a rejected batch is the problem of the first failed operation, and \`errors\` points to it.`,
+    parameters: [parameters.fields, parameters.idempotencyKey],
+    body: jsonContent(batchSchema),
+    answers: {
+      200: json("The result of each operation, in order.", batchResultsSchema, {
+        "Idempotency-Replayed": headers.idempotencyReplayed,
+      }),
+    },
+    problems: [404, 409, 410, 412, 422, 428],
+  }),
 
-const endpoints = new Map(
-  Object.entries(routes).map(([path, routes]) => [path, endpointOf(routes)]),
-);
+  listActions: route("GET /-/actions", "token", listActions, {
+    summary: "The actions that the token may run",
+    answers: { 200: json("Their names, descriptions and schemas.", actionListSchema) },
+  }),
+  runAction: route("POST /-/actions/{name}", "action", runAction, {
+    ...anyAction,
+    path: { name: actionNameSchema },
+  }),
 
-function endpointOf(routes: Endpoint["routes"]): Endpoint {
-  const methods = Object.keys(routes).flatMap((method) =>
-    method === "GET" ? ["GET", "HEAD"] : [method],
-  );
-  // Without a prototype, so that a method called `constructor` finds nothing.
-  const handlers = Object.assign(Object.create(null), routes);
-  return { routes: handlers, allow: [...methods, "OPTIONS"].join(", ") };
-}
+  listCollections: route("GET /-/collections", "admin", listCollections, {
+    summary: "All collections",
+    answers: { 200: json("Their names, definitions and sizes.", collectionListSchema) },
+  }),
+  getCollection: route("GET /-/collections/{name}", "admin", getCollection, {
+    summary: "A collection",
+    path: { name: collectionNameSchema },
+    answers: { 200: json("The collection.", collectionSchema) },
+    problems: [404],
+  }),
+  putCollection: route("PUT /-/collections/{name}", "admin", putCollection, {
+    summary: "Create or redefine a collection",
+    description:
+      "Replaces the definition; a member that is left out has its default. Creates the collection if it does not exist, and changes none of its resources.",
+    path: { name: collectionNameSchema },
+    parameters: [parameters.dryRun],
+    body: jsonContent(definitionSchema),
+    answers: {
+      200: json("The collection with its new definition; with `dry-run=true`, what would happen.", {
+        oneOf: [definedCollectionSchema, dryRunSchema],
+      }),
+      201: json("The collection was created.", definedCollectionSchema),
+    },
+    problems: [404, 409],
+  }),
+  deleteCollection: route("DELETE /-/collections/{name}", "admin", deleteCollection, {
+    summary: "Delete a collection",
+    description:
+      "This cannot be undone. A collection with resources is deleted only with `confirm`.",
+    path: { name: collectionNameSchema },
+    parameters: [parameters.confirm],
+    answers: { 204: noContent("The collection was deleted.") },
+    problems: [404, 409],
+  }),
 
-/** Finds the endpoint of a path and decodes its parameters. */
-export function findEndpoint(path: string): Match | Problem {
-  const found = isServerPath(path) ? findServerEndpoint(path) : findDataEndpoint(path);
-  if (found === undefined) return notFound;
-  const match = path.includes("%") ? withDecodedParams(found) : found;
-  if (match instanceof Problem) return match;
-  // An invalid collection name is 404 for every caller, so a name is always safe in a header field.
-  const { collection } = match.params;
-  return collection !== undefined && !isCollectionName(collection) ? invalidName : match;
-}
+  listTokens: route("GET /-/tokens", "admin", listTokens, {
+    summary: "List all tokens, revoked and expired ones included",
+    answers: { 200: json("Without their secrets.", tokenListSchema) },
+  }),
+  createToken: route("POST /-/tokens", "admin", createToken, {
+    summary: "Create a token",
+    description:
+      "With an `Idempotency-Key`, a repeated request creates no second token: it is 409, and its detail names the first.",
+    parameters: [parameters.idempotencyKey],
+    body: jsonContent(tokenRequestSchema),
+    answers: {
+      201: json("The token and its secret, which is shown only once.", issuedTokenSchema, {
+        Location: headers.location,
+      }),
+    },
+    problems: [409, 422],
+  }),
+  getToken: route("GET /-/tokens/{id}", "admin", getToken, {
+    summary: "A token",
+    path: { id: tokenIdSchema },
+    answers: { 200: json("Without its secret.", tokenSchema) },
+    problems: [404],
+  }),
+  revokeToken: route("DELETE /-/tokens/{id}", "admin", revokeToken, {
+    summary: "Revoke a token",
+    description:
+      "Takes effect at once. The record stays, with `revokedAt`; revoking again changes nothing.",
+    path: { id: tokenIdSchema },
+    answers: { 204: noContent("The token is revoked.") },
+    problems: [404],
+  }),
 
-/** Server paths have fixed segments, with at most one parameter at the end. */
-const isServerPath = (path: string): boolean =>
-  path === "/" || path.startsWith("/-/") || path.startsWith("/.well-known/");
-
-function findServerEndpoint(path: string): Match | undefined {
-  const endpoint = endpoints.get(path);
-  if (endpoint !== undefined) return { endpoint, params: {} };
-  const cut = path.lastIndexOf("/") + 1;
-  const [pattern, name = ""] = parameters.get(path.slice(0, cut)) ?? [];
-  const below = cut < path.length ? endpoints.get(pattern ?? "") : undefined;
-  return below && { endpoint: below, params: { [name]: path.slice(cut) } };
-}
-
-/** `/-/tokens/` → the pattern `/-/tokens/:id` and the name `id`. */
-const parameters = new Map(
-  Object.keys(routes)
-    .filter((path) => isServerPath(path) && path.includes(":"))
-    .map((path) => [path.slice(0, path.indexOf(":")), [path, path.slice(path.indexOf(":") + 1)]]),
-);
-
-const collectionEndpoint = endpointOf(routes["/:collection"] ?? {});
-const resourceEndpoint = endpointOf(routes["/:collection/:id"] ?? {});
-const fileEndpoint = endpointOf(routes["/:collection/:id/:part"] ?? {});
-
-/** Paths of user data differ only in depth. A general router would cost a third of a GET. */
-function findDataEndpoint(path: string): Match | undefined {
-  const slash = path.indexOf("/", 1);
-  if (slash < 0) return { endpoint: collectionEndpoint, params: { collection: path.slice(1) } };
-  const id = path.slice(slash + 1);
-  if (slash === 1 || id === "") return undefined;
-  const collection = path.slice(1, slash);
-  const cut = id.indexOf("/");
-  if (cut < 0) return { endpoint: resourceEndpoint, params: { collection, id } };
-  const part = id.slice(cut + 1);
-  if (cut === 0 || part === "" || part.includes("/")) return undefined;
-  return { endpoint: fileEndpoint, params: { collection, id: id.slice(0, cut), part } };
-}
-
-function withDecodedParams({ endpoint, params }: Match): Match | Problem {
-  const plain: Record<string, string> = {};
-  for (const name in params) {
-    const value = decodeSegment(params[name] ?? "");
-    if (value instanceof Problem) return value;
-    plain[name] = value;
-  }
-  return { endpoint, params: plain };
-}
-
-const notFound = new Problem("not-found", "There is nothing at this address.");
-const invalidName = new Problem(
-  "not-found",
-  "There is nothing at this address. A collection name has 1 to 63 characters of a-z, 0-9, _ and -, and starts with a letter or digit.",
-);
+  getHome: route("GET /", "anyone", home, {
+    summary: "Where to start",
+    ...page("application/json", homeSchema, { ...validators, Link: headers.link }),
+  }),
+  getHealth: route("GET /-/health", "anyone", health, {
+    summary: "Is the process alive?",
+    answers: { 200: json("Yes.", healthSchema) },
+  }),
+  getReady: route("GET /-/ready", "anyone", ready, {
+    summary: "Can requests be served, writes included?",
+    answers: { 200: json("Yes.", healthSchema) },
+    problems: [503],
+  }),
+  getOpenapi: route(
+    "GET /-/openapi.json",
+    "optional-token",
+    openapiPage(() => routes),
+    {
+      summary: "This document",
+      description:
+        "It describes the collections that the caller may see: the public ones, and with a token those that its scopes allow.",
+      parameters: [parameters.ifNoneMatch],
+      answers: {
+        200: json("The document.", { type: "object" }, { ETag: headers.etag }),
+        304: noContent("The client has the current state.", { ETag: headers.etag }),
+      },
+    },
+  ),
+  listProblems: route("GET /-/problems", "anyone", problemIndex, {
+    summary: "Every kind of problem",
+    ...page("text/html"),
+  }),
+  getProblem: route("GET /-/problems/{kind}", "anyone", problemPage, {
+    summary: "What a kind of problem means",
+    path: { kind: problemKindSchema },
+    ...page("text/html"),
+    problems: [404],
+  }),
+  getCreated: route("GET /-/created", "anyone", createdPage, {
+    summary: "The page after an accepted form",
+    ...page("text/html"),
+  }),
+  getApiCatalog: route("GET /.well-known/api-catalog", "anyone", apiCatalog, {
+    summary: "The API catalog (RFC 9727)",
+    ...page("application/linkset+json", { type: "object" }, { ...validators, Link: headers.link }),
+  }),
+};

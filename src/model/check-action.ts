@@ -3,9 +3,9 @@
 import { ErrorReport, type Path } from "../lib/json/error-report.ts";
 import { scanJson } from "../lib/json/scan.ts";
 import { type Action, type ActionDefinition, actionLimits, isActionName } from "./action.ts";
-import { definitionLimits } from "./check-definition.ts";
 import { checkSchema, type Subject } from "./check-schema.ts";
 import type { FieldError } from "./problem.ts";
+import { definitionLimits } from "./schemas/definition.ts";
 import { verbs } from "./token.ts";
 
 type Members = Readonly<Record<string, unknown>>;

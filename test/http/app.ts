@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { serve } from "#runtime";
 import { nameActions, openapiDocument, visibleTo } from "../../src/http/openapi/openapi.ts";
+import { routes } from "../../src/http/routes.ts";
 import type { Token } from "../../src/model/token.ts";
 import { loadActions } from "../../src/server/actions-folder.ts";
 import { assemble, version } from "../../src/server/app.ts";
@@ -89,7 +90,7 @@ export async function startApp(
     const { baseUrl: base = "", maxBodyBytes } = settled;
     const all = nameActions(actions);
     const everyone = visibleTo(adminCaller, await app.collections.list(), all);
-    return openapiDocument({ base, version, maxBodyBytes }, everyone, all) as Document;
+    return openapiDocument(routes, { base, version, maxBodyBytes }, everyone, all) as Document;
   });
 
   const request: TestApp["request"] = async (path, { token = admin, ...init } = {}) => {

@@ -13,7 +13,7 @@ import { walk } from "./round.ts";
 const onBun = process.versions.bun !== undefined;
 const origin = "https://app.example";
 
-const paths = Object.keys(routes).map((route) => route.replaceAll(/:\w+/g, "people"));
+const paths = Object.values(routes).map(({ path }) => path.replaceAll(/\{\w+\}/g, "people"));
 
 const preflight = (app: TestApp, path: string, from: string, method = "POST") =>
   app.request(path, {

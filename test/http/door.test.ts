@@ -40,14 +40,14 @@ const problemOf = (answer: WireResponse, kind: Parameters<typeof assertProblem>[
   assertProblem({ ...answer, headers: new Headers(answer.headers) }, kind);
 
 /** Every route as a path that can be asked for. */
-const paths = Object.keys(routes).map((route) => ({
+const paths = [...Map.groupBy(Object.values(routes), ({ path }) => path)].map(([route, some]) => ({
   route,
   path: route
-    .replace(":collection", "people")
-    .replace("/-/tokens/:id", "/-/tokens/019a8448-5a3c-7c31-9d41-6f2f3f0c9a11")
-    .replace(":kind", "not-found")
-    .replace(":id", "ada"),
-  methods: Object.keys(routes[route] ?? {}),
+    .replace("{collection}", "people")
+    .replace("/-/tokens/{id}", "/-/tokens/019a8448-5a3c-7c31-9d41-6f2f3f0c9a11")
+    .replace("{kind}", "not-found")
+    .replace(/\{\w+\}/g, "ada"),
+  methods: some.map(({ method }) => method as string),
 }));
 
 describe("the request target", () => {

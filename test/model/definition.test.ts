@@ -24,19 +24,13 @@ describe("a definition", () => {
   it("is open where it says nothing", () => {
     assert.deepEqual(readDefinition("{}"), openDefinition);
     assert.deepEqual(openDefinition, {
-      description: undefined,
-      schema: undefined,
       access: { read: "token", create: "token", update: "token", delete: "token" },
       unique: [],
       indexed: [],
       searchable: [],
       cache: { maxAge: 0 },
-      maxBytes: undefined,
       preconditions: "optional",
       idempotencyKey: "optional",
-      redirect: undefined,
-      honeypot: undefined,
-      rateLimit: undefined,
     });
   });
 
@@ -127,7 +121,8 @@ describe("a definition", () => {
     ['{"schema":[]}', ["/schema"]],
   ];
   for (const [text, pointers] of wrong)
-    it(`is not ${text.slice(0, 90)}`, () => assert.deepEqual(pointersOf(text), pointers));
+    it(`is not ${text.slice(0, 90)}`, () =>
+      assert.deepEqual(pointersOf(text).toSorted(), pointers.toSorted()));
 
   it("says what there is, and what to do", () => {
     assert.match(

@@ -28,7 +28,7 @@ import { idInPost, readFields, readText, tooLarge } from "../body/content.ts";
 import type { Services } from "../context.ts";
 import { allOf, etagOf, ifMatch, ifNoneMatch } from "../headers/conditional.ts";
 import { idempotencyKeyOf, readKey } from "../headers/idempotency-key.ts";
-import { maxOperations, problemAt, resultsOf } from "../resources/batch.ts";
+import { problemAt, resultsOf } from "../resources/batch.ts";
 import { readOperations } from "../resources/batch-operations.ts";
 import { listBody } from "../resources/list.ts";
 import { readQueryBody } from "../resources/query-body.ts";
@@ -140,7 +140,7 @@ class ActionClient implements ActionResources {
     this.#signal.throwIfAborted();
     const { batches, base } = this.#services;
     const bytes = this.#bytes({ operations });
-    const read = orThrow(readOperations(bytes, maxOperations));
+    const read = orThrow(readOperations(bytes));
     const once = this.#once(options, "/-/batch", bytes);
     const done = orThrow(await batches.run(this.#caller, read, once));
     if ("index" in done) throw new ProblemError(problemAt(done));

@@ -3,7 +3,6 @@
 import { scanObject } from "../../lib/json/scan.ts";
 import { decodeUtf8 } from "../../lib/json/utf8.ts";
 import {
-  type Action,
   type ActionContext,
   accepted,
   type LocationResult,
@@ -11,7 +10,7 @@ import {
   seeOther,
 } from "../../model/action.ts";
 import { Problem } from "../../model/problem.ts";
-import { actionScope } from "../../model/token.ts";
+import { actionView } from "../../model/schemas/action.ts";
 import { checkJsonBody, hasNoBody, invalidBody, readBody } from "../body/content.ts";
 import type { RequestContext } from "../context.ts";
 import { checkAccept, jsonTypes, postTypes } from "../headers/media-type.ts";
@@ -26,19 +25,9 @@ export function listActions(context: RequestContext): Response | Problem {
   const { services, request, token } = context;
   const rejected = rejectParameters(context) ?? checkAccept(request.headers, jsonTypes);
   if (rejected !== undefined) return rejected;
-  const data = services.actions.visibleTo(token).map((action) => viewOf(services.base, action));
+  const data = services.actions.visibleTo(token).map((action) => actionView(services.base, action));
   return json(context, 200, { data });
 }
-
-const viewOf = (base: string, { name, description, input, output, timeoutMs }: Action) => ({
-  name,
-  description,
-  url: `${base}/-/actions/${name}`,
-  scope: actionScope(name),
-  timeoutMs,
-  input,
-  output,
-});
 
 export async function runAction(context: RequestContext): Promise<Response | Problem> {
   const { services, requestId, token } = context;

@@ -1,22 +1,13 @@
 // Handles the admin routes of collections and their definitions.
 
-import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
+import { collectionView } from "../../model/schemas/collection.ts";
 import { checkJsonBody, readBody, readText } from "../body/content.ts";
 import type { RequestContext } from "../context.ts";
 import { checkAccept, jsonTypes, putTypes } from "../headers/media-type.ts";
 import { noCache } from "../resources/representation.ts";
 import { json } from "../response.ts";
 import { readParameters, rejectParameters } from "../search-params.ts";
-
-const collectionView = (collection: Collection) => ({
-  name: collection.name,
-  total: collection.total,
-  revision: collection.revision,
-  definition: JSON.parse(collection.definition) as unknown,
-  createdAt: new Date(collection.createdAt).toISOString(),
-  updatedAt: new Date(collection.updatedAt).toISOString(),
-});
 
 const checkRequest = (context: RequestContext): Problem | undefined =>
   rejectParameters(context) ?? checkAccept(context.request.headers, jsonTypes);

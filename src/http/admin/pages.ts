@@ -1,10 +1,9 @@
 // Handles the home document, health checks, the OpenAPI document and the problem pages.
 
-import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { then } from "../../lib/maybe-promise.ts";
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
-import { authorize } from "../authorize.ts";
-import type { RequestContext, Services } from "../context.ts";
+import type { Health, Home } from "../../model/schemas/server.ts";
+import type { Services } from "../context.ts";
 import { isNotModified } from "../headers/conditional.ts";
 import { checkAccept } from "../headers/media-type.ts";
 import { answerHtml, escapeHtml } from "../html.ts";
@@ -12,12 +11,11 @@ import { type Document, documentFor } from "../openapi/openapi.ts";
 import { problemStatus } from "../problem.ts";
 import { answerEncoded, notModified, type RenderedPage } from "../resources/representation.ts";
 import { answerPage, json } from "../response.ts";
+import type { Handler, Routes } from "../route.ts";
 import { rejectParameters } from "../search-params.ts";
 
-type Answer = (context: RequestContext) => MaybePromise<Response | Problem>;
-
 /** Creates a handler that takes no parameters and has one response type. */
-function page(type: string, answer: Answer): Answer {
+function page(type: string, answer: Handler): Handler {
   const offered = [type];
   return (context) =>
     rejectParameters(context) ?? checkAccept(context.request.headers, offered) ?? answer(context);
@@ -25,7 +23,7 @@ function page(type: string, answer: Answer): Answer {
 
 export const home = page("application/json", (context) => {
   const { base, version } = context.services;
-  const document = {
+  const document: Home = {
     name: "Restante",
     version,
     description: "POST a resource to /{collection}, GET it back at /{collection}/{id}.",
@@ -46,36 +44,32 @@ export const home = page("application/json", (context) => {
 const revalidated = { type: "application/json", cacheControl: "no-cache" };
 
 /** Reports that the process is alive and checks nothing else. */
-export const health = page("application/json", (context) => json(context, 200, { status: "ok" }));
+export const health = page("application/json", (context) =>
+  json(context, 200, { status: "ok" } satisfies Health),
+);
 
 /** Reports whether the server can handle requests, including writes; for load balancers. */
 export const ready = page("application/json", (context) =>
   then(context.services.unready(), (reason) => {
-    if (reason === undefined) return json(context, 200, { status: "ready" });
+    if (reason === undefined) return json(context, 200, { status: "ready" } satisfies Health);
     // The reason may name files, and this route is public, so it goes to the log only.
     context.services.logRefusal(context.requestId, problemStatus.unavailable, reason);
     return new Problem("unavailable", "The server cannot accept writes now; its log says why.");
   }),
 );
 
-/** Public; a token shows more, and must be valid if it is sent. */
-export const openapi: Answer = (context) => {
-  const hasToken = context.request.headers.has("authorization");
-  return then(
-    hasToken ? authorize(context, "token") : undefined,
-    (rejected) => rejected ?? document(context),
-  );
-};
-
-const document = page("application/json", (context) => {
-  const { services, caller, request } = context;
-  return then(services.collections.list(), (collections) => {
-    const page = renderDocument(services, documentFor(services, caller, collections));
-    return isNotModified(request.headers, page)
-      ? notModified(request.headers, page, page.body.length)
-      : answerEncoded(context, page);
+/** Responds with the OpenAPI document of the routes. A token shows more. */
+export const openapiPage = (routes: () => Routes): Handler =>
+  page("application/json", (context) => {
+    const { services, caller, request } = context;
+    return then(services.collections.list(), (collections) => {
+      const document = documentFor(routes(), services, caller, collections);
+      const page = renderDocument(services, document);
+      return isNotModified(request.headers, page)
+        ? notModified(request.headers, page, page.body.length)
+        : answerEncoded(context, page);
+    });
   });
-});
 
 /** Rendered documents, cached with their encoded bodies. */
 const renderedDocuments = new WeakMap<Document, RenderedPage>();

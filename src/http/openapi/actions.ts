@@ -1,4 +1,4 @@
-// Describes actions in the OpenAPI document: the generic routes, and each action that the caller may run.
+// Describes actions in the OpenAPI document: any action, and each action that the caller may run.
 
 import { own } from "../../lib/own-property.ts";
 import { exampleOf } from "../../lib/schema/example.ts";
@@ -7,11 +7,13 @@ import { TypeNames, typeName } from "../../lib/schema/type-name.ts";
 import { componentPath, SchemaVariant } from "../../lib/schema/variant.ts";
 import { type Action, actionLimits } from "../../model/action.ts";
 import { openDefinition } from "../../model/definition.ts";
+import { acceptedSchema } from "../../model/schemas/action.ts";
 import { actionScope } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
-import { commonHeaders, json, readProblems, response, writeProblems } from "./answers.ts";
-import { header, parameter, problems } from "./components.ts";
-import { schema } from "./schemas.ts";
+import type { Operation } from "../route.ts";
+import { json, jsonContent, noContent } from "./answers.ts";
+import { headers } from "./headers.ts";
+import type { DescribedRoute } from "./operations.ts";
 
 /** An action with the names of its types. */
 export interface NamedAction {
@@ -74,70 +76,46 @@ const isValidInput = (input: ObjectSchema, value: object): boolean =>
     false,
   ) === "string";
 
-/** The generic routes; an action can respond with any problem of a change. */
-export const actionPaths = (maxBodyBytes: number) => ({
-  "/-/actions": {
-    get: {
-      operationId: "listActions",
-      summary: "The actions that the token may run",
-      tags: ["Actions"],
-      security: [{ bearer: [] }],
-      responses: {
-        200: json("Their names, descriptions and schemas.", "Actions"),
-        ...problems(...readProblems),
-      },
-    },
-  },
-  "/-/actions/{name}": {
-    parameters: [parameter("action")],
-    post: {
-      operationId: "runAction",
-      summary: "Run an action",
-      description: `Each action has its own operation in this document, for callers who may run it. Its timeout is at most ${actionLimits.maxTimeoutMs / 1000} seconds.`,
-      ...operationOf("{name}", anyInput, maxBodyBytes),
-      responses: answers(anything),
-    },
-  },
-});
-
-export const pathOf = ({ action, typeName }: NamedAction, maxBodyBytes: number) => {
-  const { name, description, output } = action;
-  const [first = ""] = description.split("\n", 1);
-  const input = schema(`${typeName}Input`);
-  const { requestBody, ...rest } = operationOf(name, input, maxBodyBytes);
-  return {
-    [`/-/actions/${name}`]: {
-      post: {
-        operationId: `run${typeName}`,
-        summary: first.slice(0, 120),
-        description: `${description}\n\nThe timeout is ${action.timeoutMs} ms; after it the response is 504.`,
-        ...rest,
-        requestBody: { ...requestBody, required: !isValidInput(action.input, {}) },
-        responses: answers(output === undefined ? anything : schema(`${typeName}Output`)),
-      },
-    },
-  };
-};
-
 const anything = { description: "Any JSON value." };
 const anyInput = { type: "object", description: "Must match the action's `input` schema." };
+const located = { Location: headers.resultLocation };
 
-const operationOf = (name: string, shape: object, limitBytes: number) => ({
-  tags: ["Actions"],
-  security: [{ bearer: [actionScope(name)] }],
-  requestBody: {
-    description: `JSON in UTF-8, at most ${limitBytes} bytes. No body is an empty object.`,
-    required: false,
-    content: { "application/json": { schema: shape } },
+/** The operation of any action; it can respond with any problem of a change. */
+export const anyAction = {
+  summary: "Run an action",
+  description: `Each action has its own operation in this document, for callers who may run it. Its timeout is at most ${actionLimits.maxTimeoutMs / 1000} seconds.`,
+  body: jsonContent(anyInput),
+  isBodyOptional: true,
+  answers: {
+    200: json("What the action returned.", anything),
+    202: json("The work continues; the location shows its progress.", acceptedSchema, located),
+    204: noContent("The action finished without a result."),
+    303: noContent("The location to GET next.", located),
   },
-});
+  problems: [404, 409, 410, 412, 422, 428, 504],
+} as const satisfies Operation;
 
-const locationHeaders = { ...commonHeaders, Location: header("Elsewhere") };
+/** The operation of one action. */
+function operationOf({ action, typeName, schemas }: NamedAction): Operation {
+  const { description, timeoutMs, input } = action;
+  const [first = ""] = description.split("\n", 1);
+  const { isBodyOptional, ...any } = anyAction;
+  const output = schemas[`${typeName}Output`] ?? anything;
+  return {
+    ...any,
+    summary: first.slice(0, 120),
+    description: `${description}\n\nThe timeout is ${timeoutMs} ms; after it the response is 504.`,
+    body: jsonContent(schemas[`${typeName}Input`] ?? anyInput),
+    ...(isValidInput(input, {}) && { isBodyOptional }),
+    answers: { ...any.answers, 200: json("What the action returned.", output) },
+  };
+}
 
-const answers = (returned: object) => ({
-  200: response("What the action returned.", "application/json", returned),
-  202: json("The work continues; the location shows its progress.", "Accepted", locationHeaders),
-  204: { description: "The action finished without a result.", headers: commonHeaders },
-  303: { description: "The location to GET next.", headers: locationHeaders },
-  ...problems(...writeProblems, 404, 409, 410, 412, 422, 428, 504),
+/** Describes the route of one action. */
+export const routeOfAction = (route: DescribedRoute, named: NamedAction): DescribedRoute => ({
+  ...route,
+  id: `run${named.typeName}`,
+  path: `/-/actions/${named.action.name}`,
+  security: [{ bearer: [actionScope(named.action.name)] }],
+  operation: operationOf(named),
 });

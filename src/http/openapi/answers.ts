@@ -1,49 +1,35 @@
-// What operations take and answer, in OpenAPI's words.
+// Builds the bodies and responses of operations.
 
-import { header, parameter } from "./components.ts";
-import { schema } from "./schemas.ts";
+import type { Answer, Content } from "../route.ts";
+import { validators } from "./headers.ts";
+import { conditions } from "./parameters.ts";
 
-export const commonHeaders = {
-  "X-Request-Id": header("XRequestId"),
-  "Cache-Control": header("CacheControl"),
-};
-export const validators = {
-  ...commonHeaders,
-  ETag: header("ETag"),
-  "Last-Modified": header("LastModified"),
-};
+type Headers = Answer["headers"];
 
-export const conditions = [parameter("ifNoneMatch"), parameter("ifModifiedSince")];
-export const notModified = {
-  description: "The client has the current state.",
-  headers: validators,
-};
+export const jsonContent = (schema: object): Content => ({ "application/json": { schema } });
 
-/** The statuses that a problem may have for anyone, for who needs a token, and for who sends a body. */
-export const publicProblems = [400, 401, 406, 414, 421, 429, 500] as const;
-export const readProblems = [...publicProblems, 403, 503] as const;
-export const writeProblems = [...readProblems, 413, 415, 507] as const;
+export const response = (description: string, content: Content, headers: Headers = {}): Answer => ({
+  description,
+  headers,
+  content,
+});
 
-export function response(
-  description: string,
+export const json = (description: string, schema: object, headers?: Headers): Answer =>
+  response(description, jsonContent(schema), headers);
+
+export const noContent = (description: string, headers: Headers = {}): Answer => ({
+  description,
+  headers,
+});
+
+export const notModified = noContent("The client has the current state.", validators);
+
+/** A page that does not change while the program runs. */
+export const page = (
   type: string,
-  shape: object,
-  headers: object = commonHeaders,
-) {
-  return { description, headers, content: { [type]: { schema: shape } } };
-}
-
-export const json = (description: string, name: string, headers?: object) =>
-  response(description, "application/json", schema(name), headers);
-
-export const jsonBody = (name: string, limitBytes: number) =>
-  body({ "application/json": name }, limitBytes);
-
-/** A body of one of these media types, each with the name of its schema. */
-export const body = (types: Readonly<Record<string, string>>, limitBytes: number) => ({
-  description: `In UTF-8, at most ${limitBytes} bytes.`,
-  required: true,
-  content: Object.fromEntries(
-    Object.entries(types).map(([type, name]) => [type, { schema: schema(name) }]),
-  ),
+  schema: object = { type: "string" },
+  headers: Headers = validators,
+) => ({
+  parameters: conditions,
+  answers: { 200: response("The page.", { [type]: { schema } }, headers), 304: notModified },
 });

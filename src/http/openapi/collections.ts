@@ -6,13 +6,16 @@ import { isObjectSchema, type Schema } from "../../lib/schema/subschemas.ts";
 import { componentPath } from "../../lib/schema/variant.ts";
 import type { Definition } from "../../model/definition.ts";
 import type { CollectionSchemas } from "../../model/schema-components.ts";
+import { exampleId, exampleTime } from "../../model/schemas/examples.ts";
+import { pageOf } from "../../model/schemas/resource.ts";
 import type { Verb } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
-import { parameter, parameters } from "./components.ts";
+import type { Routes } from "../route.ts";
 import { listParameters } from "./filters.ts";
+import { type DescribedRoute, verbsOf } from "./operations.ts";
+import { parameters } from "./parameters.ts";
 import { patchOf } from "./patches.ts";
-import { create, get, list, patch, put, type ResourceOperations, remove } from "./resources.ts";
-import { at, id, pageShape, schema } from "./schemas.ts";
+import { type CollectionShapes, create, get, list, patch, put, remove } from "./resources.ts";
 
 /** A collection with the verbs that the caller may use. */
 export interface VisibleCollection extends CollectionSchemas {
@@ -20,64 +23,75 @@ export interface VisibleCollection extends CollectionSchemas {
   /** The stored text of the definition. */
   readonly text: string;
   readonly verbs: readonly Verb[];
+  /** The schemas by their names in the document. */
+  readonly components: Readonly<Record<string, object>>;
 }
 
-export function pathsOf(collection: VisibleCollection, maxBodyBytes: number) {
-  const { name, verbs } = collection;
-  const operations = operationsOf(collection, maxBodyBytes);
-  const may = (verb: Verb, item: object) => (verbs.includes(verb) ? item : {});
-  const mayPut = verbs.includes("create") || verbs.includes("update");
-  return {
-    [`/${name}`]: {
-      ...may("read", { get: list(operations) }),
-      ...may("create", { post: create(operations) }),
-    },
-    [`/${name}/{id}`]: {
-      parameters: [parameter("id")],
-      ...may("read", { get: get(operations) }),
-      ...(mayPut ? { put: put(operations) } : {}),
-      ...may("update", { patch: patch(operations) }),
-      ...may("delete", { delete: remove(operations) }),
-    },
-  };
-}
+/** The operations that each collection has for itself, with the verbs of their ids. */
+const ownOperations = {
+  listResources: ["list", list],
+  createResource: ["create", create],
+  getResource: ["get", get],
+  putResource: ["replace", put],
+  patchResource: ["update", patch],
+  deleteResource: ["delete", remove],
+} as const;
 
-function operationsOf(
-  { name, typeName, definition, text }: VisibleCollection,
+/** Describes the routes of one collection that the caller may use. */
+export function routesOfCollection(
+  routes: Routes,
+  collection: VisibleCollection,
   maxBodyBytes: number,
-): ResourceOperations {
-  const { access, idempotencyKey, maxBytes = maxBodyBytes } = definition;
-  const isKeyed = idempotencyKey === "required";
+): readonly DescribedRoute[] {
+  const { name, typeName, definition, verbs } = collection;
+  const { maxBytes = maxBodyBytes } = definition;
+  const shapes = shapesOf(collection);
+  return Object.entries(ownOperations).flatMap(([id, [verb, describe]]) => {
+    const route = routes[id];
+    const needed = route === undefined ? [] : verbsOf(route.permission);
+    if (route === undefined || !needed.some((one) => verbs.includes(one))) return [];
+    const described = {
+      ...route,
+      id: `${verb}${typeName}`,
+      tag: name,
+      path: route.path.replace("{collection}", name),
+      security: securityOf(name, needed, definition),
+      maxBodyBytes: Math.min(maxBytes, maxBodyBytes),
+      operation: describe(shapes),
+    };
+    return [described];
+  });
+}
+
+const securityOf = (name: string, verbs: readonly Verb[], { access }: Definition) => [
+  ...(verbs.some((verb) => access[verb] === "public") ? [{}] : []),
+  ...verbs.map((verb) => ({ bearer: [`${name}:${verb}`] })),
+];
+
+function shapesOf({
+  name,
+  typeName,
+  definition,
+  text,
+  components,
+}: VisibleCollection): CollectionShapes {
+  const { [typeName]: resource = {}, [`${typeName}Draft`]: draft = {} } = components;
+  const isKeyed = definition.idempotencyKey === "required";
   return {
-    tag: name,
-    operationIds: {
-      list: `list${typeName}`,
-      create: `create${typeName}`,
-      get: `get${typeName}`,
-      put: `replace${typeName}`,
-      patch: `update${typeName}`,
-      remove: `delete${typeName}`,
-    },
-    place: name,
-    schemas: {
-      resource: typeName,
-      draft: `${typeName}Draft`,
-      replacement: `${typeName}Draft`,
-      patch: `${typeName}Patch`,
-    },
-    aboutList:
+    label: name,
+    path: {},
+    resource,
+    draft,
+    replacement: draft,
+    patch: components[`${typeName}Patch`] ?? {},
+    page: components[`${typeName}Page`] ?? {},
+    listDescription:
       "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. Responses in other formats (`fields`, `since`, `Prefer`) are described with `/{collection}`.",
-    listed: schema(`${typeName}Page`),
     listParameters: listParameters(definition, text),
     idempotencyKey: isKeyed
       ? { ...parameters.idempotencyKey, required: true }
-      : parameter("idempotencyKey"),
+      : parameters.idempotencyKey,
     isGeneric: false,
-    maxBodyBytes: Math.min(maxBytes, maxBodyBytes),
-    security: (...verbs) => [
-      ...(verbs.some((verb) => access[verb] === "public") ? [{}] : []),
-      ...verbs.map((verb) => ({ bearer: [`${name}:${verb}`] })),
-    ],
   };
 }
 
@@ -91,38 +105,25 @@ function descriptionOf({ description, schema }: Definition): string | undefined 
   return typeof words === "string" && words.trim() !== "" ? words : undefined;
 }
 
-export function schemasOf(collection: VisibleCollection): Readonly<Record<string, object>> {
+/** Returns the schemas of a collection by their names in the document. */
+export function componentsOf(
+  collection: Omit<VisibleCollection, "components">,
+): Readonly<Record<string, object>> {
   const { typeName, schemas } = collection;
-  const { [typeName]: resource = {}, [`${typeName}Draft`]: draft = {}, ...parts } = schemas;
+  const { [typeName]: read = {}, [`${typeName}Draft`]: sent = {}, ...parts } = schemas;
   const examples = examplesOf(collection);
+  const resource = { ...read, ...examples.resource };
   return {
-    [typeName]: { ...resource, ...examples.resource },
-    [`${typeName}Draft`]: { ...draft, ...examples.draft },
-    [`${typeName}Patch`]: patchOf(draft),
-    [`${typeName}Page`]: pageShape(typeName),
+    [typeName]: resource,
+    [`${typeName}Draft`]: { ...sent, ...examples.draft },
+    [`${typeName}Patch`]: patchOf(sent),
+    [`${typeName}Page`]: pageOf(resource),
     ...parts,
   };
 }
 
-const references = new RegExp(`"${componentPath}([^"]+)"`, "g");
-
-/** Returns the schemas that something refers to, directly or through others. */
-export function usedBy(something: object, schemas: Readonly<Record<string, object>>) {
-  const used: Record<string, object> = {};
-  const follow = (from: object) => {
-    for (const [, name = ""] of JSON.stringify(from).matchAll(references)) {
-      const found = own(schemas, name);
-      if (found === undefined || Object.hasOwn(used, name)) continue;
-      used[name] = found;
-      follow(found);
-    }
-  };
-  follow(something);
-  return used;
-}
-
 /** Returns the example of the schema or a generated one; none when it is not valid. */
-function examplesOf({ typeName, schemas, definition }: VisibleCollection) {
+function examplesOf({ typeName, schemas, definition }: Omit<VisibleCollection, "components">) {
   const find = (reference: string): Schema | undefined =>
     own(schemas, reference.slice(componentPath.length));
   const given = definition.schema?.examples;
@@ -132,6 +133,11 @@ function examplesOf({ typeName, schemas, definition }: VisibleCollection) {
   const shape = validatorOf(definition);
   const accepted = shape.accept(JSON.stringify(draft), undefined, false);
   if (typeof accepted !== "string") return {};
-  const resource = { id, ...JSON.parse(shape.visible(accepted)), createdAt: at, updatedAt: at };
+  const resource = {
+    id: exampleId,
+    ...JSON.parse(shape.visible(accepted)),
+    createdAt: exampleTime,
+    updatedAt: exampleTime,
+  };
   return { draft: { examples: [draft] }, resource: { examples: [resource] } };
 }

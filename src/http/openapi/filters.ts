@@ -10,20 +10,14 @@ import type { ValueKind } from "../../model/query/sort-key.ts";
 import { serverMembers } from "../../model/resource.ts";
 import { reservedParameters } from "../resources/list-params.ts";
 import { findCredential } from "../search-params.ts";
-import { parameter } from "./components.ts";
+import { parameters } from "./parameters.ts";
 
 /** `fields` and `since` change the response format, so only the generic path describes them. */
 export function listParameters({ schema }: Definition, text: string): readonly object[] {
   const fields = queryableFieldsOf(text);
-  const paging = [
-    "page",
-    "limit",
-    "sort",
-    "cursor",
-    "total",
-    ...(fields.isSearchable ? ["q"] : []),
-  ];
-  if (schema === undefined) return [...paging, "filters"].map(parameter);
+  const { page, limit, sort, cursor, total, q } = parameters;
+  const paging = [page, limit, sort, cursor, total, ...(fields.isSearchable ? [q] : [])];
+  if (schema === undefined) return [...paging, parameters.filters];
   const indexed = [...fields.indexed].filter((field) => field !== ownerField);
   const names = new Set(["id", ...declaredIn(schema, ""), ...indexed, "createdAt", "updatedAt"]);
   const filters = [...names].filter(isAllowedInUrl).flatMap((field) => {
@@ -34,7 +28,7 @@ export function listParameters({ schema }: Definition, text: string): readonly o
       : (own(known, field) ?? []);
     return filtersFor(field, found.kind, ["eq", ...operators]);
   });
-  return [...paging.map(parameter), ...filters];
+  return [...paging, ...filters];
 }
 
 /** A parameter that looks like a credential is rejected in a URL. */

@@ -1,31 +1,30 @@
-// Describes NDJSON requests and NDJSON and CSV lists in the OpenAPI document.
+// Describes the other formats of resources: NDJSON, CSV, forms with files, and the bytes of a file.
 
 import { atomicLimits } from "../body/ndjson-atomic.ts";
-import { commonHeaders } from "./answers.ts";
-import { header } from "./components.ts";
+import type { Answer, Content } from "../route.ts";
+import { headers } from "./headers.ts";
 
-const lines = (description: string) => ({
+const lines = (description: string): Content => ({
   "application/x-ndjson": { schema: { type: "string", description } },
 });
 
 /** The NDJSON body of a POST. */
-export const bulkTypes = lines(
+export const bulkContent = lines(
   "A JSON object on each line, each a resource to create. Also as `application/ndjson` and `application/jsonl`. Read as a stream: each line has the limit of a body.",
 );
 
 /** The response to it. */
-export const bulkResponse = {
+export const bulkResponse: Answer = {
   description: `The results of an NDJSON request. Each line has its own result, in order: \`{"line":1,"status":201,"location":"…"}\`, or \`{"line":2,"status":400,"problem":{…}}\`. With \`atomic=true\` (at most ${atomicLimits.maxLines} lines) all are created, or none and the response is a problem. With \`Prefer: return=minimal\` the response has only the rejected lines, and at the end \`{"lines":2,"created":1}\`.`,
   headers: {
-    ...commonHeaders,
-    "Preference-Applied": header("PreferenceApplied"),
-    "Idempotency-Replayed": header("IdempotencyReplayed"),
+    "Preference-Applied": headers.preferenceApplied,
+    "Idempotency-Replayed": headers.idempotencyReplayed,
   },
   content: lines("A result on each line."),
 };
 
 /** A list in other formats. */
-export const listFormats = {
+export const listContent: Content = {
   ...lines(
     "A resource on each line: all matching resources, unless `page`, `limit` or `cursor` is sent.",
   ),
@@ -37,3 +36,19 @@ export const listFormats = {
     },
   },
 };
+
+export const multipartContent: Content = {
+  "multipart/form-data": {
+    schema: {
+      type: "object",
+      description:
+        "The texts and files of a form. The collection's schema gives the type of a text, and a file is shown as `{name, type, size, sha256, url}`; several with one name become an array.",
+      additionalProperties: {},
+    },
+  },
+};
+
+/** The bytes of a file, of any media type. */
+export const fileContent = (description: string): Content => ({
+  "*/*": { schema: { description } },
+});

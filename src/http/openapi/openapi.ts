@@ -6,36 +6,37 @@ import type { Action } from "../../model/action.ts";
 import type { Collection } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
 import { describeCollections } from "../../model/schema-components.ts";
+import { schemaComponents } from "../../model/schemas/components.ts";
 import { allows, type Verb, verbs } from "../../model/token.ts";
 import type { Services } from "../context.ts";
-import { actionPaths, describeActions, type NamedAction, pathOf } from "./actions.ts";
-import { pathsOf, schemasOf, tagOf, usedBy, type VisibleCollection } from "./collections.ts";
-import { components, ownSchemas } from "./components.ts";
-import { filePaths } from "./files.ts";
-import { resourcePaths } from "./resources.ts";
-import { collectionPaths, serverPaths, tokenPaths } from "./server.ts";
+import type { Route, Routes } from "../route.ts";
+import { describeActions, type NamedAction, routeOfAction } from "./actions.ts";
+import { componentsOf, routesOfCollection, tagOf, type VisibleCollection } from "./collections.ts";
+import { headers } from "./headers.ts";
+import { type DescribedRoute, pathsOf, securityOf } from "./operations.ts";
+import { parameters } from "./parameters.ts";
+import { problemResponses } from "./problems.ts";
+import { withComponents } from "./references.ts";
 
 /** The settings that the document shows. */
 type Server = Pick<Services, "base" | "version" | "maxBodyBytes">;
 
-/** Builds the document of the routes in `routes.ts`; a test compares the two. */
+/** Builds the document of these routes, with the collections and actions that the caller may use. */
 export function openapiDocument(
-  server: Server,
+  routes: Routes,
+  { base, version, maxBodyBytes }: Server,
   collections: readonly VisibleCollection[],
   actions: readonly NamedAction[] = [],
-): unknown {
-  const { base, version, maxBodyBytes } = server;
-  const userPaths = Object.assign(
-    {},
-    ...collections.map((each) => pathsOf(each, maxBodyBytes)),
-    ...actions.map((each) => pathOf(each, maxBodyBytes)),
-  );
-  const schemas = Object.assign(
-    {},
-    ...collections.map(schemasOf),
-    ...actions.map((each) => each.schemas),
-  );
-  return {
+): object {
+  const generic = Object.entries(routes).map(([id, route]) => describe(id, route, maxBodyBytes));
+  const run = generic.find(({ id }) => id === "runAction");
+  const described = [
+    ...collections.flatMap((each) => routesOfCollection(routes, each, maxBodyBytes)),
+    ...(run === undefined ? [] : actions.map((each) => routeOfAction(run, each))),
+    ...generic,
+  ];
+  const problems = problemResponses(base);
+  const document = {
     openapi: "3.1.1",
     info: {
       title: "Restante",
@@ -47,31 +48,75 @@ export function openapiDocument(
     servers: [{ url: base === "" ? "/" : base }],
     tags: [
       ...collections.map(tagOf),
-      { name: "Resources", description: "Resources of any collection." },
-      { name: "Actions", description: "Operations that the user has written in TypeScript." },
-      {
-        name: "Collections",
-        description: "Collections and their definitions; for administrators.",
-      },
-      { name: "Tokens", description: "Tokens and their scopes; for administrators." },
-      { name: "Server", description: "Home, health, this document and the problem pages; public." },
+      ...tags.map(({ name, description }) => ({ name, description })),
     ],
-    paths: {
-      ...userPaths,
-      ...resourcePaths(maxBodyBytes),
-      ...filePaths,
-      ...actionPaths(maxBodyBytes),
-      ...collectionPaths(maxBodyBytes),
-      ...tokenPaths(maxBodyBytes),
-      ...serverPaths,
-    },
-    components: components(base, usedBy(userPaths, schemas)),
+    paths: pathsOf(described, problems),
+    components: { securitySchemes: { bearer } },
   };
+  return withComponents(document, {
+    parameters: named(parameters, "Parameter"),
+    headers: named(headers, "Header"),
+    schemas: Object.assign(
+      { ...schemaComponents },
+      ...collections.map(({ components }) => components),
+      ...actions.map(({ schemas }) => schemas),
+    ),
+    responses: named(problems, "", "Problem"),
+  });
 }
+
+const bearer = {
+  type: "http",
+  scheme: "bearer",
+  bearerFormat: "rst_ and 49 letters and digits",
+  description:
+    "A token, in the Authorization header only; credentials in a URL are rejected. Scopes: `{collection}:{read|create|update|delete}`, where `*` stands for every collection or every verb; `action:{name}`, where `*` stands for every action; `admin` may do everything, including creating tokens and collections.",
+};
+
+/** Component names differ from each other in more than case and kind: `page` is `PageParameter`. */
+const named = (objects: Readonly<Record<string, object>>, suffix: string, prefix = "") =>
+  Object.fromEntries(
+    Object.entries(objects).map(([name, object]) => [
+      `${prefix}${name.charAt(0).toUpperCase()}${name.slice(1)}${suffix}`,
+      object,
+    ]),
+  );
+
+const tags = [
+  { name: "Resources", paths: /^\/(?:\{|-\/batch)/, description: "Resources of any collection." },
+  {
+    name: "Actions",
+    paths: /^\/-\/actions/,
+    description: "Operations that the user has written in TypeScript.",
+  },
+  {
+    name: "Collections",
+    paths: /^\/-\/collections/,
+    description: "Collections and their definitions; for administrators.",
+  },
+  {
+    name: "Tokens",
+    paths: /^\/-\/tokens/,
+    description: "Tokens and their scopes; for administrators.",
+  },
+  {
+    name: "Server",
+    paths: /^/,
+    description: "Home, health, this document and the problem pages; public.",
+  },
+];
+
+const describe = (id: string, route: Route, maxBodyBytes: number): DescribedRoute => ({
+  ...route,
+  id,
+  tag: tags.find(({ paths }) => paths.test(route.path))?.name ?? "",
+  security: securityOf(route.permission),
+  maxBodyBytes,
+});
 
 /** Names of the built-in operations; a collection with such a name gets a number appended. */
 const reservedNames = [
-  ...Object.keys(ownSchemas),
+  ...Object.keys(schemaComponents),
   ..."Resources Resource Tokens Token Collections Collection Batch Actions Action".split(" "),
   ..."Home Health Ready Openapi Problems Problem Created ApiCatalog".split(" "),
 ];
@@ -106,7 +151,8 @@ export function visibleTo(
     const allowed = collection === undefined ? [] : verbsFor(caller, collection);
     if (collection === undefined || allowed.length === 0) return [];
     const definition = definitionOf(collection);
-    return [{ ...described, definition, text: collection.definition, verbs: allowed }];
+    const visible = { ...described, definition, text: collection.definition, verbs: allowed };
+    return [{ ...visible, components: componentsOf(visible) }];
   });
 }
 
@@ -121,6 +167,7 @@ const cache = new WeakMap<Services, Map<string, Document>>();
 
 /** Returns the document for a caller, cached until something that it shows changes. */
 export function documentFor(
+  routes: Routes,
   services: Services,
   caller: Caller,
   collections: readonly Collection[],
@@ -134,7 +181,7 @@ export function documentFor(
   const all = nameActions(services.actions.all);
   const visible = all.filter(({ action }) => allowedActions.has(action));
   const body = JSON.stringify(
-    openapiDocument(services, visibleTo(caller, collections, all), visible),
+    openapiDocument(routes, services, visibleTo(caller, collections, all), visible),
   );
   const document = { body, etag: `"${hash("sha256", body).slice(0, 32)}"` };
   if (documents.size === maxCached) documents.clear();

@@ -1,300 +1,211 @@
-// Describes the operations on resources in the OpenAPI document.
+// Describes the operations on resources: those of any collection, and those of one collection.
 
-import type { Verb } from "../../model/token.ts";
-import { maxOperations } from "../resources/batch.ts";
+import { feedSchema } from "../../model/schemas/feed.ts";
+import { jsonPatchSchema, mergePatchSchema } from "../../model/schemas/patch.ts";
 import {
-  body,
-  commonHeaders,
-  conditions,
-  json,
-  jsonBody,
-  notModified,
-  readProblems,
-  response,
-  validators,
-  writeProblems,
-} from "./answers.ts";
-import { header, parameter, problems } from "./components.ts";
-import { uploadTypes } from "./files.ts";
-import { bulkResponse, bulkTypes, listFormats } from "./formats.ts";
-import { schema, text } from "./schemas.ts";
+  collectionNameSchema,
+  draftSchema,
+  pageSchema,
+  partialResourceSchema,
+  replacementSchema,
+  resourceIdSchema,
+  resourceSchema,
+} from "../../model/schemas/resource.ts";
+import type { Answer, Operation } from "../route.ts";
+import { json, jsonContent, noContent, notModified, response } from "./answers.ts";
+import {
+  bulkContent,
+  bulkResponse,
+  fileContent,
+  listContent,
+  multipartContent,
+} from "./formats.ts";
+import { headers, validators } from "./headers.ts";
+import { conditions, parameters, preconditions } from "./parameters.ts";
 
-/** What differs between the generic operations and those of one collection. */
-export interface ResourceOperations {
-  readonly tag: string;
-  readonly operationIds: Readonly<
-    Record<"list" | "create" | "get" | "put" | "patch" | "remove", string>
-  >;
+/** What differs between the operations on any collection and those on one. */
+export interface CollectionShapes {
   /** The collection, as it is named in a summary. */
-  readonly place: string;
-  /** The names of the schemas. */
-  readonly schemas: Readonly<Record<"resource" | "draft" | "replacement" | "patch", string>>;
-  readonly aboutList: string;
-  readonly listed: object;
+  readonly label: string;
+  /** The schema of the collection's name in the path, if it is not fixed. */
+  readonly path: { readonly collection?: object };
+  readonly resource: object;
+  readonly draft: object;
+  readonly replacement: object;
+  readonly patch: object;
+  readonly page: object;
+  readonly listDescription: string;
   readonly listParameters: readonly object[];
   readonly idempotencyKey: object;
   /** Whether alternative formats are described; typed clients are simpler without them. */
   readonly isGeneric: boolean;
-  readonly maxBodyBytes: number;
-  /** The security requirements, as alternatives. */
-  readonly security: (...verbs: readonly Verb[]) => readonly object[];
 }
 
-const preconditions = [
-  parameter("ifMatch"),
-  parameter("ifUnmodifiedSince"),
-  parameter("ifNoneMatchToWrite"),
-];
+/** Any collection, also one that does not exist yet. */
+export const anyCollection = {
+  label: "a collection",
+  path: { collection: collectionNameSchema },
+  resource: { anyOf: [resourceSchema, partialResourceSchema] },
+  draft: draftSchema,
+  replacement: replacementSchema,
+  patch: mergePatchSchema,
+  page: { oneOf: [pageSchema, feedSchema] },
+  listDescription:
+    "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. With `since`, the response has the changes after that position instead. The method QUERY (RFC 10008), which OpenAPI 3.1 cannot describe, takes the same request as a JSON body.",
+  listParameters: [
+    parameters.page,
+    parameters.limit,
+    parameters.sort,
+    parameters.q,
+    parameters.cursor,
+    parameters.total,
+    parameters.fields,
+    parameters.since,
+    parameters.filters,
+  ],
+  idempotencyKey: parameters.idempotencyKey,
+  isGeneric: true,
+} satisfies CollectionShapes;
 
-const preferred = { "Preference-Applied": header("PreferenceApplied") };
-const replayed = { "Idempotency-Replayed": header("IdempotencyReplayed") };
-const locationHeaders = {
-  Location: header("Location"),
-  "Content-Location": header("ContentLocation"),
-};
-const contentLocation = { "Content-Location": header("ContentLocation") };
-const preferences = ({ isGeneric: isPreferable }: ResourceOperations) =>
-  isPreferable ? [parameter("fields"), parameter("prefer")] : [];
-const minimal = ({ isGeneric: isPreferable }: ResourceOperations, headers: object) => {
+const applied = { "Preference-Applied": headers.preferenceApplied };
+const replayed = { "Idempotency-Replayed": headers.idempotencyReplayed };
+const contentLocation = { "Content-Location": headers.contentLocation };
+const located = { Location: headers.location, ...contentLocation };
+
+const preferences = ({ isGeneric }: CollectionShapes) =>
+  isGeneric ? [parameters.fields, parameters.prefer] : [];
+
+const minimal = ({ isGeneric }: CollectionShapes, fields: Answer["headers"] = {}) => {
   const description =
     "The change was stored. The caller sent `Prefer: return=minimal`, or may not read the resource.";
-  return isPreferable ? { 204: { description, headers: { ...headers, ...preferred } } } : {};
+  return isGeneric ? { 204: noContent(description, { ...fields, ...applied }) } : {};
 };
 
-const orNoBody = ({ isGeneric: isPreferable }: ResourceOperations) =>
-  isPreferable ? "; without a body if the client preferred that, or may not read it." : ".";
+const orNoBody = ({ isGeneric }: CollectionShapes) =>
+  isGeneric ? "; without a body if the client preferred that, or may not read it." : ".";
 
-/** The response with a resource; the generic one also with selected fields. */
-const resourceResponse = (
-  { isGeneric: isPreferable, schemas }: ResourceOperations,
-  description: string,
-  headers: object,
-) => {
-  const whole = schema(schemas.resource);
-  const shape = isPreferable ? { anyOf: [whole, schema("Selected")] } : whole;
-  return response(description, "application/json", shape, headers);
-};
-
-/** Forms are described in the generic operation only: a typed client sends JSON. */
-const draftTypes = ({ isGeneric: isPreferable, schemas }: ResourceOperations) => ({
-  "application/json": schemas.draft,
-  ...(isPreferable ? { "application/x-www-form-urlencoded": schemas.draft } : {}),
+/** Forms and files are described in the generic operation only: a typed client sends JSON. */
+const draftContent = ({ draft, isGeneric }: CollectionShapes) => ({
+  ...jsonContent(draft),
+  ...(isGeneric && {
+    "application/x-www-form-urlencoded": { schema: draft },
+    ...bulkContent,
+    ...multipartContent,
+    ...fileContent("The bytes of the one file of a new resource, in `file`."),
+  }),
 });
 
-const draftBody = (operations: ResourceOperations) => {
-  const { content, ...rest } = body(draftTypes(operations), operations.maxBodyBytes);
-  const others = { ...bulkTypes, ...uploadTypes };
-  return { ...rest, content: operations.isGeneric ? { ...content, ...others } : content };
-};
-
-const formRedirect = ({ isGeneric: isPreferable }: ResourceOperations) => {
-  const words =
+const formRedirect = ({ isGeneric }: CollectionShapes) => {
+  const description =
     "The resource was created from a form by a client that prefers HTML: redirects to a page.";
-  const headers = { ...commonHeaders, Location: header("NextPage"), ...replayed };
-  return isPreferable ? { 303: response(words, "text/html", text, headers) } : {};
+  const content = { "text/html": { schema: { type: "string" } } };
+  return isGeneric
+    ? { 303: response(description, content, { Location: headers.formLocation, ...replayed }) }
+    : {};
 };
 
-/** The page as JSON; the generic operation also describes other formats. */
-const listResponse = (operations: ResourceOperations) => {
-  const page = response("The page.", "application/json", operations.listed, {
-    ...validators,
-    Link: header("Link"),
-    "X-Total-Count": header("XTotalCount"),
-  });
-  const { content, ...rest } = page;
-  return { ...rest, content: operations.isGeneric ? { ...content, ...listFormats } : content };
-};
-
-const bulkCreated = ({ isGeneric: isPreferable }: ResourceOperations) =>
-  isPreferable ? { 200: bulkResponse } : {};
-
-export const list = (operations: ResourceOperations) => ({
-  operationId: operations.operationIds.list,
-  summary: `A page of ${operations.place}`,
-  description: operations.aboutList,
-  tags: [operations.tag],
-  security: operations.security("read"),
-  parameters: [...operations.listParameters, ...conditions],
-  responses: {
-    200: listResponse(operations),
-    304: notModified,
-    ...problems(...readProblems, 404, 410, 412),
-  },
-});
-
-export const create = (operations: ResourceOperations) => ({
-  operationId: operations.operationIds.create,
-  summary: `Create a resource in ${operations.place}`,
-  description:
-    "The server chooses the id; two equal POSTs create two resources, unless they have the same Idempotency-Key. 201 means that the resource is on disk.",
-  tags: [operations.tag],
-  security: operations.security("create"),
-  parameters: [
-    ...(operations.isGeneric ? [parameter("atomic")] : []),
-    operations.idempotencyKey,
-    ...preferences(operations),
-  ],
-  requestBody: draftBody(operations),
-  responses: {
-    ...bulkCreated(operations),
-    201: resourceResponse(operations, `The resource, as a GET returns it${orNoBody(operations)}`, {
-      ...validators,
-      ...locationHeaders,
-      ...preferred,
-      ...replayed,
-    }),
-    ...formRedirect(operations),
-    ...problems(...writeProblems, 404, 409, 410, 422),
-  },
-});
-
-export const get = (operations: ResourceOperations) => ({
-  operationId: operations.operationIds.get,
-  summary: `A resource of ${operations.place}`,
-  tags: [operations.tag],
-  security: operations.security("read"),
-  parameters: [...(operations.isGeneric ? [parameter("fields")] : []), ...conditions],
-  responses: {
-    200: resourceResponse(operations, "The resource.", validators),
-    304: notModified,
-    ...problems(...readProblems, 404, 412),
-  },
-});
-
-export const put = (operations: ResourceOperations) => ({
-  operationId: operations.operationIds.put,
-  summary: `Create or replace a resource in ${operations.place}`,
-  description:
-    "The client chooses the id. An existing resource is replaced, never merged. Creating needs the scope `create`, replacing `update`. The response has no ETag, because the stored bytes differ from the sent ones (RFC 9110 §9.3.4); GET returns it.",
-  tags: [operations.tag],
-  security: operations.security("create", "update"),
-  parameters: [...preconditions, ...preferences(operations)],
-  requestBody: jsonBody(operations.schemas.replacement, operations.maxBodyBytes),
-  responses: {
-    200: resourceResponse(operations, "The resource, replaced.", {
-      ...commonHeaders,
-      ...contentLocation,
-      ...preferred,
-    }),
-    201: resourceResponse(operations, `The resource, created${orNoBody(operations)}`, {
-      ...commonHeaders,
-      ...locationHeaders,
-      ...preferred,
-    }),
-    ...minimal(operations, commonHeaders),
-    ...problems(...writeProblems, 404, 409, 412, 428),
-  },
-});
-
-export const patch = (operations: ResourceOperations) => ({
-  operationId: operations.operationIds.patch,
-  summary: `Change parts of a resource of ${operations.place}`,
-  description:
-    "The patch is applied completely or not at all. 409 when a JSON Patch does not apply to the current state, including a failed `test`.",
-  tags: [operations.tag],
-  security: operations.security("update"),
-  parameters: [...preconditions, ...preferences(operations)],
-  requestBody: body(
-    {
-      "application/merge-patch+json": operations.schemas.patch,
-      "application/json-patch+json": "JsonPatch",
-      "application/json": operations.schemas.patch,
+export const list = <Shapes extends CollectionShapes>(shapes: Shapes) =>
+  ({
+    summary: `A page of ${shapes.label}`,
+    description: shapes.listDescription,
+    path: shapes.path as Shapes["path"],
+    parameters: [...shapes.listParameters, ...conditions],
+    answers: {
+      200: response(
+        "The page.",
+        { ...jsonContent(shapes.page), ...(shapes.isGeneric && listContent) },
+        { ...validators, Link: headers.link, "X-Total-Count": headers.totalCount },
+      ),
+      304: notModified,
     },
-    operations.maxBodyBytes,
-  ),
-  responses: {
-    200: resourceResponse(operations, "The resource, changed.", {
-      ...validators,
-      ...contentLocation,
-      ...preferred,
-    }),
-    ...minimal(operations, validators),
-    ...problems(...writeProblems, 404, 409, 412, 428),
-  },
-});
+    problems: [404, 410, 412],
+  }) satisfies Operation;
 
-export const remove = (operations: ResourceOperations) => ({
-  operationId: operations.operationIds.remove,
-  summary: `Delete a resource of ${operations.place}`,
-  tags: [operations.tag],
-  security: operations.security("delete"),
-  parameters: preconditions,
-  responses: {
-    204: { description: "The resource was deleted.", headers: commonHeaders },
-    ...problems(400, 401, 403, 404, 412, 414, 428, 500, 503, 507),
-  },
-});
-
-/** The operations on any collection, including one that does not exist yet. */
-const genericOperations = (maxBodyBytes: number): ResourceOperations => ({
-  tag: "Resources",
-  operationIds: {
-    list: "listResources",
-    create: "createResource",
-    get: "getResource",
-    put: "putResource",
-    patch: "patchResource",
-    remove: "deleteResource",
-  },
-  place: "a collection",
-  schemas: {
-    resource: "Resource",
-    draft: "Draft",
-    replacement: "Replacement",
-    patch: "MergePatch",
-  },
-  aboutList:
-    "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. With `since`, the response has the changes after that position instead. The method QUERY (RFC 10008), which OpenAPI 3.1 cannot describe, takes the same request as a JSON body.",
-  listed: { oneOf: [schema("Page"), schema("Feed")] },
-  listParameters: [
-    "page",
-    "limit",
-    "sort",
-    "q",
-    "cursor",
-    "total",
-    "fields",
-    "since",
-    "filters",
-  ].map(parameter),
-  idempotencyKey: parameter("idempotencyKey"),
-  isGeneric: true,
-  maxBodyBytes,
-  security: (...verbs) => verbs.map((verb) => ({ bearer: [`{collection}:${verb}`] })),
-});
-
-export function resourcePaths(maxBodyBytes: number) {
-  const operations = genericOperations(maxBodyBytes);
-  return {
-    "/{collection}": {
-      parameters: [parameter("collection")],
-      get: list(operations),
-      post: create(operations),
+export const create = <Shapes extends CollectionShapes>(shapes: Shapes) =>
+  ({
+    summary: `Create a resource in ${shapes.label}`,
+    description:
+      "The server chooses the id; two equal POSTs create two resources, unless they have the same Idempotency-Key. 201 means that the resource is on disk.",
+    path: shapes.path as Shapes["path"],
+    parameters: [
+      ...(shapes.isGeneric ? [parameters.atomic] : []),
+      shapes.idempotencyKey,
+      ...preferences(shapes),
+    ],
+    body: draftContent(shapes),
+    answers: {
+      ...(shapes.isGeneric && { 200: bulkResponse }),
+      201: json(`The resource, as a GET returns it${orNoBody(shapes)}`, shapes.resource, {
+        ...validators,
+        ...located,
+        ...applied,
+        ...replayed,
+      }),
+      ...formRedirect(shapes),
     },
-    "/{collection}/{id}": {
-      parameters: [parameter("collection"), parameter("id")],
-      get: get(operations),
-      put: put(operations),
-      patch: patch(operations),
-      delete: remove(operations),
-    },
-    "/-/batch": { post: batch(maxBodyBytes) },
-  };
-}
+    problems: [404, 409, 410, 422],
+  }) satisfies Operation;
 
-const batch = (maxBodyBytes: number) => ({
-  operationId: "runBatch",
-  summary: "Run several changes in one transaction",
-  description: `1 to ${maxOperations} operations in one transaction: all of them happen, or none. Each operation sees the state that the earlier ones leave, needs its own scope and may have its own precondition. The response to a rejected batch is the problem of the first failed operation, and \`errors\` points to it.`,
-  tags: ["Resources"],
-  security: [{ bearer: [] }],
-  parameters: [parameter("fields"), parameter("idempotencyKey")],
-  requestBody: jsonBody("Batch", maxBodyBytes),
-  responses: {
-    200: json("The result of each operation, in order.", "BatchResults", {
-      ...commonHeaders,
-      ...replayed,
-    }),
-    ...problems(...writeProblems, 404, 409, 410, 412, 422, 428),
-  },
-});
+/** The path of one resource. */
+const resourcePath = <Shapes extends CollectionShapes>({ path }: Shapes) =>
+  ({ ...path, id: resourceIdSchema }) as Shapes["path"] & { readonly id: object };
+
+export const get = <Shapes extends CollectionShapes>(shapes: Shapes) =>
+  ({
+    summary: `A resource of ${shapes.label}`,
+    path: resourcePath(shapes),
+    parameters: [...(shapes.isGeneric ? [parameters.fields] : []), ...conditions],
+    answers: { 200: json("The resource.", shapes.resource, validators), 304: notModified },
+    problems: [404, 412],
+  }) satisfies Operation;
+
+export const put = <Shapes extends CollectionShapes>(shapes: Shapes) =>
+  ({
+    summary: `Create or replace a resource in ${shapes.label}`,
+    description:
+      "The client chooses the id. An existing resource is replaced, never merged. Creating needs the scope `create`, replacing `update`. The response has no ETag, because the stored bytes differ from the sent ones (RFC 9110 §9.3.4); GET returns it.",
+    path: resourcePath(shapes),
+    parameters: [...preconditions, ...preferences(shapes)],
+    body: jsonContent(shapes.replacement),
+    answers: {
+      200: json("The resource, replaced.", shapes.resource, { ...contentLocation, ...applied }),
+      201: json(`The resource, created${orNoBody(shapes)}`, shapes.resource, {
+        ...located,
+        ...applied,
+      }),
+      ...minimal(shapes),
+    },
+    problems: [404, 409, 412, 428],
+  }) satisfies Operation;
+
+export const patch = <Shapes extends CollectionShapes>(shapes: Shapes) =>
+  ({
+    summary: `Change parts of a resource of ${shapes.label}`,
+    description:
+      "The patch is applied completely or not at all. 409 when a JSON Patch does not apply to the current state, including a failed `test`.",
+    path: resourcePath(shapes),
+    parameters: [...preconditions, ...preferences(shapes)],
+    body: {
+      "application/merge-patch+json": { schema: shapes.patch },
+      "application/json-patch+json": { schema: jsonPatchSchema },
+      "application/json": { schema: shapes.patch },
+    },
+    answers: {
+      200: json("The resource, changed.", shapes.resource, {
+        ...validators,
+        ...contentLocation,
+        ...applied,
+      }),
+      ...minimal(shapes, validators),
+    },
+    problems: [404, 409, 412, 428],
+  }) satisfies Operation;
+
+export const remove = <Shapes extends CollectionShapes>(shapes: Shapes) =>
+  ({
+    summary: `Delete a resource of ${shapes.label}`,
+    path: resourcePath(shapes),
+    parameters: preconditions,
+    answers: { 204: noContent("The resource was deleted.") },
+    problems: [404, 412, 428],
+  }) satisfies Operation;

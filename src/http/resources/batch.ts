@@ -15,8 +15,6 @@ import { createResponse } from "../large-response.ts";
 import { readOperations } from "./batch-operations.ts";
 import { type RenderResource, readShownFields, rendererFor } from "./fields-param.ts";
 
-export const maxOperations = 100;
-
 export async function runBatch(context: RequestContext): Promise<Response | Problem> {
   const { request, services, token } = context;
   const key = readKey(request.headers);
@@ -27,7 +25,7 @@ export async function runBatch(context: RequestContext): Promise<Response | Prob
   if (rejected !== undefined) return rejected;
   const bytes = await readBody(context);
   if (bytes instanceof Problem) return bytes;
-  const operations = readOperations(bytes, maxOperations);
+  const operations = readOperations(bytes);
   if (operations instanceof Problem) return operations;
 
   const once = key === undefined ? undefined : idempotencyKeyOf(context, key, bytes);

@@ -52,7 +52,7 @@ async function find(context: RequestContext): Promise<FoundFile | Problem> {
   const [name, id] = [context.param("collection"), context.param("id")];
   const shown = await services.resources.find(caller, name, id);
   if (shown instanceof Problem) return shown;
-  const part = fileAt(shown, context.param("part"));
+  const part = fileAt(shown, context.param("name"));
   if (part instanceof Problem) return part;
   const etag = `"${part.sha256}"`;
   const { createdAt: updatedAt, sharesDate } = shown.resource;

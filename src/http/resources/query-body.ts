@@ -1,91 +1,68 @@
 // Reads a list request from the JSON body of a QUERY.
 
-import { type Path, pointerTo } from "../../lib/json/error-report.ts";
-import { own } from "../../lib/own-property.ts";
+import { ErrorReport, type Path, pointerTo } from "../../lib/json/error-report.ts";
+import { checkValue } from "../../lib/schema/check-value.ts";
+import { isObjectSchema } from "../../lib/schema/subschemas.ts";
 import type { Problem } from "../../model/problem.ts";
 import type { ListRequest, Located } from "../../model/query/list-request.ts";
-import { suggestParameter } from "../../model/query/near-miss.ts";
+import { type QueryBody, querySchema } from "../../model/schemas/query.ts";
 import { invalidBody } from "../body/content.ts";
 import { ListRequestReader, pageWithCursor } from "./list-request-reader.ts";
 
-type Members = Readonly<Record<string, unknown>>;
+const at = (...path: Path) => ({ pointer: pointerTo(path) });
 
-/** `text` is already checked to be strict JSON. */
+/** `text` is already checked to be strict JSON. The request has all errors of the body. */
 export function readQueryBody(text: string): ListRequest | Problem {
   const body: unknown = JSON.parse(text);
-  if (!isMembers(body)) {
-    return invalidBody([{ pointer: "", detail: "a JSON object is needed" }]);
-  }
+  const report = new ErrorReport();
+  checkValue(querySchema, body, report);
+  if (!isObjectSchema(body)) return invalidBody(report.errors);
   const reader = new ListRequestReader(false);
-  for (const [name, value] of Object.entries(body)) {
-    const read = own(readers, name);
-    if (read === undefined) {
-      const known = Object.keys(readers).join(", ");
-      const suggestion = suggestParameter(name);
-      const advice = suggestion === undefined ? `the members are: ${known}` : `use ${suggestion}`;
-      reader.addError(at(name), `there is no such member; ${advice}`);
-    } else read(reader, value, name);
-  }
+  for (const { pointer, detail } of report.errors) reader.addError({ pointer }, detail);
+  readMembers(reader, withoutInvalid(body, report));
   if ("page" in body && "cursor" in body) reader.addError(at("page"), pageWithCursor);
   return reader.listRequest();
 }
 
-const isMembers = (value: unknown): value is Members =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-const at = (...path: Path) => ({ pointer: pointerTo(path) });
-
-type Read = (reader: ListRequestReader, value: unknown, name: string) => void;
-
-const readers: Readonly<Record<string, Read>> = {
-  where: readWhere,
-  q: (reader, value, name) => readText(reader, value, name, reader.search),
-  sort: (reader, value, name) => reader.sort(readNames(reader, value, name)),
-  fields: (reader, value, name) => reader.fields(readNames(reader, value, name)),
-  page: (reader, value, name) => reader.page(numberIn(value), at(name)),
-  limit: (reader, value, name) => reader.limit(numberIn(value), at(name)),
-  cursor: (reader, value, name) => readText(reader, value, name, reader.cursor),
-  total: (reader, value, name) => reader.total(value, at(name)),
-};
-
-function readWhere(reader: ListRequestReader, where: unknown, name: string): void {
-  if (!isMembers(where))
-    reader.addError(at(name), "where must be an object with a member for each field");
-  for (const [field, test] of Object.entries(isMembers(where) ? where : {})) {
-    if (!isMembers(test)) reader.filter(field, "eq", test, at(name, field));
-    else if (Object.keys(test).length === 0) {
-      reader.addError(at(name, field), "an operator is needed, such as eq");
-    }
-    for (const [operator, operand] of Object.entries(isMembers(test) ? test : {})) {
-      reader.filter(field, operator, operand, at(name, field, operator));
-    }
-  }
+/** Returns the valid members, so that their errors against the definition are found as well. */
+function withoutInvalid(body: object, report: ErrorReport): QueryBody {
+  const isValid = (...path: Path) => {
+    const own = pointerTo(path);
+    return !report.errors.some(({ pointer }) => pointer === own || pointer.startsWith(`${own}/`));
+  };
+  const valid = Object.entries(body).filter(([name]) => isValid(name));
+  const { where } = body as QueryBody;
+  const tests = Object.entries(isObjectSchema(where) && report.errors.length > 0 ? where : {});
+  const validTests = tests.filter(([field]) => isValid("where", field));
+  return {
+    ...(validTests.length > 0 && { where: Object.fromEntries(validTests) }),
+    ...Object.fromEntries(valid),
+  };
 }
 
-function readText(
-  reader: ListRequestReader,
-  value: unknown,
-  name: string,
-  set: ListRequestReader["search"],
-): void {
-  if (typeof value === "string") set.call(reader, value, at(name));
-  else reader.addError(at(name), "a string is needed");
+function readMembers(reader: ListRequestReader, body: QueryBody): void {
+  const { where = {}, q, sort, fields, page, limit, cursor, total } = body;
+  for (const [field, test] of Object.entries(where)) readTest(reader, field, test);
+  if (q !== undefined) reader.search(q, at("q"));
+  if (sort !== undefined) reader.sort(namesIn(sort, "sort"));
+  if (fields !== undefined) reader.fields(namesIn(fields, "fields"));
+  if (page !== undefined) reader.page(page, at("page"));
+  if (limit !== undefined) reader.limit(limit, at("limit"));
+  if (cursor !== undefined) reader.cursor(cursor, at("cursor"));
+  if (total !== undefined) reader.total(total, at("total"));
 }
 
-/** Reads a string with commas, or an array of strings. */
-function readNames(reader: ListRequestReader, value: unknown, name: string): readonly Located[] {
-  if (typeof value === "string") {
-    return value.split(",").map((text) => ({ text, place: at(name) }));
+function readTest(reader: ListRequestReader, field: string, test: unknown): void {
+  if (!isObjectSchema(test)) {
+    reader.filter(field, "eq", test, at("where", field));
+    return;
   }
-  if (!Array.isArray(value) || value.length === 0) {
-    reader.addError(at(name), "a string or an array of strings is needed");
-    return [];
-  }
-  return value.flatMap((text: unknown, index) => {
-    if (typeof text === "string") return [{ text, place: at(name, index) }];
-    reader.addError(at(name, index), "a string is needed");
-    return [];
-  });
+  for (const [operator, operand] of Object.entries(test))
+    reader.filter(field, operator, operand, at("where", field, operator));
 }
 
-const numberIn = (value: unknown): number => (typeof value === "number" ? value : Number.NaN);
+/** Reads a text with commas, or an array of texts. */
+const namesIn = (value: string | readonly string[], name: string): readonly Located[] =>
+  typeof value === "string"
+    ? value.split(",").map((text) => ({ text, place: at(name) }))
+    : value.map((text, index) => ({ text, place: at(name, index) }));

@@ -239,13 +239,16 @@ class Explainer {
     return !isObjectSchema(form) || this.#fits(form, value, "type");
   }
 
-  /** Whether the value has the constants of this form. */
+  /** Whether the value has the constants of this form: the required ones, if there are any. */
   #isMeant(schema: Schema, value: unknown): boolean {
     if (!isObjectSchema(schema)) return schema;
     if (!this.#fits(schema, value, "const", "enum")) return false;
     const constants = Object.entries(propertiesOf(schema)).filter(([, part]) => constantsOf(part));
+    const required = Array.isArray(schema.required) ? schema.required : [];
+    const always = constants.filter(([name]) => required.includes(name));
+    const marks = always.length > 0 ? always : constants;
     return this.#compiled.fits(
-      { required: constants.map(([name]) => name), properties: Object.fromEntries(constants) },
+      { required: marks.map(([name]) => name), properties: Object.fromEntries(marks) },
       value,
     );
   }

@@ -6,6 +6,7 @@ import type { FromSchema } from "../../lib/schema/from-schema.ts";
 import { invalidMessage, isObjectSchema } from "../../lib/schema/subschemas.ts";
 import type { FieldError } from "../problem.ts";
 import { scopePattern, type Token } from "../token.ts";
+import { exampleId, exampleTime } from "./examples.ts";
 import { optionalTimeSchema, timeSchema, timeText } from "./time.ts";
 
 const tokenLimits = { maxNameChars: 200, maxScopes: 100 } as const;
@@ -43,8 +44,10 @@ const chosen = {
 
 const { default: _, ...expiresAt } = chosen.expiresAt;
 
+export const tokenIdSchema = { type: "string", format: "uuid" } as const;
+
 const shown = {
-  id: { type: "string", format: "uuid" },
+  id: tokenIdSchema,
   name: chosen.name,
   scopes: chosen.scopes,
   createdAt: timeSchema,
@@ -63,10 +66,10 @@ const shownNames = [
 ] as const;
 
 const example = {
-  id: "019a8448-5a3c-7c31-9d41-6f2f3f0c9a11",
+  id: exampleId,
   name: "backup",
   scopes: ["people:read"],
-  createdAt: "2026-11-15T09:30:00.000Z",
+  createdAt: exampleTime,
   expiresAt: null,
   usedAt: null,
   revokedAt: null,

@@ -1,0 +1,73 @@
+// Defines a route: its method, path, permission and handler, and what it takes and answers.
+
+import type { MaybePromise } from "../lib/maybe-promise.ts";
+import type { Problem } from "../model/problem.ts";
+import type { Permission } from "./authorize.ts";
+import type { RequestContext } from "./context.ts";
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "QUERY";
+
+export type Handler = (context: RequestContext) => MaybePromise<Response | Problem>;
+
+/** A JSON Schema, or another object of the OpenAPI document. */
+type Described = Readonly<object>;
+
+/** The schemas of a body by media type. */
+export type Content = Readonly<Record<string, { readonly schema: Described }>>;
+
+export interface Answer {
+  readonly description: string;
+  /** The header fields by name, besides those of every response. */
+  readonly headers?: Readonly<Record<string, Described>>;
+  readonly content?: Content;
+}
+
+/** What a route takes and answers. The OpenAPI document is made from this. */
+export interface Operation {
+  readonly summary: string;
+  readonly description?: string;
+  /** The schemas of the parameters in the path. */
+  readonly path?: Readonly<Record<string, Described>>;
+  /** The parameters in the query string and in the header. */
+  readonly parameters?: readonly Described[];
+  readonly body?: Content;
+  readonly isBodyOptional?: true;
+  /** The successful responses by status. */
+  readonly answers: Readonly<Record<number, Answer>>;
+  /** The statuses of problems, besides those that the permission, method and body imply. */
+  readonly problems?: readonly number[];
+}
+
+export interface Route {
+  readonly method: Method;
+  /** With parameters in braces, as in OpenAPI. */
+  readonly path: string;
+  readonly permission: Permission;
+  readonly handler: Handler;
+  readonly operation: Operation;
+}
+
+/** Routes by the id of their operation. */
+export type Routes = Readonly<Record<string, Route>>;
+
+/** The names of the parameters in a path. */
+type PathNames<Path> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PathNames<Rest>
+  : never;
+
+/** Every parameter in the path has a schema. */
+type OperationAt<Path> = [PathNames<Path>] extends [never]
+  ? Operation & { readonly path?: never }
+  : Operation & { readonly path: Readonly<Record<PathNames<Path>, Described>> };
+
+/** Makes a route of a target such as `GET /-/tokens/{id}`. */
+export function route<M extends Method, Path extends `/${string}`>(
+  target: `${M} ${Path}`,
+  permission: Permission,
+  handler: Handler,
+  operation: OperationAt<Path>,
+): Route {
+  const space = target.indexOf(" ");
+  const method = target.slice(0, space) as M;
+  return { method, path: target.slice(space + 1), permission, handler, operation };
+}

@@ -1,0 +1,108 @@
+// The JSON Schemas of collections as they are shown, and of the resources that violate a definition.
+
+import type { FromSchema } from "../../lib/schema/from-schema.ts";
+import type { Collection } from "../collection.ts";
+import { type DefinitionRequest, definitionSchema } from "./definition.ts";
+import { exampleId, exampleTime } from "./examples.ts";
+import { errorDetailSchema } from "./problem.ts";
+import { collectionNameSchema } from "./resource.ts";
+import { timeSchema, timeText } from "./time.ts";
+
+const shown = {
+  name: collectionNameSchema,
+  total: { type: "integer", minimum: 0, description: "How many resources it has." },
+  revision: { type: "integer", minimum: 0, description: "The revision of its last change." },
+  definition: definitionSchema,
+  createdAt: timeSchema,
+  updatedAt: timeSchema,
+} as const;
+const shownNames = ["name", "total", "revision", "definition", "createdAt", "updatedAt"] as const;
+
+const example = {
+  name: "people",
+  total: 1,
+  revision: 2,
+  definition: { access: { read: "public" } },
+  createdAt: exampleTime,
+  updatedAt: exampleTime,
+};
+
+export const violationSchema = {
+  type: "object",
+  required: ["id", "errors"],
+  properties: { id: { type: "string" }, errors: { type: "array", items: errorDetailSchema } },
+  additionalProperties: false,
+} as const;
+
+const exampleViolations = {
+  count: 1,
+  first: [
+    { id: exampleId, errors: [{ pointer: "/email", detail: "this is not an email address" }] },
+  ],
+};
+
+export const violationsSchema = {
+  type: "object",
+  description:
+    "Stored resources that do not match the definition. They stay, and are validated at their next write.",
+  required: ["count", "first"],
+  properties: {
+    count: { type: "integer", minimum: 0 },
+    first: { type: "array", items: violationSchema, description: "The first few." },
+  },
+  additionalProperties: false,
+  examples: [exampleViolations],
+} as const;
+
+export const collectionSchema = {
+  type: "object",
+  required: shownNames,
+  properties: shown,
+  additionalProperties: false,
+  examples: [example],
+} as const;
+
+export const definedCollectionSchema = {
+  type: "object",
+  required: [...shownNames, "violations"],
+  properties: { ...shown, violations: violationsSchema },
+  additionalProperties: false,
+  examples: [{ ...example, violations: exampleViolations }],
+} as const;
+
+export const dryRunSchema = {
+  type: "object",
+  description: "What would happen; nothing was changed.",
+  required: ["name", "definition", "dryRun", "violations"],
+  properties: {
+    name: collectionNameSchema,
+    definition: definitionSchema,
+    dryRun: { type: "boolean", description: "Always true." },
+    violations: violationsSchema,
+  },
+  additionalProperties: false,
+} as const;
+
+export const collectionListSchema = {
+  type: "object",
+  required: ["data"],
+  properties: { data: { type: "array", items: collectionSchema } },
+  additionalProperties: false,
+  examples: [{ data: [example] }],
+} as const;
+
+export type Violation = FromSchema<typeof violationSchema>;
+export type Violations = FromSchema<typeof violationsSchema>;
+type CollectionView = Omit<FromSchema<typeof collectionSchema>, "definition"> & {
+  readonly definition: DefinitionRequest;
+};
+
+/** Returns a collection as the API shows it, with the definition as it was sent. */
+export const collectionView = (collection: Collection): CollectionView => ({
+  name: collection.name,
+  total: collection.total,
+  revision: collection.revision,
+  definition: JSON.parse(collection.definition),
+  createdAt: timeText(collection.createdAt),
+  updatedAt: timeText(collection.updatedAt),
+});

@@ -1,0 +1,75 @@
+// Names each schema as it is called in the OpenAPI document.
+
+import { acceptedSchema, actionListSchema, actionSchema } from "./action.ts";
+import {
+  batchResultSchema,
+  batchResultsSchema,
+  batchSchema,
+  createOperationSchema,
+  deleteOperationSchema,
+  patchOperationSchema,
+  putOperationSchema,
+} from "./batch.ts";
+import {
+  collectionListSchema,
+  collectionSchema,
+  definedCollectionSchema,
+  dryRunSchema,
+  violationSchema,
+  violationsSchema,
+} from "./collection.ts";
+import { definitionSchema } from "./definition.ts";
+import { feedSchema, removedResourceSchema, writtenResourceSchema } from "./feed.ts";
+import { jsonPatchOperationSchema, jsonPatchSchema, mergePatchSchema } from "./patch.ts";
+import { errorDetailSchema, problemSchema } from "./problem.ts";
+import { querySchema } from "./query.ts";
+import {
+  draftSchema,
+  pageSchema,
+  partialResourceSchema,
+  replacementSchema,
+  resourceSchema,
+} from "./resource.ts";
+import { healthSchema, homeSchema } from "./server.ts";
+import { issuedTokenSchema, tokenListSchema, tokenRequestSchema, tokenSchema } from "./token.ts";
+
+/** Every schema of the API that has a name, except those of the user's collections and actions. */
+export const schemaComponents = {
+  Draft: draftSchema,
+  Replacement: replacementSchema,
+  Resource: resourceSchema,
+  PartialResource: partialResourceSchema,
+  Page: pageSchema,
+  Query: querySchema,
+  Feed: feedSchema,
+  WrittenResource: writtenResourceSchema,
+  RemovedResource: removedResourceSchema,
+  MergePatch: mergePatchSchema,
+  JsonPatch: jsonPatchSchema,
+  JsonPatchOperation: jsonPatchOperationSchema,
+  Batch: batchSchema,
+  CreateOperation: createOperationSchema,
+  PutOperation: putOperationSchema,
+  PatchOperation: patchOperationSchema,
+  DeleteOperation: deleteOperationSchema,
+  BatchResults: batchResultsSchema,
+  BatchResult: batchResultSchema,
+  Definition: definitionSchema,
+  Collection: collectionSchema,
+  CollectionList: collectionListSchema,
+  DefinedCollection: definedCollectionSchema,
+  DryRun: dryRunSchema,
+  Violations: violationsSchema,
+  Violation: violationSchema,
+  TokenRequest: tokenRequestSchema,
+  Token: tokenSchema,
+  IssuedToken: issuedTokenSchema,
+  TokenList: tokenListSchema,
+  Action: actionSchema,
+  ActionList: actionListSchema,
+  Accepted: acceptedSchema,
+  Home: homeSchema,
+  Health: healthSchema,
+  Problem: problemSchema,
+  ErrorDetail: errorDetailSchema,
+} as const satisfies Readonly<Record<string, object>>;

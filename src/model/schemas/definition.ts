@@ -1,0 +1,155 @@
+// The JSON Schema of a collection's definition, with its limits and defaults.
+
+import type { FromSchema } from "../../lib/schema/from-schema.ts";
+import { invalidMessage, unknownMemberMessage } from "../../lib/schema/subschemas.ts";
+
+export const definitionLimits = {
+  /** The limit for each list of fields. */
+  maxFields: 64,
+  maxFieldChars: 256,
+  maxDescriptionChars: 10_000,
+  /** One year, in seconds. */
+  maxAge: 31_536_000,
+  minBytes: 2,
+  maxRedirectChars: 2_000,
+  maxPerMinute: 60_000,
+} as const;
+
+const { maxFields, maxFieldChars, maxDescriptionChars, maxRedirectChars } = definitionLimits;
+
+const requirement = (description: string) =>
+  ({ type: "string", enum: ["optional", "required"], default: "optional", description }) as const;
+
+const audience = { type: "string", enum: ["token", "public", "owner"], default: "token" } as const;
+
+const fieldPath = {
+  type: "string",
+  maxLength: maxFieldChars,
+  pattern: "^[^.]+(?:\\.[^.]+)*$",
+  [invalidMessage]: (field: unknown) => {
+    if (typeof field !== "string") return "must be the name of a field, as a string";
+    return field.length > maxFieldChars
+      ? `must have at most ${maxFieldChars} characters`
+      : "must be names separated by single dots, such as address.city";
+  },
+} as const;
+
+const fieldList = (description: string) =>
+  ({ type: "array", items: fieldPath, maxItems: maxFields, default: [], description }) as const;
+
+const properties = {
+  $schema: {
+    type: "string",
+    maxLength: maxDescriptionChars,
+    description: "For editors; the server ignores it.",
+  },
+  description: {
+    type: "string",
+    maxLength: maxDescriptionChars,
+    description: "What the collection is for.",
+  },
+  schema: {
+    type: "object",
+    description: "A JSON Schema (2020-12) of the fields. Without it any fields are allowed.",
+    additionalProperties: {},
+  },
+  access: {
+    type: "object",
+    description:
+      "Who may do what: `token`, callers with the scope; `public`, everyone; `owner`, callers with the scope, on resources that the same token created.",
+    properties: {
+      read: audience,
+      create: {
+        type: "string",
+        enum: ["token", "public"],
+        default: "token",
+        [invalidMessage]: (value: unknown) =>
+          value === "owner"
+            ? 'a new resource has no owner yet: use "token" or "public"; "owner" is for read, update and delete'
+            : 'must be "token" or "public"',
+      },
+      update: audience,
+      delete: audience,
+    },
+    additionalProperties: false,
+    default: {},
+    [unknownMemberMessage]: () => "unknown verb; known verbs: read, create, update, delete",
+  },
+  unique: fieldList("Fields with unique values, as paths with dots."),
+  indexed: fieldList("Fields with an index, for filters and sorting in collections of any size."),
+  searchable: fieldList("Fields that `q` searches."),
+  cache: {
+    type: "object",
+    description: "How long caches may store public resources.",
+    properties: {
+      maxAge: {
+        type: "integer",
+        minimum: 0,
+        maximum: definitionLimits.maxAge,
+        default: 0,
+        description: "In seconds.",
+      },
+    },
+    additionalProperties: false,
+    default: {},
+  },
+  maxBytes: {
+    type: "integer",
+    minimum: definitionLimits.minBytes,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: "The maximum size of a resource. The server's own limit applies as well.",
+  },
+  preconditions: requirement("Required: PUT, PATCH and DELETE without a precondition are 428."),
+  idempotencyKey: requirement("Required: a POST without an Idempotency-Key is 400."),
+  redirect: {
+    type: "string",
+    maxLength: maxRedirectChars,
+    // Browsers read two slashes or backslashes as the start of another host name.
+    pattern: "^(?:/(?:[!-.0-\\[\\]-~][!-~]*)?|[Hh][Tt][Tt][Pp][Ss]?://[!-~]+)$",
+    description: "Where a browser is redirected after an accepted form: a URL or a path.",
+    [invalidMessage]: `must be an http or https URL, or a path such as /thanks; at most ${maxRedirectChars} characters; percent-encode non-ASCII characters`,
+  },
+  honeypot: {
+    type: "string",
+    minLength: 1,
+    maxLength: maxFieldChars,
+    description: "A hidden form field. When it is filled in, nothing is stored.",
+    [invalidMessage]: `must be the name of a form field, of 1 to ${maxFieldChars} characters`,
+  },
+  rateLimit: {
+    type: "object",
+    description: "How many resources one address may create without a token; more is 429.",
+    required: ["perMinute"],
+    properties: {
+      perMinute: { type: "integer", minimum: 1, maximum: definitionLimits.maxPerMinute },
+    },
+    additionalProperties: false,
+  },
+} as const;
+
+const rules = Object.keys(properties).filter((name) => name !== "$schema");
+
+export const definitionSchema = {
+  type: "object",
+  description: "The definition of a collection. A member that is left out has its default.",
+  properties,
+  additionalProperties: false,
+  [unknownMemberMessage]: () => `unknown rule; known rules: ${rules.join(", ")}`,
+  examples: [
+    {
+      schema: {
+        type: "object",
+        properties: { name: { type: "string" }, email: { type: "string", format: "email" } },
+        required: ["name"],
+      },
+      unique: ["email"],
+      searchable: ["name"],
+      access: { read: "public" },
+    },
+  ],
+} as const;
+
+/** A definition as a client sends it, where members may be left out. */
+export type DefinitionRequest = FromSchema<typeof definitionSchema, "out">;
+/** A definition with its defaults. */
+export type Definition = Omit<FromSchema<typeof definitionSchema>, "$schema">;

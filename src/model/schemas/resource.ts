@@ -1,0 +1,93 @@
+// The JSON Schemas of resources of any collection: as they are sent and read, and pages of them.
+
+import { invalidMessage } from "../../lib/schema/subschemas.ts";
+import { filePathPattern } from "../file.ts";
+import { collectionName, resourceId } from "../id.ts";
+import { pageLimits } from "../query/page.ts";
+import { exampleResource } from "./examples.ts";
+import { timeSchema } from "./time.ts";
+
+export const collectionNameSchema = { type: "string", pattern: collectionName.source } as const;
+export const resourceIdSchema = { type: "string", pattern: resourceId.source } as const;
+
+export const fileNameSchema = { type: "string", pattern: filePathPattern.source } as const;
+
+export const draftSchema = {
+  type: "object",
+  description:
+    "Any JSON object without an `id`, which the server chooses; `createdAt`, `updatedAt` and the reserved names `_etag`, `_expanded` and `_owner` are ignored.",
+  properties: {
+    id: {
+      not: {},
+      [invalidMessage]: "leave the id out, or PUT to /{collection}/{id} to choose it",
+    },
+  },
+  additionalProperties: {},
+  examples: [{ name: "Ada" }],
+} as const;
+
+export const replacementSchema = {
+  type: "object",
+  description:
+    "Any JSON object. An `id` must be the one in the URL; `createdAt`, `updatedAt` and the reserved names `_etag`, `_expanded` and `_owner` are ignored, so the response of a GET can be changed and sent back.",
+  properties: { id: { description: "If it is sent: the id in the URL, otherwise 409." } },
+  additionalProperties: {},
+  examples: [{ name: "Ada Lovelace" }],
+} as const;
+
+const shown = {
+  id: resourceIdSchema,
+  createdAt: timeSchema,
+  updatedAt: timeSchema,
+  _etag: {
+    type: "string",
+    description:
+      "The ETag, if `fields` names it. The name is reserved and ignored in request bodies.",
+  },
+} as const;
+
+export const resourceSchema = {
+  type: "object",
+  description: "`id`, the fields that were sent, `createdAt` and `updatedAt`.",
+  required: ["id", "createdAt", "updatedAt"],
+  properties: shown,
+  additionalProperties: {},
+  examples: [exampleResource],
+} as const;
+
+export const partialResourceSchema = {
+  type: "object",
+  description: "A resource, or with `fields` only some members of it.",
+  required: ["id"],
+  properties: shown,
+  additionalProperties: {},
+} as const;
+
+/** The schema of a page. With a cursor there are no page numbers, and a total may be left out. */
+export const pageOf = (item: object) => ({
+  type: "object",
+  required: ["data", "limit"],
+  properties: {
+    data: { type: "array", items: item, maxItems: pageLimits.maxLimit },
+    page: { type: "integer", minimum: 1 },
+    limit: { type: "integer", minimum: 1, maximum: pageLimits.maxLimit },
+    total: { type: "integer", minimum: 0 },
+    pages: { type: "integer", minimum: 0 },
+    more: {
+      type: "boolean",
+      description: "Of a page without a total: whether there are more resources.",
+    },
+    next: {
+      type: ["string", "null"],
+      description: "With `cursor`: the cursor of the next page; null at the end.",
+    },
+  },
+  additionalProperties: false,
+});
+
+export const pageSchema = {
+  ...pageOf(partialResourceSchema),
+  examples: [
+    { data: [exampleResource], page: 1, limit: pageLimits.defaultLimit, total: 1, pages: 1 },
+  ],
+};
