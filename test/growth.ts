@@ -3,6 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { system } from "../src/model/principal.ts";
 import { assemble } from "../src/server/app.ts";
 import { defaultConfig } from "../src/server/config.ts";
 import { createLog } from "../src/server/log.ts";
@@ -260,7 +261,11 @@ const config = {
   trustedProxies: ["127.0.0.1"],
 } as const;
 const app = await assemble(config, createLog("silent"), undefined, undefined);
-const made = await app.tokens.create({ name: "growth", scopes: ["admin"], expiresAt: null });
+const made = await app.tokens.create(system, {
+  name: "growth",
+  scopes: ["admin"],
+  expiresAt: null,
+});
 const authorization = `Bearer ${"secret" in made ? made.secret : ""}`;
 
 async function send(path: string, init: RequestInit = {}): Promise<void> {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CliError, usageError } from "../lib/cli-error.ts";
 import { own } from "../lib/own-property.ts";
 import { Outage } from "../model/outage.ts";
+import { system } from "../model/principal.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
 import { timeText } from "../model/schemas/time.ts";
 import type { TokenRequest } from "../model/schemas/token.ts";
@@ -30,7 +31,7 @@ export const createToken = (config: Config, options: CreateOptions): Promise<voi
     const expiresAt = readExpiry(options.expires, Date.now());
     const scopes = options.scope.flatMap((text) => text.split(/[\s,]+/)).filter(Boolean);
     const request = { name: options.name, scopes, expiresAt } satisfies TokenRequest;
-    const made = await tokens.create(request);
+    const made = await tokens.create(system, request);
     if (made instanceof Problem) throw usageError((made.errors ?? []).map(atFlag));
     console.error(`Token ${made.token.id} has this secret. It is shown only once:`);
     console.log(made.secret);
@@ -39,7 +40,9 @@ export const createToken = (config: Config, options: CreateOptions): Promise<voi
 export const listTokens = (config: Config): Promise<void> =>
   withStoreToRead(config, async ({ tokens }) => {
     const now = Date.now();
-    const rows = (await tokens.list()).map((token) => row(token, now));
+    const list = await tokens.list(system);
+    if (list instanceof Problem) throw new CliError(1, list.detail);
+    const rows = list.map((token) => row(token, now));
     console.log(
       table([["id", "name", "scopes", "created", "expires", "last used", "state"], ...rows]),
     );
@@ -47,7 +50,7 @@ export const listTokens = (config: Config): Promise<void> =>
 
 export const revokeToken = (config: Config, id: string): Promise<void> =>
   withStoreToWrite(config, async ({ tokens }) => {
-    const problem = await tokens.revoke(id);
+    const problem = await tokens.revoke(system, id);
     if (problem !== undefined) throw new CliError(1, `${problem.detail} (${id})`);
     console.log(`Token ${id} is revoked.`);
   });

@@ -1,6 +1,9 @@
 // The command `types`: prints TypeScript types of the collections in a folder of definitions or in the store.
 
+import { CliError } from "../lib/cli-error.ts";
 import { definitionOf } from "../model/definition.ts";
+import { system } from "../model/principal.ts";
+import { Problem } from "../model/problem.ts";
 import { describeCollections } from "../model/schema-components.ts";
 import { writeTypes } from "../model/typescript.ts";
 import type { Config } from "../server/config.ts";
@@ -29,7 +32,9 @@ async function definitionsIn(config: Config): Promise<readonly Defined[]> {
   }
   const definitions: Defined[] = [];
   await withStoreToRead(config, async ({ collections }) => {
-    definitions.push(...(await collections.list()));
+    const list = await collections.list(system);
+    if (list instanceof Problem) throw new CliError(1, list.detail);
+    definitions.push(...list);
   });
   return definitions;
 }

@@ -1,26 +1,25 @@
-// Finds the token of a caller and checks what the caller may do.
+// Finds the principal of a secret, and decides what a principal may do.
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { isActionName } from "../model/action.ts";
-import type { Rules } from "../model/collection.ts";
-import { definitionOf } from "../model/definition.ts";
+import { type Principal, principalOf } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
-import type { Resource } from "../model/resource.ts";
 import {
   actionScope,
-  allows,
   allowsAction,
   hashSecret,
   isAdmin,
   isAlive,
   isSecret,
   type Token,
-  type Verb,
 } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
-
-/** A caller without a token is undefined and may use what a collection opens to everyone. */
-export type Caller = Token | undefined;
+import {
+  CollectionAccess,
+  type CollectionPermission,
+  insufficientScope,
+  unauthenticated,
+} from "./collection-access.ts";
 
 /** `usedAt` helps people to clean up old tokens; one write a minute is exact enough. */
 const touchIntervalMs = 60_000;
@@ -39,8 +38,8 @@ export class Access {
     this.#clock = clock;
   }
 
-  /** Returns the valid token of a secret. The lookup is by hash, so its timing reveals nothing. */
-  identify(secret: string): MaybePromise<Token | undefined> {
+  /** Returns the principal of a valid secret. The lookup is by hash, so its timing reveals nothing. */
+  identify(secret: string): MaybePromise<Principal | undefined> {
     const cachedHash = this.#hashes.get(secret);
     if (cachedHash === undefined && !isSecret(secret)) return undefined;
     const hash = cachedHash ?? hashSecret(secret);
@@ -49,8 +48,22 @@ export class Access {
       if (token === undefined || !isAlive(token, now)) return undefined;
       if (cachedHash === undefined) this.#cacheHash(secret, hash);
       this.#touch(token, now);
-      return token;
+      return principalOf(token);
     });
+  }
+
+  /** Reads the rules of a collection. Every use of the result checks its own permission. */
+  collection(principal: Principal, name: string): MaybePromise<CollectionAccess> {
+    return then(this.#store.rules(name), (rules) => new CollectionAccess(principal, name, rules));
+  }
+
+  /** Returns the access of a principal that has the permission, otherwise the problem. */
+  open(
+    principal: Principal,
+    name: string,
+    permission: CollectionPermission,
+  ): MaybePromise<CollectionAccess | Problem> {
+    return then(this.collection(principal, name), (access) => access.require(permission) ?? access);
   }
 
   /** Caches only the hashes of valid tokens, so that guesses do not fill the cache. */
@@ -68,89 +81,22 @@ export class Access {
   }
 }
 
-/** Returns a problem when the caller may not do this; the same whether or not the collection exists. */
-export function requirePermission(
-  caller: Caller,
-  collection: string,
-  verb: Verb,
-  rules: Rules | undefined,
-): Problem | undefined {
-  if (caller !== undefined && allows(caller, collection, verb)) return undefined;
-  if (rules !== undefined && definitionOf(rules).access[verb] === "public") return undefined;
-  return caller === undefined ? unauthenticated : insufficientScope(`${collection}:${verb}`);
-}
+/** Returns a problem for an anonymous caller. */
+export const requireToken = ({ kind }: Principal): Problem | undefined =>
+  kind === "anonymous" ? unauthenticated : undefined;
 
-/** Checked before any state is read, so that a caller without permission learns nothing about it. */
-export function requireWritePermission(
-  caller: Caller,
-  kind: "create" | "put" | "patch" | "remove",
-  collection: string,
-  rules: Rules | undefined,
-): Problem | undefined {
-  const forbidden = (verb: Verb) => requirePermission(caller, collection, verb, rules);
-  switch (kind) {
-    case "create":
-      return forbidden("create");
-    case "put":
-      return forbidden("create") && forbidden("update");
-    case "patch":
-      return forbidden("update");
-    case "remove":
-      return forbidden("delete");
-  }
-}
-
-/** Returns the only owner whose resources the caller may access with this verb; undefined for all. */
-export function visibilityOf(
-  caller: Caller,
-  verb: Verb,
-  rules: Rules | undefined,
-): string | undefined {
-  if (rules === undefined || definitionOf(rules).access[verb] !== "owner") return undefined;
-  // No resource has the owner "". Only administrators access resources without an owner.
-  return caller === undefined ? "" : isAdmin(caller) ? undefined : caller.id;
-}
-
-/** Returns whether the caller may access the resource: one that it cannot read, it cannot change either. */
-export function canAccess(
-  caller: Caller,
-  verb: Verb,
-  rules: Rules | undefined,
-  { owner }: Resource,
-): boolean {
-  const mayAccess = (each: Verb) => {
-    const visibleOwner = visibilityOf(caller, each, rules);
-    return visibleOwner === undefined || visibleOwner === owner;
-  };
-  return mayAccess("read") && (verb === "read" || mayAccess(verb));
-}
-
-/** Returns whether access depends on who created a resource. */
-export const isOwned = (rules: Rules | undefined): boolean =>
-  rules !== undefined && Object.values(definitionOf(rules).access).includes("owner");
-
-export function requireAdmin(caller: Token): Problem | undefined {
-  return isAdmin(caller) ? undefined : insufficientScope("admin");
-}
+export const requireAdmin = (principal: Principal): Problem | undefined =>
+  requireToken(principal) ?? (isAdmin(principal) ? undefined : insufficientScope("admin"));
 
 /** Returns the same problem whether or not the action exists. A malformed name is 404 for every caller. */
-export function requireActionScope(caller: Token, action: string): Problem | undefined {
+export function requireActionScope(principal: Principal, action: string): Problem | undefined {
+  const anonymous = requireToken(principal);
+  if (anonymous !== undefined) return anonymous;
   if (!isActionName(action)) return noAction;
-  return allowsAction(caller, action) ? undefined : insufficientScope(actionScope(action));
+  return allowsAction(principal, action) ? undefined : insufficientScope(actionScope(action));
 }
 
 export const noAction = new Problem(
   "not-found",
   "There is no action with this name. GET /-/actions lists the actions that this token may run.",
-);
-
-export function insufficientScope(scope: string): Problem {
-  return new Problem("insufficient-scope", `The token needs the scope ${scope}.`, {
-    scope,
-  });
-}
-
-export const unauthenticated = new Problem(
-  "unauthenticated",
-  "Send a token: `Authorization: Bearer rst_…`.",
 );

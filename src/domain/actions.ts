@@ -12,10 +12,11 @@ import {
   problemIn,
 } from "../model/action.ts";
 import { openDefinition } from "../model/definition.ts";
+import type { Principal } from "../model/principal.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
-import { allowsAction, isAdmin, type Token } from "../model/token.ts";
+import { allowsAction, isAdmin } from "../model/token.ts";
 import { type ResourceValidator, validatorOf } from "../model/validator.ts";
-import { type Caller, noAction } from "./access.ts";
+import { noAction, requireActionScope } from "./access.ts";
 
 /** One run of an action, for the log. */
 export interface ActionRun {
@@ -48,28 +49,38 @@ export class Actions {
     return [...this.#registered.values()].map(({ action }) => action);
   }
 
-  find(name: string): Action | Problem {
-    return this.#registered.get(name)?.action ?? noAction;
+  find(principal: Principal, name: string): Action | Problem {
+    const forbidden = requireActionScope(principal, name);
+    return forbidden ?? this.#registered.get(name)?.action ?? noAction;
   }
 
-  /** Returns the actions that the caller may run. */
-  visibleTo(caller: Caller): readonly Action[] {
-    return caller === undefined ? [] : this.all.filter(({ name }) => allowsAction(caller, name));
+  /** Returns the actions that the principal may run. */
+  visibleTo(principal: Principal): readonly Action[] {
+    return this.all.filter(({ name }) => allowsAction(principal, name));
   }
 
   /** Parses and validates the text of a JSON object; a problem lists every error. */
-  accept({ name }: Action, caller: Token, text: string): { readonly input: unknown } | Problem {
-    const accepted =
-      this.#registered.get(name)?.validator.accept(text, undefined, isAdmin(caller)) ?? text;
+  accept(
+    principal: Principal,
+    { name }: Action,
+    text: string,
+  ): { readonly input: unknown } | Problem {
+    const forbidden = requireActionScope(principal, name);
+    if (forbidden !== undefined) return forbidden;
+    const { validator } = this.#registered.get(name) ?? {};
+    const accepted = validator?.accept(text, undefined, isAdmin(principal)) ?? text;
     return typeof accepted === "string" ? { input: JSON.parse(accepted) } : invalid(accepted);
   }
 
   /** Returns the result of the action or the problem that it throws. Any other error is thrown again. */
   async run(
+    principal: Principal,
     action: Action,
     requestId: string,
     contextFor: (signal: AbortSignal) => ActionContext,
   ): Promise<ActionResult | Problem> {
+    const forbidden = requireActionScope(principal, action.name);
+    if (forbidden !== undefined) return forbidden;
     const run = { action: action.name, requestId };
     try {
       // This includes the abort signal, because its listeners are the action's code too.

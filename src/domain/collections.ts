@@ -4,9 +4,13 @@ import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection } from "../model/collection.ts";
 import { type Definition, readDefinition } from "../model/definition.ts";
 import { isCollectionName } from "../model/id.ts";
+import type { Principal } from "../model/principal.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
 import type { Violations } from "../model/schemas/collection.ts";
+import { type Verb, verbs } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
+import { requireAdmin } from "./access.ts";
+import { CollectionAccess } from "./collection-access.ts";
 import { collectionNotFound } from "./problems.ts";
 import { findViolations, noViolations } from "./violations.ts";
 
@@ -14,6 +18,12 @@ export interface DefineResult {
   readonly isNew: boolean;
   /** Stored resources that do not match the definition. They stay, and are validated at their next write. */
   readonly violations: Violations;
+}
+
+/** A collection with the verbs that a principal may use. */
+export interface UsableCollection {
+  readonly collection: Collection;
+  readonly verbs: readonly Verb[];
 }
 
 export class Collections {
@@ -25,11 +35,23 @@ export class Collections {
     this.#clock = clock;
   }
 
-  list(): MaybePromise<readonly Collection[]> {
-    return this.#store.collections();
+  list(principal: Principal): MaybePromise<readonly Collection[] | Problem> {
+    return requireAdmin(principal) ?? this.#store.collections();
   }
 
-  find(name: string): MaybePromise<Collection | Problem> {
+  /**
+   * Returns all collections with the verbs that the principal may use. A collection without verbs is
+   * hidden from it: only its name may have an effect, on the names of generated types.
+   */
+  usable(principal: Principal): MaybePromise<readonly UsableCollection[]> {
+    return then(this.#store.collections(), (all) =>
+      all.map((collection) => ({ collection, verbs: usableVerbs(principal, collection) })),
+    );
+  }
+
+  find(principal: Principal, name: string): MaybePromise<Collection | Problem> {
+    const forbidden = requireAdmin(principal);
+    if (forbidden !== undefined) return forbidden;
     return then(
       this.#store.collection(name),
       (collection) => collection ?? collectionNotFound(name),
@@ -37,8 +59,8 @@ export class Collections {
   }
 
   /** Returns what `define` would do, without doing it. */
-  async dryRun(name: string, text: string): Promise<DefineResult | Problem> {
-    const definition = read(name, text);
+  async dryRun(principal: Principal, name: string, text: string): Promise<DefineResult | Problem> {
+    const definition = requireAdmin(principal) ?? read(name, text);
     if (definition instanceof Problem) return definition;
     const before = await this.#store.collection(name);
     const violations = before ? await findViolations(this.#store, name, definition) : noViolations;
@@ -46,8 +68,8 @@ export class Collections {
   }
 
   /** Sets the definition of a collection and creates the collection if it does not exist. */
-  async define(name: string, text: string): Promise<DefineResult | Problem> {
-    const definition = read(name, text);
+  async define(principal: Principal, name: string, text: string): Promise<DefineResult | Problem> {
+    const definition = requireAdmin(principal) ?? read(name, text);
     if (definition instanceof Problem) return definition;
     const before = await this.#store.collection(name);
     const change = { kind: "define", collection: name, definition: compact(text) } as const;
@@ -61,18 +83,35 @@ export class Collections {
   }
 
   /** Defines the collection unless it already has this definition. */
-  async ensure(name: string, text: string): Promise<DefineResult | Problem | undefined> {
+  async ensure(
+    principal: Principal,
+    name: string,
+    text: string,
+  ): Promise<DefineResult | Problem | undefined> {
+    const forbidden = requireAdmin(principal);
+    if (forbidden !== undefined) return forbidden;
     const rules = await this.#store.rules(name);
-    return rules?.definition === compact(text) ? undefined : this.define(name, text);
+    return rules?.definition === compact(text) ? undefined : this.define(principal, name, text);
   }
 
   /** Deletes a collection; one that has resources only when the caller confirmed it. */
-  async delete(name: string, isConfirmed: boolean): Promise<Problem | undefined> {
+  async delete(
+    principal: Principal,
+    name: string,
+    isConfirmed: boolean,
+  ): Promise<Problem | undefined> {
+    const forbidden = requireAdmin(principal);
+    if (forbidden !== undefined) return forbidden;
     const change = { kind: "drop", collection: name, isEmptyOnly: !isConfirmed } as const;
     const [outcome] = await this.#store.commit([change]);
     if (outcome?.kind === "missing") return collectionNotFound(name);
     return outcome?.kind === "taken" ? notEmpty(name) : undefined;
   }
+}
+
+function usableVerbs(principal: Principal, { name, definition }: Collection): readonly Verb[] {
+  const access = new CollectionAccess(principal, name, { version: 0, definition });
+  return verbs.filter((verb) => access.require(verb) === undefined);
 }
 
 function read(name: string, text: string): Definition | Problem {

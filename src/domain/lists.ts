@@ -10,18 +10,18 @@ import { pageCount, pageLimits } from "../model/query/page.ts";
 import { isRanked, type Position, type Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Feed, QueryResult, Slice, Store } from "../store/store.ts";
-import { type Caller, visibilityOf } from "./access.ts";
 import {
   buildQuery,
   pageTooLargeProblem,
   queryFingerprint,
   tooBroadProblem,
 } from "./build-query.ts";
+import { CollectionAccess } from "./collection-access.ts";
 import { collectionNotFound, feedForbidden, positionGone } from "./problems.ts";
 
 /** A collection as one caller may see it. */
 export interface ListTarget {
-  readonly caller: Caller;
+  readonly access: CollectionAccess;
   readonly collection: Collection;
   /** The rules of the same version as `collection`. */
   readonly rules: Rules;
@@ -64,15 +64,18 @@ export class Lists {
     return limit * this.#maxResourceBytes > maxBytes ? maxBytes : undefined;
   }
 
-  target(caller: Caller, name: string): MaybePromise<ListTarget | Problem> {
-    return then(this.#store.collection(name), (collection) => {
-      if (collection === undefined) return collectionNotFound(name);
-      return then(this.#store.rules(name), (rules) => targetOf(caller, collection, rules));
-    });
+  target(access: CollectionAccess): MaybePromise<ListTarget | Problem> {
+    const forbidden = access.require("read");
+    if (forbidden !== undefined) return forbidden;
+    return then(this.#store.collection(access.name), (collection) =>
+      collection === undefined ? collectionNotFound(access.name) : targetOf(access, collection),
+    );
   }
 
   /** Checks a list request against the definition; a problem lists every error. */
   plan(target: ListTarget, listRequest: ListRequest): PlannedList | Problem {
+    const forbidden = target.access.require("read");
+    if (forbidden !== undefined) return forbidden;
     const isPlainPage = isPlain(listRequest) && target.owner === undefined;
     if (isPlainPage && listRequest.fields.length === 0 && listRequest.errors.length === 0) {
       return { target, listRequest: listRequest, query: undefined };
@@ -88,6 +91,8 @@ export class Lists {
     maxBytes: number | undefined = this.#maxBytesOf(planned.listRequest.limit),
   ): MaybePromise<ListResult | Problem> {
     const { target, listRequest, query } = planned;
+    const forbidden = target.access.require("read");
+    if (forbidden !== undefined) return forbidden;
     const { name } = target.collection;
     if (query === undefined) {
       return then(this.#store.slice(name, { ...rangeOf(listRequest), maxBytes }), (slice) => {
@@ -113,18 +118,17 @@ export class Lists {
 
   /** Returns what changed after a position, so that a client can update its copy. */
   since(
-    caller: Caller,
-    collection: string,
+    access: CollectionAccess,
     position: FeedPosition | 0,
     limit: number,
   ): MaybePromise<Feed | Problem> {
-    return then(this.#store.rules(collection), (rules) => {
-      if (visibilityOf(caller, "read", rules) !== undefined) return feedForbidden;
-      const maxBytes = this.#maxBytesOf(limit);
-      return then(this.#store.since(collection, position, limit, maxBytes), (feed) =>
-        feed === "gone" ? positionGone : (feed ?? collectionNotFound(collection)),
-      );
-    });
+    const forbidden = access.require("read");
+    if (forbidden !== undefined) return forbidden;
+    if (access.visibleOwner("read") !== undefined) return feedForbidden;
+    const { name } = access;
+    return then(this.#store.since(name, position, limit, this.#maxBytesOf(limit)), (feed) =>
+      feed === "gone" ? positionGone : (feed ?? collectionNotFound(name)),
+    );
   }
 
   /** Plans and reads again when the definition has changed in between. */
@@ -154,14 +158,16 @@ export const rulesOf = (collection: Collection, rules: Rules | undefined): Rules
     ? rules
     : { version: 0, definition: collection.definition };
 
-function targetOf(caller: Caller, collection: Collection, cached: Rules | undefined): ListTarget {
-  const rules = rulesOf(collection, cached);
-  return { caller, collection, rules, owner: visibilityOf(caller, "read", rules) };
+function targetOf(opened: CollectionAccess, collection: Collection): ListTarget {
+  const rules = rulesOf(collection, opened.rules);
+  const { principal, name } = opened;
+  const access = rules === opened.rules ? opened : new CollectionAccess(principal, name, rules);
+  return { access, collection, rules, owner: access.visibleOwner("read") };
 }
 
 /** Returns the same target with a newer state of the collection. */
-const withCollection = ({ caller, rules }: ListTarget, collection: Collection): ListTarget =>
-  targetOf(caller, collection, rules);
+const withCollection = ({ access }: ListTarget, collection: Collection): ListTarget =>
+  targetOf(access, collection);
 
 const rangeOf = (listRequest: ListRequest) =>
   ({

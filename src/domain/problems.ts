@@ -1,39 +1,7 @@
-// The problems that every way of reading and changing resources shares.
+// The problems that several parts of the domain share.
 
-import type { Rules } from "../model/collection.ts";
-import { definitionOf } from "../model/definition.ts";
-import type { Draft } from "../model/draft.ts";
-import { isCollectionName, isResourceId } from "../model/id.ts";
+import { isCollectionName } from "../model/id.ts";
 import { Problem } from "../model/problem.ts";
-import type { Resource } from "../model/resource.ts";
-
-/** A precondition of the client, evaluated against the current state as the client sees it. */
-export interface Condition {
-  (current: Resource | undefined, rules: Rules | undefined): boolean;
-  /** Whether it compares entity tags. A date is too coarse: two changes can share a second. */
-  readonly isByTag: boolean;
-}
-
-/** A collection may require a precondition on every change. */
-export function requirePrecondition(
-  rules: Rules | undefined,
-  condition: Condition | undefined,
-): Problem | undefined {
-  if (rules === undefined || condition?.isByTag) return undefined;
-  return definitionOf(rules).preconditions === "required" ? preconditionRequired : undefined;
-}
-
-/** A collection may require an Idempotency-Key on POST. */
-export function requireKey(rules: Rules | undefined, key: string | undefined): Problem | undefined {
-  if (rules === undefined || key !== undefined) return undefined;
-  return definitionOf(rules).idempotencyKey === "required" ? keyRequired : undefined;
-}
-
-/** Checks what does not depend on the current state. */
-export function checkPutDraft(id: string, draft: Draft): Problem | undefined {
-  if (!isResourceId(id)) return invalidId;
-  return draft.id !== undefined && draft.id !== id ? idMismatch : undefined;
-}
 
 export const collectionNotFound = (name: string): Problem =>
   new Problem(
@@ -67,42 +35,4 @@ export const positionGone = new Problem(
 export const preconditionFailed = new Problem(
   "precondition-failed",
   "The current state of the resource does not match the precondition. Nothing was changed.",
-);
-
-const preconditionRequired = new Problem(
-  "precondition-required",
-  "Send If-Match with the current ETag, or If-None-Match: * to create the resource.",
-);
-
-const keyRequired = new Problem(
-  "key-required",
-  "Send an Idempotency-Key, so that the request can be retried safely.",
-);
-
-export const keyReused = new Problem(
-  "key-reused",
-  "This Idempotency-Key was already used for a different request. Nothing was changed.",
-);
-
-export const createdThenDeleted = new Problem(
-  "gone",
-  "A resource created with this Idempotency-Key has since been deleted. Nothing was created; use a new key to create it again.",
-);
-
-const invalidId = new Problem("invalid-parameter", "The id in the URL is not valid.", {
-  errors: [
-    {
-      parameter: "id",
-      detail:
-        "an id has 1 to 128 characters of A-Z a-z 0-9 . _ ~ -, and starts with a letter or digit",
-    },
-  ],
-});
-
-export const idMismatch = new Problem(
-  "conflict",
-  "The id in the body does not match the id in the URL.",
-  {
-    errors: [{ pointer: "/id", detail: "leave it out, or send the id of the URL" }],
-  },
 );

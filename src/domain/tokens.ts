@@ -3,10 +3,12 @@
 import { createHash } from "node:crypto";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { newId } from "../model/id.ts";
+import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import { type CheckedTokenRequest, readTokenRequest } from "../model/schemas/token.ts";
 import { hashSecret, newSecret, type Token } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
+import { requireAdmin } from "./access.ts";
 
 /** An Idempotency-Key, and the id of the token that it came with. */
 export interface TokenKey {
@@ -29,20 +31,28 @@ export class Tokens {
     this.#clock = clock;
   }
 
-  list(): MaybePromise<readonly Token[]> {
-    return this.#store.tokens();
+  list(principal: Principal): MaybePromise<readonly Token[] | Problem> {
+    return requireAdmin(principal) ?? this.#store.tokens();
   }
 
-  async find(id: string): Promise<Token | Problem> {
+  async find(principal: Principal, id: string): Promise<Token | Problem> {
+    const forbidden = requireAdmin(principal);
+    if (forbidden !== undefined) return forbidden;
     const tokens = await this.#store.tokens();
     return tokens.find((token) => token.id === id) ?? tokenNotFound;
   }
 
   /**
-   * Creates a token from a request that is not yet validated. With a key, the id is derived from the key, so that a repeated request finds the first token on
-   * any node. Its secret cannot be shown again.
+   * Creates a token from a request that is not yet validated. With a key, the id is derived from the
+   * key, so that a repeated request finds the first token on any node. Its secret cannot be shown again.
    */
-  async create(given: unknown, key?: TokenKey): Promise<IssuedToken | Problem> {
+  async create(
+    principal: Principal,
+    given: unknown,
+    key?: TokenKey,
+  ): Promise<IssuedToken | Problem> {
+    const forbidden = requireAdmin(principal);
+    if (forbidden !== undefined) return forbidden;
     const now = this.#clock();
     const secret = newSecret();
     const request = readTokenRequest(given, now);
@@ -56,18 +66,22 @@ export class Tokens {
     const token = tokenOf(id, secret, request, now);
     const [outcome] = await this.#store.commit([{ kind: "create-token", token }]);
     return outcome?.kind === "taken"
-      ? repetitionProblem(await this.find(id), token)
+      ? repetitionProblem(await this.find(principal, id), token)
       : { secret, token };
   }
 
   /** Takes effect at once in every process. Revoking a token twice is not an error. */
-  async revoke(id: string): Promise<Problem | undefined> {
+  async revoke(principal: Principal, id: string): Promise<Problem | undefined> {
+    const forbidden = requireAdmin(principal);
+    if (forbidden !== undefined) return forbidden;
     const [outcome] = await this.#store.commit([{ kind: "revoke-token", id, at: this.#clock() }]);
     return outcome?.kind === "missing" ? tokenNotFound : undefined;
   }
 
-  /** Creates the first admin token of an empty store. Returns whether it did. */
-  async createFirstAdmin(secret: string): Promise<boolean> {
+  /** Creates the first admin token of an empty store, for the server itself. Returns whether it did. */
+  async createFirstAdmin(principal: Principal, secret: string): Promise<boolean | Problem> {
+    const forbidden = requireAdmin(principal);
+    if (forbidden !== undefined) return forbidden;
     if ((await this.#store.tokens()).length > 0) return false;
     const request = { name: "first admin", scopes: ["admin"], expiresAt: null };
     const token = tokenOf(firstId, secret, request, this.#clock());

@@ -1,13 +1,10 @@
 // Stores the files of resources before a row refers to them, and removes them when no row does.
 
-import type { Rules } from "../model/collection.ts";
-import { definitionOf } from "../model/definition.ts";
-import { memberOf, readFiles, type StoredFile } from "../model/file.ts";
+import { readFiles, type StoredFile } from "../model/file.ts";
 import { Problem } from "../model/problem.ts";
-import type { Resource } from "../model/resource.ts";
-import { validatorOf } from "../model/validator.ts";
 import type { FileBytes, Files, SavedFile } from "../store/files.ts";
 import { Outage, type Store } from "../store/store.ts";
+import type { CollectionAccess } from "./collection-access.ts";
 
 export class Uploads {
   readonly #store: Store;
@@ -18,14 +15,23 @@ export class Uploads {
     this.#files = files;
   }
 
-  /** Resolves when the bytes are on disk; rejects with the error of their source. */
-  save(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<SavedFile | "too-large"> {
-    return this.#files.save(bytes, maxBytes);
+  /** Resolves when the bytes of a file for a new resource are on disk; rejects with the error of their source. */
+  async save(
+    access: CollectionAccess,
+    bytes: AsyncIterable<Uint8Array>,
+    maxBytes: number,
+  ): Promise<SavedFile | "too-large" | Problem> {
+    return access.require("create") ?? this.#files.save(bytes, maxBytes);
   }
 
   /** Returns undefined when the file does not exist. */
-  read({ key }: StoredFile, start: number, end: number): Promise<FileBytes | undefined> {
-    return this.#files.read(key, start, end);
+  async read(
+    access: CollectionAccess,
+    { key }: StoredFile,
+    start: number,
+    end: number,
+  ): Promise<FileBytes | Problem | undefined> {
+    return access.require("read") ?? this.#files.read(key, start, end);
   }
 
   /** A file that cannot be removed now is left to the sweep, so that no request fails because of it. */
@@ -34,31 +40,23 @@ export class Uploads {
     if (keys.length > 0) await this.#files.remove(keys).catch(() => undefined);
   }
 
-  /** Removes the files that the former state of a resource has and the new state has not. */
-  removeUnused(before: string | undefined, after: string | undefined): Promise<void> {
-    const referenced = new Set(readFiles(after).map(({ key }) => key));
-    return this.discard(readFiles(before).filter(({ key }) => !referenced.has(key)));
-  }
-
-  /** Runs a write that refers to new files; removes the files that it does not refer to in the end. */
-  writeWithFiles<T extends { readonly resource: { readonly parts?: string } }>(
+  /**
+   * Runs a write that refers to new files; removes the files that it does not refer to in the end.
+   * `filesOf` returns the files of the written resource.
+   */
+  async writeWithFiles<T>(
     parts: readonly StoredFile[],
     write: () => Promise<T | Problem>,
-  ): Promise<T | Problem> {
-    return parts.length === 0 ? write() : this.#writeWithNewFiles(parts, write);
-  }
-
-  async #writeWithNewFiles<T extends { readonly resource: { readonly parts?: string } }>(
-    parts: readonly StoredFile[],
-    write: () => Promise<T | Problem>,
+    filesOf: (written: T) => string | undefined,
   ): Promise<T | Problem> {
     try {
       // A process that starts now must not sweep the first files of a long upload.
       await this.#files.touch(parts.map(({ key }) => key));
       const written = await write();
-      const after = written instanceof Problem ? undefined : written.resource.parts;
-      await this.#confirm(parts, after);
-      await this.removeUnused(JSON.stringify(parts), after);
+      const after = written instanceof Problem ? undefined : filesOf(written);
+      const referenced = new Set(readFiles(after).map(({ key }) => key));
+      await this.#confirm(parts.filter(({ key }) => referenced.has(key)));
+      await this.discard(parts.filter(({ key }) => !referenced.has(key)));
       return written;
     } catch (thrown) {
       if (isCertainlyNotWritten(thrown)) await this.discard(parts);
@@ -67,11 +65,9 @@ export class Uploads {
   }
 
   /** The row is committed, so an error with its files must not be reported as "not stored". */
-  async #confirm(parts: readonly StoredFile[], after: string | undefined): Promise<void> {
-    const referenced = new Set(readFiles(after).map(({ key }) => key));
-    const keys = parts.map(({ key }) => key).filter((key) => referenced.has(key));
+  async #confirm(parts: readonly StoredFile[]): Promise<void> {
     try {
-      await this.#files.confirm(keys);
+      await this.#files.confirm(parts.map(({ key }) => key));
     } catch (cause) {
       throw new Outage("unknown", `the files cannot be confirmed (${cause})`, { cause });
     }
@@ -82,18 +78,6 @@ export class Uploads {
     return this.#files.sweep(async (keys) => this.#store.findReferencedFiles(keys), olderThanMs);
   }
 }
-
-/** Returns the file in a slot of a resource that the caller may read. */
-export function fileAt(
-  { resource, rules }: { readonly resource: Resource; readonly rules: Rules },
-  slot: string,
-): StoredFile | Problem {
-  const part = readFiles(resource.parts).find((one) => one.slot === slot);
-  const isHidden = part && validatorOf(definitionOf(rules)).isHidden(memberOf(part));
-  return part === undefined || isHidden ? fileNotFound : part;
-}
-
-const fileNotFound = new Problem("not-found", "The resource has no file at this address.");
 
 /** A row that may have been committed must find its files. */
 const isCertainlyNotWritten = (thrown: unknown): boolean =>

@@ -1,26 +1,19 @@
-// Authenticates the bearer token of a request and checks the permission of its route.
+// Authenticates the bearer token of a request, and asks the domain whether its caller may use the route.
 
-import {
-  requireActionScope,
-  requireAdmin,
-  requirePermission,
-  unauthenticated,
-} from "../domain/access.ts";
+import { requireActionScope, requireAdmin, requireToken } from "../domain/access.ts";
+import { type CollectionPermission, unauthenticated } from "../domain/collection-access.ts";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { Problem } from "../model/problem.ts";
-import { allows, holdsSecret, type Token, type Verb } from "../model/token.ts";
+import { holdsSecret } from "../model/token.ts";
 import type { RequestContext } from "./context.ts";
 import { challenge, HttpProblem } from "./problem.ts";
 import { limitToken, limitWrongTokens } from "./rate-limit.ts";
 import { findCredential } from "./search-params.ts";
 
-/** What a route does to a collection. `put` creates or updates, depending on the current state. */
-type CollectionPermission = "put" | Verb;
-
 /**
  * `anyone` needs no token and `token` a valid one; with `optional-token` a token that is sent must be
- * valid. A verb needs its scope on the collection in the
- * path, unless the collection is public for it; `action` needs the scope of the action in the path.
+ * valid. A verb needs its scope on the collection in the path, unless the collection is public for it;
+ * `action` needs the scope of the action in the path.
  */
 export type Permission =
   | "anyone"
@@ -30,14 +23,7 @@ export type Permission =
   | "action"
   | CollectionPermission;
 
-const isCollectionPermission = (permission: Permission): permission is CollectionPermission =>
-  permission !== "anyone" &&
-  permission !== "optional-token" &&
-  permission !== "token" &&
-  permission !== "admin" &&
-  permission !== "action";
-
-/** Returns a problem when the caller may not use the route; sets `context.caller`. */
+/** Returns a problem when the caller may not use the route; sets `principal` and `collection`. */
 export function authorize(
   context: RequestContext,
   permission: Permission,
@@ -47,48 +33,34 @@ export function authorize(
   const authorization = context.request.headers.get("authorization");
   if (permission === "optional-token" && authorization === null) return undefined;
   if (context.inClearText && context.services.tlsOnly) return tlsRequired;
-  if (authorization === null)
-    return isCollectionPermission(permission)
-      ? checkCollectionAccess(context, permission)
-      : unauthenticated;
+  if (authorization === null) return checkPermission(context, permission);
   const secret = readBearer(authorization);
-  const { access } = context.services;
   if (secret === invalidToken) return limitWrongTokens(context) ?? secret;
   if (secret instanceof Problem) return secret;
-  return then(access.identify(secret), (token) => {
-    if (token === undefined) return limitWrongTokens(context) ?? invalidToken;
-    context.caller = token;
-    return limitToken(context) ?? checkScopes(context, token, permission);
+  return then(context.services.access.identify(secret), (principal) => {
+    if (principal === undefined) return limitWrongTokens(context) ?? invalidToken;
+    context.principal = principal;
+    return limitToken(context) ?? checkPermission(context, permission);
   });
 }
 
-function checkScopes(
+/** Asks the domain before anything else of the request is read. */
+function checkPermission(
   context: RequestContext,
-  token: Token,
   permission: Exclude<Permission, "anyone">,
 ): MaybePromise<Problem | undefined> {
-  if (permission === "token" || permission === "optional-token") return undefined;
-  if (permission === "admin") return requireAdmin(token);
-  if (permission === "action") return requireActionScope(token, context.param("name"));
-  const name = context.param("collection");
-  const isAllowed =
-    permission === "put"
-      ? allows(token, name, "create") || allows(token, name, "update")
-      : allows(token, name, permission);
-  // The scopes are already loaded; the rules are read only when the scopes are not enough.
-  return isAllowed ? undefined : checkCollectionAccess(context, permission);
-}
-
-/** Checks whether the collection is public for the verb. */
-function checkCollectionAccess(
-  context: RequestContext,
-  permission: CollectionPermission,
-): MaybePromise<Problem | undefined> {
-  const name = context.param("collection");
-  return then(context.services.resources.rules(name), (rules) => {
-    const check = (verb: Verb) => requirePermission(context.caller, name, verb, rules);
-    return permission === "put" ? check("create") && check("update") : check(permission);
-  });
+  const { principal, services } = context;
+  if (permission === "token" || permission === "optional-token") return requireToken(principal);
+  if (permission === "admin") return requireAdmin(principal);
+  if (permission === "action") return requireActionScope(principal, context.param("name"));
+  return then(
+    services.access.open(principal, context.param("collection"), permission),
+    (opened) => {
+      if (opened instanceof Problem) return opened;
+      context.collection = opened;
+      return undefined;
+    },
+  );
 }
 
 const tlsRequired = new Problem(

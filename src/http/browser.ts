@@ -1,6 +1,6 @@
 // Responds with an HTML page instead of JSON when a browser posts a form.
 
-import type { Written } from "../domain/outcomes.ts";
+import type { Written } from "../domain/write/operation.ts";
 import { definitionOf } from "../model/definition.ts";
 import type { FieldError, ParameterError, Problem } from "../model/problem.ts";
 import { redactSecrets } from "../model/token.ts";
@@ -18,7 +18,7 @@ export function isFromBrowser({ request }: RequestContext): boolean {
 /** 303, so that the browser GETs a page, and a reload does not post again (RFC 9110 §15.4.4). */
 export function answerCreated(
   { services }: RequestContext,
-  { rules, isReplay }: Written,
+  { access: { rules }, isReplay }: Written,
 ): Response {
   const address = (rules && definitionOf(rules).redirect) ?? `${services.base}/-/created`;
   const headers = new Headers(services.commonHeaders);

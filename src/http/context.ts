@@ -2,15 +2,15 @@
 
 import type { Access } from "../domain/access.ts";
 import type { Actions } from "../domain/actions.ts";
-import type { Batches } from "../domain/batches.ts";
-import type { BulkCreate } from "../domain/bulk-create.ts";
+import type { CollectionAccess } from "../domain/collection-access.ts";
 import type { Collections } from "../domain/collections.ts";
 import type { Lists } from "../domain/lists.ts";
 import type { Resources } from "../domain/resources.ts";
 import type { Tokens } from "../domain/tokens.ts";
 import type { Uploads } from "../domain/uploads.ts";
+import type { Writes } from "../domain/write/writes.ts";
 import { type MemoryBudget, Reservation } from "../lib/memory-budget.ts";
-import type { Token } from "../model/token.ts";
+import { anonymous, type Principal } from "../model/principal.ts";
 import type { Proxies } from "./headers/forwarded.ts";
 import type { AllowedHosts } from "./headers/host.ts";
 import type { Quota, RateLimitBuckets } from "./rate-limit-buckets.ts";
@@ -22,9 +22,8 @@ export interface Services {
   readonly lists: Lists;
   readonly tokens: Tokens;
   readonly collections: Collections;
-  readonly batches: Batches;
+  readonly writes: Writes;
   readonly uploads: Uploads;
-  readonly bulkCreate: BulkCreate;
   readonly actions: Actions;
   /** Returns why writes are not possible now, or undefined. */
   readonly unready: () => string | undefined | Promise<string | undefined>;
@@ -59,8 +58,8 @@ export class RequestContext {
   path = "";
   query = "";
   params: Readonly<Record<string, string>> = noParams;
-  /** The token of the caller; undefined without one. */
-  caller: Token | undefined = undefined;
+  principal: Principal = anonymous;
+  #collection: CollectionAccess | undefined;
   /** The client's address behind trusted proxies. */
   clientAddress: string | undefined = undefined;
   /** Returns the address of the connection's peer; empty when it is not known. */
@@ -97,10 +96,14 @@ export class RequestContext {
     return this.params[name] ?? "";
   }
 
-  /** The caller's token, on routes that require one. */
-  get token(): Token {
-    if (this.caller === undefined) throw new Error("this route must require a token");
-    return this.caller;
+  /** The caller's access to the collection in the path, on routes whose permission is about it. */
+  get collection(): CollectionAccess {
+    if (this.#collection === undefined) throw new Error("this route must name a verb");
+    return this.#collection;
+  }
+
+  set collection(access: CollectionAccess) {
+    this.#collection = access;
   }
 }
 

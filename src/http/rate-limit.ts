@@ -28,8 +28,9 @@ export function limitAddress(context: RequestContext): Problem | undefined {
 /** Rejects a request when its token has sent too many. */
 export function limitToken(context: RequestContext): Problem | undefined {
   const { perToken, tokens } = context.services.rateLimits;
-  if (perToken === 0 || context.caller === undefined) return undefined;
-  const quota = count(context, tokens, "token", context.caller.id, perToken);
+  const { token } = context.principal;
+  if (perToken === 0 || token === undefined) return undefined;
+  const quota = count(context, tokens, "token", token.id, perToken);
   return limitProblem(quota, `One token may send ${perToken} requests a minute.`);
 }
 
@@ -48,7 +49,7 @@ export function limitCreation(
   context: RequestContext,
   rules: Rules | undefined,
 ): Problem | undefined {
-  if (rules === undefined || context.caller !== undefined) return undefined;
+  if (rules === undefined || context.principal.kind !== "anonymous") return undefined;
   const { rateLimit } = definitionOf(rules);
   if (rateLimit === undefined) return undefined;
   const { perMinute } = rateLimit;

@@ -31,7 +31,7 @@ export class RequestLog {
 
   /** Logs the path but never the query, which may contain secrets. */
   add(context: RequestContext, status: number): void {
-    const { request, requestId, path, caller, startedAt } = context;
+    const { request, requestId, path, principal, startedAt } = context;
     this.#entries.push({
       at: Date.now(),
       ms: performance.now() - startedAt,
@@ -39,7 +39,7 @@ export class RequestLog {
       method: request.method,
       path,
       status,
-      token: caller?.id,
+      token: principal.token?.id,
       client: withoutIpv4Prefix(addressOf(context)),
     });
     if (this.#entries.length === maxBatchedLines) this.flush();

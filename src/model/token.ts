@@ -30,11 +30,16 @@ export const scopePattern =
 /** Allows every action. It does not allow every verb on a collection named `action`. */
 const everyAction = "action:*";
 
-export const isAdmin = (token: Token): boolean => token.scopes.includes("admin");
+/** A token, or a principal that came by one. */
+interface Scoped {
+  readonly scopes: readonly Scope[];
+}
 
-/** Whether the token may use the verb on the collection. */
-export function allows(token: Token, collection: string, verb: Verb): boolean {
-  for (const scope of token.scopes) {
+export const isAdmin = ({ scopes }: Scoped): boolean => scopes.includes("admin");
+
+/** Whether the scopes allow the verb on the collection. */
+export function allows({ scopes }: Scoped, collection: string, verb: Verb): boolean {
+  for (const scope of scopes) {
     if (scope === "admin") return true;
     const colon = scope.indexOf(":");
     const scopeCollection = scope.slice(0, colon);
@@ -46,11 +51,9 @@ export function allows(token: Token, collection: string, verb: Verb): boolean {
   return false;
 }
 
-/** Whether the token may call the action. `*:*` covers collections only. */
-export const allowsAction = (token: Token, name: string): boolean =>
-  token.scopes.some(
-    (scope) => scope === "admin" || scope === everyAction || scope === actionScope(name),
-  );
+/** Whether the scopes allow the action. `*:*` covers collections only. */
+export const allowsAction = ({ scopes }: Scoped, name: string): boolean =>
+  scopes.some((scope) => scope === "admin" || scope === everyAction || scope === actionScope(name));
 
 export const actionScope = (name: string): Scope => `action:${name}`;
 

@@ -4,13 +4,12 @@ import { readFileSync } from "node:fs";
 import { sendFile } from "#runtime";
 import { Access } from "../domain/access.ts";
 import { Actions } from "../domain/actions.ts";
-import { Batches } from "../domain/batches.ts";
-import { BulkCreate } from "../domain/bulk-create.ts";
 import { Collections } from "../domain/collections.ts";
 import { Lists } from "../domain/lists.ts";
 import { Resources } from "../domain/resources.ts";
 import { Tokens } from "../domain/tokens.ts";
 import { Uploads } from "../domain/uploads.ts";
+import { Writes } from "../domain/write/writes.ts";
 import type { Services } from "../http/context.ts";
 import { corsHeaders } from "../http/headers/cors.ts";
 import { Proxies } from "../http/headers/forwarded.ts";
@@ -88,6 +87,7 @@ function build(
   openedAt: number,
 ): App {
   const clock = Date.now;
+  const access = new Access(store, clock);
   const tokens = new Tokens(store, clock);
   const collections = new Collections(store, clock);
   const actions = new Actions(loaded, (errand, thrown) =>
@@ -109,14 +109,18 @@ function build(
   const memory = new MemoryBudget(config.maxInFlightBytes);
   const requests = new RequestLog(lineWriter(log));
   const services: Services = {
-    access: new Access(store, clock),
+    access,
     lists: new Lists(store, config.maxBodyBytes),
-    resources: new Resources(store, uploads, clock, config.maxBodyBytes, base),
+    resources: new Resources(store),
     tokens,
     collections,
-    batches: new Batches(store, uploads, { clock, maxBytes: config.maxBodyBytes, base, memory }),
+    writes: new Writes(store, access, uploads, {
+      clock,
+      maxBytes: config.maxBodyBytes,
+      base,
+      memory,
+    }),
     uploads,
-    bulkCreate: new BulkCreate(store, clock, base),
     actions,
     unready: () => store.ready(),
     base,

@@ -6,6 +6,7 @@ import { CliError, messageOf, usageError } from "../lib/cli-error.ts";
 import { scanJson } from "../lib/json/scan.ts";
 import { readDefinition } from "../model/definition.ts";
 import { isCollectionName } from "../model/id.ts";
+import { system } from "../model/principal.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
 import type { App } from "./app.ts";
 import type { Config } from "./config.ts";
@@ -25,7 +26,7 @@ export async function defineAll(
 ): Promise<void> {
   if (folder === undefined) return;
   for (const { path, name, text } of readFolder(folder)) {
-    const defined = await collections.ensure(name, text);
+    const defined = await collections.ensure(system, name, text);
     if (defined instanceof Problem) throw new CliError(1, `${path}: ${defined.detail}`);
     if (defined === undefined) continue;
     log.info({ collection: name, isNew: defined.isNew }, "defined");

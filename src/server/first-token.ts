@@ -3,6 +3,8 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { system } from "../model/principal.ts";
+import { Problem } from "../model/problem.ts";
 import { newSecret } from "../model/token.ts";
 import type { App } from "./app.ts";
 
@@ -11,8 +13,8 @@ type Tokens = App["tokens"];
 /** Creates a token when the store has none. Returns its secret, unless the secret was given. */
 export async function makeFirstToken(tokens: Tokens, given?: string): Promise<string | undefined> {
   const secret = given ?? newSecret();
-  const isMade = await tokens.createFirstAdmin(secret);
-  return isMade && given === undefined ? secret : undefined;
+  const isMade = await tokens.createFirstAdmin(system, secret);
+  return isMade === true && given === undefined ? secret : undefined;
 }
 
 /**
@@ -20,14 +22,15 @@ export async function makeFirstToken(tokens: Tokens, given?: string): Promise<st
  * before it stores the token. Returns the path of the file.
  */
 export async function writeFirstToken(tokens: Tokens, folder: string): Promise<string | undefined> {
-  if ((await tokens.list()).length > 0) return undefined;
+  const existing = await tokens.list(system);
+  if (existing instanceof Problem || existing.length > 0) return undefined;
   const secret = newSecret();
   const path = join(folder, "admin-token");
   // The name is temporary until the token is valid: another node may create it at the same time.
   const draft = `${path}.${randomBytes(6).toString("hex")}`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(draft, `${secret}\n`, { mode: 0o600, flag: "wx" });
-  if (await tokens.createFirstAdmin(secret)) return rename(draft, path);
+  if ((await tokens.createFirstAdmin(system, secret)) === true) return rename(draft, path);
   rmSync(draft);
   return undefined;
 }

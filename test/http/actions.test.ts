@@ -101,7 +101,7 @@ describe("what an action is given", () => {
     assert.deepEqual(input, { id: "mine", nested: { deep: true }, count: 1 });
     const { id, ...rest } = caller as { id: string };
     assert.match(id, /^[0-9a-f-]{36}$/);
-    assert.deepEqual(rest, { name: "test", scopes: ["action:echo"] });
+    assert.deepEqual(rest, { name: "test", subject: id, scopes: ["action:echo"] });
     assert.equal(requestId, answer.headers.get("x-request-id"));
     assert.ok(!answer.body.includes(token));
   });
@@ -336,7 +336,7 @@ describe("what an action does with resources", () => {
     assert.equal((await call("list", ["guarded"], client)).status, 200);
     const refused: readonly [string, readonly unknown[], string][] = [
       ["create", ["guarded", {}], "guarded:create"],
-      ["put", ["guarded", "one", {}], "guarded:create"],
+      ["put", ["guarded", "one", {}], "guarded:update"],
       ["patch", ["guarded", "one", {}], "guarded:update"],
       ["remove", ["guarded", "one"], "guarded:delete"],
       ["get", ["others", "one"], "others:read"],

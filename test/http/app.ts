@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { serve } from "#runtime";
-import { nameActions, openapiDocument, visibleTo } from "../../src/http/openapi/openapi.ts";
+import { nameActions, openapiDocument, visibleIn } from "../../src/http/openapi/openapi.ts";
 import { routes } from "../../src/http/routes.ts";
-import type { Token } from "../../src/model/token.ts";
+import { system } from "../../src/model/principal.ts";
 import { loadActions } from "../../src/server/actions-folder.ts";
 import { assemble, version } from "../../src/server/app.ts";
 import { type Config, readConfig } from "../../src/server/config.ts";
@@ -41,8 +41,6 @@ export interface TestApp {
 }
 
 /** Whose document has every collection and verb. */
-const adminCaller = { scopes: ["admin"] } as unknown as Token;
-
 let postgres: Promise<PostgresServer> | undefined;
 after(async () => {
   await (await postgres)?.close();
@@ -89,7 +87,7 @@ export async function startApp(
   const truth = new Truth(async () => {
     const { baseUrl: base = "", maxBodyBytes } = settled;
     const all = nameActions(actions);
-    const everyone = visibleTo(adminCaller, await app.collections.list(), all);
+    const everyone = visibleIn(await app.collections.usable(system), all);
     return openapiDocument(routes, { base, version, maxBodyBytes }, everyone, all) as Document;
   });
 
@@ -121,7 +119,7 @@ export async function startApp(
       return (await response.json()) as Record<string, unknown>;
     },
     async token(...scopes) {
-      const made = await app.tokens.create({ name: "test", scopes, expiresAt: null });
+      const made = await app.tokens.create(system, { name: "test", scopes, expiresAt: null });
       if (!("secret" in made)) throw new Error(made.detail);
       return made.secret;
     },

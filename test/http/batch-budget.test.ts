@@ -5,9 +5,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { BatchPlanner, batchLimits, type Operation } from "../../src/domain/batch-plan.ts";
+import { Access } from "../../src/domain/access.ts";
+import { overloaded } from "../../src/domain/problems.ts";
+import { BatchMemory, batchLimits } from "../../src/domain/write/batch-memory.ts";
+import { Plan, type PlannedOperation } from "../../src/domain/write/plan.ts";
 import { MemoryBudget, Reservation } from "../../src/lib/memory-budget.ts";
-import type { Token } from "../../src/model/token.ts";
+import { system } from "../../src/model/principal.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
@@ -87,8 +90,7 @@ for (const store of [undefined, "postgres"])
   });
 
 describe("the plan of a batch", () => {
-  const caller = { id: "t", scopes: ["admin"] } as unknown as Token;
-  const terms = { caller, key: undefined, at: 1, maxBytes: 2 ** 20, base: "" };
+  const context = { key: undefined, at: 1, maxBytes: 2 ** 20, base: "" };
 
   it("leaves others their turn, and counts what it holds", async () => {
     const path = await mkdtemp(join(tmpdir(), "restante-"));
@@ -98,8 +100,9 @@ describe("the plan of a batch", () => {
       { kind: "create-collection", collection: "wide", at: 1 },
       { kind: "put", collection: "wide", id: "a", fields, at: 1, expect: "nothing" },
     ]);
-    const operation = { kind: "patch", collection: "wide", id: "a", patchKind: "merge" } as const;
-    const operations: readonly Operation[] = Array(most).fill({ ...operation, patch: "{}" });
+    const access = await new Access(store, Date.now).collection(system, "wide");
+    const operation = { kind: "patch", id: "a", patchKind: "merge", patch: "{}" } as const;
+    const operations: readonly PlannedOperation[] = Array(most).fill({ access, operation });
 
     const budget = new MemoryBudget(2 ** 30);
     const memory = new Reservation(budget);
@@ -110,17 +113,19 @@ describe("the plan of a batch", () => {
       next = setImmediate(count);
     };
     next = setImmediate(count);
-    const changes = await new BatchPlanner(store, terms, memory).plan(operations);
+    const planWithin = (reservation: Reservation) =>
+      new Plan(store, { ...context, memory: new BatchMemory(reservation) }).plan(operations, false);
+    const changes = await planWithin(memory);
     clearImmediate(next);
-    assert.ok(Array.isArray(changes) && changes.length === most);
+    assert.equal(changes.length, most);
     assert.ok(turns >= 3, `${turns}`);
     assert.equal(budget.usedBytes, (most + 1) * fields.length);
     memory.release();
     assert.equal(budget.usedBytes, 0);
 
     const little = new Reservation(new MemoryBudget(10 * fields.length));
-    const refused = await new BatchPlanner(store, terms, little).plan(operations);
-    assert.ok("kind" in refused && refused.kind === "unavailable");
+    const refused = await planWithin(little);
+    assert.equal(refused.at(-1), overloaded);
     await store.close();
     await rm(path, { recursive: true, force: true });
   });

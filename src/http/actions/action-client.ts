@@ -1,10 +1,8 @@
 // Gives an action access to resources with the caller's permissions and the same checks as over HTTP.
 
-import { requirePermission } from "../../domain/access.ts";
-import type { Written } from "../../domain/outcomes.ts";
-import type { Condition } from "../../domain/problems.ts";
+import type { CollectionAccess, CollectionPermission } from "../../domain/collection-access.ts";
 import { collectionNotFound } from "../../domain/problems.ts";
-import { mayRead } from "../../domain/without-read.ts";
+import type { Condition, Written } from "../../domain/write/operation.ts";
 import { ProblemError } from "../../model/action.ts";
 import type {
   ActionResources,
@@ -17,13 +15,12 @@ import type {
   WriteAnswer,
 } from "../../model/action-client.ts";
 import type { Rules } from "../../model/collection.ts";
-import type { Draft } from "../../model/draft.ts";
 import { isCollectionName } from "../../model/id.ts";
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
+import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
 import { renderFields } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { Token, Verb } from "../../model/token.ts";
 import { idInPost, readFields, readText, tooLarge } from "../body/content.ts";
 import type { Services } from "../context.ts";
 import { allOf, etagOf, ifMatch, ifNoneMatch } from "../headers/conditional.ts";
@@ -36,10 +33,10 @@ import { readQueryBody } from "../resources/query-body.ts";
 /** After the signal is aborted, every call throws. */
 export function resourcesFor(
   services: Services,
-  caller: Token,
+  principal: Principal,
   signal: AbortSignal,
 ): ActionResources {
-  const client = new ActionClient(services, caller, signal);
+  const client = new ActionClient(services, principal, signal);
   // Bound, so that an action can destructure the object.
   return {
     create: client.create.bind(client),
@@ -54,31 +51,28 @@ export function resourcesFor(
 
 class ActionClient implements ActionResources {
   readonly #services: Services;
-  readonly #caller: Token;
+  readonly #principal: Principal;
   readonly #signal: AbortSignal;
 
-  constructor(services: Services, caller: Token, signal: AbortSignal) {
+  constructor(services: Services, principal: Principal, signal: AbortSignal) {
     this.#services = services;
-    this.#caller = caller;
+    this.#principal = principal;
     this.#signal = signal;
   }
 
   async create(name: string, fields: object, options: CreateOptions = {}): Promise<WriteAnswer> {
-    await this.#authorize(name, "create");
+    const access = await this.#open(name, "create");
     const bytes = this.#bytes(fields);
     const draft = orThrow(readFields(bytes));
     if (draft.id !== undefined) throw new ProblemError(idInPost);
     const once = this.#once(options, `/${name}`, bytes);
-    orThrow(await this.#services.resources.target(this.#caller, name));
-    const written = await this.#services.resources.create(this.#caller, name, draft, once);
-    return this.#written(name, written);
+    const operation = { kind: "create", draft } as const;
+    return this.#written(await this.#services.writes.run(access, operation, once));
   }
 
   async get(name: string, id: string): Promise<ResourceAnswer> {
-    await this.#authorize(name, "read");
-    const { resource, rules } = orThrow(
-      await this.#services.resources.find(this.#caller, name, id),
-    );
+    const access = await this.#open(name, "read");
+    const { resource, rules } = orThrow(await this.#services.resources.find(access, id));
     return {
       status: 200,
       ...this.#locationOf(name, resource, rules),
@@ -87,9 +81,9 @@ class ActionClient implements ActionResources {
   }
 
   async list(name: string, query: object = {}): Promise<ResourceList> {
-    await this.#authorize(name, "read");
+    const access = await this.#open(name, "read");
     const { lists, base } = this.#services;
-    const target = orThrow(await lists.target(this.#caller, name));
+    const target = orThrow(await lists.target(access));
     const listRequest = orThrow(readQueryBody(orThrow(readText(this.#bytes(query)))));
     const listed = orThrow(await lists.read(orThrow(lists.plan(target, listRequest))));
     return JSON.parse(listBody(listed, `${base}/${name}`));
@@ -101,12 +95,10 @@ class ActionClient implements ActionResources {
     fields: object,
     precondition?: Precondition,
   ): Promise<WriteAnswer> {
-    await this.#authorize(name, "create", "update");
-    const draft: Draft = orThrow(readFields(this.#bytes(fields)));
-    const condition = conditionOf(precondition);
-    const { resources } = this.#services;
-    orThrow(await resources.target(this.#caller, name));
-    return this.#written(name, await resources.put(this.#caller, name, id, draft, condition));
+    const access = await this.#open(name, "put");
+    const draft = orThrow(readFields(this.#bytes(fields)));
+    const operation = { kind: "put", id, draft, condition: conditionOf(precondition) } as const;
+    return this.#written(await this.#services.writes.run(access, operation));
   }
 
   async patch(
@@ -115,21 +107,18 @@ class ActionClient implements ActionResources {
     patch: object,
     precondition?: Precondition,
   ): Promise<WriteAnswer> {
-    await this.#authorize(name, "update");
+    const access = await this.#open(name, "update");
     const text = orThrow(readText(this.#bytes(patch)));
-    const kind = Array.isArray(patch) ? "json" : "merge";
+    const patchKind = Array.isArray(patch) ? "json" : "merge";
     const condition = conditionOf(precondition);
-    const { resources } = this.#services;
-    return this.#written(
-      name,
-      await resources.patch(this.#caller, name, id, kind, text, condition),
-    );
+    const operation = { kind: "patch", id, patchKind, patch: text, condition } as const;
+    return this.#written(await this.#services.writes.run(access, operation));
   }
 
   async remove(name: string, id: string, precondition?: Precondition): Promise<void> {
-    await this.#authorize(name, "delete");
+    const access = await this.#open(name, "delete");
     const condition = conditionOf(precondition);
-    orThrow(await this.#services.resources.remove(this.#caller, name, id, condition));
+    orThrow(await this.#services.writes.run(access, { kind: "remove", id, condition }));
   }
 
   /** Each operation checks its own permission. */
@@ -138,24 +127,22 @@ class ActionClient implements ActionResources {
     options: CreateOptions = {},
   ): Promise<readonly BatchResult[]> {
     this.#signal.throwIfAborted();
-    const { batches, base } = this.#services;
+    const { writes, base } = this.#services;
     const bytes = this.#bytes({ operations });
     const read = orThrow(readOperations(bytes));
     const once = this.#once(options, "/-/batch", bytes);
-    const done = orThrow(await batches.run(this.#caller, read, once));
+    const done = orThrow(await writes.runAll(this.#principal, read, once));
     if ("index" in done) throw new ProblemError(problemAt(done));
-    return resultsOf(base, this.#caller, read, done).map((result) => JSON.parse(result));
+    return resultsOf(base, done).map((result) => JSON.parse(result));
   }
 
-  /** Requires one of these verbs, like the route of the same request over HTTP. */
-  async #authorize(name: string, ...client: readonly Verb[]): Promise<void> {
+  /** Asks for the same permission as the route of the same request over HTTP. */
+  async #open(name: string, permission: CollectionPermission): Promise<CollectionAccess> {
     this.#signal.throwIfAborted();
     if (!isCollectionName(name)) throw new ProblemError(collectionNotFound(name));
-    const rules = await this.#services.resources.rules(name);
+    const opened = await this.#services.access.open(this.#principal, name, permission);
     this.#signal.throwIfAborted();
-    const problems = client.map((verb) => requirePermission(this.#caller, name, verb, rules));
-    const [first] = problems;
-    if (problems.every((rejected) => rejected !== undefined)) orThrow(first);
+    return orThrow(opened);
   }
 
   /** Returns the body as HTTP would receive it, within the same limit. */
@@ -175,15 +162,16 @@ class ActionClient implements ActionResources {
   ): IdempotencyKey | undefined {
     if (key === undefined) return undefined;
     orThrow(readKey(new Headers({ "idempotency-key": JSON.stringify(key) })));
-    const request = { request: { method: "POST" }, path, query: "", caller: this.#caller };
+    const request = { request: { method: "POST" }, path, query: "", principal: this.#principal };
     return idempotencyKeyOf(request, key, body);
   }
 
   /** A caller who may not read the resource gets no body, as over HTTP. */
-  #written(name: string, written: Written | Problem): WriteAnswer {
-    const { isNew, resource, rules } = orThrow(written);
+  #written(written: Written | Problem): WriteAnswer {
+    const { isNew, resource, access } = orThrow(written);
+    const { name, rules } = access;
     const locationOf = this.#locationOf(name, resource, rules);
-    return mayRead(this.#caller, name, rules, resource)
+    return access.mayRead(resource)
       ? { status: isNew ? 201 : 200, ...locationOf, body: this.#body(name, resource, rules) }
       : { status: isNew ? 201 : 204, ...locationOf };
   }

@@ -22,24 +22,26 @@ import { resourcesFor } from "./action-client.ts";
 
 /** Lists the actions that the caller may run. */
 export function listActions(context: RequestContext): Response | Problem {
-  const { services, request, token } = context;
+  const { services, request, principal } = context;
   const rejected = rejectParameters(context) ?? checkAccept(request.headers, jsonTypes);
   if (rejected !== undefined) return rejected;
-  const data = services.actions.visibleTo(token).map((action) => actionView(services.base, action));
+  const data = services.actions
+    .visibleTo(principal)
+    .map((action) => actionView(services.base, action));
   return json(context, 200, { data });
 }
 
 export async function runAction(context: RequestContext): Promise<Response | Problem> {
-  const { services, requestId, token } = context;
-  const action = services.actions.find(context.param("name"));
+  const { services, requestId, principal } = context;
+  const action = services.actions.find(principal, context.param("name"));
   if (action instanceof Problem) return action;
   const text = rejectParameters(context) ?? rejectKey(context) ?? (await readInput(context));
   if (text instanceof Problem) return text;
-  const accepted = services.actions.accept(action, token, text);
+  const accepted = services.actions.accept(principal, action, text);
   if (accepted instanceof Problem) return accepted;
 
   context.extendTimeout();
-  const result = await services.actions.run(action, requestId, (signal) =>
+  const result = await services.actions.run(principal, action, requestId, (signal) =>
     contextOf(context, accepted.input, signal),
   );
   if (result instanceof Problem) return result;
@@ -75,11 +77,11 @@ async function readInput(context: RequestContext): Promise<string | Problem> {
 }
 
 function contextOf(context: RequestContext, input: unknown, signal: AbortSignal): ActionContext {
-  const { services, requestId, token } = context;
-  const { id, name, scopes } = token;
-  const resources = resourcesFor(services, token, signal);
+  const { services, requestId, principal } = context;
+  const { token, subject = "", scopes } = principal;
+  const resources = resourcesFor(services, principal, signal);
   // A copy, because the store returns the same token object to every request.
-  const caller = { id, name, scopes: [...scopes] };
+  const caller = { id: token?.id ?? "", name: token?.name ?? "", subject, scopes: [...scopes] };
   return { input, resources, caller, requestId, signal, accepted, seeOther, problem };
 }
 

@@ -15,14 +15,16 @@ const checkRequest = (context: RequestContext): Problem | undefined =>
 export async function listCollections(context: RequestContext): Promise<Response | Problem> {
   const rejected = checkRequest(context);
   if (rejected !== undefined) return rejected;
-  const collections = await context.services.collections.list();
+  const collections = await context.services.collections.list(context.principal);
+  if (collections instanceof Problem) return collections;
   return json(context, 200, { data: collections.map(collectionView) });
 }
 
 export async function getCollection(context: RequestContext): Promise<Response | Problem> {
   const rejected = checkRequest(context);
   if (rejected !== undefined) return rejected;
-  const collection = await context.services.collections.find(context.param("name"));
+  const { services, principal } = context;
+  const collection = await services.collections.find(principal, context.param("name"));
   return collection instanceof Problem
     ? collection
     : json(context, 200, collectionView(collection));
@@ -30,7 +32,7 @@ export async function getCollection(context: RequestContext): Promise<Response |
 
 /** With `?dry-run=true` it only reports what would happen. */
 export async function putCollection(context: RequestContext): Promise<Response | Problem> {
-  const { services } = context;
+  const { services, principal } = context;
   const name = context.param("name");
   const parameters = readParameters(context.query, ["dry-run"]);
   if (parameters instanceof Problem) return parameters;
@@ -42,7 +44,7 @@ export async function putCollection(context: RequestContext): Promise<Response |
   if (text instanceof Problem) return text;
 
   if (dryRun === "true") {
-    const result = await services.collections.dryRun(name, text);
+    const result = await services.collections.dryRun(principal, name, text);
     if (result instanceof Problem) return result;
     const definition: unknown = JSON.parse(text);
     return json(context, 200, {
@@ -53,10 +55,10 @@ export async function putCollection(context: RequestContext): Promise<Response |
     });
   }
 
-  const defined = await services.collections.define(name, text);
+  const defined = await services.collections.define(principal, name, text);
   if (defined instanceof Problem) return defined;
 
-  const collection = await services.collections.find(name);
+  const collection = await services.collections.find(principal, name);
   if (collection instanceof Problem) return collection;
   const { isNew, violations } = defined;
   return json(context, isNew ? 201 : 200, { ...collectionView(collection), violations });
@@ -64,14 +66,14 @@ export async function putCollection(context: RequestContext): Promise<Response |
 
 /** A collection with resources is deleted only when `confirm` repeats its name. */
 export async function deleteCollection(context: RequestContext): Promise<Response | Problem> {
-  const { services } = context;
+  const { services, principal } = context;
   const name = context.param("name");
   const parameters = readParameters(context.query, ["confirm"]);
   if (parameters instanceof Problem) return parameters;
   const { confirm } = parameters;
   if (confirm !== undefined && confirm !== name) return notConfirmed(name);
 
-  const problem = await services.collections.delete(name, confirm === name);
+  const problem = await services.collections.delete(principal, name, confirm === name);
   if (problem !== undefined) return problem;
 
   const headers = new Headers(services.commonHeaders);

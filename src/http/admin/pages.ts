@@ -61,9 +61,9 @@ export const ready = page("application/json", (context) =>
 /** Responds with the OpenAPI document of the routes. A token shows more. */
 export const openapiPage = (routes: () => Routes): Handler =>
   page("application/json", (context) => {
-    const { services, caller, request } = context;
-    return then(services.collections.list(), (collections) => {
-      const document = documentFor(routes(), services, caller, collections);
+    const { services, principal, request } = context;
+    return then(services.collections.usable(principal), (collections) => {
+      const document = documentFor(routes(), services, principal, collections);
       const page = renderDocument(services, document);
       return isNotModified(request.headers, page)
         ? notModified(request.headers, page, page.body.length)

@@ -12,14 +12,15 @@ import { rejectParameters } from "../search-params.ts";
 export async function listTokens(context: RequestContext): Promise<Response | Problem> {
   const rejected = checkRequest(context);
   if (rejected !== undefined) return rejected;
-  const tokens = await context.services.tokens.list();
+  const tokens = await context.services.tokens.list(context.principal);
+  if (tokens instanceof Problem) return tokens;
   return json(context, 200, { data: tokens.map(tokenView) });
 }
 
 export async function getToken(context: RequestContext): Promise<Response | Problem> {
   const rejected = checkRequest(context);
   if (rejected !== undefined) return rejected;
-  const token = await context.services.tokens.find(context.param("id"));
+  const token = await context.services.tokens.find(context.principal, context.param("id"));
   return token instanceof Problem ? token : json(context, 200, tokenView(token));
 }
 
@@ -32,8 +33,10 @@ export async function createToken(context: RequestContext): Promise<Response | P
   const text = readText(await readBody(context));
   if (text instanceof Problem) return text;
 
-  const owner = context.token.id;
+  const { principal } = context;
+  const owner = principal.token?.id ?? "";
   const issued = await services.tokens.create(
+    principal,
     JSON.parse(text),
     key === undefined ? undefined : { owner, key },
   );
@@ -50,7 +53,7 @@ const checkRequest = (context: RequestContext): Problem | undefined =>
 export async function revokeToken(context: RequestContext): Promise<Response | Problem> {
   const rejected = rejectParameters(context);
   if (rejected !== undefined) return rejected;
-  const problem = await context.services.tokens.revoke(context.param("id"));
+  const problem = await context.services.tokens.revoke(context.principal, context.param("id"));
   if (problem !== undefined) return problem;
   const headers = new Headers(context.services.commonHeaders);
   headers.set("cache-control", "no-store");

@@ -114,7 +114,9 @@ class Form {
     const member = memberFor(field, this.#rules);
     if (member instanceof Problem) throw new BodyError(member);
     if (++this.#fileCount > maxFiles) throw new BodyError(manyFiles);
-    const saved = await this.#context.services.uploads.save(bytes, this.#maxBytes);
+    const { services, collection } = this.#context;
+    const saved = await services.uploads.save(collection, bytes, this.#maxBytes);
+    if (saved instanceof Problem) throw new BodyError(saved);
     if (saved === "too-large") throw new BodyError(uploadTooLarge(this.#maxBytes));
     const file = { field, name: cleanFileName(fileName), type: storedType(type), ...saved };
     this.#files.push(file);

@@ -1,8 +1,8 @@
 // Handles NDJSON with atomic=true: creates all resources or none.
 
 import { createHash } from "node:crypto";
-import type { BulkRefused } from "../../domain/bulk-create.ts";
 import { overloaded } from "../../domain/problems.ts";
+import type { Refused } from "../../domain/write/operation.ts";
 import { reportLimits } from "../../lib/json/error-report.ts";
 import { type Line, LineSplitter } from "../../lib/json/line-splitter.ts";
 import type { Draft } from "../../model/draft.ts";
@@ -19,8 +19,8 @@ export async function createAtomic(
   bulk: BulkRequest,
   key: string | undefined,
 ): Promise<Response | Problem> {
-  const { context, name } = bulk;
-  const { services, caller } = context;
+  const { context } = bulk;
+  const { services, collection } = context;
   const read = await readAtomicLines(bulk);
   if (read instanceof Problem) return read;
   const { lines, drafts, rejected, fingerprint } = read;
@@ -28,13 +28,13 @@ export async function createAtomic(
   if (rejected.length > 0) return atomicProblem(lines, rejected);
 
   const once = key === undefined ? undefined : idempotencyKeyOf(context, key, fingerprint);
-  const done = await services.bulkCreate.createAtomic(caller, name, drafts, once);
+  const done = await services.writes.createAll(collection, drafts, once);
   if (done instanceof Problem) return done;
-  if (!("resources" in done)) return atomicProblem(lines, done);
+  if (!("results" in done)) return atomicProblem(lines, done);
 
-  const { resources, isReplay } = done;
-  const results = resources.map((resource, index) => resultLine(bulk, lines[index] ?? 0, resource));
-  const count = { lines: lines.length, created: isReplay ? 0 : resources.length };
+  const { isReplay } = done;
+  const results = done.results.map((result, index) => resultLine(bulk, lines[index] ?? 0, result));
+  const count = { lines: lines.length, created: isReplay ? 0 : results.length };
   const output = bulk.isMinimal ? `${JSON.stringify(count)}\n` : results.join("");
   async function* texts(): AsyncGenerator<string> {
     yield output;
@@ -46,7 +46,7 @@ interface AtomicLines {
   /** The line numbers. */
   readonly lines: readonly number[];
   readonly drafts: readonly Draft[];
-  readonly rejected: readonly BulkRefused[];
+  readonly rejected: readonly Refused[];
   readonly fingerprint: Uint8Array;
 }
 
@@ -57,7 +57,7 @@ async function readAtomicLines(bulk: BulkRequest): Promise<AtomicLines | Problem
   const splitter = new LineSplitter(context.services.maxBodyBytes);
   const lines: number[] = [];
   const drafts: Draft[] = [];
-  const rejected: BulkRefused[] = [];
+  const rejected: Refused[] = [];
   const add = (line: Line) => {
     const draft = readLine(bulk, line);
     if (draft instanceof Problem) rejected.push({ index: lines.length, problem: draft });
@@ -83,7 +83,7 @@ const tooLargeForAtomic = new Problem(
 );
 
 /** Returns the problem of the first rejected line, with the errors of all lines. */
-function atomicProblem(lines: readonly number[], rejected: readonly BulkRefused[]): Problem {
+function atomicProblem(lines: readonly number[], rejected: readonly Refused[]): Problem {
   const allErrors = rejected.flatMap(({ index, problem: { errors, detail } }) => {
     const inner = errors?.flatMap((error) => ("pointer" in error ? [error] : [])) ?? [];
     const output = inner.length > 0 ? inner : [{ pointer: "", detail }];

@@ -1,10 +1,9 @@
 // Reads the lines of an NDJSON request and writes the lines of its response.
 
+import type { Written } from "../../domain/write/operation.ts";
 import type { Line } from "../../lib/json/line-splitter.ts";
-import type { Rules } from "../../model/collection.ts";
 import type { Draft } from "../../model/draft.ts";
 import { Problem } from "../../model/problem.ts";
-import type { Resource } from "../../model/resource.ts";
 import type { RequestContext } from "../context.ts";
 import type { Coding } from "../headers/content-coding.ts";
 import { replayedHeader } from "../headers/idempotency-key.ts";
@@ -18,8 +17,6 @@ import { streamOf } from "./text-stream.ts";
 /** What all lines of a request have in common. */
 export interface BulkRequest {
   readonly context: RequestContext;
-  readonly name: string;
-  readonly rules: Rules | undefined;
   /** The media type of the response. */
   readonly type: string;
   /** Whether the response has only the rejected lines and a summary. */
@@ -28,8 +25,8 @@ export interface BulkRequest {
   readonly coding: Coding | undefined;
 }
 
-export function readLine({ context, rules }: BulkRequest, { bytes }: Line): Draft | Problem {
-  const tooMany = limitCreation(context, rules);
+export function readLine({ context }: BulkRequest, { bytes }: Line): Draft | Problem {
+  const tooMany = limitCreation(context, context.collection.rules);
   if (tooMany !== undefined) return tooMany;
   if (bytes === undefined) return lineTooLong(context.services.maxBodyBytes);
   const draft = readFields(bytes);
@@ -42,10 +39,10 @@ const lineTooLong = (limitBytes: number): Problem =>
     `The line is longer than ${limitBytes} bytes. It was not stored.`,
   );
 
-export function resultLine(bulk: BulkRequest, line: number, result: Resource | Problem): string {
+export function resultLine(bulk: BulkRequest, line: number, result: Written | Problem): string {
   if (result instanceof Problem) return problemLine(bulk, line, result);
   if (bulk.isMinimal) return "";
-  return `{"line":${line},"status":201,"location":"${collectionUrl(bulk.context)}/${result.id}"}\n`;
+  return `{"line":${line},"status":201,"location":"${collectionUrl(bulk.context)}/${result.resource.id}"}\n`;
 }
 
 /** A problem without a line is about the whole request. */

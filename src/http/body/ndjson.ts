@@ -1,12 +1,12 @@
 // Handles POST of NDJSON: creates a resource from each line and streams a result for each.
 
 import { setTimeout as wait } from "node:timers/promises";
-import { requireKey } from "../../domain/problems.ts";
+import type { Written } from "../../domain/write/operation.ts";
+import { requireKey } from "../../domain/write/requirements.ts";
 import { type Line, LineSplitter } from "../../lib/json/line-splitter.ts";
 import { Reservation } from "../../lib/memory-budget.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
-import type { Resource } from "../../model/resource.ts";
 import type { RequestContext } from "../context.ts";
 import { chooseCoding } from "../headers/content-coding.ts";
 import { readKey } from "../headers/idempotency-key.ts";
@@ -33,19 +33,15 @@ const maxStreamBytes = 16 * 1024 ** 3;
 const busyWaits = { most: 100, ms: 50 } as const;
 
 export async function createMany(context: RequestContext): Promise<Response | Problem> {
-  const { request, services, caller } = context;
-  const { headers } = request;
-  const name = context.param("collection");
+  const { headers } = context.request;
   const key = readKey(headers);
   if (key instanceof Problem) return key;
   const isAtomic = readAtomic(context.query);
   if (isAtomic instanceof Problem) return isAtomic;
-  const rules = await services.resources.target(caller, name);
-  if (rules instanceof Problem) return rules;
   const rejected =
     (hasNoBody(headers) ? emptyBody : undefined) ??
     checkNdjsonType(headers) ??
-    requireKey(rules, key) ??
+    requireKey(context.collection.rules, key) ??
     (key !== undefined && !isAtomic ? keyWithoutAtomic : undefined);
   if (rejected !== undefined) return rejected;
   const type = chooseType(headers, ndjsonTypes);
@@ -53,7 +49,7 @@ export async function createMany(context: RequestContext): Promise<Response | Pr
   const coding = chooseCoding(headers, Number.POSITIVE_INFINITY);
   if (coding instanceof Problem) return coding;
   const isMinimal = readPreference(headers) === "minimal";
-  const bulk = { context, name, rules, type, isMinimal, coding };
+  const bulk = { context, type, isMinimal, coding };
   return isAtomic ? createAtomic(bulk, key) : createEach(bulk);
 }
 
@@ -94,7 +90,7 @@ async function createEach(bulk: BulkRequest): Promise<Response | Problem> {
     }
     return text;
   }, new Reservation(context.services.memory));
-  const endsOf = async (lines: readonly Line[]): Promise<readonly (Resource | Problem)[]> => {
+  const endsOf = async (lines: readonly Line[]): Promise<readonly (Written | Problem)[]> => {
     try {
       return await createGroup(bulk, lines);
     } catch (thrown) {
@@ -141,11 +137,11 @@ const streamLimit: ByteLimit = {
 async function createGroup(
   bulk: BulkRequest,
   lines: readonly Line[],
-): Promise<readonly (Resource | Problem)[]> {
+): Promise<readonly (Written | Problem)[]> {
   const read = lines.map((line) => readLine(bulk, line));
   const drafts = read.flatMap((draft) => (draft instanceof Problem ? [] : [draft]));
-  const { services, caller } = bulk.context;
-  const created = await retryWhileBusy(() => services.bulkCreate.create(caller, bulk.name, drafts));
+  const { services, collection } = bulk.context;
+  const created = await retryWhileBusy(() => services.writes.createEach(collection, drafts));
   let next = 0;
   return read.map((draft) => (draft instanceof Problem ? draft : (created[next++] ?? emptyBody)));
 }

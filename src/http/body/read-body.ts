@@ -1,5 +1,6 @@
 // Reads the body of a POST as a draft, in any supported format.
 
+import { requireKey } from "../../domain/write/requirements.ts";
 import type { Rules } from "../../model/collection.ts";
 import { isHoneypotFilled } from "../../model/form.ts";
 import { Problem } from "../../model/problem.ts";
@@ -12,15 +13,13 @@ import type { ReceivedDraft } from "./received.ts";
 import { readFile } from "./single-file.ts";
 import { draftOfForm, readPairs } from "./urlencoded.ts";
 
-/**
- * The rules give the types of form fields; undefined when the collection does not exist yet.
- * `keyProblem` is the problem of a missing Idempotency-Key, returned after the type is checked.
- */
+/** A missing Idempotency-Key is reported after the type is checked and before the body is read. */
 export async function readDraftBody(
   context: RequestContext,
-  rules: Rules | undefined,
-  keyProblem: Problem | undefined,
+  key: string | undefined,
 ): Promise<ReceivedDraft | Problem> {
+  const { rules } = context.collection;
+  const keyProblem = requireKey(rules, key);
   switch (typeOf(context.request.headers)) {
     case "application/json":
       return readJson(context, keyProblem);

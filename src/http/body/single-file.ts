@@ -34,7 +34,8 @@ export async function readFile(
     const content = uploadChunks(context, maxBytes);
     const isText = typeOf(headers) === "text/plain";
     const bytes = isText ? rejectJsonText(content, context.services.maxBodyBytes) : content;
-    const saved = await context.services.uploads.save(bytes, maxBytes);
+    const saved = await context.services.uploads.save(context.collection, bytes, maxBytes);
+    if (saved instanceof Problem) return saved;
     if (saved === "too-large") return uploadTooLarge(maxBytes);
     return receivedFile({ slot, name, type, ...saved });
   } catch (thrown) {

@@ -1,7 +1,7 @@
 // Implements conditional requests (RFC 9110 §13): entity tags, HTTP dates and preconditions.
 
 import { hash } from "node:crypto";
-import type { Condition } from "../../domain/problems.ts";
+import type { Condition } from "../../domain/write/operation.ts";
 import type { Rules } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
 import { viewVersion } from "../../model/render.ts";

@@ -26,7 +26,7 @@ const invalidKey = new Problem(
   'Idempotency-Key must be one string of 1 to 255 ASCII characters, like "8e03978e-40d5-43dd-bc93-6894a57f9324".',
 );
 
-type KeyedRequest = Pick<RequestContext, "path" | "query" | "caller"> & {
+type KeyedRequest = Pick<RequestContext, "path" | "query" | "principal"> & {
   readonly request: { readonly method: string };
 };
 
@@ -44,7 +44,8 @@ export function idempotencyKeyOf(
     .update(`${context.request.method} ${context.path}?${context.query}\n`)
     .update(body)
     .digest("base64url");
-  const owner = context.caller?.id ?? `anonymous:${fingerprint}`;
+  const { token, subject } = context.principal;
+  const owner = token?.id ?? subject ?? `anonymous:${fingerprint}`;
   return { owner, key, fingerprint, at, expiresAt: at + keyLifetimeMs };
 }
 

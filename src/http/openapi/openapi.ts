@@ -1,13 +1,12 @@
 // Builds the OpenAPI 3.1 document: every route, and every collection that the caller may see.
 
 import { hash } from "node:crypto";
-import type { Caller } from "../../domain/access.ts";
+import type { UsableCollection } from "../../domain/collections.ts";
 import type { Action } from "../../model/action.ts";
-import type { Collection } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
+import type { Principal } from "../../model/principal.ts";
 import { describeCollections } from "../../model/schema-components.ts";
 import { schemaComponents } from "../../model/schemas/components.ts";
-import { allows, type Verb, verbs } from "../../model/token.ts";
 import type { Services } from "../context.ts";
 import type { Route, Routes } from "../route.ts";
 import { describeActions, type NamedAction, routeOfAction } from "./actions.ts";
@@ -121,37 +120,26 @@ const reservedNames = [
   ..."Home Health Ready Openapi Problems Problem Created ApiCatalog".split(" "),
 ];
 
-/** Returns the verbs that the caller may use on a collection. */
-function verbsFor(caller: Caller, collection: Collection): readonly Verb[] {
-  const { access } = definitionOf(collection);
-  const { name } = collection;
-  return verbs.filter(
-    (verb) => access[verb] === "public" || (caller !== undefined && allows(caller, name, verb)),
-  );
-}
-
 /** Gives each action its type names, which no collection may use. */
 export const nameActions = (actions: readonly Action[]): readonly NamedAction[] =>
   describeActions(actions, reservedNames);
 
-/** Returns the collections that the caller may use. Their type names are the same for every caller. */
-export function visibleTo(
-  caller: Caller,
-  collections: readonly Collection[],
+/** Returns the collections that have verbs. Their type names are the same for every caller. */
+export function visibleIn(
+  collections: readonly UsableCollection[],
   actions: readonly NamedAction[] = [],
 ): readonly VisibleCollection[] {
   const names = actions.flatMap(({ schemas }) => Object.keys(schemas));
-  const byName = new Map(collections.map((each) => [each.name, each]));
-  const defined = collections.map((each) => ({
-    name: each.name,
-    schema: definitionOf(each).schema,
+  const byName = new Map(collections.map((each) => [each.collection.name, each]));
+  const defined = collections.map(({ collection }) => ({
+    name: collection.name,
+    schema: definitionOf(collection).schema,
   }));
   return describeCollections(defined, [...reservedNames, ...names]).flatMap((described) => {
-    const collection = byName.get(described.name);
-    const allowed = collection === undefined ? [] : verbsFor(caller, collection);
-    if (collection === undefined || allowed.length === 0) return [];
+    const { collection, verbs = [] } = byName.get(described.name) ?? {};
+    if (collection === undefined || verbs.length === 0) return [];
     const definition = definitionOf(collection);
-    const visible = { ...described, definition, text: collection.definition, verbs: allowed };
+    const visible = { ...described, definition, text: collection.definition, verbs };
     return [{ ...visible, components: componentsOf(visible) }];
   });
 }
@@ -169,19 +157,19 @@ const cache = new WeakMap<Services, Map<string, Document>>();
 export function documentFor(
   routes: Routes,
   services: Services,
-  caller: Caller,
-  collections: readonly Collection[],
+  principal: Principal,
+  collections: readonly UsableCollection[],
 ): Document {
   const documents = cache.get(services) ?? new Map<string, Document>();
   cache.set(services, documents);
-  const allowedActions = new Set(services.actions.visibleTo(caller));
-  const key = keyOf(caller, collections, allowedActions);
+  const allowedActions = new Set(services.actions.visibleTo(principal));
+  const key = keyOf(collections, allowedActions);
   const cached = documents.get(key);
   if (cached !== undefined) return cached;
   const all = nameActions(services.actions.all);
   const visible = all.filter(({ action }) => allowedActions.has(action));
   const body = JSON.stringify(
-    openapiDocument(routes, services, visibleTo(caller, collections, all), visible),
+    openapiDocument(routes, services, visibleIn(collections, all), visible),
   );
   const document = { body, etag: `"${hash("sha256", body).slice(0, 32)}"` };
   if (documents.size === maxCached) documents.clear();
@@ -190,15 +178,12 @@ export function documentFor(
 }
 
 /** Hashes everything that a document depends on. A hidden collection affects only the type names. */
-function keyOf(
-  caller: Caller,
-  collections: readonly Collection[],
-  actions: ReadonlySet<Action>,
-): string {
-  const seen = collections.map((collection) => {
-    const allowed = verbsFor(caller, collection);
-    return [collection.name, allowed, allowed.length === 0 ? "" : collection.definition];
-  });
+function keyOf(collections: readonly UsableCollection[], actions: ReadonlySet<Action>): string {
+  const seen = collections.map(({ collection, verbs }) => [
+    collection.name,
+    verbs,
+    verbs.length === 0 ? "" : collection.definition,
+  ]);
   return hash("sha256", JSON.stringify([seen, [...actions].map(({ name }) => name)]));
 }
 

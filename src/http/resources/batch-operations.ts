@@ -1,7 +1,6 @@
 // Reads the operations of a batch from its body and reports every error with its pointer.
 
-import type { Operation } from "../../domain/batches.ts";
-import type { Condition } from "../../domain/problems.ts";
+import type { Condition, TargetedOperation } from "../../domain/write/operation.ts";
 import { ErrorReport } from "../../lib/json/error-report.ts";
 import { scanObject } from "../../lib/json/scan.ts";
 import { isObject, readTree, type Tree, writeTree } from "../../lib/json/tree.ts";
@@ -15,7 +14,7 @@ import { invalidBody } from "../body/content.ts";
 import { allOf, ifMatch, ifNoneMatch } from "../headers/conditional.ts";
 
 /** Returns the operations, or a problem with all errors. */
-export function readOperations(bytes: Uint8Array): readonly Operation[] | Problem {
+export function readOperations(bytes: Uint8Array): readonly TargetedOperation[] | Problem {
   const text = decodeUtf8(bytes);
   const scanned = typeof text === "string" ? scanObject(text) : [text];
   if (!("members" in scanned)) return invalidBody(scanned);
@@ -63,7 +62,7 @@ function operationOf(
   operation: BatchOperation,
   body: string,
   condition: Condition | undefined,
-): Operation {
+): TargetedOperation {
   const [, collection = "", id = ""] = operation.path.split("/");
   const target = { collection, id, condition };
   switch (operation.method) {

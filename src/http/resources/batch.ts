@@ -1,11 +1,8 @@
 // Handles POST /-/batch: runs all operations of a batch or none.
 
-import type { BatchDone, BatchRefused, Operation } from "../../domain/batches.ts";
-import { mayRead } from "../../domain/without-read.ts";
-import type { Rules } from "../../model/collection.ts";
+import type { AllDone, Refused, WriteResult } from "../../domain/write/operation.ts";
 import { Problem } from "../../model/problem.ts";
 import { renderFields } from "../../model/render.ts";
-import type { Token } from "../../model/token.ts";
 import { checkJsonBody, readBody } from "../body/content.ts";
 import type { RequestContext } from "../context.ts";
 import { etagOf } from "../headers/conditional.ts";
@@ -16,7 +13,7 @@ import { readOperations } from "./batch-operations.ts";
 import { type RenderResource, readShownFields, rendererFor } from "./fields-param.ts";
 
 export async function runBatch(context: RequestContext): Promise<Response | Problem> {
-  const { request, services, token } = context;
+  const { request, services, principal } = context;
   const key = readKey(request.headers);
   if (key instanceof Problem) return key;
   const fields = readShownFields(context.query);
@@ -29,7 +26,7 @@ export async function runBatch(context: RequestContext): Promise<Response | Prob
   if (operations instanceof Problem) return operations;
 
   const once = key === undefined ? undefined : idempotencyKeyOf(context, key, bytes);
-  const done = await services.batches.run(token, operations, once);
+  const done = await services.writes.runAll(principal, operations, once);
   if (done instanceof Problem) return done;
   if ("index" in done) return problemAt(done);
 
@@ -37,12 +34,12 @@ export async function runBatch(context: RequestContext): Promise<Response | Prob
   headers.set("cache-control", "no-store");
   if (done.isReplay) headers.set(replayedHeader, "true");
   const show = rendererFor(fields.map(({ field }) => field));
-  const results = resultsOf(services.base, token, operations, done, show);
+  const results = resultsOf(services.base, done, show);
   return createResponse(context, `{"results":[${results.join(",")}]}`, { headers });
 }
 
 /** Returns the problem of an operation, with pointers into the batch. */
-export function problemAt({ index, problem }: BatchRefused): Problem {
+export function problemAt({ index, problem }: Refused): Problem {
   const { kind, detail, scope } = problem;
   const inner = (problem.errors ?? []).map((error) =>
     "pointer" in error
@@ -59,35 +56,19 @@ export function problemAt({ index, problem }: BatchRefused): Problem {
 /** Returns a result for each operation, as JSON. */
 export const resultsOf = (
   base: string,
-  caller: Token,
-  operations: readonly Operation[],
-  { outcomes, rules }: BatchDone,
+  { results }: AllDone,
   show: RenderResource = renderFields,
-): readonly string[] =>
-  outcomes.map((outcome, index) => {
-    const { collection = "" } = operations[index] ?? {};
-    return resultOf(base, caller, outcome, collection, rules.get(collection), show);
-  });
+): readonly string[] => results.map((result) => resultOf(base, result, show));
 
 /** Omits the body for a caller who may not read the resource. */
-function resultOf(
-  base: string,
-  caller: Token,
-  outcome: BatchDone["outcomes"][number],
-  collection: string,
-  rules: Rules | undefined,
-  show: RenderResource,
-): string {
-  if (outcome.kind === "removed") return '{"status":204}';
-  if (outcome.kind !== "created" && outcome.kind !== "replaced") {
-    throw new Error(`unexpected outcome in a batch: ${outcome.kind}`);
-  }
-  const { resource } = outcome;
-  const isReadable = mayRead(caller, collection, rules, resource);
-  const status = outcome.kind === "created" ? 201 : isReadable ? 200 : 204;
-  const home = `${base}/${collection}`;
+function resultOf(base: string, result: WriteResult, show: RenderResource): string {
+  if (result.kind === "removed") return '{"status":204}';
+  const { resource, access, isNew } = result;
+  const isReadable = access.mayRead(resource);
+  const status = isNew ? 201 : isReadable ? 200 : 204;
+  const home = `${base}/${access.name}`;
   const location = `${home}/${resource.id}`;
-  const etag = JSON.stringify(etagOf(resource, rules));
-  const body = isReadable ? `,"body":${show(rules, resource, home)}` : "";
+  const etag = JSON.stringify(etagOf(resource, access.rules));
+  const body = isReadable ? `,"body":${show(access.rules, resource, home)}` : "";
   return `{"status":${status},"location":"${location}","etag":${etag}${body}}`;
 }

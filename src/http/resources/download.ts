@@ -1,7 +1,7 @@
 // Handles GET of a file: sends all bytes or a range, with headers that make it safe to open.
 
 import { preconditionFailed } from "../../domain/problems.ts";
-import { fileAt } from "../../domain/uploads.ts";
+import { fileAt } from "../../domain/resources.ts";
 import type { StoredFile } from "../../model/file.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
@@ -48,9 +48,8 @@ interface FoundFile extends Validators {
 }
 
 async function find(context: RequestContext): Promise<FoundFile | Problem> {
-  const { services, caller } = context;
-  const [name, id] = [context.param("collection"), context.param("id")];
-  const shown = await services.resources.find(caller, name, id);
+  const { services, collection } = context;
+  const shown = await services.resources.find(collection, context.param("id"));
   if (shown instanceof Problem) return shown;
   const part = fileAt(shown, context.param("name"));
   if (part instanceof Problem) return part;
@@ -81,7 +80,8 @@ async function answerBytes(context: RequestContext, found: FoundFile): Promise<R
   if (range !== undefined) headers.set("content-range", `bytes ${start}-${end - 1}/${part.size}`);
   const status = range === undefined ? 200 : 206;
   if (request.method === "HEAD") return new Response(null, { status, headers });
-  const bytes = await services.uploads.read(part, start, end);
+  const bytes = await services.uploads.read(context.collection, part, start, end);
+  if (bytes instanceof Problem) return bytes;
   return bytes === undefined ? explainMissing(context) : new Response(bytes, { status, headers });
 }
 

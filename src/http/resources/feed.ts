@@ -21,10 +21,10 @@ import {
 
 export function listChanges(
   context: RequestContext,
-  { collection, rules, owner }: ListTarget,
+  { access, collection, rules, owner }: ListTarget,
   query: FeedQuery,
 ): MaybePromise<Response | Problem> {
-  const { request, services, caller } = context;
+  const { request, services } = context;
   const rejected =
     (owner === undefined ? undefined : feedForbidden) ?? checkAccept(request.headers, jsonTypes);
   if (rejected !== undefined) return rejected;
@@ -33,7 +33,7 @@ export function listChanges(
   const conditional = answerConditionally(context, responseHeadOf(context, collection, rules));
   if (conditional !== undefined) return conditional;
   const { since, limit } = query;
-  return then(services.lists.since(caller, collection.name, since, limit), (feed) => {
+  return then(services.lists.since(access, since, limit), (feed) => {
     if (feed instanceof Problem) return feed;
     const shown = rulesOf(feed.collection, rules);
     const state = responseHeadOf(context, feed.collection, shown);

@@ -42,8 +42,8 @@ import {
 } from "./representation.ts";
 
 export function listResources(context: RequestContext): MaybePromise<Response | Problem> {
-  const { request, services, query, caller } = context;
-  return then(services.lists.target(caller, context.param("collection")), (target) => {
+  const { request, services, query } = context;
+  return then(services.lists.target(context.collection), (target) => {
     if (target instanceof Problem) return target;
     const type = chooseType(request.headers, listTypes);
     const cached = type === "application/json" ? cachedPage(target, query) : undefined;
@@ -110,9 +110,8 @@ function answerExport(
  * logged. The response is not cached, because a cache would need the body as a key.
  */
 export async function queryResources(context: RequestContext): Promise<Response | Problem> {
-  const { services, caller } = context;
-  const target =
-    rejectParameters(context) ?? (await services.lists.target(caller, context.param("collection")));
+  const { services } = context;
+  const target = rejectParameters(context) ?? (await services.lists.target(context.collection));
   if (target instanceof Problem) return target;
   const rejected =
     requireContentType(context.request.headers) ?? checkJsonBody(context, queryTypes);

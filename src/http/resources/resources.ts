@@ -1,11 +1,8 @@
 // Handles GET, POST, PUT, PATCH and DELETE of single resources.
 
-import { isOwned } from "../../domain/access.ts";
-import type { Written } from "../../domain/outcomes.ts";
-import { requireKey, requirePrecondition } from "../../domain/problems.ts";
-import { mayRead } from "../../domain/without-read.ts";
+import type { Written } from "../../domain/write/operation.ts";
+import { requirePrecondition } from "../../domain/write/requirements.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
-import type { Rules } from "../../model/collection.ts";
 import type { Draft } from "../../model/draft.ts";
 import { newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
@@ -46,132 +43,124 @@ import {
 } from "./representation.ts";
 
 export function getResource(context: RequestContext): MaybePromise<Response | Problem> {
-  const { request, services, caller } = context;
+  const { request, services, collection } = context;
   const fields = readShownFields(context.query);
   if (fields instanceof Problem) return fields;
-  return then(
-    services.resources.find(caller, context.param("collection"), context.param("id")),
-    (shown) => {
-      if (shown instanceof Problem) return shown;
-      const unacceptable = checkAccept(request.headers, jsonTypes);
-      if (unacceptable !== undefined) return unacceptable;
-      const whole = renderResource(context, shown.resource, shown.rules);
-      if (fields.length === 0) return answerPage(context, whole);
-      const show = checkedRendererFor(fields, shown.rules);
-      if (show instanceof Problem) return show;
-      const body = show(shown.rules, shown.resource, collectionUrl(context));
-      return answerPage(context, { ...whole, body });
-    },
-  );
+  return then(services.resources.find(collection, context.param("id")), (shown) => {
+    if (shown instanceof Problem) return shown;
+    const unacceptable = checkAccept(request.headers, jsonTypes);
+    if (unacceptable !== undefined) return unacceptable;
+    const whole = renderResource(context, shown.resource, shown.rules);
+    if (fields.length === 0) return answerPage(context, whole);
+    const show = checkedRendererFor(fields, shown.rules);
+    if (show instanceof Problem) return show;
+    const body = show(shown.rules, shown.resource, collectionUrl(context));
+    return answerPage(context, { ...whole, body });
+  });
 }
 
 export async function createResource(context: RequestContext): Promise<Response | Problem> {
-  const { request, services, caller } = context;
+  const { request, services, collection } = context;
   if (isNdjson(request.headers)) return createMany(context);
-  const name = context.param("collection");
   const key = readKey(request.headers);
   if (key instanceof Problem) return key;
   const fields = readShownFields(context.query);
   if (fields instanceof Problem) return fields;
-  const rules = await services.resources.target(caller, name);
-  if (rules instanceof Problem) return rules;
-  const show = checkedRendererFor(fields, rules);
+  const show = checkedRendererFor(fields, collection.rules);
   if (show instanceof Problem) return show;
-  const tooMany = limitCreation(context, rules);
+  const tooMany = limitCreation(context, collection.rules);
   if (tooMany !== undefined) return tooMany;
-  const received = await readDraftBody(context, rules, requireKey(rules, key));
+  const received = await readDraftBody(context, key);
   if (received instanceof Problem) return received;
-  const { draft, fingerprint } = received;
+  const { draft, fingerprint, parts: files } = received;
   if (draft.id !== undefined) return idInPost;
   if (received.isHoneypotFilled)
-    return answerWritten(context, honeypotResult(context, draft, rules), show);
+    return answerWritten(context, honeypotResult(context, draft), show);
 
   const once = key === undefined ? undefined : idempotencyKeyOf(context, key, fingerprint);
-  const written = await services.resources.create(caller, name, draft, once, received.parts);
+  const operation = { kind: "create", draft, files } as const;
+  const written = await services.writes.run(collection, operation, once);
   return written instanceof Problem ? written : answerWritten(context, written, show);
 }
 
 /** Returns a result as if the draft were stored, for a bot that filled in the honeypot. */
 function honeypotResult(
-  { services, requestId, caller }: RequestContext,
+  { services, requestId, collection: access }: RequestContext,
   draft: Draft,
-  rules?: Rules,
 ): Written {
   services.logRefusal(requestId, 201, "The honeypot is filled in; nothing was stored.");
   const at = Date.now();
   const times = { createdAt: at, updatedAt: at };
-  const owner = isOwned(rules) && caller !== undefined ? { owner: caller.id } : {};
-  const resource = { id: newId(), revision: 1, ...times, fields: draft.fields, ...owner };
-  return { resource, rules, isNew: true, isReplay: false };
+  const resource = { id: newId(), revision: 1, ...times, fields: draft.fields, ...access.creator };
+  return { kind: "written", resource, access, isNew: true, isReplay: false };
 }
 
 /** Creates or replaces a resource at the URL that the client chose. */
 export async function putResource(context: RequestContext): Promise<Response | Problem> {
-  const { request, services, caller } = context;
-  const name = context.param("collection");
+  const { request, services, collection } = context;
   const condition = readCondition(request.headers);
   const fields = readShownFields(context.query);
   if (fields instanceof Problem) return fields;
-  const rules = await services.resources.target(caller, name);
-  if (rules instanceof Problem) return rules;
-  const show = checkedRendererFor(fields, rules);
+  const show = checkedRendererFor(fields, collection.rules);
   if (show instanceof Problem) return show;
   if (condition instanceof Problem) return condition;
   const rejected =
-    limitCreation(context, rules) ??
+    limitCreation(context, collection.rules) ??
     (request.headers.has("content-range") ? partialPut : undefined) ??
     checkJsonBody(context, putTypes) ??
-    requirePrecondition(rules, condition);
+    requirePrecondition(collection.rules, condition);
   if (rejected !== undefined) return rejected;
   const bytes = await readBody(context);
   if (bytes instanceof Problem) return bytes;
   const draft = readFields(bytes);
   if (draft instanceof Problem) return draft;
 
-  const written = await services.resources.put(caller, name, context.param("id"), draft, condition);
+  const operation = { kind: "put", id: context.param("id"), draft, condition } as const;
+  const written = await services.writes.run(collection, operation);
   return written instanceof Problem ? written : answerWritten(context, written, show);
 }
 
 export async function patchResource(context: RequestContext): Promise<Response | Problem> {
-  const { request, services, caller } = context;
-  const name = context.param("collection");
+  const { request, services, collection } = context;
   const id = context.param("id");
   const condition = readCondition(request.headers);
   const fields = readShownFields(context.query);
   if (fields instanceof Problem) return fields;
-  const rules = await services.resources.existing(caller, "update", name, id);
-  if (rules instanceof Problem) return rules;
-  const show = checkedRendererFor(fields, rules);
+  // A resource that does not exist is 404, whatever the rest of the request says.
+  const found = await services.resources.find(collection, id, "update");
+  if (found instanceof Problem) return found;
+  const show = checkedRendererFor(fields, found.rules);
   if (show instanceof Problem) return show;
-  const kind = readPatchKind(request.headers);
-  if (kind instanceof Problem) return kind;
+  const patchKind = readPatchKind(request.headers);
+  if (patchKind instanceof Problem) return patchKind;
   if (condition instanceof Problem) return condition;
   const rejected =
     checkContentLength(context) ??
     checkAccept(request.headers, jsonTypes) ??
-    requirePrecondition(rules, condition);
+    requirePrecondition(found.rules, condition);
   if (rejected !== undefined) return rejected;
   const patch = readText(await readBody(context));
   if (patch instanceof Problem) return patch;
 
-  const written = await services.resources.patch(caller, name, id, kind, patch, condition);
+  const operation = { kind: "patch", id, patchKind, patch, condition } as const;
+  const written = await services.writes.run(collection, operation);
   return written instanceof Problem ? written : answerWritten(context, written, show);
 }
 
 export async function deleteResource(context: RequestContext): Promise<Response | Problem> {
-  const { request, services, caller } = context;
-  const name = context.param("collection");
+  const { request, services, collection } = context;
   const id = context.param("id");
-  const condition = readCondition(request.headers);
-  const rules =
-    rejectParameters(context) ?? (await services.resources.existing(caller, "delete", name, id));
-  if (rules instanceof Problem) return rules;
-  if (condition instanceof Problem) return condition;
-  const rejected = requirePrecondition(rules, condition);
+  const rejected = rejectParameters(context);
   if (rejected !== undefined) return rejected;
+  const condition = readCondition(request.headers);
+  if (condition instanceof Problem) {
+    // A resource that does not exist is 404, whatever the rest of the request says.
+    const found = await services.resources.find(collection, id, "delete");
+    return found instanceof Problem ? found : condition;
+  }
 
-  const problem = await services.resources.remove(caller, name, id, condition);
-  if (problem !== undefined) return problem;
+  const removed = await services.writes.run(collection, { kind: "remove", id, condition });
+  if (removed instanceof Problem) return removed;
 
   const headers = new Headers(services.commonHeaders);
   headers.set("cache-control", noCache);
@@ -180,8 +169,9 @@ export async function deleteResource(context: RequestContext): Promise<Response 
 
 /** Responds with the resource; without a body when the client prefers that or may not read it. */
 function answerWritten(context: RequestContext, written: Written, show: RenderResource): Response {
-  const { request, caller, query } = context;
-  const { resource, rules, isNew, isReplay } = written;
+  const { request, query } = context;
+  const { resource, access, isNew, isReplay } = written;
+  const { rules } = access;
   if (isNew && isFromBrowser(context)) return answerCreated(context, written);
   const { headers } = responseHeadOf(context, resource, noCache, viewVersion(rules));
   const address = `${collectionUrl(context)}/${resource.id}`;
@@ -190,8 +180,7 @@ function answerWritten(context: RequestContext, written: Written, show: RenderRe
   // The stored bytes differ from the sent ones, so a PUT gets no validator (RFC 9110 §9.3.4).
   if (request.method === "PUT") dropValidators(headers);
   const preference = readPreference(request.headers);
-  const isReadable = mayRead(caller, context.param("collection"), rules, resource);
-  const isMinimal = preference === "minimal" || !isReadable;
+  const isMinimal = preference === "minimal" || !access.mayRead(resource);
   if (preference !== undefined && isMinimal === (preference === "minimal"))
     headers.set("preference-applied", `return=${preference}`);
   const status = isNew ? 201 : isMinimal ? 204 : 200;

@@ -1,40 +1,25 @@
 // Keeps stored values from callers who may write a resource but not read it.
 
-import { pointerTo } from "../lib/json/error-report.ts";
-import type { Rules } from "../model/collection.ts";
-import { definitionOf } from "../model/definition.ts";
-import type { PatchKind } from "../model/patch.ts";
-import { type FieldError, Problem } from "../model/problem.ts";
-import type { Resource } from "../model/resource.ts";
-import { adminOnlyChange, validatorOf } from "../model/validator.ts";
-import { type Caller, canAccess, requirePermission } from "./access.ts";
-
-/** Returns whether the caller may read a resource that it writes; if not, the response has no content. */
-export function mayRead(
-  caller: Caller,
-  collection: string,
-  rules: Rules | undefined,
-  resource: Resource,
-): boolean {
-  const isForbidden = requirePermission(caller, collection, "read", rules) !== undefined;
-  return !isForbidden && canAccess(caller, "read", rules, resource);
-}
+import { pointerTo } from "../../lib/json/error-report.ts";
+import { definitionOf } from "../../model/definition.ts";
+import type { PatchKind } from "../../model/patch.ts";
+import { type FieldError, Problem } from "../../model/problem.ts";
+import { adminOnlyChange, validatorOf } from "../../model/validator.ts";
+import type { CollectionAccess } from "../collection-access.ts";
 
 /**
  * Rejects a patch that could reveal stored values: a `test` operation, and setting a read-only field,
  * which succeeds only when the value is equal.
  */
 export function rejectReadingPatch(
-  caller: Caller,
-  collection: string,
-  rules: Rules | undefined,
+  access: CollectionAccess,
   { kind, text }: SentPatch,
 ): Problem | undefined {
   const patch: unknown = JSON.parse(text);
   const isTesting =
     kind === "json" && operationsIn(patch).some((one) => memberOf(one, "op") === "test");
-  if (isTesting) return requirePermission(caller, collection, "read", rules);
-  const validator = rules && validatorOf(definitionOf(rules));
+  if (isTesting) return access.require("read");
+  const validator = access.rules && validatorOf(definitionOf(access.rules));
   const protectedFields = pathsIn(kind, patch).filter((names) => validator?.isReadOnly(names));
   if (protectedFields.length === 0) return undefined;
   return new Problem("invalid-body", "The patch is not valid; `errors` lists each error.", {

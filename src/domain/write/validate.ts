@@ -1,20 +1,14 @@
 // Validates an incoming representation with the rules of its collection.
 
-import { isObject, textOf, writeTree } from "../lib/json/tree.ts";
-import type { Rules } from "../model/collection.ts";
-import { definitionOf } from "../model/definition.ts";
-import { type Draft, draftOf } from "../model/draft.ts";
-import { addFileMembers, readFiles, type StoredFile, writeFiles } from "../model/file.ts";
-import { applyPatch, type PatchKind } from "../model/patch.ts";
-import { type FieldError, Problem } from "../model/problem.ts";
-import { entryErrors } from "../model/query/entry-limit.ts";
-import { renderFields } from "../model/render.ts";
-import { ignoredMembers, type Resource } from "../model/resource.ts";
-import { separateFiles } from "../model/retained-files.ts";
-import { isAdmin } from "../model/token.ts";
-import { validatorOf } from "../model/validator.ts";
-import type { Caller } from "./access.ts";
-import { idMismatch } from "./problems.ts";
+import type { Rules } from "../../model/collection.ts";
+import { definitionOf } from "../../model/definition.ts";
+import { addFileMembers, readFiles, type StoredFile, writeFiles } from "../../model/file.ts";
+import { type FieldError, Problem } from "../../model/problem.ts";
+import { entryErrors } from "../../model/query/entry-limit.ts";
+import type { Resource } from "../../model/resource.ts";
+import { separateFiles } from "../../model/retained-files.ts";
+import { validatorOf } from "../../model/validator.ts";
+import type { CollectionAccess } from "../collection-access.ts";
 
 /** Where a draft will be stored, and what is known about that address. */
 export interface WriteTarget {
@@ -36,12 +30,11 @@ export type Accepted = Pick<Resource, "fields" | "parts">;
 
 /** Returns the text to store: the sent fields and the defaults of the schema. */
 export function accept(
-  caller: Caller,
-  rules: Rules | undefined,
+  { isAdmin, rules }: CollectionAccess,
   fields: string,
   { address, current, parts = readFiles(current?.parts), isUnread = false }: WriteTarget,
 ): Accepted | Problem {
-  const writer = { isAdmin: caller !== undefined && isAdmin(caller), isUnread };
+  const writer = { isAdmin, isUnread };
   if (parts.length === 0) return validate(writer, rules, fields, current?.fields);
   // The schema validates the whole representation, with files as they are shown.
   const shown = current === undefined ? { fields, parts } : separateFiles(fields, parts);
@@ -82,39 +75,8 @@ function splitFiles(whole: string, candidates: readonly StoredFile[]): Accepted 
 export const needsCurrent = (rules: Rules | undefined): boolean =>
   rules !== undefined && validatorOf(definitionOf(rules)).dependsOnStored;
 
-/** Patches the visible fields only, so that no patch reads hidden ones. `home` is the collection's address. */
-export function applyPatchTo(
-  rules: Rules | undefined,
-  current: Resource,
-  kind: PatchKind,
-  patch: string,
-  { maxBytes, home }: { readonly maxBytes: number; readonly home: string },
-): Draft | Problem {
-  const result = applyPatch(kind, renderFields(rules, current, home), patch, maxBytes);
-  if (result instanceof Problem) return result;
-  const { tree, isStrict } = result;
-  if (isObject(tree)) {
-    if (tree.members.has("id") && textOf(tree, "id") !== current.id) return idMismatch;
-    // The server sets these members, so they do not count as the client's.
-    for (const name of ignoredMembers) tree.members.delete(name);
-  }
-  const text = writeTree(tree);
-  const draft = isStrict ? { fields: text, id: undefined } : draftOf(text);
-  if (!("fields" in draft)) return invalidResult(draft);
-  const isTooLarge = Buffer.byteLength(draft.fields) > maxBytes;
-  const detail = `it would be larger than ${maxBytes} bytes`;
-  return isTooLarge ? invalidResult([{ pointer: "", detail }]) : draft;
-}
-
 const invalid = (errors: readonly FieldError[]): Problem =>
   new Problem("invalid-body", "The resource is not valid; `errors` lists each error.", { errors });
-
-const invalidResult = (errors: readonly FieldError[]): Problem =>
-  new Problem(
-    "invalid-body",
-    "The patched resource would not be valid; `errors` lists each error.",
-    { errors },
-  );
 
 const tooLarge = (maxBytes: number): Problem =>
   new Problem(

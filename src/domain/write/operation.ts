@@ -1,0 +1,71 @@
+// Defines what a caller can ask to write, and what becomes of it.
+
+import type { Rules } from "../../model/collection.ts";
+import type { Draft } from "../../model/draft.ts";
+import type { StoredFile } from "../../model/file.ts";
+import type { PatchKind } from "../../model/patch.ts";
+import type { Problem } from "../../model/problem.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { CollectionAccess } from "../collection-access.ts";
+
+/** A precondition of the client, evaluated against the current state as the client sees it. */
+export interface Condition {
+  (current: Resource | undefined, rules: Rules | undefined): boolean;
+  /** Whether it compares entity tags. A date is too coarse: two changes can share a second. */
+  readonly isByTag: boolean;
+}
+
+/** Creates a resource with an id of the server. Its files are already on disk. */
+export interface CreateOperation {
+  readonly kind: "create";
+  readonly draft: Draft;
+  readonly files?: readonly StoredFile[];
+}
+
+interface Addressed {
+  readonly id: string;
+  readonly condition?: Condition | undefined;
+}
+
+/** `put` creates or replaces, and never merges. */
+export type AddressedOperation =
+  | (Addressed & { readonly kind: "put"; readonly draft: Draft })
+  | (Addressed & { readonly kind: "patch"; readonly patchKind: PatchKind; readonly patch: string })
+  | (Addressed & { readonly kind: "remove" });
+
+export type Operation = CreateOperation | AddressedOperation;
+
+/** An operation of a batch, which can be for several collections. */
+export type TargetedOperation = Operation & { readonly collection: string };
+
+export interface Written {
+  readonly kind: "written";
+  readonly resource: Resource;
+  /** The access that the write was validated with. Its rules decide how the resource is shown. */
+  readonly access: CollectionAccess;
+  readonly isNew: boolean;
+  /** Whether this is the stored result of an earlier request with the same Idempotency-Key. */
+  readonly isReplay: boolean;
+}
+
+export interface Removed {
+  readonly kind: "removed";
+}
+
+export type WriteResult = Written | Removed;
+
+/** The results of operations that were all done. */
+export interface AllDone {
+  readonly results: readonly WriteResult[];
+  readonly isReplay: boolean;
+}
+
+export interface AllCreated extends AllDone {
+  readonly results: readonly Written[];
+}
+
+/** An operation that was rejected, and why. */
+export interface Refused {
+  readonly index: number;
+  readonly problem: Problem;
+}

@@ -1,0 +1,281 @@
+// Turns operations into store changes: authorizes them, loads the state, checks preconditions and validates.
+
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
+import { readFiles, type StoredFile } from "../../model/file.ts";
+import { newId } from "../../model/id.ts";
+import { Problem } from "../../model/problem.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { Expectation, Put, Remove, Store } from "../../store/store.ts";
+import type { CollectionAccess } from "../collection-access.ts";
+import { resourceNotFound } from "../problems.ts";
+import type { BatchMemory } from "./batch-memory.ts";
+import type { AddressedOperation, Operation, Refused } from "./operation.ts";
+import { acceptPatch } from "./patch.ts";
+import { checkPrecondition, checkPutDraft, requireKey } from "./requirements.ts";
+import { type Accepted, accept, needsCurrent } from "./validate.ts";
+
+/** After this time a plan yields to other requests. */
+const maxTurnMs = 10;
+
+/** An operation with the access of its caller to its collection. */
+export interface PlannedOperation {
+  readonly access: CollectionAccess;
+  readonly operation: Operation;
+}
+
+export interface PlanContext {
+  /** The Idempotency-Key of the request. */
+  readonly key: string | undefined;
+  readonly at: number;
+  /** The limit of a patched resource. */
+  readonly maxBytes: number;
+  /** The prefix of every address. */
+  readonly base: string;
+  /** Counts the states of a batch. A single operation is not counted. */
+  readonly memory: BatchMemory | undefined;
+}
+
+/** What is at an address. */
+interface State {
+  readonly stored: Resource | undefined;
+  /** The state that earlier operations of the plan leave. */
+  current: Resource | undefined;
+  isWritten: boolean;
+  /** The id under which a PUT to an inaccessible resource is tried. */
+  hiddenId: string | undefined;
+}
+
+const permissions = { create: "create", put: "put", patch: "update", remove: "delete" } as const;
+
+/** Plans each operation on the state that the operations before it will leave. */
+export class Plan {
+  readonly #store: Store;
+  readonly #context: PlanContext;
+  readonly #states = new Map<string, State>();
+  /**
+   * The first PUT to a resource that the caller may not access. It is tried under another id and rolled
+   * back, so that it fails exactly as if the resource did not exist.
+   */
+  hidden: Refused | undefined;
+
+  constructor(store: Store, context: PlanContext) {
+    this.#store = store;
+    this.#context = context;
+  }
+
+  /** The files that no resource has after the plan. */
+  get unusedFiles(): readonly StoredFile[] {
+    const written = [...this.#states.values()].filter(({ isWritten }) => isWritten);
+    const kept = new Set(
+      written.flatMap(({ current }) => readFiles(current?.parts)).map(({ key }) => key),
+    );
+    return written
+      .flatMap(({ stored }) => readFiles(stored?.parts))
+      .filter(({ key }) => !kept.has(key));
+  }
+
+  /**
+   * Returns a change or a problem for each operation. With `isListingAll` it goes on after a problem,
+   * otherwise the problem is the last entry.
+   */
+  plan(
+    operations: readonly PlannedOperation[],
+    isListingAll: boolean,
+  ): MaybePromise<readonly (Put | Remove | Problem)[]> {
+    return then(this.#load(operations), () => {
+      const [first] = operations;
+      return first !== undefined && operations.length === 1
+        ? [this.#change(first, 0)]
+        : this.#planAll(operations, isListingAll);
+    });
+  }
+
+  async #planAll(
+    operations: readonly PlannedOperation[],
+    isListingAll: boolean,
+  ): Promise<readonly (Put | Remove | Problem)[]> {
+    const planned: (Put | Remove | Problem)[] = [];
+    let turnStart = performance.now();
+    for (const [index, operation] of operations.entries()) {
+      const change = this.#change(operation, index);
+      planned.push(change);
+      if (change instanceof Problem && !isListingAll) break;
+      if (performance.now() - turnStart > maxTurnMs) {
+        await nextTurn();
+        turnStart = performance.now();
+      }
+    }
+    return planned;
+  }
+
+  /** Starts all reads at once: a remote database answers them in one round trip. */
+  #load(operations: readonly PlannedOperation[]): MaybePromise<unknown> {
+    const reads: Promise<void>[] = [];
+    for (const { access, operation } of operations) {
+      if (operation.kind === "create") continue;
+      const read = then(this.#store.find(access.name, operation.id), (resource) =>
+        this.#addState(access.name, operation, resource),
+      );
+      if (read instanceof Promise) reads.push(read);
+    }
+    return reads.length === 0 ? undefined : Promise.all(reads);
+  }
+
+  /** Drops the fields of a resource that a batch only deletes, because they are not needed. */
+  #addState(
+    collection: string,
+    { kind, id }: AddressedOperation,
+    resource: Resource | undefined,
+  ): void {
+    const address = `${collection}/${id}`;
+    if (this.#states.get(address)?.stored?.fields) return;
+    const isDropped = kind === "remove" && resource !== undefined && this.#context.memory;
+    const stored = isDropped ? { ...resource, fields: "" } : resource;
+    this.#states.set(address, { stored, current: stored, isWritten: false, hiddenId: undefined });
+  }
+
+  #change({ access, operation }: PlannedOperation, index: number): Put | Remove | Problem {
+    const forbidden = access.require(permissions[operation.kind]);
+    if (forbidden !== undefined) return forbidden;
+    if (operation.kind !== "create") return this.#changeAt(access, operation, index);
+    const id = newId();
+    const { draft, files = [] } = operation;
+    const target = { address: this.#urlOf(access, id), current: undefined, parts: files };
+    const accepted =
+      requireKey(access.rules, this.#context.key) ?? accept(access, draft.fields, target);
+    if (accepted instanceof Problem) return accepted;
+    const full = this.#context.memory?.takeWritten(accepted.fields.length);
+    return full ?? this.#put(access, id, accepted, "nothing");
+  }
+
+  #changeAt(
+    access: CollectionAccess,
+    operation: AddressedOperation,
+    index: number,
+  ): Put | Remove | Problem {
+    const { kind, id, condition } = operation;
+    const state = this.#states.get(`${access.name}/${id}`);
+    if (state === undefined) throw new Error("the state of each address must be loaded");
+    // A resource that the caller may not access is treated as missing, so that no problem reveals it.
+    const isVisible = state.current && access.includes(verbOf(kind), state.current);
+    const current = isVisible ? state.current : undefined;
+    // Permission comes first: a precondition counts only if the request would otherwise succeed (RFC 9110 §13.2.1).
+    const rejected =
+      (kind === "put"
+        ? access.require(current === undefined ? "create" : "update")
+        : current === undefined
+          ? resourceNotFound
+          : undefined) ?? checkPrecondition(access.rules, condition, current);
+    if (rejected !== undefined) return rejected;
+    if (kind === "put" && state.current && !isVisible) this.#noteHidden(state, index);
+    const isAnyState =
+      state.isWritten || (condition === undefined && isPlain(kind, access, current));
+    const expect = isAnyState ? "anything" : current?.revision;
+    if (kind === "remove") return this.#remove(access, id, state, expect ?? "anything");
+    const { memory } = this.#context;
+    const changedBytes = state.isWritten ? 0 : (current?.fields.length ?? 0);
+    const accepted = memory?.takeChanged(changedBytes) ?? this.#accept(access, operation, current);
+    if (accepted instanceof Problem) return accepted;
+    const full = memory?.takeWritten(accepted.fields.length);
+    if (full !== undefined) return full;
+    this.#write(state, this.#stateOf(access, id, accepted, current));
+    return this.#put(access, state.hiddenId ?? id, accepted, expect ?? "nothing");
+  }
+
+  #accept(
+    access: CollectionAccess,
+    operation: Exclude<AddressedOperation, { kind: "remove" }>,
+    current: Resource | undefined,
+  ): Accepted | Problem {
+    const { id } = operation;
+    if (operation.kind === "put") {
+      const isUnread = current !== undefined && !access.mayRead(current);
+      const target = { address: this.#urlOf(access, id), current, isUnread };
+      const { draft } = operation;
+      return checkPutDraft(id, draft) ?? accept(access, draft.fields, target);
+    }
+    if (current === undefined) return resourceNotFound;
+    const { maxBytes, base } = this.#context;
+    const { patchKind, patch } = operation;
+    const context = { maxBytes, collectionUrl: `${base}/${access.name}` };
+    return acceptPatch(access, current, { kind: patchKind, text: patch }, context);
+  }
+
+  #urlOf({ name }: CollectionAccess, id: string): string {
+    return `${this.#context.base}/${name}/${id}`;
+  }
+
+  #noteHidden(state: State, index: number): void {
+    state.hiddenId = newId();
+    this.hidden ??= { index, problem: resourceNotFound };
+  }
+
+  #remove(
+    { name, rules }: CollectionAccess,
+    id: string,
+    state: State,
+    expect: Remove["expect"],
+  ): Remove {
+    this.#write(state, undefined);
+    const { at } = this.#context;
+    const change = { kind: "remove", collection: name, id: state.hiddenId ?? id, at } as const;
+    return { ...change, expect, rules: rules?.version ?? 0 };
+  }
+
+  #put(
+    { name, rules, creator }: CollectionAccess,
+    id: string,
+    accepted: Accepted,
+    expect: Expectation,
+  ): Put {
+    const { at } = this.#context;
+    // A collection that does not exist yet has no definition, which is version 0.
+    const version = rules?.version ?? 0;
+    return {
+      kind: "put",
+      collection: name,
+      id,
+      ...accepted,
+      at,
+      expect,
+      ...creator,
+      rules: version,
+    };
+  }
+
+  #write(state: State, current: Resource | undefined): void {
+    state.current = current;
+    state.isWritten = true;
+  }
+
+  /** The state has no revision yet, so no precondition of the client can name it. */
+  #stateOf(
+    { creator }: CollectionAccess,
+    id: string,
+    accepted: Accepted,
+    current: Resource | undefined,
+  ): Resource {
+    const { at } = this.#context;
+    const times = { createdAt: current?.createdAt ?? at, updatedAt: at };
+    const owner = current === undefined ? creator : ownedBy(current.owner);
+    return { id, ...accepted, revision: 0, ...times, ...owner };
+  }
+}
+
+const verbOf = (kind: AddressedOperation["kind"]) => (kind === "remove" ? "delete" : "update");
+
+const ownedBy = (owner: string | undefined) => (owner === undefined ? {} : { owner });
+
+/** Whether the change is right for any current state, so that it never has to be repeated. */
+function isPlain(
+  kind: AddressedOperation["kind"],
+  access: CollectionAccess,
+  current: Resource | undefined,
+): boolean {
+  // The files of the former state must be known, because they are removed.
+  if (kind === "patch" || access.isOwned || current?.parts !== undefined) return false;
+  if (kind === "remove") return true;
+  const isFreeToPut = (access.require("create") ?? access.require("update")) === undefined;
+  return isFreeToPut && !needsCurrent(access.rules);
+}

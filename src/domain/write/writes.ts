@@ -1,0 +1,218 @@
+// The one way to write resources: plans operations, commits them, and retries when the state has changed.
+
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
+import type { Draft } from "../../model/draft.ts";
+import type { IdempotencyKey } from "../../model/idempotency-key.ts";
+import type { Principal } from "../../model/principal.ts";
+import { Problem } from "../../model/problem.ts";
+import type { Outcome, Store } from "../../store/store.ts";
+import type { Access } from "../access.ts";
+import type { CollectionAccess } from "../collection-access.ts";
+import { collectionNotFound } from "../problems.ts";
+import type { Uploads } from "../uploads.ts";
+import { BatchMemory } from "./batch-memory.ts";
+import { PlanCommitter } from "./commit.ts";
+import type {
+  AllCreated,
+  AllDone,
+  CreateOperation,
+  Operation,
+  Refused,
+  Removed,
+  TargetedOperation,
+  WriteResult,
+  Written,
+} from "./operation.ts";
+import { conflictProblem, resultOf, retryOnConflict } from "./outcomes.ts";
+import { Plan, type PlannedOperation } from "./plan.ts";
+
+export interface WriteOptions {
+  readonly clock: () => number;
+  /** The limit of a patched resource, which is that of a request body. */
+  readonly maxBytes: number;
+  /** The addresses of resources and files begin with it. */
+  readonly base: string;
+  readonly memory: MemoryBudget;
+}
+
+type RemoveOperation = Extract<Operation, { kind: "remove" }>;
+
+/** Returns the operations with current access; called again for each attempt. */
+type Open = (isFirst: boolean) => MaybePromise<readonly PlannedOperation[]>;
+
+interface AtomicOptions {
+  readonly once?: IdempotencyKey | undefined;
+  /** Whether every rejected operation is listed, not only the first. */
+  readonly isListingAll?: boolean;
+  /** Counts the states of a batch. */
+  readonly isCounted?: boolean;
+}
+
+export class Writes {
+  readonly #store: Store;
+  readonly #access: Access;
+  readonly #uploads: Uploads;
+  readonly #options: WriteOptions;
+  readonly #committer: PlanCommitter;
+
+  constructor(store: Store, access: Access, uploads: Uploads, options: WriteOptions) {
+    this.#store = store;
+    this.#access = access;
+    this.#uploads = uploads;
+    this.#options = options;
+    this.#committer = new PlanCommitter(store, options.clock);
+  }
+
+  /**
+   * Runs one operation; resolves when it is on disk. An admin's first write creates the collection. The
+   * files of a new resource are removed when the resource is not created.
+   */
+  run(access: CollectionAccess, operation: RemoveOperation): Promise<Removed | Problem>;
+  run(
+    access: CollectionAccess,
+    operation: Exclude<Operation, RemoveOperation>,
+    once?: IdempotencyKey,
+  ): Promise<Written | Problem>;
+  run(
+    access: CollectionAccess,
+    operation: Operation,
+    once?: IdempotencyKey,
+  ): Promise<WriteResult | Problem> {
+    const files = operation.kind === "create" ? (operation.files ?? []) : [];
+    const write = () => this.#runOne(access, operation, once);
+    return files.length === 0 ? write() : this.#uploads.writeWithFiles(files, write, filesOf);
+  }
+
+  /** Runs all operations of a batch or none. Returns the first that is rejected. */
+  async runAll(
+    principal: Principal,
+    operations: readonly TargetedOperation[],
+    once?: IdempotencyKey,
+  ): Promise<AllDone | Refused | Problem> {
+    const names = [...new Set(operations.map(({ collection }) => collection))];
+    const open = async () => {
+      const opened = names.map(async (name) => this.#access.collection(principal, name));
+      const accesses = new Map((await Promise.all(opened)).map((access) => [access.name, access]));
+      return operations.flatMap((operation) => {
+        const access = accesses.get(operation.collection);
+        return access === undefined ? [] : [{ access, operation }];
+      });
+    };
+    const done = await this.#runAtomic(open, { once, isCounted: true });
+    return firstOf(done);
+  }
+
+  /** Creates all drafts or none. Lists every draft that is rejected. */
+  createAll(
+    access: CollectionAccess,
+    drafts: readonly Draft[],
+    once?: IdempotencyKey,
+  ): Promise<AllCreated | readonly Refused[] | Problem> {
+    const open = this.#opener(access, drafts.map(creationOf));
+    return this.#runAtomic(open, { once, isListingAll: true }) as Promise<
+      AllCreated | readonly Refused[] | Problem
+    >;
+  }
+
+  /** Creates each draft on its own, all in one commit. Returns the results in the same order. */
+  async createEach(
+    access: CollectionAccess,
+    drafts: readonly Draft[],
+  ): Promise<readonly (Written | Problem)[]> {
+    const settled: (Written | Problem)[] = [];
+    let pending = drafts.map((draft, index) => ({ index, operation: creationOf(draft) }));
+    await retryOnConflict(async (isFirst) => {
+      const current = isFirst ? access : await this.#reopen(access);
+      const items = pending.map(({ operation }) => ({ access: current, operation }));
+      const planned = await this.#plan(undefined, undefined).plan(items, true);
+      const changes = planned.filter((each) => !(each instanceof Problem));
+      const outcomes = changes.length === 0 ? [] : await this.#committer.each(current, changes);
+      // The collection was deleted after its rules were read.
+      if (current.isAdmin && outcomes.some(({ kind }) => kind === "missing"))
+        await this.#committer.createCollections([current.name]);
+      let next = 0;
+      pending = pending.filter(({ index }, at) => {
+        const change = planned[at];
+        const result = change instanceof Problem ? change : createdOf(current, outcomes[next++]);
+        if (result !== undefined) settled[index] = result;
+        return result === undefined;
+      });
+      return pending.length === 0 ? true : undefined;
+    });
+    return settled;
+  }
+
+  /** The access of the first attempt is the caller's; a retry reads the rules again. */
+  #opener(access: CollectionAccess, operations: readonly Operation[]): Open {
+    return async (isFirst) => {
+      const current = isFirst ? access : await this.#reopen(access);
+      return operations.map((operation) => ({ access: current, operation }));
+    };
+  }
+
+  #reopen({ principal, name }: CollectionAccess): MaybePromise<CollectionAccess> {
+    return this.#access.collection(principal, name);
+  }
+
+  async #runOne(
+    access: CollectionAccess,
+    operation: Operation,
+    once: IdempotencyKey | undefined,
+  ): Promise<WriteResult | Problem> {
+    const done = firstOf(await this.#runAtomic(this.#opener(access, [operation]), { once }));
+    if (done instanceof Problem) return done;
+    if ("problem" in done) return done.problem;
+    const [result] = done.results;
+    if (result === undefined) throw new Error("an operation that was done must have a result");
+    return result;
+  }
+
+  #runAtomic(
+    open: Open,
+    { once, isListingAll = false, isCounted = false }: AtomicOptions,
+  ): Promise<AllDone | readonly Refused[] | Problem> {
+    return retryOnConflict(async (isFirst) => {
+      const memory = isCounted ? new Reservation(this.#options.memory) : undefined;
+      try {
+        const operations = await open(isFirst);
+        const plan = this.#plan(once?.key, memory && new BatchMemory(memory));
+        const planned = await plan.plan(operations, isListingAll);
+        const done = await this.#committer.all({ operations, plan, planned }, once);
+        if (done !== undefined && "results" in done && !done.isReplay)
+          await this.#uploads.discard(plan.unusedFiles);
+        return done;
+      } finally {
+        memory?.release();
+      }
+    });
+  }
+
+  #plan(key: string | undefined, memory: BatchMemory | undefined): Plan {
+    const { clock, maxBytes, base } = this.#options;
+    return new Plan(this.#store, { key, at: clock(), maxBytes, base, memory });
+  }
+}
+
+const creationOf = (draft: Draft): CreateOperation => ({ kind: "create", draft });
+
+const filesOf = (result: WriteResult): string | undefined =>
+  result.kind === "written" ? result.resource.parts : undefined;
+
+const firstOf = (done: AllDone | readonly Refused[] | Problem): AllDone | Refused | Problem => {
+  if (done instanceof Problem || "results" in done) return done;
+  const [first] = done;
+  if (first === undefined) throw new Error("a rejected write must have a reason");
+  return first;
+};
+
+/** Returns undefined when the draft must be tried again. */
+function createdOf(
+  access: CollectionAccess,
+  outcome: Outcome | undefined,
+): Written | Problem | undefined {
+  const result = resultOf(access, outcome, false);
+  if (result?.kind === "written") return result;
+  if (outcome?.kind === "missing" && !access.isAdmin) return collectionNotFound(access.name);
+  return outcome && conflictProblem(outcome);
+}

@@ -1,0 +1,41 @@
+// A principal: who is calling, whom the caller stands for, and what it may do.
+
+import type { Scope, Token } from "./token.ts";
+
+export interface Principal {
+  readonly kind: "anonymous" | "token" | "user" | "system";
+  /** Whom the caller stands for: the owner of what it creates. Undefined for anonymous callers. */
+  readonly subject: string | undefined;
+  readonly scopes: readonly Scope[];
+  readonly roles: readonly string[];
+  /** The token that the caller sent. */
+  readonly token: Token | undefined;
+}
+
+const noRoles: readonly string[] = Object.freeze([]);
+
+/** A caller without a token. It may use what a collection opens to everyone. */
+export const anonymous: Principal = Object.freeze({
+  kind: "anonymous",
+  subject: undefined,
+  scopes: Object.freeze([]),
+  roles: noRoles,
+  token: undefined,
+});
+
+/** The server itself: it applies definitions at start and runs commands of the operator. */
+export const system: Principal = Object.freeze({
+  kind: "system",
+  subject: undefined,
+  scopes: Object.freeze(["admin"]),
+  roles: noRoles,
+  token: undefined,
+});
+
+export const principalOf = (token: Token): Principal => ({
+  kind: "token",
+  subject: token.subject,
+  scopes: token.scopes,
+  roles: noRoles,
+  token,
+});

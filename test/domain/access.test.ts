@@ -1,0 +1,327 @@
+// Every entry point of the domain rejects a principal without the scope, without HTTP in front of it.
+
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { sendFile } from "#runtime";
+import { Access } from "../../src/domain/access.ts";
+import { Actions } from "../../src/domain/actions.ts";
+import { CollectionAccess } from "../../src/domain/collection-access.ts";
+import { Collections } from "../../src/domain/collections.ts";
+import { Lists } from "../../src/domain/lists.ts";
+import { Resources } from "../../src/domain/resources.ts";
+import { Tokens } from "../../src/domain/tokens.ts";
+import { Uploads } from "../../src/domain/uploads.ts";
+import { Writes } from "../../src/domain/write/writes.ts";
+import { MemoryBudget } from "../../src/lib/memory-budget.ts";
+import type { Action } from "../../src/model/action.ts";
+import type { Collection, Rules } from "../../src/model/collection.ts";
+import type { StoredFile } from "../../src/model/file.ts";
+import { anonymous, type Principal, system } from "../../src/model/principal.ts";
+import { Problem } from "../../src/model/problem.ts";
+import type { ListRequest } from "../../src/model/query/list-request.ts";
+import { type Verb, verbs } from "../../src/model/token.ts";
+import { openDisk } from "../../src/store/disk/disk.ts";
+import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
+import type { Store } from "../../src/store/store.ts";
+
+const domain = fileURLToPath(new URL("../../src/domain", import.meta.url));
+
+const holderOf = (...scopes: readonly string[]): Principal => {
+  return { kind: "token", subject: "someone", scopes, roles: [], token: undefined };
+};
+
+const collectionScopes = (held: readonly Verb[]) => held.map((verb) => `notes:${verb}`);
+
+/** Everything in the domain, over one store with one resource. */
+interface Domain {
+  readonly store: Store;
+  readonly collection: Collection;
+  readonly rules: Rules;
+  readonly access: Access;
+  readonly actions: Actions;
+  readonly collections: Collections;
+  readonly lists: Lists;
+  readonly resources: Resources;
+  readonly tokens: Tokens;
+  readonly uploads: Uploads;
+  readonly writes: Writes;
+}
+
+const action: Action = {
+  name: "ring",
+  description: "Rings.",
+  input: {},
+  output: undefined,
+  timeoutMs: 1000,
+  run: () => assert.fail("the action must not run"),
+};
+
+const listRequest: ListRequest = {
+  ...{ filters: [], search: undefined, sort: [], fields: [], page: 1, limit: 20 },
+  ...{ cursor: undefined, isCounted: true, isFromUrl: true, errors: [] },
+};
+
+const draft = { fields: '{"text":"new"}', id: undefined };
+const file: StoredFile = {
+  ...{ slot: "a", name: "a", type: "text/plain", size: 1, sha256: "", key: "none" },
+};
+
+async function* oneByte(): AsyncGenerator<Uint8Array> {
+  yield new Uint8Array(1);
+}
+
+/** What an entry point needs: a verb on the collection, the admin scope, or the scope of the action. */
+type Needed = Verb | "put" | "admin" | "action";
+
+interface EntryPoint {
+  readonly needs: Needed;
+  readonly call: (domain: Domain, principal: Principal) => unknown;
+}
+
+/** Calls with the access of a principal to the collection, as if nobody had checked it. */
+const onCollection = (
+  needs: Needed,
+  call: (domain: Domain, access: CollectionAccess) => unknown,
+): EntryPoint => ({
+  needs,
+  call: (all, principal) => call(all, new CollectionAccess(principal, "notes", all.rules)),
+});
+
+const targetOf = ({ collection, rules }: Domain, access: CollectionAccess) => {
+  return { access, collection, rules, owner: undefined };
+};
+
+const admin = (call: EntryPoint["call"]): EntryPoint => ({ needs: "admin", call });
+
+const entryPoints: Readonly<Record<string, EntryPoint>> = {
+  ...Object.fromEntries(
+    ([...verbs, "put"] as const).map((needs) => [
+      `Access.open ${needs}`,
+      { needs, call: ({ access }: Domain, who: Principal) => access.open(who, "notes", needs) },
+    ]),
+  ),
+  "Resources.find": onCollection("read", ({ resources }, access) => resources.find(access, "a")),
+  "Resources.find update": onCollection("update", ({ resources }, access) =>
+    resources.find(access, "a", "update"),
+  ),
+  "Lists.target": onCollection("read", ({ lists }, access) => lists.target(access)),
+  "Lists.plan": onCollection("read", (all, access) =>
+    all.lists.plan(targetOf(all, access), listRequest),
+  ),
+  "Lists.read": onCollection("read", (all, access) =>
+    all.lists.read({ target: targetOf(all, access), listRequest, query: undefined }),
+  ),
+  "Lists.since": onCollection("read", ({ lists }, access) => lists.since(access, 0, 20)),
+  "Writes.run create": onCollection("create", ({ writes }, access) =>
+    writes.run(access, { kind: "create", draft }),
+  ),
+  "Writes.run put": onCollection("put", ({ writes }, access) =>
+    writes.run(access, { kind: "put", id: "a", draft }),
+  ),
+  "Writes.run patch": onCollection("update", ({ writes }, access) =>
+    writes.run(access, { kind: "patch", id: "a", patchKind: "merge", patch: "{}" }),
+  ),
+  "Writes.run remove": onCollection("delete", ({ writes }, access) =>
+    writes.run(access, { kind: "remove", id: "a" }),
+  ),
+  "Writes.runAll create": {
+    needs: "create",
+    call: ({ writes }, who) => writes.runAll(who, [{ kind: "create", collection: "notes", draft }]),
+  },
+  "Writes.runAll put": {
+    needs: "put",
+    call: ({ writes }, who) =>
+      writes.runAll(who, [{ kind: "put", collection: "notes", id: "a", draft }]),
+  },
+  "Writes.runAll patch": {
+    needs: "update",
+    call: ({ writes }, who) =>
+      writes.runAll(who, [
+        { kind: "patch", collection: "notes", id: "a", patchKind: "merge", patch: "{}" },
+      ]),
+  },
+  "Writes.runAll remove": {
+    needs: "delete",
+    call: ({ writes }, who) =>
+      writes.runAll(who, [{ kind: "remove", collection: "notes", id: "a" }]),
+  },
+  "Writes.createAll": onCollection("create", ({ writes }, access) =>
+    writes.createAll(access, [draft]),
+  ),
+  "Writes.createEach": onCollection("create", ({ writes }, access) =>
+    writes.createEach(access, [draft]),
+  ),
+  "Uploads.save": onCollection("create", ({ uploads }, access) =>
+    uploads.save(access, oneByte(), 10),
+  ),
+  "Uploads.read": onCollection("read", ({ uploads }, access) => uploads.read(access, file, 0, 1)),
+  "Collections.list": admin(({ collections }, who) => collections.list(who)),
+  "Collections.find": admin(({ collections }, who) => collections.find(who, "notes")),
+  "Collections.dryRun": admin(({ collections }, who) => collections.dryRun(who, "notes", "{}")),
+  "Collections.define": admin(({ collections }, who) => collections.define(who, "notes", "{}")),
+  "Collections.ensure": admin(({ collections }, who) => collections.ensure(who, "notes", "{}")),
+  "Collections.delete": admin(({ collections }, who) => collections.delete(who, "notes", true)),
+  "Tokens.list": admin(({ tokens }, who) => tokens.list(who)),
+  "Tokens.find": admin(({ tokens }, who) => tokens.find(who, "t")),
+  "Tokens.create": admin(({ tokens }, who) => tokens.create(who, { name: "t", scopes: ["admin"] })),
+  "Tokens.revoke": admin(({ tokens }, who) => tokens.revoke(who, "t")),
+  "Tokens.createFirstAdmin": admin(({ tokens }, who) => tokens.createFirstAdmin(who, "secret")),
+  "Actions.find": {
+    needs: "action",
+    call: ({ actions }, who) => actions.find(who, "ring"),
+  },
+  "Actions.accept": {
+    needs: "action",
+    call: ({ actions }, who) => actions.accept(who, action, "{}"),
+  },
+  "Actions.run": {
+    needs: "action",
+    call: ({ actions }, who) => actions.run(who, action, "1", () => assert.fail("no context")),
+  },
+};
+
+/** Public members that give nobody access, and why. */
+const others: Readonly<Record<string, string>> = {
+  "Access.identify": "finds the principal of a secret",
+  "Access.collection": "reads the rules; each use of the result checks its own permission",
+  "Actions.all": "names the types of all actions in the OpenAPI document",
+  "Actions.visibleTo": "returns what the principal may run; tested below",
+  "Actions.currentRun": "names the running action in the log",
+  "Collections.usable": "returns what the principal may use; tested below",
+  "CollectionAccess.isAdmin": "part of the check itself",
+  "CollectionAccess.require": "the check itself",
+  "CollectionAccess.isOwned": "part of the check itself",
+  "CollectionAccess.creator": "part of the check itself",
+  "CollectionAccess.visibleOwner": "part of the check itself",
+  "CollectionAccess.includes": "part of the check itself",
+  "CollectionAccess.mayRead": "part of the check itself",
+  "Plan.plan": "the stage of Writes that checks each operation",
+  "Plan.unusedFiles": "used by Writes",
+  "PlanCommitter.all": "used by Writes, after the plan",
+  "PlanCommitter.each": "used by Writes, after the plan",
+  "PlanCommitter.createCollections": "used by Writes, after the plan",
+  "BatchMemory.takeChanged": "used by Plan",
+  "BatchMemory.takeWritten": "used by Plan",
+  "Uploads.discard": "removes files that no resource refers to",
+  "Uploads.writeWithFiles": "used by Writes, around a checked write",
+  "Uploads.sweep": "run by the server itself",
+};
+
+/** Principals that may do everything except what is needed. */
+function principalsWithout(needs: Needed): readonly Principal[] {
+  const held =
+    needs === "put"
+      ? verbs.filter((verb) => verb !== "create" && verb !== "update")
+      : verbs.filter((verb) => verb !== needs);
+  const scopes = needs === "admin" || needs === "action" ? ["*:*"] : collectionScopes(held);
+  return [holderOf(), holderOf("others:*", "action:others"), holderOf(...scopes)];
+}
+
+/** The problem in the result of any entry point. */
+function problemIn(result: unknown): Problem | undefined {
+  if (result instanceof Problem) return result;
+  if (Array.isArray(result)) return problemIn(result[0]);
+  const isRefused = typeof result === "object" && result !== null && "problem" in result;
+  return isRefused ? problemIn(result.problem) : undefined;
+}
+
+describe("a principal without the scope", () => {
+  let folder: string;
+  let all: Domain;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "restante-"));
+    const store = await openSqlite({ path: join(folder, "data") });
+    await store.commit([
+      { kind: "create-collection", collection: "notes", at: 1 },
+      { kind: "put", collection: "notes", id: "a", fields: "{}", at: 1, expect: "nothing" },
+    ]);
+    const [collection, rules] = [await store.collection("notes"), await store.rules("notes")];
+    assert.ok(collection !== undefined && rules !== undefined);
+    const access = new Access(store, Date.now);
+    const uploads = new Uploads(store, openDisk(join(folder, "files"), sendFile));
+    const memory = new MemoryBudget(2 ** 20);
+    const options = { clock: Date.now, maxBytes: 2 ** 20, base: "", memory };
+    all = {
+      ...{ store, collection, rules, access, uploads },
+      actions: new Actions([action], (_, thrown) => assert.fail(`${thrown}`)),
+      collections: new Collections(store, Date.now),
+      lists: new Lists(store, 2 ** 20),
+      resources: new Resources(store),
+      tokens: new Tokens(store, Date.now),
+      writes: new Writes(store, access, uploads, options),
+    };
+  });
+
+  after(async () => {
+    await all.store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  for (const [name, { needs, call }] of Object.entries(entryPoints))
+    it(`gets a problem from ${name}, and nothing changes`, async () => {
+      const problem = problemIn(await call(all, anonymous));
+      assert.equal(problem?.kind, "unauthenticated");
+      for (const principal of principalsWithout(needs)) {
+        const refused = problemIn(await call(all, principal));
+        assert.equal(refused?.kind, "insufficient-scope", principal.scopes.join(" "));
+      }
+      assert.deepEqual(await all.store.collection("notes"), all.collection);
+      assert.deepEqual(await all.store.collections(), [all.collection]);
+      assert.deepEqual(await all.store.tokens(), []);
+    });
+
+  it("sees no collection and no action", async () => {
+    for (const principal of [anonymous, holderOf("others:*", "action:others")]) {
+      const usable = await all.collections.usable(principal);
+      assert.deepEqual(
+        usable.map(({ verbs }) => verbs),
+        [[]],
+      );
+      assert.deepEqual(all.actions.visibleTo(principal), []);
+    }
+    assert.deepEqual((await all.collections.usable(system))[0]?.verbs, verbs);
+    assert.deepEqual(all.actions.visibleTo(system), [action]);
+  });
+
+  it("is tested with every public member of every class of the domain", async () => {
+    const known = new Set([
+      ...Object.keys(entryPoints).map((name) => name.split(" ")[0]),
+      ...Object.keys(others),
+    ]);
+    const members = (await Promise.all(modules().map(classesIn))).flat().flatMap(membersOf);
+    assert.ok(members.length > 30, `${members.length}`);
+    assert.deepEqual(
+      members.filter((member) => !known.has(member)),
+      [],
+      "list each new member in `entryPoints` or, with the reason, in `others`",
+    );
+    assert.deepEqual(
+      [...known].filter((name) => !members.includes(name ?? "")),
+      [],
+    );
+  });
+});
+
+const modules = (): readonly string[] =>
+  readdirSync(domain, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts"))
+    .map((path) => join(domain, path));
+
+async function classesIn(path: string): Promise<readonly (new () => object)[]> {
+  const exported: unknown[] = Object.values(await import(path));
+  return exported.filter(
+    (value): value is new () => object =>
+      typeof value === "function" && /^class\b/.test(Function.prototype.toString.call(value)),
+  );
+}
+
+const membersOf = ({ name, prototype }: new () => object): readonly string[] =>
+  Object.getOwnPropertyNames(prototype)
+    .filter((member) => member !== "constructor")
+    .map((member) => `${name}.${member}`);
