@@ -1,4 +1,4 @@
-// A folder of actions: what is read from it, what is wrong with it, and what its modules cannot take down.
+// A folder of actions: loading, errors in modules, and errors at run time.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -40,7 +40,7 @@ const load = () => loadActions({ ...defaultConfig, actions: folder });
 const sound = "export const description = 'x', input = {}, run = () => 1;";
 
 describe("a folder of actions", () => {
-  it("has an action in each module, by default or by name, in TypeScript or JavaScript", async () => {
+  it("has one action per module, as default or named export, in TypeScript or JavaScript", async () => {
     write(
       "a.ts",
       "const text: string = 'A'; export default { description: text, input: { type: 'object' }, timeoutMs: 5, output: { type: 'integer' }, run: (): number => 1 };",
@@ -64,13 +64,13 @@ describe("a folder of actions", () => {
     assert.deepEqual(found[0]?.output, { type: "integer" });
   });
 
-  it("may be left out, and must be there when it is named", async () => {
+  it("is optional, and must exist when it is configured", async () => {
     assert.deepEqual(await loadActions(defaultConfig), []);
     const nowhere = { ...defaultConfig, actions: join(folder, "nowhere") };
     await assert.rejects(loadActions(nowhere), /--actions: cannot read the folder/);
   });
 
-  it("tells every fault of every module at once", async () => {
+  it("reports every error of every module at once", async () => {
     write("throws.ts", "throw new Error('at once')");
     write("syntax.ts", "export const = 1;");
     write("import.ts", "import 'no-such-package-anywhere';");
@@ -124,7 +124,7 @@ describe("a folder of actions", () => {
     });
   });
 
-  it("takes what a collection cannot: fields with the server's names, and any output", async () => {
+  it("allows what a collection does not: fields with the server's names, and any output", async () => {
     write(
       "a.ts",
       "export default { description: 'x', input: { properties: { id: { type: 'string' } }, required: ['id'] }, output: { type: ['array', 'null'] }, run() {} };",
@@ -132,7 +132,7 @@ describe("a folder of actions", () => {
     assert.equal((await load()).length, 1);
   });
 
-  it("is told to be wrong before anything starts", async () => {
+  it("is checked before the server starts", async () => {
     write("wrong.ts", "export default { description: 'x', input: {} };");
     const args = ["serve", "--port", "0", "--data", join(cwd, "data"), "--actions", folder];
     for (const workers of ["1", "2"]) {
@@ -144,10 +144,10 @@ describe("a folder of actions", () => {
   });
 });
 
-describe("a module of a user", () => {
+describe("a user module", () => {
   const commonJs = () => write("package.json", '{ "type": "commonjs" }');
 
-  it("imports restante, wherever the folder is: the first example of the documentation", async () => {
+  it("imports restante from any folder: the first example of the documentation", async () => {
     const page = readFileSync(file("../docs/actions.md"), "utf8");
     const example = /^```ts\n([\s\S]+?)^```$/m.exec(page)?.[1] ?? assert.fail();
     for (const prepare of [() => undefined, commonJs]) {
@@ -158,7 +158,7 @@ describe("a module of a user", () => {
     }
   });
 
-  it("gets the classes of the program that runs it", async () => {
+  it("gets the same classes as the program that runs it", async () => {
     write(
       "a.ts",
       `import { ProblemError } from "restante"; ${sound} export const output = ProblemError && {};`,
@@ -203,7 +203,7 @@ describe("a module of a user", () => {
     ],
   ];
   for (const [name, text, place] of broken)
-    it(`that is broken is named with file, line and message: ${name}`, async () => {
+    it(`with a syntax error is reported with file, line and message: ${name}`, async () => {
       write("_helper.ts", "export const text = 'x';");
       write(name, text);
       await assert.rejects(load(), (error) => {
@@ -214,7 +214,7 @@ describe("a module of a user", () => {
       });
     });
 
-  it("that imports a broken one: the broken one is named", async () => {
+  it("that imports a broken module: the broken one is reported", async () => {
     write("_broken.mjs", "export const x = 1;\nexport const x = 2;\n");
     write("a.mjs", `import { x } from "./_broken.mjs";\n${sound}\n`);
     await assert.rejects(load(), /_broken\.mjs:2(:\d+)?: /);
@@ -253,7 +253,7 @@ const post = (url: string, name: string, input: object) =>
   });
 
 describe("a server with actions", () => {
-  it("outlives what they leave behind, and tells it to the log", async () => {
+  it("keeps running after late errors of actions, and logs them", async () => {
     const { url, stdout, ended } = await serve("--actions", actions);
     let isEnded = false;
     void ended.then(() => {
@@ -287,7 +287,7 @@ describe("a server with actions", () => {
     assert.deepEqual(await childrenOf(pid), before);
   });
 
-  it("finds a folder that is named in the config file, from there", async () => {
+  it("finds a folder in the config file relative to that file", async () => {
     write("hello.js", sound);
     writeFileSync(join(folder, "restante.json"), '{ "actions": "." }');
     const { url } = await serve("--config", join(folder, "restante.json"));
@@ -295,7 +295,7 @@ describe("a server with actions", () => {
   });
 });
 
-describe("actions in another program", () => {
+describe("actions in an embedding program", () => {
   const greet = defineAction({
     description: "Greets.",
     input: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
@@ -314,7 +314,7 @@ describe("actions in another program", () => {
     return answer;
   };
 
-  it("are given as they are, or as a folder", async () => {
+  it("are given as objects, or as a folder", async () => {
     const greeted = await ask({ actions: { greet } }, "greet", { name: "Ada" });
     assert.equal(await greeted.json(), "Hello, Ada!");
     rmSync(cwd, { recursive: true });
@@ -322,7 +322,7 @@ describe("actions in another program", () => {
     assert.deepEqual(((await said.json()) as { input: unknown }).input, { id: "x", count: 1 });
   });
 
-  it("are judged as a folder is", async () => {
+  it("are checked as a folder is", async () => {
     const wrong = restante({ data: cwd, actions: { "Not a name": { ...greet, timeoutMs: 1.5 } } });
     await assert.rejects(wrong, /"Not a name": the file name is[\s\S]*"Not a name" \/timeoutMs/);
   });
@@ -363,7 +363,7 @@ describe("the types of an action", () => {
     );
   }
 
-  it("come from its schema", async () => {
+  it("are derived from its schema", async () => {
     const found = await compile(`
       type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
       const schema = {
@@ -417,7 +417,7 @@ describe("the types of an action", () => {
     assert.equal(found, "");
   });
 
-  it("refuse wrong use", async () => {
+  it("reject wrong use", async () => {
     const wrong = [
       "input.nmae",
       "input.name.toFixed()",

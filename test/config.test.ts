@@ -1,4 +1,4 @@
-// The config: where a value comes from, what is allowed, and that every fault is told at once.
+// The config: precedence of sources, allowed values, and errors that are reported all at once.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -41,7 +41,7 @@ function faults(sources: Partial<ConfigSources>): readonly ConfigError[] {
 }
 
 describe("defaults", () => {
-  it("listen on this machine only, keep in ./data and trust nobody", () => {
+  it("listen on this machine only, store in ./data and trust no proxy", () => {
     assert.deepEqual(config(), {
       host: "localhost",
       port: 8080,
@@ -86,23 +86,23 @@ describe("precedence", () => {
     );
   });
 
-  it("takes an empty variable as not set", () => {
+  it("treats an empty variable as not set", () => {
     assert.equal(config({ environment: { RESTANTE_PORT: "", RESTANTE_CONFIG: "" } }).port, 8080);
   });
 
-  it("does not judge what is overruled", () => {
+  it("does not check values that are overridden", () => {
     const environment = { RESTANTE_PORT: "tcp://10.0.0.1:80" };
     assert.equal(config({ flags: { port: "9000" }, environment }).port, 9000);
   });
 });
 
-describe("the file", () => {
-  it("is named by a variable too", () => {
+describe("the config file", () => {
+  it("may be given by a variable", () => {
     const environment = { RESTANTE_CONFIG: file("variable.json", { port: 7 }) };
     assert.equal(config({ environment }).port, 7);
   });
 
-  it("is ./restante.json when nobody names one", () => {
+  it("is ./restante.json by default", () => {
     file("restante.json", { port: 4 });
     try {
       assert.equal(config().port, 4);
@@ -111,7 +111,7 @@ describe("the file", () => {
     }
   });
 
-  it("writes numbers as numbers, lists as lists, and paths from its own folder", () => {
+  it("has numbers as numbers, lists as lists, and paths relative to its folder", () => {
     const folder = mkdtempSync(join(cwd, "elsewhere-"));
     const path = join(folder, "all.json");
     const adminToken = newSecret();
@@ -146,14 +146,14 @@ describe("the file", () => {
     ["broken JSON", "{", /^--config "f\.json"$/, /cannot be used: .*JSON/],
   ];
   for (const [what, values, where, detail] of refused)
-    it(`is refused with ${what}`, () => {
+    it(`is rejected with ${what}`, () => {
       const [fault, ...others] = faults({ flags: { config: file("f.json", values) } });
       assert.match(fault?.where ?? "", where);
       assert.match(fault?.detail ?? "", detail);
       assert.deepEqual(others, []);
     });
 
-  it("must be there when somebody names it", () => {
+  it("must exist when it is configured", () => {
     const [fault] = faults({ environment: { RESTANTE_CONFIG: "missing.json" } });
     assert.equal(fault?.where, 'RESTANTE_CONFIG "missing.json"');
     assert.match(fault?.detail ?? "", /ENOENT/);
@@ -284,8 +284,8 @@ describe("values", () => {
   }
 });
 
-describe("faults", () => {
-  it("are told all at once, each with its own name", () => {
+describe("errors", () => {
+  it("are reported all at once, each with its name", () => {
     const flags = {
       port: "x",
       host: true,
@@ -303,7 +303,7 @@ describe("faults", () => {
     ]);
   });
 
-  it("say that a flag lacks its value", () => {
+  it("say that a flag has no value", () => {
     assert.match(faults({ flags: { config: true } })[0]?.detail ?? "", /needs a value/);
     assert.match(faults({ flags: { port: true } })[0]?.detail ?? "", /needs a value/);
   });
@@ -324,14 +324,14 @@ describe("faults", () => {
       }
     });
 
-  it("tell of a replica without a database", () => {
+  it("report a replica without a database", () => {
     const told = faults({ environment: { RESTANTE_READ_STORE: "postgres://replica.test/people" } });
     assert.deepEqual(told, [
       { where: "--read-store", detail: "needs --store, the database that it is a replica of" },
     ]);
   });
 
-  it("never come from a flag that does not exist", () => {
+  it("are not reported for unknown flags", () => {
     assert.equal(config({ flags: { adminToken: newSecret() } }).adminToken, undefined);
   });
 });

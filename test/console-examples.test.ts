@@ -1,4 +1,4 @@
-// The console sessions in the documentation: each curl command is run, and its answer is the one shown.
+// The console sessions in the documentation: each curl command is run, and its response is the one shown.
 
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
@@ -145,7 +145,7 @@ const pages: Readonly<Record<string, Preparation>> = {
 const skip = spawnSync("curl", ["--version"]).error !== undefined && "curl is missing";
 
 describe("the console sessions", () => {
-  it("of every page that has some are here", async () => {
+  it("are listed here for every page that has some", async () => {
     const docs = await readdir(new URL("docs/", root), { recursive: true });
     for (const page of docs.filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`)) {
       const steps = stepsIn(await readFile(new URL(page, root), "utf8"));
@@ -154,7 +154,7 @@ describe("the console sessions", () => {
   });
 
   for (const [page, preparation] of Object.entries(pages)) {
-    it(`of ${page} are answered as they show`, { skip, timeout: 60_000 }, async () => {
+    it(`in ${page} have the responses that they show`, { skip, timeout: 60_000 }, async () => {
       const steps = stepsIn(await readFile(new URL(page, root), "utf8"));
       assert.ok(steps.length > 0);
       const app = await startApp();

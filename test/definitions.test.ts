@@ -1,4 +1,4 @@
-// A folder of definitions: what it says holds when the server starts, and what is wrong with it is told.
+// A folder of definitions: applied at start, with all errors reported.
 
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -49,7 +49,7 @@ interface View {
 }
 
 describe("a folder of definitions", () => {
-  it("gives collections their rules, and leaves others alone", async () => {
+  it("defines collections, and leaves others alone", async () => {
     write("people.json", { schema: { type: "object", required: ["name"] } });
     write("readme.txt", "not a definition");
     mkdirSync(join(folder, "old.json"));
@@ -63,7 +63,7 @@ describe("a folder of definitions", () => {
     assert.equal(all.data.length, 2);
   });
 
-  it("changes nothing when it says what holds already, and the rules when it says something else", async () => {
+  it("changes nothing when the definitions are the same, and updates them otherwise", async () => {
     write("people.json", { preconditions: "required" });
     const first = (await (await (await start())("/-/collections/people")).json()) as View;
     await stop();
@@ -77,7 +77,7 @@ describe("a folder of definitions", () => {
     assert.ok(third.revision > second.revision);
   });
 
-  it("tells every fault of every file at once", () => {
+  it("reports every error of every file at once", () => {
     write("a.json", { preconditions: "always", color: 1 });
     write("b.json", "{");
     write("Upper.json", {});
@@ -98,7 +98,7 @@ describe("a folder of definitions", () => {
     );
   });
 
-  it("must be there", () => {
+  it("must exist", () => {
     assert.throws(() => readFolder(join(folder, "nowhere")), /cannot read the folder/);
   });
 });

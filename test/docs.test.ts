@@ -1,4 +1,4 @@
-// The reference pages: nothing that exists is missing from them, and nothing in them does not exist.
+// The reference pages list every setting, problem and route, and nothing else.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -64,7 +64,7 @@ describe("docs/reference/problems.md", async () => {
   });
 
   for (const kind of Object.keys(problemKinds) as ProblemKind[]) {
-    it(`says of ${kind} what its page says`, () => {
+    it(`has the text of the page of ${kind}`, () => {
       const lines = documented.get(kind) ?? [];
       assert.equal(lines[2], `**${problemStatus[kind]}** ${problemKinds[kind].title}`);
       assert.equal(lines[4], problemKinds[kind].about);
@@ -90,7 +90,7 @@ describe("docs/reference/http.md", async () => {
   const page = await read("http.md");
   const rows = rowsOf(page);
 
-  it("documents each route and method, and who may pass it; and no other", () => {
+  it("documents each route, method and permission, and no others", () => {
     const existing = Object.values(routes).map(
       ({ method, path, permission }) => `${method} ${path} ${needed[permission]}`,
     );
@@ -100,7 +100,7 @@ describe("docs/reference/http.md", async () => {
     assert.deepEqual(documented.sort(), existing.sort());
   });
 
-  it("leaves the rules of a collection to a page that has them all", async () => {
+  it("links to the page about definitions", async () => {
     const rows = rowsOf(await read("../definitions.md"));
     const rules = rows.map(([name = ""]) => name.split(".")[0]);
     for (const name of Object.keys(definitionSchema.properties)) {
@@ -109,14 +109,14 @@ describe("docs/reference/http.md", async () => {
     }
   });
 
-  it("has the real limits of a batch and of a patch", () => {
+  it("has the current limits of a batch and of a patch", () => {
     const limits = new Map(rows.map(([what = "", limit]) => [what, limit]));
     assert.equal(limits.get("operations in a batch"), `${batchLimits.maxOperations}`);
     assert.equal(limits.get("operations in a JSON Patch"), `${maxPatchOperations}`);
     assert.equal(limits.get("files in a form"), `${maxFiles}`);
   });
 
-  it("has the real bounds of a page", () => {
+  it("has the current limits of a page", () => {
     const limit = rows.find(([name]) => name === "limit");
     assert.deepEqual(limit, [
       "limit",

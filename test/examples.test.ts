@@ -1,4 +1,4 @@
-// The examples in the documentation, run as they stand: every page from top to bottom, in one shell, on a new server.
+// Runs the examples in the documentation: every page from top to bottom, in one shell, on a new server.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -152,7 +152,7 @@ describe("the examples", () => {
   });
 
   for (const { page, examples } of pages.filter(({ examples }) => examples.length > 0)) {
-    it(`of ${page} work as they stand`, { skip }, async () => {
+    it(`in ${page} work as written`, { skip }, async () => {
       const app = await startApp(configs[page]);
       try {
         const variables = { BASE: app.url, TOKEN: app.admin };
@@ -170,20 +170,20 @@ describe("the examples", () => {
   }
 });
 
-describe("what an example is held to", () => {
+describe("the parser of examples", () => {
   const page = [
     ..."```sh|a $BASE|```||```json|{}|```||```sh|npm start|```|words|```sh|b $BASE|```".split("|"),
     ..."words|```text|x|```".split("|"),
   ].join("\n");
 
-  it("is found with what stands right below it", () => {
+  it("finds a command with the output below it", () => {
     assert.deepEqual(examplesIn(page), [
       { line: 1, script: "a $BASE\n", expected: { language: "json", text: "{}\n" } },
       { line: 13, script: "b $BASE\n", expected: undefined },
     ]);
   });
 
-  it("is what is told of its output, and no more", () => {
+  it("compares only the output that is shown", () => {
     assertText("HTTP/1.1 20…\n…\nend", "first\nHTTP/1.1 200 OK\r\nx: y\nend", "");
     assert.throws(() => assertText("b\na", "a\nb", ""));
     const real = { id: "01a", name: "Ada", tags: ["x", "y"], n: null };

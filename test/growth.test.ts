@@ -1,4 +1,4 @@
-// No part of a request takes steps that grow faster than its length: counted at n, 2n and 4n.
+// The steps of a request grow linearly with its length: counted at n, 2n and 4n.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -20,7 +20,7 @@ const isSlow = ([, , , few = 0, some = 0, many = 0]: Counted): boolean =>
   some > 2.5 * few + 1_000 || many > 2.5 * some + 1_000;
 
 describe("the steps of a request", () => {
-  it("grow with its length, whatever repeats in it", () => {
+  it("grow linearly with its length, whatever is repeated", () => {
     const seed = newSeed("growth");
     const { stdout, stderr, status } = spawnSync(
       node,

@@ -1,4 +1,4 @@
-// The program as people run it: real processes, real signals, real exit codes.
+// The command line: real processes, signals and exit codes.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -53,7 +53,7 @@ describe("help and version", () => {
       assert(stdout.startsWith(["Usage: restante", ...words].join(" ")));
     });
 
-  it("the help of serve names every setting", async () => {
+  it("the help of serve lists every setting", async () => {
     const { stdout } = await run(["serve", "--help"], { cwd });
     for (const { flag, variable, placeholder } of Object.values(settings)) {
       assert(stdout.includes(variable), variable);
@@ -61,12 +61,12 @@ describe("help and version", () => {
     }
   });
 
-  it("whoever stops reading it early is not told of an error", () => {
+  it("a reader that stops early causes no error", () => {
     const command = `${commandLine.join(" ")} serve --help | true`;
     assert.equal(spawnSync("sh", ["-c", command], { encoding: "utf8" }).stderr, "");
   });
 
-  it("the version is the package's", async () => {
+  it("the version is that of the package", async () => {
     const { version } = JSON.parse(
       readFileSync(new URL("../package.json", import.meta.url), "utf8"),
     );
@@ -75,7 +75,7 @@ describe("help and version", () => {
   });
 });
 
-describe("what is wrong is told at once, with exit code 2", () => {
+describe("usage errors are reported with exit code 2", () => {
   const cases: readonly [args: string, environment: Record<string, string>, told: RegExp[]][] = [
     ["", {}, [/Usage: restante/]],
     ["srve", {}, [/unknown command 'srve'/, /Did you mean serve/]],
@@ -122,13 +122,13 @@ describe("what is wrong is told at once, with exit code 2", () => {
       assert.doesNotMatch(stderr, /^\s+at |rst_wrong|hunter2/m);
     });
 
-  it("leaves nothing behind when it did not start", () => {
+  it("and leave nothing behind", () => {
     assert(!existsSync(join(cwd, "data")));
   });
 });
 
-describe("what is in the way is told in one line, with exit code 1", () => {
-  it("a port in use; the first admin token is made by the start that succeeds", async () => {
+describe("failures are reported in one line, with exit code 1", () => {
+  it("a port in use; the first admin token is created by the start that succeeds", async () => {
     const holder = createServer().listen(0, "127.0.0.1");
     await once(holder, "listening");
     const address = holder.address();
@@ -144,14 +144,14 @@ describe("what is in the way is told in one line, with exit code 1", () => {
     await stop(running);
   });
 
-  it("a data folder that cannot be one", async () => {
+  it("a data folder that cannot be created", async () => {
     writeFileSync(join(cwd, "file"), "");
     const { code, stderr } = await run(["serve", "--data", "file"], { cwd });
     assert.match(stderr, /^Cannot open the store in \S+file: .+\n$/);
     assert.equal(code, 1);
   });
 
-  it("a database that cannot be reached; its password is not told", async () => {
+  it("a database that cannot be reached, without its password", async () => {
     const environment = { RESTANTE_STORE: "postgres://me:hunter2@127.0.0.1:1/people" };
     for (const command of ["serve", "token list"]) {
       const { code, stderr } = await run(command.split(" "), { cwd, environment });
@@ -161,14 +161,14 @@ describe("what is in the way is told in one line, with exit code 1", () => {
     }
   });
 
-  it("a store that is not there, which is not made by asking for its tokens", async () => {
+  it("a store that does not exist, which listing tokens does not create", async () => {
     const { code, stderr } = await run(["token", "list", "--data", "missing"], { cwd });
     assert.match(stderr, /^There is no store in \S+missing\. .+\n$/);
     assert.equal(code, 1);
     assert(!existsSync(join(cwd, "missing")));
   });
 
-  it("a token that is not there", async () => {
+  it("a token that does not exist", async () => {
     const { code, stderr } = await run(["token", "revoke", "nobody", "--data", "taken"], { cwd });
     assert.match(stderr, /^There is no token .*nobody.*\n$/);
     assert.equal(code, 1);
@@ -176,7 +176,7 @@ describe("what is in the way is told in one line, with exit code 1", () => {
 });
 
 describe("serve", () => {
-  it("leaves the first admin token in a file of its own; starting again loses nothing", async () => {
+  it("writes the first admin token to a file; a second start loses nothing", async () => {
     const first = await start(["--data", "kept"], { cwd });
     const token = firstToken(first);
     assert(isSecret(token));
@@ -196,14 +196,14 @@ describe("serve", () => {
     await stop(second);
   });
 
-  it("does not lose the first token when a folder stands where its file should be", async () => {
+  it("keeps the first token when a folder has the name of its file", async () => {
     await mkdir(join(cwd, "blocked", "admin-token"), { recursive: true });
     const running = await start(["--data", "blocked"], { cwd });
     assert.equal((await people(running.url, firstToken(running), ada)).status, 201);
     await stop(running);
   });
 
-  it("takes RESTANTE_ADMIN_TOKEN as the first token and never shows it", async () => {
+  it("uses RESTANTE_ADMIN_TOKEN as the first token and never shows it", async () => {
     const secret = newSecret();
     const environment = { RESTANTE_ADMIN_TOKEN: secret, RESTANTE_DATA: "given" };
     const running = await start([], { cwd, environment });
@@ -212,7 +212,7 @@ describe("serve", () => {
     assert(!(running.stdout() + running.stderr()).includes(secret));
   });
 
-  it("logs one JSON line for each thing, and nothing else, on standard output", async () => {
+  it("logs JSON lines, and nothing else, to standard output", async () => {
     const running = await start(["--data", "kept"], { cwd });
     await stop(running);
     const messages = running
@@ -256,7 +256,7 @@ describe("on a terminal", () => {
   const commandsIn = (text: string): readonly string[] =>
     text.split(/\n\s*\n/).filter((section) => section.includes("curl "));
 
-  it("serve greets with three commands that work as they stand", { skip }, () =>
+  it("serve shows three commands that work as written", { skip }, () =>
     greeted((text) => {
       assert.match(text, /data +\.\/greeted here\n/);
       assert.match(text, /admin token +rst_\w+\n +It is shown only once/);
@@ -272,7 +272,7 @@ describe("on a terminal", () => {
     }),
   );
 
-  it("a later start tells how to make a token, and the commands use it", { skip }, () =>
+  it("a later start shows how to create a token, and the commands use it", { skip }, () =>
     greeted((text) => {
       assert.doesNotMatch(text, secretPattern);
       const making = /TOKEN=\$\(.*\)$/m.exec(text)?.[0] ?? assert.fail(text);
@@ -292,7 +292,7 @@ describe("tokens at the command line", () => {
   });
   after(() => stop(running));
 
-  it("are taken by a running server at once, and refused at once when revoked", async () => {
+  it("work on a running server immediately, and are rejected as soon as they are revoked", async () => {
     const made = await token("create", "--name", "ci", "--scope", "people:read", "--expires", "1h");
     const secret = made.stdout.trimEnd();
     assert.equal(made.code, 0);
@@ -316,13 +316,13 @@ describe("tokens at the command line", () => {
     ["--scope", "people:read,people:create"],
     ["--scope", "people:read, people:create", "--scope", "cats:*"],
   ])
-    it(`take several scopes: ${scopes.join(" ")}`, async () => {
+    it(`may have several scopes: ${scopes.join(" ")}`, async () => {
       const made = await token("create", "--name", "two", ...scopes);
       const secret = made.stdout.trimEnd();
       assert.equal((await people(running.url, secret, ada)).status, 201);
     });
 
-  it("secret prints one and stores nothing", async () => {
+  it("secret prints a secret and stores nothing", async () => {
     const before = (await token("list")).stdout;
     const { stdout } = await run(["token", "secret"], { cwd });
     assert(isSecret(stdout.trimEnd()));
@@ -344,7 +344,7 @@ describe("signals", () => {
   }
 
   for (const signal of ["SIGTERM", "SIGINT"] as const)
-    it(`${signal} lets a request in flight finish, and takes no new one`, async () => {
+    it(`${signal} finishes a request in progress, and accepts no new one`, async () => {
       const running = await start(["--data", `drained-${signal}`], { cwd });
       const token = firstToken(running);
       const socket = await halfPosted(running, token);
@@ -357,7 +357,7 @@ describe("signals", () => {
       assert.equal((await running.ended).code, 0);
     });
 
-  it("one press that arrives twice is one; a second press stops at once", async () => {
+  it("a signal that arrives twice at once counts once; a second one stops immediately", async () => {
     const running = await start(["--data", "pressed"], { cwd });
     await halfPosted(running, firstToken(running));
     running.signal("SIGINT");

@@ -1,4 +1,4 @@
-// examples/move.ts: it copies what the API gives out whole, and refuses what it would lose.
+// examples/move.ts: copies what the API returns completely, and refuses what it would lose.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

@@ -1,4 +1,4 @@
-// One process owns a data folder: a second one stops and names it, and commands go through it.
+// One process owns a data folder: a second one stops with an error, and commands use the owner.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -71,7 +71,7 @@ describe("a second server on a data folder", () => {
     );
   });
 
-  it("does so while the first is stalled, when commands still read, and takes the folder when it was killed", async () => {
+  it("stops also while the first is stalled, when commands still read, and starts when it was killed", async () => {
     const first = await start(["--data", "stalled"], { cwd });
     first.signal("SIGSTOP");
     const listed = await tokenCommand("stalled", "list");
@@ -94,7 +94,7 @@ describe("a second server on a data folder", () => {
 });
 
 describe("an embedding program", () => {
-  it("owns its folder until it closes, within one process too", async () => {
+  it("owns its folder until it closes, also within one process", async () => {
     const data = join(cwd, "embedded");
     const first = await restante({ data });
     await assert.rejects(restante({ data }), /owns it/);
@@ -107,7 +107,7 @@ describe("an embedding program", () => {
     await (await restante({ data })).close();
   });
 
-  it("gives the folder up when it cannot start", async () => {
+  it("releases the folder when it cannot start", async () => {
     const data = join(cwd, "undefined");
     const collections = join(cwd, "definitions");
     await mkdir(collections);
@@ -116,7 +116,7 @@ describe("an embedding program", () => {
     await (await restante({ data })).close();
   });
 
-  it("takes tokens from commands", async () => {
+  it("accepts tokens from commands", async () => {
     const data = join(cwd, "embedded-tokens");
     const server = await restante({ data });
     const { code, stdout, stderr } = await create(data);
@@ -129,7 +129,7 @@ describe("an embedding program", () => {
 });
 
 describe("commands", () => {
-  it("write through the owner, and by themselves when there is none", async () => {
+  it("write through the owner, or directly when there is none", async () => {
     const data = join(cwd, "commanded");
     const running = await start(["--data", data], { cwd });
     const socket = join(data, "restante.sock");
@@ -154,7 +154,7 @@ describe("commands", () => {
     await stop(running);
   });
 
-  it("work where the path is too long for a socket, and leave nothing in the temporary folder", async () => {
+  it("work where the path is too long for a socket, and leave no temporary files", async () => {
     const long = await mkdtemp(join(cwd, "temporary-"));
     const environment = { TMPDIR: long };
     const data = join(cwd, "d".repeat(200));
@@ -168,7 +168,7 @@ describe("commands", () => {
     assert.deepEqual(await readdir(long), []);
   });
 
-  it("pass over the socket that a killed server left", async () => {
+  it("ignore the socket that a killed server left", async () => {
     const first = await start(["--data", "crashed"], { cwd });
     await kill(first);
     assert(existsSync(join(cwd, "crashed", "restante.sock")));
@@ -194,7 +194,9 @@ describe("commands", () => {
     await stop(running);
   });
 
-  it("that write name an owner that is stalled", { skip: !isLong && "takes seconds" }, async () => {
+  it("that write report an owner that is stalled", {
+    skip: !isLong && "takes seconds",
+  }, async () => {
     const running = await start(["--data", "silent"], { cwd });
     running.signal("SIGSTOP");
     const { code, stdout, stderr } = await create("silent");
@@ -205,7 +207,7 @@ describe("commands", () => {
     await stop(running);
   });
 
-  it("that read do not change the store, and make none", async () => {
+  it("that read do not change the store, and create none", async () => {
     const data = join(cwd, "read");
     const environment = { RESTANTE_ADMIN_TOKEN: newSecret() };
     await stop(await start(["--data", data], { cwd, environment }));
@@ -220,7 +222,7 @@ describe("commands", () => {
     assert.deepEqual(await readdir(join(cwd, "bare")), []);
   });
 
-  it("refuse an owner of another version", async () => {
+  it("reject an owner of another version", async () => {
     const data = join(cwd, "other");
     await stop(await start(["--data", data], { cwd }));
     const owner = createServer((socket) => socket.write('{"kind":"hello","version":"9.9.9"}\n'));

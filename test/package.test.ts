@@ -1,4 +1,4 @@
-// The package as users get it: packed, installed into an empty project, started and embedded.
+// The npm package: packed, installed into an empty project, started and embedded.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -74,7 +74,7 @@ async function isDown(url: string): Promise<boolean> {
 const check = (name: string, act: () => void | Promise<void>) => it(name, { skip }, act);
 
 describe("the packed package", () => {
-  check("holds what runs and what explains it, and nothing else", () => {
+  check("contains the program and its documentation, and nothing else", () => {
     const files = readdirSync(join(project, "node_modules/restante")).sort();
     const allowed = ["CHANGELOG.md", "LICENSE", "README.md", "bin", "dist", "package.json"];
     assert.deepEqual(
@@ -97,7 +97,7 @@ describe("the packed package", () => {
     assert.equal(status, 2);
   });
 
-  check("npx restante serve answers, and ends in good order with npx", async () => {
+  check("npx restante serve works, and stops with npx", async () => {
     const [child, url] = await start("npx", ["restante"]);
     const health = await fetch(`${url}/-/health`);
     assert.equal(health.status, 200);
@@ -108,7 +108,7 @@ describe("the packed package", () => {
   });
 
   for (const runtime of ["bun", "node"]) {
-    check(`on ${runtime}, a signal drains the server and its exit code comes through`, async () => {
+    check(`on ${runtime}, a signal drains the server and its exit code is passed on`, async () => {
       const [child, url] = await start(process.execPath, [bin], { RESTANTE_RUNTIME: runtime });
       assert.equal((await fetch(`${url}/-/health`)).status, 200);
       child.kill("SIGTERM");
@@ -159,13 +159,13 @@ describe("the packed package", () => {
     });
   }
 
-  check("does not outlive its parent on Bun, even one that was killed", async () => {
+  check("exits with its parent on Bun, even one that was killed", async () => {
     const [child, url] = await start(process.execPath, [bin]);
     child.kill("SIGKILL");
     assert(await isDown(url));
   });
 
-  check("has types that strict users can check", () => {
+  check("has types that compile in strict mode", () => {
     const use = `import { restante, type Restante } from "restante";
       const app: Restante = await restante({ port: 0 });
       const status: number = (await app.fetch(new Request("http://x/"))).status;

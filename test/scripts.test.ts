@@ -1,4 +1,4 @@
-// What package.json promises: the Node it needs, and scripts that run in every shell and stop in good order.
+// The scripts in package.json: the Node version that they need, portability, and signals.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -21,13 +21,13 @@ before(async () => {
 after(() => rm(folder, { recursive: true, force: true }));
 
 describe("package.json", () => {
-  it("names the Node that importing the package needs", () => {
+  it("has the Node version that importing the package needs", () => {
     const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     assert.ok("bun" in dependencies, "the command needs no Node of its own");
     assert.equal(engines.node, ">=24");
   });
 
-  it("has scripts that also cmd.exe runs: programs, flags and && only", () => {
+  it("has scripts that cmd.exe can run: programs, flags and && only", () => {
     for (const [name, script] of Object.entries<string>(scripts))
       for (const command of script.split(" && ")) {
         assert.match(command, /^(node|bun|npm|biome|tsc) [\w./: -]+$/, name);
@@ -35,7 +35,7 @@ describe("package.json", () => {
   });
 
   for (const script of ["start", "start:node"])
-    it(`npm run ${script} serves, and a signal to npm ends the server in good order`, async () => {
+    it(`npm run ${script} serves, and a signal to npm stops the server`, async () => {
       const args = ["run", script, "--", "--port", "0", "--data", join(folder, script)];
       const env = { ...process.env };
       // Tests may run inside npm themselves.

@@ -1,4 +1,4 @@
-// Two processes, one folder: servers that start, stall and die in any order, uploads and commands in between.
+// Two processes on one folder: servers that start, stall and die in any order, with uploads and commands in between.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -201,7 +201,7 @@ class Rig {
 }
 
 describe("two processes and one folder", () => {
-  it("one owns it at any time, and nothing acknowledged is lost", async () => {
+  it("only one owns it at any time, and nothing acknowledged is lost", async () => {
     const random = randomNumbers(newSeed("two processes"));
     const total = { refused: 0, killed: 0, uploads: 0, tokens: 0 };
     for (let round = 0; round < runs(2, 60); round++) {

@@ -1,4 +1,4 @@
-// `restante types`: TypeScript types of the collections, that the compiler takes and that say what is so.
+// `restante types`: TypeScript types of the collections, which compile and match the schemas.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -69,7 +69,7 @@ const people = {
 };
 
 describe("the types of a collection", () => {
-  it("say what its schema says, in each direction", async () => {
+  it("match its schema, for reading and for writing", async () => {
     const types = typesOf("people", people);
     const program = `
       import type { People, PeopleAddress, PeopleDraft } from "./types.ts";
@@ -95,7 +95,7 @@ describe("the types of a collection", () => {
     assert.match(types, /\/\*\* @deprecated \*\/\n {2}readonly "odd name"\?: boolean;/);
   });
 
-  it("refuse what the schema refuses", async () => {
+  it("reject what the schema rejects", async () => {
     const program = [
       'import type { People, PeopleDraft } from "./types.ts";',
       'export const a: PeopleDraft = { name: "Ada" };',
@@ -107,7 +107,7 @@ describe("the types of a collection", () => {
     for (const line of [2, 3, 4, 5]) assert.match(found, new RegExp(`program.ts\\(${line},`));
   });
 
-  it("take any fields where there is no schema", async () => {
+  it("accept any fields without a schema", async () => {
     const program = `
       import type { Notes, NotesDraft } from "./types.ts";
       export const draft: NotesDraft = { text: "…", count: 1 };
@@ -139,7 +139,7 @@ describe("the types of a collection", () => {
     assert.equal(await compile(typesOf("constructor", schema), program), "");
   });
 
-  it("are a union where one of several schemas must fit", async () => {
+  it("are a union for oneOf and anyOf", async () => {
     const branch = (kind: string) => ({
       properties: { kind: { const: kind }, [kind]: { type: "number" } },
       required: ["kind", kind],
@@ -154,7 +154,7 @@ describe("the types of a collection", () => {
     assert.equal(await compile(typesOf("shapes", schema), program), "");
   });
 
-  it("have names that no two share, whatever the collections are called", async () => {
+  it("have unique names for any collection names", async () => {
     const names = [
       "a-b",
       "a_b",
@@ -182,7 +182,7 @@ describe("restante types", () => {
   const { friends: _, ...properties } = people.properties;
   const schema = { ...people, properties };
 
-  it("prints those of the store, and nothing else", async () => {
+  it("prints the types of the store, and nothing else", async () => {
     const data = join(folder, "data");
     const server = await restante({ data });
     const put = (name: string, definition: object) =>
@@ -206,7 +206,7 @@ describe("restante types", () => {
     assert.match(stdout, /export interface SiteVisitsDraft \{/);
   });
 
-  it("prints those of a folder of definitions, without a store", async () => {
+  it("prints the types of a folder of definitions, without a store", async () => {
     const collections = join(folder, "collections");
     await mkdir(collections);
     await writeFile(join(collections, "people.json"), JSON.stringify({ schema }));
@@ -217,7 +217,7 @@ describe("restante types", () => {
     assert.equal(stdout, typesOf("people", schema));
   });
 
-  it("says what is wrong with the folder, or that there is no store", async () => {
+  it("reports errors in the folder, or a missing store", async () => {
     const broken = join(folder, "broken");
     await mkdir(broken);
     await writeFile(join(broken, "people.json"), '{ "schema": { "type": "objet" } }');

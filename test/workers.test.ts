@@ -1,4 +1,4 @@
-// Many processes behind one port: together they keep every promise of one, and outlive each of them.
+// Many processes behind one port: they behave like one, and survive failures of each.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -125,12 +125,18 @@ describe("two workers on the embedded store", { skip }, () => {
   before(() => open(["--data", "people"]));
   after(end);
 
-  it("what one has written, every one reads; pages and totals are exact", patience, writeAndWatch);
-  it("what one has replaced, no other one shows", patience, () => replaceAndRead([ask], 25));
-  it("no step is lost between them", patience, () => countTogether([ask], 6));
-  it("a token that is revoked through one is dead on all, at once", patience, () => revoke(0));
-  it("one that is killed under load is replaced, its promises kept", patience, killUnderLoad);
-  it("SIGTERM lets all finish what is in flight, and ends all", patience, drain);
+  it("each reads what another has written; pages and totals are exact", patience, writeAndWatch);
+  it("none returns what another has replaced", patience, () => replaceAndRead([ask], 25));
+  it("no increment is lost between them", patience, () => countTogether([ask], 6));
+  it("a token that is revoked through one is rejected by all immediately", patience, () =>
+    revoke(0),
+  );
+  it(
+    "one that is killed under load is replaced, and nothing acknowledged is lost",
+    patience,
+    killUnderLoad,
+  );
+  it("SIGTERM finishes requests in progress in all, and stops all", patience, drain);
 });
 
 describe("two workers on Postgres", { skip }, () => {
@@ -144,17 +150,21 @@ describe("two workers on Postgres", { skip }, () => {
     await server.close();
   });
 
-  it("a token that is revoked through one is dead on all in a second", patience, () =>
+  it("a token that is revoked through one is rejected by all within a second", patience, () =>
     revoke(1_000),
   );
-  it("one that is killed under load is replaced, its promises kept", patience, killUnderLoad);
-  it("SIGTERM lets all finish what is in flight, and ends all", patience, drain);
+  it(
+    "one that is killed under load is replaced, and nothing acknowledged is lost",
+    patience,
+    killUnderLoad,
+  );
+  it("SIGTERM finishes requests in progress in all, and stops all", patience, drain);
 });
 
 describe("the first process", { skip }, () => {
   after(end);
 
-  it("takes the others with it when it is killed under load", patience, async () => {
+  it("stops the others when it is killed under load", patience, async () => {
     const place = ["--data", "orphans"];
     const first = await launch(place);
     const workers = await childrenOf(first.pid);
@@ -174,7 +184,7 @@ describe("the first process", { skip }, () => {
     assert.equal((await running.ended).code, 0);
   });
 
-  it("makes one first token, and tells when the port is in use", patience, async () => {
+  it("creates one first token, and reports when the port is in use", patience, async () => {
     running = await start(["--data", "one", "--workers", "2"], { cwd });
     const token = firstToken(running);
     const { body } = await asking(running.url, token)("/-/tokens");
@@ -189,26 +199,30 @@ describe("the first process", { skip }, () => {
     assert.equal((await running.ended).code, 0);
   });
 
-  it("does not spin when workers cannot start, and goes on when they can", patience, async () => {
-    await open(["--data", "moved"]);
-    const data = join(cwd, "moved");
-    await rename(data, `${data}-away`);
-    const [victim = 0] = await childrenOf(running.pid);
-    process.kill(victim, "SIGKILL");
-    const failures = () => running.stdout().match(/"a worker cannot start"/g)?.length ?? 0;
-    await until(() => failures() > 0);
-    await sleep(2_000);
-    assert.ok(failures() <= 3, `${failures()} attempts in two seconds`);
-    assert.equal((await ask("/-/health")).status, 200, "the other one goes on");
-    await rm(data, { recursive: true });
-    await rename(`${data}-away`, data);
-    await until(async () => (await childrenOf(running.pid)).length === 2);
-    await replaceAndRead([ask], 2);
-    running.signal("SIGTERM");
-    assert.equal((await running.ended).code, 0);
-  });
+  it(
+    "waits between attempts when workers cannot start, and continues when they can",
+    patience,
+    async () => {
+      await open(["--data", "moved"]);
+      const data = join(cwd, "moved");
+      await rename(data, `${data}-away`);
+      const [victim = 0] = await childrenOf(running.pid);
+      process.kill(victim, "SIGKILL");
+      const failures = () => running.stdout().match(/"a worker cannot start"/g)?.length ?? 0;
+      await until(() => failures() > 0);
+      await sleep(2_000);
+      assert.ok(failures() <= 3, `${failures()} attempts in two seconds`);
+      assert.equal((await ask("/-/health")).status, 200, "the other one goes on");
+      await rm(data, { recursive: true });
+      await rename(`${data}-away`, data);
+      await until(async () => (await childrenOf(running.pid)).length === 2);
+      await replaceAndRead([ask], 2);
+      running.signal("SIGTERM");
+      assert.equal((await running.ended).code, 0);
+    },
+  );
 
-  it("is the only one who starts a worker", async () => {
+  it("is the only one that starts a worker", async () => {
     const { code, stderr } = await run(["worker"], { cwd });
     assert.match(stderr, /^Do not start a worker directly: use `restante serve --workers`/);
     assert.equal(code, 2);

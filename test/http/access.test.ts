@@ -1,4 +1,4 @@
-// Who may do what with a collection: everyone, whoever has a scope, or only who made it.
+// Access rules of a collection: public, by scope, or for the owner only.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -28,13 +28,13 @@ interface List {
 }
 const idsOf = ({ data }: List): readonly string[] => data.map(({ id }) => id);
 
-describe("a collection that everyone may read", () => {
+describe("a public collection", () => {
   before(async () => {
     await define("news", { access: { read: "public" }, cache: { maxAge: 60 } });
     await admin.put("/news/a", { n: 1 });
   });
 
-  it("is read without a token, and with one that has no scope for it", async () => {
+  it("can be read without a token, and with a token that has no scope for it", async () => {
     const other = new Client(app, await app.token("people:read"));
     for (const client of [nobody, other]) {
       assert.equal((await client.get("/news/a")).status, 200);
@@ -43,7 +43,7 @@ describe("a collection that everyone may read", () => {
     assertProblem(await nobody.get("/news/b"), "not-found");
   });
 
-  it("may be kept by every cache for as long as it says", async () => {
+  it("may be stored by shared caches for its max-age", async () => {
     for (const path of ["/news/a", "/news"]) {
       const { headers } = await nobody.get(path);
       assert.equal(headers.get("cache-control"), "public, max-age=60");
@@ -58,7 +58,7 @@ describe("a collection that everyone may read", () => {
     assert.equal(notModified.status, 304);
   });
 
-  it("is not written without a token: 401 that says how", async () => {
+  it("rejects a write without a token: 401 that says how to authenticate", async () => {
     for (const answer of [
       await nobody.post("/news", {}),
       await nobody.put("/news/a", {}),
@@ -71,12 +71,12 @@ describe("a collection that everyone may read", () => {
     assert.equal(await app.total("news"), 1);
   });
 
-  it("still refuses a token that is not valid", async () => {
+  it("still rejects an invalid token", async () => {
     const wrong = new Client(app, `rst_${"0".repeat(49)}`);
     assertProblem(await wrong.get("/news/a"), "unauthenticated");
   });
 
-  it("is closed again at once when the rule is gone", async () => {
+  it("stops being public as soon as the rule is removed", async () => {
     await define("news", {});
     assertProblem(await nobody.get("/news/a"), "unauthenticated");
     assert.equal((await admin.get("/news/a")).headers.get("cache-control"), "private, no-cache");
@@ -84,7 +84,7 @@ describe("a collection that everyone may read", () => {
     assert.equal((await nobody.get("/news/a")).status, 200);
   });
 
-  it("tells nobody of others: an unknown collection and a closed one look alike", async () => {
+  it("does not reveal others: an unknown and a private collection get the same response", async () => {
     await define("closed", {});
     const [unknown, closed] = [await nobody.get("/unknown/a"), await nobody.get("/closed/a")];
     assertProblem(unknown, "unauthenticated");
@@ -92,10 +92,10 @@ describe("a collection that everyone may read", () => {
   });
 });
 
-describe("a collection into which everyone may post", () => {
+describe("a collection with public create", () => {
   before(() => define("letters", { access: { create: "public" } }));
 
-  it("takes what comes without a token, and shows it to nobody", async () => {
+  it("accepts a POST without a token, and shows the resource to nobody", async () => {
     const made = await nobody.post("/letters", { text: "hello" });
     assert.equal(made.status, 201, made.body);
     const location = made.headers.get("location") ?? "";
@@ -104,13 +104,13 @@ describe("a collection into which everyone may post", () => {
     assert.equal((await admin.get(location)).status, 200);
   });
 
-  it("takes a PUT that creates, and no PUT that replaces", async () => {
+  it("accepts a PUT that creates, and rejects a PUT that replaces", async () => {
     assert.equal((await nobody.put("/letters/mine", { n: 1 })).status, 201);
     assertProblem(await nobody.put("/letters/mine", { n: 2 }), "unauthenticated");
     assert.equal((await admin.json<{ n: number }>("/letters/mine")).n, 1);
   });
 
-  it("takes a retry with a key once", async () => {
+  it("creates once for retries with the same key", async () => {
     const before = await app.total("letters");
     const key = { "idempotency-key": '"letter-1"' };
     for (let times = 0; times < 2; times++)
@@ -119,8 +119,8 @@ describe("a collection into which everyone may post", () => {
   });
 });
 
-describe("keys of callers without a token", () => {
-  it("are told apart by what is sent: nobody learns of another's key", async () => {
+describe("idempotency keys of callers without a token", () => {
+  it("are separate for different requests, so that nobody learns of another caller's key", async () => {
     const key = { "idempotency-key": '"shared"' };
     const first = await nobody.post("/letters", { text: "mine" }, key);
     const other = await nobody.post("/letters", { text: "another's" }, key);
@@ -136,7 +136,7 @@ describe("keys of callers without a token", () => {
   });
 });
 
-describe("a collection where everyone sees only their own", () => {
+describe("a collection in which callers see only what they own", () => {
   const access = { read: "owner", update: "owner", delete: "owner" };
   let ann: Client;
   let bob: Client;
@@ -155,14 +155,14 @@ describe("a collection where everyone sees only their own", () => {
     assert.equal((await admin.put("/notes/admins", { n: 1 })).status, 201);
   });
 
-  it("shows each their own, and an administrator all", async () => {
+  it("shows each caller its own resources, and an admin all of them", async () => {
     assert.equal((await ann.get("/notes/a1")).status, 200);
     assertProblem(await bob.get("/notes/a1"), "not-found");
     assert.equal((await admin.get("/notes/a1")).status, 200);
     assertProblem(await bob.get("/notes/admins"), "not-found");
   });
 
-  it("counts each their own in lists, totals and pages", async () => {
+  it("counts only the caller's own resources in lists, totals and pages", async () => {
     const anns = await ann.json<List>("/notes?limit=2");
     assert.deepEqual([idsOf(anns), anns.total, anns.pages], [["a1", "a2"], 3, 2]);
     assert.deepEqual(idsOf(await ann.json<List>("/notes?limit=2&page=2")), ["a3"]);
@@ -173,7 +173,7 @@ describe("a collection where everyone sees only their own", () => {
     assert.equal((await ann.get("/notes")).headers.get("x-total-count"), "3");
   });
 
-  it("never shows one the page of another, however often it is asked", async () => {
+  it("never returns a cached page of another caller", async () => {
     for (let round = 0; round < 3; round++)
       for (const [client, ids] of [
         [ann, ["a1", "a2", "a3"]],
@@ -182,7 +182,7 @@ describe("a collection where everyone sees only their own", () => {
         assert.deepEqual(idsOf(await client.json<List>("/notes")), ids);
   });
 
-  it("lets nobody change what is another's, and says that it is not there", async () => {
+  it("returns 404 for a change of another owner's resource", async () => {
     const before = await admin.state("notes");
     for (const answer of [
       await bob.put("/notes/a1", { n: 9 }),
@@ -196,14 +196,14 @@ describe("a collection where everyone sees only their own", () => {
     assert.deepEqual(await admin.state("notes"), before);
   });
 
-  it("keeps the owner whoever changes it", async () => {
+  it("keeps the owner when an admin changes the resource", async () => {
     assert.equal((await admin.put("/notes/a1", { n: 5 })).status, 200);
     assert.equal((await ann.json<{ n: number }>("/notes/a1")).n, 5);
     assert.equal((await ann.patch("/notes/a1", { n: 1 })).status, 200);
     assertProblem(await bob.get("/notes/a1"), "not-found");
   });
 
-  it("makes what a batch creates the caller's, also within the batch", async () => {
+  it("sets the caller as owner of what a batch creates, also within the batch", async () => {
     const operations = [
       { method: "PUT", path: "/notes/b3", body: { n: 3 } },
       { method: "PATCH", path: "/notes/b3", body: { n: 4 } },
@@ -213,12 +213,12 @@ describe("a collection where everyone sees only their own", () => {
     assert.equal((await bob.remove("/notes/b3")).status, 204);
   });
 
-  it("keeps its changes for administrators", async () => {
+  it("has a feed for admins only", async () => {
     assertProblem(await ann.get("/notes?since=0"), "invalid-parameter");
     assert.equal((await admin.get("/notes?since=0")).status, 200);
   });
 
-  it("hides what was there before it had owners, but from administrators", async () => {
+  it("hides resources without an owner from all but admins", async () => {
     await admin.put("/older/x", { n: 1 });
     await define("older", { access });
     const caller = new Client(app, await app.token("older:*"));
@@ -227,7 +227,7 @@ describe("a collection where everyone sees only their own", () => {
     assert.equal((await admin.json<List>("/older")).total, 1);
   });
 
-  it("needs the scopes all the same", async () => {
+  it("also requires the scopes", async () => {
     const reader = new Client(app, await app.token("notes:read"));
     assertProblem(await reader.post("/notes", {}), "insufficient-scope");
     assertProblem(await nobody.get("/notes"), "unauthenticated");

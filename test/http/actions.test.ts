@@ -1,4 +1,4 @@
-// Actions: who may run them, what goes in and comes out, what they may do, and what they cannot break.
+// Actions: permissions, input, results, deadlines, and access to resources.
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
@@ -32,15 +32,15 @@ const returned = ({ status, body }: Answer): unknown => {
   return JSON.parse(body);
 };
 
-describe("who may run an action", () => {
-  it("is who has its scope, that of all actions, or admin", async () => {
+describe("permission to run an action", () => {
+  it("is given by its scope, the scope of all actions, or admin", async () => {
     for (const scope of ["admin", "action:echo", "action:*"]) {
       const client = new Client(app, await app.token(scope));
       assert.equal((await run("echo", {}, client)).status, 200, scope);
     }
   });
 
-  it("is nobody else, and nobody learns which there are", async () => {
+  it("is denied to all others, without revealing which actions exist", async () => {
     const client = new Client(app, await app.token("*:*", "echo:*", "action:verbs"));
     for (const name of ["echo", "no-such-action"]) {
       const answer = await run(name, {}, client);
@@ -53,20 +53,20 @@ describe("who may run an action", () => {
     assertProblem(await run("echo", {}, new Client(app, "rst_wrong")), "unauthenticated");
   });
 
-  it("is told that there is none of that name, when it may run any", async () => {
+  it("leads to 404 for an unknown action when the caller may run any", async () => {
     const client = new Client(app, await app.token("action:*"));
     for (const name of ["no-such-action", "Echo", "echo.ts", "_ledger", "%22", "%c3%a9", "read"])
       assertProblem(await run(name, {}, client), "not-found");
     assertProblem(await run("%22%0d", {}, new Client(app, await app.token("a:read"))), "not-found");
   });
 
-  it("runs it by POST alone", async () => {
+  it("allows POST only", async () => {
     const answer = await admin.get("/-/actions/echo");
     assertProblem(answer, "method-not-allowed");
     assert.equal(answer.headers.get("allow"), "POST, OPTIONS");
   });
 
-  it("is shown those that it may run", async () => {
+  it("decides which actions the list shows", async () => {
     const client = new Client(app, await app.token("action:slow", "people:read"));
     const { data } = await client.json<{ data: readonly Record<string, unknown>[] }>("/-/actions");
     assert.equal(data.length, 1);
@@ -89,8 +89,8 @@ describe("who may run an action", () => {
   });
 });
 
-describe("what an action is given", () => {
-  it("is the body, with its defaults, and who calls", async () => {
+describe("the input of an action", () => {
+  it("is the body with its defaults, and the caller", async () => {
     const token = await app.token("action:echo");
     const answer = await run(
       "echo",
@@ -106,7 +106,7 @@ describe("what an action is given", () => {
     assert.ok(!answer.body.includes(token));
   });
 
-  it("is an empty object where there is no body", async () => {
+  it("is an empty object when there is no body", async () => {
     for (const framing of ["", "Content-Length: 0\r\n", "Transfer-Encoding: chunked\r\n"]) {
       const isChunked = framing.startsWith("T");
       const type = isChunked ? "Content-Type: application/json\r\n" : "";
@@ -119,13 +119,13 @@ describe("what an action is given", () => {
     assert.deepEqual(pointersOf(assertProblem(refused, "invalid-body")), ["/verb", "/args"]);
   });
 
-  it("fits its schema: otherwise every fault is told, and nothing runs", async () => {
+  it("must match its schema: otherwise every error is reported and nothing runs", async () => {
     const answer = await run("echo", { id: 1, count: 0, nested: {} });
     const problem = assertProblem(answer, "invalid-body");
     assert.deepEqual(pointersOf(problem), ["/id", "/count", "/nested/deep"]);
   });
 
-  it("is a JSON object in UTF-8", async () => {
+  it("must be a JSON object in UTF-8", async () => {
     for (const body of ["[]", "1", "null", "{", '{"a":1,"a":2}', '{"id":"\\ud800"}'])
       assertProblem(await run("echo", body), "invalid-body");
     const post = (headers: Record<string, string>, body: string | Uint8Array = "{}") =>
@@ -140,14 +140,14 @@ describe("what an action is given", () => {
     assertProblem(await admin.post("/-/actions/echo?dry=1", {}), "invalid-parameter");
   });
 
-  it("has no Idempotency-Key: it would not be kept", async () => {
+  it("cannot have an Idempotency-Key", async () => {
     const answer = await admin.post("/-/actions/echo", {}, { "idempotency-key": '"one"' });
     assert.match(assertProblem(answer, "malformed-request").detail, /Idempotency-Key/);
   });
 });
 
-describe("what an action answers", () => {
-  it("is 200 with any JSON value, and 204 with nothing", async () => {
+describe("the result of an action", () => {
+  it("is 200 with any JSON value, and 204 without one", async () => {
     for (const value of [{ a: [1, null] }, [], "text", 0, false, null]) {
       const answer = await run("answer", { how: "value", value });
       assert.deepEqual(returned(answer), value);
@@ -158,7 +158,7 @@ describe("what an action answers", () => {
     assert.deepEqual([status, body, headers.get("content-type")], [204, "", null]);
   });
 
-  it("is 202 or 303 with an address", async () => {
+  it("may be 202 or 303 with a location", async () => {
     const cases = [
       ["/outbox/1", "/outbox/1"],
       ["/a b/ä?x=ü#y", "/a%20b/%C3%A4?x=%C3%BC#y"],
@@ -178,7 +178,7 @@ describe("what an action answers", () => {
     }
   });
 
-  it("never leads astray", async () => {
+  it("cannot redirect to another host", async () => {
     const bad = ["", "x", "//evil.example", "/\\evil.example", "javascript:alert(1)", "ftp://a/b"];
     for (const location of [...bad, "../x", "?x", "https://user:pw@example.org/", "http:x"])
       for (const how of ["accepted", "see-other"])
@@ -203,13 +203,13 @@ describe("what an action answers", () => {
     }
   });
 
-  it("is a problem that it throws", async () => {
+  it("may be a problem that it throws", async () => {
     const problem = assertProblem(await run("answer", { how: "problem" }), "conflict");
     assert.equal(problem.detail, "It is in the way.");
     assert.deepEqual(problem.errors, [{ pointer: "/how", detail: "stop" }]);
   });
 
-  it("is 500 when it is no answer, and says nothing of why", async () => {
+  it("is 500 when it is not a valid result, without details", async () => {
     for (const how of ["bigint", "function", "circle", "response", "another-problem"])
       assertProblem(await run("answer", { how }), "internal-error");
   });
@@ -221,7 +221,7 @@ describe("an action that fails", () => {
     return (line?.err ?? assert.fail("it was not told")) as { stack: string; message: string };
   };
 
-  it("is 500 with a request id; the stack is in the log alone", async () => {
+  it("is 500 with a request id, and the stack is only in the log", async () => {
     for (const how of ["throw", "reject"]) {
       const answer = await run("fail", { how });
       const { requestId } = assertProblem(answer, "internal-error");
@@ -235,7 +235,7 @@ describe("an action that fails", () => {
     assert.match(logged(requestId).message, /output schema: \/fine/);
   });
 
-  it("after its deadline is told to the log", async () => {
+  it("after its deadline is logged", async () => {
     const { requestId } = assertProblem(await run("fail", { how: "late" }), "action-timeout");
     for (let tries = 0; tries < 100; tries++) {
       const line = captured
@@ -248,10 +248,10 @@ describe("an action that fails", () => {
   });
 });
 
-describe("an action that is not done in time", () => {
+describe("an action that exceeds its deadline", () => {
   beforeEach(() => seen.splice(0));
 
-  it("is 504, is told so, and what it has done stays done", async () => {
+  it("is 504, is aborted, and keeps what it has written", async () => {
     for (const how of ["never", "heeds"]) {
       const before = await app.total("late");
       const { detail } = assertProblem(await run("slow", { how }), "action-timeout");
@@ -261,7 +261,7 @@ describe("an action that is not done in time", () => {
     }
   });
 
-  it("can change nothing more", async () => {
+  it("cannot write any more", async () => {
     const before = await app.total("late");
     assertProblem(await run("slow", { how: "writes" }), "action-timeout");
     for (let tries = 0; tries < 100 && seen.length < 2; tries++) await sleep(50);
@@ -269,7 +269,7 @@ describe("an action that is not done in time", () => {
     assert.equal(await app.total("late"), before + 1);
   });
 
-  it("may be silent for longer than an idle connection, with a body or without", async () => {
+  it("may take longer than the idle timeout of a connection, with and without a body", async () => {
     const answers = await Promise.all([
       run("nap", { ms: 15_000 }),
       answerOf(app.request("/-/actions/nap", { method: "POST" })),
@@ -278,7 +278,7 @@ describe("an action that is not done in time", () => {
   });
 });
 
-describe("what an action does with resources", () => {
+describe("resources in an action", () => {
   const call = (verb: string, args: readonly unknown[], client = admin) =>
     run("verbs", { verb, args }, client);
 
@@ -291,7 +291,7 @@ describe("what an action does with resources", () => {
   const kept = async (verb: string, ...args: readonly unknown[]) =>
     returned(await call(verb, args)) as Kept;
 
-  it("is what HTTP shows", async () => {
+  it("are represented as over HTTP", async () => {
     const made = await kept("create", "things", { name: "one" });
     assert.equal(made.status, 201);
     const shown = await admin.get(made.location);
@@ -329,7 +329,7 @@ describe("what an action does with resources", () => {
     assertProblem(await admin.get("/things/chosen"), "not-found");
   });
 
-  it("needs the scopes of its caller", async () => {
+  it("need the scopes of the caller", async () => {
     await admin.keep("/guarded/one", { a: 1 });
     const client = new Client(app, await app.token("action:verbs", "guarded:read"));
     assert.equal((await call("get", ["guarded", "one"], client)).status, 200);
@@ -351,7 +351,7 @@ describe("what an action does with resources", () => {
     }
   });
 
-  it("is kept to what its caller owns", async () => {
+  it("are limited to those the caller owns", async () => {
     const definition = { access: { read: "owner", update: "owner", delete: "owner" } };
     await admin.put("/-/collections/notes", definition);
     const clients = await atOnce(
@@ -374,7 +374,7 @@ describe("what an action does with resources", () => {
     assert.equal((returned(patched) as Kept).body.text, "b");
   });
 
-  it("is judged by the rules of the collection", async () => {
+  it("are validated by the rules of the collection", async () => {
     await admin.put("/-/collections/strict", {
       schema: {
         type: "object",
@@ -420,7 +420,7 @@ describe("what an action does with resources", () => {
     await refuse("invalid-body", "list", { nonsense: 1 });
   });
 
-  it("is within the limits of HTTP", async () => {
+  it("are subject to the limits of HTTP", async () => {
     const big = { text: "a".repeat(1_000_000) };
     assertProblem(await call("create", ["Things!", {}]), "not-found");
     assertProblem(await call("get", ["", "x"]), "not-found");
@@ -440,7 +440,7 @@ describe("what an action does with resources", () => {
     assert.equal((await call("create", ["things", big])).status, 200);
   });
 
-  it("is all or nothing in a batch", async () => {
+  it("are changed all or none in a batch", async () => {
     const good = { method: "PUT", path: "/things/batched", body: { a: 1 } };
     const bad = { method: "DELETE", path: "/things/no-such-id" };
     const problem = await admin.refuses("things", "not-found", () => call("batch", [[good, bad]]));
@@ -456,7 +456,7 @@ describe("what an action does with resources", () => {
     );
   });
 
-  it("is a problem that the action may catch", async () => {
+  it("lead to a problem that the action can catch", async () => {
     const input = { verb: "get", args: ["things", "no-such-id"], isCaught: true };
     const caught = returned(await run("verbs", input)) as Record<string, unknown>;
     assert.equal(caught.kind, "not-found");
@@ -468,7 +468,7 @@ describe("the OpenAPI document", () => {
   const read = async (token: string | null): Promise<Document> =>
     JSON.parse((await new Client(app, token).get("/-/openapi.json")).body);
 
-  it("has each action for those who may run it", async () => {
+  it("contains each action for callers who may run it", async () => {
     const pathsOf = async (token: string | null) =>
       Object.keys((await read(token)).paths).filter((path) => path.startsWith("/-/actions/"));
     const every = "/-/actions/{name}";
@@ -478,7 +478,7 @@ describe("the OpenAPI document", () => {
     assert.equal((await pathsOf(app.admin)).length, 7);
   });
 
-  it("says what it takes and answers", async () => {
+  it("describes input and result", async () => {
     const document = await read(app.admin);
     const { post } = document.paths["/-/actions/echo"] ?? {};
     assert.equal(post?.operationId, "runActionEcho");
@@ -498,7 +498,7 @@ describe("the OpenAPI document", () => {
     assert.deepEqual(bodies, [false, true]);
   });
 
-  it("passes the linter, whatever collections are called", async () => {
+  it("passes the linter for any collection names", async () => {
     for (const name of ["action", "actions", "action-echo-input", "echo"])
       await admin.put(`/-/collections/${name}`, {});
     const document = await read(app.admin);
@@ -520,7 +520,7 @@ describe("the examples", () => {
   });
   after(() => shop.stop());
 
-  it("send-invoice puts an invoice into the outbox, and says where it is", async () => {
+  it("send-invoice adds an invoice to the outbox and returns its location", async () => {
     const lines = [
       { what: "Advice", cents: 100, count: 3 },
       { what: "Coffee", cents: 250 },
@@ -538,7 +538,7 @@ describe("the examples", () => {
     assert.equal(await shop.total("outbox"), 1);
   });
 
-  it("transfer moves an amount, wholly or not at all, however many move at once", async () => {
+  it("transfer moves an amount completely or not at all, also concurrently", async () => {
     await client.keep("/accounts/ada", { cents: 1000 });
     await client.keep("/accounts/bob", { cents: 0 });
     const first = await run("transfer", { from: "ada", to: "bob", cents: 400 }, client);
@@ -563,7 +563,7 @@ describe("the examples", () => {
       await client.refuses("accounts", kind, () => run("transfer", input, client));
   });
 
-  it("transfer needs the rights of its caller", async () => {
+  it("transfer needs the permissions of its caller", async () => {
     const other = new Client(shop, await shop.token("action:transfer", "accounts:read"));
     const input = { from: "bob", to: "ada", cents: 1 };
     await client.refuses("accounts", "insufficient-scope", () => run("transfer", input, other));

@@ -1,4 +1,4 @@
-// Bearer tokens (RFC 6750): who is let in, what the others are told, and what nobody is ever told.
+// Bearer tokens (RFC 6750): authentication, challenges, and secrets that never appear in a response.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -51,7 +51,7 @@ function assertChallenge(answer: Answer, expected: string): void {
 }
 
 describe("a request without a valid token", () => {
-  it("(62, 63) is challenged with a realm and without an error", async () => {
+  it("gets a challenge with a realm and without an error", async () => {
     for (const [method, path] of guarded) {
       const answer = await answerOf(app.request(path, { method, token: null }));
       assertChallenge(answer, missing);
@@ -59,7 +59,7 @@ describe("a request without a valid token", () => {
     }
   });
 
-  it("(64, 75) gets the same words whether its token is unknown, mistyped, revoked or expired", async () => {
+  it("gets the same response for an unknown, mistyped, revoked or expired token", async () => {
     const revoked = await makeToken({ name: "old", scopes: ["admin"] });
     await app.request(`/-/tokens/${revoked.id}`, { method: "DELETE" });
     const typo = app.admin.replace(/.$/, (last) => (last === "0" ? "1" : "0"));
@@ -77,7 +77,7 @@ describe("a request without a valid token", () => {
     assert.equal(told.size, 1);
   });
 
-  it("(65) is told that the token is invalid when it has no such form", async () => {
+  it("gets invalid_token when the token has another format", async () => {
     const faulty = [
       "Bearer",
       "Bearer a b",
@@ -90,7 +90,7 @@ describe("a request without a valid token", () => {
     for (const value of faulty) assertChallenge(await withAuthorization(value), invalid);
   });
 
-  it("(67) is challenged without an error when it uses another scheme", async () => {
+  it("gets a challenge without an error for another scheme", async () => {
     const digest = 'Digest username="a, b c", realm="d", qop=auth, nc=00000001';
     for (const value of [
       "Basic YWRtaW46YWRtaW4=",
@@ -105,13 +105,13 @@ describe("a request without a valid token", () => {
     assertChallenge(await withAuthorization(app.admin), missing);
   });
 
-  it("(71) is not let in by a form field", async () => {
+  it("is not authenticated by a form field", async () => {
     const body = new URLSearchParams({ access_token: app.admin });
     const answer = await answerOf(app.request("/people", { method: "POST", token: null, body }));
     assertChallenge(answer, missing);
   });
 
-  it("(74) learns nothing else: 401 comes before any other look at the request", async () => {
+  it("gets 401 before anything else is checked", async () => {
     const total = await app.total("people");
     const requests: [string, RequestInit][] = [
       ["/people", { method: "POST", headers: json, body: "{not json" }],
@@ -143,14 +143,14 @@ describe("a request without a valid token", () => {
   });
 });
 
-describe("the Authorization field", () => {
-  it("(66) names its scheme in any case, followed by any number of spaces", async () => {
+describe("the Authorization header", () => {
+  it("accepts its scheme in any case, followed by any number of spaces", async () => {
     for (const scheme of ["bearer ", "BEARER  ", "Bearer    ", "bEARER "]) {
       assert.equal((await withAuthorization(scheme + app.admin)).status, 200, scheme);
     }
   });
 
-  it("(68) may be sent once, with one credential", async () => {
+  it("may be sent once, with one credential", async () => {
     const line = (value: string) => `Authorization: ${value}\r\n`;
     const bearer = `Bearer ${app.admin}`;
     const doubles = [
@@ -189,7 +189,7 @@ describe("a credential in the URL", () => {
   ];
   const others = ["client_secret", "auth", "jwt", "refresh_token", "access%5Ftoken", "%74oken"];
 
-  it("(69, 79) never authenticates, and the refusal names it", async () => {
+  it("never authenticates, and the problem names it", async () => {
     for (const name of [...names, ...others]) {
       const answer = await answerOf(app.request(`/people?${name}=${app.admin}`, { token: null }));
       assertChallenge(answer, missing);
@@ -199,7 +199,7 @@ describe("a credential in the URL", () => {
     }
   });
 
-  it("(70, 79) beside the header is refused with 400, and the refusal names it", async () => {
+  it("next to the header is rejected with 400, and the problem names it", async () => {
     for (const name of [...names, ...others]) {
       const answer = await answerOf(app.request(`/people?page=1&${name}=hunter2`));
       const { detail } = assertProblem(answer, "credential-in-url");
@@ -210,13 +210,13 @@ describe("a credential in the URL", () => {
     }
   });
 
-  it("(69) is refused on open pages too, where nobody asked for it", async () => {
+  it("is rejected on public pages too", async () => {
     for (const path of ["/", "/-/health", "/-/openapi.json", "/-/problems"]) {
       await expectProblem(app.request(`${path}?token=hunter2`, { token: null }), "unauthenticated");
     }
   });
 
-  it("(78) as a path or as a parameter's name does not come back either", async () => {
+  it("in the path or in a parameter's name does not appear in the response", async () => {
     const { admin } = app;
     for (const target of [`/people/${admin}`, `/${admin}/${admin}`, `/people?${admin}=1`]) {
       const answer = await answerOf(app.request(target));
@@ -264,7 +264,7 @@ describe("scopes", () => {
   before(() => app.post("places", { name: "Turin" }));
 
   for (const { scopes, may } of tried) {
-    it(`(72) ${scopes.join(" ")} opens ${may.join(", ") || "nothing here"}`, async () => {
+    it(`${scopes.join(" ")} allows ${may.join(", ") || "nothing here"}`, async () => {
       const token = await app.token(...scopes);
       const places: Record<string, string> = {
         new: `/people/${crypto.randomUUID()}`,
@@ -292,7 +292,7 @@ describe("scopes", () => {
     });
   }
 
-  it("(72) that do not cover a collection say the same whether it exists or not", async () => {
+  it("that do not include a collection give the same response whether it exists or not", async () => {
     const token = await app.token("places:read");
     const told = new Set<string>();
     for (const path of ["/people", `/people/${id}`, "/people/no-such-id"]) {
@@ -311,7 +311,7 @@ describe("scopes", () => {
     assert.equal(told.size, 2);
   });
 
-  it("without admin do not bring a collection into being", async () => {
+  it("without admin do not create a collection", async () => {
     const token = await app.token("*:*");
     const init = { method: "POST", headers: json, body: "{}", token };
     await expectProblem(app.request("/new-collection", init), "not-found");
@@ -344,7 +344,7 @@ async function expiredToken(): Promise<string> {
 }
 
 describe("tokens over HTTP", () => {
-  it("are made with their secret, which is shown this once", async () => {
+  it("are created with a secret that is shown once", async () => {
     const answer = await postToken({ name: "backup", scopes: ["people:read", "people:read"] });
     assert.equal(answer.status, 201);
     const made = JSON.parse(answer.body) as TokenBody;
@@ -364,7 +364,7 @@ describe("tokens over HTTP", () => {
     assert.equal((await app.request("/people", { token })).status, 200);
   });
 
-  it("(197) are listed and read without secret or hash, and kept by no cache", async () => {
+  it("are listed and read without secret or hash, and never cached", async () => {
     const { token, ...made } = await makeToken({ name: "shown", scopes: ["admin"] });
     const one = await answerOf(app.request(`/-/tokens/${made.id}`));
     assert.deepEqual(JSON.parse(one.body), made);
@@ -384,7 +384,7 @@ describe("tokens over HTTP", () => {
     }
   });
 
-  it("are dead from the moment they are revoked, and stay in the list", async () => {
+  it("stop working when they are revoked, and stay in the list", async () => {
     const { id, token } = await makeToken({ name: "gone", scopes: ["*:read"] });
     assert.equal((await app.request("/people", { token })).status, 200);
     const revoked = await answerOf(app.request(`/-/tokens/${id}`, { method: "DELETE" }));
@@ -406,7 +406,7 @@ describe("tokens over HTTP", () => {
     assertChallenge(await answerOf(app.request("/-/tokens", { token })), invalid);
   });
 
-  it("remember when they were used", async () => {
+  it("record when they were last used", async () => {
     const { id, token } = await makeToken({ name: "used", scopes: ["*:read"] });
     await app.request("/people", { token });
     let usedAt: unknown = null;
@@ -417,7 +417,7 @@ describe("tokens over HTTP", () => {
     assert.ok(typeof usedAt === "string" && Math.abs(Date.now() - Date.parse(usedAt)) < 60_000);
   });
 
-  it("take an expiry, which is shown in UTC", async () => {
+  it("accept an expiry, which is shown in UTC", async () => {
     const made = await makeToken({
       name: "until",
       scopes: ["*:read"],
@@ -426,7 +426,7 @@ describe("tokens over HTTP", () => {
     assert.equal(made.expiresAt, "2999-12-31T21:00:00.000Z");
   });
 
-  it("(94) are refused with every fault at once", async () => {
+  it("are rejected with all errors at once", async () => {
     const pointers = async (wish: unknown) => {
       const { errors = [] } = assertProblem(await postToken(wish), "invalid-body");
       return errors.map(({ pointer }) => pointer);
@@ -455,7 +455,7 @@ describe("tokens over HTTP", () => {
     assert.equal(await (await app.request("/-/tokens")).text(), before);
   });
 
-  it("(87, 88) are made of JSON only", async () => {
+  it("are created from JSON only", async () => {
     const body = '{"name":"n","scopes":["admin"]}';
     for (const headers of [{}, { "content-type": "text/plain" }]) {
       const init = { method: "POST", headers, body: new TextEncoder().encode(body) };
@@ -466,7 +466,7 @@ describe("tokens over HTTP", () => {
     await expectProblem(app.request("/-/tokens", { method: "POST" }), "invalid-body");
   });
 
-  it("that do not exist are not found", async () => {
+  it("that do not exist are 404", async () => {
     for (const method of ["GET", "DELETE"]) {
       for (const name of ["no-such-id", "019a8448-5a3c-7c31-9d41-6f2f3f0c9a11", "%00"]) {
         await expectProblem(app.request(`/-/tokens/${name}`, { method }), "not-found");
@@ -474,14 +474,14 @@ describe("tokens over HTTP", () => {
     }
   });
 
-  it("(140) take no parameters", async () => {
+  it("accept no parameters", async () => {
     await expectProblem(app.request("/-/tokens?limit=5"), "invalid-parameter");
     await expectProblem(app.request("/-/tokens/x?a", { method: "DELETE" }), "invalid-parameter");
   });
 });
 
 describe("every challenge", () => {
-  it("(63, 76) is made of well-formed attributes, each of them once", async () => {
+  it("consists of well-formed attributes, each at most once", async () => {
     const scoped = await app.token("people:read");
     const answers = [
       await app.request("/people", { token: null }),

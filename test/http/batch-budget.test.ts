@@ -1,4 +1,4 @@
-// What a batch may cost: few bytes that ask for much are refused, and what is done leaves others their turn.
+// The budget of a batch: a small request that needs too many bytes is rejected, and others are served meanwhile.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -36,7 +36,7 @@ for (const store of [undefined, "postgres"])
     });
     after(() => app.stop());
 
-    it("that would write and answer too many bytes is 413, and nothing is done", async () => {
+    it("that would write and return too many bytes is 413, and nothing is done", async () => {
       const operations = Array(100).fill(patch("/wide/a"));
       const problem = await client.refuses("wide", "content-too-large", () =>
         client.batch(operations),
@@ -45,7 +45,7 @@ for (const store of [undefined, "postgres"])
       assert.match(problem.detail, /^The batch was rejected. .* over 32 MiB/);
     });
 
-    it("within the budget is done", async () => {
+    it("within the budget is executed", async () => {
       const { status, body } = await client.batch(Array(3).fill(patch("/wide/a")));
       assert.equal(status, 200, body.slice(0, 300));
       assert.equal(JSON.parse(body).results.length, 3);
@@ -54,7 +54,7 @@ for (const store of [undefined, "postgres"])
     // The plan is the same on both engines, and this is much to write.
     const onlyEmbedded = { skip: store !== undefined };
     it(
-      "that changes too many bytes is 413; one that removes as many is done",
+      "that changes too many bytes is 413; one that removes as many is executed",
       onlyEmbedded,
       async () => {
         const paths = ["/many/a", "/many/b", "/many/c"];
@@ -92,7 +92,7 @@ for (const store of [undefined, "postgres"])
 describe("the plan of a batch", () => {
   const context = { key: undefined, at: 1, maxBytes: 2 ** 20, base: "" };
 
-  it("leaves others their turn, and counts what it holds", async () => {
+  it("yields to other requests, and counts the bytes it holds", async () => {
     const path = await mkdtemp(join(tmpdir(), "restante-"));
     const store = await openSqlite({ path });
     const fields = JSON.stringify(wide);

@@ -1,4 +1,4 @@
-// POST /-/batch: all of it or nothing, in order, each operation by its own rules.
+// POST /-/batch: all operations or none, in order, each with its own rules.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -56,7 +56,7 @@ const remove = (path: string, more = {}) => ({ method: "DELETE", path, ...more }
 const jsonPatch = { contentType: "application/json-patch+json" };
 
 describe("a batch", () => {
-  it("does every operation in order, and tells what became of each", async () => {
+  it("executes the operations in order and returns a result for each", async () => {
     await client.put("/people/old", { n: 1, keep: "\\u0061" });
     await client.put("/people/gone", {});
     const results = await run([
@@ -83,12 +83,12 @@ describe("a batch", () => {
     assert.equal((await client.get("/people/gone")).status, 404);
   });
 
-  it("is one moment: everything in it has the same time", async () => {
+  it("gives everything in it the same time", async () => {
     const results = await run([post("/people", {}), post("/pets", {}), put("/people/time", {})]);
     assert.equal(new Set(results.map(({ body }) => body?.updatedAt)).size, 1);
   });
 
-  it("spans collections, and undoes in all of them", async () => {
+  it("spans collections, and is undone in all of them", async () => {
     const [first, second] = await run([post("/people", { a: 1 }), post("/pets", { b: 1 })]);
     assert.match(first?.location ?? "", /^\/people\//);
     assert.match(second?.location ?? "", /^\/pets\//);
@@ -101,7 +101,7 @@ describe("a batch", () => {
     assert.deepEqual(pointers, ["/operations/3"]);
   });
 
-  it("keeps the text of its bodies: literals, escapes, names, order", async () => {
+  it("stores the text of its bodies: literals, escapes, names, order", async () => {
     const text = '{"10":1.0,"\\u0061":"\\/\\u00e9","9":-0}';
     const whole = `{ "operations" : [ { "method":"PUT", "path":"/people/text", "body": ${text} } ] }`;
     assert.equal((await client.post("/-/batch", whole)).status, 200);
@@ -109,7 +109,7 @@ describe("a batch", () => {
     assert.ok(body.startsWith(`{"id":"text",${text.slice(1, -1)},"createdAt":`), body);
   });
 
-  it("judges each operation on what those before it leave", async () => {
+  it("checks each operation on the state that earlier operations leave", async () => {
     const results = await run([
       put("/people/chain", { n: 1 }, { ifNoneMatch: "*" }),
       patch("/people/chain", { m: 2 }, { ifMatch: "*" }),
@@ -172,7 +172,7 @@ describe("a batch", () => {
     ],
   ];
   for (const [title, kind, last] of failures) {
-    it(`does nothing at all for ${title}`, async () => {
+    it(`changes nothing for ${title}`, async () => {
       const operations = [
         put("/pets/first", {}),
         post("/people", {}),
@@ -184,7 +184,7 @@ describe("a batch", () => {
     });
   }
 
-  it("points into the operation's body where its fault is", async () => {
+  it("points to the error in the operation's body", async () => {
     assert.deepEqual(
       await refuse("conflict", [put("/people/a", {}), put("/people/b", { id: "c" })]),
       ["/operations/1/body/id"],
@@ -195,7 +195,7 @@ describe("a batch", () => {
     ]);
   });
 
-  it("takes each operation's own precondition, as read", async () => {
+  it("checks each operation's own precondition", async () => {
     const one = await client.keep("/people/one", { n: 1 });
     const two = await client.keep("/people/two", { n: 1 });
     await refuse("precondition-failed", [
@@ -219,7 +219,7 @@ describe("a batch", () => {
   });
 });
 
-describe("what is in a batch", () => {
+describe("the body of a batch", () => {
   const wrong: readonly [title: string, body: string, pointers: readonly string[]][] = [
     ["nothing", "", [""]],
     ["no object", "[]", [""]],
@@ -254,7 +254,7 @@ describe("what is in a batch", () => {
     });
   }
 
-  it("is 400 with every fault of every operation at once", async () => {
+  it("is 400 with every error of every operation at once", async () => {
     const pointers = await refuse("invalid-body", [
       put("/people/fine", {}),
       { method: "GET", path: "/people/a" },
@@ -293,7 +293,7 @@ describe("what is in a batch", () => {
     ]);
   });
 
-  it("never takes a precondition for none: what is no string, or has no place, is 400", async () => {
+  it("is 400 for a precondition that is not a string or not allowed there", async () => {
     for (const value of [null, 5, true, ["*"], {}]) {
       for (const member of ["ifMatch", "ifNoneMatch"]) {
         for (const operation of [
@@ -329,7 +329,7 @@ describe("what is in a batch", () => {
     ]);
   });
 
-  it("has an end also to its faults", async () => {
+  it("gets a limited number of errors", async () => {
     const unknownFlags = Object.fromEntries(
       Array.from({ length: 900 }, (_, index) => [`s${index}`, 1]),
     );
@@ -337,7 +337,7 @@ describe("what is in a batch", () => {
     assert.equal((await refuse("invalid-body", operations)).length, 100);
   });
 
-  it("comes through the same doors as any body", async () => {
+  it("has the same limits as any body", async () => {
     const body = JSON.stringify({ operations: [put("/people/door", {})] });
     const ask = (headers: Record<string, string>, path = "/-/batch") =>
       client.post(path, body, headers);
@@ -354,8 +354,8 @@ describe("what is in a batch", () => {
   });
 });
 
-describe("who may do what in a batch", () => {
-  it("is asked for every operation, before anything is done", async () => {
+describe("permissions in a batch", () => {
+  it("are checked for every operation, before anything is done", async () => {
     const creator = new Client(app, await app.token("people:create", "pets:*"));
     await run([post("/people", {}), put("/people/by-creator", {}), put("/pets/a", {})], creator);
     const forbidden: readonly [operation: unknown, scope: string][] = [
@@ -376,14 +376,14 @@ describe("who may do what in a batch", () => {
     await refuse("insufficient-scope", [put("/people/mine", {}), put("/people/mine", {})], creator);
   });
 
-  it("update alone replaces and never creates", async () => {
+  it("with update alone allow to replace and not to create", async () => {
     const updater = new Client(app, await app.token("people:update"));
     await run([put("/people/seed", {}), patch("/people/seed", { n: 1 })], updater);
     await refuse("insufficient-scope", [put("/people/not-there", {})], updater);
     await refuse("insufficient-scope", [put("/people/x", {}, { ifMatch: '"x"' })], updater);
   });
 
-  it("tells nobody which collections there are", async () => {
+  it("do not reveal which collections exist", async () => {
     const stranger = new Client(app, await app.token("other:*"));
     const strip = ({ status, body }: Answer) => [
       status,
@@ -401,7 +401,7 @@ describe("who may do what in a batch", () => {
     );
   });
 
-  it("an admin's batch brings collections into being; another's does not", async () => {
+  it("let an admin create collections, and nobody else", async () => {
     const other = new Client(app, await app.token("*:*"));
     assert.deepEqual(await refuse("not-found", [post("/people", {}), post("/unborn", {})], other), [
       "/operations/1",
@@ -412,21 +412,21 @@ describe("who may do what in a batch", () => {
     assert.equal(await app.total("born-2"), 1);
   });
 
-  it("an admin's batch that is refused brings none into being", async () => {
+  it("create no collection when an admin's batch is rejected", async () => {
     await refuse("not-found", [put("/unborn/a", {}), remove("/people/nobody")]);
     await refuse("not-found", [put("/unborn/a", {}), remove("/unborn/b")]);
     await refuse("precondition-failed", [put("/unborn/a", {}, { ifMatch: "*" })]);
     assertProblem(await client.get("/unborn"), "not-found");
   });
 
-  it("needs a token", async () => {
+  it("require a token", async () => {
     const response = await app.request("/-/batch", { method: "POST", token: null, body: "{}" });
     assert.equal(response.status, 401);
   });
 });
 
-describe("batches at once", () => {
-  it("(I6) move amounts between accounts: the sum stays, and every move lands", async () => {
+describe("concurrent batches", () => {
+  it("move amounts between accounts: the sum stays, and every move succeeds", async () => {
     const accounts = ["a", "b", "c", "d"];
     for (const account of accounts) await client.put(`/accounts/${account}`, { n: 100 });
     const read = async (account: string) => {
@@ -459,7 +459,7 @@ describe("batches at once", () => {
     assert.equal(await app.total("moves"), clients);
   });
 
-  it("without preconditions all land, whole", async () => {
+  it("without preconditions are all applied completely", async () => {
     await client.put("/people/shared", {});
     const clients = 16;
     await atOnce(clients, (index) =>
@@ -474,7 +474,7 @@ describe("batches at once", () => {
       assert.deepEqual([shared[`a${index}`], shared[`b${index}`]], [1, 1]);
   });
 
-  it("to collections that are not there yet: all land", async () => {
+  it("to collections that do not exist yet are all applied", async () => {
     for (let round = 0; round < 3; round++) {
       await atOnce(12, (index) =>
         run([post(`/young-${round}`, { index }), put(`/infant-${round}/i${index}`, {})]),

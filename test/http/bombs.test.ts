@@ -1,4 +1,4 @@
-// Bodies that grow when they are decoded: every kind of body has one layer and one limit, and a refused one leaves nothing.
+// Decompression bombs: every kind of body has one coding and one limit, and a rejected one leaves nothing behind.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -157,7 +157,7 @@ const trials: Readonly<Record<string, (chance: Chance, kind: Kind, coding: Codin
   },
 };
 
-describe("a coded body", () => {
+describe("an encoded body", () => {
   for (const [name, kind] of Object.entries(kinds))
     it(`of a public create is decoded within its limits: ${name}`, async () => {
       const seed = newSeed(`coded bodies, ${name}`);
@@ -194,7 +194,7 @@ describe("a coded body", () => {
       }
     });
 
-  it("may grow by the ratio, and by what is free", async () => {
+  it("may grow by the ratio, and by the free allowance", async () => {
     const random = new Chance(randomNumbers(7)).bytes(200_000);
     const chance = new Chance(randomNumbers(8));
     const file = kinds.file as Kind;

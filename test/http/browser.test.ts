@@ -101,7 +101,7 @@ describe("a form in a browser", () => {
   };
 
   check(
-    "(98, 99) is stored with its types, answered with a page, and reloading posts nothing",
+    "is stored with its types, answered with a page, and not posted again on reload",
     async () => {
       await fill("contact", {
         email: "zoe@example.com",
@@ -140,7 +140,7 @@ describe("a form in a browser", () => {
     },
   );
 
-  check("leaves out what nobody filled in", async () => {
+  check("omits fields that are left empty", async () => {
     const before = await stored("contact");
     await fill("contact", { email: "ann@example.com", message: "Hello" });
     assert.equal((await submit()).status(), 200);
@@ -149,13 +149,13 @@ describe("a form in a browser", () => {
     assert.deepEqual(await stored("contact"), [...before, { ...plain, address: { city: "" } }]);
   });
 
-  check("goes where the collection sends it", async () => {
+  check("redirects as the collection defines", async () => {
     await fill("home", { email: "ann@example.com", message: "Hello" });
     assert.equal((await submit()).url(), `${siteUrl}/thanks`);
     assert.equal((await stored("home")).length, 1);
   });
 
-  check("is told each fault when it is refused, and kept for another try", async () => {
+  check("shows each error when it is rejected, and keeps the input for another try", async () => {
     const before = await stored("contact");
     await fill("contact", { email: "ann", message: "", age: "-3" });
     const refused = await submit();
@@ -172,7 +172,7 @@ describe("a form in a browser", () => {
     assert.equal(await page.inputValue('[name="email"]'), "ann");
   });
 
-  check("runs nothing that was sent", async () => {
+  check("runs no script that was sent", async () => {
     await page.goto(`${siteUrl}/contact`);
     await page.locator('[name="age"]').evaluate((input: { name: string }) => {
       input.name = "<img src=x onerror=\"document.title='owned'\">";
@@ -183,7 +183,7 @@ describe("a form in a browser", () => {
     assert.equal(await page.locator("img, script").count(), 0);
   });
 
-  check("stores nothing when a machine filled it in", async () => {
+  check("stores nothing when a bot filled in the honeypot", async () => {
     const before = await stored("contact");
     await fill("contact", { email: "spam@example.com", message: "Buy" });
     await page.locator('[name="website"]').evaluate((input: { value: string }) => {
@@ -193,7 +193,7 @@ describe("a form in a browser", () => {
     assert.deepEqual(await stored("contact"), before);
   });
 
-  check("has files with it, byte for byte", async () => {
+  check("uploads files unchanged", async () => {
     const photo = randomBytes(300_000);
     const files = [
       { name: 'naïve "quote" 😀.png', mimeType: "image/png", buffer: photo },
@@ -221,7 +221,7 @@ describe("a form in a browser", () => {
     assert.equal((await stored("files")).length, 1);
   });
 
-  check("has no file where none was chosen", async () => {
+  check("has no file when none was chosen", async () => {
     await fill("files", { email: "bob@example.com", message: "Nothing" });
     assert.equal((await submit()).status(), 200);
     const said = (await stored("files")).at(-1) ?? {};
@@ -230,7 +230,7 @@ describe("a form in a browser", () => {
     assert.equal(said.more, undefined);
   });
 
-  check("may be sent by a script of the page, which may read the answer", async () => {
+  check("may be sent by a script of the page, which can read the response", async () => {
     await page.goto(`${siteUrl}/contact`);
     const answer = await page.evaluate(async (url: string) => {
       const body = new URLSearchParams({ email: "fetch@example.com", message: "Hi", age: "7" });

@@ -1,4 +1,4 @@
-// What caches may keep (RFC 9111), and what clients may refuse to take (RFC 9110 §12).
+// Cache-Control (RFC 9111) and Accept (RFC 9110 §12).
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -23,7 +23,7 @@ const at = (start: string) => {
 };
 
 describe("caching", () => {
-  it("(185, 193) every answer says in so many words who may keep it", () => {
+  it("every response has an explicit Cache-Control", () => {
     const directive = /^(?:no-store|no-cache|private|public|max-age=\d+)$/;
     for (const { asked, headers } of stops) {
       const directives = (headers.get("cache-control") ?? "").split(", ");
@@ -33,7 +33,7 @@ describe("caching", () => {
     }
   });
 
-  it("(185, 195) nobody keeps a refusal", () => {
+  it("no cache stores an error", () => {
     const refusals = stops.filter(isError);
     assert.ok(refusals.length >= 12);
     for (const { asked, headers } of refusals) {
@@ -41,7 +41,7 @@ describe("caching", () => {
     }
   });
 
-  it("(187, 188) what a token sees is for its own cache only, to be asked for again", () => {
+  it("responses that depend on a token are for private caches, with revalidation", () => {
     for (const { asked, status, headers } of at("GET /people")) {
       if (status === 200 || status === 304) {
         assert.equal(headers.get("cache-control"), "private, no-cache", asked);
@@ -52,7 +52,7 @@ describe("caching", () => {
     }
   });
 
-  it("(188, 197) nobody keeps anything about tokens or rules, nor is it ever public", () => {
+  it("nothing about tokens or definitions is stored or public", () => {
     for (const place of ["GET /-/tokens", "POST /-/tokens", "GET /-/collections"]) {
       for (const { asked, headers } of at(place)) {
         assert.equal(headers.get("cache-control"), "no-store", asked);
@@ -60,7 +60,7 @@ describe("caching", () => {
     }
   });
 
-  it("(196) the answer to a change is not fresh", () => {
+  it("the response to a change is not fresh", () => {
     for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
       for (const { asked, headers } of at(`${method} `)) {
         assert.equal(headers.get("cache-control"), "no-store", asked);
@@ -68,7 +68,7 @@ describe("caching", () => {
     }
   });
 
-  it("(186) only what says the same to everyone is public", () => {
+  it("only what is the same for everyone is public", () => {
     const open = stops.filter(({ headers }) => /public/.test(headers.get("cache-control") ?? ""));
     assert.deepEqual(
       open.map(({ asked }) => asked),
@@ -76,14 +76,14 @@ describe("caching", () => {
     );
   });
 
-  it("(198) every answer has a date and none has an age", () => {
+  it("every response has a Date and none has an Age", () => {
     for (const { asked, headers } of stops) {
       assert.ok(!Number.isNaN(Date.parse(headers.get("date") ?? "")), asked);
       assert.equal(headers.get("age"), null, asked);
     }
   });
 
-  it("(177) what depends on Accept says so, 304 included", () => {
+  it("a response that depends on Accept has Vary, also a 304", () => {
     const negotiated = stops.filter(
       ({ asked, status, headers }) =>
         // The bytes of a file are what they are.
@@ -103,7 +103,7 @@ describe("Accept", () => {
 
   const jsonAddresses = ["/", "/people", "/-/tokens", "/-/health", "/-/ready", "/-/openapi.json"];
 
-  it("(175) that includes JSON in any way gets JSON", async () => {
+  it("that includes JSON in any way gets JSON", async () => {
     const takers = [
       "*/*",
       "application/json",
@@ -123,14 +123,14 @@ describe("Accept", () => {
     }
   });
 
-  it("(175) that is absent gets JSON", async () => {
+  it("that is absent gets JSON", async () => {
     const head = `GET /people HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.admin}\r\n\r\n`;
     const { responses } = await send(app.port, head);
     assert.equal(responses[0]?.status, 200);
     assert.equal(responses[0]?.headers["content-type"], "application/json");
   });
 
-  it("(175, 176) that excludes JSON is refused with what there is, in JSON all the same", async () => {
+  it("that excludes JSON is rejected with the available types, in JSON", async () => {
     const refusers = [
       "text/html",
       "image/*",
@@ -151,7 +151,7 @@ describe("Accept", () => {
     }
   });
 
-  it("that is longer than any client needs is refused before it is read", async () => {
+  it("that is too long is rejected before it is parsed", async () => {
     const long = Array.from({ length: 300 }, (_, at) => `a/b${at}`).join();
     for (const path of jsonAddresses) {
       const { detail } = assertProblem(await ask(path, long), "header-too-large");
@@ -167,7 +167,7 @@ describe("Accept", () => {
     assert.match(detail, /^Accept-Encoding /);
   });
 
-  it("(176) is looked at before anything is made", async () => {
+  it("is checked before anything is created", async () => {
     const json = { "content-type": "application/json" };
     const total = await app.total("people");
     const tokens = await (await app.request("/-/tokens")).text();
@@ -179,7 +179,7 @@ describe("Accept", () => {
     assert.equal(await (await app.request("/-/tokens")).text(), tokens);
   });
 
-  it("(176) of a page for people is HTML, of the catalogue a linkset", async () => {
+  it("of a page is HTML, and of the API catalog a linkset", async () => {
     assert.equal((await ask("/-/problems", "text/html,application/xhtml+xml")).status, 200);
     assertProblem(await ask("/-/problems", "application/json"), "not-acceptable");
     assert.equal((await ask("/.well-known/api-catalog", "application/linkset+json")).status, 200);
@@ -189,13 +189,13 @@ describe("Accept", () => {
     );
   });
 
-  it("(176) of a refusal is not asked for", async () => {
+  it("does not matter for an error", async () => {
     assertProblem(await ask("/people/no-such-id", "application/json"), "not-found");
     const answer = await ask("/people?limit=0", "text/html");
     assertProblem(answer, "invalid-parameter");
   });
 
-  it("(182) of codings is no reason to code what is small", async () => {
+  it("of codings does not encode a small response", async () => {
     for (const coding of ["gzip, br", "identity", "*"]) {
       const { status, headers } = await app.request("/people?limit=1", {
         headers: { "accept-encoding": coding },

@@ -1,4 +1,4 @@
-// Chunked requests whose framing breaks behind the body: who is told 400 has changed nothing.
+// Chunked requests with errors after the body: a request that gets 400 has changed nothing.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -119,7 +119,7 @@ describe("a chunked request", () => {
   for (const [name, write] of Object.entries(writes)) {
     const { body } = write;
 
-    it(`with trailers in one segment is done, or is 400 and changes nothing: ${name}`, async () => {
+    it(`with trailers in one segment succeeds, or is 400 and changes nothing: ${name}`, async () => {
       for (let run = 0; run < runs(2, 50); run++) {
         await client.put("/things/a", { n: 0 });
         const rest = `${chunkOf(body)}0\r\nX-Checksum: 1\r\n\r\n`;
@@ -143,7 +143,7 @@ describe("a chunked request", () => {
       }
     });
 
-    it(`with a broken end is 400 and changes nothing: ${name}`, async () => {
+    it(`with an invalid end is 400 and changes nothing: ${name}`, async () => {
       await client.put("/things/a", { n: 0 });
       for (const end of ["0\r\nXX\r\n\r\n", "0\r\nX", "0\r\n\rX", "XX\r\n", "0\nX\r\n\r\n"]) {
         const { statuses, hasChanged } = await attempt([headOf(write) + chunkOf(body) + end], true);
@@ -151,7 +151,7 @@ describe("a chunked request", () => {
       }
     });
 
-    it(`that ends as it should is done: ${name}`, async () => {
+    it(`with a valid end succeeds: ${name}`, async () => {
       await client.put("/things/a", { n: 0 });
       const { statuses, hasChanged } = await attempt([
         headOf(write),
@@ -164,7 +164,7 @@ describe("a chunked request", () => {
     });
   }
 
-  it("with trailers that come after its answer is done once, and told so", async () => {
+  it("with trailers that arrive after the response is executed once", async () => {
     const write = writes.JSON as Write;
     const total = await app.total("things");
     const wire = await dial(app.port);

@@ -1,4 +1,4 @@
-// A TypeScript client generated from the OpenAPI document: it is typed, refuses what is wrong, and works.
+// A TypeScript client generated from the OpenAPI document: it compiles, rejects wrong types, and works.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -146,7 +146,7 @@ async function compile(text: string): Promise<string> {
 }
 
 describe("a client generated from the document", () => {
-  it("type-checks, and does what it says against the running server", async () => {
+  it("type-checks, and works against the running server", async () => {
     assert.equal(await compile(program), "");
     const flags = "bun" in process.versions ? [] : ["--disable-warning=ExperimentalWarning"];
     const { stdout } = await run(process.execPath, [

@@ -1,4 +1,4 @@
-// Clocks that jump, and nodes whose clocks differ: no stale 304, no lost update, no time that goes back.
+// Clocks that jump, and nodes with different clocks: no stale 304, no lost update, no time that goes back.
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
@@ -146,7 +146,7 @@ describe("a clock that jumps", () => {
     }
   });
 
-  it("two nodes on Postgres, whose clocks differ", { timeout: 600_000 }, async () => {
+  it("two nodes on Postgres with different clocks", { timeout: 600_000 }, async () => {
     const server = await PostgresServer.shared();
     const store = await server.preparedDatabase();
     const apps = [await startApp({ store }), await startApp({ store })];

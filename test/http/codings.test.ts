@@ -1,4 +1,4 @@
-// Content codings: of answers as the client wishes, and of bodies within limits.
+// Content codings of responses and of request bodies.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -48,7 +48,7 @@ const get = (path: string, accepted?: string, more: Sent = {}) =>
     },
   });
 
-describe("an answer", () => {
+describe("a response", () => {
   const choices: readonly (readonly [accepted: string | undefined, coding: Coding | null])[] = [
     [undefined, null],
     ["", null],
@@ -74,7 +74,7 @@ describe("an answer", () => {
     ["gzip;level=9", null],
   ];
   for (const [accepted, coding] of choices) {
-    it(`(178) for ${accepted === undefined ? "who says nothing" : `"${accepted}"`} is ${coding ?? "as it is"}`, async () => {
+    it(`for ${accepted === undefined ? "no Accept-Encoding" : `"${accepted}"`} is ${coding ?? "not encoded"}`, async () => {
       const plain = await get("/texts/large");
       const answer = await get("/texts/large", accepted);
       assert.equal(answer.status, 200);
@@ -85,7 +85,7 @@ describe("an answer", () => {
     });
   }
 
-  it("(179) that nobody could read is refused", async () => {
+  it("is 406 when no coding is acceptable", async () => {
     for (const path of ["/texts/small", "/texts/large", "/texts", "/-/openapi.json", "/"]) {
       for (const accepted of ["identity;q=0", "*;q=0", "identity;q=0, gzip;q=0"]) {
         assertProblem(await get(path, accepted), "not-acceptable");
@@ -93,14 +93,14 @@ describe("an answer", () => {
     }
   });
 
-  it("(182) is coded when it is worth it, or when it has to be", async () => {
+  it("is encoded when it is large enough, or when identity is not acceptable", async () => {
     assert.equal((await get("/texts/small", "gzip")).headers.get("content-encoding"), null);
     const forced = await get("/texts/small", "gzip, identity;q=0");
     assert.equal(forced.headers.get("content-encoding"), "gzip");
     assert.equal(JSON.parse(decoded(forced)).text, "Lorem");
   });
 
-  it("(182) that is a problem is never coded", async () => {
+  it("with a problem is never encoded", async () => {
     const wrong = Array.from({ length: 50 }, (_, index) => `wrong${index}=1`).join("&");
     const answer = await get(`/-/health?${wrong}`, "gzip");
     assertProblem(answer, "invalid-parameter");
@@ -108,7 +108,7 @@ describe("an answer", () => {
     assert.equal(answer.headers.get("content-encoding"), null);
   });
 
-  it("(177, 180) in each coding has a strong tag of its own, and says what it varies by", async () => {
+  it("has a strong ETag for each coding, and Vary", async () => {
     for (const path of ["/texts/large", "/texts/huge", "/texts", "/-/openapi.json"]) {
       const answers = await Promise.all([undefined, ...names].map((coding) => get(path, coding)));
       const tags = answers.map(({ headers }) => headers.get("etag") ?? "");
@@ -121,7 +121,7 @@ describe("an answer", () => {
     }
   });
 
-  it("is the same bytes each time, as its tag promises", async () => {
+  it("has the same bytes each time, as its ETag promises", async () => {
     for (const path of ["/texts/large", "/texts/huge", "/texts?limit=2"]) {
       const [one, other] = [await get(path, "zstd"), await get(path, "zstd")];
       assert.equal(one.headers.get("etag"), other.headers.get("etag"));
@@ -129,7 +129,7 @@ describe("an answer", () => {
     }
   });
 
-  it("(184) to HEAD has the fields of the one to GET", async () => {
+  it("to HEAD has the headers of GET", async () => {
     for (const path of ["/texts/large", "/texts", "/-/openapi.json"]) {
       const asked = await get(path, "gzip");
       const told = await get(path, "gzip", { method: "HEAD" });
@@ -140,7 +140,7 @@ describe("an answer", () => {
     }
   });
 
-  it("to QUERY is coded, too", async () => {
+  it("to QUERY is encoded, too", async () => {
     const query = { method: "QUERY", headers: { "content-type": "application/json" }, body: "{}" };
     const answer = await get("/texts", "br", query);
     assert.equal(answer.headers.get("content-encoding"), "br");
@@ -149,11 +149,11 @@ describe("an answer", () => {
   });
 });
 
-describe("a tag", () => {
+describe("an ETag", () => {
   const tagOf = async (path: string, coding?: Coding) =>
     (await get(path, coding)).headers.get("etag") ?? "";
 
-  it("(163) of any coding that the client takes is one that it has", async () => {
+  it("of any coding that the client accepts matches If-None-Match", async () => {
     for (const path of [
       "/texts/large",
       "/texts/huge",
@@ -182,7 +182,7 @@ describe("a tag", () => {
     }
   });
 
-  it("(181) of any coding of the current state lets a change through, and no other does", async () => {
+  it("of any coding of the current state matches If-Match, and no other does", async () => {
     for (const coding of names) {
       const path = `/texts/changed-${coding}`;
       const old = await client.keep(path, { text: long });
@@ -207,7 +207,7 @@ describe("a tag", () => {
   });
 });
 
-describe("a body", () => {
+describe("a request body", () => {
   const json = { "content-type": "application/json" };
   const sendBody = (
     method: string,
@@ -223,7 +223,7 @@ describe("a body", () => {
     });
 
   for (const coding of names) {
-    it(`(91) may be coded as ${coding}, whatever it is for`, async () => {
+    it(`may be encoded as ${coding} for any kind of request`, async () => {
       const text = JSON.stringify({ text: long });
       const path = `/bodies-${coding}`;
       const made = await sendBody("POST", path, coding, encode(coding, text));
@@ -255,7 +255,7 @@ describe("a body", () => {
       assert.equal(JSON.parse(filled.body).a, "b");
     });
 
-    it(`(91) may come as ${coding} in pieces, without a length`, async () => {
+    it(`may be ${coding} in chunks, without a length`, async () => {
       const bytes = encode(coding, JSON.stringify({ text: long }));
       const pieces = Array.from({ length: Math.ceil(bytes.length / 50) }, (_, index) =>
         bytes.subarray(index * 50, (index + 1) * 50),
@@ -263,7 +263,7 @@ describe("a body", () => {
       assert.equal((await sendBody("POST", "/pieces", coding, pieces)).status, 201);
     });
 
-    it(`(92) that ${coding} makes of little is stopped at the limit`, async () => {
+    it(`that ${coding} expands is rejected at the limit`, async () => {
       const path = `/bomb-${coding}`;
       for (const bytes of [limitBytes + 20, 50_000_000]) {
         const text = Buffer.alloc(bytes, " ");
@@ -276,7 +276,7 @@ describe("a body", () => {
       assert.equal((await sendBody("POST", path, coding, fits)).status, 201);
     });
 
-    it(`(91) that is not what ${coding} makes is refused, and nothing is stored`, async () => {
+    it(`that is not valid ${coding} is rejected, and nothing is stored`, async () => {
       const path = `/wrong-${coding}`;
       const whole = encode(coding, JSON.stringify({ text: long }));
       const wrong: Readonly<Record<string, Uint8Array>> = {
@@ -295,7 +295,7 @@ describe("a body", () => {
     });
   }
 
-  it("(91) has one coding, beside which identity says nothing", async () => {
+  it("may have one coding, and identity next to it", async () => {
     const once = encode("gzip", '{"a":1}');
     for (const field of ["x-gzip", "identity, GZip", "gzip,", "gzip , identity"]) {
       assert.equal((await sendBody("POST", "/once", field, once)).status, 201, field);
@@ -304,7 +304,7 @@ describe("a body", () => {
     assert.equal(await app.total("once"), 5);
   });
 
-  it("(91) in a coding that nobody here knows is refused with those that are known", async () => {
+  it("in an unknown coding is rejected with the known ones", async () => {
     for (const coding of [
       "compress",
       "deflate",

@@ -1,4 +1,4 @@
-// Collections and their rules: what a definition may say, who may say it, and that it is kept to.
+// Collections and their definitions: what a definition may contain, who may change it, and how it applies.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -36,7 +36,7 @@ const define = (name: string, definition: unknown) =>
   client.put(`/-/collections/${name}`, definition);
 
 describe("a definition", () => {
-  it("brings a collection into being with 201, and changes one with 200", async () => {
+  it("creates a collection with 201, and changes one with 200", async () => {
     const made = await define("books", { preconditions: "required" });
     assert.equal(made.status, 201, made.body);
     assert.equal(made.headers.get("cache-control"), "no-store");
@@ -49,7 +49,7 @@ describe("a definition", () => {
     assert.deepEqual((await client.json<View>("/-/collections/books")).definition, {});
   });
 
-  it("of a collection that came by a POST is open", async () => {
+  it("of a collection that a POST created has no schema", async () => {
     await app.post("wild", { a: 1 });
     const view = await client.json<View>("/-/collections/wild");
     assert.deepEqual(view.definition, {});
@@ -57,7 +57,7 @@ describe("a definition", () => {
     assert.equal(Date.parse(view.createdAt) > 0, true);
   });
 
-  it("leaves the resources as they are, and counts as a change of the collection", async () => {
+  it("leaves the resources unchanged, and counts as a change of the collection", async () => {
     await client.put("/kept/a", { n: 1 });
     const before = await client.get("/kept/a");
     const revision = (await client.json<View>("/-/collections/kept")).revision;
@@ -70,7 +70,7 @@ describe("a definition", () => {
     assert.notEqual(await client.tag("/kept"), tag);
   });
 
-  it("is in the list, by name", async () => {
+  it("is in the list, sorted by name", async () => {
     await define("zebra", {});
     await define("aardvark", {});
     const { data } = await client.json<{ data: View[] }>("/-/collections");
@@ -90,7 +90,7 @@ describe("a definition", () => {
     ['{"preconditions":"required","preconditions":"optional"}', ["/preconditions"]],
   ];
   for (const [text, pointers] of wrong) {
-    it(`that is ${text || "empty"} is 400 with every fault, and changes nothing`, async () => {
+    it(`that is ${text || "empty"} is 400 with every error, and changes nothing`, async () => {
       await define("firm", { preconditions: "required" });
       const before = await client.get("/-/collections/firm");
       for (const name of ["firm", "not-made"]) {
@@ -102,7 +102,7 @@ describe("a definition", () => {
     });
   }
 
-  it("is 404 where there is none, and where there can be none", async () => {
+  it("is 404 when there is no collection, or the name is not allowed", async () => {
     assertProblem(await client.get("/-/collections/nowhere"), "not-found");
     for (const name of ["Upper", "-x", "a".repeat(64), "%C3%A4"]) {
       assertProblem(await define(name, {}), "not-found");
@@ -110,7 +110,7 @@ describe("a definition", () => {
     }
   });
 
-  it("is 415 for another type, 406 for another Accept, 400 for a parameter, 405 for the rest", async () => {
+  it("is 415 for another type, 406 for another Accept, 400 for a parameter, 405 for other methods", async () => {
     const path = "/-/collections/books";
     const type = { "content-type": "text/yaml" };
     assertProblem(await client.put(path, "a: 1", type), "unsupported-media-type");
@@ -122,7 +122,7 @@ describe("a definition", () => {
     assertProblem(await client.post("/-/collections", {}), "method-not-allowed");
   });
 
-  it("is for administrators alone", async () => {
+  it("is for admins only", async () => {
     const other = new Client(app, await app.token("*:*"));
     for (const answer of [
       await other.get("/-/collections"),
@@ -139,7 +139,7 @@ describe("a definition", () => {
     assert.equal(nobody.status, 401);
   });
 
-  it("is tried with dry-run: it tells what would not fit, and changes nothing", async () => {
+  it("with dry-run reports violations and changes nothing", async () => {
     for (const [id, age] of [
       ["a", 1],
       ["b", "old"],
@@ -179,7 +179,7 @@ describe("a definition", () => {
     assertProblem(await client.get("/-/collections/never-made"), "not-found");
   });
 
-  it("takes effect for what comes, and tells what is there and does not fit", async () => {
+  it("applies to new writes, and reports existing violations", async () => {
     await client.put("/grown/a", { age: "old" });
     const schema = { type: "object", properties: { age: { type: "number" } } };
     const defined = await define("grown", { schema });
@@ -190,7 +190,7 @@ describe("a definition", () => {
     assert.equal((await client.put("/grown/a", { age: 90 })).status, 200);
   });
 
-  it("is deleted when nothing is in it, and otherwise only when that is confirmed", async () => {
+  it("is deleted when the collection is empty, and otherwise only when confirmed", async () => {
     await define("short-lived", {});
     assert.equal((await client.remove("/-/collections/short-lived")).status, 204);
     assertProblem(await client.get("/short-lived"), "not-found");
@@ -209,7 +209,7 @@ describe("a definition", () => {
     assertProblem(await other.remove("/-/collections/full?confirm=full"), "insufficient-scope");
   });
 
-  it("lets others write where an admin has defined", async () => {
+  it("lets others write once an admin has defined it", async () => {
     const other = new Client(app, await app.token("opened:create"));
     assertProblem(await other.post("/opened", {}), "not-found");
     await define("opened", {});
@@ -230,7 +230,7 @@ describe("a collection that requires preconditions", () => {
   });
 
   for (const [title, change] of Object.entries(changes)) {
-    it(`(174) refuses ${title} without one: 428 that says how, and nothing changed`, async () => {
+    it(`rejects ${title} without one: 428 that says how, and nothing changes`, async () => {
       const { detail } = await client.refuses("strict", "precondition-required", () => change());
       assert.match(detail, /If-Match/);
       assert.match(detail, /If-None-Match: \*/);
@@ -244,7 +244,7 @@ describe("a collection that requires preconditions", () => {
     });
   }
 
-  it("(174) takes them with one", async () => {
+  it("accepts changes with one", async () => {
     const tag = await client.tag("/strict/a");
     assert.equal((await client.patch("/strict/a", { n: 3 }, { "if-match": tag })).status, 200);
     await client.refuses("strict", "precondition-failed", () =>
@@ -255,24 +255,24 @@ describe("a collection that requires preconditions", () => {
     assert.equal((await client.remove("/strict/b", { "if-match": "*" })).status, 204);
   });
 
-  it("does not take a date for one: a second may hold another change", async () => {
+  it("does not accept a date, because a second may contain another change", async () => {
     const since = { "if-unmodified-since": new Date(Date.now() + 60_000).toUTCString() };
     for (const change of Object.values(changes))
       await client.refuses("strict", "precondition-required", () => change(since));
   });
 
-  it("says 400 to tags that cannot be read", async () => {
+  it("is 400 for entity tags that cannot be parsed", async () => {
     for (const change of Object.values(changes))
       for (const name of ["if-match", "if-none-match"])
         for (const field of ["", "abc", '"abc', "W/abc", '"a" "b"', ","])
           await client.refuses("strict", "malformed-request", () => change({ [name]: field }));
   });
 
-  it("(174) takes a POST as it comes, for there is no state to name", async () => {
+  it("accepts a POST without one, because there is no state to name", async () => {
     assert.equal((await client.post("/strict", {})).status, 201);
   });
 
-  it("(174) says 404 and 415 before 428", async () => {
+  it("returns 404 and 415 before 428", async () => {
     await client.refuses("strict", "not-found", () => client.patch("/strict/nobody", {}));
     await client.refuses("strict", "not-found", () => client.remove("/strict/nobody"));
     const type = { "content-type": "text/plain" };
@@ -281,7 +281,7 @@ describe("a collection that requires preconditions", () => {
     );
   });
 
-  it("(174) requires them in a batch too", async () => {
+  it("requires them in a batch too", async () => {
     const operations = [
       { method: "PUT", path: "/strict/c", body: {}, ifNoneMatch: "*" },
       { method: "PATCH", path: "/strict/a", body: { n: 9 } },
@@ -292,7 +292,7 @@ describe("a collection that requires preconditions", () => {
     assert.deepEqual(pointersOf(problem), ["/operations/1"]);
   });
 
-  it("takes unconditional changes again when the rule is gone", async () => {
+  it("accepts unconditional changes again when the rule is removed", async () => {
     await define("strict", { preconditions: "optional" });
     assert.equal((await client.patch("/strict/a", { n: 5 })).status, 200);
     await define("strict", { preconditions: "required" });
@@ -302,7 +302,7 @@ describe("a collection that requires preconditions", () => {
 describe("a collection that requires an Idempotency-Key", () => {
   before(() => define("orders", { idempotencyKey: "required" }));
 
-  it("(225) refuses a POST without one: 400 with where to read about it", async () => {
+  it("rejects a POST without one: 400 with a link to its documentation", async () => {
     const problem = await client.refuses("orders", "key-required", () =>
       client.post("/orders", { n: 1 }),
     );
@@ -311,7 +311,7 @@ describe("a collection that requires an Idempotency-Key", () => {
     assert.match(await page.text(), /Idempotency-Key/);
   });
 
-  it("(225) takes one with a key, and refuses a bad key as ever", async () => {
+  it("accepts a POST with a key, and rejects an invalid key", async () => {
     const key = { "idempotency-key": '"order-1"' };
     assert.equal((await client.post("/orders", { n: 1 }, key)).status, 201);
     assert.equal((await client.post("/orders", { n: 1 }, key)).status, 201);
@@ -321,7 +321,7 @@ describe("a collection that requires an Idempotency-Key", () => {
     );
   });
 
-  it("(225) requires it of a batch that creates, not of one that changes", async () => {
+  it("requires it of a batch that creates, not of one that changes", async () => {
     const create = [{ method: "POST", path: "/orders", body: {} }];
     const problem = await client.refuses("orders", "key-required", () => client.batch(create));
     assert.deepEqual(pointersOf(problem), ["/operations/0"]);
@@ -330,7 +330,7 @@ describe("a collection that requires an Idempotency-Key", () => {
     assert.equal((await client.batch(change)).status, 200);
   });
 
-  it("says 415 before that, and takes PUT without", async () => {
+  it("returns 415 before that, and accepts PUT without a key", async () => {
     const type = { "content-type": "text/json" };
     await client.refuses("orders", "unsupported-media-type", () =>
       client.post("/orders", "x", type),

@@ -1,4 +1,4 @@
-// Conditional GET and HEAD (RFC 9110 §13), the same for one resource and for a list.
+// Conditional GET and HEAD (RFC 9110 §13), for one resource and for a list.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -36,7 +36,7 @@ for (const [place, path] of Object.entries(places)) {
       lastModified = headers.get("last-modified") ?? "";
     });
 
-    it("(162) are a strong ETag and a Last-Modified that is not later than Date", async () => {
+    it("are a strong ETag and a Last-Modified that is not later than Date", async () => {
       for (const method of ["GET", "HEAD"]) {
         const { headers } = await ask(path(), {}, method);
         assert.match(headers.get("etag") ?? "", /^"[!#-~]+"$/);
@@ -60,7 +60,7 @@ for (const [place, path] of Object.entries(places)) {
     ];
     for (const [title, field] of matching) {
       for (const method of ["GET", "HEAD"]) {
-        it(`(163) ${method} If-None-Match with ${title} is 304`, async () => {
+        it(`${method} If-None-Match with ${title} is 304`, async () => {
           const { status, body } = await ask(path(), { "if-none-match": field(etag) }, method);
           assert.equal(status, 304);
           assert.equal(body, "");
@@ -80,12 +80,12 @@ for (const [place, path] of Object.entries(places)) {
       ["a star in quotes", () => '"*"'],
     ];
     for (const [title, field] of other) {
-      it(`(163) If-None-Match with ${title} is 200`, async () => {
+      it(`If-None-Match with ${title} is 200`, async () => {
         assert.equal((await ask(path(), { "if-none-match": field(etag) })).status, 200);
       });
     }
 
-    it("(163) If-None-Match on several lines is one list", async () => {
+    it("If-None-Match on several lines is one list", async () => {
       const { responses } = await send(
         app.port,
         `GET ${path()} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${app.admin}\r\nIf-None-Match: "x"\r\nIf-None-Match: ${etag}\r\n\r\n`,
@@ -94,7 +94,7 @@ for (const [place, path] of Object.entries(places)) {
       assert.equal(responses.length, 1);
     });
 
-    it("(164) a 304 has the fields of the 200 that matter, and none about a body", async () => {
+    it("a 304 has the relevant headers of the 200, and none about a body", async () => {
       const full = await ask(path(), {});
       const { headers } = await ask(path(), { "if-none-match": etag });
       for (const name of [
@@ -126,7 +126,7 @@ for (const [place, path] of Object.entries(places)) {
       },
     };
     for (const [format, write] of Object.entries(formats)) {
-      it(`(166) If-Modified-Since as ${format}: 304 from Last-Modified on, 200 before`, async () => {
+      it(`If-Modified-Since as ${format}: 304 from Last-Modified on, 200 before`, async () => {
         const since = async (seconds: number) =>
           (await ask(path(), { "if-modified-since": write(shift(seconds)) })).status;
         assert.equal(await since(0), 304);
@@ -137,7 +137,7 @@ for (const [place, path] of Object.entries(places)) {
       });
     }
 
-    it("(166) reads an RFC 850 year that seems far ahead as one of the past", async () => {
+    it("an RFC 850 year that seems far in the future is in the past", async () => {
       const since = { "if-modified-since": "Sunday, 06-Nov-94 08:49:37 GMT" };
       assert.equal((await ask(path(), since)).status, 200);
     });
@@ -161,12 +161,12 @@ for (const [place, path] of Object.entries(places)) {
       "Fri, 01 Jan 2999 00:00:00 GMT, Fri, 01 Jan 2999 00:00:00 GMT",
     ];
     for (const date of invalid) {
-      it(`(166) ignores the invalid date "${date}"`, async () => {
+      it(`the invalid date "${date}" is ignored`, async () => {
         assert.equal((await ask(path(), { "if-modified-since": date })).status, 200);
       });
     }
 
-    it("(166) If-None-Match decides alone when both are there", async () => {
+    it("If-None-Match takes precedence over If-Modified-Since", async () => {
       const later = shift(86_400).toUTCString();
       const earlier = shift(-86_400).toUTCString();
       const both = async (tag: string, since: string) =>
@@ -175,7 +175,7 @@ for (const [place, path] of Object.entries(places)) {
       assert.equal(await both(etag, earlier), 304);
     });
 
-    it("(172) a condition opens no door: no token, no scope, bad parameters, nothing there", async () => {
+    it("do not matter before authentication, authorization, parameters and existence", async () => {
       const headers = { "if-none-match": "*" };
       await expectProblem(app.request(path(), { headers, token: null }), "unauthenticated");
       const token = await app.token("things:read");
@@ -190,16 +190,16 @@ for (const [place, path] of Object.entries(places)) {
   });
 }
 
-describe("conditions where nothing is", () => {
+describe("conditions on a missing resource", () => {
   for (const path of ["/people/none", "/none"]) {
-    it(`(172) ${path} is 404 also for If-None-Match: *`, async () => {
+    it(`${path} is 404 also for If-None-Match: *`, async () => {
       await expectProblem(app.request(path, { headers: { "if-none-match": "*" } }), "not-found");
     });
   }
 });
 
 describe("a change", () => {
-  it("(142) gives every page of a list a new ETag, and leaves a resource's own", async () => {
+  it("changes the ETag of every page of a list, and keeps that of other resources", async () => {
     const made = await app.post("changing", { n: 1 });
     const pages = [
       "/changing",
@@ -219,14 +219,14 @@ describe("a change", () => {
     assert.deepEqual(await tags([`/changing/${made.id}`]), [own]);
   });
 
-  it("in one collection leaves the list of another as it is", async () => {
+  it("in one collection does not change the list of another", async () => {
     const { headers } = await ask("/people", {});
     await app.post("changing", {});
     const { status } = await ask("/people", { "if-none-match": headers.get("etag") ?? "" });
     assert.equal(status, 304);
   });
 
-  it("(162) never dates a resource later than the answer that shows it", async () => {
+  it("never sets Last-Modified later than Date", async () => {
     // The clock of a runtime's Date field may tick late; a second's turn has to be among the tries.
     for (let tries = 0, end = Date.now() + 1100; Date.now() < end; tries++) {
       const made = await app.request("/dated", {

@@ -1,4 +1,4 @@
-// Pages of other origins (Fetch standard): what a browser lets them ask, see and keep.
+// CORS (Fetch standard): what a browser lets pages of other origins send and read.
 
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
@@ -50,7 +50,7 @@ describe("by default, for pages of any origin", () => {
   });
   after(() => app.stop());
 
-  it("(229, 230, 232) a preflight needs no token, on every route", async () => {
+  it("a preflight needs no token, on every route", async () => {
     for (const path of paths) {
       const { status, headers } = await preflight(app, path, origin);
       assert.equal(status, 204, path);
@@ -68,7 +68,7 @@ describe("by default, for pages of any origin", () => {
     ]);
   });
 
-  it("(231) a preflight names the header fields, Authorization among them", async () => {
+  it("a preflight lists the headers, including Authorization", async () => {
     const { headers } = await preflight(app, "/people", origin);
     const allowed = listOf(headers.get("access-control-allow-headers"));
     for (const name of [
@@ -85,7 +85,7 @@ describe("by default, for pages of any origin", () => {
     assert.ok(!allowed.includes("*"));
   });
 
-  it("a preflight allows every field that the server reads, and what common clients add", async () => {
+  it("a preflight allows every header that the server reads, and those of common clients", async () => {
     const { headers } = await preflight(app, "/people", origin);
     const allowed = new Set(
       listOf(headers.get("access-control-allow-headers")?.toLowerCase() ?? ""),
@@ -101,7 +101,7 @@ describe("by default, for pages of any origin", () => {
     for (const name of added.split(" ")) assert.ok(allowed.has(name), name);
   });
 
-  it("a preflight of an address with a slash at the end is answered, not redirected", async () => {
+  it("a preflight of an address with a trailing slash is answered, not redirected", async () => {
     for (const path of ["/people/", "/people/ada/", "/-/batch/"]) {
       const { status, headers } = await preflight(app, path, origin);
       assert.equal(status, 204, path);
@@ -117,13 +117,13 @@ describe("by default, for pages of any origin", () => {
     assert.equal((await preflight(app, "/no/such/place/at/all/", origin)).status, 404);
   });
 
-  it("an OPTIONS that is no preflight has no words for one", async () => {
+  it("an OPTIONS that is not a preflight has no CORS headers for one", async () => {
     const { headers } = await app.request("/people", { method: "OPTIONS", token: null });
     assert.equal(headers.get("access-control-allow-methods"), null);
     assert.equal(headers.get("access-control-max-age"), null);
   });
 
-  it("(233, 236) every answer may be read, refusals and 304 included, and none with cookies", async () => {
+  it("every response can be read, errors and 304 included, and none with cookies", async () => {
     for (const from of [{}, { origin }, { origin: "null" }]) {
       for (const { asked, headers } of await walk(app, from)) {
         assert.equal(headers.get("access-control-allow-origin"), "*", asked);
@@ -133,7 +133,7 @@ describe("by default, for pages of any origin", () => {
     }
   });
 
-  it("(234) every header field that a client needs is exposed, wherever it is sent", async () => {
+  it("every header that a client needs is exposed, wherever it is sent", async () => {
     /** The Fetch standard lets pages see these, or only browsers have a use for them. */
     const unexposed = new Set([
       ..."cache-control content-language content-length content-type expires last-modified pragma".split(
@@ -172,7 +172,7 @@ describe("with a list of origins", () => {
   });
   after(() => app.stop());
 
-  it("(235) an origin on the list is answered, and every answer says that it varies", async () => {
+  it("an origin in the list is allowed, and every response has Vary", async () => {
     for (const { asked, headers } of await walk(app, { origin })) {
       assert.equal(headers.get("access-control-allow-origin"), origin, asked);
       assert.ok(listOf(headers.get("vary")).includes("Origin"), asked);
@@ -182,7 +182,7 @@ describe("with a list of origins", () => {
     assert.equal(other.headers.get("access-control-allow-origin"), "https://other.example:8443");
   });
 
-  it("(235, 236) any other origin, or none, gets no permission, and the answers vary all the same", async () => {
+  it("any other origin, or none, is not allowed, and responses have Vary as well", async () => {
     for (const from of [{}, { origin: "https://evil.example" }]) {
       for (const { asked, headers } of await walk(app, from as Record<string, string>)) {
         assert.equal(headers.get("access-control-allow-origin"), null, asked);
@@ -191,7 +191,7 @@ describe("with a list of origins", () => {
     }
   });
 
-  it("(236) origins are compared exactly", async () => {
+  it("origins are compared exactly", async () => {
     const unknownFlags = [
       "null",
       "https://app.example/",
@@ -209,7 +209,7 @@ describe("with a list of origins", () => {
     }
   });
 
-  it("(216, 235) what the parser refuses varies too", async () => {
+  it("errors of the parser have Vary too", async () => {
     const { responses } = await send(app.port, "GET /people HTTP/1.1\r\nHost : x\r\n\r\n");
     // Bun answers this below the application, with a bare status line.
     if (onBun) assert.equal(responses[0]?.headers.vary, undefined);
@@ -218,7 +218,7 @@ describe("with a list of origins", () => {
 });
 
 describe("with no origin allowed", () => {
-  it("(236) no page of another origin gets permission", async () => {
+  it("no page of another origin is allowed", async () => {
     const app = await startApp({ corsOrigins: [] });
     try {
       const { status, headers } = await preflight(app, "/people", origin);

@@ -1,4 +1,4 @@
-// cursor: walks through a list in any order, which writes do not disturb. total: counted or not.
+// cursor: reads a list in any order while others write. total: exact, or none.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -29,7 +29,7 @@ before(async () => {
 });
 after(() => app.stop());
 
-describe("a walk by cursor", () => {
+describe("reading by cursor", () => {
   const questions = [
     "",
     "sort=createdAt",
@@ -48,7 +48,7 @@ describe("a walk by cursor", () => {
   ];
   for (const collection of ["open", "indexed"]) {
     for (const question of questions) {
-      it(`of /${collection}?${question} meets each once, in the order of its pages`, async () => {
+      it(`of /${collection}?${question} returns each resource once, in the order of the pages`, async () => {
         const path = `/${collection}?limit=1000&${question}`;
         const whole = await asker.ids(path);
         for (const limit of [1, 4, whole.length, 1000]) {
@@ -60,7 +60,7 @@ describe("a walk by cursor", () => {
     }
   }
 
-  it("answers with limit, total and next, and links to its beginning and to what follows", async () => {
+  it("returns limit, total and next, and links to the first and next page", async () => {
     const { headers, data, ...rest } = await asker.list("/open?cursor=&sort=-n&limit=3&mod=1");
     assert.deepEqual(
       data.map(({ n }) => n),
@@ -86,13 +86,13 @@ describe("a walk by cursor", () => {
     assert.deepEqual((await asker.list(links.first ?? "")).data, data);
   });
 
-  it("may change its limit, fields and total on the way", async () => {
+  it("may change limit, fields and total on the way", async () => {
     const { next } = await asker.list("/open?cursor=&limit=2&sort=n");
     const later = await asker.list(`/open?cursor=${next}&limit=1&sort=n&fields=n&total=none`);
     assert.deepEqual(later.data, [{ id: "r2", n: 2 }]);
   });
 
-  it("finds once all that stays, while others come and go", async () => {
+  it("returns once everything that stays, while others create and delete", async () => {
     for (const [name, definition] of [
       ["busy", {}],
       ["busier", { indexed: ["n"] }],
@@ -120,7 +120,7 @@ describe("a walk by cursor", () => {
     }
   });
 
-  it("goes on when the one it stands on is gone", async () => {
+  it("continues after its last resource was deleted", async () => {
     for (const sort of ["n", "createdAt"]) {
       const name = `going-${sort.toLowerCase()}`;
       await asker.fill(name, { a: { n: 1 }, b: { n: 2 }, c: { n: 3 } });
@@ -131,7 +131,7 @@ describe("a walk by cursor", () => {
   });
 });
 
-describe("a cursor is refused", () => {
+describe("an invalid cursor", () => {
   const foreign = async (path: string) => {
     const { next } = await asker.list("/open?cursor=&limit=2&sort=n&mod[gte]=1");
     const problem = assertProblem(await asker.get(`${path}&cursor=${next}`), "invalid-parameter");
@@ -148,7 +148,7 @@ describe("a cursor is refused", () => {
     "/open?mod[gte]=1",
     "/indexed?sort=n&mod[gte]=1",
   ]) {
-    it(`with another query: ${path}`, async () => {
+    it(`is rejected with another query: ${path}`, async () => {
       assert.match(await foreign(path), /another query/);
     });
   }
@@ -161,7 +161,7 @@ describe("a cursor is refused", () => {
     ...[encoded(["0123456789abcdef", 1, "a\0"]), encoded(["0123456789abcdef", 1, "\ud800"])],
   ];
   for (const cursor of malformed) {
-    it(`that is none of ours: ${cursor}`, async () => {
+    it(`is rejected in another format: ${cursor}`, async () => {
       const answer = await asker.get(`/open?sort=n&cursor=${encodeURIComponent(cursor)}`);
       const problem = assertProblem(answer, "invalid-parameter");
       assert.deepEqual(pointersOf(problem), ["cursor"]);
@@ -169,7 +169,7 @@ describe("a cursor is refused", () => {
     });
   }
 
-  it("with its own mark but a position of another shape", async () => {
+  it("is rejected with a valid prefix but an invalid position", async () => {
     const { next } = await asker.list("/open?cursor=&limit=2&sort=n");
     const [mark] = JSON.parse(Buffer.from(next ?? "", "base64url").toString());
     for (const position of [[5], [5, "n1", "n2"], [-1, "a\0"], ["5", "n1"]]) {
@@ -181,14 +181,14 @@ describe("a cursor is refused", () => {
     assert.equal((await asker.ids(`/open?sort=n&cursor=${encoded([mark, 0, ""])}`)).length, 20);
   });
 
-  it("beside a page, or twice", async () => {
+  it("is rejected next to a page, or twice", async () => {
     const both = assertProblem(await asker.get("/open?page=1&cursor="), "invalid-parameter");
     assert.deepEqual(pointersOf(both), ["page"]);
     const twice = assertProblem(await asker.get("/open?cursor=&cursor="), "invalid-parameter");
     assert.deepEqual(pointersOf(twice), ["cursor"]);
   });
 
-  it("when the collection is another of the same name", async () => {
+  it("is rejected when the collection was recreated", async () => {
     await asker.fill("short", { a: {}, b: {} });
     const { next } = await asker.list("/short?cursor=&limit=1");
     const gone = await app.request("/-/collections/short?confirm=short", { method: "DELETE" });
@@ -200,7 +200,7 @@ describe("a cursor is refused", () => {
 
 describe("total=none", () => {
   for (const query of ["", "&mod[gte]=0", "&sort=word", "&mod[gte]=0&sort=-n"]) {
-    it(`leaves out all that would have to be counted: ?total=none${query}`, async () => {
+    it(`omits all that would have to be counted: ?total=none${query}`, async () => {
       const path = `/indexed?total=none${query}&limit=20`;
       const first = await asker.list(path);
       const { headers, data, ...rest } = first;
@@ -219,7 +219,7 @@ describe("total=none", () => {
     });
   }
 
-  it("has a next and no total on a walk", async () => {
+  it("has a next and no total when reading by cursor", async () => {
     const { headers, data, ...rest } = await asker.list("/open?cursor=&total=none&limit=29");
     assert.equal(data.length, 29);
     assert.deepEqual(Object.keys(rest), ["limit", "next"]);
@@ -227,7 +227,7 @@ describe("total=none", () => {
   });
 
   for (const total of ["", "no", "NONE", "0", "false"]) {
-    it(`is spelled so: total=${total} is refused`, async () => {
+    it(`has one spelling: total=${total} is rejected`, async () => {
       const problem = assertProblem(await asker.get(`/open?total=${total}`), "invalid-parameter");
       assert.deepEqual(pointersOf(problem), ["total"]);
     });

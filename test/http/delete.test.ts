@@ -1,4 +1,4 @@
-// DELETE: gone is gone, once.
+// DELETE of a resource.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -16,7 +16,7 @@ before(async () => {
 after(() => app.stop());
 
 describe("DELETE", () => {
-  it("(156) answers 204 with no body and nothing about one, on the wire", async () => {
+  it("returns 204 with no body and no headers about one", async () => {
     await client.keep("/people/wire", {});
     const wire = await dial(app.port);
     const head = (method: string) =>
@@ -33,7 +33,7 @@ describe("DELETE", () => {
     wire.hangUp();
   });
 
-  it("(157, I12) is 204, then 404; a GET after it is 404", async () => {
+  it("is 204, then 404; a GET after it is 404", async () => {
     const id = `${(await app.post("people", { a: 1 })).id}`;
     const total = await app.total("people");
     assert.equal((await client.remove(`/people/${id}`)).status, 204);
@@ -44,7 +44,7 @@ describe("DELETE", () => {
     }
   });
 
-  it("(157) ignores a body, and reads it away", async () => {
+  it("ignores a body, and reads it to its end", async () => {
     await client.keep("/people/body", {});
     const wire = await dial(app.port);
     const head = (method: string) =>
@@ -58,7 +58,7 @@ describe("DELETE", () => {
     wire.hangUp();
   });
 
-  it("leaves the others where they are, and pages and totals exact", async () => {
+  it("leaves other resources unchanged, and pages and totals exact", async () => {
     for (let index = 0; index < 10; index++) await client.keep(`/pages/p${index}`, { index });
     for (const index of [0, 4, 9]) await client.remove(`/pages/p${index}`);
     const pages = [];
@@ -72,7 +72,7 @@ describe("DELETE", () => {
     assert.deepEqual(pages, [["p1", "p2", "p3"], ["p5", "p6", "p7"], ["p8"], []]);
   });
 
-  it("makes room: the same id anew is another resource, with another tag and time", async () => {
+  it("frees the id: a new resource with it has another ETag and time", async () => {
     const first = await client.keep("/people/phoenix", { life: 1 });
     const { createdAt } = await client.json<{ createdAt: string }>("/people/phoenix");
     await client.remove("/people/phoenix");
@@ -90,7 +90,7 @@ describe("DELETE", () => {
     );
   });
 
-  it("is 404 for what cannot be there", async () => {
+  it("is 404 for an id that cannot exist", async () => {
     for (const path of ["/people/-bad-", "/people/nobody", "/nowhere/nobody"])
       await client.refuses("people", "not-found", () => client.remove(path));
     assert.equal((await client.get("/nowhere")).status, 404);
@@ -113,7 +113,7 @@ describe("DELETE", () => {
     assert.equal((await remover.remove("/people/scoped")).status, 204);
   });
 
-  it("(I12) by many at once succeeds for one", async () => {
+  it("by many clients at once succeeds for one", async () => {
     for (let round = 0; round < 5; round++) {
       await client.keep("/people/contested", { round });
       const answers = await atOnce(16, (index) =>

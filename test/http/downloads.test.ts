@@ -1,4 +1,4 @@
-// Files that are asked for: whole or in ranges, only by who may, and harmless in any browser.
+// Downloads: whole files and ranges, permissions, and headers that keep browsers safe.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -46,7 +46,7 @@ const define = async (name: string, definition: unknown) =>
   assert.ok((await client.put(`/-/collections/${name}`, definition)).status < 300);
 
 describe("a file", () => {
-  it("(199) comes with its type, length, name and a tag that is its hash", async () => {
+  it("has its type, length, name and an ETag that is its hash", async () => {
     const response = await get();
     const { headers } = response;
     assert.equal(response.status, 200);
@@ -62,7 +62,7 @@ describe("a file", () => {
     );
   });
 
-  it("(199) tells HEAD the same, whatever range it names", async () => {
+  it("has the same headers for HEAD, with any range", async () => {
     for (const fields of [{}, { range: "bytes=0-1" }] as readonly Fields[]) {
       const [of, whole] = [await get(fields, photo, "HEAD"), await get()];
       assert.equal(of.status, 200);
@@ -72,14 +72,14 @@ describe("a file", () => {
     }
   });
 
-  it("(206) is never coded, whatever the client takes", async () => {
+  it("is never encoded, whatever the client accepts", async () => {
     const long = await upload("people", "a.txt", "a".repeat(50_000), "text/plain");
     const { headers } = await get({ "accept-encoding": "gzip, br, zstd" }, long);
     assert.equal(headers.get("content-encoding"), null);
     assert.equal(headers.get("content-length"), "50000");
   });
 
-  it("(209) runs nothing, and is shown only where that is safe", async () => {
+  it("runs no script, and is shown inline only where that is safe", async () => {
     const types: readonly [type: string, isShown: boolean][] = [
       ["image/png", true],
       ["image/jpeg", true],
@@ -106,7 +106,7 @@ describe("a file", () => {
     }
   });
 
-  it("(207, 208) has a name that survives, and can say nothing else", async () => {
+  it("has a file name that is preserved and cannot add other parameters", async () => {
     const names: readonly [sent: string, said: string][] = [
       ["Grüße.txt", "filename=\"Gru_e.txt\"; filename*=UTF-8''Gr%C3%BC%C3%9Fe.txt"],
       ["a%22b;c=d.txt", "filename=\"a_b;c=d.txt\"; filename*=UTF-8''a%22b%3Bc%3Dd.txt"],
@@ -123,7 +123,7 @@ describe("a file", () => {
     assert.equal(headers.get("content-disposition"), "attachment");
   });
 
-  it("is not where there is none", async () => {
+  it("is 404 when it does not exist", async () => {
     const [, , id] = photo.url.split("/");
     const nowhere = ["other", "photo.1", "photo.", "PHOTO", "id", "__proto__", "constructor"];
     for (const slot of nowhere) {
@@ -137,7 +137,7 @@ describe("a file", () => {
       await expectProblem(app.request(photo.url, { method }), "method-not-allowed");
   });
 
-  it("is damaged when its bytes are gone from the disk, and says which", async () => {
+  it("is reported as damaged when its bytes are missing on disk", async () => {
     const files = await mkdtemp(join(tmpdir(), "restante-"));
     const other = await startApp({ files });
     try {
@@ -154,8 +154,8 @@ describe("a file", () => {
   });
 });
 
-describe("a condition", () => {
-  it("(148, 149) that the client has it already is answered with 304", async () => {
+describe("a conditional download", () => {
+  it("of an unchanged file is 304", async () => {
     const { headers } = await get({}, photo, "HEAD");
     const known: readonly Fields[] = [
       { "if-none-match": photo && `"${photo.sha256}"` },
@@ -171,7 +171,7 @@ describe("a condition", () => {
     assert.equal((await get({ "if-none-match": '"other"', range: "bytes=0-0" })).status, 206);
   });
 
-  it("that it is another file is answered with 412", async () => {
+  it("of another file is 412", async () => {
     assertProblem(await answerOf(get({ "if-match": '"other"' })), "precondition-failed");
     assert.equal((await get({ "if-match": `"${photo.sha256}"`, range: "bytes=0-0" })).status, 206);
   });
@@ -194,7 +194,7 @@ describe("a range", () => {
     ["bytes=5-99999999999999999999", 5, length],
   ];
   for (const [field, start, end] of ranges) {
-    it(`(200, 201) ${field} is exactly what was asked for`, async () => {
+    it(`${field} returns exactly these bytes`, async () => {
       const response = await get({ range: field });
       assert.equal(response.status, 206);
       const { headers } = response;
@@ -213,7 +213,7 @@ describe("a range", () => {
     "bytes=1.5-2",
   ];
   for (const field of ignored) {
-    it(`(203, 205) ${field.slice(0, 40)} gets the whole`, async () => {
+    it(`${field.slice(0, 40)} returns the whole file`, async () => {
       const response = await get({ range: field });
       assert.equal(response.status, 200);
       assert.equal(response.headers.get("content-range"), null);
@@ -222,14 +222,14 @@ describe("a range", () => {
   }
 
   for (const field of [`bytes=${length}-`, "bytes=99999999999999999999-", "bytes=-0"]) {
-    it(`(202) ${field} cannot be had`, async () => {
+    it(`${field} is not satisfiable`, async () => {
       const answer = await answerOf(get({ range: field }));
       assertProblem(answer, "range-not-satisfiable");
       assert.equal(answer.headers.get("content-range"), `bytes */${length}`);
     });
   }
 
-  it("(202) of an empty file cannot be had, but the whole can", async () => {
+  it("of an empty file is not satisfiable, but the whole file can be read", async () => {
     const empty = await upload("people", "e", "");
     for (const range of ["bytes=0-", "bytes=0-0", "bytes=-5"])
       assertProblem(await answerOf(get({ range }, empty)), "range-not-satisfiable");
@@ -238,7 +238,7 @@ describe("a range", () => {
     assert.equal((await whole.arrayBuffer()).byteLength, 0);
   });
 
-  it("(204) is for who has a part of this very file", async () => {
+  it("with If-Range needs the same file", async () => {
     const range = "bytes=0-0";
     const modified = (await get({}, photo, "HEAD")).headers.get("last-modified") ?? "";
     const statusOf = async (field: string) => {
@@ -257,7 +257,7 @@ describe("a range", () => {
     for (const other of others) assert.equal(await statusOf(other), 200, other);
   });
 
-  it("never lies outside of the file", () => {
+  it("is always within the file", () => {
     for (let round = 0; round < 2000; round++) {
       const number = () => (Math.random() < 0.2 ? "" : `${Math.floor(Math.random() * 30)}`);
       const size = Math.floor(Math.random() * 20);
@@ -267,7 +267,7 @@ describe("a range", () => {
     }
   });
 
-  it("arrives over a plain socket with its length, and the connection goes on", async () => {
+  it("over a plain socket has its length, and the connection stays open", async () => {
     const ask = `GET ${photo.url} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.admin}\r\nRange: bytes=5-9\r\n\r\n`;
     const wire = await dial(app.port);
     for (let round = 0; round < 3; round++) {
@@ -280,8 +280,8 @@ describe("a range", () => {
   });
 });
 
-describe("who may read a file", () => {
-  it("is who may read the resource", async () => {
+describe("permission to read a file", () => {
+  it("is that of its resource", async () => {
     await expectProblem(app.request(photo.url, { token: null }), "unauthenticated");
     const other = await app.token("places:read");
     await expectProblem(app.request(photo.url, { token: other }), "insufficient-scope");
@@ -289,7 +289,7 @@ describe("who may read a file", () => {
     assert.equal((await app.request(photo.url, { token: reader })).status, 200);
   });
 
-  it("is everyone where the collection is public, and then any cache may keep it", async () => {
+  it("is public when the collection is, and then shared caches may store the file", async () => {
     await define("posters", { access: { read: "public" }, cache: { maxAge: 60 } });
     const { url } = await upload("posters", "a", "x");
     const response = await app.request(url, { token: null });
@@ -297,7 +297,7 @@ describe("who may read a file", () => {
     assert.equal(response.headers.get("cache-control"), "public, max-age=60");
   });
 
-  it("is its owner alone where the collection says so", async () => {
+  it("belongs to the owner only when the collection says so", async () => {
     await define("diaries", { access: { read: "owner", create: "token" } });
     const [mine, others] = [await app.token("diaries:*"), await app.token("diaries:*")];
     const { url } = await upload("diaries", "a", "secret", undefined, mine);

@@ -1,4 +1,4 @@
-// A 201 means on disk: kept through kill -9, never given while the disk cannot take it.
+// A 201 means on disk: it survives kill -9, and is never sent when the disk is full.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -85,7 +85,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe("a server that ends under load", () => {
+describe("a server that is stopped under load", () => {
   const clients = 16;
   const acknowledged = 150;
 
@@ -100,7 +100,7 @@ describe("a server that ends under load", () => {
     return { server, poured };
   }
 
-  it("keeps every acknowledged resource through kill -9, again and again", patience, async () => {
+  it("keeps every acknowledged resource through kill -9, repeatedly", patience, async () => {
     const journal: Journal = new Map();
     const kills = 3;
     for (let kill = 0; kill < kills; kill++) {
@@ -116,7 +116,7 @@ describe("a server that ends under load", () => {
     assert.ok((made.headers.get("location") ?? "") > last, "ids go on increasing");
   });
 
-  it("answers what it has begun on SIGTERM, and ends in order", patience, async () => {
+  it("finishes requests in progress on SIGTERM and exits", patience, async () => {
     const journal: Journal = new Map();
     const { server, poured } = await round(journal);
     assert.equal(await server.end("SIGTERM"), 0);
@@ -181,7 +181,7 @@ for (const [title, { possible, prepare, starve, feed, cleanUp }] of Object.entri
     });
 
     it(
-      "(97) refuses writes in words, goes on reading, and recovers by itself",
+      "on a full disk rejects writes, keeps serving reads, and recovers by itself",
       patience,
       async () => {
         const journal: Journal = new Map();

@@ -1,4 +1,4 @@
-// Problems (RFC 9457): every kind of refusal, provoked, in one format; and what never stands in one.
+// Problems (RFC 9457): a request for every kind, their format, and what they never contain.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -148,7 +148,7 @@ describe("a problem", () => {
     () => Promise<Answer>,
   ][]) {
     if (provoke === undefined) continue;
-    it(`(212, 213, 214) is what a client gets: ${kind}`, async () => {
+    it(`of the kind ${kind} has the format of RFC 9457`, async () => {
       const answer = await provoke();
       const isBased = ["tls-required", "internal-error", "misdirected"].includes(kind);
       const base = isBased ? "https://api.example.org/v1" : "";
@@ -160,7 +160,7 @@ describe("a problem", () => {
     });
   }
 
-  it("(212) says where it happened, by path alone", async () => {
+  it("has only the path of the request in instance", async () => {
     const { instance } = assertProblem(await request("/people?limit=0"), "invalid-parameter");
     assert.equal(instance, "/people");
     const elsewhere = await answerOf(broken.request("/people/no/such/place"));
@@ -182,7 +182,7 @@ describe("a problem", () => {
     );
   });
 
-  it("(215) has a type that leads to a page about it", async () => {
+  it("has a type that is the URL of a page about it", async () => {
     const types = new Set<string>();
     for (const { status, headers, body } of await walk(app)) {
       if (status >= 400 && headers.get("content-type") && body) types.add(JSON.parse(body).type);
@@ -195,7 +195,7 @@ describe("a problem", () => {
     }
   });
 
-  it("(215) of every kind has a page, with its title and status, and the index has them all", async () => {
+  it("of every kind has a page with its title and status, and the index lists them all", async () => {
     const index = await (await app.request("/-/problems", { token: null })).text();
     for (const kind of Object.keys(problemKinds) as ProblemKind[]) {
       const { status, body } = await request(`/-/problems/${kind}`, { token: null });
@@ -206,7 +206,7 @@ describe("a problem", () => {
     }
   });
 
-  it("(216) is also what the parser answers, where it lets us", async () => {
+  it("is also what the parser returns, where the runtime allows it", async () => {
     const heads = [
       "GET / HTTP/1.1\r\n\r\n",
       "GET / HTTP/1.1\r\nHost : x\r\n\r\n",
@@ -222,8 +222,8 @@ describe("a problem", () => {
   });
 });
 
-describe("a mistake of ours", () => {
-  it("(97, 214) is a 500 without stack, SQL or path, and its cause is in the log", async () => {
+describe("an unexpected error", () => {
+  it("is a 500 without stack, SQL or path, and its cause is in the log", async () => {
     const answer = await answerOf(broken.request("/people"));
     const { requestId } = assertProblem(answer, "internal-error", "https://api.example.org/v1");
     const told = JSON.stringify([answer.body, ...answer.headers]);
@@ -246,7 +246,7 @@ describe("a mistake of ours", () => {
     assert.ok(lines.some(({ status }) => status === 500));
   });
 
-  it("(97) in a write is a 500 too, acknowledges nothing, and leaves the server alive", async () => {
+  it("in a write is a 500 too, acknowledges nothing, and the server keeps running", async () => {
     const post = await answerOf(
       broken.request("/people", { method: "POST", headers: json, body: "{}" }),
     );
@@ -258,12 +258,12 @@ describe("a mistake of ours", () => {
 });
 
 describe("an outage", () => {
-  it("(97, 220) says when to come back", async () => {
+  it("has a Retry-After", async () => {
     const { headers } = await closedStore();
     assert.match(headers.get("retry-after") ?? "", /^\d+$/);
   });
 
-  it("(214) is explained to the log and not to anyone who asks whether the server is ready", async () => {
+  it("is explained in the log and not on the readiness page", async () => {
     const folder = await mkdtemp(join(tmpdir(), "restante-closed-"));
     const embedded = await restante({ data: folder });
     await embedded.close();

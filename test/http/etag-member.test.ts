@@ -49,7 +49,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assertProblem(stale, "precondition-failed");
     }
 
-    it("is in a resource, whose own ETag stays as it is", async () => {
+    it("adds it to a resource, whose own ETag does not change", async () => {
       const plain = await admin.get("/people/a");
       const answer = await admin.get(`/people/a?${asked}`);
       assert.equal(answer.headers.get("etag"), plain.headers.get("etag"));
@@ -59,7 +59,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.ok(!plain.body.includes("_etag"));
     });
 
-    it("is in lists, in every format, and in QUERY", async () => {
+    it("adds it to lists, in every format, and to QUERY", async () => {
       for (const query of ["", "&limit=2", "&sort=-name", "&q=a", "&cursor=&limit=2"]) {
         const { data } = parse<{ data: Tagged[] }>(await admin.get(`/people?${asked}${query}`));
         assert.ok(data.length > 0);
@@ -80,7 +80,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.ok(row.endsWith(`"""${tag.slice(1, -1)}"""`), row);
     });
 
-    it("goes with single fields", async () => {
+    it("works with single fields", async () => {
       const one = parse<Tagged>(await admin.get("/people/a?fields=_etag"));
       assert.deepEqual(Object.keys(one), ["id", "_etag"]);
       const few = parse<Tagged>(await admin.get("/people/a?fields=name,_etag"));
@@ -89,7 +89,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.equal(all.body, (await admin.get("/people/a")).body);
     });
 
-    it("is in the changes, and their links keep it", async () => {
+    it("adds it to feeds, and their links keep it", async () => {
       const answer = await admin.get(`/people?since=0&limit=2&${asked}`);
       const { changes } = parse<{ changes: { resource: Tagged }[] }>(answer);
       assert.equal(changes.length, 2);
@@ -98,7 +98,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.match(next, /fields=\*,_etag|fields=%2A,_etag/);
     });
 
-    it("is in what POST, PUT and PATCH answer; PUT still sends no ETag field", async () => {
+    it("adds it to the responses of POST, PUT and PATCH; PUT still sends no ETag header", async () => {
       const posted = await admin.post(`/people?${asked}`, { name: "p" });
       assert.equal(posted.headers.get("etag"), parse<Tagged>(posted)._etag);
       await assertUsable(parse(posted));
@@ -119,7 +119,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.deepEqual([minimal.status, minimal.body], [204, ""]);
     });
 
-    it("is in what a batch answers", async () => {
+    it("adds it to the results of a batch", async () => {
       const { results } = parse<{ results: { etag: string; body: Tagged }[] }>(
         await admin.post(`/-/batch?${asked}`, {
           operations: [
@@ -155,7 +155,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.deepEqual(nested.in, { _etag: 1 });
     });
 
-    it("cannot be filtered or sorted by, nor can the other reserved names", async () => {
+    it("and the other reserved names cannot be used in filters or sort", async () => {
       for (const query of ["_etag=x", "_owner=x", "sort=_etag", "fields=_owner", "_expanded.a=1"])
         for (const path of ["/people", "/open"])
           assertProblem(await admin.get(`${path}?${query}`), "invalid-parameter");

@@ -78,7 +78,7 @@ const rowsOf = (text: string): readonly string[][] => {
 };
 
 describe("NDJSON", () => {
-  it("has the whole collection, a representation on each line", async () => {
+  it("contains the whole collection, one representation per line", async () => {
     const { status, headers, body } = await get("/people", ndjson);
     assert.equal(status, 200);
     assert.equal(headers.get("content-type"), ndjson);
@@ -95,7 +95,7 @@ describe("NDJSON", () => {
     assert.deepEqual(await client.json(`/people/${first?.id}`), first);
   });
 
-  it("has what the filters choose, as it is sorted", async () => {
+  it("applies filters and sort", async () => {
     const few = linesOf((await get("/people?age[gte]=98&sort=-age", ndjson)).body);
     assert.deepEqual(
       few.map(({ age }) => age),
@@ -110,7 +110,7 @@ describe("NDJSON", () => {
     assertProblem(await get("/none", ndjson), "not-found");
   });
 
-  it("has one page when that is asked for, with what a page has", async () => {
+  it("returns one page when asked for, with its headers", async () => {
     const { headers, body } = await get("/people?page=2&limit=10", ndjson);
     assert.deepEqual(
       linesOf(body).map(({ name }) => name),
@@ -125,7 +125,7 @@ describe("NDJSON", () => {
     assert.equal(linesOf(walk.body).length, 5);
   });
 
-  it("shows everyone their own", async () => {
+  it("contains only the caller's own resources", async () => {
     await client.put("/-/collections/owned", { access: { read: "owner" } });
     const [ann, bob] = [await app.token("owned:*"), await app.token("owned:*")];
     for (const token of [ann, ann, bob]) await new Client(app, token).post("/owned", {});
@@ -134,7 +134,7 @@ describe("NDJSON", () => {
     assert.deepEqual([await seen(ann), await seen(bob), await seen(app.admin)], [2, 1, 3]);
   });
 
-  it("goes on from where it was when others write", async () => {
+  it("continues at its position while others write", async () => {
     await fill(
       "moving",
       Array.from({ length: 3_000 }, (_, n) => ({ n, text: "x".repeat(500) })),
@@ -163,7 +163,7 @@ describe("NDJSON", () => {
 });
 
 describe("CSV", () => {
-  it("has a header row, a row for each resource, and columns as declared and found", async () => {
+  it("has a header row, a row for each resource, and the declared and found columns", async () => {
     const { status, headers, body } = await get("/people", csv);
     assert.equal(status, 200);
     assert.equal(headers.get("content-type"), "text/csv; charset=utf-8; header=present");
@@ -175,7 +175,7 @@ describe("CSV", () => {
     assert.deepEqual(rows[3]?.slice(1, 5), ["Person 3", "3", "", ""]);
   });
 
-  it("has the columns that are asked for, in that order", async () => {
+  it("has the requested columns, in that order", async () => {
     await fill("places", [{ at: { city: "Bern", zip: 3000 }, tags: ["a"] }, { at: "nowhere" }]);
     const rows = rowsOf((await get("/places?fields=at.city,tags,id,createdAt", csv)).body);
     assert.deepEqual(rows[0], ["id", "at.city", "tags", "createdAt"]);
@@ -183,7 +183,7 @@ describe("CSV", () => {
     assert.deepEqual(rows[2]?.slice(1, 3), ["", ""]);
   });
 
-  it("of an open collection has the columns that its first resources have", async () => {
+  it("of a collection without a schema has the columns of its first resources", async () => {
     await fill("loose", [{ b: 1, a: "x\r\ny" }, { c: 'say "hi", he' }]);
     const { body } = await get("/loose", csv);
     assert.equal(body.split("\r\n")[0], "id,b,a,c,createdAt,updatedAt");
@@ -191,13 +191,13 @@ describe("CSV", () => {
     assert.ok(body.includes(',,,"say ""hi"", he",'));
   });
 
-  it("of nothing has its header row", async () => {
+  it("of an empty result has a header row", async () => {
     await client.put("/-/collections/empty", { schema: { properties: { a: {} } } });
     assert.equal((await get("/empty", csv)).body, "id,a,createdAt,updatedAt\r\n");
     assert.equal((await get("/empty", ndjson)).body, "");
   });
 
-  it("has one page when that is asked for", async () => {
+  it("returns one page when asked for", async () => {
     const { headers, body } = await get("/people?page=1&limit=2&sort=-createdAt", csv);
     assert.equal(rowsOf(body).length, 3);
     assert.equal(headers.get("x-total-count"), `${count}`);
@@ -220,7 +220,7 @@ describe("Accept", () => {
     ["application/xml", null],
   ];
   for (const [accept, type] of choices) {
-    it(`(175, 176) "${accept}" gets ${type ?? "a refusal with what there is"}`, async () => {
+    it(`"${accept}" gets ${type ?? "406 with the available types"}`, async () => {
       const answer = await get("/people", accept);
       if (type === null) {
         assert.match(assertProblem(answer, "not-acceptable").detail, /text\/csv/);
@@ -232,15 +232,15 @@ describe("Accept", () => {
     });
   }
 
-  it("of other formats gets none of one resource, nor of changes", async () => {
+  it("of these formats is rejected for one resource and for feeds", async () => {
     const [first] = linesOf((await get("/people?limit=1", ndjson)).body);
     assertProblem(await get(`/people/${first?.id}`, csv), "not-acceptable");
     assertProblem(await get("/people?since=0", ndjson), "not-acceptable");
   });
 });
 
-describe("the tag", () => {
-  it("(180) of each format is its own, and moves with every write", async () => {
+describe("the ETag", () => {
+  it("is different for each format, and changes with every write", async () => {
     const asked = ["/people", "/people?limit=2"];
     const tagOf = async (path: string, accept: string) =>
       (await get(path, accept)).headers.get("etag") ?? "";
@@ -272,7 +272,7 @@ describe("a stream", () => {
     zstd: zlib.zstdDecompressSync,
   } as const;
 
-  it("is coded while it is sent, and has a tag for that", async () => {
+  it("is encoded while it is sent, with an ETag of its own", async () => {
     for (const type of [ndjson, csv]) {
       const plain = await get("/people", type);
       for (const [coding, decode] of Object.entries(decoders)) {
@@ -290,7 +290,7 @@ describe("a stream", () => {
     }
   });
 
-  it("to HEAD has the fields of the one to GET, and no body", async () => {
+  it("to HEAD has the headers of GET, and no body", async () => {
     const head = await exactly(app, "/people", { method: "HEAD", headers: { accept: csv } });
     const { headers } = await get("/people", csv);
     for (const name of ["etag", "content-type", "content-disposition", "vary", "last-modified"]) {
@@ -300,7 +300,7 @@ describe("a stream", () => {
     assert.equal(head.bytes.length, 0);
   });
 
-  it("that nobody reads to the end harms nobody", async () => {
+  it("that is not read to the end does no harm", async () => {
     await fill(
       "wide",
       Array.from({ length: 2_000 }, () => ({ text: "x".repeat(5_000) })),

@@ -1,4 +1,4 @@
-// Any other media type: a POST of an image, a document or a table makes a resource with one file.
+// Other media types: a POST of an image, a document or a table creates a resource with one file.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -59,7 +59,7 @@ describe("a body of another type", () => {
     ["application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.text"],
   ];
   for (const [sent, kept] of types) {
-    it(`is the file of a new resource: ${sent}`, async () => {
+    it(`becomes the file of a new resource: ${sent}`, async () => {
       const bytes = randomBytes(50_000);
       const file = await made(bytes, { "content-type": sent });
       assert.deepEqual([file.name, file.type, file.size], ["", kept, 50_000]);
@@ -84,13 +84,13 @@ describe("a body of another type", () => {
     ["attachment", ""],
   ];
   for (const [field, name] of names) {
-    it(`has the name that is sent with it: ${field.slice(0, 80)}`, async () => {
+    it(`has the file name of the header: ${field.slice(0, 80)}`, async () => {
       const headers = { "content-type": "image/png", "content-disposition": field };
       assert.equal((await made("x", headers)).name, name);
     });
   }
 
-  it("may be empty, but must be there", async () => {
+  it("may be empty, but must be present", async () => {
     const { responses } = await send(app.port, head("Content-Length: 0"));
     const [answer] = responses;
     assert.equal(answer?.status, 201);
@@ -104,7 +104,7 @@ describe("a body of another type", () => {
   const head = (field: string) =>
     `POST /scans HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.admin}\r\nContent-Type: image/png\r\n${field}\r\n\r\n`;
 
-  it("may come coded, and is kept as it was before", async () => {
+  it("may be encoded, and is stored decoded", async () => {
     const text = "a,b\n".repeat(500);
     const headers = { "content-type": "text/csv", "content-encoding": "gzip" };
     const file = await made(gzipSync(text), headers);
@@ -113,7 +113,7 @@ describe("a body of another type", () => {
     await refuses("invalid-body", () => post(gzipSync(text).subarray(0, 20), headers));
   });
 
-  it("is not made twice with the same key", async () => {
+  it("is not stored twice with the same key", async () => {
     const key = { "content-type": "image/png", "idempotency-key": `"${crypto.randomUUID()}"` };
     const first = await post("one", key);
     const before = await filesIn(files);
@@ -124,8 +124,8 @@ describe("a body of another type", () => {
   });
 });
 
-describe("what is refused leaves nothing", () => {
-  it("too much, whether its length is told or not", async () => {
+describe("a rejected body leaves nothing behind", () => {
+  it("when it is too large, with or without a length", async () => {
     const large = Buffer.alloc(100_001);
     await refuses("content-too-large", () => post(large, { "content-type": "image/png" }));
     const init = {
@@ -137,7 +137,7 @@ describe("what is refused leaves nothing", () => {
     await refuses("content-too-large", () => answerOf(app.request("/scans", init as RequestInit)));
   });
 
-  it("no type, JSON of unknown kinds, and other multiparts", async () => {
+  it("without a type, of an unknown JSON type, or another multipart type", async () => {
     const types = ["", "*/*", "image/*", "image", "text/json", "application/merge-patch+json"];
     for (const type of [...types, "multipart/mixed; boundary=x", "image/png, image/png"]) {
       const fields: Fields = type === "" ? {} : { "content-type": type };
@@ -146,7 +146,7 @@ describe("what is refused leaves nothing", () => {
     }
   });
 
-  it("a name that cannot be read, a wrong digest, and who takes no JSON", async () => {
+  it("with an invalid name, a wrong digest, or when JSON is not acceptable", async () => {
     const png = { "content-type": "image/png" };
     for (const field of [
       'a; filename="',
@@ -164,7 +164,7 @@ describe("what is refused leaves nothing", () => {
     await refuses("not-acceptable", () => post("x", { ...png, accept: "image/png" }));
   });
 
-  it("what the schema of the collection does not take", async () => {
+  it("that the schema of the collection does not allow", async () => {
     const schema = {
       type: "object",
       properties: { file: { type: "object", properties: { type: { pattern: "^image/" } } } },
@@ -176,7 +176,7 @@ describe("what is refused leaves nothing", () => {
   });
 });
 
-describe("JSON that says it is plain text", () => {
+describe("JSON with a text type", () => {
   const long = "x".repeat(2_000);
   const refused: readonly string[] = [
     "{}",
@@ -192,7 +192,7 @@ describe("JSON that says it is plain text", () => {
     `[ {"name":"${long}"}]`,
   ];
   for (const type of ["text/plain;charset=UTF-8", "text/plain", "Text/Plain; charset=iso-8859-1"])
-    it(`is refused like JSON that says it is a form: ${type}`, async () => {
+    it(`is rejected like JSON with a form type: ${type}`, async () => {
       for (const body of refused) {
         const ask = () => post(body, { "content-type": type });
         const problem = await refuses("unsupported-media-type", ask);
@@ -201,7 +201,7 @@ describe("JSON that says it is plain text", () => {
       }
     });
 
-  it("is refused when it comes in pieces, or encoded", async () => {
+  it("is rejected when it is chunked or encoded", async () => {
     const body = '{"name":"Ada"}';
     const fields = ["Host: x", `Authorization: Bearer ${app.admin}`, "Content-Type: text/plain"];
     const head = `POST /scans HTTP/1.1\r\n${fields.join("\r\n")}\r\nTransfer-Encoding: chunked\r\n\r\n`;
@@ -212,13 +212,13 @@ describe("JSON that says it is plain text", () => {
     await refuses("unsupported-media-type", () => post(gzipSync(body), coded));
   });
 
-  it("is refused as fetch sends it, without a Content-Type", async () => {
+  it("is rejected as fetch sends it, without a Content-Type", async () => {
     await refuses("unsupported-media-type", () =>
       answerOf(app.request("/scans", { method: "POST", body: JSON.stringify({ name: "Ada" }) })),
     );
   });
 
-  it("is a file when it only looks like JSON, or when it says that it is one", async () => {
+  it("is a file when it only looks like JSON, or has a binary type", async () => {
     const texts = [
       "",
       " ",

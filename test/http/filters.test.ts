@@ -1,4 +1,4 @@
-// Filters: each operator on each kind of value, and what is refused with which words.
+// Filters: each operator on each kind of value, and the errors.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -165,7 +165,7 @@ describe("a filter", () => {
     }
   }
 
-  it("makes a page of what it leaves, and its links keep it", async () => {
+  it("applies to pages, and their links keep it", async () => {
     const query = parameters({ "name[like]": "*n*", "age[exists]": "true", sort: "-age" });
     const first = await asker.list(`/people?${query}&limit=2`);
     assert.deepEqual(idsOf(first), ["cyd", "ann"]);
@@ -187,7 +187,7 @@ describe("a filter", () => {
     assert.deepEqual(await asker.ids(`/people?${query}&page=9`), []);
   });
 
-  it("sees every write at once, and its 304 goes by the collection", async () => {
+  it("sees every write immediately, and its 304 depends on the collection", async () => {
     await asker.fill("growing", { a: { n: 1 } });
     const path = "/growing?n=1";
     const before = await asker.get(path);
@@ -199,7 +199,7 @@ describe("a filter", () => {
     assert.deepEqual(idsOf(JSON.parse(later.body)), ["b"]);
   });
 
-  it("is answered the same for a field that was indexed before, since, or never", async () => {
+  it("has the same result for a field that was indexed before, later, or never", async () => {
     const rows = Object.fromEntries(
       Array.from({ length: 20 }, (_, n) => [`r${n}`, { n: n % 7, t: `t${n % 3}` }]),
     );
@@ -214,7 +214,7 @@ describe("a filter", () => {
   });
 });
 
-describe("a filter is refused", () => {
+describe("an invalid filter", () => {
   const refused: readonly (readonly [query: string, parameter: string, words: RegExp])[] = [
     ["age=x", "age", /must be a number/],
     ["age=", "age", /must be a number/],
@@ -258,14 +258,14 @@ describe("a filter is refused", () => {
     ["age[gt]=1&age[gt]=2", "age[gt]", /repeated/],
   ];
   for (const [query, parameter, words] of refused) {
-    it(`?${query}`, async () => {
+    it(`is rejected: ?${query}`, async () => {
       const problem = assertProblem(await asker.get(`/people?${query}`), "invalid-parameter");
       assert.deepEqual(pointersOf(problem), [parameter]);
       assert.match(problem.errors?.[0]?.detail ?? "", words);
     });
   }
 
-  it("with every fault at once, whichever room finds it", async () => {
+  it("is reported together with all other errors", async () => {
     const query = "limit=0&age=x&nam=1&name[is]=2&sort=nom&fields=pin&total=all&cursor=x";
     const problem = assertProblem(await asker.get(`/people?${query}`), "invalid-parameter");
     assert.deepEqual(pointersOf(problem).toSorted(), [
@@ -273,7 +273,7 @@ describe("a filter is refused", () => {
     ]);
   });
 
-  it("without a word about what is never shown", async () => {
+  it("is rejected without revealing hidden fields", async () => {
     const { body } = await asker.get(
       "/people?pin[like]=0*&hidden[exists]=true&sort=pin&fields=pin",
     );
@@ -285,7 +285,7 @@ describe("a filter is refused", () => {
     for (const { detail } of errors) assert.doesNotMatch(detail, /pin|hidden/);
   });
 
-  it("by name when it looks like a credential, with an operator, too", async () => {
+  it("is rejected by name when it looks like a credential, also with an operator", async () => {
     for (const query of ["password=x", "password[eq]=x", "token[like]=rst_*"]) {
       const { body } = await asker.get(`/things?${query}`);
       assertProblem(await asker.get(`/things?${query}`), "credential-in-url");
@@ -293,13 +293,13 @@ describe("a filter is refused", () => {
     }
   });
 
-  it("when its value is a token, which must not come back in a link", async () => {
+  it("is rejected when its value is a token, which must not appear in a link", async () => {
     const answer = await asker.get(`/things?it=${app.admin}`);
     assertProblem(answer, "credential-in-url");
     assert.ok(!JSON.stringify([answer.body, ...answer.headers]).includes(app.admin));
   });
 
-  it("beyond the limits on how many there may be", async () => {
+  it("is rejected when there are too many", async () => {
     const { maxFilters, maxValues } = listRequestLimits;
     const filters = (count: number) =>
       Array.from({ length: count }, (_, index) => `f${index}=1`).join("&");
@@ -315,12 +315,12 @@ describe("a filter is refused", () => {
     assertProblem(await asker.get(`/things?it[in]=${values(maxValues + 1)}`), "invalid-parameter");
   });
 
-  it("for a collection that is not there, whatever is asked", async () => {
+  it("is 404 for a collection that does not exist", async () => {
     assertProblem(await asker.get("/nobody?name=x"), "not-found");
   });
 });
 
-describe("a collection that is too large to look through", () => {
+describe("a collection that is too large to scan", () => {
   const count = 10_050;
   before(async () => {
     const number = { type: "number" };
@@ -335,7 +335,7 @@ describe("a collection that is too large to look through", () => {
     await asker.fill("many", Object.fromEntries(rows));
   });
 
-  it("still answers what an index answers", async () => {
+  it("still answers what an index can answer", async () => {
     assert.deepEqual(await asker.ids("/many?n=10000"), ["r10000"]);
     assert.equal((await asker.list("/many?n[gte]=100&limit=1")).total, count - 100);
     assert.deepEqual(await asker.ids("/many?n[gte]=10048&half=1"), ["r10049"]);
@@ -361,7 +361,7 @@ describe("a collection that is too large to look through", () => {
     });
   }
 
-  it("says what else to do where all is indexed", async () => {
+  it("says what else to do when all fields are indexed", async () => {
     const untyped = assertProblem(await asker.get("/many?sort=free"), "invalid-parameter");
     assert.match(untyped.errors?.[0]?.detail ?? "", /declare the type of "free"/);
     const many = assertProblem(await asker.get("/many?n[gte]=1&free[gte]=0"), "invalid-parameter");
@@ -370,7 +370,7 @@ describe("a collection that is too large to look through", () => {
     assert.deepEqual(pointersOf(assertProblem(asked, "invalid-body")), ["/where/half", "/sort/0"]);
   });
 
-  it("walks through all of it, in the order of creation and of an index", async () => {
+  it("can be read completely, in order of creation and of an index", async () => {
     for (const sort of ["createdAt", "-n"]) {
       const { next, data } = await asker.list(`/many?sort=${sort}&limit=1000&cursor=`);
       const later = await asker.list(`/many?sort=${sort}&limit=1&cursor=${next}`);
@@ -382,7 +382,7 @@ describe("a collection that is too large to look through", () => {
 });
 
 describe("a list of a collection with owners", () => {
-  it("has what its caller owns and nothing else, however it is asked", async () => {
+  it("contains only what the caller owns, for any query", async () => {
     await asker.define("notes", {
       access: { read: "owner" },
       indexed: ["n"],

@@ -1,4 +1,4 @@
-// Forms: what a browser posts is stored like JSON, answered with a page, and kept from machines.
+// Forms: fields are stored like JSON, browsers get pages, and bots are rejected.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -76,7 +76,7 @@ function assertPage({ status, headers, body }: Answer, expected: number): void {
 }
 
 describe("a form", () => {
-  it("(115) is stored with the types of the schema", async () => {
+  it("is stored with the types of the schema", async () => {
     const { status, headers, body } = await post(
       "contact",
       "_charset_=utf-8&email=ann%40example.com&message=a+%26+b%0D%0A%C3%A9+%F0%9F%98%80&age=42&news=on&topics=x&address%5Bcity%5D=Rome&born=",
@@ -108,7 +108,7 @@ describe("a form", () => {
     ["a=1&a=2&a=3", { a: ["1", "2", "3"] }],
   ];
   for (const [body, fields] of decodings)
-    it(`(115) is read as browsers write it: ${body.slice(0, 20) || "nothing"}`, async () => {
+    it(`is parsed as browsers encode it: ${body.slice(0, 20) || "empty"}`, async () => {
       const answer = await answerOf(app.request("/open", { method: "POST", headers: form, body }));
       assert.equal(answer.status, 201, answer.body);
       assert.deepEqual(await last("open"), fields);
@@ -126,14 +126,14 @@ describe("a form", () => {
     [Array.from({ length: 1001 }, (_, n) => `f${n}=`).join("&"), ""],
   ];
   for (const [body, pointer] of broken)
-    it(`(115, 116, 118) is refused when it is ${String(body).slice(0, 20)}`, async () => {
+    it(`is rejected when it is ${String(body).slice(0, 20)}`, async () => {
       const problem = await client.refuses("open", "invalid-body", () =>
         answerOf(app.request("/open", { method: "POST", headers: form, body })),
       );
       assert.deepEqual(pointersOf(problem), [pointer]);
     });
 
-  it("(115) is refused like JSON, with every fault at once", async () => {
+  it("is rejected like JSON, with every error at once", async () => {
     const body = "email=ann&age=-1&message=&topics=a&topics=b&news=perhaps&spam=1&born=soon";
     const problem = await client.refuses("contact", "invalid-body", () => post("contact", body));
     assert.deepEqual(pointersOf(problem).toSorted(), [
@@ -148,14 +148,14 @@ describe("a form", () => {
     assert.equal(words, "message is required");
   });
 
-  it("(116) is refused when it sends twice what is one", async () => {
+  it("is rejected when it repeats a field that has one value", async () => {
     const problem = await client.refuses("contact", "invalid-body", () =>
       post("contact", `${good}&age=1&age=2`),
     );
     assert.deepEqual(pointersOf(problem), ["/age"]);
   });
 
-  it("(117) is UTF-8", async () => {
+  it("is UTF-8", async () => {
     for (const charset of ["utf-8", "UTF-8", '"utf-8"']) {
       const type = { "content-type": `application/x-www-form-urlencoded; charset=${charset}` };
       assert.equal((await post("contact", good, type)).status, 201);
@@ -164,7 +164,7 @@ describe("a form", () => {
     await client.refuses("contact", "unsupported-media-type", () => post("contact", good, latin));
   });
 
-  it("is not JSON that came without its type, as curl sends it", async () => {
+  it("is not JSON without its type, as curl sends it", async () => {
     for (const body of ['{"a":1}', ' [{"a":1}]', "{"]) {
       const answer = await client.refuses("open", "unsupported-media-type", () =>
         answerOf(app.request("/open", { method: "POST", headers: form, body })),
@@ -174,7 +174,7 @@ describe("a form", () => {
     assert.equal((await post("contact", `${good}&address[city]={}`)).status, 201);
   });
 
-  it("has the limit of every body, and the rules of every POST", async () => {
+  it("has the limits of every body, and the rules of every POST", async () => {
     const long = `${good}&a=${"a".repeat(2 ** 20)}`;
     await client.refuses("contact", "content-too-large", () => post("contact", long));
     await client.refuses("keyed", "key-required", () => post("keyed", good));
@@ -190,14 +190,14 @@ describe("a form", () => {
     await client.refuses("keyed", "key-reused", () => post("keyed", `${good}!`, keyed));
   });
 
-  it("needs a token where everyone else does", async () => {
+  it("needs a token unless create is public", async () => {
     await client.refuses("open", "unauthenticated", () => post("open", "a=1"));
     // RFC 6750 §2.2 is not offered.
     const withToken = `access_token=${app.admin}`;
     await client.refuses("open", "unauthenticated", () => post("open", withToken));
   });
 
-  it("is taken by collections, and by nothing else", async () => {
+  it("is accepted by collections only", async () => {
     const options = await app.request("/contact", { method: "OPTIONS", token: null });
     assert.match(options.headers.get("accept-post") ?? "", /application\/x-www-form-urlencoded/);
     for (const path of ["/-/tokens", "/-/batch"]) {
@@ -213,14 +213,14 @@ describe("a form", () => {
     assertProblem(put, "unsupported-media-type");
   });
 
-  it("(233) may come from any page, and its script may read the answer", async () => {
+  it("may be sent from any page, and its script can read the response", async () => {
     const answer = await post("contact", good, { ...form, origin: "https://example.org" });
     assert.equal(answer.status, 201);
     assert.equal(answer.headers.get("access-control-allow-origin"), "*");
   });
 });
 
-describe("the answer to a form", () => {
+describe("the response to a form", () => {
   const programs = [
     "application/json",
     "*/*",
@@ -233,7 +233,7 @@ describe("the answer to a form", () => {
     "text/html;q=0, */*",
   ];
   for (const accept of programs)
-    it(`(98) is JSON for ${accept}`, async () => {
+    it(`is JSON for ${accept}`, async () => {
       const answer = await post("contact", good, { ...form, accept });
       if (accept === "text/html;q=0") assertProblem(answer, "not-acceptable");
       else assert.equal(answer.status, 201, answer.body);
@@ -241,7 +241,7 @@ describe("the answer to a form", () => {
 
   const browsers = [asBrowser.accept, "text/html", "text/html, */*", "TEXT/HTML, */*;q=0.1"];
   for (const accept of browsers)
-    it(`(98) is a page for ${accept}`, async () => {
+    it(`is a page for ${accept}`, async () => {
       const before = await app.total("contact");
       const answer = await post("contact", good, { ...form, accept });
       assertPage(answer, 303);
@@ -249,14 +249,14 @@ describe("the answer to a form", () => {
       assert.equal(await app.total("contact"), before + 1);
     });
 
-  it("(98) says nothing of what was stored, and where", async () => {
+  it("does not reveal what was stored, nor where", async () => {
     const answer = await post("contact", good, asBrowser);
     assert.doesNotMatch(answer.body, /ann|Hello|contact/);
     assert.equal(answer.headers.get("etag"), null);
     assert.equal(answer.headers.get("content-location"), null);
   });
 
-  it("(99) leads to a page that is there", async () => {
+  it("redirects to a page that exists", async () => {
     const page = await answerOf(
       app.request("/-/created", { headers: { accept: asBrowser.accept }, token: null }),
     );
@@ -266,7 +266,7 @@ describe("the answer to a form", () => {
     assert.match(page.body, /received/);
   });
 
-  it("leads where the definition says", async () => {
+  it("redirects as the definition says", async () => {
     const away = await post("elsewhere", good, asBrowser);
     assertPage(away, 303);
     assert.equal(away.headers.get("location"), "https://example.org/thanks?a=b&c=d");
@@ -276,7 +276,7 @@ describe("the answer to a form", () => {
     assert.equal((await post("here", good)).status, 201);
   });
 
-  it("leads below the base URL", async () => {
+  it("redirects below the base URL", async () => {
     const based = await startApp({ baseUrl: "http://api.example.org/v1" });
     try {
       await new Client(based).put("/-/collections/contact", contact);
@@ -289,14 +289,14 @@ describe("the answer to a form", () => {
     }
   });
 
-  it("is JSON where JSON was sent, whatever is preferred", async () => {
+  it("is JSON when JSON was sent, whatever Accept prefers", async () => {
     const json = { "content-type": "application/json", accept: asBrowser.accept };
     const body = '{"email":"ann@example.com","message":"Hello"}';
     assert.equal((await post("contact", body, json)).status, 201);
     assertProblem(await post("contact", "{}", json), "invalid-body");
   });
 
-  it("tells a replay", async () => {
+  it("says when it is a replay", async () => {
     const keyed = { ...asBrowser, "idempotency-key": '"page-1"' };
     assert.equal((await post("keyed", good, keyed)).headers.get("idempotency-replayed"), null);
     const again = await post("keyed", good, keyed);
@@ -305,8 +305,8 @@ describe("the answer to a form", () => {
   });
 });
 
-describe("the refusal of a form", () => {
-  it("is a page for a browser, with each fault, and nothing is stored", async () => {
+describe("the rejection of a form", () => {
+  it("is a page for a browser, with each error, and nothing is stored", async () => {
     const before = await client.state("contact");
     const answer = await post("contact", "email=ann&age=old&address.city=Rome&b=1", asBrowser);
     assertPage(answer, 400);
@@ -326,13 +326,13 @@ describe("the refusal of a form", () => {
     assert.match(answer.body, /&lt;script&gt;alert\(&quot;1&quot;\)/);
   });
 
-  it("has no secrets", async () => {
+  it("contains no secrets", async () => {
     const answer = await post("contact", `${app.admin}=1`, asBrowser);
     assertPage(answer, 400);
     assert.ok(!answer.body.includes(app.admin));
   });
 
-  it("has the status and the fields of the problem", async () => {
+  it("has the status and the headers of the problem", async () => {
     const nobody = await post("open", "a=1", asBrowser);
     assertPage(nobody, 401);
     assert.match(nobody.headers.get("www-authenticate") ?? "", /^Bearer/);
@@ -342,7 +342,7 @@ describe("the refusal of a form", () => {
     assertPage(await post("contact", good, latin), 415);
   });
 
-  it("is a problem for a program, which says that another might get a page", async () => {
+  it("is a problem for other clients, with Vary", async () => {
     const answer = await post("contact", "a=1");
     assertProblem(answer, "invalid-body");
     assert.match(answer.headers.get("vary") ?? "", /\bAccept\b/);
@@ -350,7 +350,7 @@ describe("the refusal of a form", () => {
 });
 
 describe("a honeypot", () => {
-  it("stores nothing of a form that is filled in where nobody can see it", async () => {
+  it("stores nothing of a form that fills in the hidden field", async () => {
     const before = await client.state("trap");
     const page = await post("trap", `${good}&website=spam`, asBrowser);
     const real = await post("contact", good, asBrowser);
@@ -367,7 +367,7 @@ describe("a honeypot", () => {
     assert.deepEqual(await client.state("trap"), before);
   });
 
-  it("tells the operator", async () => {
+  it("is logged", async () => {
     const { headers } = await post("trap", `${good}&website=spam`);
     await captured.settled();
     const requestId = headers.get("x-request-id");
@@ -375,7 +375,7 @@ describe("a honeypot", () => {
     assert.ok(lines.some(({ detail }) => /honeypot/.test(String(detail))));
   });
 
-  it("lets people pass, and is no field", async () => {
+  it("accepts forms that leave it empty, and is not stored", async () => {
     for (const body of [good, `${good}&website=`]) {
       const before = await app.total("trap");
       assertPage(await post("trap", body, asBrowser), 303);
@@ -384,7 +384,7 @@ describe("a honeypot", () => {
     }
   });
 
-  it("is for forms: JSON has no fields that nobody sees", async () => {
+  it("applies to forms only, not to JSON", async () => {
     const body = '{"email":"ann@example.com","message":"Hello","website":"x"}';
     const json = { "content-type": "application/json" };
     const problem = await client.refuses("trap", "invalid-body", () => post("trap", body, json));
@@ -407,7 +407,7 @@ describe("a rate limit", () => {
       )
       .then(answerOf);
 
-  it("(217) refuses more than so many from one address, and stores nothing", async () => {
+  it("rejects more requests from one address, and stores nothing", async () => {
     const before = await app.total("limited");
     assert.equal((await from(app, "192.0.2.1")).status, 201);
     assert.equal((await from(app, "192.0.2.1")).status, 201);
@@ -419,7 +419,7 @@ describe("a rate limit", () => {
     assert.equal(await app.total("limited"), before + 3);
   });
 
-  it("(217) counts on a real socket, whatever is sent", async () => {
+  it("counts on a real socket, whatever is sent", async () => {
     const bad = await post("limited", "{}", json);
     assertProblem(bad, "invalid-body");
     assert.equal((await post("limited", good)).status, 201);
@@ -430,14 +430,14 @@ describe("a rate limit", () => {
     assert.equal((await post("contact", good)).status, 201);
   });
 
-  it("does not hold for a token", async () => {
+  it("does not apply to a token", async () => {
     for (let count = 0; count < 4; count++) {
       const init = { method: "POST", headers: form, body: good };
       assert.equal((await app.request("/limited", init)).status, 201);
     }
   });
 
-  it("(240) counts a client behind a trusted proxy, and believes nobody else", async () => {
+  it("counts a client behind a trusted proxy, and ignores headers of others", async () => {
     const server = await startApp({ trustProxy: ["10.0.0.1"] });
     try {
       await new Client(server).put("/-/collections/limited", {

@@ -1,4 +1,4 @@
-// GET and HEAD of one resource: the same state for everyone who asks, and never a change.
+// GET and HEAD of one resource.
 
 import assert from "node:assert/strict";
 import { connect } from "node:net";
@@ -17,7 +17,7 @@ after(() => app.stop());
 const methods = ["GET", "HEAD", "OPTIONS"];
 
 describe("GET /{collection}/{id}", () => {
-  it("gives the representation, its validators and how to cache it (162, 187, 188, 198)", async () => {
+  it("returns the representation, its validators and Cache-Control", async () => {
     const { status, headers, body } = await answerOf(app.request(`/people/${id}`));
     assert.equal(status, 200);
     const { createdAt } = JSON.parse(body) as { createdAt: string };
@@ -31,7 +31,7 @@ describe("GET /{collection}/{id}", () => {
     assert.equal(headers.get("x-content-type-options"), "nosniff");
   });
 
-  it("(61) gives the same twice", async () => {
+  it("returns the same twice", async () => {
     const [first, second] = [
       await answerOf(app.request(`/people/${id}`)),
       await answerOf(app.request(`/people/${id}`)),
@@ -40,7 +40,7 @@ describe("GET /{collection}/{id}", () => {
     assert.equal(second.headers.get("etag"), first.headers.get("etag"));
   });
 
-  it("finds what was acknowledged a moment ago, every time", async () => {
+  it("returns what was acknowledged just before, every time", async () => {
     const deeds = Array.from({ length: 50 }, async (_, n) => {
       const made = await app.post("people", { n });
       const read = await app.request(`/people/${made.id}`);
@@ -49,7 +49,7 @@ describe("GET /{collection}/{id}", () => {
     await Promise.all(deeds);
   });
 
-  it("(43) decodes an id exactly once", async () => {
+  it("decodes an id exactly once", async () => {
     const hex = (character: string) => `%${character.charCodeAt(0).toString(16)}`;
     const encoded = [...id].map(hex).join("");
     const read = await answerOf(app.request(`/people/${encoded}`));
@@ -77,7 +77,7 @@ describe("GET /{collection}/{id}", () => {
     ["something unknown under /-/", "/-/nothing"],
   ];
   for (const [title, path] of missing) {
-    it(`(131, 195) has nothing at ${title}`, async () => {
+    it(`is 404 for ${title}`, async () => {
       const asked = path.replace("{id}", id).replace("{ID}", id.toUpperCase());
       const problem = await expectProblem(app.request(asked), "not-found");
       assert.equal(problem.instance, asked);
@@ -85,12 +85,12 @@ describe("GET /{collection}/{id}", () => {
   }
 
   for (const path of ["/people/%zz", "/people/%ff", "/people/%c3%28", "/%e0%a4/x"]) {
-    it(`(42) calls ${path} malformed`, async () => {
+    it(`is 400 for ${path}`, async () => {
       await expectProblem(app.request(path), "malformed-request");
     });
   }
 
-  it("(140) takes no query parameter but fields", async () => {
+  it("accepts no query parameter but fields", async () => {
     const problem = await expectProblem(
       app.request(`/people/${id}?fields=name&x&page=1`),
       "invalid-parameter",
@@ -101,7 +101,7 @@ describe("GET /{collection}/{id}", () => {
     );
   });
 
-  it("(60) never changes anything, whatever it is asked", async () => {
+  it("never changes anything", async () => {
     const state = async () => {
       const [one, list] = await Promise.all([app.request(`/people/${id}`), app.request("/people")]);
       return [one.headers.get("etag"), list.headers.get("etag"), await list.text()];
@@ -119,7 +119,7 @@ describe("GET /{collection}/{id}", () => {
     assert.deepEqual(await state(), earlier);
   });
 
-  it("lets a token with the scope read, and no other", async () => {
+  it("needs the scope to read", async () => {
     const path = `/people/${id}`;
     const allowed = await app.request(path, { token: await app.token("people:read") });
     assert.equal(allowed.status, 200);
@@ -142,7 +142,7 @@ async function speak(method: string, path: string): Promise<Buffer> {
 describe("HEAD", () => {
   const addresses = ["/people/{id}", "/people", "/people?page=2&limit=10", "/people/none", "/none"];
   for (const address of addresses) {
-    it(`(54, 55, 56, 141) of ${address} equals GET field for field, without a byte of the body`, async () => {
+    it(`of ${address} equals GET header for header, without a body`, async () => {
       const path = address.replace("{id}", id);
       const [head, get] = [await read("HEAD", path), await read("GET", path)];
       assert.equal(head.status, get.status);
@@ -188,7 +188,7 @@ describe("Accept", () => {
   ];
   for (const path of ["/people/{id}", "/people"]) {
     for (const accept of taken) {
-      it(`(175, 177) serves ${path} to "${accept}"`, async () => {
+      it(`returns ${path} for "${accept}"`, async () => {
         const response = await app.request(path.replace("{id}", id), { headers: { accept } });
         assert.equal(response.status, 200);
         assert.equal(response.headers.get("content-type"), "application/json");
@@ -198,7 +198,7 @@ describe("Accept", () => {
     // A list can be had as text, too, and as another application type.
     const others = path === "/people" ? ["application/xml, text/html"] : nothingElse;
     for (const accept of [...excluded, ...others]) {
-      it(`(175, 176) has nothing at ${path} for "${accept}", and says what there is`, async () => {
+      it(`is 406 at ${path} for "${accept}", with the available types`, async () => {
         const response = app.request(path.replace("{id}", id), { headers: { accept } });
         const problem = await expectProblem(response, "not-acceptable");
         assert.match(problem.detail, /application\/json/);
@@ -206,13 +206,13 @@ describe("Accept", () => {
     }
   }
 
-  it("matters only where there is something to represent", async () => {
+  it("matters only for an existing representation", async () => {
     const headers = { accept: "text/html" };
     for (const path of ["/people/none", "/none"])
       await expectProblem(app.request(path, { headers }), "not-found");
   });
 
-  it("(177) is named in Vary beside Origin when that decides too", async () => {
+  it("is in Vary next to Origin when both matter", async () => {
     const picky = await startApp({ corsOrigins: ["https://app.example"] });
     try {
       const { id: made } = await picky.post("people", {});

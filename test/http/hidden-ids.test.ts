@@ -1,4 +1,4 @@
-// An id that is taken by another owner is refused as one where nothing is, whatever else is wrong.
+// An id of another owner's resource gets the same response as an unused id, whatever else is wrong.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -53,7 +53,7 @@ const refused: Readonly<Record<string, Ask>> = {
 };
 
 for (const store of ["sqlite", "postgres"] as const) {
-  describe(`an id that another owner has, on ${store}`, () => {
+  describe(`an id of another owner, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;
     let ann: Client;
@@ -72,7 +72,7 @@ for (const store of ["sqlite", "postgres"] as const) {
     after(() => app.stop());
 
     for (const [words, ask] of Object.entries(refused)) {
-      it(`${words}: is answered as one where nothing is`, async () => {
+      it(`${words}: gets the response of an unused id`, async () => {
         const before = await admin.state("notes");
         for (const client of [bob, updater]) {
           const hidden = await ask(client, "/notes/taken");
@@ -84,7 +84,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       });
     }
 
-    it("a PUT that nothing else refuses is 404, alone and in a batch", async () => {
+    it("a PUT that is otherwise valid is 404, alone and in a batch", async () => {
       const before = await admin.state("notes");
       const put = { method: "PUT", path: "/notes/taken", body: { n: 2, code: "new" } };
       assert.equal((await bob.put("/notes/taken", put.body)).status, 404);
@@ -96,7 +96,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.equal((await ann.put("/notes/taken", { n: 1, code: "anns" })).status, 200);
     });
 
-    it("a collection that demands preconditions demands them of both", async () => {
+    it("a collection that requires preconditions requires them for both", async () => {
       const definition = { access, preconditions: "required" };
       await admin.put("/-/collections/strict", definition);
       const [carl, dora] = [

@@ -1,4 +1,4 @@
-// Which hosts are served: the base URL's, those of --allowed-hosts, or all when neither is set.
+// Allowed hosts: that of the base URL, those of --allowed-hosts, or all when neither is set.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -101,8 +101,8 @@ async function ask(app: TestApp, line: string, ...fields: string[]) {
 const get = (app: TestApp, path: string, host: string, ...fields: string[]) =>
   ask(app, `GET ${path} HTTP/1.1`, `Host: ${host}`, ...fields);
 
-describe("a Host that is not the base URL's", () => {
-  it("is answered with 421, whatever is asked and by whom, and nothing is done", () =>
+describe("a Host that is not that of the base URL", () => {
+  it("is rejected with 421 for any request and caller, and nothing is done", () =>
     served({ baseUrl: base, allowedHosts: ["127.0.0.1"] }, async (app) => {
       await app.post("people", { name: "Ada" });
       for (const host of ["evil.example", "evil.example:443", "api.example.org.evil.example"]) {
@@ -119,7 +119,7 @@ describe("a Host that is not the base URL's", () => {
       assertProblem(await get(app, "/people", "evil.example"), "misdirected", base);
     }));
 
-  it("is served at /-/health and /-/ready, where health checks use addresses", () =>
+  it("is accepted at /-/health and /-/ready, where health checks use addresses", () =>
     served({ baseUrl: base, allowedHosts: [] }, async (app) => {
       for (const path of ["/-/health", "/-/ready"]) {
         assert.equal((await get(app, path, "10.1.2.3:8080")).status, 200, path);
@@ -129,7 +129,7 @@ describe("a Host that is not the base URL's", () => {
       assertProblem(await get(app, "/", "10.1.2.3:8080"), "misdirected", base);
     }));
 
-  it("counts as the host that a trusted proxy was asked for, and nobody else's word does", () =>
+  it("is read from a trusted proxy, and from nobody else", () =>
     served({ baseUrl: base, allowedHosts: [], trustProxy: ["127.0.0.1"] }, async (app) => {
       const asked = async (field: string) =>
         (await get(app, "/people", "10.1.2.3", `X-Forwarded-Host: ${field}`)).status;
@@ -145,7 +145,7 @@ describe("a Host that is not the base URL's", () => {
       }),
     ));
 
-  it("may stand in an absolute target, which counts before Host (on Bun: Host does)", () =>
+  it("may be in an absolute target, which overrides Host (on Bun: Host does)", () =>
     served({ baseUrl: base, allowedHosts: [] }, async (app) => {
       const answer = await ask(
         app,
@@ -161,7 +161,7 @@ describe("a Host that is not the base URL's", () => {
       assert.equal(other.status, onBun ? 421 : 404);
     }));
 
-  it("is served when there is neither base URL nor list, and refused when there is a list", async () => {
+  it("is accepted when there is neither base URL nor list, and rejected when there is a list", async () => {
     await served({}, async (app) => {
       assert.equal((await get(app, "/people", "anything.example")).status, 404);
     });
@@ -172,7 +172,7 @@ describe("a Host that is not the base URL's", () => {
     });
   });
 
-  it("is malformed, not misdirected, when it is no host", () =>
+  it("is 400, not 421, when it is not a valid host", () =>
     served({ baseUrl: base, allowedHosts: [] }, async (app) => {
       assertProblem(await get(app, "/-/health", "a/b"), "malformed-request", base);
     }));

@@ -1,4 +1,4 @@
-// Lists in an indexed field: replaced as a whole, found by each value, and bounded.
+// Arrays in an indexed field: replaced as a whole, found by each value, and limited.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -11,7 +11,7 @@ const tags = (count: number, from = 0): readonly string[] =>
   Array.from({ length: count }, (_, index) => `tag-${from + index}`);
 
 for (const store of ["sqlite", "postgres"] as const) {
-  describe(`a list in an indexed field, on ${store}`, () => {
+  describe(`an array in an indexed field, on ${store}`, () => {
     let app: TestApp;
     let client: Client;
     before(async () => {
@@ -26,7 +26,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       return (JSON.parse(body) as { data: { id: string }[] }).data.map(({ id }) => id);
     };
 
-    it("is found by the values that it has, and no longer by those that it had", async () => {
+    it("is found by its current values, and not by former ones", async () => {
       await client.keep("/notes/a", { tags: tags(maxEntries) });
       await client.keep("/notes/b", { tags: tags(10) });
       assert.deepEqual(await found("tag-5"), ["a", "b"]);
@@ -36,7 +36,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await found(`tag-${2 * maxEntries - 11}`), ["a"]);
     });
 
-    it("has at most so many different values, whichever way it comes", async () => {
+    it("has a limited number of different values, however it is written", async () => {
       const many = tags(maxEntries + 1);
       const pointers = async (answer: ReturnType<Client["put"]>) => {
         const { errors } = assertProblem(await answer, "invalid-body");
@@ -57,7 +57,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await found("tag-999"), ["a", "d"]);
     });
 
-    it("that is too long is named when its field is indexed", async () => {
+    it("that is too long is reported when its field is indexed", async () => {
       await client.keep("/logs/long", { tags: tags(maxEntries + 1) });
       await client.keep("/logs/short", { tags: tags(3) });
       const { body } = await client.put("/-/collections/logs?dry-run=true", { indexed: ["tags"] });

@@ -1,4 +1,4 @@
-// The log: one line per request, with what helps an operator and nothing that helps a thief.
+// The log: one line per request, without secrets.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -46,7 +46,7 @@ async function lineOf(requestId: string | null | undefined) {
 }
 
 describe("the log", () => {
-  it("has a line for each request, found by the id in its answer", async () => {
+  it("has a line for each request, with the id of the response", async () => {
     const { headers } = await app.request("/people/ada?page=1");
     const { level, time, requestId, method, path, token, ms, status, client, ...rest } =
       (await lineOf(headers.get("x-request-id"))) ?? {};
@@ -57,14 +57,14 @@ describe("the log", () => {
     assert.deepEqual(rest, {});
   });
 
-  it("has a line for what the parser refuses, where it lets us", async () => {
+  it("has a line for what the parser rejects, where the runtime allows it", async () => {
     const { responses } = await send(app.port, "GET / HTTP/1.1\r\nHost : x\r\n\r\n");
     const line = await lineOf(responses[0]?.headers["x-request-id"]);
     if (onBun) assert.equal(line, undefined);
     else assert.equal(line?.status, 400);
   });
 
-  it("(78) never has a token, a query or a body", async () => {
+  it("never contains a token, a query or a body", async () => {
     const strange = newSecret();
     const made = await app.request("/-/tokens", {
       method: "POST",
@@ -121,7 +121,7 @@ describe("the log", () => {
     for (const secret of [...secrets, "hunter2"]) assert.ok(!text.includes(secret), secret);
   });
 
-  it("names every answer by an id of its own, whatever the client calls it", async () => {
+  it("has a request id of its own for each request, whatever the client sends", async () => {
     const ids = new Set<string>();
     const questions = Array.from({ length: 300 }, () =>
       answerOf(app.request("/-/health", { headers: { "x-request-id": "mine" } })),

@@ -1,4 +1,4 @@
-// Any sequence of requests, against a simple model: no difference in any answer.
+// Random sequences of requests, compared with a simple model of the API.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -455,7 +455,7 @@ function assertResults(
 const engines = { "the embedded engine": undefined, Postgres: "postgres" };
 
 for (const [name, store] of Object.entries(engines))
-  describe(`any sequence of requests, on ${name}`, () => {
+  describe(`a random sequence of requests, on ${name}`, () => {
     let app: TestApp;
     const clients = new Map<string, Client>();
     before(async () => {
@@ -471,7 +471,7 @@ for (const [name, store] of Object.entries(engines))
     });
     after(() => app.stop());
 
-    it("is answered as by a model of plain maps", async () => {
+    it("gets the responses of the model", async () => {
       let count = 0;
       await fc.assert(
         fc.asyncProperty(seeded, steps, (seeds, all) =>

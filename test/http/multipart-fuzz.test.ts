@@ -1,4 +1,4 @@
-// Random multipart streams over raw sockets: each ends in 201 or 4xx, and leaves what the 201 says.
+// Random multipart streams over raw sockets: each is 201 or 4xx, and leaves exactly what the 201 says.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -163,7 +163,7 @@ async function removeAll(made: readonly Created[]): Promise<void> {
 }
 
 describe("random multipart streams", () => {
-  it("end in 201 or 4xx, and leave exactly what was created", async () => {
+  it("are 201 or 4xx, and leave exactly what was created", async () => {
     const seed = newSeed("multipart streams");
     const count = runs(400, 12_000);
     let made: Created[] = [];

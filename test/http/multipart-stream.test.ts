@@ -1,4 +1,4 @@
-// The multipart parser alone: what it makes of a body does not depend on how the body is cut.
+// The multipart parser: its result does not depend on how the body is split into chunks.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -42,7 +42,7 @@ const disposition = 'form-data; name="a"';
 const one = (content: string) => [{ disposition, content: Buffer.from(content) }];
 
 describe("a multipart body", () => {
-  it("that is valid is read exactly, however it is cut", async () => {
+  it("that is valid is read exactly, however it is split", async () => {
     const seed = newSeed("multipart parser, valid bodies");
     for (let run = 0; run < runs(500, 20_000); run++) {
       const chance = new Chance(randomNumbers(seed + run));
@@ -60,7 +60,7 @@ describe("a multipart body", () => {
     }
   });
 
-  it("that is broken has one result, however it is cut", async () => {
+  it("that is invalid has one result, however it is split", async () => {
     const seed = newSeed("multipart parser, broken bodies");
     let refused = 0;
     const count = runs(500, 20_000);
@@ -88,14 +88,14 @@ describe("a multipart body", () => {
     }
   });
 
-  it("may have parts without content, with one line end or two, or no part at all", async () => {
+  it("may have parts without content, with one or two line ends, or no part at all", async () => {
     assert.deepEqual(await readText(`--b\r\n${head}\r\n\r\n--b--`), one(""));
     assert.deepEqual(await readText(`--b\r\n${head}\r\n\r\n\r\n--b--`), one(""));
     assert.deepEqual(await readText(`--b\r\n${head}\r\n\r\n\r\n\r\n--b--`), one("\r\n"));
     assert.deepEqual(await readText("--b--"), []);
   });
 
-  it("may fold its header lines, and repeat those that mean nothing here", async () => {
+  it("may fold its header lines, and repeat unused headers", async () => {
     const folded = `--b\r\nX: 1\r\nContent-Disposition: form-data;\r\n name="a"\r\nX: 2\r\n\r\n\r\n--b--`;
     assert.deepEqual(await readText(folded), one(""));
   });
@@ -134,7 +134,7 @@ describe("a multipart body", () => {
     ["much padding", `--b${" ".repeat(9_000)}\r\n${head}\r\n\r\n\r\n--b--`, /is longer than/],
   ];
   for (const [name, body, detail] of refused) {
-    it(`with ${name} is refused`, async () => {
+    it(`with ${name} is rejected`, async () => {
       const result = await readText(body);
       assert.ok(typeof result === "string", "it was read");
       assert.match(result, detail);
@@ -144,7 +144,7 @@ describe("a multipart body", () => {
     });
   }
 
-  it("skips what its reader leaves unread, and ends its source with its reader", async () => {
+  it("skips what its reader does not read, and closes its source with its reader", async () => {
     let isEnded = false;
     async function* source() {
       try {

@@ -1,4 +1,4 @@
-// Broken and unusual multipart forms: each is answered, and what is refused leaves nothing.
+// Invalid and unusual multipart forms: each gets a response, and a rejected one leaves nothing behind.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -39,7 +39,7 @@ const latin1 = (body: string) => Buffer.from(body, "latin1");
 const aFile = '--b\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\nbytes\r\n';
 const field = 'Content-Disposition: form-data; name="a"';
 
-describe("a broken form", () => {
+describe("an invalid form", () => {
   const broken: readonly (readonly [name: string, body: string | Uint8Array, detail: RegExp])[] = [
     ["whose last part has an unterminated header", `${aFile}--b\r\n${field}`, /ends before/],
     ["whose last header meets the boundary", `${aFile}--b\r\n${field}\r\n--b--\r\n`, /name: value/],
@@ -71,7 +71,7 @@ describe("a broken form", () => {
     ],
   ];
   for (const [name, body, detail] of broken) {
-    it(`${name} is 400 and leaves nothing`, async () => {
+    it(`${name} is 400 and leaves nothing behind`, async () => {
       const problem = await client.refuses("drop", "invalid-body", () => post(body));
       assert.match(problem.errors?.[0]?.detail ?? "", detail);
       assert.deepEqual(await filesIn(folder), []);
@@ -79,9 +79,9 @@ describe("a broken form", () => {
   }
 });
 
-describe("a form that is broken at its beginning", () => {
+describe("a form with an error at its beginning", () => {
   for (const framing of ["Content-Length: 20000000", "Transfer-Encoding: chunked"])
-    it(`is answered before its end has come, and leaves nothing (${framing})`, async () => {
+    it(`gets its response before the end of the body, and leaves nothing behind (${framing})`, async () => {
       const wire = await dial(app.port);
       const type = "Content-Type: multipart/form-data; boundary=b";
       wire.write(`POST /drop HTTP/1.1\r\nHost: localhost\r\n${type}\r\n${framing}\r\n\r\n`);
@@ -123,7 +123,7 @@ describe("an unusual form", () => {
     assert.equal(JSON.parse(answer.body)["\ufeffa"], "\ufeffx");
   });
 
-  it("may have names of files without quotes, and some that cannot be read", async () => {
+  it("may have file names without quotes, and names that cannot be decoded", async () => {
     for (const [parameter, name] of [
       ["filename=à", "à"],
       ["filename*=ISO-8859-1''%e9.txt", ""],

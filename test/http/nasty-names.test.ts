@@ -1,4 +1,4 @@
-// Names that every object inherits, or that programs mistake for something else, through every feature.
+// Field names that objects inherit or that programs misinterpret, in every feature.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -18,7 +18,7 @@ const form = { "content-type": "application/x-www-form-urlencoded" };
 const field = encodeURIComponent;
 
 for (const store of stores) {
-  describe(`a field of a nasty name, on ${store}`, () => {
+  describe(`a field with an unusual name, on ${store}`, () => {
     let app: TestApp;
     let client: Client;
     before(async () => {
@@ -28,7 +28,7 @@ for (const store of stores) {
     after(() => app.stop());
 
     for (const [index, name] of names.entries()) {
-      it(`${JSON.stringify(name)} is like any other`, async () => {
+      it(`${JSON.stringify(name)} works like any other`, async () => {
         const at = `/typed-${index}`;
         const open = `/open-${index}`;
         const answers = async (status: number, answer: ReturnType<Client["get"]>) => {

@@ -1,4 +1,4 @@
-// Many resources in one POST whose sender leaves: what was not yet written when it is known is not written.
+// A client that disconnects during NDJSON: what is not yet written is not written.
 
 import assert from "node:assert/strict";
 import { request as send } from "node:http";
@@ -14,7 +14,7 @@ const lines = gzipSync(Array.from({ length: count }, (_, n) => `{"n":${n}}\n`).j
 type IsTime = () => Promise<boolean>;
 
 for (const store of ["sqlite", "postgres"] as const) {
-  describe(`lines of a sender that leaves, on ${store}`, () => {
+  describe(`lines of a client that disconnects, on ${store}`, () => {
     let app: TestApp;
     before(async () => {
       app = await startApp(store === "postgres" ? { store } : {});

@@ -1,4 +1,4 @@
-// Many resources in one POST: a line for each, each on its own, or all together.
+// NDJSON: many resources in one POST, each line on its own, or all together.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -70,7 +70,7 @@ const define = async (name: string, definition: object) => {
 };
 
 describe("lines", () => {
-  it("are created one by one, and told of in their order", async () => {
+  it("are created one by one, and their results are in order", async () => {
     const all = await results("/plain", '{"n":1}\n{"n":2}\n{"n":3}\n');
     assert.deepEqual(told(all), ["1 201", "2 201", "3 201"]);
     for (const [index, { location = "" }] of all.entries()) {
@@ -83,12 +83,12 @@ describe("lines", () => {
     );
   });
 
-  it("need no newline at the end, may end in CRLF, and count when they are empty", async () => {
+  it("need no newline at the end, may end in CRLF, and are counted when they are empty", async () => {
     const all = await results("/ends", '\n{"n":1}\r\n \t\r\n\n{"n":2}');
     assert.deepEqual(told(all), ["2 201", "5 201"]);
   });
 
-  it("do not spoil their neighbours", async () => {
+  it("do not affect each other", async () => {
     const lines = [
       '{"n":1}',
       '{"n":',
@@ -118,7 +118,7 @@ describe("lines", () => {
     assert.equal(await app.total("spoiled"), 3);
   });
 
-  it("may come in any pieces", async () => {
+  it("may arrive in any chunks", async () => {
     const text = '{"name":"Zoë"}\n{"name":"👩‍🚀"}\n\n{"name":"x"}';
     const bytes = Buffer.from(text);
     for (const size of [1, 3, 7]) {
@@ -132,7 +132,7 @@ describe("lines", () => {
     }
   });
 
-  it("have three names, and only UTF-8", async () => {
+  it("have three media types, and only UTF-8", async () => {
     for (const name of [
       "application/ndjson",
       "application/jsonl",
@@ -153,7 +153,7 @@ describe("lines", () => {
     );
   });
 
-  it("are many, and stay in order", async () => {
+  it("may be many, and stay in order", async () => {
     const count = 20_000;
     const lines = Array.from({ length: count }, (_, index) => `{"n":${index}}\n`);
     const pieces = Array.from({ length: 40 }, (_, index) =>
@@ -171,7 +171,7 @@ describe("lines", () => {
     );
   });
 
-  it("are answered while more are on their way", async () => {
+  it("get results while more lines are being sent", async () => {
     const request = send(`${app.url}/talk`, {
       method: "POST",
       agent: false,
@@ -190,13 +190,13 @@ describe("lines", () => {
     assert.equal((await heard.next()).done, true);
   });
 
-  it("of nothing are refused, and of nothing but empty ones have no results", async () => {
+  it("are rejected when there are none, and have no results when all are empty", async () => {
     assertProblem(await post("/nothing", ""), "invalid-body");
     assert.deepEqual(await results("/nothing", "\n\n \n"), []);
     assert.equal((await client.get("/nothing")).status, 404);
   });
 
-  it("are told of in short, when that is preferred", async () => {
+  it("have short results with Prefer: return=minimal", async () => {
     const body = '{"n":1}\n{\n{"n":2}\n';
     const { headers, body: text } = await post("/short", body, {
       headers: { prefer: "return=minimal" },
@@ -207,7 +207,7 @@ describe("lines", () => {
     assert.deepEqual([sum, rest], [{ lines: 3, created: 2 }, []]);
   });
 
-  it("that break off are counted also when the answer is short: a 400 would say nothing was stored", async () => {
+  it("that end early are counted also in short results, because some were stored", async () => {
     const whole = gzipSync('{"n":1}\n'.repeat(60_000), { level: 0 });
     const { status, body } = await post("/short-broken", whole.subarray(0, whole.length - 8), {
       headers: { prefer: "return=minimal", "content-encoding": "gzip" },
@@ -219,7 +219,7 @@ describe("lines", () => {
     assert.equal((sum as { created?: number })?.created, total);
   });
 
-  it("may be coded; what breaks off is told of at the end", async () => {
+  it("may be encoded, and an error in the coding is reported at the end", async () => {
     const lines = Array.from({ length: 3_000 }, (_, n) => `{"n":${n},"x":"${Math.sin(n)}"}\n`);
     const coded = gzipSync(lines.join(""));
     const headers = { "content-encoding": "gzip" };
@@ -238,13 +238,13 @@ describe("lines", () => {
     assert.equal((await client.get("/unread")).status, 404);
   });
 
-  it("that are made of next to nothing are not read to the end", async () => {
+  it("that are almost empty are not read to the end", async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000, "\n"));
     const answer = await post("/bomb", bomb, { headers: { "content-encoding": "gzip" } });
     assertProblem(answer, "content-too-large");
   });
 
-  it("of who leaves in the middle are done as far as they came, and harm nobody", async () => {
+  it("of a client that disconnects are stored as far as they arrived", async () => {
     for (let round = 0; round < 3; round++) {
       const request = send(`${app.url}/left`, {
         method: "POST",
@@ -263,13 +263,13 @@ describe("lines", () => {
     assert.deepEqual(told(await results("/left", "{}")), ["1 201"]);
   });
 
-  it("whose answer nobody could read are not stored", async () => {
+  it("are not stored when no response format is acceptable", async () => {
     const answer = await post("/unheard", "{}", { headers: { "accept-encoding": "*;q=0" } });
     assertProblem(answer, "not-acceptable");
     assert.equal((await client.get("/unheard")).status, 404);
   });
 
-  it("take no parameters but theirs", async () => {
+  it("accept no other parameters", async () => {
     assertProblem(await post("/plain?atom=true", "{}"), "invalid-parameter");
     assertProblem(await post("/plain?atomic=yes", "{}"), "invalid-parameter");
     const one = await client.post("/plain?atomic=true", {});
@@ -278,7 +278,7 @@ describe("lines", () => {
 });
 
 describe("the rules of a collection", () => {
-  it("hold for each line", async () => {
+  it("apply to each line", async () => {
     await define("strict", {
       schema: {
         type: "object",
@@ -313,7 +313,7 @@ describe("the rules of a collection", () => {
     assert.equal(await app.total("strict"), 2);
   });
 
-  it("say who may create, and whose it is", async () => {
+  it("decide who may create, and the owner", async () => {
     await define("owned", { access: { read: "owner" } });
     assertProblem(await post("/owned", "{}", { token: null }), "unauthenticated");
     const reader = await app.token("owned:read");
@@ -327,7 +327,7 @@ describe("the rules of a collection", () => {
     assertProblem(await post("/elsewhere", "{}", { token: stranger }), "not-found");
   });
 
-  it("may be open to everyone, within a rate", async () => {
+  it("may allow public creates, within a rate limit", async () => {
     await define("guests", { access: { create: "public" }, rateLimit: { perMinute: 3 } });
     const all = await results("/guests", "{}\n{}\n{}\n{}\n{}", { token: null });
     assert.deepEqual(
@@ -337,7 +337,7 @@ describe("the rules of a collection", () => {
     assert.equal(await app.total("guests"), 3);
   });
 
-  it("may demand a key: then all lines are one request", async () => {
+  it("may require a key: then all lines are one request", async () => {
     await define("keyed", { idempotencyKey: "required" });
     assertProblem(await post("/keyed", "{}"), "key-required");
     assertProblem(await post("/keyed?atomic=true", "{}"), "key-required");
@@ -352,8 +352,8 @@ describe("the rules of a collection", () => {
   });
 });
 
-describe("together", () => {
-  it("all are created, or none and each fault is told with its line", async () => {
+describe("atomic lines", () => {
+  it("are all created, or none with each error and its line", async () => {
     await define("team", {
       schema: { type: "object", properties: { email: { type: "string" } }, required: ["email"] },
       unique: ["email"],
@@ -376,7 +376,7 @@ describe("together", () => {
     assert.deepEqual(await refused('{"email":"c"}\n{"email":"c"}', "conflict"), ["/2/email"]);
   });
 
-  it("an admin's first ones bring the collection into being", async () => {
+  it("of an admin create the collection", async () => {
     assert.deepEqual(told(await results("/fresh?atomic=true", '{"n":1}\n{"n":2}')), [
       "1 201",
       "2 201",
@@ -386,7 +386,7 @@ describe("together", () => {
     assert.equal((await client.get("/stale")).status, 404);
   });
 
-  it("a retry is answered and not done again", async () => {
+  it("are not created again by a retry", async () => {
     const headers = { "idempotency-key": '"retry"' };
     const body = '{"n":1}\n\n{"n":2}\n';
     const first = await post("/retried?atomic=true", body, { headers });
@@ -403,7 +403,7 @@ describe("together", () => {
     assert.equal(third.body, first.body);
   });
 
-  it("are only so many", async () => {
+  it("are limited in number", async () => {
     const most = await results("/most?atomic=true", "{}\n".repeat(10_000));
     assert.equal(most.length, 10_000);
     const more = await post("/more?atomic=true", "{}\n".repeat(10_001));
@@ -419,7 +419,7 @@ const canStarve = await run("prlimit", ["--pid", `${process.pid}`, "--fsize"]).t
 );
 
 describe("an outage", { skip: canStarve ? false : "this machine does not let us make one" }, () => {
-  it("in the middle is told of line by line, after what was done", {
+  it("in the middle is reported line by line, after the results so far", {
     timeout: 60_000,
   }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "restante-ndjson-"));

@@ -1,4 +1,4 @@
-// Parameters that are nearly ours: refused with what was meant, where they would silently be filters.
+// Misspelled parameters: rejected with the right name, instead of becoming filters.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -77,8 +77,8 @@ const misses: Readonly<Record<string, string>> = {
   "where=age": "the name of the field itself",
 };
 
-describe("a near miss of a parameter", () => {
-  it("is refused, and the problem says what was meant", async () => {
+describe("a misspelled parameter", () => {
+  it("is rejected, and the problem says what was meant", async () => {
     for (const [sent, meant] of Object.entries(misses)) {
       for (const query of [sent, `${sent}&page=1`, `age=5&${sent}`]) {
         const problem = assertProblem(await asker.get(`/open?${query}`), "invalid-parameter");
@@ -90,25 +90,25 @@ describe("a near miss of a parameter", () => {
     }
   });
 
-  it("is refused in every format of a list", async () => {
+  it("is rejected in every format of a list", async () => {
     for (const accept of ["application/x-ndjson", "text/csv"]) {
       assertProblem(await asker.get("/open?limt=5", { accept }), "invalid-parameter");
     }
   });
 
-  it("is a filter where an operator says so", async () => {
+  it("is a filter when it has an operator", async () => {
     assert.deepEqual(idsOf(await asker.list("/open?offset[eq]=7")), ["a"]);
     assert.deepEqual(idsOf(await asker.list("/open?limt[gte]=1")), ["a"]);
   });
 
-  it("is a filter where the definition names a field so", async () => {
+  it("is a filter when the definition has a field of that name", async () => {
     assert.deepEqual(idsOf(await asker.list("/declared?per_page=50")), ["a"]);
     assert.deepEqual(idsOf(await asker.list("/declared?limt=1")), ["a"]);
     assert.deepEqual(idsOf(await asker.list("/declared?more.offset=2")), ["b"]);
     assert.deepEqual(idsOf(await asker.list("/indexed?offset=8")), ["b"]);
   });
 
-  it("is named in the body of a QUERY, too", async () => {
+  it("is reported in the body of a QUERY, too", async () => {
     const bodies = { limt: "limit", per_page: "limit", order_by: "sort", filter: "the name" };
     for (const [name, meant] of Object.entries(bodies)) {
       const problem = assertProblem(await asker.query("open", { [name]: 5 }), "invalid-body");
@@ -131,8 +131,8 @@ describe("a field that only resembles a parameter", () => {
   });
 });
 
-describe("one slip of the keys", () => {
-  it("is known for every parameter that is long enough, and only with its first letter", () => {
+describe("one typing error", () => {
+  it("is recognized in every parameter that is long enough, and not in the first letter", () => {
     for (const name of listParameters) {
       if (name.length < 4) continue;
       for (let at = 1; at < name.length; at++) {

@@ -1,5 +1,5 @@
-// What a caller may not see changes nothing of what it sees: every read is compared with the same read
-// of a second server that holds only what this caller may see.
+// Hidden resources do not change what a caller sees: every read is compared with the same read of a second
+// server that stores only what this caller may see.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -300,7 +300,7 @@ for (const [name, store] of Object.entries(engines))
       for (const { app } of [all, ...Object.values(alone)]) await app.stop();
     });
 
-    it("is the same as on a server that holds nothing else", async () => {
+    it("is the same as on a server that stores nothing else", async () => {
       const seed = newSeed(`noninterference on ${name}`);
       for (let run = 0; run < runs(1, 40); run++) {
         const random = randomNumbers(seed + run);
@@ -314,7 +314,7 @@ for (const [name, store] of Object.entries(engines))
       }
     });
 
-    it("gives away no word of others by the order of two texts", async () => {
+    it("does not reveal words of others by the rank of two texts", async () => {
       const body = { ...definition, searchable: ["text"] };
       await send(all, "admin", { method: "PUT", path: "/-/collections/notes", body });
       const put = (who: Name, id: string, text: string) =>

@@ -1,4 +1,4 @@
-// The OpenAPI document's part about collections: who sees which, and whether it is right about them.
+// Collections in the OpenAPI document: who sees which, and whether they are described correctly.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -140,7 +140,7 @@ describe("the document of a store with collections", () => {
     });
   }
 
-  it("has methods and types for each, no two alike and none like ours", () => {
+  it("has operations and types for each collection, all with different names", () => {
     const ids = operationsOf(document).map(({ operationId }) => operationId);
     assert.equal(new Set(ids.map((id) => id.toLowerCase())).size, ids.length);
     for (const id of ids) assert.match(id, /^[a-z][A-Za-z0-9]*$/);
@@ -151,7 +151,7 @@ describe("the document of a store with collections", () => {
     }
   });
 
-  it("names the resource as it is read, without what is never shown", () => {
+  it("describes a resource as it is read, without hidden fields", () => {
     const { People, PeopleHome, PeopleAddress } = document.components.schemas;
     assert.equal(PeopleHome, undefined);
     const { properties, required } = People as { properties: object; required: string[] };
@@ -166,7 +166,7 @@ describe("the document of a store with collections", () => {
     });
   });
 
-  it("names what can be sent, without what only the server or an administrator sets", () => {
+  it("describes what can be sent, without fields that only the server or an admin sets", () => {
     const { PeopleDraft, PeopleDraftAddress, PeoplePatch } = document.components.schemas;
     const { properties, required } = PeopleDraft as { properties: object; required: string[] };
     assert.deepEqual(Object.keys(properties), [
@@ -179,7 +179,7 @@ describe("the document of a store with collections", () => {
     assert.throws(() => validate({ name: null }, PeoplePatch ?? {}, document));
   });
 
-  it("has references that lead to what they led to in the schema", () => {
+  it("has references that point to the same schemas as before", () => {
     const text = JSON.stringify(document);
     assert.ok(!/"\$(?:defs|id|schema|anchor)":(?!\{"type":"string")/.test(text));
     const { PeopleFriend } = document.components.schemas;
@@ -191,7 +191,7 @@ describe("the document of a store with collections", () => {
     }
   });
 
-  it("has examples that the server takes, and none where it cannot know one", async () => {
+  it("has examples that the server accepts, and none where it cannot make one", async () => {
     const { PeopleDraft, OrdersDraft, People, ShapesDraft } = document.components.schemas;
     const [example] = (PeopleDraft?.examples ?? []) as readonly Json[];
     await app.post("people", example);
@@ -201,7 +201,7 @@ describe("the document of a store with collections", () => {
     validate(shown ?? null, People ?? {}, document);
   });
 
-  it("lists the fields that can be asked for, with operators where they are indexed", () => {
+  it("lists the fields that can be queried, with operators where they are indexed", () => {
     const parameters = parametersOf("listPeople");
     const names = Object.keys(parameters);
     for (const name of [
@@ -221,7 +221,7 @@ describe("the document of a store with collections", () => {
     assert.ok(Object.hasOwn(parametersOf("listNotes"), "filters"));
   });
 
-  it("has parameters that the server takes", async () => {
+  it("has parameters that the server accepts", async () => {
     for (const list of ["listPeople", "listShapes", "listNotes"]) {
       const path = list.slice("list".length).toLowerCase();
       for (const { name, in: place, schema } of Object.values(parametersOf(list))) {
@@ -243,7 +243,7 @@ describe("the document of a store with collections", () => {
     }
   });
 
-  it("says what a collection demands", () => {
+  it("describes what a collection requires", () => {
     const key = (name: string) => parametersOf(name)["Idempotency-Key"]?.required ?? false;
     assert.deepEqual([key("createOrders"), key("createNotes")], [true, false]);
     const { requestBody } = named("createOrders") as { requestBody?: { description?: string } };
@@ -254,7 +254,7 @@ describe("the document of a store with collections", () => {
     );
   });
 
-  it("asks for no token where everyone may, and for the scope elsewhere", () => {
+  it("requires no token for public operations, and the scope for others", () => {
     assert.deepEqual(named("listNews").security, [{}, { bearer: ["news:read"] }]);
     assert.deepEqual(named("updateNews").security, [{ bearer: ["news:update"] }]);
     assert.deepEqual(named("replaceNews").security, [
@@ -266,8 +266,8 @@ describe("the document of a store with collections", () => {
   });
 });
 
-describe("who sees which collections", () => {
-  it("everyone sees what is open to everyone, and only the verbs that are", async () => {
+describe("collections in the document", () => {
+  it("that are public are shown to everyone, with only the public operations", async () => {
     const open = await documentFor(null);
     assert.deepEqual(verbsOf(open, "news"), ["get", "post", "get", "put"]);
     for (const name of ["people", "notes", "orders"]) assert.deepEqual(verbsOf(open, name), []);
@@ -275,7 +275,7 @@ describe("who sees which collections", () => {
     assert.ok(Object.hasOwn(open.paths, "/{collection}"));
   });
 
-  it("a token sees what its scopes reach, and what is open to everyone", async () => {
+  it("are shown to a token by its scopes, together with public ones", async () => {
     const scoped = await documentFor(await app.token("people:read", "notes:delete"));
     assert.deepEqual(verbsOf(scoped, "people"), ["get", "get"]);
     assert.deepEqual(verbsOf(scoped, "notes"), ["delete"]);
@@ -285,13 +285,13 @@ describe("who sees which collections", () => {
     assert.deepEqual(verbsOf(reader, "orders"), ["get", "get"]);
   });
 
-  it("an administrator sees everything", () => {
+  it("are all shown to an admin", () => {
     for (const name of ["people", "shapes", "orders", "news", "notes", "token"]) {
       assert.deepEqual(verbsOf(document, name), ["get", "post", "get", "put", "patch", "delete"]);
     }
   });
 
-  it("a token that is sent must be valid", async () => {
+  it("need a valid token if one is sent", async () => {
     await expectProblem(app.request("/-/openapi.json", { token: "wrong" }), "unauthenticated");
     const basic = { authorization: "Basic YTpi" };
     await expectProblem(
@@ -300,7 +300,7 @@ describe("who sees which collections", () => {
     );
   });
 
-  it("each has a tag of its own, which changes with the rules alone", async () => {
+  it("have a different ETag for each caller, which changes with the definitions only", async () => {
     const ask = (token: string | null, headers = {}) =>
       answerOf(app.request("/-/openapi.json", { token, headers }));
     const mine = await ask(app.admin);

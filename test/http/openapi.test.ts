@@ -1,4 +1,4 @@
-// The OpenAPI document: valid, complete, and true of what the server really answers.
+// The OpenAPI document: valid, complete, and correct about what the server returns.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -47,12 +47,12 @@ const operations = (of: Document = document) =>
   );
 
 describe("the OpenAPI document", () => {
-  it("(251) passes the linter's recommended rules without an error or a warning", async () => {
+  it("passes the linter's recommended rules without an error or a warning", async () => {
     const { code, totals, output } = await lint(document);
     assert.deepEqual([code, totals], [0, { errors: 0, warnings: 0, ignored: 0 }], output);
   });
 
-  it("describes every route and method, and none that does not exist", () => {
+  it("describes every route and method, and no others", () => {
     const existing = Object.values(routes)
       // OpenAPI 3.1 has no word for it.
       .filter(({ method }) => method !== "QUERY")
@@ -61,14 +61,14 @@ describe("the OpenAPI document", () => {
     assert.deepEqual(described.sort(), existing.sort());
   });
 
-  it("asks for a token, and for the scope, where the route does", () => {
+  it("requires a token and the scope where the route does", () => {
     for (const { path, method, operation } of operations()) {
       const { permission } = routes[operation.operationId] ?? assert.fail(path);
       assert.deepEqual(operation.security, securityOf(permission), `${method} ${path}`);
     }
   });
 
-  it("has each parameter of a path, and the bounds and defaults of a page", () => {
+  it("has each path parameter, and the limits and defaults of pages", () => {
     for (const { path, item } of operations()) {
       const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       const given = (item.parameters ?? []).map((parameter) => resolve(document, parameter));
@@ -95,7 +95,7 @@ describe("the OpenAPI document", () => {
     for (const name of reservedParameters) assert.ok(Object.hasOwn(shapes, name), name);
   });
 
-  it("has the header fields that a change may carry", () => {
+  it("has the headers that a change may have", () => {
     const named = ({ operation }: { operation: Operation }) =>
       (operation.parameters ?? []).map((parameter) => resolve(document, parameter).name);
     const changes = operations().filter(({ path }) => !/^\/-\/(?!batch)|^\/$/.test(path));
@@ -110,7 +110,7 @@ describe("the OpenAPI document", () => {
     assert.deepEqual(fieldsOf.runBatch, ["fields", "Idempotency-Key"]);
   });
 
-  it("knows every status that a problem can have, with an operation or in words", () => {
+  it("contains every status that a problem can have, in an operation or in the description", () => {
     const used = new Set(operations().flatMap(({ operation }) => Object.keys(operation.responses)));
     for (const status of Object.values(problemStatus)) {
       const isNamed = used.has(`${status}`) || document.info.description.includes(`${status}`);
@@ -118,7 +118,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("has examples that fit their schemas", () => {
+  it("has examples that match their schemas", () => {
     for (const [name, schema] of Object.entries(document.components.schemas)) {
       for (const example of (schema.examples ?? []) as readonly Json[]) {
         validate(example, schema, document, name);
@@ -137,7 +137,7 @@ describe("the OpenAPI document", () => {
     assert.ok(kinds.size >= 19);
   });
 
-  it("names the server that it describes", async () => {
+  it("contains the URL of the server", async () => {
     assert.deepEqual(document.servers, [{ url: "/" }]);
     const prefixed = await startApp({ baseUrl: "https://api.example.org/v1" });
     try {
@@ -149,7 +149,7 @@ describe("the OpenAPI document", () => {
   });
 });
 
-describe("what the server answers", () => {
+describe("the responses of the server", () => {
   let stops: readonly Stop[];
   before(async () => {
     stops = await walk(app);
@@ -161,7 +161,7 @@ describe("what the server answers", () => {
     ..."Preference-Applied Idempotency-Replayed Accept Accept-Post Accept-Patch".split(" "),
   ];
 
-  it("is described: status, media type, header fields and body", () => {
+  it("match the document: status, media type, headers and body", () => {
     const seen = new Set<string>();
     for (const { asked, status, headers, body } of stops) {
       const [method = "", target = ""] = asked.split(" ");

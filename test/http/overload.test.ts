@@ -1,5 +1,5 @@
-// A server under attack by bytes: half-sent bodies and readers that do not read cost bounded memory, and
-// a well-behaved client gets its answers meanwhile. Needs Linux, whose count of memory it reads.
+// Overload: half-sent bodies and clients that do not read use bounded memory, and other clients are served.
+// Needs Linux, because it reads the memory of a process.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -167,7 +167,7 @@ const bodies: Readonly<Record<string, readonly [head: string, body: Uint8Array]>
 
 describe("half-sent bodies", { skip: process.platform !== "linux" }, () => {
   const perKind = runs(10, 75);
-  it(`of every kind, ${perKind} of each, cost bounded memory and are answered 503`, async () => {
+  it(`of every kind, ${perKind} of each, use bounded memory and get 503`, async () => {
     const before = await residentBytes(server.pid);
     const statuses = new Map<string, number>();
     const attack = (async () => {
@@ -190,10 +190,10 @@ describe("half-sent bodies", { skip: process.platform !== "linux" }, () => {
   });
 });
 
-describe("readers that do not read", { skip: process.platform !== "linux" }, () => {
+describe("clients that do not read", { skip: process.platform !== "linux" }, () => {
   const perKind = runs(20, 250);
   const paths = () => ["/large?limit=50", "/large?since=0&limit=50", "/large", filePath];
-  it(`${perKind} of each kind, cost bounded memory`, async () => {
+  it(`${perKind} of each kind, use bounded memory`, async () => {
     const before = await residentBytes(server.pid);
     const attack = (async () => {
       for (let count = 0; count < perKind; count++) {

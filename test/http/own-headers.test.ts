@@ -1,4 +1,4 @@
-// Every answer has only the header fields of its own request, however many answers share a kept page.
+// Every response has only the headers of its own request, even when responses share a cached page.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -75,13 +75,13 @@ function assertOwn(answer: Response, { path, coding, from, protocol }: Asked): v
   assert.ok([200, 304, ...refused].includes(status), `${words}: ${status}`);
 }
 
-describe("requests with other origins, codings and protocols", () => {
-  it("get their own fields, one after another, three times over", async () => {
+describe("requests with different origins, codings and protocols", () => {
+  it("get their own headers, one after another, three times", async () => {
     for (let round = 0; round < 3; round++)
       for (const one of asked) assertOwn(await send(one.method, one.path, fieldsOf(one)), one);
   });
 
-  it("get their own fields when all are under way at once, and each its own request id", async () => {
+  it("get their own headers and request ids when all run at once", async () => {
     const answers = await Promise.all(
       asked.map(async (one) => ({ one, answer: await send(one.method, one.path, fieldsOf(one)) })),
     );
@@ -90,7 +90,7 @@ describe("requests with other origins, codings and protocols", () => {
     assert.equal(ids.size, asked.length);
   });
 
-  it("get their own fields with a 304", async () => {
+  it("get their own headers with a 304", async () => {
     for (const path of paths) {
       const plain = await send("GET", path, { "accept-encoding": "identity" });
       const etag = plain.headers.get("etag") ?? "";

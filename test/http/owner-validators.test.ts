@@ -1,4 +1,4 @@
-// Validators where a caller sees a part of a collection: they tell what this caller sees, and no more.
+// Validators of lists for callers who see a part of a collection: they depend only on what the caller sees.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -66,13 +66,13 @@ for (const store of ["sqlite", "postgres"] as const) {
         assert.match(again.headers.get("vary") ?? "", /\bAuthorization\b/);
       });
 
-      it(`${path} as ${accept} is judged by no date`, async () => {
+      it(`${path} as ${accept} does not depend on dates`, async () => {
         for (const field of ["if-modified-since", "if-unmodified-since"])
           for (const date of [future, past])
             assert.equal((await ann.get(path, { accept, [field]: date })).status, 200, field);
       });
 
-      it(`${path} as ${accept} is another when its caller writes, and the same when others do`, async () => {
+      it(`${path} as ${accept} changes when its caller writes, and not when others do`, async () => {
         const tagOf = async () => (await ann.get(path, { accept })).headers.get("etag");
         const before = await tagOf();
         await bob.put("/notes/b1", { n: Math.random(), text: "another word" });
@@ -84,7 +84,7 @@ for (const store of ["sqlite", "postgres"] as const) {
         assert.notEqual(await tagOf(), before);
       });
 
-      it(`${path} as ${accept} has the collection's validators for who sees all`, async () => {
+      it(`${path} as ${accept} has the validators of the collection for a caller who sees all`, async () => {
         const { headers } = await admin.get(path, { accept });
         assert.match(headers.get("vary") ?? "", /\bAuthorization\b/);
         assert.notEqual(headers.get("last-modified"), null);
@@ -94,14 +94,14 @@ for (const store of ["sqlite", "postgres"] as const) {
       });
     }
 
-    it("a resource and a list of changes vary with the caller", async () => {
+    it("a resource and a feed have Vary: Authorization", async () => {
       const one = await ann.get("/notes/a1");
       assert.match(one.headers.get("vary") ?? "", /\bAuthorization\b/);
       const changes = await admin.get("/notes?since=0");
       assert.match(changes.headers.get("vary") ?? "", /\bAuthorization\b/);
     });
 
-    it("an export that does not fit in one piece has no validator for who sees a part", async () => {
+    it("an export that is too large for one chunk has no validator for a caller who sees a part", async () => {
       await admin.put("/-/collections/many", { access });
       const carl = new Client(app, await app.token("many:*"));
       const lines = Array.from({ length: 501 }, (_, n) => JSON.stringify({ n })).join("\n");
@@ -115,7 +115,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.equal((await carl.get("/many", conditional)).status, 200);
     });
 
-    it("where everyone sees all, nothing varies with the caller", async () => {
+    it("where everyone sees all, nothing varies by caller", async () => {
       await admin.put("/-/collections/shared", {});
       await admin.put("/shared/a", { n: 1 });
       for (const path of ["/shared", "/shared/a", "/shared?since=0"])

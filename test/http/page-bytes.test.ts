@@ -1,4 +1,4 @@
-// Pages have an end in bytes: large resources make shorter pages or a refusal that says what to do.
+// Pages are limited in bytes: large resources lead to shorter pages, or to an error that says what to do.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -59,7 +59,7 @@ for (const store of [undefined, "postgres"])
       });
     }
 
-    it("a limit that fits is answered", async () => {
+    it("a limit that fits is accepted", async () => {
       const { status, body } = await read("/large?limit=20");
       assert.equal(status, 200);
       assert.equal(idsIn(body).length, 20);
@@ -77,7 +77,7 @@ for (const store of [undefined, "postgres"])
     });
 
     for (const query of ["", "sort=-n&", "n[gte]=0&", "g=all&sort=n&"]) {
-      it(`a walk by cursor (${query}) has shorter pages, and all of them`, async () => {
+      it(`reading by cursor (${query}) returns shorter pages, and everything`, async () => {
         const seen: string[] = [];
         const lengths: number[] = [];
         let cursor: string | null = "";
@@ -93,7 +93,7 @@ for (const store of [undefined, "postgres"])
       });
     }
 
-    it("a feed has shorter pages, and all of them", async () => {
+    it("a feed has shorter pages, and everything", async () => {
       const seen: string[] = [];
       let since = "0";
       for (let isMore = true; isMore; ) {
@@ -108,7 +108,7 @@ for (const store of [undefined, "postgres"])
       assert.deepEqual(seen, ids);
     });
 
-    it("an export has all", async () => {
+    it("an export contains everything", async () => {
       const { body } = await read("/large", { accept: "application/x-ndjson" });
       const seen = body.trimEnd().split("\n");
       assert.deepEqual(

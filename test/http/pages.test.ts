@@ -1,4 +1,4 @@
-// What is not user data: the home document, discovery, health, and the header fields of every answer.
+// Pages of the server: the home document, discovery, health, and the headers of every response.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -27,7 +27,7 @@ function targetsOf(link: string | null): Readonly<Record<string, string>> {
 }
 
 describe("the home document", () => {
-  it("(251) links to what a person or a machine looks for next, and each link leads somewhere", async () => {
+  it("links to the main pages, and each link works", async () => {
     const { status, headers, body } = await ask("/");
     assert.equal(status, 200);
     const { name, version, links } = JSON.parse(body) as {
@@ -45,7 +45,7 @@ describe("the home document", () => {
     }
   });
 
-  it("(84, 251) links below the base URL", async () => {
+  it("links below the base URL", async () => {
     const prefixed = await startApp({ baseUrl: "https://api.example.org/v1" });
     try {
       const { headers, body } = await answerOf(prefixed.request("/"));
@@ -63,7 +63,7 @@ describe("the home document", () => {
 });
 
 describe("well-known addresses", () => {
-  it("(248) the API catalogue is a linkset, and HEAD has its link", async () => {
+  it("include the API catalog, a linkset, and HEAD has its link", async () => {
     const { status, headers, body } = await ask("/.well-known/api-catalog");
     assert.equal(status, 200);
     assert.equal(
@@ -84,7 +84,7 @@ describe("well-known addresses", () => {
     assert.equal(targetsOf(head.headers.get("link"))["api-catalog"], "/.well-known/api-catalog");
   });
 
-  it("(250) others do not exist, with or without a token", async () => {
+  it("other than these are 404, with or without a token", async () => {
     for (const path of [
       "/.well-known/x",
       "/.well-known/security.txt",
@@ -100,7 +100,7 @@ describe("well-known addresses", () => {
 });
 
 describe("health", () => {
-  it("is told to anyone, as of now", async () => {
+  it("is public and not cached", async () => {
     for (const [path, status] of [
       ["/-/health", "ok"],
       ["/-/ready", "ready"],
@@ -116,7 +116,7 @@ describe("health", () => {
 describe("pages", () => {
   const pages = ["/", "/.well-known/api-catalog", "/-/problems", "/-/problems/conflict"];
 
-  it("(162, 163, 164) have validators, and 304 for who has them already", async () => {
+  it("have validators, and 304 for clients that have them already", async () => {
     for (const path of pages) {
       const { status, headers } = await ask(path);
       assert.equal(status, 200);
@@ -137,13 +137,13 @@ describe("pages", () => {
     }
   });
 
-  it("(140) take no parameters", async () => {
+  it("accept no parameters", async () => {
     for (const path of [...pages, "/-/openapi.json", "/-/health", "/-/ready"]) {
       await expectProblem(app.request(`${path}?pretty`, { token: null }), "invalid-parameter");
     }
   });
 
-  it("(237) for people are UTF-8 HTML that may load and embed nothing", async () => {
+  it("are UTF-8 HTML that may load and embed nothing", async () => {
     for (const path of [
       "/-/problems",
       ...Object.keys(problemKinds).map((kind) => `/-/problems/${kind}`),
@@ -164,15 +164,15 @@ describe("pages", () => {
     }
   });
 
-  it("(215) of a kind that does not exist are not found, and repeat nothing", async () => {
+  it("of an unknown kind of problem are 404, and do not repeat the name", async () => {
     for (const kind of ["no-such-kind", "constructor", "__proto__", "%3Cscript%3E"]) {
       await expectProblem(app.request(`/-/problems/${kind}`, { token: null }), "not-found");
     }
   });
 });
 
-describe("every answer", () => {
-  it("(237, 239) keeps browsers from guessing and from telling, and says nothing of what it runs on", async () => {
+describe("every response", () => {
+  it("has nosniff and a referrer policy, and does not reveal the software", async () => {
     for (const { asked, status, headers, body } of await walk(app)) {
       assert.equal(headers.get("x-content-type-options"), "nosniff", asked);
       assert.equal(headers.get("referrer-policy"), "no-referrer", asked);
@@ -185,12 +185,12 @@ describe("every answer", () => {
     }
   });
 
-  it("(245) pays no heed to cookies", async () => {
+  it("ignores cookies", async () => {
     const headers = { cookie: `token=${app.admin}; authorization=Bearer ${app.admin}` };
     await expectProblem(app.request("/people", { token: null, headers }), "unauthenticated");
   });
 
-  it("(238) behind https tells browsers to stay there", async () => {
+  it("behind https has Strict-Transport-Security", async () => {
     const secure = await startApp({ baseUrl: "https://api.example.org" });
     try {
       for (const { asked, headers } of await walk(secure)) {

@@ -1,4 +1,4 @@
-// PATCH: both kinds of patch, all of one or nothing of it, and a result that is judged like any other.
+// PATCH: merge patch and JSON Patch, applied completely or not at all, with a validated result.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -31,7 +31,7 @@ async function fieldsOf(path: string): Promise<string> {
 }
 
 describe("PATCH with a merge patch", () => {
-  it("(149, 155) merges, and answers 200 with the representation and its new tag", async () => {
+  it("merges, and returns 200 with the representation and its new ETag", async () => {
     const before = await client.keep("/people/ada", { a: 1, b: { c: 2, d: [1, 2] }, e: 3 });
     const made = await client.json<Made>("/people/ada");
     const patched = await client.patch("/people/ada", { a: null, b: { d: [3], f: {} }, g: "x" });
@@ -49,14 +49,14 @@ describe("PATCH with a merge patch", () => {
     assert.ok(now.updatedAt >= made.updatedAt);
   });
 
-  it("(153) may come as plain JSON", async () => {
+  it("may have the type application/json", async () => {
     await client.keep("/people/plain", { a: 1, b: 2 });
     const type = { "content-type": "application/json; charset=utf-8" };
     assert.equal((await client.patch("/people/plain", { a: null }, type)).status, 200);
     assert.equal(await fieldsOf("/people/plain"), '{"b":2}');
   });
 
-  it("leaves what it does not name byte for byte: literals, escapes, names, order", async () => {
+  it("keeps what it does not name byte for byte: literals, escapes, names, order", async () => {
     const text =
       '{"10":1.0,"\\u0061":"\\/\\u00e9","9":-0,"n":{"\\u0062":1E2,"l":[1.50,"\\u0041"]}}';
     await client.keep("/people/exact", text);
@@ -70,7 +70,7 @@ describe("PATCH with a merge patch", () => {
   });
 
   for (const patch of ["[]", "null", '"x"', "5", "[1]"]) {
-    it(`(149) that is ${patch} would replace the document by it: 400`, async () => {
+    it(`that is ${patch} would replace the whole document: 400`, async () => {
       await client.keep("/people/object", { a: 1 });
       const problem = await client.refuses("people", "invalid-body", () =>
         client.patch("/people/object", patch),
@@ -79,7 +79,7 @@ describe("PATCH with a merge patch", () => {
     });
   }
 
-  it("passes over the server's own members, and refuses another id", async () => {
+  it("ignores the server's members, and rejects another id", async () => {
     await client.keep("/people/own", { a: 1 });
     const { createdAt } = await client.json<Made>("/people/own");
     for (const own of [{ id: "own" }, { id: null }, { createdAt: 1, updatedAt: null }]) {
@@ -98,7 +98,7 @@ describe("PATCH with a merge patch", () => {
 });
 
 describe("PATCH with a JSON Patch", () => {
-  it("(150) does all six operations, with -, ~0 and ~1", async () => {
+  it("supports all six operations, with -, ~0 and ~1", async () => {
     await client.keep("/people/six", {
       list: [1, 2],
       "a/b": 1,
@@ -123,7 +123,7 @@ describe("PATCH with a JSON Patch", () => {
     );
   });
 
-  it("sees the representation: the id and the times can be tested", async () => {
+  it("applies to the representation: id and times can be tested", async () => {
     await client.keep("/people/seen", { a: 1 });
     const { updatedAt } = await client.json<Made>("/people/seen");
     const operations = [
@@ -156,7 +156,7 @@ describe("PATCH with a JSON Patch", () => {
     ["a constructor", { op: "test", path: "/constructor/name", value: "Object" }],
   ];
   for (const [title, last] of unfit) {
-    it(`(151) whose third operation is ${title} does nothing: 409`, async () => {
+    it(`whose third operation is ${title} changes nothing: 409`, async () => {
       await client.keep("/people/atom", { a: 1, list: [1] });
       const problem = await client.refuses("people", "conflict", () =>
         client.jsonPatch("/people/atom", [
@@ -182,7 +182,7 @@ describe("PATCH with a JSON Patch", () => {
     ["", [""]],
   ];
   for (const [patch, pointers] of malformed) {
-    it(`(151) that is ${patch === "" ? "empty" : patch} is 400`, async () => {
+    it(`that is ${patch === "" ? "empty" : patch} is 400`, async () => {
       await client.keep("/people/form", { a: 1 });
       const problem = await client.refuses("people", "invalid-body", () =>
         client.jsonPatch("/people/form", patch),
@@ -192,8 +192,8 @@ describe("PATCH with a JSON Patch", () => {
   }
 });
 
-describe("a patched result that breaks the limits", () => {
-  it("(152) by a name that is refused is 400", async () => {
+describe("a patched result that exceeds the limits", () => {
+  it("with a forbidden name is 400", async () => {
     await client.keep("/people/proto", { a: {} });
     for (const path of ["/__proto__", "/a/__proto__"]) {
       const problem = await client.refuses("people", "invalid-body", () =>
@@ -207,7 +207,7 @@ describe("a patched result that breaks the limits", () => {
     assert.equal(({} as Record<string, unknown>).polluted, undefined);
   });
 
-  it("(152) by its depth is 400, and the deepest that may be is not", async () => {
+  it("is 400 when it is too deep, and accepted at the limit", async () => {
     const nest = (depth: number) => JSON.parse(`${"[".repeat(depth)}${"]".repeat(depth)}`);
     await client.keep("/people/deep", { a: nest(40) });
     const add = (depth: number) =>
@@ -218,7 +218,7 @@ describe("a patched result that breaks the limits", () => {
     assert.equal((await add(23)).status, 200);
   });
 
-  it("(152) by its members is 400, and as many as may be are not", async () => {
+  it("is 400 when it has too many members, and accepted at the limit", async () => {
     const members = (count: number, prefix: string) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, 1]));
     await client.keep("/people/wide", members(999, "a"));
@@ -228,7 +228,7 @@ describe("a patched result that breaks the limits", () => {
     assert.equal((await client.patch("/people/wide", { last: null, more: 1 })).status, 200);
   });
 
-  it("(152) by its size is 400: no patch makes what could not have been PUT", async () => {
+  it("is 400 when it is too large, as for PUT", async () => {
     const text = (bytes: number) => "é".repeat(bytes / 2);
     await client.keep("/people/large", { a: text(40_000) });
     const problem = await client.refuses("people", "invalid-body", () =>
@@ -258,7 +258,7 @@ describe("a patched result that breaks the limits", () => {
     })),
   };
   for (const [title, operations] of Object.entries(bombs)) {
-    it(`(P) a bomb that ${title} is 400 at once`, async () => {
+    it(`is 400 quickly when a patch ${title}`, async () => {
       await client.keep("/people/bomb", { list: [1], text: "x".repeat(5_000), n: { n: {} } });
       await client.refuses("people", "invalid-body", () =>
         client.jsonPatch("/people/bomb", operations),
@@ -266,7 +266,7 @@ describe("a patched result that breaks the limits", () => {
     });
   }
 
-  it("(P) too many operations are 400", async () => {
+  it("is 400 for too many operations", async () => {
     await client.keep("/people/many", { a: 1 });
     await client.refuses("people", "invalid-body", () =>
       client.jsonPatch("/people/many", Array(maxOperations + 1).fill({ op: "remove", path: "/a" })),
@@ -277,7 +277,7 @@ describe("a patched result that breaks the limits", () => {
 describe("PATCH", () => {
   const wrongTypes = ["text/plain", "application/xml", "application/vnd.people+json", ""];
   for (const type of wrongTypes) {
-    it(`(153) of ${type || "no type"} is 415, and says what is taken`, async () => {
+    it(`of ${type || "no type"} is 415 with the supported types`, async () => {
       await client.keep("/people/typed", { a: 1 });
       const ask = () => client.patch("/people/typed", "{}", { "content-type": type });
       await client.refuses("people", "unsupported-media-type", ask);
@@ -288,12 +288,12 @@ describe("PATCH", () => {
     });
   }
 
-  it("(153) is told by OPTIONS what it takes", async () => {
+  it("lists its types in OPTIONS", async () => {
     const response = await app.request("/people/typed", { method: "OPTIONS", token: null });
     assert.match(response.headers.get("accept-patch") ?? "", /merge-patch\+json, .*json-patch/);
   });
 
-  it("(154) of what is not there is 404, whatever the patch is", async () => {
+  it("of a missing resource is 404, whatever the patch is", async () => {
     for (const path of ["/people/nobody", "/people/-bad-", "/nowhere/nobody"]) {
       await client.refuses("people", "not-found", () => client.patch(path, { a: 1 }));
       await client.refuses("people", "not-found", () =>
@@ -303,7 +303,7 @@ describe("PATCH", () => {
     assert.equal((await client.get("/nowhere")).status, 404);
   });
 
-  it("is 413 for too much, 406 where JSON is not acceptable, 400 with a parameter", async () => {
+  it("is 413 for a large body, 406 where JSON is not acceptable, 400 with a parameter", async () => {
     await client.keep("/people/door", { a: 1 });
     const large = { a: "x".repeat(limitBytes) };
     await client.refuses("people", "content-too-large", () => client.patch("/people/door", large));
@@ -325,7 +325,7 @@ describe("PATCH", () => {
     assert.equal((await updater.patch("/people/scoped", { a: 2 })).status, 204);
   });
 
-  it("(I8) without If-Match by 32 clients at once on different members: all land", async () => {
+  it("without If-Match by 32 clients at once on different members: all succeed", async () => {
     for (const kind of ["patch", "jsonPatch"] as const) {
       const path = `/people/crowd-${kind}`;
       await client.keep(path, { n: {} });
@@ -344,7 +344,7 @@ describe("PATCH", () => {
     }
   });
 
-  it("(I8) by many at once that test and count: none is lost, each is done once", async () => {
+  it("by many clients at once that test and count: none is lost, each is applied once", async () => {
     await client.keep("/people/log", { log: [] });
     const clients = 16;
     await atOnce(clients, async (index) => {

@@ -1,4 +1,4 @@
-// POST /{collection} with JSON: what makes a resource, what does not, and that a refusal leaves nothing behind.
+// POST /{collection} with JSON: what is created, what is rejected, and that a rejection leaves nothing behind.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -35,7 +35,7 @@ async function speak(...segments: string[]): Promise<WireResponse> {
 }
 
 describe("POST /{collection}", () => {
-  it("(80, 81) answers 201 with where the resource is, its validators and the resource itself", async () => {
+  it("returns 201 with Location, validators and the representation", async () => {
     const { status, headers, body } = await post("/people", '{"name":"Ada","born":1815}');
     assert.equal(status, 201);
     const made = JSON.parse(body) as Record<string, string>;
@@ -49,7 +49,7 @@ describe("POST /{collection}", () => {
     assert.equal(modified, Math.floor(Date.parse(made.updatedAt ?? "") / 1000) * 1000);
   });
 
-  it("refuses a Content-Type that says a parameter twice, and stores nothing", async () => {
+  it("rejects a Content-Type with a repeated parameter, and stores nothing", async () => {
     const before = await app.total("people");
     const types = [
       "application/json; charset=utf-8; charset=iso-8859-1",
@@ -71,7 +71,7 @@ describe("POST /{collection}", () => {
     assert.equal(await app.total("people"), before);
   });
 
-  it("(114, 196, 237) sends JSON without a charset, which no cache keeps", async () => {
+  it("returns JSON without a charset, which no cache stores", async () => {
     const { headers, body } = await post("/people", "{}");
     assert.equal(headers.get("content-type"), "application/json");
     assert.equal(headers.get("content-length"), `${Buffer.byteLength(body)}`);
@@ -79,7 +79,7 @@ describe("POST /{collection}", () => {
     assert.equal(headers.get("x-content-type-options"), "nosniff");
   });
 
-  it("(82) gives the same bytes and validators to a later GET of Location", async () => {
+  it("returns the same bytes and validators as a later GET of Location", async () => {
     const made = await post("/people", '{"name":"Ada","ü":"ß\\u00df"}');
     const read = await answerOf(app.request(made.headers.get("location") ?? ""));
     assert.equal(read.status, 200);
@@ -88,7 +88,7 @@ describe("POST /{collection}", () => {
       assert.equal(read.headers.get(name), made.headers.get(name), name);
   });
 
-  it("(83) never builds Location from what the client calls us", async () => {
+  it("never builds Location from the Host header", async () => {
     const body = '{"a":1}';
     const head = [
       "POST /people HTTP/1.1",
@@ -106,7 +106,7 @@ describe("POST /{collection}", () => {
     assert.ok(!JSON.stringify(answer).includes("evil"));
   });
 
-  it("(84) puts the base URL and its path prefix before Location and the problem type", async () => {
+  it("puts the base URL and its path prefix before Location and the problem type", async () => {
     const base = "https://api.example.org/v1";
     const prefixed = await startApp({ baseUrl: base });
     try {
@@ -123,14 +123,14 @@ describe("POST /{collection}", () => {
     }
   });
 
-  it("makes two resources of two identical POSTs", async () => {
+  it("creates two resources for two identical POSTs", async () => {
     const [first, second] = [await post("/twins", '{"a":1}'), await post("/twins", '{"a":1}')];
     assert.notEqual(first.headers.get("location"), second.headers.get("location"));
     assert.notEqual(first.headers.get("etag"), second.headers.get("etag"));
     assert.equal(await app.total("twins"), 2);
   });
 
-  it("keeps every one of many POSTs that arrive at once, also when they found the collection", async () => {
+  it("stores all of many concurrent POSTs, also when they create the collection", async () => {
     const numbers = Array.from({ length: 100 }, (_, index) => index);
     const made = await Promise.all(numbers.map((n) => app.post("crowd", { n })));
     assert.equal(new Set(made.map(({ id }) => id)).size, numbers.length);
@@ -143,7 +143,7 @@ describe("POST /{collection}", () => {
     );
   });
 
-  it("(101) makes ids that are UUIDv7 and strictly increase", async () => {
+  it("creates ids that are UUIDv7 and strictly increase", async () => {
     let last = "";
     for (let count = 0; count < 20; count++) {
       const { id } = (await app.post("ordered", {})) as { id: string };
@@ -153,14 +153,14 @@ describe("POST /{collection}", () => {
     }
   });
 
-  it("(60) ignores X-HTTP-Method-Override", async () => {
+  it("ignores X-HTTP-Method-Override", async () => {
     const headers = { ...json, "x-http-method-override": "DELETE" };
     assert.equal((await post("/override", "{}", headers)).status, 201);
     assert.equal(await app.total("override"), 1);
   });
 });
 
-describe("what is kept", () => {
+describe("the stored text", () => {
   const kept: readonly (readonly [title: string, sent: string, fields: string])[] = [
     ["no fields at all", "{}", ""],
     ["number literals", '{"a":1.0,"b":1e2,"c":-0,"d":1E+2,"e":0.10,"f":-1.5e-7}', ""],
@@ -184,7 +184,7 @@ describe("what is kept", () => {
     ["(106) what follows a byte order mark", '\ufeff{"a":1}', '"a":1'],
   ];
   for (const [title, sent, fields] of kept) {
-    it(`comes back byte for byte: ${title}`, async () => {
+    it(`is returned byte for byte: ${title}`, async () => {
       const { status, body } = await post("/kept", sent);
       assert.equal(status, 201, body);
       const made = JSON.parse(body) as { id: string; createdAt: string };
@@ -197,7 +197,7 @@ describe("what is kept", () => {
   }
 });
 
-describe("a faulty body is 400 and leaves nothing", () => {
+describe("an invalid body is 400 and leaves nothing behind", () => {
   const refused = async (body: Body) => {
     const problem = assertProblem(await post("/faulty", body), "invalid-body");
     assert.equal(await app.total("faulty"), 0);
@@ -228,7 +228,7 @@ describe("a faulty body is 400 and leaves nothing", () => {
     [" \n ", 2, 2],
   ];
   for (const [text, line, column] of malformed) {
-    it(`(102, 103) malformed JSON, with line and column: ${JSON.stringify(text)}`, async () => {
+    it(`malformed JSON, with line and column: ${JSON.stringify(text)}`, async () => {
       const errors = await refused(text);
       assert.equal(errors.length, 1);
       assert.match(errors[0]?.detail ?? "", new RegExp(`line ${line}\\b.*column ${column}\\b`));
@@ -281,19 +281,19 @@ describe("a faulty body is 400 and leaves nothing", () => {
     });
   }
 
-  it("(95) tells who sends an id to use PUT", async () => {
+  it("an id, and the problem says to use PUT", async () => {
     const [fault] = await refused('{"id":"mine"}');
     assert.match(fault?.detail ?? "", /PUT/);
   });
 
-  it("(109) nesting deeper than 64 levels, however deep, while 64 are taken", async () => {
+  it("more than 64 levels of nesting, however deep, while 64 are accepted", async () => {
     assert.match((await refused(deep(65)))[0]?.detail ?? "", /64/);
     assert.match((await refused(`{"a":${"[".repeat(4000)}`))[0]?.detail ?? "", /64/);
     assert.equal((await post("/deep", deep(64))).status, 201);
   });
 
   for (const fields of [[], ["Content-Type: application/json"], ["Content-Length: 0"]]) {
-    it(`(85) no body at all is answered at once, without waiting for one [${fields}]`, async () => {
+    it(`no body, without waiting for one [${fields}]`, async () => {
       const answer = await speak(postHead("/faulty", ...fields));
       assert.equal(answer.status, 400);
       assert.equal(JSON.parse(answer.body).type, "/-/problems/invalid-body");
@@ -301,7 +301,7 @@ describe("a faulty body is 400 and leaves nothing", () => {
     });
   }
 
-  it("(85) an empty chunked body", async () => {
+  it("an empty chunked body", async () => {
     const head = postHead(
       "/faulty",
       "Content-Type: application/json",
@@ -324,7 +324,7 @@ describe("media types", () => {
     "model/gltf+json",
   ];
   for (const type of taken) {
-    it(`(89) takes ${type}`, async () => {
+    it(`accepts ${type}`, async () => {
       const { status, body } = await post("/typed", '{"a":1}', { "content-type": type });
       assert.equal(status, 201, body);
     });
@@ -344,7 +344,7 @@ describe("media types", () => {
     "application/json; charset=utf-16",
   ];
   for (const type of unsupported) {
-    it(`(88, 112) refuses ${type} with 415, says what is taken, and leaves nothing`, async () => {
+    it(`rejects ${type} with 415 and the supported types, and leaves nothing behind`, async () => {
       const answer = await post("/untyped", '{"a":1}', { "content-type": type });
       assertProblem(answer, "unsupported-media-type");
       assert.match(answer.headers.get("accept-post") ?? "", /^application\/json, .*\*\/\*$/);
@@ -353,14 +353,14 @@ describe("media types", () => {
     });
   }
 
-  it("(87) refuses a body without a type", async () => {
+  it("rejects a body without a type", async () => {
     const answer = await post("/untyped", Buffer.from('{"a":1}'), {});
     assertProblem(answer, "unsupported-media-type");
     assert.match(answer.headers.get("accept-post") ?? "", /^application\/json, .*\*\/\*$/);
     assert.equal(await app.total("untyped"), 0);
   });
 
-  it("(90) refuses two Content-Type lines", async () => {
+  it("rejects two Content-Type lines", async () => {
     const type = "Content-Type: application/json";
     const head = postHead("/untyped", type, type, "Content-Length: 2");
     const answer = await speak(`${head}{}`);
@@ -368,7 +368,7 @@ describe("media types", () => {
     assert.equal(await app.total("untyped"), 0);
   });
 
-  it("(91) refuses a content coding instead of storing what it did not decode", async () => {
+  it("rejects an unknown content coding", async () => {
     for (const coding of ["compress", "deflate", "identity, lzma"]) {
       const answer = await post("/untyped", '{"a":1}', { ...json, "content-encoding": coding });
       assertProblem(answer, "unsupported-media-type");
@@ -386,13 +386,13 @@ describe("the size of a body", () => {
   const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
   const half = "x".repeat(limitBytes / 2);
 
-  it("(93) takes exactly the limit, and one byte more is 413", async () => {
+  it("accepts exactly the limit, and one byte more is 413", async () => {
     assert.equal((await post("/sized", sized(limitBytes))).status, 201);
     assertProblem(await post("/huge", sized(limitBytes + 1)), "content-too-large");
     assert.equal(await app.total("huge"), 0);
   });
 
-  it("(93) refuses by Content-Length before a byte of the body is sent", async () => {
+  it("rejects by Content-Length before the body is sent", async () => {
     const head = postHead("/huge", type, `Content-Length: ${limitBytes + 1}`);
     const answer = await speak(head);
     assert.equal(answer.status, 413);
@@ -400,7 +400,7 @@ describe("the size of a body", () => {
     assert.equal(await app.total("huge"), 0);
   });
 
-  it("(93) refuses a chunked body as soon as it is too large, before it ends", async () => {
+  it("rejects a chunked body as soon as it is too large, before it ends", async () => {
     const head = postHead("/huge", type, "Transfer-Encoding: chunked");
     const answer = await speak(head, chunk(`{"a":"${half}`), chunk(half));
     assert.equal(answer.status, 413);
@@ -408,7 +408,7 @@ describe("the size of a body", () => {
     assert.equal(await app.total("huge"), 0);
   });
 
-  it("(15, 86) takes a chunked body without a length, extensions and all", async () => {
+  it("accepts a chunked body without a length, with chunk extensions", async () => {
     const head = postHead("/chunked", type, "Transfer-Encoding: chunked");
     const chunks = ['6;ext="a;b"\r\n{"a":"\r\n', chunk(half), '2\r\n"}\r\n', "0\r\n\r\n"];
     const answer = await speak(head, ...chunks);
@@ -425,7 +425,7 @@ describe("the size of a body", () => {
   ];
   for (const [title, fields, part] of cut) {
     for (const way of ["hangUp", "halfClose"] as const) {
-      it(`(18) creates nothing from a body that ends ${title} (${way})`, async () => {
+      it(`creates nothing from a body that ends ${title} (${way})`, async () => {
         const wire = await dial(app.port);
         wire.write(postHead("/cut", type, fields) + part);
         // The server has to be reading the body when the end comes.
@@ -441,15 +441,15 @@ describe("the size of a body", () => {
   }
 });
 
-describe("who may POST, and where", () => {
-  it("refuses what has no valid token before it looks at the body (74)", async () => {
+describe("permission to POST", () => {
+  it("rejects an invalid token before the body is read", async () => {
     const init = { method: "POST", headers: json, body: "nonsense" };
     await expectProblem(app.request("/closed", { ...init, token: null }), "unauthenticated");
     await expectProblem(app.request("/closed", { ...init, token: "wrong" }), "unauthenticated");
     assert.equal(await app.total("closed"), 0);
   });
 
-  it("founds a collection for an admin only; anyone else gets 404, whatever the body", async () => {
+  it("creates a collection for an admin only; others get 404, whatever the body", async () => {
     const token = await app.token("*:create", "*:read");
     const sent = [
       { headers: json, body: "{}" },
@@ -476,19 +476,19 @@ describe("who may POST, and where", () => {
 
   const nowhere = ["People", "-x", "_x", "a.b", "ü", "a%20b", "x".repeat(64), "-"];
   for (const name of nowhere) {
-    it(`has no collection called ${name}`, async () => {
+    it(`does not allow a collection called ${name}`, async () => {
       assertProblem(await post(`/${name}`, "{}"), "not-found");
       await expectProblem(app.request(`/${name}`), "not-found");
     });
   }
 
-  it("has collections called anything that the rule allows", async () => {
+  it("allows every collection name that matches the rule", async () => {
     for (const name of ["0", "a-b_c", "x".repeat(63)]) {
       assert.equal((await post(`/${name}`, "{}")).status, 201);
     }
   });
 
-  it("(140) takes no query parameters", async () => {
+  it("accepts no query parameters", async () => {
     const problem = assertProblem(await post("/asked?page=1&x=2", "{}"), "invalid-parameter");
     assert.deepEqual(
       problem.errors?.map(({ parameter }) => parameter),
@@ -497,13 +497,13 @@ describe("who may POST, and where", () => {
     assert.equal(await app.total("asked"), 0);
   });
 
-  it("(176) stores nothing for a client that cannot take JSON", async () => {
+  it("stores nothing for a client that does not accept JSON", async () => {
     const answer = await post("/unreadable", "{}", { ...json, accept: "text/html" });
     assertProblem(answer, "not-acceptable");
     assert.equal(await app.total("unreadable"), 0);
   });
 
-  it("refuses by the fields alone, without waiting for the body: 415 before 413 before 406", async () => {
+  it("rejects by the headers alone, without waiting for the body: 415 before 413 before 406", async () => {
     const fields = [
       "Content-Type: text/json",
       `Content-Length: ${limitBytes + 1}`,

@@ -1,4 +1,4 @@
-// Preconditions of changes (RFC 9110 §13): judged and written as one, so nothing is overwritten unseen.
+// Preconditions of changes (RFC 9110 §13): checked in the same transaction as the write.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -31,7 +31,7 @@ const shifted = (date: string, seconds: number): string =>
   new Date(Date.parse(date) + seconds * 1000).toUTCString();
 
 for (const [method, change] of Object.entries(changes)) {
-  describe(`a condition of ${method}`, () => {
+  describe(`a precondition of ${method}`, () => {
     const path = `/people/${method.toLowerCase().replace(" ", "-")}`;
 
     async function prepare(): Promise<{ etag: string; date: string }> {
@@ -47,7 +47,7 @@ for (const [method, change] of Object.entries(changes)) {
     const fails = (condition: Fields) =>
       client.refuses("people", "precondition-failed", () => change(path, condition));
 
-    it("(167, 168) If-Match: the tag, one of several, or any", async () => {
+    it("If-Match: the ETag, one of several, or any", async () => {
       for (const field of [
         (etag: string) => etag,
         (etag: string) => `"x", ${etag}`,
@@ -60,7 +60,7 @@ for (const [method, change] of Object.entries(changes)) {
       }
     });
 
-    it("(167) If-Match: a stale, weak or broken tag matches nothing", async () => {
+    it("If-Match: an old, weak or malformed ETag does not match", async () => {
       const { etag: stale } = await prepare();
       const { etag } = await prepare();
       assert.notEqual(etag, stale);
@@ -75,7 +75,7 @@ for (const [method, change] of Object.entries(changes)) {
         await fails({ "if-match": field });
     });
 
-    it("is 400 where no tags can be read: 412 would say that the resource has changed", async () => {
+    it("is 400 when no ETags can be parsed, because 412 would mean that the resource has changed", async () => {
       const { etag } = await prepare();
       for (const name of ["if-match", "if-none-match"])
         for (const field of [
@@ -87,13 +87,13 @@ for (const [method, change] of Object.entries(changes)) {
           );
     });
 
-    it("(169) If-None-Match: fails for what is there, weakly compared", async () => {
+    it("If-None-Match: fails for an existing resource, with weak comparison", async () => {
       const { etag } = await prepare();
       for (const field of ["*", etag, `W/${etag}`, `"x", ${etag}`])
         await fails({ "if-none-match": field });
     });
 
-    it("(169) If-None-Match: holds for another tag", async () => {
+    it("If-None-Match: succeeds for another ETag", async () => {
       const { etag: stale } = await prepare();
       for (const field of [stale, '"x"', '"*"']) {
         await prepare();
@@ -101,14 +101,14 @@ for (const [method, change] of Object.entries(changes)) {
       }
     });
 
-    it("(170) If-Unmodified-Since: fails for a date before the last change", async () => {
+    it("If-Unmodified-Since: fails for a date before the last change", async () => {
       const { date } = await prepare();
       await fails({ "if-unmodified-since": shifted(date, -1) });
       await fails({ "if-unmodified-since": "Sunday, 06-Nov-94 08:49:37 GMT" });
       await fails({ "if-unmodified-since": "Sun Nov  6 08:49:37 1994" });
     });
 
-    it("(170) If-Unmodified-Since: holds from the last change on, and when it is no date", async () => {
+    it("If-Unmodified-Since: succeeds from the last change on, and when it is not a date", async () => {
       for (const seconds of [0, 60]) {
         const fresh = `${path}-${seconds}`;
         await client.put(fresh, { changed: false });
@@ -132,13 +132,13 @@ for (const [method, change] of Object.entries(changes)) {
       }
     });
 
-    it("(170, 171) If-Match makes If-Unmodified-Since moot", async () => {
+    it("If-Match overrides If-Unmodified-Since", async () => {
       const { etag, date } = await prepare();
       await fails({ "if-match": '"x"', "if-unmodified-since": shifted(date, 60) });
       await holds({ "if-match": etag, "if-unmodified-since": shifted(date, -60) });
     });
 
-    it("(171) all that count must hold", async () => {
+    it("all that apply must succeed", async () => {
       const { etag, date } = await prepare();
       await fails({ "if-match": etag, "if-none-match": etag });
       await fails({ "if-match": "*", "if-none-match": "*" });
@@ -148,12 +148,12 @@ for (const [method, change] of Object.entries(changes)) {
       await holds({ "if-match": etag, "if-none-match": '"y"' });
     });
 
-    it("(166) If-Modified-Since and If-Range do not count", async () => {
+    it("If-Modified-Since and If-Range are ignored", async () => {
       const { date } = await prepare();
       await holds({ "if-modified-since": shifted(date, 60), "if-range": '"x"' });
     });
 
-    it("(172) opens no door: 401, 403, 404, 415 and the like come first", async () => {
+    it("does not matter before 401, 403, 404, 415 and the like", async () => {
       const { etag } = await prepare();
       const reader = await app.token("people:read");
       const verb = method.split(" ").at(-1) ?? "";
@@ -181,7 +181,7 @@ for (const [method, change] of Object.entries(changes)) {
       assert.equal(await client.tag(path), etag);
     });
 
-    it("(173) the same If-Match by many at once: one is done, the others are 412", async () => {
+    it("the same If-Match by many clients at once: one succeeds, the others are 412", async () => {
       for (let round = 0; round < 5; round++) {
         const { etag } = await prepare();
         const answers = await atOnce(8, () => change(path, { "if-match": etag }));
@@ -200,15 +200,15 @@ for (const [method, change] of Object.entries(changes)) {
   });
 }
 
-describe("a condition on what is not there", () => {
-  it("(168) If-Match is 412 for PUT, and makes nothing", async () => {
+describe("a precondition on a missing resource", () => {
+  it("If-Match is 412 for PUT, and creates nothing", async () => {
     for (const field of ["*", '"x"'])
       await client.refuses("people", "precondition-failed", () =>
         client.put("/people/absent", {}, { "if-match": field }),
       );
   });
 
-  it("(168) is 404 for PATCH and DELETE, whatever it says", async () => {
+  it("is 404 for PATCH and DELETE, whatever it is", async () => {
     for (const condition of [
       { "if-match": "*" },
       { "if-match": '"x"' },
@@ -222,19 +222,19 @@ describe("a condition on what is not there", () => {
     }
   });
 
-  it("(169) If-None-Match creates with PUT", async () => {
+  it("If-None-Match creates with PUT", async () => {
     for (const [index, field] of ["*", '"x"', '"x", W/"y"'].entries()) {
       const { status } = await client.put(`/people/new-${index}`, {}, { "if-none-match": field });
       assert.equal(status, 201);
     }
   });
 
-  it("(170) If-Unmodified-Since says nothing of it", async () => {
+  it("If-Unmodified-Since is ignored", async () => {
     const since = { "if-unmodified-since": "Sun, 06 Nov 1994 08:49:37 GMT" };
     assert.equal((await client.put("/people/new-since", {}, since)).status, 201);
   });
 
-  it("(169) If-None-Match: * by many at once: exactly one 201, the others 412", async () => {
+  it("If-None-Match: * by many clients at once: exactly one 201, the others 412", async () => {
     for (let round = 0; round < 10; round++) {
       const path = `/people/first-${round}`;
       const answers = await atOnce(round === 0 ? 2 : 8, (index) =>
@@ -249,9 +249,9 @@ describe("a condition on what is not there", () => {
   });
 });
 
-describe("a condition of GET and HEAD", () => {
+describe("a precondition of GET and HEAD", () => {
   for (const path of ["/read-one/one", "/read-list", "/read-feed?since=0"]) {
-    it(`(167, 170, 171) on ${path}: 412 for another state, and before 304`, async () => {
+    it(`on ${path}: 412 for another state, before 304`, async () => {
       const [, collection] = /^\/([a-z-]+)/.exec(path) ?? [];
       await client.put(`/${collection}/one`, { n: 1 });
       const { headers } = await client.get(path);
@@ -285,21 +285,21 @@ describe("a condition of GET and HEAD", () => {
     });
   }
 
-  it("(172) is ignored where nothing is", async () => {
+  it("is ignored for a missing resource", async () => {
     for (const path of ["/read-one/nobody", "/nowhere", "/nowhere?since=0"])
       assertProblem(await client.get(path, { "if-match": '"x"' }), "not-found");
   });
 });
 
-describe("conditions elsewhere", () => {
-  it("(172) are ignored by OPTIONS", async () => {
+describe("preconditions elsewhere", () => {
+  it("are ignored by OPTIONS", async () => {
     await client.keep("/people/options", {});
     const headers = { "if-match": '"x"', "if-none-match": "*" };
     const response = await app.request("/people/options", { method: "OPTIONS", headers });
     assert.equal(response.status, 204);
   });
 
-  it("(167) on several lines are one list", async () => {
+  it("on several lines are one list", async () => {
     const etag = await client.keep("/people/lines", {});
     const head = (...fields: string[]) =>
       [
@@ -314,7 +314,7 @@ describe("conditions elsewhere", () => {
     assert.equal(await ask('If-Match: "x"', `If-Match: ${etag}`), 204);
   });
 
-  it("a tag is of one resource: that of another, or of its former life, matches nothing", async () => {
+  it("do not match an ETag of another resource, or of a deleted one with the same id", async () => {
     const other = await client.keep("/people/one", { a: 1 });
     await client.keep("/people/two", { a: 1 });
     const former = await client.keep("/people/former", { a: 1 });
@@ -331,7 +331,7 @@ describe("conditions elsewhere", () => {
 });
 
 describe("a DELETE with If-Match", () => {
-  it("(I6) among changes at once: takes what it named, or nothing", async () => {
+  it("among concurrent changes: removes the state that it names, or nothing", async () => {
     for (let round = 0; round < 20; round++) {
       const path = `/people/doomed-${round}`;
       const tag = await client.keep(path, { n: 0 });
@@ -363,7 +363,7 @@ describe("a counter", () => {
     }
   }
 
-  it("(I6) of 64 clients at once, by PUT and by PATCH with If-Match, loses none", async () => {
+  it("of 64 clients at once, by PUT and by PATCH with If-Match, loses no increment", async () => {
     await client.keep("/counters/one", { n: 0 });
     await atOnce(64, (index) => increment("/counters/one", index % 2 === 0 ? "put" : "patch"));
     assert.equal((await client.json<{ n: number }>("/counters/one")).n, 64);

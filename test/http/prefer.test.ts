@@ -1,4 +1,4 @@
-// Prefer: return=minimal|representation (RFC 7240), and preferences that nobody knows.
+// Prefer: return=minimal|representation (RFC 7240), and unknown preferences.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -51,7 +51,7 @@ const isMinimal = (answer: Answer): boolean =>
   answer.body === "" && answer.headers.get("preference-applied") === "return=minimal";
 
 describe("Prefer: return=minimal", () => {
-  it("(158) on POST: 201, where it is and its tag, and an empty body", async () => {
+  it("on POST: 201 with Location and ETag, and an empty body", async () => {
     const made = await client.post("/people", { n: 1 }, { prefer: "return=minimal" });
     assert.equal(made.status, 201);
     assert.equal(made.body, "");
@@ -66,7 +66,7 @@ describe("Prefer: return=minimal", () => {
   });
 
   for (const [title, { ask, brief }] of Object.entries(changes)) {
-    it(`(158) on ${title}: ${brief} and nothing more`, async () => {
+    it(`on ${title}: ${brief} and nothing more`, async () => {
       const answer = await ask("return=minimal");
       assert.equal(answer.status, brief);
       assert.equal(answer.body, "");
@@ -81,7 +81,7 @@ describe("Prefer: return=minimal", () => {
     });
   }
 
-  it("(158) sends the empty body of a 201 with its length, and a 204 with none", async () => {
+  it("sends the empty body of a 201 with its length, and a 204 without", async () => {
     const ask = async (status: number) => {
       const head = `PUT /people/wire HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${app.admin}\r\nContent-Type: application/json\r\nPrefer: return=minimal\r\nContent-Length: 2\r\n\r\n{}`;
       const [answer] = (await send(app.port, head)).responses;
@@ -98,7 +98,7 @@ describe("Prefer: return=minimal", () => {
 });
 
 describe("Prefer: return=representation", () => {
-  it("(159) on POST is what is sent anyhow, and said to be applied", async () => {
+  it("on POST is the default, and Preference-Applied says so", async () => {
     const { status, headers, body } = await client.post(
       "/people",
       { n: 1 },
@@ -111,7 +111,7 @@ describe("Prefer: return=representation", () => {
   });
 
   for (const [title, { ask, full }] of Object.entries(changes)) {
-    it(`(159) on ${title}: ${full}, the body and where it is from`, async () => {
+    it(`on ${title}: ${full}, the body and Content-Location`, async () => {
       const answer = await ask("return=representation");
       assert.equal(answer.status, full);
       assert.equal(answer.headers.get("preference-applied"), "return=representation");
@@ -133,7 +133,7 @@ describe("Prefer", () => {
     "return=minimal, return=minimal",
   ];
   for (const prefer of minimal) {
-    it(`(158) understands ${prefer}`, async () => {
+    it(`understands ${prefer}`, async () => {
       await client.put("/people/read", {});
       assert.ok(isMinimal(await client.patch("/people/read", {}, { prefer })));
     });
@@ -156,7 +156,7 @@ describe("Prefer", () => {
     '"',
   ];
   for (const prefer of ignored) {
-    it(`(159) ignores ${prefer || "nothing"}`, async () => {
+    it(`ignores ${prefer || "an empty value"}`, async () => {
       await client.put("/people/read", {});
       const { status, headers, body } = await client.patch("/people/read", { n: 1 }, { prefer });
       assert.equal(status, 200);
@@ -165,7 +165,7 @@ describe("Prefer", () => {
     });
   }
 
-  it("(160) changes no answer that a cache may keep", async () => {
+  it("does not change cacheable responses", async () => {
     await client.put("/people/cached", { n: 1 });
     const prefer = { prefer: "return=minimal" };
     for (const path of ["/people/cached", "/people"]) {
@@ -178,7 +178,7 @@ describe("Prefer", () => {
     assert.equal(written.headers.get("cache-control"), "no-store");
   });
 
-  it("does not change a DELETE or a refusal", async () => {
+  it("does not change a DELETE or an error", async () => {
     await client.put("/people/gone", {});
     const prefer = { prefer: "return=representation" };
     assert.equal((await client.remove("/people/gone", prefer)).status, 204);

@@ -1,4 +1,4 @@
-// Behind a proxy: whose word is taken for who is calling, and over what.
+// Behind a proxy: which forwarded headers are trusted.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -38,7 +38,7 @@ describe("the client's address", () => {
     ["nonsense", "10.0.0.1", ",,;\u0000%%%", "10.0.0.1"],
   ] as const;
   for (const [what, peer, forwardedFor, client] of hops) {
-    it(`(240) ${what}`, () => assert.equal(proxies.clientAddress(peer, forwardedFor), client));
+    it(`${what}`, () => assert.equal(proxies.clientAddress(peer, forwardedFor), client));
   }
 });
 
@@ -64,19 +64,19 @@ describe("with trusted proxies", () => {
       peer,
     );
 
-  it("(240) the log names the client that a trusted peer speaks for", async () => {
+  it("the log has the client that a trusted peer forwards", async () => {
     const { headers } = await app.request("/people", {
       headers: { "x-forwarded-for": "1.1.1.1, 203.0.113.9" },
     });
     assert.equal(await clientOf(headers.get("x-request-id")), "203.0.113.9");
   });
 
-  it("(240) the log names an untrusted peer itself", async () => {
+  it("the log has the address of an untrusted peer", async () => {
     const { headers } = await directly("192.0.2.1", { "x-forwarded-for": "203.0.113.9" });
     assert.equal(await clientOf(headers.get("x-request-id")), "192.0.2.1");
   });
 
-  it("(77) a request that reached the proxy in clear text is refused, whatever its token", async () => {
+  it("a request that reached the proxy without TLS is rejected, whatever its token", async () => {
     for (const proto of ["http", "HTTP", "http, https", "https,http"]) {
       for (const token of [app.admin, "wrong", null]) {
         const headers = { "x-forwarded-proto": proto };
@@ -89,13 +89,13 @@ describe("with trusted proxies", () => {
     }
   });
 
-  it("(77) a request that came straight over the network is refused, whatever it says", async () => {
+  it("a direct request over the network is rejected, whatever it claims", async () => {
     await expectProblem(directly("192.0.2.1"), "tls-required", base);
     await expectProblem(directly("192.0.2.1", ofEvil), "tls-required", base);
     await expectProblem(directly("2001:db9::1"), "tls-required", base);
   });
 
-  it("(77, 238) a request over TLS, from this machine or from inside the program is served", async () => {
+  it("a request over TLS, from this machine or from the program itself is accepted", async () => {
     for (const headers of [{ "x-forwarded-proto": "https" }, {}] as Record<string, string>[]) {
       const answer = await app.request("/people", { headers });
       assert.equal(answer.status, 200);
@@ -104,11 +104,11 @@ describe("with trusted proxies", () => {
     for (const peer of ["127.0.0.2", "::1", ""]) assert.equal((await directly(peer)).status, 200);
   });
 
-  it("(77) what is open to everyone stays so: a load balancer asks in clear text", async () => {
+  it("public addresses work without TLS, for load balancers", async () => {
     assert.equal((await directly("192.0.2.1", {}, "/-/ready")).status, 200);
   });
 
-  it("(83, 240) nobody's word changes the addresses in an answer", async () => {
+  it("forwarded headers do not change the URLs in a response", async () => {
     const answer = await answerOf(app.request("/people", { headers: ofEvil }));
     assert.ok(answer.headers.get("link")?.includes(`<${base}/people?`));
     const other = { ...ofEvil, host: "evil.example" };
@@ -119,7 +119,7 @@ describe("with trusted proxies", () => {
     }
   });
 
-  it("(240) malformed fields are ignored", async () => {
+  it("malformed headers are ignored", async () => {
     for (const value of ["", ";;;=", '"', "for=;proto=", "ä", "http:", "ftp"]) {
       const headers = { forwarded: value, "x-forwarded-for": value, "x-forwarded-proto": value };
       assert.equal((await directly("10.0.0.1", headers)).status, 200, value);
@@ -128,7 +128,7 @@ describe("with trusted proxies", () => {
 });
 
 describe("without trusted proxies", () => {
-  it("(240) nobody is believed, and nobody is refused for it", async () => {
+  it("forwarded headers are ignored, and nothing is rejected because of them", async () => {
     const captured = captureLog();
     const app = await startApp({ baseUrl: base }, captured.log);
     try {

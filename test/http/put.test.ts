@@ -1,4 +1,4 @@
-// PUT /{collection}/{id}: the client names the whole URL, and what was there is replaced, never merged.
+// PUT /{collection}/{id}: creates or replaces, never merges.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -25,7 +25,7 @@ interface Made {
 }
 
 describe("PUT", () => {
-  it("(143) creates with 201 and where it is; replaces with 200", async () => {
+  it("creates with 201 and Location; replaces with 200", async () => {
     const made = await client.put("/people/ada", { name: "Ada", born: 1815 });
     assert.equal(made.status, 201);
     assert.equal(made.headers.get("location"), "/people/ada");
@@ -44,7 +44,7 @@ describe("PUT", () => {
     assert.equal((await client.get("/people/ada")).body, replaced.body);
   });
 
-  it("(144) replaces: what is left out is gone", async () => {
+  it("replaces the whole resource: omitted fields are removed", async () => {
     await client.put("/people/whole", { a: 1, b: { c: 2, d: 3 } });
     await client.put("/people/whole", { b: { c: 4 } });
     const { id, createdAt, updatedAt, ...rest } = await client.json<Made>("/people/whole");
@@ -57,7 +57,7 @@ describe("PUT", () => {
     ]);
   });
 
-  it("(145) tells no validator, because what is stored is not what was sent", async () => {
+  it("returns no validators, because what is stored is not exactly what was sent", async () => {
     for (const status of [201, 200]) {
       const answer = await client.put("/people/plain", { n: status });
       assert.equal(answer.status, status);
@@ -67,7 +67,7 @@ describe("PUT", () => {
     }
   });
 
-  it("is idempotent: again leaves the same representation but for its time", async () => {
+  it("is idempotent: a repetition leaves the same representation except for its time", async () => {
     const fields = { n: 1.5, list: [1, { a: null }] };
     await client.put("/people/again", fields);
     const first = await client.json<Made>("/people/again");
@@ -78,7 +78,7 @@ describe("PUT", () => {
     assert.equal(await app.total("people"), total);
   });
 
-  it("stands in the order of creation, wherever it is replaced from", async () => {
+  it("keeps its position in the order of creation when it replaces", async () => {
     for (const id of ["c", "a", "b"]) await client.put(`/order/${id}`, { n: 1 });
     await client.put("/order/c", { n: 2 });
     const { data } = await client.json<{ data: Made[] }>("/order");
@@ -88,14 +88,14 @@ describe("PUT", () => {
     );
   });
 
-  it("keeps the client's text: literals, escapes, order", async () => {
+  it("stores the client's text: literals, escapes, order", async () => {
     const text = '{"10":1.0,"\\u0061":"\\/\\u00e9","9":-0,"n":1E2}';
     await client.put("/people/text", ` ${text} `);
     const { body } = await client.get("/people/text");
     assert.ok(body.startsWith(`{"id":"text",${text.slice(1, -1)},"createdAt":`), body);
   });
 
-  it("takes back what a GET gave: the server's own members are passed over", async () => {
+  it("accepts the result of a GET: the server's members are ignored", async () => {
     await client.put("/people/back", { a: 1 });
     const { body } = await client.get("/people/back");
     assert.equal((await client.put("/people/back", body)).status, 200);
@@ -117,7 +117,7 @@ describe("PUT", () => {
     });
   }
 
-  it("(146) of a part is 400", async () => {
+  it("of a part is 400", async () => {
     await client.put("/people/part", { a: 1 });
     const range = { "content-range": "bytes 0-3/10" };
     for (const path of ["/people/part", "/people/new-part"])
@@ -132,14 +132,14 @@ describe("PUT", () => {
     "application/json; charset=latin1",
   ];
   for (const type of wrongTypes) {
-    it(`(147) of ${type} is 415, and says what is taken`, async () => {
+    it(`of ${type} is 415 with the supported types`, async () => {
       const ask = () => client.put("/people/typed", "{}", { "content-type": type });
       await client.refuses("people", "unsupported-media-type", ask);
       assert.equal((await ask()).headers.get("accept"), "application/json");
     });
   }
 
-  it("(147) of another JSON type is taken as JSON, and the type is not kept", async () => {
+  it("of another JSON type is accepted as JSON, and the type is not stored", async () => {
     const type = { "content-type": "application/vnd.people+json; charset=utf-8" };
     assert.equal((await client.put("/people/vendor", '{"a":1}', type)).status, 201);
     const { headers } = await client.get("/people/vendor");
@@ -160,7 +160,7 @@ describe("PUT", () => {
     "a".repeat(129),
   ];
   for (const id of badIds) {
-    it(`(148) to the id ${id.slice(0, 20)} is 400`, async () => {
+    it(`to the id ${id.slice(0, 20)} is 400`, async () => {
       const path = `/people/${id.includes("%") ? id : encodeURIComponent(id)}`;
       const problem = await client.refuses("people", "invalid-parameter", () =>
         client.put(path, { a: 1 }),
@@ -171,13 +171,13 @@ describe("PUT", () => {
 
   const goodIds = ["0", "a.b_c~d-e", "a".repeat(128), "constructor", "A", "a"];
   for (const id of goodIds) {
-    it(`takes the id ${id.slice(0, 20)}`, async () => {
+    it(`accepts the id ${id.slice(0, 20)}`, async () => {
       assert.equal((await client.put(`/ids/${id}`, { own: id })).status, 201);
       assert.equal((await client.json<{ own: string }>(`/ids/${id}`)).own, id);
     });
   }
 
-  it("has one address, also when it is written with percents", async () => {
+  it("has one address, also when it is percent-encoded", async () => {
     const made = await client.put("/people/%61%62", { a: 1 });
     assert.equal(made.headers.get("location"), "/people/ab");
     const again = await client.put("/people/a%62", { a: 2 });
@@ -202,7 +202,7 @@ describe("PUT", () => {
     ["a deep nest", `{"a":${"[".repeat(64)}${"]".repeat(64)}}`, [`/a${"/0".repeat(63)}`]],
   ];
   for (const [title, body, pointers] of badBodies) {
-    it(`of ${title} is 400, with every fault`, async () => {
+    it(`of ${title} is 400, with every error`, async () => {
       await client.put("/people/kept", { a: 1 });
       for (const path of ["/people/kept", "/people/not-made"]) {
         const problem = await client.refuses("people", "invalid-body", () =>
@@ -213,7 +213,7 @@ describe("PUT", () => {
     });
   }
 
-  it("of too much is 413, also when its length is not told", async () => {
+  it("of a large body is 413, also without a length", async () => {
     const large = `{"a":"${"x".repeat(limitBytes)}"}`;
     await client.refuses("people", "content-too-large", () => client.put("/people/large", large));
     const before = await client.state("people");
@@ -230,7 +230,7 @@ describe("PUT", () => {
     await client.refuses("people", "invalid-parameter", () => client.put("/people/x?a=1", {}));
   });
 
-  it("(90) has no place at a collection, nor POST at a resource", async () => {
+  it("is not allowed at a collection, nor POST at a resource", async () => {
     await client.put("/people/here", {});
     for (const [method, path, allow] of [
       ["PUT", "/people", "GET, HEAD, POST, QUERY, OPTIONS"],
@@ -245,26 +245,26 @@ describe("PUT", () => {
   });
 });
 
-describe("PUT to a collection that is not there", () => {
-  it("by an admin brings it into being", async () => {
+describe("PUT to a collection that does not exist", () => {
+  it("by an admin creates it", async () => {
     assert.equal((await client.put("/fresh/a", { n: 1 })).status, 201);
     assert.equal(await app.total("fresh"), 1);
   });
 
-  it("by anyone else is 404, and brings nothing into being", async () => {
+  it("by anyone else is 404, and creates nothing", async () => {
     const other = new Client(app, await app.token("*:*"));
     await client.refuses("never", "not-found", () => other.put("/never/a", {}));
     assert.equal((await client.get("/never")).status, 404);
   });
 
-  it("with If-Match is 412, and brings nothing into being", async () => {
+  it("with If-Match is 412, and creates nothing", async () => {
     await client.refuses("never", "precondition-failed", () =>
       client.put("/never/a", {}, { "if-match": "*" }),
     );
     assert.equal((await client.get("/never")).status, 404);
   });
 
-  it("by many at once brings it into being once, and loses nothing", async () => {
+  it("by many clients at once creates it once, and loses nothing", async () => {
     for (let round = 0; round < 5; round++) {
       const answers = await atOnce(24, (index) =>
         index % 2 === 0
@@ -288,7 +288,7 @@ describe("scopes for PUT", () => {
     { "if-none-match": "*" },
   ];
 
-  it("create alone creates and never replaces", async () => {
+  it("create alone allows to create and not to replace", async () => {
     const creator = new Client(app, await app.token("people:create"));
     assert.equal((await creator.put("/people/by-creator", { a: 1 })).status, 201);
     for (const condition of conditions) {
@@ -303,7 +303,7 @@ describe("scopes for PUT", () => {
     );
   });
 
-  it("update alone replaces and never creates", async () => {
+  it("update alone allows to replace and not to create", async () => {
     const updater = new Client(app, await app.token("people:update"));
     await client.put("/people/for-updater", { a: 1 });
     assert.equal((await updater.put("/people/for-updater", { a: 2 })).status, 204);
@@ -316,14 +316,14 @@ describe("scopes for PUT", () => {
     assert.match(headers.get("www-authenticate") ?? "", /scope="people:create"/);
   });
 
-  it("neither is 403, whether it is there or not", async () => {
+  it("without either it is 403, whether the resource exists or not", async () => {
     await client.put("/people/there", {});
     const reader = new Client(app, await app.token("people:read", "people:delete", "other:*"));
     for (const path of ["/people/there", "/people/not-there", "/no-such-collection/a"])
       assertProblem(await reader.put(path, {}), "insufficient-scope");
   });
 
-  it("no token is 401 before anything else is looked at", async () => {
+  it("without a token it is 401 before anything else is checked", async () => {
     const response = await app.request("/people/-bad-?x=1", {
       method: "PUT",
       token: null,
@@ -332,7 +332,7 @@ describe("scopes for PUT", () => {
     assert.equal(response.status, 401);
   });
 
-  it("create without update, raced for one id at once, creates one", async () => {
+  it("create without update, by many clients for one id, creates one resource", async () => {
     const creator = new Client(app, await app.token("people:create", "people:read"));
     for (let round = 0; round < 5; round++) {
       const path = `/people/raced-${round}`;

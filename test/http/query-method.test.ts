@@ -1,4 +1,4 @@
-// QUERY (RFC 10008): the questions of a URL in a body, answered alike.
+// QUERY (RFC 10008): the parameters of a list in a body, with the same result.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -76,7 +76,7 @@ const alike: readonly (readonly [question: object, query: string])[] = [
 
 describe("QUERY", () => {
   for (const [question, query] of alike) {
-    it(`${JSON.stringify(question)} is answered like ?${query}`, async () => {
+    it(`${JSON.stringify(question)} has the result of ?${query}`, async () => {
       const asked = await asker.query("people", question);
       const got = await asker.get(`/people?${query}`);
       assert.equal(asked.status, 200, asked.body);
@@ -93,12 +93,12 @@ describe("QUERY", () => {
     [{ name: "30" }, ["cyd"]],
   ];
   for (const [where, ids] of typed) {
-    it(`takes values for what they are: ${JSON.stringify(where)}`, async () => {
+    it(`uses values with their types: ${JSON.stringify(where)}`, async () => {
       assert.deepEqual(idsOf(await asker.ask("people", { where })), ids);
     });
   }
 
-  it("reaches fields that a URL cannot name", async () => {
+  it("supports fields that a URL cannot name", async () => {
     for (const where of [{ password: "x" }, { "a[b]": 1 }, { "with,comma": { gte: 2 } }]) {
       assert.deepEqual(idsOf(await asker.ask("open", { where })), ["secret"]);
     }
@@ -106,7 +106,7 @@ describe("QUERY", () => {
     assert.deepEqual(data, [{ id: "secret", "with,comma": 2 }]);
   });
 
-  it("walks by cursor, also one that a URL began", async () => {
+  it("continues by cursor, also one from a URL", async () => {
     const question = { sort: "-age", limit: 2 };
     const first = await asker.ask("people", { ...question, cursor: "" });
     const second = await asker.ask("people", { ...question, cursor: first.next });
@@ -116,7 +116,7 @@ describe("QUERY", () => {
     assert.deepEqual(await asker.ids(`/people?${url}`), ["ann"]);
   });
 
-  it("is kept by no cache and has no tag, for the answer is that of one body", async () => {
+  it("is not cached and has no ETag, because the result depends on the body", async () => {
     const { headers } = await asker.query("people", {});
     assert.equal(headers.get("cache-control"), "no-store");
     assert.equal(headers.get("etag"), null);
@@ -124,7 +124,7 @@ describe("QUERY", () => {
     assert.equal(headers.get("content-type"), "application/json");
   });
 
-  it("needs only to read, and changes nothing", async () => {
+  it("needs the scope to read, and changes nothing", async () => {
     const before = (await asker.get("/people")).headers.get("etag");
     const ask = (token: string | null) =>
       answerOf(
@@ -141,7 +141,7 @@ describe("QUERY", () => {
     assert.equal((await asker.get("/people")).headers.get("etag"), before);
   });
 
-  it("is announced by OPTIONS, by a 405 and to other origins", async () => {
+  it("is listed by OPTIONS, by a 405 and for other origins", async () => {
     const options = await app.request("/people", {
       method: "OPTIONS",
       headers: { origin: "https://a.example", "access-control-request-method": "QUERY" },
@@ -159,7 +159,7 @@ describe("QUERY", () => {
   });
 });
 
-describe("QUERY is refused", () => {
+describe("an invalid QUERY", () => {
   const bodies: readonly (readonly [body: string, ...pointers: string[]])[] = [
     ["", ""],
     ["{", ""],
@@ -220,13 +220,13 @@ describe("QUERY is refused", () => {
     ],
   ];
   for (const [body, ...pointers] of bodies) {
-    it(`for ${body || "nothing"}`, async () => {
+    it(`is rejected: ${body || "empty"}`, async () => {
       const problem = assertProblem(await asker.query("people", body), "invalid-body");
       assert.deepEqual(pointersOf(problem).toSorted(), pointers);
     });
   }
 
-  it("with the operators there are", async () => {
+  it("is rejected with the list of operators", async () => {
     const answer = await asker.query("people", { where: { age: { is: 1 } } });
     const [error] = assertProblem(answer, "invalid-body").errors ?? [];
     assert.ok(error?.detail.endsWith(operators.join(", ")));
@@ -236,7 +236,7 @@ describe("QUERY is refused", () => {
     answerOf(app.request(path, { method: "QUERY", headers, body }));
   const json = { "content-type": "application/json" };
 
-  it("with 400 without a type, with 415 and what it takes for another", async () => {
+  it("is 400 without a type, and 415 with the supported types for another", async () => {
     const stream = () => new Blob(["{}"]).stream();
     const untyped = await answerOf(
       app.request("/people", { method: "QUERY", body: stream(), duplex: "half" } as RequestInit),
@@ -250,7 +250,7 @@ describe("QUERY is refused", () => {
     }
   });
 
-  it("as a POST would be: too large, not acceptable, with parameters, nowhere", async () => {
+  it("is rejected as a POST would be: too large, not acceptable, with parameters, unknown collection", async () => {
     const large = `{"q":"${"a".repeat(2 ** 20)}"}`;
     assertProblem(await ask(json, "/people", large), "content-too-large");
     assertProblem(await ask({ ...json, accept: "text/html" }), "not-acceptable");

@@ -1,4 +1,4 @@
-// Random questions, answered by the server as by a few lines that know nothing of indexes and keys.
+// Random queries, compared with a simple evaluation that uses no indexes.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -223,7 +223,7 @@ const question = fc.record({
 
 const engines = { "the embedded engine": undefined, Postgres: "postgres" };
 for (const [engine, store] of Object.entries(engines)) {
-  describe(`random questions to ${engine}`, () => {
+  describe(`random queries on ${engine}`, () => {
     let app: TestApp;
     let asker: Asker;
     let rows: readonly (Row & { id: string })[];
@@ -237,7 +237,7 @@ for (const [engine, store] of Object.entries(engines)) {
     });
     after(() => app.stop());
 
-    it("are answered rightly, with and without indexes, by page and by cursor", async () => {
+    it("have the right results, with and without indexes, by page and by cursor", async () => {
       await fc.assert(
         fc.asyncProperty(question, async ({ limit, page, ...asked }) => {
           const { sort, q, where } = asked;

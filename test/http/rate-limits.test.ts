@@ -1,4 +1,4 @@
-// Limits on requests by address and by token, what is told of them, and guesses at tokens.
+// Rate limits by address and by token, their headers, and guessed tokens.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -23,7 +23,7 @@ describe("a limit for each address", () => {
   });
   after(() => app.stop());
 
-  it("lets so many pass, tells what is left, and then answers 429 with Retry-After", async () => {
+  it("allows a number of requests, shows the rest, and then returns 429 with Retry-After", async () => {
     for (const left of [2, 1, 0]) {
       const { status, headers } = await from(app, "192.0.2.1", "/");
       assert.equal(status, 200);
@@ -36,13 +36,13 @@ describe("a limit for each address", () => {
     assert.equal(refused.headers.get("ratelimit"), '"address";r=0;t=60');
   });
 
-  it("counts a valid token, too, and what is not found", async () => {
+  it("counts requests with a valid token, and 404s, too", async () => {
     for (let count = 0; count < 3; count++)
       await from(app, "192.0.2.2", "/nowhere/at/all", bearer(app.admin));
     assertProblem(await from(app, "192.0.2.2", "/people", bearer(app.admin)), "too-many-requests");
   });
 
-  it("counts a whole /64 of IPv6 as one, and an IPv4 address however it is written", async () => {
+  it("counts a /64 of IPv6 as one address, and an IPv4 address in any notation", async () => {
     for (const peer of ["2001:db8:1:2::1", "2001:db8:1:2::2", "2001:db8:1:2:3:4:5:6"])
       assert.equal((await from(app, peer, "/")).status, 200);
     assertProblem(await from(app, "2001:db8:1:2::9", "/"), "too-many-requests");
@@ -51,7 +51,7 @@ describe("a limit for each address", () => {
     assertProblem(await from(app, "::ffff:192.0.2.3", "/"), "too-many-requests");
   });
 
-  it("counts the client behind a trusted proxy, and believes nobody else", async () => {
+  it("counts the client behind a trusted proxy, and ignores headers of others", async () => {
     const behind = (peer: string, client: string) =>
       from(app, peer, "/", { "x-forwarded-for": client });
     for (let count = 0; count < 3; count++) await behind("10.0.0.1", "203.0.113.1");
@@ -61,7 +61,7 @@ describe("a limit for each address", () => {
     assertProblem(await behind("192.0.2.4", "203.0.113.99"), "too-many-requests");
   });
 
-  it("never refuses who asks whether the server lives", async () => {
+  it("never rejects health checks", async () => {
     for (let count = 0; count < 10; count++) {
       assert.equal((await from(app, "192.0.2.5", "/-/health")).status, 200);
       assert.equal((await from(app, "192.0.2.5", "/-/ready")).status, 200);
@@ -76,7 +76,7 @@ describe("a limit for each token", () => {
   });
   after(() => app.stop());
 
-  it("counts a token wherever it comes from, and tells of both limits", async () => {
+  it("counts a token from any address, and shows both limits", async () => {
     const secret = await app.token("people:read");
     await from(app, "192.0.2.1", "/people", bearer(secret));
     const second = await from(app, "192.0.2.2", "/people", bearer(secret));
@@ -96,7 +96,7 @@ describe("without settings", () => {
   });
   after(() => app.stop());
 
-  it("nobody is limited, and nothing is told", async () => {
+  it("there are no limits and no headers", async () => {
     for (let count = 0; count < 200; count++) {
       const { status, headers } = await from(app, "192.0.2.1", "/-/tokens", bearer(app.admin));
       assert.equal(status, 200);
@@ -104,7 +104,7 @@ describe("without settings", () => {
     }
   });
 
-  it("after 20 wrong tokens from one address further ones are 429; a valid one never is", async () => {
+  it("after 20 invalid tokens from one address further ones are 429; a valid one never is", async () => {
     const guesses = runs(200, 20_000);
     const statuses = new Map<number, number>();
     for (let count = 0; count < guesses; count++) {
@@ -126,7 +126,7 @@ describe("without settings", () => {
     assertProblem(await from(app, "192.0.2.8", "/people", bearer("wrong")), "unauthenticated");
   });
 
-  it("keeps a bounded number of addresses, however many guess", async () => {
+  it("stores a bounded number of addresses, however many guess", async () => {
     for (let count = 0; count < runs(100, 15_000); count++) {
       const peer = `2001:db8:${(count >> 8).toString(16)}:${(count & 255).toString(16)}::1`;
       assertProblem(await from(app, peer, "/people", bearer("wrong")), "unauthenticated");

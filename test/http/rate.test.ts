@@ -1,4 +1,4 @@
-// Rate limits: buckets that fill with time, and whose they are.
+// Token buckets, and the network that counts as one client.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -9,7 +9,7 @@ describe("a bucket", () => {
   let now = 0;
   const pass = (buckets: TokenBuckets, key = "a", perMinute = 6) => buckets.take(key, perMinute);
 
-  it("lets as many pass at once as in a minute, then one after the other", () => {
+  it("allows as many requests at once as per minute, then one after the other", () => {
     const buckets = new TokenBuckets(() => now);
     for (let count = 0; count < 6; count++) assert.equal(pass(buckets), 0);
     assert.equal(pass(buckets), 10);
@@ -20,7 +20,7 @@ describe("a bucket", () => {
     assert.equal(pass(buckets), 10);
   });
 
-  it("holds no more than for a minute, however long nobody comes", () => {
+  it("holds at most the requests of a minute", () => {
     const buckets = new TokenBuckets(() => now);
     assert.equal(pass(buckets), 0);
     now += 3_600_000;
@@ -28,7 +28,7 @@ describe("a bucket", () => {
     assert.ok(pass(buckets) > 0);
   });
 
-  it("is not filled by asking", () => {
+  it("is not filled by requests", () => {
     const buckets = new TokenBuckets(() => now);
     for (let count = 0; count < 100; count++) pass(buckets, "a", 1);
     now += 30_000;
@@ -44,7 +44,7 @@ describe("a bucket", () => {
     assert.equal(pass(buckets, "a", 1), 60);
   });
 
-  it("is one of 10,000 at most; the one not used for longest goes", () => {
+  it("is one of 10,000 at most; the least recently used is removed", () => {
     const buckets = new TokenBuckets(() => now);
     pass(buckets, "first", 1);
     pass(buckets, "second", 1);
@@ -73,6 +73,6 @@ describe("a network", () => {
     ["unix:", "unix:"],
   ];
   for (const [address, network] of addresses)
-    it(`of ${address || "nobody"} is ${network || "nobody's"}`, () =>
+    it(`of ${address || "no address"} is ${network || "none"}`, () =>
       assert.equal(networkOf(address), network));
 });

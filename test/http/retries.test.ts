@@ -1,4 +1,4 @@
-// Idempotency-Key: whatever is lost on the way, a retry is answered as at first, and nothing is done twice.
+// Idempotency-Key: a retry gets the first response, and nothing is done twice.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -43,7 +43,7 @@ function assertNew(answer: Answer): void {
 }
 
 describe("POST with an Idempotency-Key", () => {
-  it("(221) is done as without one", async () => {
+  it("works as without one", async () => {
     const total = await app.total("people");
     const made = await client.post("/people", { name: "Ada" }, newKey());
     assertNew(made);
@@ -53,7 +53,7 @@ describe("POST with an Idempotency-Key", () => {
     assert.equal(await app.total("people"), total + 3);
   });
 
-  it("(222, I1) again gets the first answer, byte for byte, and makes nothing", async () => {
+  it("again gets the first response, byte for byte, and creates nothing", async () => {
     const key = newKey();
     const body = '{ "n": 1.0, "\\u0061": "\\/☃" }';
     const first = await client.post("/people", body, key);
@@ -64,7 +64,7 @@ describe("POST with an Idempotency-Key", () => {
     assert.deepEqual(await client.state("people"), before);
   });
 
-  it("(222) is told as it was then, also when the resource has changed", async () => {
+  it("returns the first state, also when the resource has changed", async () => {
     const key = newKey();
     const first = await client.post("/people", { n: 1 }, key);
     const path = first.headers.get("location") ?? "";
@@ -73,7 +73,7 @@ describe("POST with an Idempotency-Key", () => {
     assert.equal((await client.json<{ n: number }>(path)).n, 2);
   });
 
-  it("is 410 once the resource was deleted, tells nothing of it, and makes nothing", async () => {
+  it("is 410 once the resource was deleted, reveals nothing of it, and creates nothing", async () => {
     const key = newKey();
     const body = { secret: "a deleted text" };
     const path = (await client.post("/people", body, key)).headers.get("location") ?? "";
@@ -89,7 +89,7 @@ describe("POST with an Idempotency-Key", () => {
     assertNew(await client.post("/people", body, newKey()));
   });
 
-  it("(222) with Prefer: return=minimal is replayed as such", async () => {
+  it("with Prefer: return=minimal is replayed that way", async () => {
     const fields = { ...newKey(), prefer: "return=minimal" };
     const first = await client.post("/people", { n: 1 }, fields);
     assert.equal(first.body, "");
@@ -98,7 +98,7 @@ describe("POST with an Idempotency-Key", () => {
     assert.equal(again.headers.get("preference-applied"), "return=minimal");
   });
 
-  it("(223, I2) by 100 clients at once makes one resource; all get the same answer", async () => {
+  it("by 100 clients at once creates one resource; all get the same response", async () => {
     const total = await app.total("people");
     const key = newKey();
     const answers = await atOnce(100, () => client.post("/people", { name: "Ada" }, key));
@@ -112,7 +112,7 @@ describe("POST with an Idempotency-Key", () => {
     assert.equal(await app.total("people"), total + 1);
   });
 
-  it("(223, I2) by many at once to a collection that is not there makes one resource", async () => {
+  it("by many clients at once to a missing collection creates one resource", async () => {
     for (let round = 0; round < 5; round++) {
       const key = newKey();
       const answers = await atOnce(16, () => client.post(`/fresh-${round}`, { n: 1 }, key));
@@ -124,7 +124,7 @@ describe("POST with an Idempotency-Key", () => {
     }
   });
 
-  it("(224, I3) with another payload is 422, and does nothing", async () => {
+  it("with another payload is 422, and changes nothing", async () => {
     const key = newKey();
     const first = await client.post("/people", '{"n":1}', key);
     for (const body of ['{"n":2}', '{"n":1.0}', '{ "n":1}', '{"n":1,"m":2}', "{}"])
@@ -132,7 +132,7 @@ describe("POST with an Idempotency-Key", () => {
     assertReplay(await client.post("/people", '{"n":1}', key), first);
   });
 
-  it("(224, I3) with another target is 422, and does nothing, nor founds a collection", async () => {
+  it("with another target is 422, and creates neither resource nor collection", async () => {
     const key = newKey();
     await client.put("/pets/a", {});
     await client.post("/people", { n: 1 }, key);
@@ -146,7 +146,7 @@ describe("POST with an Idempotency-Key", () => {
     );
   });
 
-  it("(224, I3) with two payloads at once: one is done, the other is 422", async () => {
+  it("with two payloads at once: one succeeds, the other is 422", async () => {
     for (let round = 0; round < 5; round++) {
       const total = await app.total("people");
       const key = newKey();
@@ -162,7 +162,7 @@ describe("POST with an Idempotency-Key", () => {
     }
   });
 
-  it("(226) takes a key in quotes or without, as the same key", async () => {
+  it("accepts a key with or without quotes, as the same key", async () => {
     const uuid = randomUUID();
     const first = await client.post("/people", {}, { "idempotency-key": `"${uuid}"` });
     assertNew(first);
@@ -179,7 +179,7 @@ describe("POST with an Idempotency-Key", () => {
     "pi_3Mtw-._~:/+=|{}",
   ];
   for (const key of goodKeys) {
-    it(`(226) takes the key ${key.slice(0, 40)}`, async () => {
+    it(`accepts the key ${key.slice(0, 40)}`, async () => {
       const fields = { "idempotency-key": key };
       const first = await client.post("/people", { key }, fields);
       assertNew(first);
@@ -204,7 +204,7 @@ describe("POST with an Idempotency-Key", () => {
     "two bare fields": ["a", "b"],
   };
   for (const [title, keys] of Object.entries(badKeys)) {
-    it(`(226) is 400 for ${title}`, async () => {
+    it(`is 400 for ${title}`, async () => {
       const before = await client.state("people");
       const head = [
         "POST /people HTTP/1.1",
@@ -223,7 +223,7 @@ describe("POST with an Idempotency-Key", () => {
     });
   }
 
-  it("(227, I3) is bound to the caller: the same key of another token is another key", async () => {
+  it("belongs to the caller: the same key of another token is another key", async () => {
     const one = new Client(app, await app.token("people:*"));
     const two = new Client(app, await app.token("people:*"));
     const key = newKey();
@@ -236,7 +236,7 @@ describe("POST with an Idempotency-Key", () => {
     await client.refuses("people", "key-reused", () => one.post("/people", { n: 2 }, key));
   });
 
-  it("(227) is not burnt by a request that was refused", async () => {
+  it("is not used up by a rejected request", async () => {
     const key = newKey();
     const refusals: readonly [status: number, ask: () => Promise<Answer>][] = [
       [400, () => client.post("/people", '{"a":1,"a":2}', key)],
@@ -257,7 +257,7 @@ describe("POST with an Idempotency-Key", () => {
     assertReplay(await client.post("/people", { a: 1 }, key), first);
   });
 
-  it("(227) is not burnt where the caller may not, or nothing is", async () => {
+  it("is not used up by 403 and 404", async () => {
     const other = new Client(app, await app.token("people:create", "later:*"));
     const key = newKey();
     assert.equal((await other.post("/pets", {}, key)).status, 403);
@@ -265,7 +265,7 @@ describe("POST with an Idempotency-Key", () => {
     assertNew(await other.post("/people", {}, key));
   });
 
-  it("(228, I5) never takes a key for a new one because a clock has jumped", async () => {
+  it("never counts as new because a clock has jumped", async () => {
     const key = newKey();
     const first = await client.post("/people", { n: 1 }, key);
     const dayMs = 24 * 60 * 60 * 1000;
@@ -289,7 +289,7 @@ describe("POST with an Idempotency-Key", () => {
     }
   });
 
-  it("is a matter of POST alone: PUT, PATCH and DELETE are idempotent by what they mean", async () => {
+  it("applies to POST only: PUT, PATCH and DELETE are idempotent", async () => {
     const key = newKey();
     assert.equal((await client.put("/people/keyed", { n: 1 }, key)).status, 201);
     assert.equal((await client.put("/people/keyed", { n: 2 }, key)).status, 200);
@@ -299,8 +299,8 @@ describe("POST with an Idempotency-Key", () => {
   });
 });
 
-describe("an answer that is lost", () => {
-  it("(I1) on connections cut at any moment, a retry never makes a second resource", async () => {
+describe("a lost response", () => {
+  it("on connections closed at any moment: a retry never creates a second resource", async () => {
     await client.put("/lost/seed", {});
     const keys = await atOnce(60, async (index) => {
       const key = newKey();
@@ -325,7 +325,7 @@ describe("an answer that is lost", () => {
 });
 
 describe("a batch with an Idempotency-Key", () => {
-  it("(222) again gets the first answer, byte for byte, and does nothing", async () => {
+  it("again gets the first response, byte for byte, and changes nothing", async () => {
     const tag = await client.keep("/people/patched", { n: 1 });
     await client.put("/people/gone", {});
     const operations = [
@@ -348,7 +348,7 @@ describe("a batch with an Idempotency-Key", () => {
     assert.equal(failed.status, 412, failed.body);
   });
 
-  it("(223) by many at once is done once; all get the same answer", async () => {
+  it("by many clients at once is executed once; all get the same response", async () => {
     for (let round = 0; round < 5; round++) {
       const key = newKey();
       const operations = [
@@ -366,7 +366,7 @@ describe("a batch with an Idempotency-Key", () => {
     }
   });
 
-  it("(224) with other operations is 422, also where they could not be done", async () => {
+  it("with other operations is 422, also when they are invalid", async () => {
     const key = newKey();
     await client.batch([{ method: "PUT", path: "/people/x1", body: {} }], key);
     for (const operation of [
@@ -378,7 +378,7 @@ describe("a batch with an Idempotency-Key", () => {
     assert.equal((await client.get("/not-founded")).status, 404);
   });
 
-  it("(227) that was refused does not burn the key", async () => {
+  it("that was rejected does not use up the key", async () => {
     const key = newKey();
     const operations = [{ method: "PATCH", path: "/people/late", body: { n: 2 } }];
     await client.refuses("people", "not-found", () => client.batch(operations, key));
@@ -418,7 +418,7 @@ describe("a server that is killed", () => {
       : server.post("/people", { n }, key);
 
   it(
-    "(228, I4) with kill -9 at any moment: after a restart a retry never does it twice",
+    "with kill -9 at any moment: after a restart a retry is never executed twice",
     patience,
     async () => {
       /** What was asked for, and how it was answered, if it was. */
@@ -469,7 +469,7 @@ describe("POST /-/tokens with an Idempotency-Key", () => {
   const tokens = async () =>
     (await client.json<{ data: { id: string }[] }>("/-/tokens")).data.map(({ id }) => id);
 
-  it("makes one token, and never shows a secret for a repetition", async () => {
+  it("creates one token, and never shows a secret for a repetition", async () => {
     const key = newKey();
     const before = await tokens();
     const first = await client.post("/-/tokens", wish, key);
@@ -491,7 +491,7 @@ describe("POST /-/tokens with an Idempotency-Key", () => {
     assertProblem(await reader.get("/people"), "unauthenticated");
   });
 
-  it("makes one token of many requests at once", async () => {
+  it("creates one token for many requests at once", async () => {
     const key = newKey();
     const before = await tokens();
     const answers = await atOnce(10, () => client.post("/-/tokens", wish, key));
@@ -500,7 +500,7 @@ describe("POST /-/tokens with an Idempotency-Key", () => {
     assert.equal((await tokens()).length, before.length + 1);
   });
 
-  it("refuses another request under the same key, and a key that is none", async () => {
+  it("rejects another request with the same key, and an invalid key", async () => {
     const key = newKey();
     await client.post("/-/tokens", wish, key);
     const before = await tokens();
@@ -517,7 +517,7 @@ describe("POST /-/tokens with an Idempotency-Key", () => {
     assert.deepEqual(await tokens(), before);
   });
 
-  it("keeps the keys of two callers apart", async () => {
+  it("has separate keys for two callers", async () => {
     const key = newKey();
     const other = new Client(app, await app.token("admin"));
     assert.equal((await client.post("/-/tokens", wish, key)).status, 201);

@@ -74,7 +74,7 @@ describe("q", () => {
     assert.deepEqual(await asker.ids(next), ["sea"]);
   });
 
-  it("says without a total whether there is more", async () => {
+  it("has a next without a total", async () => {
     const first = await asker.list("/books?q=whale&limit=1&total=none");
     assert.deepEqual([idsOf(first), first.more, first.total], [["whale"], true, undefined]);
     const second = await asker.list(readLinks(first.headers.get("link")).next ?? "");
@@ -82,7 +82,7 @@ describe("q", () => {
     assert.equal(readLinks(second.headers.get("link")).next, undefined);
   });
 
-  it("goes with filters and sort", async () => {
+  it("works with filters and sort", async () => {
     assert.deepEqual(await asker.ids("/books?q=whale&year[gt]=1950"), ["sea"]);
     assert.deepEqual(await asker.ids("/books?q=whale&sort=-year"), ["sea", "whale"]);
     assert.deepEqual(await asker.ids("/books?q=whale&sort=-createdAt"), ["sea", "whale"]);
@@ -90,7 +90,7 @@ describe("q", () => {
     assert.deepEqual(walk, { ids: ["sea", "whale"], answers: 2 });
   });
 
-  it("follows every change", async () => {
+  it("reflects every change", async () => {
     await asker.define("changing", { searchable: ["t"] });
     await asker.fill("changing", { a: { t: "one two" }, b: { t: "two" } });
     await asker.fill("changing", { a: { t: "three" } });
@@ -111,14 +111,14 @@ describe("q", () => {
     ["/books?q=whale&cursor=", "cursor", /send sort, or use page/],
   ];
   for (const [path, parameter, words] of refused) {
-    it(`is refused: ${path}`, async () => {
+    it(`is rejected: ${path}`, async () => {
       const problem = assertProblem(await asker.get(path), "invalid-parameter");
       assert.deepEqual(pointersOf(problem), [parameter]);
       assert.match(problem.errors?.[0]?.detail ?? "", words);
     });
   }
 
-  it("takes so many words and no more, each counted once", async () => {
+  it("has a limited number of words, each counted once", async () => {
     const { maxWords } = listRequestLimits;
     const words = (count: number) => Array.from({ length: count }, (_, n) => `w${n}`).join("+");
     assert.deepEqual(await asker.ids(`/books?q=${words(maxWords)}+${words(maxWords)}`), []);

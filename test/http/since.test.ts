@@ -1,4 +1,4 @@
-// GET /{collection}?since=: a client keeps a copy in step, and never misses or repeats a change.
+// GET /{collection}?since=: a client keeps a copy up to date without missing or repeating a change.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -40,7 +40,7 @@ const idsOf = ({ changes }: Feed) =>
   changes.map(({ resource, removed }) => resource?.id ?? `-${removed}`);
 
 describe("?since=", () => {
-  it("0 tells all there is, in the order of the changes", async () => {
+  it("0 returns everything, in the order of the changes", async () => {
     for (const id of ["a", "b", "c"]) await client.put(`/first/${id}`, { id, n: 1 });
     await client.patch("/first/a", { n: 2 });
     const { changes, since, next, more } = await feed("first", "0");
@@ -60,7 +60,7 @@ describe("?since=", () => {
       assert.deepEqual(resource, await client.json<Item>(`/first/${resource?.id}`));
   });
 
-  it("tells each resource once, as it is now, and what is gone by its id and time", async () => {
+  it("returns each resource once, in its current state, and removed ones by id and time", async () => {
     for (const id of ["a", "b", "c"]) await client.put(`/second/${id}`, { n: 1 });
     const { next } = await feed("second", "0");
     await client.put("/second/a", { n: 2 });
@@ -80,14 +80,14 @@ describe("?since=", () => {
     assert.deepEqual(idsOf(await feed("second", after.next)), []);
   });
 
-  it("stays where it is while nothing changes", async () => {
+  it("returns the same position while nothing changes", async () => {
     await client.put("/still/a", {});
     const { next } = await feed("still", "0");
     const again = await feed("still", next);
     assert.deepEqual(again, { changes: [], since: next, next, more: false });
   });
 
-  it("goes on by `next`, as long as there is more, also by Link", async () => {
+  it("continues by `next` while there is more, also by Link", async () => {
     for (let index = 0; index < 25; index++) await client.put(`/paged/p${index}`, { index });
     const seen: string[] = [];
     let path: string | undefined = "/paged?since=0&limit=10";
@@ -109,7 +109,7 @@ describe("?since=", () => {
     );
   });
 
-  it("has an end also when the last page is full", async () => {
+  it("ends also when the last page is full", async () => {
     for (let index = 0; index < 4; index++) await client.put(`/even/p${index}`, {});
     const first = await feed("even", "0", 2);
     assert.equal(first.more, true);
@@ -117,7 +117,7 @@ describe("?since=", () => {
     assert.deepEqual([idsOf(second), second.more], [["p2", "p3"], false]);
   });
 
-  it("counts the writes of a batch in its order, and a definition as none of a resource", async () => {
+  it("contains the writes of a batch in order, and no definitions", async () => {
     await client.put("/mixed/z", {});
     const { next } = await feed("mixed", "0");
     await client.batch([
@@ -138,7 +138,7 @@ describe("?since=", () => {
     });
   });
 
-  it("says nothing of what was refused", async () => {
+  it("contains nothing about rejected requests", async () => {
     await client.put("/refused/a", {});
     const { next } = await feed("refused", "0");
     await client.put("/refused/a", {}, { "if-none-match": "*" });
@@ -151,7 +151,7 @@ describe("?since=", () => {
     assert.deepEqual(await feed("refused", next), { changes: [], since: next, next, more: false });
   });
 
-  it("(163) is 304 while nothing has changed, and 200 after a change", async () => {
+  it("is 304 while nothing has changed, and 200 after a change", async () => {
     await client.put("/quiet/a", {});
     for (const since of ["0", (await feed("quiet", "0")).next]) {
       const path = `/quiet?since=${since}`;
@@ -169,7 +169,7 @@ describe("?since=", () => {
     }
   });
 
-  it("is 410 for a position ahead of the collection, and does not say where that is", async () => {
+  it("is 410 for a position ahead of the collection, without revealing the current one", async () => {
     await client.put("/short/a", {});
     const { next } = await feed("short", "0");
     const [epoch = "", , time = ""] = next.split("-");
@@ -185,7 +185,7 @@ describe("?since=", () => {
       assertProblem(await client.get(`/bare?since=${since}`), "gone");
   });
 
-  it("is 410 for a position of a collection that was deleted and created again", async () => {
+  it("is 410 for a position of a collection that was deleted and recreated", async () => {
     for (const id of ["a", "b", "c"]) await client.put(`/again/${id}`, {});
     const { next } = await feed("again", "0");
     const dropped = await client.remove("/-/collections/again?confirm=again");
@@ -232,7 +232,7 @@ describe("?since=", () => {
     });
   }
 
-  it("has up to 1000 changes, and 20 unless more are asked for", async () => {
+  it("has up to 1000 changes, and 20 by default", async () => {
     const operations = Array.from({ length: 30 }, (_, index) => ({
       method: "PUT",
       path: `/thirty/t${index}`,
@@ -243,7 +243,7 @@ describe("?since=", () => {
     assert.equal((await feed("thirty", "0", 1000)).changes.length, 30);
   });
 
-  it("answers HEAD as GET, 406 and 404, and needs the scope to read", async () => {
+  it("supports HEAD, 406 and 404, and needs the scope to read", async () => {
     await client.put("/asked/a", {});
     const path = "/asked?since=0";
     const head = await app.request(path, { method: "HEAD" });
@@ -312,7 +312,7 @@ describe("a copy", () => {
     return all;
   }
 
-  it("(I9) that follows several writers at once ends with exactly the collection", async () => {
+  it("that follows several concurrent writers ends up equal to the collection", async () => {
     await client.put("/busy/seed", {});
     const ids = Array.from({ length: 12 }, (_, index) => `shared-${index}`);
     let writing = 6;
@@ -358,7 +358,7 @@ describe("a copy", () => {
       assert.deepEqual(new Map([...copy.items].sort()), new Map([...expected].sort()));
   });
 
-  it("(I9) sees every revision of a resource that it looks at often enough, in order", async () => {
+  it("sees every revision of a resource in order, if it reads often enough", async () => {
     await client.put("/single/one", { n: 0 });
     const copy = new Copy("single", 5);
     const seen: number[] = [];

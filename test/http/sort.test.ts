@@ -1,4 +1,4 @@
-// sort and fields: in which order a list comes, and how much of each resource it shows.
+// sort and fields: the order of a list, and the fields of each resource.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -108,14 +108,14 @@ describe("sort", () => {
     ["sort=name&sort=age", /repeated/],
   ];
   for (const [query, words] of refused) {
-    it(`is refused: ?${query}`, async () => {
+    it(`is rejected: ?${query}`, async () => {
       const problem = assertProblem(await asker.get(`/plain?${query}`), "invalid-parameter");
       assert.ok(pointersOf(problem).every((name) => name === "sort"));
       assert.match(problem.errors?.[0]?.detail ?? "", words);
     });
   }
 
-  it("takes so many fields and no more", async () => {
+  it("has a limited number of fields", async () => {
     const names = (count: number) => Array.from({ length: count }, (_, index) => `f${index}`);
     const { maxSortings } = listRequestLimits;
     assert.equal((await asker.ids(`/open?sort=${names(maxSortings)}`)).join(""), "abcdefgh");
@@ -147,18 +147,18 @@ describe("fields", () => {
     ["__proto__,constructor", '{"id":"x"}'],
   ];
   for (const [fields, item] of shown) {
-    it(`${fields} shows only these, in their order and as they were written`, async () => {
+    it(`${fields} returns only these, in their order and as they were written`, async () => {
       const answer = await asker.get(`/bare?${parameters({ fields })}`);
       assert.equal(answer.body, `{"data":[${item}],"page":1,"limit":20,"total":1,"pages":1}`);
     });
   }
 
-  it("shows the times like any other member", async () => {
+  it("supports the times like any other member", async () => {
     const { data } = await asker.list("/bare?fields=createdAt,updatedAt&id=x");
     assert.deepEqual(Object.keys(data[0] ?? {}), ["id", "createdAt", "updatedAt"]);
   });
 
-  it("stays in the links, and goes with filters, sort and cursor", async () => {
+  it("stays in the links, and works with filters, sort and cursor", async () => {
     const path = "/plain?fields=name&sort=-age&age[exists]=true&limit=2";
     const first = await asker.list(path);
     assert.deepEqual(first.data, [
@@ -176,7 +176,7 @@ describe("fields", () => {
 
   const refused = ["", ",", "name,", "name,name", "nom", "pin", "address.street", "name.first"];
   for (const fields of refused) {
-    it(`is refused: ?fields=${fields}`, async () => {
+    it(`is rejected: ?fields=${fields}`, async () => {
       const answer = await asker.get(`/plain?fields=${fields}`);
       assert.deepEqual(
         [...new Set(pointersOf(assertProblem(answer, "invalid-parameter")))],

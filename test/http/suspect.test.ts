@@ -1,4 +1,4 @@
-// A disk that fails under a running server: refused in words, read on, repaired, and nothing is lost.
+// A disk that fails under a running server: writes are rejected, reads work, the data is repaired, and nothing is lost.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -46,8 +46,8 @@ const request = ({ url }: Running, path: string, body?: unknown) =>
   );
 
 for (const workers of [1, 2])
-  describe(`a database whose WAL is taken away, with ${workers} process(es) serving`, () => {
-    it("is not written until it is saved, and nothing is lost", patience, async () => {
+  describe(`a database whose WAL is deleted, with ${workers} process(es)`, () => {
+    it("accepts no write until it is saved, and nothing is lost", patience, async () => {
       const running = await launch(workers);
       const kept: { location: string; body: string }[] = [];
       const create = async (n: number) => {

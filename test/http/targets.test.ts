@@ -1,4 +1,4 @@
-// Request targets in every spelling, sent over raw sockets: each addresses what it says, or is refused.
+// Request targets in every spelling, over raw sockets: each addresses what it says, or is rejected.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -151,7 +151,7 @@ async function check(method: string, target: string, mark: number): Promise<void
 }
 
 describe("a request target", () => {
-  it("addresses exactly what it says, or is refused, in every spelling and by every method", async () => {
+  it("addresses exactly what it says, or is rejected, in every spelling and with every method", async () => {
     const random = randomNumbers(newSeed("targets"));
     const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
     for (let run = 1; run <= runs(600, 20_000); run++) {
@@ -168,7 +168,7 @@ describe("a request target", () => {
     }
   });
 
-  it("with a dot segment or a backslash is refused at every depth that we answer", async () => {
+  it("with a dot segment or a backslash is rejected at every depth", async () => {
     const climbs = [".", "..", "%2e", "%2E%2e", ".%2E", "x\\..", "..\\x", "\\"];
     for (const climb of climbs) {
       for (const target of [

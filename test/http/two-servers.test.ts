@@ -1,4 +1,4 @@
-// Two servers on one store, the owner of its folder and a worker: what holds for one holds across both.
+// Two servers on one store, the owner of its folder and a worker: guarantees hold across both.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -37,7 +37,7 @@ after(async () => {
 const either = (index: number): Client => (index % 2 === 0 ? one : other);
 
 describe("two servers on one store", () => {
-  it("(I7) show at once what the other has written, replaced or removed", async () => {
+  it("show immediately what the other has created, replaced or removed", async () => {
     for (let round = 0; round < 20; round++) {
       const [writer, reader] = [either(round), either(round + 1)];
       const path = `/people/p${round % 3}`;
@@ -53,7 +53,7 @@ describe("two servers on one store", () => {
     }
   });
 
-  it("bring a collection into being once, for writers at once on both", async () => {
+  it("create a collection once, for concurrent writers on both", async () => {
     for (let round = 0; round < 10; round++) {
       const name = `young-${round}`;
       const answers = await atOnce(12, (index) =>
@@ -66,7 +66,7 @@ describe("two servers on one store", () => {
     }
   });
 
-  it("(I6) lose no increment of clients at once on both", async () => {
+  it("lose no increment of concurrent clients on both", async () => {
     await one.keep("/counters/one", { n: 0 });
     await atOnce(16, async (index) => {
       const client = either(index);
@@ -82,14 +82,14 @@ describe("two servers on one store", () => {
     assert.equal((await other.json<{ n: number }>("/counters/one")).n, 16);
   });
 
-  it("(I8) land all patches of clients at once on both", async () => {
+  it("apply all patches of concurrent clients on both", async () => {
     await one.keep("/people/crowd", {});
     await atOnce(16, (index) => either(index).patch("/people/crowd", { [`m${index}`]: index }));
     const crowd = await other.json<Record<string, unknown>>("/people/crowd");
     for (let index = 0; index < 16; index++) assert.equal(crowd[`m${index}`], index);
   });
 
-  it("(I2) do once what comes at once to both under one key", async () => {
+  it("execute once what is sent to both at once with one key", async () => {
     for (let round = 0; round < 5; round++) {
       const key = { "idempotency-key": `"both-${round}"` };
       const answers = await atOnce(12, (index) => either(index).post("/once", { round }, key));
@@ -101,7 +101,7 @@ describe("two servers on one store", () => {
     }
   });
 
-  it("(169) create once what both are to create", async () => {
+  it("create once what both are asked to create", async () => {
     for (let round = 0; round < 10; round++) {
       const answers = await atOnce(4, (index) =>
         either(index).put(`/people/first-${round}`, { index }, { "if-none-match": "*" }),
@@ -111,7 +111,7 @@ describe("two servers on one store", () => {
     }
   });
 
-  it("keep to a rule that the other was told", async () => {
+  it("apply a definition that was set on the other", async () => {
     await one.put("/ruled/a", {});
     assert.equal((await other.patch("/ruled/a", {})).status, 200);
     await one.put("/-/collections/ruled", { preconditions: "required" });

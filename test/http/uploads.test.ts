@@ -1,4 +1,4 @@
-// Files that are uploaded: byte for byte on disk before the resource is there, and never without it.
+// Uploads: files are on disk before their resource is created, and never without it.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -90,14 +90,14 @@ describe("a file in a form", () => {
     ["only line ends", Buffer.from("\r\n".repeat(40_000))],
   ];
   for (const [name, bytes] of contents) {
-    it(`comes back byte for byte: ${name}`, async () => {
+    it(`is returned byte for byte: ${name}`, async () => {
       const { photo } = (await made([file("photo", "a.bin", bytes)])) as { photo: Shown };
       assert.deepEqual([photo.size, photo.sha256], [bytes.length, hashOf(bytes)]);
       assert.equal(hashOf(await bytesAt(photo)), hashOf(bytes));
     });
   }
 
-  it("stands beside the texts, as an object with its address", async () => {
+  it("is a member next to the texts, as an object with its address", async () => {
     const sent = [
       text("name", "Ada"),
       file("photo", "ada.png", "png", "image/png"),
@@ -113,7 +113,7 @@ describe("a file in a form", () => {
     assert.deepEqual(await client.json(`/people/${rest.id}`), { ...rest, photo });
   });
 
-  it("is one of a list where there are several, in their order", async () => {
+  it("is in a list when there are several, in their order", async () => {
     const sent = ["a", "b", "c"].map((name) => file("docs", `${name}.txt`, name));
     const { id, docs } = (await made(sent)) as { id: string; docs: readonly Shown[] };
     assert.deepEqual(
@@ -133,7 +133,7 @@ describe("a file in a form", () => {
     assert.match(problem.errors?.[0]?.detail ?? "", /more than 100 files/);
   });
 
-  it("may arrive in pieces of any size, cut anywhere", async () => {
+  it("may arrive in chunks of any size", async () => {
     const content = "\r\n--a-boundar\r\n--\r\n";
     const { headers, body } = form([text("name", "Ada"), file("photo", "x", content)]);
     const fields = [
@@ -157,14 +157,14 @@ describe("a file in a form", () => {
     }
   });
 
-  it("is left out where none was chosen", async () => {
+  it("is omitted where none was chosen", async () => {
     const sent = [text("name", "Ada"), file("photo", "", ""), file("named", "empty.txt", "")];
     const { photo, named } = (await made(sent)) as { photo?: Shown; named: Shown };
     assert.equal(photo, undefined);
     assert.deepEqual([named.name, named.size], ["empty.txt", 0]);
   });
 
-  it("may come with what is before the first boundary and after the last", async () => {
+  it("may come with a preamble and an epilogue", async () => {
     const { headers, body } = form([file("photo", "a", "abc")]);
     const wrapped = [Buffer.from("hello\r\n"), body, Buffer.from("bye\r\n--a-boundary\r\nx")];
     const { status } = await post({ headers, body: Buffer.concat(wrapped) });
@@ -189,7 +189,7 @@ describe("a file's name", () => {
     [`${"ü".repeat(300)}.txt`, "ü".repeat(255)],
   ];
   for (const [sent, kept] of names) {
-    it(`is kept as it is seen: ${JSON.stringify(sent.slice(0, 40))}`, async () => {
+    it(`is stored as it is displayed: ${JSON.stringify(sent.slice(0, 40))}`, async () => {
       const { photo } = (await made([file("photo", sent, "x")])) as { photo: Shown };
       assert.equal(photo.name, kept);
       const answer = await app.request(photo.url);
@@ -200,7 +200,7 @@ describe("a file's name", () => {
     });
   }
 
-  it("may be said in RFC 8187's way, and its type may be missing or nonsense", async () => {
+  it("may be encoded as in RFC 8187, and its type may be missing or invalid", async () => {
     const head = "Content-Disposition: form-data; name=photo; filename*=UTF-8''%e2%82%ac.txt";
     const { photo } = (await made([{ head: [head], bytes: "x" }])) as { photo: Shown };
     assert.deepEqual([photo.name, photo.type], ["€.txt", "application/octet-stream"]);
@@ -214,7 +214,7 @@ describe("a file's name", () => {
   });
 });
 
-describe("what is refused leaves nothing", () => {
+describe("a rejected upload leaves nothing behind", () => {
   const photo = file("photo", "a.png", "bytes");
   const raw = (...head: readonly string[]): Piece => ({ head, bytes: "x" });
   const refused: readonly [name: string, pieces: readonly Piece[], pointer: string][] = [
@@ -275,7 +275,7 @@ describe("what is refused leaves nothing", () => {
     });
   }
 
-  it("a body that ends too soon, wherever it does", async () => {
+  it("when the body ends too soon, wherever it does", async () => {
     const { headers, body } = form([text("name", "Ada"), photo]);
     for (const length of [0, 5, 20, 60, 100, body.length - 20, body.length - 4]) {
       const cut = { headers, body: body.subarray(0, length) as Form["body"] };
@@ -283,7 +283,7 @@ describe("what is refused leaves nothing", () => {
     }
   });
 
-  it("another boundary than the one that is used, none, or one that cannot be", async () => {
+  it("when the boundary does not match, is missing, or is invalid", async () => {
     const { body } = form([photo]);
     await refuses("invalid-body", () =>
       post({ headers: { "content-type": "multipart/form-data; boundary=other" }, body }),
@@ -300,7 +300,7 @@ describe("what is refused leaves nothing", () => {
     }
   });
 
-  it("more than a thousand texts, or too much of them", async () => {
+  it("when it has more than a thousand texts, or too large ones", async () => {
     const many = Array.from({ length: 1001 }, (_, index) => text(`t${index}`, "1"));
     await refuses("invalid-body", () => post(form([photo, ...many])));
     const long = form([
@@ -312,7 +312,7 @@ describe("what is refused leaves nothing", () => {
     assert.match(problem.detail, /text fields of the form are larger than 20000 bytes/);
   });
 
-  it("more bytes than are taken, told by Content-Length or not", async () => {
+  it("when it is too large, with or without a Content-Length", async () => {
     const large = form([photo, file("b", "b", Buffer.alloc(maxUploadBytes))]);
     const problem = await refuses("content-too-large", () => post(large));
     assert.match(problem.detail, /larger than 8000000 bytes/);
@@ -330,14 +330,14 @@ describe("what is refused leaves nothing", () => {
     await refuses("content-too-large", streamed);
   });
 
-  it("more than the collection takes", async () => {
+  it("when it exceeds the limit of the collection", async () => {
     await define("small", { maxBytes: 1000 });
     assert.equal((await post(form([file("a", "a", "x".repeat(500))]), {}, "/small")).status, 201);
     const large = form([file("a", "a", "x".repeat(1000))]);
     await refuses("content-too-large", () => post(large, {}, "/small"), "small");
   });
 
-  it("what the schema does not take, what is not unique, and who may not", async () => {
+  it("when it violates the schema or a unique field, or the caller may not create", async () => {
     const photoSchema = {
       type: "object",
       properties: { type: { const: "image/png" }, size: { maximum: 10 } },
@@ -382,7 +382,7 @@ describe("what is refused leaves nothing", () => {
     );
   });
 
-  it("a coding that nobody knows, and a digest that does not fit", async () => {
+  it("when its coding is unknown, or its digest does not match", async () => {
     await refuses("unsupported-media-type", () =>
       post(form([photo]), { "content-encoding": "compress" }),
     );
@@ -390,7 +390,7 @@ describe("what is refused leaves nothing", () => {
     await refuses("invalid-body", () => post(form([photo]), digest));
   });
 
-  it("a form of a machine that fell into the trap, which is told otherwise", async () => {
+  it("when it fills in a honeypot, which looks like success", async () => {
     await define("contact", { honeypot: "url" });
     const before = await filesIn(files);
     const { status } = await post(form([photo, text("url", "http://spam.test")]), {}, "/contact");
@@ -400,7 +400,7 @@ describe("what is refused leaves nothing", () => {
   });
 });
 
-describe("lists of files by the schema", () => {
+describe("lists of files in the schema", () => {
   it("are lists also of one, and a name may end with brackets", async () => {
     await define("albums", {
       schema: {
@@ -432,7 +432,7 @@ describe("lists of files by the schema", () => {
 });
 
 describe("a retry with the same key", () => {
-  it("makes nothing again, whatever its boundary, and keeps no second file", async () => {
+  it("creates nothing again, whatever its boundary, and stores no second file", async () => {
     const key = { "idempotency-key": `"${crypto.randomUUID()}"` };
     const pieces = [text("name", "Ada"), file("photo", "a", "once")];
     const first = await post(form(pieces), key);
@@ -457,7 +457,7 @@ async function settles(check: () => Promise<boolean>): Promise<void> {
   }
 }
 
-describe("an upload that breaks off", () => {
+describe("an interrupted upload", () => {
   const { headers, body } = form([
     text("name", "Ada"),
     file("a", "a", randomBytes(300_000)),
@@ -482,7 +482,7 @@ describe("an upload that breaks off", () => {
     });
   }
 
-  it("leaves nothing after kill -9 and a new start; what was acknowledged is all there", async () => {
+  it("leaves nothing after kill -9 and a restart; what was acknowledged is complete", async () => {
     const home = await mkdtemp(join(tmpdir(), "restante-"));
     const kept = join(home, "data", "files");
     try {
@@ -512,7 +512,7 @@ describe("an upload that breaks off", () => {
     }
   });
 
-  it("ends when nothing comes any more, or when it takes too long", async () => {
+  it("ends when nothing more arrives, or when it takes too long", async () => {
     async function* silent() {
       yield 1;
       await new Promise(() => {});
@@ -564,7 +564,7 @@ describe("a change to a resource with files", () => {
     return { resource, path: `/people/${resource.id}`, left };
   };
 
-  it("keeps the files that it still shows, wherever the server is reached", async () => {
+  it("keeps the files that it still contains, at any address of the server", async () => {
     const { resource, path, left } = await make();
     const { id, createdAt, updatedAt, ...fields } = resource as Record<string, unknown>;
     const { status, body } = await client.put(path, {
@@ -592,7 +592,7 @@ describe("a change to a resource with files", () => {
     );
   });
 
-  it("lets go of those that it leaves out", async () => {
+  it("removes the files that it omits", async () => {
     const { resource, path, left } = await make();
     assert.equal((await client.put(path, { name: "Ada", docs: resource.docs })).status, 200);
     assert.equal(await left(), 3);
@@ -609,7 +609,7 @@ describe("a change to a resource with files", () => {
     assert.equal(await left(), 0);
   });
 
-  it("takes anything else in their place as plain data", async () => {
+  it("stores anything else in their place as plain data", async () => {
     const { resource, path, left } = await make();
     const docs = [...resource.docs, { mine: true }];
     const { body } = await client.put(path, { photo: { ...resource.photo, name: "other" }, docs });
@@ -618,7 +618,7 @@ describe("a change to a resource with files", () => {
     assertProblem(await client.get(resource.photo.url), "not-found");
   });
 
-  it("that is refused changes nothing", async () => {
+  it("that is rejected changes nothing", async () => {
     const { resource, path, left } = await make();
     await refuses("precondition-failed", () => client.put(path, {}, { "if-match": '"other"' }));
     await refuses("precondition-failed", () => client.remove(path, { "if-match": '"other"' }));
@@ -651,7 +651,7 @@ describe("a change to a resource with files", () => {
     assertProblem(await client.get(resource.photo.url), "not-found");
   });
 
-  it("keeps a file that the caller is not shown, and shows it to nobody", async () => {
+  it("keeps a file that is hidden from the caller, and shows it to nobody", async () => {
     const secret = { type: "object", writeOnly: true };
     await define("secrets", {
       schema: { type: "object", properties: { scan: secret, name: { type: "string" } } },

@@ -1,4 +1,4 @@
-// What a schema demands holds however a resource is written, and what is hidden stays so.
+// Validation applies however a resource is written, and hidden fields stay hidden.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -43,11 +43,11 @@ const person = (more: object = {}) => ({
   ...more,
 });
 
-describe("a resource that does not fit", () => {
+describe("an invalid resource", () => {
   const wrong = { name: "", email: "nowhere", age: -1, color: "red" };
   const pointers = ["/age", "/color", "/email", "/name"];
 
-  it("is refused by POST, PUT, PATCH and in a batch, with every fault at once", async () => {
+  it("is rejected by POST, PUT, PATCH and in a batch, with every error at once", async () => {
     await client.put("/people/fits", person());
     for (const ask of [
       () => client.post("/people", wrong),
@@ -70,13 +70,13 @@ describe("a resource that does not fit", () => {
     );
   });
 
-  it("is told in words what is missing", async () => {
+  it("gets a message about what is missing", async () => {
     const problem = await admin.refuses("people", "invalid-body", () => client.post("/people", {}));
     assert.deepEqual([...pointersOf(problem)].sort(), ["/email", "/name"]);
     for (const { detail } of problem.errors ?? []) assert.match(detail, /required/);
   });
 
-  it("is refused when a patch takes away what is required", async () => {
+  it("is rejected when a patch removes a required field", async () => {
     await client.put("/people/whole", person());
     const problem = await admin.refuses("people", "invalid-body", () =>
       client.patch("/people/whole", { email: null }),
@@ -85,8 +85,8 @@ describe("a resource that does not fit", () => {
   });
 });
 
-describe("a resource that fits", () => {
-  it("is kept as it was sent, with the defaults that it lacks", async () => {
+describe("a valid resource", () => {
+  it("is stored as it was sent, with missing defaults added", async () => {
     const made = await client.post(
       "/people",
       '{"name":"Bea","age":1.0e1,"email":"bea@example.org"}',
@@ -122,7 +122,7 @@ describe("a unique field", () => {
     assert.equal((await client.put("/people/another", person({ email }))).status, 201);
   });
 
-  it("is taken by one of many who want it at once", async () => {
+  it("is given to one of many clients that send it at once", async () => {
     const email = "wanted@example.org";
     const answers = await atOnce(32, () => client.post("/people", person({ email })));
     const statuses = answers.map(({ status }) => status).sort();
@@ -130,7 +130,7 @@ describe("a unique field", () => {
   });
 });
 
-describe("what is writeOnly", () => {
+describe("a writeOnly field", () => {
   const secret = "correct horse";
   before(() => client.put("/people/secretive", person({ password: secret })));
 
@@ -166,7 +166,7 @@ describe("what is writeOnly", () => {
     assert.equal(wrong.status, right.status);
   });
 
-  it("survives being written back by someone who was not shown it", async () => {
+  it("is kept when a client that cannot see it writes the resource back", async () => {
     // It is required from here on, so its loss would be told.
     const schema = { ...people.schema, required: ["name", "email", "password"] };
     await admin.put("/-/collections/people", { ...people, schema });
@@ -177,7 +177,7 @@ describe("what is writeOnly", () => {
     await admin.put("/-/collections/people", people);
   });
 
-  it("gets another tag when it begins to be hidden", async () => {
+  it("leads to another ETag when it becomes hidden", async () => {
     await admin.put("/vault/a", { pin: "1234", n: 1 });
     const before = await admin.tag("/vault/a");
     const schema = { type: "object", properties: { pin: { type: "string", writeOnly: true } } };
@@ -190,8 +190,8 @@ describe("what is writeOnly", () => {
   });
 });
 
-describe("what is readOnly", () => {
-  it("is set by administrators alone, and may be sent back as it is", async () => {
+describe("a readOnly field", () => {
+  it("is set by admins only, and may be sent back unchanged", async () => {
     await client.put("/people/poor", person());
     const refused = await admin.refuses("people", "invalid-body", () =>
       client.patch("/people/poor", { credit: 1_000_000 }),
@@ -209,8 +209,8 @@ describe("what is readOnly", () => {
   });
 });
 
-describe("a collection with a limit of its own", () => {
-  it("refuses what is larger: 413", async () => {
+describe("a collection with its own size limit", () => {
+  it("rejects larger bodies with 413", async () => {
     await admin.put("/-/collections/small", { maxBytes: 40 });
     assert.equal((await client.post("/small", { text: "short" })).status, 201);
     const large = { text: "x".repeat(100) };
@@ -218,8 +218,8 @@ describe("a collection with a limit of its own", () => {
   });
 });
 
-describe("rules that change while others write", () => {
-  it("hold for every write that is acknowledged after them", async () => {
+describe("definitions that change during writes", () => {
+  it("apply to every write that is acknowledged after them", async () => {
     const rules = (isStrict: boolean) =>
       isStrict ? { schema: { type: "object", required: ["strict"] } } : {};
     await admin.put("/-/collections/moving", rules(false));

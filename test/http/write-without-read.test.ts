@@ -1,4 +1,4 @@
-// Who may write and not read: no answer to a write tells what is stored.
+// Callers who may write and not read: no response to a write reveals what is stored.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -48,7 +48,7 @@ const textOf = ({ status, headers, body }: Answer): string =>
 const folder = fileURLToPath(new URL("actions", import.meta.url));
 
 for (const store of ["sqlite", "postgres"] as const) {
-  describe(`writes without the right to read, on ${store}`, () => {
+  describe(`writes without permission to read, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;
     let blind: Client;
@@ -76,7 +76,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.equal(defined.status, 200, defined.body);
     }
 
-    it("a PATCH of nothing returns nothing; who may read gets the resource", async () => {
+    it("an empty PATCH returns nothing; a caller who may read gets the resource", async () => {
       await fill({ schema, unique: ["code"] });
       const seen = await reader.patch("/vault/a", {});
       assert.equal(seen.status, 200);
@@ -87,7 +87,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.match(answer.headers.get("etag") ?? "", /^"/);
     });
 
-    it("a preference is named as heeded only where it was", async () => {
+    it("Preference-Applied is sent only when the preference was applied", async () => {
       const prefer = (wish: string) => ({ prefer: `return=${wish}` });
       const full = await blind.patch("/vault/a", {}, prefer("representation"));
       assert.deepEqual([full.status, full.headers.get("preference-applied")], [204, null]);
@@ -95,7 +95,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.equal(minimal.headers.get("preference-applied"), "return=minimal");
     });
 
-    it("a JSON Patch that tests a value needs the right to read", async () => {
+    it("a JSON Patch with a test needs permission to read", async () => {
       const test = [{ op: "test", path: "/age", value: 42 }];
       const problem = assertProblem(await blind.jsonPatch("/vault/a", test), "insufficient-scope");
       assert.match(problem.detail, /vault:read/);
@@ -105,7 +105,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assertProblem(await blind.batch([{ ...batched, ...type }]), "insufficient-scope");
     });
 
-    it("a read-only value cannot be found by guessing", async () => {
+    it("a read-only value cannot be guessed", async () => {
       for (const role of [canary, "other"]) {
         assertProblem(await blind.patch("/vault/a", { role }), "invalid-body");
         assertProblem(await blind.put("/vault/a", { role }), "invalid-body");
@@ -113,7 +113,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.equal((await reader.patch("/vault/a", { role: canary })).status, 200);
     });
 
-    it("the faults of what is stored are not told, those of what was sent are", async () => {
+    it("errors about stored data are not reported, those about sent data are", async () => {
       await fill({ schema: stricter, unique: ["code"] });
       const answer = await blind.patch("/vault/a", { age: "old", address: { zip: "x" } });
       const { errors } = assertProblem(answer, "invalid-body") as {
@@ -137,7 +137,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.equal(again.headers.get("location"), first.headers.get("location"));
     });
 
-    it("whoever posts without a token to a closed collection gets no body", async () => {
+    it("a POST without a token to a collection that is not public gets no body", async () => {
       await admin.put("/-/collections/letters", { access: { create: "public" } });
       const answer = await nobody.post("/letters", { text: "hello" });
       assert.deepEqual([answer.status, answer.body], [201, ""]);
@@ -145,7 +145,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.match((await nobody.post("/wall", { text: "hello" })).body, /hello/);
     });
 
-    it("no answer to any write has a stored text in it", async () => {
+    it("no response to any write contains a stored text", async () => {
       const seed = newSeed(`writes without the right to read, on ${store}`);
       for (let run = 0; run < runs(2, 40); run++) {
         const random = randomNumbers(seed + run);

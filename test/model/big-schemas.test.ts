@@ -1,4 +1,4 @@
-// Schemas with long lists and many parts: what is accepted as a definition can judge every value.
+// Large schemas: one that is accepted as a definition can validate every value.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -23,7 +23,7 @@ const isTaken = (shape: ResourceValidator | undefined, value: unknown): boolean 
 
 describe("a schema with a long list", () => {
   for (const count of [99, 101, 2_000, 5_000, 50_000]) {
-    it(`takes each of ${count} choices and no other`, () => {
+    it(`accepts each of ${count} choices and no other`, () => {
       const nested = [null, [1, { b: 2, a: 1 }], { x: [] }];
       const shape = shapeIn({ properties: { a: { enum: [...words(count), ...nested, 7] } } });
       const takes = (a: unknown) => isTaken(shape, { a });
@@ -42,7 +42,7 @@ describe("a schema with a long list", () => {
     });
   }
 
-  it("asks for each of many members", () => {
+  it("requires each of many members", () => {
     const all = byName(1_000, () => 1);
     const { "word-3": _, ...some } = all;
     const required = shapeIn({ required: words(1_000) });
@@ -96,7 +96,7 @@ const value = fc.constantFrom(
 );
 
 describe("a schema of any size", () => {
-  it("that is accepted can judge every value, and say why not", () => {
+  it("that is accepted can validate every value, and explain the errors", () => {
     const check = fc.property(wrapped, value, ({ whole, depth }, inner) => {
       const shape = shapeIn(whole);
       let fields: unknown = { a: inner };

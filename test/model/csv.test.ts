@@ -1,4 +1,4 @@
-// Rows of CSV: what a spreadsheet reads, and never runs.
+// CSV rows: readable by spreadsheets, which run nothing in them.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -29,7 +29,7 @@ describe("a row", () => {
     });
   }
 
-  it("has nothing that a spreadsheet would run", () => {
+  it("has no cell that a spreadsheet would run", () => {
     for (const text of ["=1+1", "+1", "-1", "@SUM(A1)", "＝1", "＠x"]) {
       assert.equal(rowOf({ a: text }, "a"), `'${text}\r\n`);
     }
@@ -46,7 +46,7 @@ describe("a row", () => {
     assert.equal(resourceRow(columns, text), "12345678901234567890,1.10,1E3\r\n");
   });
 
-  it("reaches into what is nested, and is stopped by no name", () => {
+  it("contains nested members, with any name", () => {
     const text = '{"address":{"city":"Bern"},"address.city":"x","__proto__":{"a":1}}';
     const at = (field: string) => resourceRow([fieldColumn(field)], text);
     assert.equal(at("address.city"), "Bern\r\n");
@@ -58,8 +58,8 @@ describe("a row", () => {
   });
 });
 
-describe("the members", () => {
-  it("are all there are, in the order in which they are first seen", () => {
+describe("the columns", () => {
+  it("are all members, in the order of their first occurrence", () => {
     assert.deepEqual([...membersOf(['{"a":1,"b":2}', '{"c":1,"a":2}', "{}"])], ["a", "b", "c"]);
   });
 });

@@ -1,4 +1,4 @@
-// Definitions: the rules that a collection may have, and every fault of a text that is none.
+// Definitions: what they may contain, and every error of an invalid one.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -21,7 +21,7 @@ const pointersOf = (text: string): readonly string[] =>
   faultsOf(text).map(({ pointer }) => pointer);
 
 describe("a definition", () => {
-  it("is open where it says nothing", () => {
+  it("allows everything by default", () => {
     assert.deepEqual(readDefinition("{}"), openDefinition);
     assert.deepEqual(openDefinition, {
       access: { read: "token", create: "token", update: "token", delete: "token" },
@@ -121,10 +121,10 @@ describe("a definition", () => {
     ['{"schema":[]}', ["/schema"]],
   ];
   for (const [text, pointers] of wrong)
-    it(`is not ${text.slice(0, 90)}`, () =>
+    it(`must not be ${text.slice(0, 90)}`, () =>
       assert.deepEqual(pointersOf(text).toSorted(), pointers.toSorted()));
 
-  it("says what there is, and what to do", () => {
+  it("gets errors that say what is allowed", () => {
     assert.match(
       faultsOf('{"acess":{}}')[0]?.detail ?? "",
       /known rules: description, schema, access/,
@@ -132,7 +132,7 @@ describe("a definition", () => {
     assert.match(faultsOf('{"access":{"create":"owner"}}')[0]?.detail ?? "", /has no owner yet/);
   });
 
-  it("is that of its collection, and open for one that has none", () => {
+  it("is found for a collection, and is the default for one without", () => {
     const collection = (definition: string): Collection => ({
       name: "people",
       revision: 1,
@@ -149,7 +149,7 @@ describe("a definition", () => {
   });
 });
 
-describe("fields named by a definition", () => {
+describe("field names in a definition", () => {
   const schema = {
     properties: {
       email: { type: "string" },
@@ -181,7 +181,7 @@ describe("fields named by a definition", () => {
     ["indexed", "toString", /no field toString/],
   ];
   for (const [rule, field, words] of cases)
-    it(`${rule}: ${field} is ${words === undefined ? "right" : "wrong"}`, () => {
+    it(`${rule}: ${field} is ${words === undefined ? "valid" : "invalid"}`, () => {
       const text = JSON.stringify({ schema, [rule]: [field] });
       if (words === undefined) assert.ok("preconditions" in readDefinition(text));
       else assert.match(faultsOf(text)[0]?.detail ?? "", words);
@@ -396,7 +396,7 @@ describe("the schema of a definition", () => {
       ],
     ];
   for (const [what, schema, expected] of wrong)
-    it(`is not one ${what}`, () => {
+    it(`is invalid ${what}`, () => {
       const faults = faultsOf(JSON.stringify({ schema }));
       const first = new Map(
         faults.map(({ pointer, detail }) => [pointer, detail]).reverse() as [string, string][],

@@ -1,4 +1,4 @@
-// Drafts: the client's own text, compact, without what only the server sets.
+// Drafts: the client's text, compact, without the server's members.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -63,7 +63,7 @@ describe("the fields of a draft", () => {
     );
   });
 
-  it("say what the client said", () => {
+  it("have the same meaning as the client's text", () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string(), fc.jsonValue()),
@@ -95,8 +95,8 @@ describe("the id of a draft", () => {
   for (const [text, id] of ids) it(text, () => assert.equal(draftOf(text).id, id));
 });
 
-describe("a body that is no draft", () => {
-  it("names every fault of the text", () => {
+describe("an invalid draft", () => {
+  it("reports every error of the text", () => {
     const faults = readDraft(encoder.encode('{"id":1e400,"a":{"b":1,"b":2}}'));
     assert.ok(!("fields" in faults));
     assert.deepEqual(

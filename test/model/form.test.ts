@@ -1,4 +1,4 @@
-// Forms: what the texts of their fields stand for.
+// Forms: how the texts of fields become values.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -48,12 +48,12 @@ describe("a form without a schema", () => {
     ["constructor=1&toString=2", '{"constructor":"1","toString":"2"}'],
   ];
   for (const [form, fields] of forms)
-    it(`is text: ${form || "nothing"}`, () => {
+    it(`has texts: ${form || "nothing"}`, () => {
       assert.equal(read(form), fields);
       assert.equal(read(form, {}), fields);
     });
 
-  it("keeps a name that would become a prototype, so that it is refused as in JSON", () => {
+  it("keeps the name __proto__, so that it is rejected as in JSON", () => {
     const fields = read("__proto__=1");
     assert.equal(fields, '{"__proto__":"1"}');
     assert.deepEqual(draftOf(fields), [
@@ -75,7 +75,7 @@ describe("a form without a schema", () => {
   });
 });
 
-describe("a text of a form", () => {
+describe("a text in a form", () => {
   const number = { type: "number" };
   const integer = { type: "integer" };
   const boolean = { type: "boolean" };
@@ -144,7 +144,7 @@ describe("a text of a form", () => {
     it(`that is ${form} is ${fields} where ${JSON.stringify(schema)}`, () =>
       assert.equal(read(form, { a: schema, b: integer }), fields));
 
-  it("that no double keeps is refused as in JSON", () => {
+  it("that no double can represent is rejected as in JSON", () => {
     const fields = draftOf(read("a=12345678901234567890", { a: integer }));
     assert.ok(Array.isArray(fields));
     assert.deepEqual(
@@ -153,7 +153,7 @@ describe("a text of a form", () => {
     );
   });
 
-  it("that is sent twice where one is taken is refused, each by name", () => {
+  it("that is repeated where one is allowed is rejected by name", () => {
     const properties = { age: integer, ok: boolean, tags: list(string) };
     const detail = "this field was sent 2 times, but takes one value";
     assert.deepEqual(faults("age=1&ok=on&age=2&ok=off&tags=a&tags=b", properties), [
@@ -162,7 +162,7 @@ describe("a text of a form", () => {
     ]);
   });
 
-  it("is read in no time, however it is made", () => {
+  it("is parsed in linear time", () => {
     const long = "0".repeat(300_000);
     assert.equal(read(`a=${long}x`, { a: number }), `{"a":"${long}x"}`);
     const name = "[]".repeat(150_000);
@@ -208,7 +208,7 @@ describe("a name in a form", () => {
   for (const [form, fields] of cases)
     it(`${form} is ${fields}`, () => assert.equal(read(form, properties), fields));
 
-  it("may be spelled in two ways, but is sent once", () => {
+  it("may be written in two ways, but only once", () => {
     assert.deepEqual(faults("address[zip]=1&address.zip=2", properties), [
       { pointer: "/address/zip", detail: "this field was sent 2 times, but takes one value" },
     ]);
@@ -220,7 +220,7 @@ describe("a name in a form", () => {
       assert.match(JSON.stringify(first), /both as a value and as an object/);
     });
 
-  it("leads no deeper than JSON may be", () => {
+  it("is limited in depth as in JSON", () => {
     const deep = (steps: number) => `address${"[twin]".repeat(steps)}[zip]=1`;
     assert.ok("fields" in draftOf(read(deep(62), properties)));
     for (const steps of [63, 64, 65, 50_000]) {
@@ -229,7 +229,7 @@ describe("a name in a form", () => {
     }
   });
 
-  it("is one of as many as an object may have", () => {
+  it("is limited in number as in JSON", () => {
     const form = (count: number) => Array.from({ length: count }, (_, n) => `f${n}=`).join("&");
     assert.ok("fields" in draftOf(read(form(formLimits.maxFields), {})));
     assert.deepEqual(faults(form(formLimits.maxFields + 1), {}), [
@@ -252,7 +252,7 @@ describe("a honeypot", () => {
     ["Website=x", false],
   ];
   for (const [form, caught] of forms)
-    it(`${caught ? "catches" : "lets pass"} ${form}`, () => {
+    it(`${caught ? "rejects" : "accepts"} ${form}`, () => {
       assert.equal(isHoneypotFilled(pairsOf(form), rules), caught);
       assert.equal(isHoneypotFilled(pairsOf(form), rulesOf({})), false);
       assert.equal(isHoneypotFilled(pairsOf(form), undefined), false);

@@ -1,4 +1,4 @@
-// Names and ids: what may stand in an address.
+// Names of collections and ids of resources.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -23,20 +23,20 @@ const neither = [
   "*",
 ];
 
-describe("a collection's name", () => {
+describe("a collection name", () => {
   for (const name of ["a", "0", "people", "a-b_c", "2026-11", "constructor", "a".repeat(63)])
-    it(`${name} is one`, () => assert.ok(isCollectionName(name)));
+    it(`${name} is valid`, () => assert.ok(isCollectionName(name)));
   for (const name of [...neither, "People", "a.b", "a~b", "a".repeat(64)])
-    it(`${JSON.stringify(name)} is none`, () => assert.ok(!isCollectionName(name)));
+    it(`${JSON.stringify(name)} is invalid`, () => assert.ok(!isCollectionName(name)));
 });
 
-describe("a resource's id", () => {
+describe("a resource id", () => {
   for (const id of ["a", "0", "A", "a.b", "a..", "A-b_c~d", "a".repeat(128)])
-    it(`${id} is one`, () => assert.ok(isResourceId(id)));
+    it(`${id} is valid`, () => assert.ok(isResourceId(id)));
   for (const id of [...neither, "a".repeat(129)])
-    it(`${JSON.stringify(id)} is none`, () => assert.ok(!isResourceId(id)));
+    it(`${JSON.stringify(id)} is invalid`, () => assert.ok(!isResourceId(id)));
 
-  it("stands in a URL and in JSON as it is", () => {
+  it("needs no escaping in a URL or in JSON", () => {
     const anyId = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$/);
     fc.assert(
       fc.property(anyId, (id) => {
@@ -50,7 +50,7 @@ describe("a resource's id", () => {
 });
 
 describe("a new id", () => {
-  it("is a UUIDv7 that carries its time", () => {
+  it("is a UUIDv7 with the current time", () => {
     const before = Date.now();
     const id = newId();
     const after = Date.now();
@@ -60,7 +60,7 @@ describe("a new id", () => {
     assert.ok(before <= at && at <= after, `${before} ${at} ${after}`);
   });
 
-  it("is greater than every one before it", () => {
+  it("is greater than every earlier one", () => {
     const ids = Array.from({ length: 20_000 }, newId);
     assert.equal(new Set(ids).size, ids.length);
     assert.deepEqual([...ids].sort(), ids);

@@ -1,4 +1,4 @@
-// Strict JSON: what is accepted, what is refused, where, and in which words.
+// Strict JSON parsing: what is accepted, and the position and message of each error.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -26,7 +26,7 @@ const kindOf = ({ detail }: FieldError): string =>
 const isMalformed = (text: string): boolean =>
   faultsIn(text).some(({ detail }) => detail.startsWith("malformed JSON"));
 
-describe("what is accepted", () => {
+describe("valid JSON", () => {
   const accepted: readonly [what: string, text: string][] = [
     ["nothing in it", "{}"],
     ["every kind of value", '{"a":null,"b":true,"c":false,"d":"","e":0,"f":[],"g":{}}'],
@@ -47,7 +47,7 @@ describe("what is accepted", () => {
   ];
   for (const [what, text] of accepted) it(what, () => assert.deepEqual(faultsIn(text), []));
 
-  it("gives the outermost members, decoded, and where they stand", () => {
+  it("returns the outermost members, decoded, and their positions", () => {
     const text = String.raw`{ "a":1, "\u0062" : {"c":[2]} }`;
     const scanned = scanObject(text);
     assert.ok("members" in scanned);
@@ -62,7 +62,7 @@ describe("what is accepted", () => {
     ]);
   });
 
-  it("gives every run of whitespace outside strings", () => {
+  it("returns every run of whitespace outside strings", () => {
     const scanned = scanObject('{ "a b":[1,\n\t2] }\r\n');
     assert.ok("members" in scanned);
     const compact = scanObject('{"a":[1]}');
@@ -71,7 +71,7 @@ describe("what is accepted", () => {
   });
 });
 
-describe("what is malformed", () => {
+describe("malformed JSON", () => {
   const malformed: readonly [text: string, line: number, column: number, words: string][] = [
     ["", 1, 1, "expected a value, but the text ends here"],
     [" \n", 2, 1, "expected a value, but the text ends here"],
@@ -123,7 +123,7 @@ describe("what is malformed", () => {
     });
   }
 
-  it("keeps the faults that came before", () => {
+  it("keeps the errors before it", () => {
     assert.deepEqual(
       faultsIn('{"a":1,"a":1e400,"b":{').map(({ pointer }) => pointer),
       ["/a", "/a", ""],
@@ -148,7 +148,7 @@ describe("what is malformed", () => {
     });
   }
 
-  it("agrees with JSON.parse on every text with something changed in it", () => {
+  it("agrees with JSON.parse on every text with a random change", () => {
     const change = fc.record({
       at: fc.nat(),
       removed: fc.nat({ max: 2 }),
@@ -186,7 +186,7 @@ function parses(text: string): boolean {
   }
 }
 
-describe("what is refused", () => {
+describe("rejected JSON", () => {
   const refused: readonly [text: string, ...faults: (readonly [pointer: string, FaultKind])[]][] = [
     ['{"a":1,"a":1}', ["/a", "repeated"]],
     [String.raw`{"a":1,"\u0061":2}`, ["/a", "repeated"]],
@@ -222,7 +222,7 @@ describe("what is refused", () => {
     });
   }
 
-  it("says what a number would be read as", () => {
+  it("has a message with the value that a number would become", () => {
     assert.deepEqual(faultsIn('{"a":12345678901234567890}'), [
       {
         pointer: "/a",
@@ -232,7 +232,7 @@ describe("what is refused", () => {
     ]);
   });
 
-  it("finds all of it, in any document however it is written, and nothing else", () => {
+  it("has exactly the errors of random documents, however they are written", () => {
     fc.assert(
       fc.property(anyObject, anySpacing, (object, spacing) => {
         const found = faultsIn(write(object, spacing));
@@ -245,7 +245,7 @@ describe("what is refused", () => {
     );
   });
 
-  it("accepts what JSON.stringify writes, unless a name is refused", () => {
+  it("does not include what JSON.stringify writes, unless a name is rejected", () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string(), fc.jsonValue()),
@@ -259,7 +259,7 @@ describe("what is refused", () => {
   });
 });
 
-describe("what is no object", () => {
+describe("JSON that is not an object", () => {
   const others: readonly [text: string, found: string][] = [
     ["[]", "an array"],
     ['[{"a":1e400}]', "an array"],
@@ -283,7 +283,7 @@ describe("limits", () => {
     Array.from({ length: count }, (_, index) => `"m${index}":0`).join(",");
   const nest = (depth: number): string => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
 
-  it("nests as deep as it may, and no deeper", () => {
+  it("allow nesting up to a depth, and no deeper", () => {
     assert.deepEqual(faultsIn(nest(jsonLimits.maxDepth)), []);
     const pointer = `/a${"/0".repeat(jsonLimits.maxDepth - 1)}`;
     const deep = [{ pointer, detail: "nested deeper than 64 levels" }];
@@ -292,12 +292,12 @@ describe("limits", () => {
     assert.equal(faultsIn("[".repeat(1_000_000))[0]?.detail, deep[0]?.detail);
   });
 
-  it("counts depth, not how often something is nested", () => {
+  it("count depth, not the number of nested values", () => {
     const level = '{"a":[{"b":[]},{"c":{}}]}';
     assert.deepEqual(faultsIn(`{"a":[${Array(100).fill(level).join(",")}]}`), []);
   });
 
-  it("has as many members in one object as it may, and no more", () => {
+  it("allow a number of members in one object, and no more", () => {
     const most = members(jsonLimits.maxMembers);
     assert.deepEqual(faultsIn(`{"a":{${most}},"b":{${most}}}`), []);
     assert.deepEqual(faultsIn(`{"a":{${most},"x":0,"y":0}}`), [
@@ -309,7 +309,7 @@ describe("limits", () => {
     );
   });
 
-  it("finds a repeated name among few and among many", () => {
+  it("find a repeated name among few and among many", () => {
     for (const count of [2, 15, 16, 17, 18, 500, 998]) {
       for (const repeated of [0, Math.floor(count / 2), count - 1]) {
         const text = `{${members(count)},"new":1,"m${repeated}":2}`;
@@ -322,14 +322,14 @@ describe("limits", () => {
     }
   });
 
-  it("reports so many faults and no more", () => {
+  it("report a maximum number of errors", () => {
     const { maxErrors: maxFaults } = reportLimits;
     assert.equal(faultsIn(`{"a":[${Array(maxFaults).fill("1e400").join(",")}]}`).length, maxFaults);
     assert.equal(faultsIn(`{"a":[${"1e400,".repeat(5000)}0]}`).length, maxFaults);
     assert.equal(faultsIn(`{"a":[${"1e400,".repeat(5000)}`).length, maxFaults);
   });
 
-  it("does not echo a long name for every fault below it", () => {
+  it("do not repeat a long name in every error below it", () => {
     const name = "x".repeat(reportLimits.maxPointerChars);
     const faults = faultsIn(`{"${name}":[1e400,1e400,1e400]}`);
     assert.deepEqual(
@@ -340,7 +340,7 @@ describe("limits", () => {
 });
 
 /** A quadratic step in any of these would take minutes. */
-describe("the worst documents of a megabyte are judged", () => {
+describe("large documents are parsed in time", () => {
   const size = 1_000_000;
   const fill = (part: string): string => part.repeat(size / part.length);
   const worst: readonly [what: string, text: string, faults: number][] = [

@@ -1,4 +1,4 @@
-// The operator `like` against a plain definition of it, on random texts that repeat themselves.
+// The operator `like`, compared with a simple definition on random texts with repetitions.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -18,14 +18,14 @@ const text = fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 8 });
 const pattern = fc.string({ unit: fc.constantFrom("a", "b", "*"), maxLength: 6 });
 
 describe("like", () => {
-  it("finds what its pattern means", () => {
+  it("matches what its pattern means", () => {
     const check = fc.property(text, pattern, (given, asked) =>
       assert.equal(likeMatcher(asked)(given), fits(given, asked)),
     );
     fc.assert(check, { numRuns: runs(2_000, 200_000) });
   });
 
-  it("finds long pieces where indexOf finds them", () => {
+  it("finds long parts where indexOf finds them", () => {
     const long = fc
       .array(fc.constantFrom("a", "aa", "ab", "aba"), { minLength: 12, maxLength: 60 })
       .map((parts) => parts.join(""));

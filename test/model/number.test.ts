@@ -1,4 +1,4 @@
-// Numbers: which literals a double can carry.
+// Numbers: which literals a double can represent.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { exactChars, isExact, isMultipleOf } from "../../src/lib/json/number.ts";
 import { runs } from "../seeds.ts";
 
-describe("a number's literal", () => {
+describe("a number literal", () => {
   const exact = [
     "0",
     "-0",
@@ -33,7 +33,7 @@ describe("a number's literal", () => {
     `0.${"0".repeat(323)}5`,
   ];
   for (const literal of exact)
-    it(`${shorten(literal)} survives`, () => assert.ok(isExact(literal)));
+    it(`${shorten(literal)} is exact`, () => assert.ok(isExact(literal)));
 
   const lossy = [
     "9007199254740993",
@@ -51,9 +51,9 @@ describe("a number's literal", () => {
     `1${"0".repeat(400)}1`,
   ];
   for (const literal of lossy)
-    it(`${shorten(literal)} does not survive`, () => assert.ok(!isExact(literal)));
+    it(`${shorten(literal)} is not exact`, () => assert.ok(!isExact(literal)));
 
-  it("is exact when it is what a double is written as, in any of its spellings", () => {
+  it("is exact when it is what a double is printed as, in any spelling", () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
         assert.ok(isExact(String(value)));
@@ -65,7 +65,7 @@ describe("a number's literal", () => {
     );
   });
 
-  it("is exact just when it equals the shortest decimal of its double", () => {
+  it("is exact only when it equals the shortest decimal of its double", () => {
     const digits = fc.string({
       unit: fc.constantFrom(..."0123456789"),
       minLength: 1,
@@ -143,10 +143,10 @@ describe("a multiple", () => {
     ["1", "0.3", false],
   ];
   for (const [value, step, isOne] of cases)
-    it(`${value} is ${isOne ? "one" : "none"} of ${step}`, () =>
+    it(`${value} is ${isOne ? "a multiple" : "not a multiple"} of ${step}`, () =>
       assert.equal(isMultipleOf(Number(value), Number(step)), isOne));
 
-  it("is decided as whole numbers of the last digit decide it", () => {
+  it("is decided by integers in units of the last digit", () => {
     const check = fc.property(
       fc.integer({ min: -1e15, max: 1e15 }),
       fc.integer({ min: 1, max: 1_000 }),

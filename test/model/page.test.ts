@@ -1,4 +1,4 @@
-// Pages: where each starts and how many there are.
+// Pages: where each starts, and how many there are.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -17,7 +17,7 @@ describe("pages", () => {
   for (const [total, limit, pages] of counts)
     it(`${total} by ${limit} makes ${pages}`, () => assert.equal(pageCount(total, limit), pages));
 
-  it("hold every item once", () => {
+  it("contain every item once", () => {
     const anyTotal = fc.nat({ max: 100_000 });
     const anyLimit = fc.integer({ min: 1, max: pageLimits.maxLimit });
     fc.assert(
@@ -33,7 +33,7 @@ describe("pages", () => {
     );
   });
 
-  it("start where the one before ends", () => {
+  it("start where the page before ends", () => {
     assert.equal(pageOffset(3, 20), 40);
     assert.equal(pageOffset(Number.MAX_SAFE_INTEGER, 1000), Number.MAX_SAFE_INTEGER);
   });

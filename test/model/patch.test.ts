@@ -1,4 +1,4 @@
-// Patches: the tables of both RFCs, what they leave as it was, and where they end.
+// Merge patch and JSON Patch: the examples of both RFCs, unchanged parts, and limits.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -49,18 +49,18 @@ describe("a merge patch", () => {
     it(`(RFC 7396 A) ${original} + ${merged} → ${result}`, () =>
       assert.equal(patch("merge", original, merged), result));
 
-  it("leaves what it does not name as it was written, and where it was", () => {
+  it("keeps what it does not name as it was written, and where it was", () => {
     const original = '{"10":1.0,"\\u0061":"\\/\\u00e9","9":-0,"b":{"\\u0063":1E2,"d":[1.50]}}';
     const merged = ' { "b" : { "e" : 2.0 } , "9" : 5 } ';
     const result = '{"10":1.0,"\\u0061":"\\/\\u00e9","9":5,"b":{"\\u0063":1E2,"d":[1.50],"e":2.0}}';
     assert.equal(patch("merge", original, merged), result);
   });
 
-  it("knows a name however it is written", () => {
+  it("compares names, however they are escaped", () => {
     assert.equal(patch("merge", '{"\\u0061":1,"b":2}', '{"a":null,"\\u0062":3}'), '{"b":3}');
   });
 
-  it("reaches no prototype by a name", () => {
+  it("cannot change a prototype by a name", () => {
     const merged = '{"constructor":{"prototype":{"polluted":1}},"toString":null}';
     assert.equal(
       patch("merge", '{"toString":1}', merged),
@@ -69,7 +69,7 @@ describe("a merge patch", () => {
     assert.equal(({} as Record<string, unknown>).polluted, undefined);
   });
 
-  it("gives what RFC 7396 §2 says, whatever the documents are", () => {
+  it("has the result of RFC 7396 §2 for random documents", () => {
     fc.assert(
       fc.property(anyObject, anyObject, (original, by) => {
         fc.pre(faultsOf(original).size + faultsOf(by).size === 0);
@@ -252,7 +252,7 @@ describe("a JSON Patch", () => {
     ["a prototype's member", "{}", '[{"op":"add","path":"/__proto__/polluted","value":1}]'],
   ];
   for (const [title, original, operations] of unfit) {
-    it(`does not fit: ${title}`, () => {
+    it(`does not apply: ${title}`, () => {
       const { kind, errors } = refuse("json", original, operations);
       assert.equal(kind, "conflict");
       assert.deepEqual(
@@ -262,7 +262,7 @@ describe("a JSON Patch", () => {
     });
   }
 
-  it("says which operation did not fit", () => {
+  it("says which operation failed", () => {
     const operations =
       '[{"op":"add","path":"/b","value":1},{"op":"remove","path":"/a"},{"op":"remove","path":"/a"}]';
     const { errors } = refuse("json", '{"a":1}', operations);
@@ -291,7 +291,7 @@ describe("a JSON Patch", () => {
     ],
   ];
   for (const [operations, pointers] of malformed) {
-    it(`is not ${operations}`, () => {
+    it(`must not be ${operations}`, () => {
       const { kind, errors } = refuse("json", '{"a":{"b":1}}', operations);
       assert.equal(kind, "invalid-body");
       assert.deepEqual(
@@ -308,7 +308,7 @@ describe("a JSON Patch", () => {
     assert.equal(refuse("json", '{"a":1}', many(maxOperations + 1)).kind, "invalid-body");
   });
 
-  it("leaves what it does not name as it was written, and where it was", () => {
+  it("keeps what it does not name as it was written, and where it was", () => {
     const original = '{"10":1.0,"\\u0061":"\\/\\u00e9","9":-0,"b":{"\\u0063":1E2,"d":[1.50,2]}}';
     const operations =
       '[{"op":"replace","path":"/b/d/1","value":3.0},{"op":"copy","from":"/b","path":"/e"}]';
@@ -318,7 +318,7 @@ describe("a JSON Patch", () => {
   });
 });
 
-describe("a bomb", () => {
+describe("a patch that grows the document", () => {
   const bomb = (operation: (count: number) => unknown, count = maxOperations): string =>
     JSON.stringify(Array.from({ length: count }, (_, index) => operation(index)));
   const bombs: Readonly<Record<string, string>> = {
@@ -350,7 +350,7 @@ describe("a bomb", () => {
   };
   const document = JSON.stringify({ l: [1], n: { n: {} }, big: "x".repeat(20_000) });
   for (const [title, operations] of Object.entries(bombs)) {
-    it(`that ${title} does not go off`, () => {
+    it(`is rejected when it ${title}`, () => {
       const result = applyPatch("json", document, operations, roomy);
       assert.ok(result instanceof Problem);
       assert.equal(result.kind, "invalid-body", JSON.stringify(result));
@@ -358,7 +358,7 @@ describe("a bomb", () => {
     });
   }
 
-  it("by nesting is told from what is just deep enough", () => {
+  it("by nesting is rejected only beyond the limit", () => {
     const nest = (depth: number) => JSON.parse(`${"[".repeat(depth)}${"]".repeat(depth)}`);
     const at = (path: string, depth: number) =>
       JSON.stringify([{ op: "add", path, value: nest(depth) }]);
@@ -372,7 +372,7 @@ describe("a bomb", () => {
     ]);
   });
 
-  it("is none while all copies together have room", () => {
+  it("is accepted while all copies are within the limit", () => {
     const copies = (count: number) =>
       JSON.stringify(
         Array.from({ length: count }, (_, index) => ({
@@ -395,14 +395,14 @@ describe("a patch of a large document", () => {
     return isObject(result.tree) ? [...result.tree.members.values()][0] : undefined;
   };
 
-  it("does not look into what it does not name", () => {
+  it("does not read what it does not name", () => {
     assert.equal(typeof first(applyPatch("merge", many(1000), "{}", roomy)), "string");
     assert.equal(typeof first(applyPatch("merge", many(1000), '{"deep":[]}', roomy)), "object");
     const named = '[{"op":"add","path":"/other","value":1}]';
     assert.equal(typeof first(applyPatch("json", many(1000), named, roomy)), "string");
   });
 
-  it("is scanned again when an object may have got too many members", () => {
+  it("is checked again when an object may have too many members", () => {
     const members = (name: string, count: number) =>
       `{${Array.from({ length: count }, (_, index) => `"${name}${index}":1`).join(",")}}`;
     const isStrict = (document: string, text: string) => {
@@ -416,7 +416,7 @@ describe("a patch of a large document", () => {
     assert.ok(!isStrict('{"a":1}', "[]"));
   });
 
-  it("moves only so many items of an array", () => {
+  it("moves a limited number of array items", () => {
     const operations = (count: number, path: string) =>
       JSON.stringify(Array(count).fill({ op: "add", path: `/deep/list/${path}`, value: 1 }));
     patch("json", many(50_000), operations(150, "0"));
@@ -428,7 +428,7 @@ describe("a patch of a large document", () => {
   });
 });
 
-describe("any sequence of operations", () => {
+describe("a random sequence of operations", () => {
   const paths = ["", "/a", "/b", "/a/0", "/a/1", "/a/-", "/a/b", "/b/a", "/b/a/0", "/~0~1"];
   const path = fc.constantFrom(...paths);
   const value = fc.constantFrom<Json>(null, 1, "x", [], [1, [2]], {}, { a: [1] }, { b: { a: 1 } });
@@ -438,7 +438,7 @@ describe("any sequence of operations", () => {
     fc.record({ op: fc.constant("remove"), path }),
   );
 
-  it("does what RFC 6902 says, to the first that does not fit", () => {
+  it("has the result of RFC 6902, up to the first operation that fails", () => {
     fc.assert(
       fc.property(value, fc.array(operation, { maxLength: 8 }), (start, operations) => {
         const isIntoItself = (each: Operation) =>

@@ -1,4 +1,4 @@
-// Resources: what they say, from what is kept of them.
+// Representations of resources, made from the stored state.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -17,21 +17,21 @@ const resource = (parts: Partial<Resource> = {}): Resource => ({
 });
 
 describe("a representation", () => {
-  it("is the id, the user's fields, and the times", () => {
+  it("has the id, the user's fields, and the times", () => {
     assert.equal(
       represent(resource()),
       '{"id":"ada","name":"Ada","createdAt":"2026-11-15T12:30:45.006Z","updatedAt":"2026-11-15T12:30:45.006Z"}',
     );
   });
 
-  it("has no stray comma when there are no fields", () => {
+  it("has no extra comma when there are no fields", () => {
     assert.equal(
       represent(resource({ fields: "{}" })),
       '{"id":"ada","createdAt":"2026-11-15T12:30:45.006Z","updatedAt":"2026-11-15T12:30:45.006Z"}',
     );
   });
 
-  it("tells the times apart", () => {
+  it("has two different times", () => {
     const { createdAt, updatedAt } = JSON.parse(
       represent(resource({ createdAt: 0, updatedAt: 1 })),
     );
@@ -39,16 +39,16 @@ describe("a representation", () => {
     assert.equal(updatedAt, "1970-01-01T00:00:00.001Z");
   });
 
-  it("passes the user's bytes through", () => {
+  it("contains the user's bytes unchanged", () => {
     const fields = '{"10":1.0,"9":[-0,1E2],"a":"\\u00e4\\/😀"}';
     assert.ok(represent(resource({ fields })).includes(fields.slice(1, -1)));
   });
 
-  it("adds just the server's members", () => {
+  it("adds only the server's members", () => {
     assert.deepEqual(Object.keys(JSON.parse(represent(resource({ fields: "{}" })))), serverMembers);
   });
 
-  it("sent back as a draft, is the same fields and id", () => {
+  it("sent back as a draft, has the same fields and id", () => {
     fc.assert(
       fc.property(anyObject, anySpacing, (object, spacing) => {
         fc.pre(faultsOf(object).size === 0);

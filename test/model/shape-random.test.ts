@@ -1,4 +1,4 @@
-// Random schemas: a shape agrees with whoever judges, and always says why.
+// Random schemas: the validator agrees with a reference, and explains every error.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -88,8 +88,8 @@ const { json } = fc.letrec<{ json: unknown }>((tie) => ({
   ),
 }));
 
-describe("a definition of anything", () => {
-  it("has faults or a shape, and never breaks", () => {
+describe("a random definition", () => {
+  it("has errors or a validator, and never throws", () => {
     fc.assert(
       fc.property(json, json, json, (one, other, given) => {
         const faults = readDefinition(
@@ -107,8 +107,8 @@ describe("a definition of anything", () => {
   });
 });
 
-describe("a shape of any schema", () => {
-  it("takes what fits as it is, and gives reasons for the rest", () => {
+describe("the validator of a random schema", () => {
+  it("accepts valid values unchanged, and explains the others", () => {
     let taken = 0;
     let refused = 0;
     fc.assert(

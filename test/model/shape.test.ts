@@ -1,4 +1,4 @@
-// Shapes: what a schema makes of fields that come in and go out.
+// The validator of a collection: errors, defaults, read-only and write-only fields.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -19,8 +19,8 @@ function faultsOf(shape: ResourceValidator, fields: string, before?: string, isA
   return accepted.map(({ pointer, detail }) => `${pointer}: ${detail}`);
 }
 
-describe("a shape", () => {
-  it("takes everything where there is no schema", () => {
+describe("a validator", () => {
+  it("accepts everything without a schema", () => {
     const shape = validatorOf(openDefinition);
     const fields = '{"a":1.0,"b":[1e2,{}]}';
     assert.equal(shape.accept(fields, undefined, false), fields);
@@ -32,12 +32,12 @@ describe("a shape", () => {
     );
   });
 
-  it("is made once for a definition", () => {
+  it("is created once for a definition", () => {
     const definition = { ...openDefinition, schema: {} };
     assert.equal(validatorOf(definition), validatorOf(definition));
   });
 
-  it("takes every price in cents where it asks for multiples of 0.01", () => {
+  it("accepts every price in cents as a multiple of 0.01", () => {
     const price = { type: "number", multipleOf: 0.01, exclusiveMinimum: 0 };
     const shape = shapeBy({ properties: { price, any: { anyOf: [price, { type: "null" }] } } });
     for (const text of ["1000000.01", "1396.07", "99999999.99", "4503599627370.49", "1e3", "0.07"])
@@ -51,7 +51,7 @@ describe("a shape", () => {
       ]);
   });
 
-  it("leaves alone what fits", () => {
+  it("leaves valid fields unchanged", () => {
     const shape = shapeBy({ properties: { a: { type: "number" } } });
     const fields = '{"b\\u0041":1e2,"a":1.50,"c":"\\u0041"}';
     assert.equal(shape.accept(fields, undefined, false), fields);
@@ -91,11 +91,11 @@ describe("names in a schema", () => {
     );
   });
 
-  it("do not stand for what every object inherits", () => {
+  it("are not inherited from Object.prototype", () => {
     assert.deepEqual(faultsOf(shape, "{}"), ["/hasOwnProperty: hasOwnProperty is required"]);
   });
 
-  it("in a constant are no keywords", () => {
+  it("in a constant are not keywords", () => {
     const constant = shapeBy({
       properties: { a: { const: { $id: "x", $ref: "y" } }, toString: { enum: [{ b: [1] }] } },
     });
@@ -104,7 +104,7 @@ describe("names in a schema", () => {
   });
 });
 
-describe("a fault", () => {
+describe("an error", () => {
   const a = (schema: object) => ({ properties: { a: schema } });
   const conditional = JSON.parse(
     '{"if":{"required":["a"]},"then":{"required":["b"]},"else":{"required":["c"]}}',
@@ -305,7 +305,7 @@ describe("a fault", () => {
       assert.deepEqual(faultsOf(shape, fields), faults);
     });
 
-  it("is told with all others, up to a hundred", () => {
+  it("is reported with all others, up to a hundred", () => {
     const shape = shapeBy({ additionalProperties: { type: "string" } });
     const fields = JSON.stringify(
       Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`f${n}`, n])),
@@ -313,13 +313,13 @@ describe("a fault", () => {
     assert.equal(faultsOf(shape, fields).length, 100);
   });
 
-  it("is told without looking at all of a large document", () => {
+  it("is found without reading all of a large document", () => {
     const shape = shapeBy(a({ items: { type: "string" } }));
     const fields = `{"a":[${'"x",'.repeat(250_000)}1]}`;
     assert.deepEqual(faultsOf(shape, fields), [": does not match the schema"]);
   });
 
-  it("has words for every format, and every format judges", () => {
+  it("exists for every format, and every format is checked", () => {
     for (const format of Object.keys(formats)) {
       const shape = shapeBy(a({ format }));
       const bad = format === "regex" ? "(" : " { ";
@@ -329,7 +329,7 @@ describe("a fault", () => {
     }
   });
 
-  it("is a text too long for any format, at once", () => {
+  it("is reported quickly for a text that is too long for any format", () => {
     const shape = shapeBy(a({ format: "iri" }));
     const fields = JSON.stringify({ a: `http://${"ü.".repeat(500_000)}` });
     assert.deepEqual(faultsOf(shape, fields), [
@@ -337,7 +337,7 @@ describe("a fault", () => {
     ]);
   });
 
-  it("does not feed a text to a slow pattern that is too long for it", () => {
+  it("is reported without matching a slow pattern on a text that is too long for it", () => {
     const shape = shapeBy(a({ pattern: "a.*b", maxLength: 256 }));
     assert.deepEqual(faultsOf(shape, JSON.stringify({ a: "a".repeat(1_000_000) })), [
       "/a: must have at most 256 characters, but has 1000000",
@@ -379,16 +379,16 @@ describe("a default", () => {
     ],
   ];
   for (const [given, stored] of cases)
-    it(`makes ${stored} of ${given}`, () =>
+    it(`changes ${given} to ${stored}`, () =>
       assert.equal(shape.accept(given, undefined, false), stored));
 
-  it("of an item counts where `items` does", () => {
+  it("of an item applies where `items` does", () => {
     const list = { prefixItems: [{}], items: { properties: { b: { default: 2 } } } };
     const rest = shapeBy({ properties: { a: list } });
     assert.equal(rest.accept('{"a":[{},{}]}', undefined, false), '{"a":[{},{"b":2}]}');
   });
 
-  it("is not filled in where the value is there, even null", () => {
+  it("is not filled in where there is a value, even null", () => {
     const fields = '{"role":"member","price":0,"tree":null}';
     assert.equal(shape.accept(fields, undefined, false), fields);
   });
@@ -482,9 +482,11 @@ describe("a readOnly field", () => {
     ],
   ];
   for (const [given, old, faults] of refused)
-    it(`is not for others: ${given}`, () => assert.deepEqual(faultsOf(shape, given, old), faults));
+    it(`cannot be set by others: ${given}`, () =>
+      assert.deepEqual(faultsOf(shape, given, old), faults));
 
-  it("says that what is there counts", () => assert.equal(shape.dependsOnStored, true));
+  it("has an error that says that the stored value stays", () =>
+    assert.equal(shape.dependsOnStored, true));
 });
 
 describe("a writeOnly field", () => {
@@ -504,13 +506,13 @@ describe("a writeOnly field", () => {
     assert.equal(shape.visible(fields), '{"a":1.0,"login":{"b":2},"child":{}}');
   });
 
-  it("costs nothing where it is not", () => {
+  it("costs nothing where there is none", () => {
     const plain = '{"a":"\\u0041","login":[{}],"child":{"b":1.0}}';
     assert.equal(shape.visible(plain), plain);
     assert.equal(shape.withHidden(plain, plain), plain);
   });
 
-  it("is known by its path", () => {
+  it("is found by its path", () => {
     const hidden = ["password", "password.x", "login.pin", "child.child.login.pin"];
     assert.deepEqual(
       hidden.map((field) => shape.isHidden(field)),
@@ -532,5 +534,5 @@ describe("a writeOnly field", () => {
     ['{"login":1,"child":[]}', '{"login":1,"child":[],"password":"x"}'],
   ];
   for (const [given, whole] of restored)
-    it(`is put back into ${given}`, () => assert.equal(shape.withHidden(given, fields), whole));
+    it(`is added again to ${given}`, () => assert.equal(shape.withHidden(given, fields), whole));
 });

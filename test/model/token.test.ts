@@ -1,4 +1,4 @@
-// Tokens: the secret's shape, what scopes allow, and when a token is dead.
+// Tokens: the format of the secret, what scopes allow, and when a token expires.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -34,7 +34,7 @@ const token = (parts: Partial<Token> = {}): Token => ({
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 describe("a secret", () => {
-  it("has the published shape and is always another", () => {
+  it("has the documented format and is always different", () => {
     const secrets = Array.from({ length: 1000 }, newSecret);
     assert.equal(new Set(secrets).size, secrets.length);
     for (const secret of secrets) {
@@ -45,12 +45,12 @@ describe("a secret", () => {
   });
 
   /** The checksum is CRC-32, computed elsewhere: changing it would disown every token given out. */
-  it("keeps its checksum for ever", () => {
+  it("has a checksum that never changes", () => {
     assert.ok(isSecret(`rst_${"0".repeat(43)}3erpfe`));
     assert.ok(isSecret(`rst_${"Restante".repeat(6).slice(0, 43)}2CPZos`));
   });
 
-  it("is recognised as mistyped when one character is another", () => {
+  it("is recognised as mistyped when one character is different", () => {
     const secret = newSecret();
     fc.assert(
       fc.property(
@@ -65,7 +65,7 @@ describe("a secret", () => {
     );
   });
 
-  it("is recognised as mistyped when two neighbours change places", () => {
+  it("is recognised as mistyped when two adjacent characters are swapped", () => {
     const secret = newSecret();
     for (let at = 0; at < secret.length - 1; at++) {
       const [left = "", right = ""] = secret.slice(at, at + 2);
@@ -85,13 +85,13 @@ describe("a secret", () => {
     assert.ok(!isSecret(secret.replace("rst_", "RST_")));
   });
 
-  it("needs its shape even when the checksum is right", () => {
+  it("needs its format even when the checksum is right", () => {
     assert.ok(!isSecret("rst_a1v1ao5"));
     assert.ok(!isSecret(`rst_${"!".repeat(43)}1vd9TC`));
     assert.ok(!isSecret(`abc_${"0".repeat(43)}1ZtkQJ`));
   });
 
-  it("is kept as its SHA-256", () => {
+  it("is stored as its SHA-256", () => {
     const known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     assert.equal(hashSecret("abc"), known);
   });
@@ -102,7 +102,7 @@ describe("a scope", () => {
     ..."admin *:* *:read people:* people:create a:update 0_-:delete".split(" "),
     ..."action:send-invoice action:* action:0 action:read".split(" "),
   ];
-  for (const scope of scopes) it(`${scope} is one`, () => assert.ok(scopePattern.test(scope)));
+  for (const scope of scopes) it(`${scope} is valid`, () => assert.ok(scopePattern.test(scope)));
 
   const others = [
     "",
@@ -130,7 +130,7 @@ describe("a scope", () => {
     `action:${"a".repeat(64)}`,
   ];
   for (const scope of others)
-    it(`${JSON.stringify(scope)} is none`, () => assert.ok(!scopePattern.test(scope)));
+    it(`${JSON.stringify(scope)} is invalid`, () => assert.ok(!scopePattern.test(scope)));
 });
 
 describe("a token's scopes", () => {
@@ -163,7 +163,7 @@ describe("a token's scopes", () => {
     });
   }
 
-  it("let run the actions that they name", () => {
+  it("allow to run the actions that they name", () => {
     const cases: readonly [scopes: readonly string[], isAllowed: boolean][] = [
       [["admin"], true],
       [["action:*"], true],
@@ -176,7 +176,7 @@ describe("a token's scopes", () => {
       assert.equal(allowsAction(token({ scopes }), "send"), isAllowed, `${scopes}`);
   });
 
-  it("make an administrator only by name", () => {
+  it("make an admin only by name", () => {
     assert.ok(isAdmin(token({ scopes: ["people:read", "admin"] })));
     assert.ok(!isAdmin(token({ scopes: ["*:*", "admin:*"] })));
     assert.ok(!isAdmin(token()));

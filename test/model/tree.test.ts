@@ -1,4 +1,4 @@
-// Trees: what was read is written again as it was, weighed and compared without a trip through numbers.
+// JSON trees: written as they were read, and compared without losing precision.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -30,7 +30,7 @@ describe("a tree", () => {
   for (const text of texts)
     it(`is written as it was read: ${text}`, () => assert.equal(writeTree(readTree(text)), text));
 
-  it("is written as it was read, without the whitespace, whatever it is", () => {
+  it("is written as it was read, without the whitespace, for random documents", () => {
     fc.assert(
       fc.property(anyObject, anySpacing, (object, spacing) => {
         fc.pre(faultsOf(object).size === 0);
@@ -43,7 +43,7 @@ describe("a tree", () => {
     );
   });
 
-  it("is copied whole: a change to the copy leaves it as it is", () => {
+  it("is copied completely: a change to the copy does not affect it", () => {
     const text = '{"\\u0061":[{"b":1}]}';
     const tree = readTree(text);
     const copy = copyTree(tree);
@@ -55,7 +55,7 @@ describe("a tree", () => {
     assert.equal(writeTree(tree), text);
   });
 
-  it("tells the text of members that are strings, and of no others", () => {
+  it("returns the text of members that are strings, and of no others", () => {
     const tree = readTree('{"a":"\\u0062","c":5,"d":null,"e":["x"]}');
     assert.ok(isObject(tree));
     assert.equal(textOf(tree, "a"), "b");
@@ -75,7 +75,7 @@ describe("equality (RFC 6902 §4.6)", () => {
     ["null", "null"],
   ];
   for (const [a, b] of same)
-    it(`${a} is ${b}`, () => assert.ok(sameTree(readTree(a), readTree(b))));
+    it(`${a} equals ${b}`, () => assert.ok(sameTree(readTree(a), readTree(b))));
 
   const different: readonly [a: string, b: string][] = [
     ["1", '"1"'],
@@ -92,7 +92,7 @@ describe("equality (RFC 6902 §4.6)", () => {
     ['"é"', '"e\\u0301"'],
   ];
   for (const [a, b] of different) {
-    it(`${a} is not ${b}`, () => {
+    it(`${a} does not equal ${b}`, () => {
       assert.ok(!sameTree(readTree(a), readTree(b)));
       assert.ok(!sameTree(readTree(b), readTree(a)));
     });
@@ -111,7 +111,7 @@ describe("the size of a tree", () => {
     );
   });
 
-  it("has no end when it is nested deeper than is asked for", () => {
+  it("is infinite when it is nested deeper than the limit", () => {
     const nest = (depth: number) => readTree("[".repeat(depth) + "]".repeat(depth));
     assert.ok(sizeOf(nest(5), 5) < 20);
     assert.equal(sizeOf(nest(6), 5), Number.POSITIVE_INFINITY);

@@ -1,4 +1,4 @@
-// Bytes to text: exactly, or not at all.
+// Decoding of UTF-8: exact, or an error.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -20,7 +20,7 @@ function badOffset(bytes: Uint8Array): number | undefined {
 }
 
 describe("UTF-8", () => {
-  it("gives every text back", () => {
+  it("decodes every text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         fc.pre(!text.startsWith("\ufeff"));
@@ -29,7 +29,7 @@ describe("UTF-8", () => {
     );
   });
 
-  it("drops one byte order mark, and only in front", () => {
+  it("drops one byte order mark, and only at the beginning", () => {
     assert.equal(decodeUtf8(encoder.encode("\ufeff\ufeffa\ufeff")), "\ufeffa\ufeff");
     assert.equal(decodeUtf8(encoder.encode("\ufeff")), "");
   });
@@ -56,9 +56,9 @@ describe("UTF-8", () => {
     ["UTF-16", [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00], 0],
   ];
   for (const [what, bytes, offset] of bad)
-    it(`refuses ${what}`, () => assert.equal(badOffset(new Uint8Array(bytes)), offset));
+    it(`rejects ${what}`, () => assert.equal(badOffset(new Uint8Array(bytes)), offset));
 
-  it("finds the first bad byte behind any text", () => {
+  it("finds the first invalid byte after any text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.uint8Array({ maxLength: 5 }), (text, rest) => {
         const start = encoder.encode(text);
@@ -67,7 +67,7 @@ describe("UTF-8", () => {
     );
   });
 
-  it("reads a view, not the buffer below it", () => {
+  it("reads a view, not its whole buffer", () => {
     const bytes = new Uint8Array([0xff, 0x61, 0x62, 0xff]);
     assert.equal(decodeUtf8(bytes.subarray(1, 3)), "ab");
     assert.equal(badOffset(bytes.subarray(1)), 2);

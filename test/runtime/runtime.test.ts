@@ -1,4 +1,4 @@
-// What both runtimes owe the application and its clients, driven over raw sockets.
+// What both runtimes guarantee to the application and its clients, over raw sockets.
 
 import assert from "node:assert/strict";
 import { connect } from "node:net";
@@ -29,7 +29,7 @@ describe("requests that reach the application", () => {
     server.bodyErrors.length = 0;
   });
 
-  it("5: an absolute target is served like a path; its authority counts (on Bun: Host does)", async () => {
+  it("an absolute target is handled like a path; its authority counts (on Bun: Host does)", async () => {
     const bytes = "GET HTTP://api.example/people/1?x=1 HTTP/1.1\r\nHost: other\r\n\r\n";
     const { responses } = await send(server.port, bytes);
     const { url, headers } = seen(responses[0]);
@@ -38,20 +38,20 @@ describe("requests that reach the application", () => {
     assert.equal(headers.host, authority);
   });
 
-  it("an absolute target may lack the path, and HTTP/1.0 the Host", async () => {
+  it("an absolute target may have no path, and HTTP/1.0 no Host", async () => {
     const bytes = "GET http://api.example?x=1 HTTP/1.0\r\n\r\n";
     const { responses } = await send(server.port, bytes);
     // Below us on Bun: without Host the URL is relative.
     assert.equal(seen(responses[0]).url, isBun ? "/?x=1" : "http://api.example/?x=1");
   });
 
-  it("HTTP/1.0 without Host is served and closed (on Bun: with a relative URL)", async () => {
+  it("HTTP/1.0 without Host is handled and closed (on Bun: with a relative URL)", async () => {
     const { responses, closed } = await send(server.port, "GET /a HTTP/1.0\r\n\r\n");
     assert.equal(seen(responses[0]).url, isBun ? "/a" : "http://localhost/a");
     assert.equal(closed, true);
   });
 
-  it("Upgrade is ignored, and what follows it is never read from its middle", async () => {
+  it("Upgrade is ignored, and what follows it is never parsed from its middle", async () => {
     const upgrade = "Connection: Upgrade\r\nUpgrade: h2c\r\n";
     const hidden = "DELETE /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
     const head = `POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: ${hidden.length}\r\n\r\n`;
@@ -71,7 +71,7 @@ describe("requests that reach the application", () => {
     }
   });
 
-  it("15: chunk extensions are ignored", async () => {
+  it("chunk extensions are ignored", async () => {
     const chunks = '5;a=b;c="d"\r\nhello\r\n0\r\n\r\n';
     const bytes = `${post("/a", "Transfer-Encoding: chunked")}${chunks}`;
     const { responses, closed } = await send(server.port, bytes);
@@ -79,13 +79,13 @@ describe("requests that reach the application", () => {
     assert.equal(closed, false);
   });
 
-  it("18: the application's reading fails when the body ends early", async () => {
+  it("reading the body fails in the application when it ends early", async () => {
     await send(server.port, `${post("/a", "Content-Length: 50")}hello`, { halfClose: true });
     assert.deepEqual(server.reached, ["POST http://a/a"]);
     assert.equal(server.bodyErrors.length, 1);
   });
 
-  it("23: an empty line before the request line is ignored (on Bun: 400)", async () => {
+  it("an empty line before the request line is ignored (on Bun: 400)", async () => {
     const { responses } = await send(server.port, `\r\n${get("/a")}`);
     assert.deepEqual(
       responses.map(({ status }) => status),
@@ -93,7 +93,7 @@ describe("requests that reach the application", () => {
     );
   });
 
-  it("26: pipelined requests are answered in order", async () => {
+  it("pipelined requests get responses in order", async () => {
     const { responses } = await send(server.port, get("/1") + get("/2") + get("/3"), {
       answers: 3,
     });
@@ -103,7 +103,7 @@ describe("requests that reach the application", () => {
     );
   });
 
-  it("26: pipelined behind an answer that takes a while, too (on Bun: a close)", async () => {
+  it("pipelined requests after a slow response, too (on Bun: a close)", async () => {
     const slow = await start(async () => {
       await sleep(20);
       return new Response("done");
@@ -115,7 +115,7 @@ describe("requests that reach the application", () => {
     assert.equal(slow.reached.length, isBun ? 1 : 2);
   });
 
-  it("28: nothing after `Connection: close` is processed, and the answer before it arrives", async () => {
+  it("nothing after `Connection: close` is processed, and the response before it arrives", async () => {
     const bytes = get("/1", "Connection: close") + get("/2");
     const { responses, closed } = await send(server.port, bytes, { answers: 2 });
     assert.equal(seen(responses[0]).url, "http://a/1");
@@ -126,7 +126,7 @@ describe("requests that reach the application", () => {
     assert.equal(responses[0]?.headers.connection, isBun ? undefined : "close");
   });
 
-  it("an answer that is due comes before the refusal of what follows it", async () => {
+  it("a pending response is sent before the error of what follows it", async () => {
     const { responses, closed } = await send(server.port, `${get("/1")}\x01garbage\r\n\r\n`, {
       answers: 2,
     });
@@ -137,7 +137,7 @@ describe("requests that reach the application", () => {
     assert.equal(closed, true);
   });
 
-  it("35: trailers are not merged into the header fields (on Bun: then 400 and a close)", async () => {
+  it("trailers are not merged into the headers (on Bun: then 400 and a close)", async () => {
     const chunks = "5\r\nhello\r\n0\r\nAuthorization: Bearer t\r\n\r\n";
     const bytes = `${post("/a", "Transfer-Encoding: chunked")}${chunks}`;
     const { responses } = await send(server.port, [bytes, get("/b")], { answers: 2 });
@@ -148,7 +148,7 @@ describe("requests that reach the application", () => {
     );
   });
 
-  it("36: the body of a GET is skipped and the next request parses", async () => {
+  it("the body of a GET is skipped and the next request parses", async () => {
     const bytes = `${get("/a", "Content-Length: 5")}hello${get("/b")}`;
     const { responses } = await send(server.port, bytes, { answers: 2 });
     assert.deepEqual(
@@ -157,13 +157,13 @@ describe("requests that reach the application", () => {
     );
   });
 
-  it("39: a target of 7,990 bytes is served", async () => {
+  it("a target of 7,990 bytes is accepted", async () => {
     const target = `/${"x".repeat(7_989)}`;
     const { responses } = await send(server.port, get(target));
     assert.equal(seen(responses[0]).url, `http://a${target}`);
   });
 
-  it("68, 90: two lines of a field that may come once arrive as one joined value", async () => {
+  it("two lines of a single-value header arrive as one joined value", async () => {
     const bytes = post(
       "/a",
       "Content-Type: a/b",
@@ -177,7 +177,7 @@ describe("requests that reach the application", () => {
     assert.equal(headers.authorization, "Bearer a, Bearer b");
   });
 
-  it("59: OPTIONS * is answered for the whole server (on Bun: 400)", async () => {
+  it("OPTIONS * is for the whole server (on Bun: 400)", async () => {
     const { responses } = await send(server.port, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n");
     assert.deepEqual(
       responses.map(({ status }) => status),
@@ -186,19 +186,19 @@ describe("requests that reach the application", () => {
     assert.deepEqual(server.reached, []);
   });
 
-  it("52: TRACE and every other known method are the application's matter", async () => {
+  it("TRACE and every other known method are passed to the application", async () => {
     for (const method of ["TRACE", "QUERY", "PROPFIND", "OPTIONS", "DELETE"]) {
       const { responses } = await send(server.port, `${method} /a HTTP/1.1\r\nHost: a\r\n\r\n`);
       assert.equal(seen(responses[0]).method, method);
     }
   });
 
-  it("tells the address of the peer", async () => {
+  it("the peer address is available", async () => {
     const { responses } = await send(server.port, get("/a"));
     assert.equal(seen(responses[0]).peerAddress, "127.0.0.1");
   });
 
-  it("a large body that is read keeps the connection", async () => {
+  it("a large body that is read keeps the connection open", async () => {
     const body = "x".repeat(300_000);
     const bytes = [post("/a", `Content-Length: ${body.length}`) + body, get("/b")];
     const { responses, closed } = await send(server.port, bytes, { answers: 2 });
@@ -221,7 +221,7 @@ describe("Expect: 100-continue", () => {
   const expecting = (target: string, version = "1.1") =>
     `POST ${target} HTTP/${version}\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`;
 
-  it("29: 100 comes before the body is needed", async () => {
+  it("100 is sent before the body is needed", async () => {
     const wire = await dial(server.port);
     wire.write(expecting("/yes"));
     assert.equal((await wire.response())?.status, 100);
@@ -232,7 +232,7 @@ describe("Expect: 100-continue", () => {
     wire.hangUp();
   });
 
-  it("30: an answer without the body comes at once, without 100, and closes (on Bun: after a 100)", async () => {
+  it("a response without the body is sent immediately, without 100, and closes (on Bun: after a 100)", async () => {
     const { responses, closed } = await send(server.port, expecting("/no"));
     assert.deepEqual(
       responses.map(({ status }) => status),
@@ -241,7 +241,7 @@ describe("Expect: 100-continue", () => {
     assert.equal(closed, !isBun);
   });
 
-  it("31: HTTP/1.0 gets no 100 (on Bun: it does)", async () => {
+  it("HTTP/1.0 gets no 100 (on Bun: it does)", async () => {
     const { responses } = await send(server.port, [expecting("/yes", "1.0"), "hello"]);
     assert.deepEqual(
       responses.map(({ status }) => status),
@@ -250,7 +250,7 @@ describe("Expect: 100-continue", () => {
   });
 });
 
-describe("27: an answer before the body was read", () => {
+describe("a response before the body was read", () => {
   let server: Fixture;
   before(async () => {
     server = await start(async (request) => {
@@ -281,7 +281,7 @@ describe("27: an answer before the body was read", () => {
   const sizeBytes = 8_000_000;
   for (const target of ["/early", "/partly"]) {
     for (const framing of [`Content-Length: ${sizeBytes}`, "Transfer-Encoding: chunked"]) {
-      it(`${target}, ${framing}: a client that reads last still gets the answer`, async () => {
+      it(`${target}, ${framing}: a client that reads last still gets the response`, async () => {
         const isChunked = framing.includes("chunked");
         const body = Buffer.alloc(sizeBytes, get("/smuggled"));
         const wire = await dial(server.port);
@@ -303,7 +303,7 @@ describe("27: an answer before the body was read", () => {
   }
 });
 
-describe("answers", () => {
+describe("responses", () => {
   const text = (
     body: ConstructorParameters<typeof Response>[0],
     headers: Record<string, string> = {},
@@ -355,7 +355,7 @@ describe("answers", () => {
     "/unchanged",
     "/nothing",
   ]) {
-    it(`54, 55, 198: HEAD ${path} has the fields of GET and no body`, async () => {
+    it(`HEAD ${path} has the headers of GET and no body`, async () => {
       const [got] = (await send(server.port, get(path))).responses;
       const head = get(path).replace("GET", "HEAD");
       // The second request shows that not one byte too many came with the first.
@@ -372,7 +372,7 @@ describe("answers", () => {
   }
 
   for (const path of ["/throws", "/rejects"]) {
-    it(`${path}: 500 in the application's words, with the cause for its log`, async () => {
+    it(`${path}: 500 by the application, with the cause for its log`, async () => {
       const { responses } = await send(server.port, get(path));
       assert.equal(responses[0]?.status, 500);
       assert.equal(JSON.parse(responses[0].body).status, 500);
@@ -381,13 +381,13 @@ describe("answers", () => {
     });
   }
 
-  it("a body that breaks off is never made to look whole", async () => {
+  it("a body that ends early never looks complete", async () => {
     const { responses, closed } = await send(server.port, get("/breaks"));
     assert.deepEqual(responses, []);
     assert.equal(closed, true);
   });
 
-  it("a field that cannot be written is a 500, not the end (Bun writes it)", async () => {
+  it("an invalid response header is a 500 and does not end the process (Bun sends it)", async () => {
     const { responses } = await send(server.port, get("/unwritable"));
     assert.deepEqual(
       responses.map(({ status }) => status),
@@ -397,7 +397,7 @@ describe("answers", () => {
   });
 });
 
-it("a client that leaves after CONNECT takes nothing down with it", async () => {
+it("a client that disconnects after CONNECT has no effect", async () => {
   let release = () => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;
@@ -419,7 +419,7 @@ it("a client that leaves after CONNECT takes nothing down with it", async () => 
 });
 
 describe("stop", () => {
-  it("finishes what is in flight and takes nothing new", async () => {
+  it("finishes requests in progress and accepts no others", async () => {
     let release = () => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -440,7 +440,7 @@ describe("stop", () => {
     await stopped;
   });
 
-  it("closes idle connections at once", { timeout: 20_000 }, async () => {
+  it("closes idle connections immediately", { timeout: 20_000 }, async () => {
     const server = await start();
     const idle = await dial(server.port);
     idle.write(get("/a"));
@@ -450,7 +450,7 @@ describe("stop", () => {
     assert.equal(idle.closed, true);
   });
 
-  it("cuts what is left when the grace is over", async () => {
+  it("closes the rest when the grace period is over", async () => {
     const server = await start(() => new Promise<Response>(() => {}));
     const [hung, halfSent]: Wire[] = [await dial(server.port), await dial(server.port)];
     hung?.write(get("/a"));
@@ -464,8 +464,8 @@ describe("stop", () => {
   });
 });
 
-describe("clocks", () => {
-  it("34: half a header section is 408 in time (on Bun: a close)", {
+describe("timeouts", () => {
+  it("an incomplete header section is 408 in time (on Bun: a close)", {
     timeout: 30_000,
   }, async () => {
     const server = await start();
