@@ -6,12 +6,15 @@ export const isLong = process.env.RESTANTE_TEST_LONG === "1";
 /** How often a random test runs: `few` in `npm test`, `full` in `npm run test:long`. */
 export const runs = (few: number, full: number): number => (isLong ? full : few);
 
+const given = Number.parseInt(process.env.RESTANTE_TEST_SEED ?? "", 10);
+/** The seed of the run to repeat. */
+export const givenSeed = Number.isNaN(given) ? undefined : given;
+
 /**
  * A new seed for a random test, printed with the test's name. `RESTANTE_TEST_SEED=n` replays a run.
  */
 export function newSeed(name: string): number {
-  const given = Number.parseInt(process.env.RESTANTE_TEST_SEED ?? "", 10);
-  const seed = Number.isNaN(given) ? Math.floor(Math.random() * 0x7fffffff) : given;
+  const seed = givenSeed ?? Math.floor(Math.random() * 0x7fffffff);
   console.log(`${name}: RESTANTE_TEST_SEED=${seed}`);
   return seed;
 }

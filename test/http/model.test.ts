@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import fc from "fast-check";
+import fc from "../fast-check.ts";
 import type { Json, Operation } from "../model/reference.ts";
+import { runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -477,7 +478,7 @@ for (const [name, store] of Object.entries(engines))
         fc.asyncProperty(seeded, steps, (seeds, all) =>
           new Sequence(clients, ++count).run(seeds, all),
         ),
-        { numRuns: 25, endOnFailure: false },
+        { numRuns: runs(8, 100) },
       );
     });
   });

@@ -45,6 +45,8 @@ export interface Result {
   readonly id: string;
   /** The client's own members; undefined of what was deleted. */
   readonly fields?: Fields;
+  /** When the resource was created, as the model counts time. */
+  readonly born?: number;
 }
 
 export type Verdict =
@@ -54,6 +56,7 @@ export type Verdict =
 interface Kept {
   readonly revision: number;
   readonly fields: Fields;
+  readonly born: number;
   /** As the server told it; undefined until it has. */
   tag?: string;
   createdAt?: string;
@@ -91,6 +94,8 @@ export class Model {
     { readonly print: string; readonly results: readonly Result[] }
   >();
   readonly #tags = new Set<string>();
+  /** Counts the requests that change something. All that one of them creates has the same time of creation. */
+  #time = 0;
 
   /** Judges a request, and does it if it can be. `newIds` are those that the server has chosen. */
   judge(caller: Caller, ask: Ask, newIds: readonly string[]): Verdict {
@@ -120,8 +125,10 @@ export class Model {
     const kept = key === undefined ? undefined : this.#keys.get(name);
     if (kept !== undefined) {
       demand(kept.print === print, "key-reused");
+      demand(!kept.results.some((result) => this.#isDeleted(result)), "gone");
       return { results: kept.results, isReplay: true };
     }
+    this.#time++;
     const ids = [...newIds];
     const results = changes.map((change) => {
       const id = change.kind === "post" ? (ids.shift() ?? "?") : change.id;
@@ -198,14 +205,18 @@ export class Model {
     const shelf = this.#shelves.get(collection) ?? this.#found(collection);
     const before = shelf.resources.get(id);
     const revision = ++shelf.revision;
-    const { createdAt } = before ?? {};
+    const { createdAt, born = this.#time } = before ?? {};
     shelf.resources.set(id, {
-      revision,
-      fields,
+      ...{ revision, fields, born },
       ...(createdAt === undefined ? {} : { createdAt }),
     });
     shelf.removals.delete(id);
-    return { status: before === undefined ? 201 : 200, collection, id, fields };
+    return { status: before === undefined ? 201 : 200, collection, id, fields, born };
+  }
+
+  /** Whether what was written was deleted since. What has the id now may be another resource. */
+  #isDeleted({ collection, id, fields, born }: Result): boolean {
+    return fields !== undefined && this.find(collection, id)?.born !== born;
   }
 
   #remove(collection: string, id: string): Result {

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import fc from "fast-check";
+import fc from "../fast-check.ts";
+import { runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Asker, idsOf, type ListBody, type Row } from "./asking.ts";
 
@@ -263,7 +264,7 @@ for (const [engine, store] of Object.entries(engines)) {
             assert.deepEqual(walked, right);
           }
         }),
-        { numRuns: 150, endOnFailure: false },
+        { numRuns: runs(40, 300) },
       );
     });
   });

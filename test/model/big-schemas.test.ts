@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { type Definition, readDefinition } from "../../src/model/definition.ts";
 import { type ResourceValidator, validatorOf } from "../../src/model/validator.ts";
+import fc from "../fast-check.ts";
 import { runs } from "../seeds.ts";
 
 const words = (count: number): readonly string[] =>

@@ -1,6 +1,6 @@
 // Random JSON documents that know what is wrong with them, and the texts they can be written as.
 
-import fc from "fast-check";
+import fc from "../fast-check.ts";
 
 /** A JSON value as it is written: names may repeat, numbers are literals, strings have a spelling. */
 export type Written =

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { type Draft, readDraft } from "../../src/model/draft.ts";
 import { serverMembers } from "../../src/model/resource.ts";
+import fc from "../fast-check.ts";
 import { anyObject, anySpacing, faultsOf, write } from "./documents.ts";
 
 const encoder = new TextEncoder();

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import type { Rules } from "../../src/model/collection.ts";
 import { draftOf } from "../../src/model/draft.ts";
 import { fieldsOfForm, formLimits, isHoneypotFilled, type Pair } from "../../src/model/form.ts";
 import { Problem } from "../../src/model/problem.ts";
+import fc from "../fast-check.ts";
 
 const rulesOf = (definition: object): Rules => ({
   version: 1,

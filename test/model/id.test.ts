@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { isCollectionName, isResourceId, newId } from "../../src/model/id.ts";
+import fc from "../fast-check.ts";
 
 const neither = [
   "",

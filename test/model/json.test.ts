@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { reportLimits } from "../../src/lib/json/error-report.ts";
 import { jsonLimits, scanObject } from "../../src/lib/json/scan.ts";
 import type { FieldError } from "../../src/model/problem.ts";
+import fc from "../fast-check.ts";
 import { anyObject, anySpacing, type FaultKind, faultsOf, write } from "./documents.ts";
 
 function faultsIn(text: string): readonly FieldError[] {

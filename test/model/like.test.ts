@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { likeMatcher } from "../../src/model/query/like.ts";
+import fc from "../fast-check.ts";
 import { runs } from "../seeds.ts";
 
 /** What `like` means, tried in every way: only for short texts. */

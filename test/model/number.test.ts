@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { exactChars, isExact, isMultipleOf } from "../../src/lib/json/number.ts";
+import fc from "../fast-check.ts";
 import { runs } from "../seeds.ts";
 
 describe("a number literal", () => {

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { pageCount, pageLimits, pageOffset } from "../../src/model/query/page.ts";
+import fc from "../fast-check.ts";
 
 describe("pages", () => {
   const counts: readonly [total: number, limit: number, pages: number][] = [

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { scanJson } from "../../src/lib/json/scan.ts";
 import { isObject, writeTree } from "../../src/lib/json/tree.ts";
 import { applyPatch, maxOperations, type PatchKind } from "../../src/model/patch.ts";
 import { Problem } from "../../src/model/problem.ts";
+import fc from "../fast-check.ts";
 import { anyObject, faultsOf, write } from "./documents.ts";
 import { type Json, merge, type Operation, operate } from "./reference.ts";
 

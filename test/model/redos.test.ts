@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { alphabetOf } from "../../src/lib/regex/alphabet.ts";
 import { type PatternNode, parsePattern } from "../../src/lib/regex/pattern.ts";
 import { type Growth, redosGrowth } from "../../src/lib/regex/redos.ts";
+import fc from "../fast-check.ts";
 import { isLong, newSeed, randomNumbers } from "../seeds.ts";
 
 const patterns: Readonly<Record<Growth, readonly string[]>> = {

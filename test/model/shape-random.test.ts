@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { Check } from "typebox/schema";
 import { keywords } from "../../src/lib/schema/metaschema.ts";
 import { readDefinition } from "../../src/model/definition.ts";
 import { validatorOf } from "../../src/model/validator.ts";
+import fc from "../fast-check.ts";
 
 const name = fc.constantFrom("a", "b", "c", "constructor");
 const scalar = fc.constantFrom(0, 1, -1.5, 10, "", "a", "abc", "a@b.nl", true, false, null);

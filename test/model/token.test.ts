@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import {
   allows,
   allowsAction,
@@ -17,6 +16,7 @@ import {
   type Verb,
   verbs,
 } from "../../src/model/token.ts";
+import fc from "../fast-check.ts";
 
 const token = (parts: Partial<Token> = {}): Token => ({
   id: "t",

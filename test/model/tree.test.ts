@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import {
   copyTree,
   isObject,
@@ -12,6 +11,7 @@ import {
   textOf,
   writeTree,
 } from "../../src/lib/json/tree.ts";
+import fc from "../fast-check.ts";
 import { anyObject, anySpacing, faultsOf, write } from "./documents.ts";
 
 describe("a tree", () => {

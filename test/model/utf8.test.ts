@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { decodeUtf8 } from "../../src/lib/json/utf8.ts";
+import fc from "../fast-check.ts";
 
 const encoder = new TextEncoder();
 

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { entriesOf, searchTextOf } from "../../../src/model/query/index-plan.ts";
 import { weightsIn } from "../../../src/model/query/rank.ts";
 import { checksumOf } from "../../../src/store/core/checksum.ts";
 import { locate } from "../../../src/store/core/position-tree.ts";
+import fc from "../../fast-check.ts";
 import { newSeed, runs } from "../../seeds.ts";
 import { batch, Sequence } from "../exam/sequences.ts";
 import { define, found, put, remove } from "../exam/words.ts";

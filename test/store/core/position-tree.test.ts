@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import {
   blockWidth,
   fanOut,
@@ -14,6 +13,7 @@ import {
   topLevel,
 } from "../../../src/store/core/position-tree.ts";
 import { PositionTreeBuilder } from "../../../src/store/core/position-tree-builder.ts";
+import fc from "../../fast-check.ts";
 import { newSeed, runs } from "../../seeds.ts";
 
 class Tree {

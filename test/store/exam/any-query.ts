@@ -1,6 +1,5 @@
 // Any query, on the fields that the sequences of changes write.
 
-import fc from "fast-check";
 import { ownerField } from "../../../src/model/query/index-plan.ts";
 import {
   above,
@@ -10,6 +9,7 @@ import {
   someValue,
   type ValueKind,
 } from "../../../src/model/query/sort-key.ts";
+import fc from "../../fast-check.ts";
 import { ask, by, where, wordsLike } from "./asking.ts";
 
 const condition = fc.oneof(

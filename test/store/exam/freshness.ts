@@ -1,7 +1,8 @@
 // Reads that are never old, whoever wrote.
 
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../../fast-check.ts";
+import { runs } from "../../seeds.ts";
 import type { Question } from "./candidate.ts";
 import { found, idsOf, put, remove, token, written } from "./words.ts";
 
@@ -49,7 +50,7 @@ export function freshness(question: Question): void {
         assert.deepEqual(await one.collection("things"), await other.collection("things"));
         assert.deepEqual(await idsOf(one), await idsOf(other));
       }),
-      { numRuns: 40 },
+      { numRuns: runs(15, 40) },
     );
     await one.commit([{ kind: "revoke-token", id: "t", at: 9 }]);
     assert.equal((await other.token("hash of t"))?.revokedAt, 9);

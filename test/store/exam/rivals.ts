@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Store } from "../../../src/store/store.ts";
+import { runs } from "../../seeds.ts";
 import type { Question } from "./candidate.ts";
 import { found, idsFrom, idsOf, put, remove, totalOf, written } from "./words.ts";
 
@@ -47,6 +48,7 @@ export function rivals(question: Question): void {
   });
 
   question("of many who count one up at once, each counts", async (candidate) => {
+    const count = runs(24, 64);
     const stores = [candidate.store, await candidate.second()] as const;
     await candidate.store.commit([found(), put("a", { fields: '{"count":0}' })]);
     const countUp = async (store: Store): Promise<void> => {
@@ -58,9 +60,9 @@ export function rivals(question: Question): void {
       if (outcome?.kind === "stale") await countUp(store);
       else assert.equal(outcome?.kind, "replaced");
     };
-    await Promise.all(idsFrom(64).map((_, index) => countUp(stores[index % 2 === 0 ? 0 : 1])));
+    await Promise.all(idsFrom(count).map((_, index) => countUp(stores[index % 2 === 0 ? 0 : 1])));
     for (const store of stores)
-      assert.equal((await store.find("things", "a"))?.fields, '{"count":64}');
+      assert.equal((await store.find("things", "a"))?.fields, `{"count":${count}}`);
   });
 
   question("of many who create the same, one does", async (candidate) => {
@@ -78,9 +80,10 @@ export function rivals(question: Question): void {
     const { store } = candidate;
     const reader = await candidate.second();
     await store.commit([found()]);
+    const rounds = runs(30, 90);
     let isWriting = true;
     const writing = (async () => {
-      for (let round = 0; round < 90; round++)
+      for (let round = 0; round < rounds; round++)
         await store.commit([put(`a-${round}`), put(`b-${round}`), remove(`a-${round - 1}`)]);
       isWriting = false;
     })();
@@ -97,6 +100,6 @@ export function rivals(question: Question): void {
     }
     await writing;
     assert.ok(looks > 0);
-    assert.equal(await totalOf(reader), 91);
+    assert.equal(await totalOf(reader), rounds + 1);
   });
 }

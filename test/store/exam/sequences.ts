@@ -1,7 +1,6 @@
 // Any sequence of changes, through two stores, against a simple model: no difference anywhere.
 
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import type { Order } from "../../../src/model/query/page.ts";
 import { isRanked, type Query } from "../../../src/model/query/query.ts";
 import type { Resource } from "../../../src/model/resource.ts";
@@ -13,6 +12,8 @@ import type {
   Remove,
   Store,
 } from "../../../src/store/store.ts";
+import fc from "../../fast-check.ts";
+import { isLong, runs } from "../../seeds.ts";
 import { anyQuery } from "./any-query.ts";
 import { answerTo, ask, idsByPosition, idsIn } from "./asking.ts";
 import type { Question } from "./candidate.ts";
@@ -287,10 +288,10 @@ export function sequences(question: Question): void {
         }
         await sequence.assertListedBy(candidate.store);
       }),
-      { numRuns: 80 },
+      { numRuns: runs(20, 80) },
     );
     const unseen = everyOutcome.filter((kind) => !seen.has(kind));
-    assert.deepEqual(unseen, []);
+    if (isLong) assert.deepEqual(unseen, []);
     const reopened = await candidate.reopen();
     for (const sequence of played) await sequence.assertSameIn(reopened, everything);
   });
@@ -303,7 +304,7 @@ function namesOf(outcome: Outcome): readonly string[] {
   return [outcome.isReplay ? "replay" : "all", ...outcome.outcomes.flatMap(namesOf)];
 }
 
-/** So that a sequence which never comes to one of them is noticed. */
+/** So that sequences which never come to one of them are noticed; a few may miss one by chance. */
 const everyOutcome = [
   "all",
   "conflict",

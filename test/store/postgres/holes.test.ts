@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { countRemoved } from "../../../src/store/postgres/position-tree.ts";
 import type { Store } from "../../../src/store/store.ts";
+import fc from "../../fast-check.ts";
 import { found, idsFrom, idsOf, put, remove, totalOf } from "../exam/words.ts";
 import { type Place, Services } from "./house.ts";
 

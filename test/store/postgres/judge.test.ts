@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import {
   emptyIndexPlan,
   entriesOf,
@@ -21,6 +20,7 @@ import { claimsOf } from "../../../src/store/postgres/unique-values.ts";
 import { vectorOf } from "../../../src/store/postgres/vector.ts";
 import { type EntryWrite, isEmpty, type Writes } from "../../../src/store/postgres/writes.ts";
 import type { Change, IdempotencyKey, Put, Removal, Remove } from "../../../src/store/store.ts";
+import fc from "../../fast-check.ts";
 import { Model } from "../exam/model.ts";
 import { all, define, found, kinds, put, remove, token } from "../exam/words.ts";
 

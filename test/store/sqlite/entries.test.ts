@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { isIn, type Span } from "../../../src/model/query/sort-key.ts";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { EntryReader, type EntryRow, type IndexScan } from "../../../src/store/sqlite/entries.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { createCollectionTables } from "../../../src/store/sqlite/schema.ts";
+import fc from "../../fast-check.ts";
 import { inDirectory } from "./house.ts";
 
 /** Few keys and many seqs, so that there are ties of every size. */

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import {
   addRemovedPositions,
   type Counts,
   locate,
   type PositionTree,
 } from "../../../src/store/sqlite/position-tree.ts";
+import fc from "../../fast-check.ts";
 
 class HolesInMemory implements PositionTree {
   readonly rows = new Map<string, Counts>();
