@@ -18,6 +18,7 @@ import {
 } from "./journal.ts";
 import { PostgresServer, type StopSignal } from "./postgres-server.ts";
 import { firstToken, type Running, start } from "./process.ts";
+import { runs } from "./seeds.ts";
 
 /** Processes start and end in these tests, on machines that may be busy. */
 const patience = { timeout: 100_000 };
@@ -62,7 +63,7 @@ describe("two nodes", () => {
 
   it("return exact revisions, pages, totals and ETags", patience, async () => {
     const journal = new Journal("people", asks);
-    const poured = journal.pour(8, 160);
+    const poured = journal.pour(8, runs(60, 160));
     await Promise.all([poured, journal.watch(poured), journal.watch(poured)]);
     await journal.verify();
     assert.equal(journal.processes.size, 2);
@@ -130,8 +131,8 @@ describe("failures under load", () => {
       patience,
       async () => {
         const journal = new Journal(`restarted-${signal.toLowerCase()}`, asks);
-        await journal.pour(8, 40);
-        const poured = journal.pour(8, 120);
+        await journal.pour(8, runs(16, 40));
+        const poured = journal.pour(8, runs(50, 120));
         await sleep(50);
         await server.stop(signal);
         await sleep(200);
@@ -148,8 +149,8 @@ describe("failures under load", () => {
     patience,
     async () => {
       const journal = new Journal("killed", asks);
-      await journal.pour(8, 40);
-      const poured = journal.pour(8, 120);
+      await journal.pour(8, runs(16, 40));
+      const poured = journal.pour(8, runs(50, 120));
       await sleep(50);
       nodes[0].signal("SIGKILL");
       await nodes[0].ended;

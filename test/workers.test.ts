@@ -12,6 +12,7 @@ import { newSecret } from "../src/model/token.ts";
 import { type Ask, asking, countTogether, Journal, makeToken, replaceAndRead } from "./journal.ts";
 import { PostgresServer } from "./postgres-server.ts";
 import { childrenOf, firstToken, isRunning, type Running, run, start } from "./process.ts";
+import { runs } from "./seeds.ts";
 
 /** Processes start and end in these tests, on machines that may be busy. */
 const patience = { timeout: 100_000 };
@@ -76,7 +77,7 @@ async function end(): Promise<void> {
 
 async function writeAndWatch(): Promise<void> {
   const journal = new Journal("people", [ask]);
-  const poured = journal.pour(8, 160);
+  const poured = journal.pour(8, runs(60, 160));
   await Promise.all([poured, journal.watch(poured), journal.watch(poured)]);
   await journal.verify();
   assert.equal(journal.processes.size, 2, "both have answered");
@@ -94,8 +95,8 @@ async function revoke(withinMs: number): Promise<void> {
 
 async function killUnderLoad(): Promise<void> {
   const journal = new Journal("killed", [ask]);
-  await journal.pour(8, 40);
-  const poured = journal.pour(8, 150);
+  await journal.pour(8, runs(16, 40));
+  const poured = journal.pour(8, runs(50, 150));
   await sleep(50);
   await killWorker(running);
   await poured;
@@ -169,8 +170,8 @@ describe("the first process", { skip }, () => {
     const first = await launch(place);
     const workers = await childrenOf(first.pid);
     const journal = new Journal("people", [asking(first.url, secret)]);
-    await journal.pour(8, 40);
-    const poured = journal.pour(8, 100);
+    await journal.pour(8, runs(16, 40));
+    const poured = journal.pour(8, runs(40, 100));
     first.signal("SIGKILL");
     await first.ended;
     await until(async () => {

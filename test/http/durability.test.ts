@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { runs } from "../seeds.ts";
 import { type Daemon, launch } from "./daemon.ts";
 import { answerOf, assertProblem, readLinks } from "./expect.ts";
 
@@ -87,7 +88,7 @@ afterEach(async () => {
 
 describe("a server that is stopped under load", () => {
   const clients = 16;
-  const acknowledged = 150;
+  const acknowledged = runs(50, 150);
 
   /** Starts, checks everything promised so far, and lets the clients pour until enough is promised. */
   async function round(journal: Journal): Promise<{ server: Daemon; poured: Promise<unknown> }> {
@@ -102,7 +103,7 @@ describe("a server that is stopped under load", () => {
 
   it("keeps every acknowledged resource through kill -9, repeatedly", patience, async () => {
     const journal: Journal = new Map();
-    const kills = 3;
+    const kills = runs(2, 5);
     for (let kill = 0; kill < kills; kill++) {
       const { server, poured } = await round(journal);
       await server.end("SIGKILL");

@@ -13,6 +13,8 @@ const names = [
   ...["prototype", "length", "name", "then", "toJSON", "get", "size", "null", "0", "-1", "a b"],
   ...["$ref", "x-y", "é", "\u0000", "'", "a/b", "a~b", "a%b", "NaN", "undefined", "default"],
 ];
+/** A part of the names in `npm test`, all of them in `npm run test:long`. */
+const tried = isLong ? names : names.filter((_, index) => index % 4 === 0);
 const stores = isLong ? (["sqlite", "postgres"] as const) : (["sqlite"] as const);
 const form = { "content-type": "application/x-www-form-urlencoded" };
 const field = encodeURIComponent;
@@ -27,7 +29,7 @@ for (const store of stores) {
     });
     after(() => app.stop());
 
-    for (const [index, name] of names.entries()) {
+    for (const [index, name] of tried.entries()) {
       it(`${JSON.stringify(name)} works like any other`, async () => {
         const at = `/typed-${index}`;
         const open = `/open-${index}`;

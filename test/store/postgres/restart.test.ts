@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { withGroupCommit } from "../../../src/store/group-commit.ts";
 import { Outage, type Store } from "../../../src/store/store.ts";
+import { runs } from "../../seeds.ts";
 import { all, found, idsFrom, idsOf, once, put, totalOf, written } from "../exam/words.ts";
 import { type Place, Services, until } from "./house.ts";
 
@@ -106,13 +107,13 @@ describe("under load", () => {
         await nodes[0]?.commit([found()]);
         const journal = await underLoad(nodes, async (load) => {
           for (const signal of ["INT", "QUIT", "KILL"] as const) {
-            await load.goesOn(100);
+            await load.goesOn(runs(40, 100));
             await place.server.stop(signal);
             const { length } = load.outages;
             await until(async () => load.outages.length > length);
             await place.server.start();
           }
-          await load.goesOn(100);
+          await load.goesOn(runs(40, 100));
         });
         for (const node of nodes) {
           await assertJournal(node, journal);
@@ -126,7 +127,7 @@ describe("under load", () => {
       const nodes = [withGroupCommit(await place.open()), withGroupCommit(await place.open())];
       await nodes[0]?.commit([found()]);
       const journal = await underLoad(nodes, async (load) => {
-        for (let round = 0; round < 30; round++) {
+        for (let round = 0; round < runs(12, 30); round++) {
           await place.admin(
             (sql) => sql`
               SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -146,12 +147,12 @@ describe("under load", () => {
       services.in(async (place) => {
         const store = await place.open();
         const acknowledged: string[] = [];
-        for (let round = 0; round < 3; round++) {
+        for (let round = 0; round < runs(2, 3); round++) {
           const children = [1, 2].map((number) =>
             startNode(place, `${round}-${number}`, acknowledged),
           );
           const { length } = acknowledged;
-          await until(async () => acknowledged.length > length + 150);
+          await until(async () => acknowledged.length > length + runs(50, 150));
           // One while it works, and the other when it has had the collection for itself.
           for (const child of children) {
             const before = acknowledged.length;

@@ -183,9 +183,9 @@ describe("a database that is marked as suspect", () => {
       if (!canInject()) return context.skip("strace is not here or not allowed");
       const steps = [
         ["rename", 1],
-        ["unlink", runs(5, 1)],
-        ["fsync,fdatasync", runs(5, 1)],
-        ["pwrite64", runs(60, 1)],
+        ["unlink", runs(10, 1)],
+        ["fsync,fdatasync", runs(10, 1)],
+        ["pwrite64", runs(150, 1)],
       ] as const;
       let kills = 0;
       for (const [calls, stride] of steps)
