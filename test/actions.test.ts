@@ -99,9 +99,9 @@ describe("a folder of actions", () => {
         ["throws.ts:", /cannot be loaded: .*throws\.ts:1:\d+: at once/],
         ["syntax.ts:", /cannot be loaded/],
         ["import.ts:", /cannot be loaded.*no-such-package-anywhere/],
-        ["empty.ts /description:", /is missing/],
-        ["empty.ts /input:", /is missing/],
-        ["empty.ts /run:", /is missing/],
+        ["empty.ts /description:", /is required/],
+        ["empty.ts /input:", /is required/],
+        ["empty.ts /run:", /is required/],
         ["text.ts:", /must be an object/],
         ["Upper.ts:", /1 to 63 characters of a-z/],
         ["read.ts:", /must not have the name read/],
@@ -113,7 +113,7 @@ describe("a folder of actions", () => {
         ["wrong.ts /output/type:", /./],
         ["wrong.ts /input/type:", /must be "object", because an input is one/],
         ["wrong.ts /input/properties/a/pattern:", /unsafe/],
-        ["circle.ts /input:", /must be a JSON Schema/],
+        ["circle.ts /input:", /must be JSON/],
       ];
       for (const [place, words] of told)
         assert.ok(
@@ -138,7 +138,7 @@ describe("a folder of actions", () => {
     for (const workers of ["1", "2"]) {
       const { code, stderr, stdout } = await run([...args, "--workers", workers], { cwd });
       assert.deepEqual([code, stdout], [2, ""]);
-      assert.match(stderr, /^.*wrong\.ts \/run: is missing\n/);
+      assert.match(stderr, /^.*wrong\.ts \/run: run is required\n/);
       assert.doesNotMatch(stderr, /admin token/);
     }
   });

@@ -14,6 +14,7 @@ import { querySchema } from "../model/schemas/query.ts";
 import {
   collectionNameSchema,
   fileNameSchema,
+  pageSchema,
   resourceIdSchema,
 } from "../model/schemas/resource.ts";
 import { healthSchema, homeSchema } from "../model/schemas/server.ts";
@@ -75,8 +76,10 @@ export const routes: Routes = {
     summary: "A page of a collection, with the query in the body",
     path: { collection: collectionNameSchema },
     body: jsonContent(querySchema),
-    answers: { 200: json("The page.", anyCollection.page) },
-    problems: [404, 410],
+    answers: {
+      200: json("The page.", pageSchema, { "X-Total-Count": headers.totalCount }),
+    },
+    problems: [404],
   }),
   getResource: route("GET /{collection}/{id}", "read", getResource, get(anyCollection)),
   putResource: route("PUT /{collection}/{id}", "put", putResource, put(anyCollection)),

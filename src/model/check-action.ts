@@ -2,46 +2,43 @@
 
 import { ErrorReport, type Path } from "../lib/json/error-report.ts";
 import { scanJson } from "../lib/json/scan.ts";
+import { checkValue } from "../lib/schema/check-value.ts";
+import { isObjectSchema, type ObjectSchema } from "../lib/schema/subschemas.ts";
 import { type Action, type ActionDefinition, actionLimits, isActionName } from "./action.ts";
 import { checkSchema, type Subject } from "./check-schema.ts";
 import type { FieldError } from "./problem.ts";
-import { definitionLimits } from "./schemas/definition.ts";
+import { actionDefinitionSchema } from "./schemas/action.ts";
 import { verbs } from "./token.ts";
-
-type Members = Readonly<Record<string, unknown>>;
-type Rule = (value: unknown, path: Path, report: ErrorReport) => void;
-
-const rules: Readonly<Record<keyof ActionDefinition, Rule>> = {
-  description: isText,
-  input: (value, path, report) => isSchema(value, path, report, "input"),
-  output: (value, path, report) => isSchema(value, path, report, "value"),
-  timeoutMs: isTimeout,
-  run: (value, path, report) => {
-    if (typeof value !== "function") report.add(path, "must be a function");
-  },
-};
-
-const requiredMembers = ["description", "input", "run"] as const;
 
 export function readAction(name: string, given: unknown): Action | readonly FieldError[] {
   const report = new ErrorReport();
   addNameErrors(name, report);
-  if (!isMembers(given)) {
+  if (!isObjectSchema(given)) {
     report.add([], "must be an object for defineAction");
     return report.errors;
   }
-  for (const member of requiredMembers)
-    if (given[member] === undefined) report.add([member], "is missing");
-  for (const [member, value] of Object.entries(given)) {
-    const rule = Object.hasOwn(rules, member) ? rules[member as keyof ActionDefinition] : undefined;
-    if (rule === undefined)
-      report.add([member], `unknown member; allowed members: ${Object.keys(rules).join(", ")}`);
-    else if (value !== undefined) rule(value, [member], report);
-  }
+  const { run, ...described } = given;
+  if (typeof run !== "function")
+    report.add(["run"], run === undefined ? "run is required" : "must be a function");
+  const members = jsonMembers(described, report);
+  if (members !== undefined) checkValue(actionDefinitionSchema, members, report);
+  checkMemberSchema(described.input, ["input"], report, "input");
+  checkMemberSchema(described.output, ["output"], report, "value");
   // The checks above have verified the type.
   return report.errors.length > 0
     ? report.errors
     : complete(name, given as unknown as ActionDefinition);
+}
+
+/** Returns the members as JSON values, without those that are undefined; undefined when one is not JSON. */
+function jsonMembers(members: ObjectSchema, report: ErrorReport): ObjectSchema | undefined {
+  const texts = Object.entries(members)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [name, jsonOf(value)] as const);
+  const invalid = texts.filter(([, text]) => text === undefined);
+  for (const [name] of invalid) report.add([name], "must be JSON, without functions and cycles");
+  if (invalid.length > 0) return undefined;
+  return Object.fromEntries(texts.map(([name, text]) => [name, JSON.parse(text ?? "")]));
 }
 
 function complete(name: string, definition: ActionDefinition): Action {
@@ -73,26 +70,18 @@ function addNameErrors(name: string, report: ErrorReport): void {
     );
 }
 
-function isText(value: unknown, path: Path, report: ErrorReport): void {
-  const { maxDescriptionChars } = definitionLimits;
-  if (typeof value !== "string" || value.trim() === "") report.add(path, "must be text");
-  else if (value.length > maxDescriptionChars)
-    report.add(path, `must have at most ${maxDescriptionChars} characters`);
-}
-
-function isTimeout(value: unknown, path: Path, report: ErrorReport): void {
-  const { maxTimeoutMs } = actionLimits;
-  const isValid =
-    Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= maxTimeoutMs;
-  if (!isValid) report.add(path, `must be a whole number from 1 to ${maxTimeoutMs}`);
-}
-
-function isSchema(value: unknown, path: Path, report: ErrorReport, subject: Subject): void {
-  const text = jsonOf(value);
-  const [error] =
-    text === undefined ? [{ detail: "must be a JSON Schema, which is JSON" }] : scanJson(text);
+/** An unsupported number is rejected as in a definition. */
+function checkMemberSchema(
+  value: unknown,
+  path: Path,
+  report: ErrorReport,
+  subject: Subject,
+): void {
+  const text = isObjectSchema(value) ? jsonOf(value) : undefined;
+  if (text === undefined) return;
+  const [error] = scanJson(text);
   if (error !== undefined) report.add(path, error.detail);
-  else checkSchema(JSON.parse(text ?? ""), path, report, subject);
+  else checkSchema(JSON.parse(text), path, report, subject);
 }
 
 /** Returns undefined for a value that JSON cannot represent. */
@@ -103,6 +92,3 @@ function jsonOf(value: unknown): string | undefined {
     return undefined;
   }
 }
-
-const isMembers = (value: unknown): value is Members =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

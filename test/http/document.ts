@@ -56,10 +56,10 @@ export function operationAt(
   status: number,
   type = "",
 ): Operation | undefined {
-  // OpenAPI 3.1 has no word for it; but it is answered as a list is.
-  if (method === "QUERY") return status === 200 ? document.paths["/{collection}"]?.get : undefined;
   const [path = "", query = ""] = target.split("?", 2);
-  const name = method === "HEAD" ? "get" : method.toLowerCase();
+  // OpenAPI 3.1 does not know QUERY, so its operation is an extension.
+  const names: Readonly<Record<string, string>> = { HEAD: "get", QUERY: "x-query" };
+  const name = names[method] ?? method.toLowerCase();
   const words = [...new URLSearchParams(query).keys()];
   const operations = itemsAt(document, path)
     .map((item) => item[name])

@@ -9,13 +9,14 @@ import { reservedParameters } from "../../src/http/resources/list-params.ts";
 import { routes } from "../../src/http/routes.ts";
 import { problemKinds } from "../../src/model/problem.ts";
 import { pageLimits } from "../../src/model/query/page.ts";
+import { schemaComponents } from "../../src/model/schemas/components.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { assertDescribed, type Document, type Operation, operationAt } from "./document.ts";
 import { lint } from "./lint.ts";
 import { type Stop, walk } from "./round.ts";
 import { type Json, resolve, validate } from "./schema.ts";
 
-const methods = ["get", "post", "put", "patch", "delete"] as const;
+const methods = ["get", "post", "put", "patch", "delete", "x-query"] as const;
 
 let app: TestApp;
 let document: Document;
@@ -46,6 +47,14 @@ const operations = (of: Document = document) =>
     }),
   );
 
+/** Replaces each `$ref` with what it refers to. */
+function inlined(node: unknown): unknown {
+  if (typeof node !== "object" || node === null) return node;
+  if (Array.isArray(node)) return node.map(inlined);
+  if ("$ref" in node) return inlined(resolve(document, node));
+  return Object.fromEntries(Object.entries(node).map(([name, inner]) => [name, inlined(inner)]));
+}
+
 describe("the OpenAPI document", () => {
   it("passes the linter's recommended rules without an error or a warning", async () => {
     const { code, totals, output } = await lint(document);
@@ -53,12 +62,25 @@ describe("the OpenAPI document", () => {
   });
 
   it("describes every route and method, and no others", () => {
-    const existing = Object.values(routes)
-      // OpenAPI 3.1 has no word for it.
-      .filter(({ method }) => method !== "QUERY")
-      .map(({ method, path }) => `${method} ${path}`);
-    const described = operations().map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    const existing = Object.values(routes).map(({ method, path }) => `${method} ${path}`);
+    const described = operations().map(
+      ({ method, path }) => `${method.replace("x-", "").toUpperCase()} ${path}`,
+    );
     assert.deepEqual(described.sort(), existing.sort());
+  });
+
+  it("has component names that differ in more than case, whatever their kind", () => {
+    const names = Object.values(document.components).flatMap((named) => Object.keys(named));
+    const distinct = new Set(names.map((name) => name.toLowerCase()));
+    assert.equal(distinct.size, names.length);
+    for (const name of names) assert.ok(!distinct.has(`new${name}`.toLowerCase()), name);
+  });
+
+  it("contains the schemas that validate, with their limits", () => {
+    for (const [name, schema] of Object.entries(schemaComponents)) {
+      const described = inlined(document.components.schemas[name]);
+      assert.deepEqual(described, JSON.parse(JSON.stringify(schema)), name);
+    }
   });
 
   it("requires a token and the scope where the route does", () => {

@@ -48,6 +48,8 @@ export async function walk(
     ["GET /", { token: null }],
     ["GET /people"],
     ["GET /people?page=1&limit=1&sort=-createdAt"],
+    ["QUERY /people", { headers: json, body: '{"limit":1}' }],
+    ["QUERY /people", { headers: json, body: '{"limit":0}' }],
     ["GET /people", { headers: { "if-none-match": "*" } }],
     ["GET /people", { headers: { accept: "application/x-ndjson" } }],
     ["HEAD /people", { headers: { accept: "application/x-ndjson" } }],

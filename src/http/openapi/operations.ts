@@ -54,21 +54,21 @@ export function pathsOf(
   routes: readonly DescribedRoute[],
   problems: Readonly<Record<number, object>>,
 ): Readonly<Record<string, object>> {
-  // OpenAPI 3.1 cannot describe the method QUERY.
-  const describable = routes.filter(({ method }) => method !== "QUERY");
-  const byPath = [...Map.groupBy(describable, ({ path }) => path)];
+  const byPath = [...Map.groupBy(routes, ({ path }) => path)];
   return Object.fromEntries(
     byPath.map(([path, some]) => [
       path,
       {
         ...pathParameters(some),
-        ...Object.fromEntries(
-          some.map((each) => [each.method.toLowerCase(), operationOf(each, problems)]),
-        ),
+        ...Object.fromEntries(some.map((each) => [methodName(each), operationOf(each, problems)])),
       },
     ]),
   );
 }
+
+/** OpenAPI 3.1 does not know the method QUERY, so its operation is an extension. */
+const methodName = ({ method }: Route): string =>
+  method === "QUERY" ? "x-query" : method.toLowerCase();
 
 function pathParameters([first]: readonly DescribedRoute[]) {
   const schemas = Object.entries(first?.operation.path ?? {});

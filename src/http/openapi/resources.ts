@@ -51,7 +51,7 @@ export const anyCollection = {
   patch: mergePatchSchema,
   page: { oneOf: [pageSchema, feedSchema] },
   listDescription:
-    "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. With `since`, the response has the changes after that position instead. The method QUERY (RFC 10008), which OpenAPI 3.1 cannot describe, takes the same request as a JSON body.",
+    "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. With `since`, the response has the changes after that position instead. The method QUERY (RFC 10008) takes the same request as a JSON body; OpenAPI 3.1 does not know it, so `x-query` describes it.",
   listParameters: [
     parameters.page,
     parameters.limit,

@@ -1,22 +1,52 @@
 // The JSON Schemas of actions, and of an answer whose work continues.
 
 import type { FromSchema } from "../../lib/schema/from-schema.ts";
+import { invalidMessage, unknownMemberMessage } from "../../lib/schema/subschemas.ts";
 import { type Action, actionLimits, actionName } from "../action.ts";
 import { actionScope } from "../token.ts";
+import { definitionLimits } from "./definition.ts";
 
 export const actionNameSchema = { type: "string", pattern: actionName.source } as const;
+
+const { maxDescriptionChars } = definitionLimits;
+const { maxTimeoutMs } = actionLimits;
+
+/** The members that both the module of an action and the API have. */
+const described = {
+  description: {
+    type: "string",
+    pattern: "\\S",
+    maxLength: maxDescriptionChars,
+    [invalidMessage]: `must be text of 1 to ${maxDescriptionChars} characters`,
+  },
+  timeoutMs: {
+    type: "integer",
+    minimum: 1,
+    maximum: maxTimeoutMs,
+    [invalidMessage]: `must be a whole number from 1 to ${maxTimeoutMs}`,
+  },
+  input: { type: "object", description: "A JSON Schema." },
+  output: { type: "object", description: "A JSON Schema, if there is one." },
+} as const;
+
+/** What the module of an action exports, besides its function. */
+export const actionDefinitionSchema = {
+  type: "object",
+  required: ["description", "input"],
+  properties: described,
+  additionalProperties: false,
+  [unknownMemberMessage]: () =>
+    "unknown member; allowed members: description, input, output, timeoutMs, run",
+} as const;
 
 export const actionSchema = {
   type: "object",
   required: ["name", "description", "url", "scope", "timeoutMs", "input"],
   properties: {
     name: actionNameSchema,
-    description: { type: "string" },
     url: { type: "string", format: "uri-reference" },
     scope: { type: "string" },
-    timeoutMs: { type: "integer", minimum: 1, maximum: actionLimits.maxTimeoutMs },
-    input: { type: "object", description: "A JSON Schema." },
-    output: { type: "object", description: "A JSON Schema, if there is one." },
+    ...described,
   },
   additionalProperties: false,
 } as const;
