@@ -42,15 +42,13 @@ export class PlanCommitter {
     if (refused.some(({ problem }) => problem === overloaded)) return overloaded;
     if (refused.length > 0 && once === undefined) return refused;
     const changes = planned.filter((each) => !(each instanceof Problem));
+    const names = new Set(operations.map(({ access: { name } }) => name));
+    const failing = [...names].map(impossibleChange);
+    // A retry must get the first result even if the operations would be rejected now. The key belongs to
+    // one of the collections, so each is named.
     const isRolledBack = plan.hidden !== undefined;
-    // A retry must get the first result even if the operations would be rejected now.
-    const sent = refused.length > 0 ? [] : changes;
-    const isImpossible = refused.length > 0 || isRolledBack;
-    const outcome = await this.#commit(
-      operations,
-      isImpossible ? [...sent, impossibleChange] : sent,
-      once,
-    );
+    const sent = isRolledBack ? [...changes, ...failing] : changes;
+    const outcome = await this.#commit(operations, refused.length > 0 ? failing : sent, once);
     switch (outcome.kind) {
       case "all":
         return allDone(operations, outcome);

@@ -40,14 +40,14 @@ function notUnique(field: string): Problem {
 export const isCollectionMissing = (outcome: Outcome, change: Put | Remove | undefined): boolean =>
   outcome.kind === "missing" && change?.kind === "put" && typeof change.expect !== "number";
 
-/** A change that always fails. It looks up a stored idempotent result, or rolls back the other changes. */
-export const impossibleChange: Remove = {
+/** Returns a change that always fails: no resource has this id. */
+export const impossibleChange = (collection: string): Remove => ({
   kind: "remove",
-  collection: "-",
+  collection,
   id: "-",
   at: 0,
   expect: 0,
-};
+});
 
 /** An attempt fails only when another write succeeds, so this many are hardly ever needed. */
 const maxAttempts = 1_000;
