@@ -68,33 +68,49 @@ const fileHeaders = {
 };
 const fileBytes = fileContent("The bytes as they were sent, without content coding.");
 
+const inCollection = { collection: collectionNameSchema };
+const ofResource = { ...inCollection, id: resourceIdSchema };
+
 /** The routes by the ids of their operations. */
 export const routes: Routes = {
-  listResources: route("GET /{collection}", "read", listResources, list(anyCollection)),
-  createResource: route("POST /{collection}", "create", createResource, create(anyCollection)),
+  listResources: route("GET /{collection}", "read", listResources, {
+    ...list(anyCollection),
+    path: inCollection,
+  }),
+  createResource: route("POST /{collection}", "create", createResource, {
+    ...create(anyCollection),
+    path: inCollection,
+  }),
   queryResources: route("QUERY /{collection}", "read", queryResources, {
     summary: "A page of a collection, with the query in the body",
-    path: { collection: collectionNameSchema },
+    path: inCollection,
     body: jsonContent(querySchema),
     answers: {
       200: json("The page.", pageSchema, { "X-Total-Count": headers.totalCount }),
     },
     problems: [404],
   }),
-  getResource: route("GET /{collection}/{id}", "read", getResource, get(anyCollection)),
-  putResource: route("PUT /{collection}/{id}", "put", putResource, put(anyCollection)),
-  patchResource: route("PATCH /{collection}/{id}", "update", patchResource, patch(anyCollection)),
-  deleteResource: route(
-    "DELETE /{collection}/{id}",
-    "delete",
-    deleteResource,
-    remove(anyCollection),
-  ),
+  getResource: route("GET /{collection}/{id}", "read", getResource, {
+    ...get(anyCollection),
+    path: ofResource,
+  }),
+  putResource: route("PUT /{collection}/{id}", "put", putResource, {
+    ...put(anyCollection),
+    path: ofResource,
+  }),
+  patchResource: route("PATCH /{collection}/{id}", "update", patchResource, {
+    ...patch(anyCollection),
+    path: ofResource,
+  }),
+  deleteResource: route("DELETE /{collection}/{id}", "delete", deleteResource, {
+    ...remove(anyCollection),
+    path: ofResource,
+  }),
   getFile: route("GET /{collection}/{id}/{name}", "read", getFile, {
     summary: "The bytes of a file",
     description:
       "The ETag is the hash of the bytes. A caller who may read the resource may read its files. A single `Range` returns that part; several return the whole file.",
-    path: { collection: collectionNameSchema, id: resourceIdSchema, name: fileNameSchema },
+    path: { ...ofResource, name: fileNameSchema },
     parameters: [...conditions, parameters.ifMatch, parameters.range, parameters.ifRange],
     answers: {
       200: response("The whole file.", fileBytes, fileHeaders),

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { serve } from "#runtime";
-import { nameActions, openapiDocument, visibleIn } from "../../src/http/openapi/openapi.ts";
+import { nameActions, openapiDocument, visibleIn } from "../../src/http/openapi/document.ts";
 import { routes } from "../../src/http/routes.ts";
 import { system } from "../../src/model/principal.ts";
 import { loadActions } from "../../src/server/actions-folder.ts";

@@ -7,7 +7,7 @@ import type { Services } from "../context.ts";
 import { isNotModified } from "../headers/conditional.ts";
 import { checkAccept } from "../headers/media-type.ts";
 import { answerHtml, escapeHtml } from "../html.ts";
-import { type Document, documentFor } from "../openapi/openapi.ts";
+import { type Document, documentFor } from "../openapi/document.ts";
 import { problemStatus } from "../problem.ts";
 import { answerEncoded, notModified, type RenderedPage } from "../resources/representation.ts";
 import { answerPage, json } from "../response.ts";

@@ -50,6 +50,7 @@ export function routesOfCollection(
     const route = routes[id];
     const needed = route === undefined ? [] : verbsOf(route.permission);
     if (route === undefined || !needed.some((one) => verbs.includes(one))) return [];
+    const { collection: _, ...path } = route.operation.path ?? {};
     const described = {
       ...route,
       id: `${verb}${typeName}`,
@@ -57,7 +58,7 @@ export function routesOfCollection(
       path: route.path.replace("{collection}", name),
       security: securityOf(name, needed, definition),
       maxBodyBytes: Math.min(maxBytes, maxBodyBytes),
-      operation: describe(shapes),
+      operation: { ...describe(shapes), path },
     };
     return [described];
   });
@@ -79,7 +80,6 @@ function shapesOf({
   const isKeyed = definition.idempotencyKey === "required";
   return {
     label: name,
-    path: {},
     resource,
     draft,
     replacement: draft,

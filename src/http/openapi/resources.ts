@@ -3,12 +3,10 @@
 import { feedSchema } from "../../model/schemas/feed.ts";
 import { jsonPatchSchema, mergePatchSchema } from "../../model/schemas/patch.ts";
 import {
-  collectionNameSchema,
   draftSchema,
   pageSchema,
   partialResourceSchema,
   replacementSchema,
-  resourceIdSchema,
   resourceSchema,
 } from "../../model/schemas/resource.ts";
 import type { Answer, Operation } from "../route.ts";
@@ -27,8 +25,6 @@ import { conditions, parameters, preconditions } from "./parameters.ts";
 export interface CollectionShapes {
   /** The collection, as it is named in a summary. */
   readonly label: string;
-  /** The schema of the collection's name in the path, if it is not fixed. */
-  readonly path: { readonly collection?: object };
   readonly resource: object;
   readonly draft: object;
   readonly replacement: object;
@@ -42,9 +38,8 @@ export interface CollectionShapes {
 }
 
 /** Any collection, also one that does not exist yet. */
-export const anyCollection = {
+export const anyCollection: CollectionShapes = {
   label: "a collection",
-  path: { collection: collectionNameSchema },
   resource: { anyOf: [resourceSchema, partialResourceSchema] },
   draft: draftSchema,
   replacement: replacementSchema,
@@ -65,7 +60,7 @@ export const anyCollection = {
   ],
   idempotencyKey: parameters.idempotencyKey,
   isGeneric: true,
-} satisfies CollectionShapes;
+};
 
 const applied = { "Preference-Applied": headers.preferenceApplied };
 const replayed = { "Idempotency-Replayed": headers.idempotencyReplayed };
@@ -104,108 +99,92 @@ const formRedirect = ({ isGeneric }: CollectionShapes) => {
     : {};
 };
 
-export const list = <Shapes extends CollectionShapes>(shapes: Shapes) =>
-  ({
-    summary: `A page of ${shapes.label}`,
-    description: shapes.listDescription,
-    path: shapes.path as Shapes["path"],
-    parameters: [...shapes.listParameters, ...conditions],
-    answers: {
-      200: response(
-        "The page.",
-        { ...jsonContent(shapes.page), ...(shapes.isGeneric && listContent) },
-        { ...validators, Link: headers.link, "X-Total-Count": headers.totalCount },
-      ),
-      304: notModified,
-    },
-    problems: [404, 410, 412],
-  }) satisfies Operation;
+export const list = (shapes: CollectionShapes): Operation => ({
+  summary: `A page of ${shapes.label}`,
+  description: shapes.listDescription,
+  parameters: [...shapes.listParameters, ...conditions],
+  answers: {
+    200: response(
+      "The page.",
+      { ...jsonContent(shapes.page), ...(shapes.isGeneric && listContent) },
+      { ...validators, Link: headers.link, "X-Total-Count": headers.totalCount },
+    ),
+    304: notModified,
+  },
+  problems: [404, 410, 412],
+});
 
-export const create = <Shapes extends CollectionShapes>(shapes: Shapes) =>
-  ({
-    summary: `Create a resource in ${shapes.label}`,
-    description:
-      "The server chooses the id; two equal POSTs create two resources, unless they have the same Idempotency-Key. 201 means that the resource is on disk.",
-    path: shapes.path as Shapes["path"],
-    parameters: [
-      ...(shapes.isGeneric ? [parameters.atomic] : []),
-      shapes.idempotencyKey,
-      ...preferences(shapes),
-    ],
-    body: draftContent(shapes),
-    answers: {
-      ...(shapes.isGeneric && { 200: bulkResponse }),
-      201: json(`The resource, as a GET returns it${orNoBody(shapes)}`, shapes.resource, {
-        ...validators,
-        ...located,
-        ...applied,
-        ...replayed,
-      }),
-      ...formRedirect(shapes),
-    },
-    problems: [404, 409, 410, 422],
-  }) satisfies Operation;
+export const create = (shapes: CollectionShapes): Operation => ({
+  summary: `Create a resource in ${shapes.label}`,
+  description:
+    "The server chooses the id; two equal POSTs create two resources, unless they have the same Idempotency-Key. 201 means that the resource is on disk.",
+  parameters: [
+    ...(shapes.isGeneric ? [parameters.atomic] : []),
+    shapes.idempotencyKey,
+    ...preferences(shapes),
+  ],
+  body: draftContent(shapes),
+  answers: {
+    ...(shapes.isGeneric && { 200: bulkResponse }),
+    201: json(`The resource, as a GET returns it${orNoBody(shapes)}`, shapes.resource, {
+      ...validators,
+      ...located,
+      ...applied,
+      ...replayed,
+    }),
+    ...formRedirect(shapes),
+  },
+  problems: [404, 409, 410, 422],
+});
 
-/** The path of one resource. */
-const resourcePath = <Shapes extends CollectionShapes>({ path }: Shapes) =>
-  ({ ...path, id: resourceIdSchema }) as Shapes["path"] & { readonly id: object };
+export const get = (shapes: CollectionShapes): Operation => ({
+  summary: `A resource of ${shapes.label}`,
+  parameters: [...(shapes.isGeneric ? [parameters.fields] : []), ...conditions],
+  answers: { 200: json("The resource.", shapes.resource, validators), 304: notModified },
+  problems: [404, 412],
+});
 
-export const get = <Shapes extends CollectionShapes>(shapes: Shapes) =>
-  ({
-    summary: `A resource of ${shapes.label}`,
-    path: resourcePath(shapes),
-    parameters: [...(shapes.isGeneric ? [parameters.fields] : []), ...conditions],
-    answers: { 200: json("The resource.", shapes.resource, validators), 304: notModified },
-    problems: [404, 412],
-  }) satisfies Operation;
+export const put = (shapes: CollectionShapes): Operation => ({
+  summary: `Create or replace a resource in ${shapes.label}`,
+  description:
+    "The client chooses the id. An existing resource is replaced, never merged. Creating needs the scope `create`, replacing `update`. The response has no ETag, because the stored bytes differ from the sent ones (RFC 9110 §9.3.4); GET returns it.",
+  parameters: [...preconditions, ...preferences(shapes)],
+  body: jsonContent(shapes.replacement),
+  answers: {
+    200: json("The resource, replaced.", shapes.resource, { ...contentLocation, ...applied }),
+    201: json(`The resource, created${orNoBody(shapes)}`, shapes.resource, {
+      ...located,
+      ...applied,
+    }),
+    ...minimal(shapes),
+  },
+  problems: [404, 409, 412, 428],
+});
 
-export const put = <Shapes extends CollectionShapes>(shapes: Shapes) =>
-  ({
-    summary: `Create or replace a resource in ${shapes.label}`,
-    description:
-      "The client chooses the id. An existing resource is replaced, never merged. Creating needs the scope `create`, replacing `update`. The response has no ETag, because the stored bytes differ from the sent ones (RFC 9110 §9.3.4); GET returns it.",
-    path: resourcePath(shapes),
-    parameters: [...preconditions, ...preferences(shapes)],
-    body: jsonContent(shapes.replacement),
-    answers: {
-      200: json("The resource, replaced.", shapes.resource, { ...contentLocation, ...applied }),
-      201: json(`The resource, created${orNoBody(shapes)}`, shapes.resource, {
-        ...located,
-        ...applied,
-      }),
-      ...minimal(shapes),
-    },
-    problems: [404, 409, 412, 428],
-  }) satisfies Operation;
+export const patch = (shapes: CollectionShapes): Operation => ({
+  summary: `Change parts of a resource of ${shapes.label}`,
+  description:
+    "The patch is applied completely or not at all. 409 when a JSON Patch does not apply to the current state, including a failed `test`.",
+  parameters: [...preconditions, ...preferences(shapes)],
+  body: {
+    "application/merge-patch+json": { schema: shapes.patch },
+    "application/json-patch+json": { schema: jsonPatchSchema },
+    "application/json": { schema: shapes.patch },
+  },
+  answers: {
+    200: json("The resource, changed.", shapes.resource, {
+      ...validators,
+      ...contentLocation,
+      ...applied,
+    }),
+    ...minimal(shapes, validators),
+  },
+  problems: [404, 409, 412, 428],
+});
 
-export const patch = <Shapes extends CollectionShapes>(shapes: Shapes) =>
-  ({
-    summary: `Change parts of a resource of ${shapes.label}`,
-    description:
-      "The patch is applied completely or not at all. 409 when a JSON Patch does not apply to the current state, including a failed `test`.",
-    path: resourcePath(shapes),
-    parameters: [...preconditions, ...preferences(shapes)],
-    body: {
-      "application/merge-patch+json": { schema: shapes.patch },
-      "application/json-patch+json": { schema: jsonPatchSchema },
-      "application/json": { schema: shapes.patch },
-    },
-    answers: {
-      200: json("The resource, changed.", shapes.resource, {
-        ...validators,
-        ...contentLocation,
-        ...applied,
-      }),
-      ...minimal(shapes, validators),
-    },
-    problems: [404, 409, 412, 428],
-  }) satisfies Operation;
-
-export const remove = <Shapes extends CollectionShapes>(shapes: Shapes) =>
-  ({
-    summary: `Delete a resource of ${shapes.label}`,
-    path: resourcePath(shapes),
-    parameters: preconditions,
-    answers: { 204: noContent("The resource was deleted.") },
-    problems: [404, 412, 428],
-  }) satisfies Operation;
+export const remove = (shapes: CollectionShapes): Operation => ({
+  summary: `Delete a resource of ${shapes.label}`,
+  parameters: preconditions,
+  answers: { 204: noContent("The resource was deleted.") },
+  problems: [404, 412, 428],
+});
