@@ -15,7 +15,7 @@ import { actionLimits } from "../src/model/action.ts";
 import { newSecret } from "../src/model/token.ts";
 import { loadActions } from "../src/server/actions-folder.ts";
 import { defaultConfig } from "../src/server/config.ts";
-import { childrenOf, commandLine, type Running, run, start } from "./process.ts";
+import { childrenOf, commandLine, run, type ServerProcess, start } from "./process.ts";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const actions = file("http/actions");
@@ -23,7 +23,7 @@ const secret = newSecret();
 
 let folder: string;
 let cwd: string;
-let running: Running | undefined;
+let running: ServerProcess | undefined;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "restante-actions-"));
   cwd = mkdtempSync(join(tmpdir(), "restante-"));

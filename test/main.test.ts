@@ -13,7 +13,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 import { isSecret, newSecret, secretPattern } from "../src/model/token.ts";
 import { settings } from "../src/server/config.ts";
-import { commandLine, firstToken, type Running, run, start } from "./process.ts";
+import { commandLine, firstToken, run, type ServerProcess, start } from "./process.ts";
 
 let cwd: string;
 before(async () => {
@@ -30,7 +30,7 @@ const people = (url: string, token: string, init: RequestInit = {}, path = "/peo
 
 const ada = { method: "POST", body: '{"name":"Ada","email":"ada@example.org"}' };
 
-async function stop(running: Running): Promise<void> {
+async function stop(running: ServerProcess): Promise<void> {
   running.signal("SIGTERM");
   assert.equal((await running.ended).code, 0);
 }
@@ -284,7 +284,7 @@ describe("on a terminal", () => {
 });
 
 describe("tokens at the command line", () => {
-  let running: Running;
+  let running: ServerProcess;
   const token = (...args: string[]) => run(["token", ...args, "--data", "desk"], { cwd });
   before(async () => {
     running = await start(["--data", "desk"], { cwd });
@@ -332,7 +332,7 @@ describe("tokens at the command line", () => {
 
 describe("signals", () => {
   /** A POST whose body is not whole yet. */
-  async function halfPosted(running: Running, token: string) {
+  async function halfPosted(running: ServerProcess, token: string) {
     const socket = connect(running.port, new URL(running.url).hostname);
     await once(socket, "connect");
     const head = ["POST /people HTTP/1.1", "Host: localhost", `Authorization: Bearer ${token}`];

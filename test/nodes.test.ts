@@ -6,18 +6,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { assertProblem } from "./http/expect.ts";
 import {
-  type Ask,
-  asking,
-  countTogether,
-  Journal,
+  AcknowledgedWrites,
+  countConcurrently,
+  createToken,
   json,
-  makeToken,
   replaceAndRead,
-} from "./journal.ts";
+  requestSender,
+  type SendRequest,
+} from "./acknowledged-writes.ts";
+import { assertProblem } from "./http/expect.ts";
 import { PostgresServer, type StopSignal } from "./postgres-server.ts";
-import { firstToken, type Running, start } from "./process.ts";
+import { firstToken, type ServerProcess, start } from "./process.ts";
 import { runs } from "./seeds.ts";
 
 /** Processes start and end in these tests, on machines that may be busy. */
@@ -26,11 +26,11 @@ const patience = { timeout: 100_000 };
 let cwd: string;
 let server: PostgresServer;
 let url: string;
-let nodes: [Running, Running];
-let asks: [Ask, Ask];
+let nodes: [ServerProcess, ServerProcess];
+let asks: [SendRequest, SendRequest];
 let secret: string;
 
-const launch = (...args: string[]): Promise<Running> =>
+const launch = (...args: string[]): Promise<ServerProcess> =>
   start(args, { cwd, environment: { RESTANTE_STORE: url } });
 
 before(async () => {
@@ -39,7 +39,7 @@ before(async () => {
   url = await server.database();
   nodes = await Promise.all([launch(), launch()]);
   [secret = ""] = secretsOf(nodes);
-  asks = [asking(nodes[0].url, secret), asking(nodes[1].url, secret)];
+  asks = [requestSender(nodes[0].url, secret), requestSender(nodes[1].url, secret)];
 });
 after(async () => {
   for (const { signal } of nodes) signal("SIGKILL");
@@ -49,7 +49,7 @@ after(async () => {
 });
 
 /** One of the nodes names the file on standard error. */
-const secretsOf = (all: readonly Running[]): readonly string[] =>
+const secretsOf = (all: readonly ServerProcess[]): readonly string[] =>
   all.filter(({ stderr }) => stderr() !== "").map(firstToken);
 
 describe("two nodes", () => {
@@ -62,21 +62,21 @@ describe("two nodes", () => {
   });
 
   it("return exact revisions, pages, totals and ETags", patience, async () => {
-    const journal = new Journal("people", asks);
-    const poured = journal.pour(8, runs(60, 160));
-    await Promise.all([poured, journal.watch(poured), journal.watch(poured)]);
+    const journal = new AcknowledgedWrites("people", asks);
+    const poured = journal.postMany(8, runs(60, 160));
+    await Promise.all([poured, journal.readPagesUntil(poured), journal.readPagesUntil(poured)]);
     await journal.verify();
     assert.equal(journal.processes.size, 2);
-    assert.deepEqual(journal.told, { cut: 0, wait: 0, replayed: 0 });
+    assert.deepEqual(journal.counts, { cut: 0, wait: 0, replayed: 0 });
   });
 
   it("return nothing that the other has replaced", patience, () => replaceAndRead(asks, 25));
 
-  it("lose no increment of concurrent clients", patience, () => countTogether(asks, 6));
+  it("lose no increment of concurrent clients", patience, () => countConcurrently(asks, 6));
 
   it("reject a token within a second after the other has revoked it", patience, async () => {
-    const token = await makeToken(asks[0]);
-    const reads = nodes.map((node) => asking(node.url, token.secret));
+    const token = await createToken(asks[0]);
+    const reads = nodes.map((node) => requestSender(node.url, token.secret));
     for (const read of reads) assert.equal((await read("/-/collections")).status, 403);
     assert.equal((await token.revoke()).status, 204);
     assert.equal((await reads[0]?.("/-/collections"))?.status, 401);
@@ -130,17 +130,17 @@ describe("failures under load", () => {
       `the database, by SIG${signal}: everything recovers and nothing acknowledged is lost`,
       patience,
       async () => {
-        const journal = new Journal(`restarted-${signal.toLowerCase()}`, asks);
-        await journal.pour(8, runs(16, 40));
-        const poured = journal.pour(8, runs(50, 120));
+        const journal = new AcknowledgedWrites(`restarted-${signal.toLowerCase()}`, asks);
+        await journal.postMany(8, runs(16, 40));
+        const poured = journal.postMany(8, runs(50, 120));
         await sleep(50);
         await server.stop(signal);
         await sleep(200);
         await server.start();
         await poured;
         await journal.verify();
-        assert.ok(journal.told.wait > 0, "some were asked to wait");
-        assert.equal(journal.told.cut, 0, "nobody was left without an answer");
+        assert.ok(journal.counts.wait > 0, "some were asked to wait");
+        assert.equal(journal.counts.closed, 0, "nobody was left without an answer");
       },
     );
 
@@ -148,16 +148,16 @@ describe("failures under load", () => {
     "a node, by SIGKILL: the other continues and nothing acknowledged is lost",
     patience,
     async () => {
-      const journal = new Journal("killed", asks);
-      await journal.pour(8, runs(16, 40));
-      const poured = journal.pour(8, runs(50, 120));
+      const journal = new AcknowledgedWrites("killed", asks);
+      await journal.postMany(8, runs(16, 40));
+      const poured = journal.postMany(8, runs(50, 120));
       await sleep(50);
       nodes[0].signal("SIGKILL");
       await nodes[0].ended;
       nodes[0] = await launch("--port", String(nodes[0].port));
       await poured;
       await journal.verify();
-      assert.ok(journal.told.cut > 0, "some were cut off");
+      assert.ok(journal.counts.closed > 0, "some were cut off");
     },
   );
 });

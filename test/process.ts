@@ -1,4 +1,4 @@
-// Restante as a real process on the runtime under test: run to its end, or started and stopped.
+// Runs Restante as a real process on the runtime under test.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,39 +9,44 @@ import { fileURLToPath } from "node:url";
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 const flags = "bun" in process.versions ? [] : ["--disable-warning=ExperimentalWarning"];
 
-/** What to type to call Restante on this runtime. */
+/** The command that runs Restante on this runtime. */
 export const commandLine: readonly [string, ...string[]] = [process.execPath, ...flags, main];
 
-export interface Surroundings {
+export interface ProcessOptions {
   readonly cwd: string;
-  /** All that matters: of the tests' own environment only what finds and speeds up programs. */
+  /** The whole environment, except for what finds and speeds up programs. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-export interface Ended {
+export interface ProcessResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-export interface Running {
+export interface ServerProcess {
   readonly pid: number;
   readonly url: string;
   readonly port: number;
-  /** What it has printed until now. */
+  /** The output so far. */
   stdout(): string;
   stderr(): string;
   signal(name: NodeJS.Signals): void;
-  /** When it has ended, by itself or by a signal. */
-  readonly ended: Promise<Ended>;
+  /** Resolves when the process has ended. */
+  readonly ended: Promise<ProcessResult>;
 }
 
 /** Runs a command to its end. */
-export const run = (args: readonly string[], surroundings: Surroundings): Promise<Ended> =>
-  watch(launch(args, surroundings)).ended;
+export const run = (
+  args: readonly string[],
+  surroundings: ProcessOptions,
+): Promise<ProcessResult> => watch(launch(args, surroundings)).ended;
 
-/** Starts `serve` on a free port and waits until it listens; throws what it printed if it ends. */
-export async function start(args: readonly string[], surroundings: Surroundings): Promise<Running> {
+/** Starts `serve` on a free port and waits until it listens; throws its output if it ends. */
+export async function start(
+  args: readonly string[],
+  surroundings: ProcessOptions,
+): Promise<ServerProcess> {
   const child = launch(["serve", "--port", "0", ...args], surroundings);
   const watched = watch(child);
   const url = await new Promise<string>((resolve, reject) => {
@@ -56,20 +61,20 @@ export async function start(args: readonly string[], surroundings: Surroundings)
 }
 
 /** The first admin token, from the file that the server names on standard error. */
-export function firstToken(running: Running): string {
+export function firstToken(running: ServerProcess): string {
   const path = /^The first admin token is in (.+)\. Delete the file/m.exec(running.stderr())?.[1];
   if (path === undefined) throw new Error(`no file with a token is named: ${running.stderr()}`);
   return readFileSync(path, "utf8").trimEnd();
 }
 
-/** The processes that this one has started and that still run, the oldest first; on Linux. */
+/** Returns the running child processes, the oldest first; on Linux. */
 export async function childrenOf(pid: number): Promise<readonly number[]> {
   const processes = (await readdir("/proc")).map(Number).filter((id) => id > 0);
   const parents = await Promise.all(processes.map(parentOf));
   return processes.filter((_, index) => parents[index] === pid).toSorted((a, b) => a - b);
 }
 
-/** A process that has ended has no parent, even while nobody has taken note of its end. */
+/** A zombie counts as ended. */
 async function parentOf(pid: number): Promise<number | undefined> {
   const status = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   const [, state, parent] = /\) (\w) (\d+) /.exec(status) ?? [];
@@ -79,7 +84,7 @@ async function parentOf(pid: number): Promise<number | undefined> {
 export const isRunning = async (pid: number): Promise<boolean> =>
   !Number.isNaN((await parentOf(pid)) ?? Number.NaN);
 
-function launch(args: readonly string[], { cwd, environment }: Surroundings): ChildProcess {
+function launch(args: readonly string[], { cwd, environment }: ProcessOptions): ChildProcess {
   const [program, ...before] = commandLine;
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const env = { PATH, NODE_COMPILE_CACHE, ...environment };
@@ -91,6 +96,6 @@ function watch(child: ChildProcess) {
   let stderr = "";
   child.stdout?.setEncoding("utf8").on("data", (text) => (stdout += text));
   child.stderr?.setEncoding("utf8").on("data", (text) => (stderr += text));
-  const ended = once(child, "close").then(([code]): Ended => ({ code, stdout, stderr }));
+  const ended = once(child, "close").then(([code]): ProcessResult => ({ code, stdout, stderr }));
   return { stdout: () => stdout, stderr: () => stderr, ended };
 }

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { newSecret } from "../src/model/token.ts";
-import { type Running, run, start } from "./process.ts";
+import { run, type ServerProcess, start } from "./process.ts";
 import { isLong, newSeed, randomNumbers, runs } from "./seeds.ts";
 
 const admin = newSecret();
@@ -64,7 +64,7 @@ class Rig {
   readonly #files = new Map<string, Buffer>();
   readonly #secrets = new Set<string>();
   readonly #arriving: Upload[] = [];
-  #owner: Running | undefined;
+  #owner: ServerProcess | undefined;
   readonly trace: string[] = [];
   readonly counts = { refused: 0, killed: 0, uploads: 0, tokens: 0 };
 
@@ -123,7 +123,7 @@ class Rig {
     const won = starts
       .slice(0, 2)
       .flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
-    const [first, ...others] = won as Running[];
+    const [first, ...others] = won as ServerProcess[];
     this.#owner = first;
     for (const other of others) other.signal("SIGKILL");
     assert.equal(won.length, 1, "one of two servers that start at once runs");
@@ -183,7 +183,7 @@ class Rig {
     this.counts.tokens++;
   };
 
-  #begin({ url }: Running): void {
+  #begin({ url }: ServerProcess): void {
     this.#arriving.push(new Upload(url));
   }
 
@@ -193,7 +193,7 @@ class Rig {
     this.counts.uploads = this.#files.size / 2;
   }
 
-  #launch(): Promise<Running> {
+  #launch(): Promise<ServerProcess> {
     const workers = process.platform === "linux" && this.#random() < 0.3 ? "2" : "1";
     const args = ["--data", "data", "--workers", workers];
     return start(args, { cwd: this.#cwd, environment });

@@ -9,9 +9,16 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newSecret } from "../src/model/token.ts";
-import { type Ask, asking, countTogether, Journal, makeToken, replaceAndRead } from "./journal.ts";
+import {
+  AcknowledgedWrites,
+  countConcurrently,
+  createToken,
+  replaceAndRead,
+  requestSender,
+  type SendRequest,
+} from "./acknowledged-writes.ts";
 import { PostgresServer } from "./postgres-server.ts";
-import { childrenOf, firstToken, isRunning, type Running, run, start } from "./process.ts";
+import { childrenOf, firstToken, isRunning, run, type ServerProcess, start } from "./process.ts";
 import { runs } from "./seeds.ts";
 
 /** Processes start and end in these tests, on machines that may be busy. */
@@ -26,7 +33,7 @@ after(() => rm(cwd, { recursive: true, force: true }));
 
 /** One secret for all starts: it is kept at the first, and every later one finds it in the store. */
 const secret = newSecret();
-const launch = (place: readonly string[]): Promise<Running> =>
+const launch = (place: readonly string[]): Promise<ServerProcess> =>
   start([...place, "--workers", "2"], { cwd, environment: { RESTANTE_ADMIN_TOKEN: secret } });
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
@@ -34,7 +41,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 /** Kills one of the workers, and waits for the one that takes its place. */
-async function killWorker({ pid }: Running): Promise<void> {
+async function killWorker({ pid }: ServerProcess): Promise<void> {
   const before = await childrenOf(pid);
   const [victim = 0] = before;
   process.kill(victim, "SIGKILL");
@@ -45,7 +52,7 @@ async function killWorker({ pid }: Running): Promise<void> {
 }
 
 /** A POST whose body is not whole yet; the rest of it, and then the answer. */
-async function halfPost(running: Running): Promise<() => Promise<string>> {
+async function halfPost(running: ServerProcess): Promise<() => Promise<string>> {
   const socket = connect(running.port, new URL(running.url).hostname);
   await once(socket, "connect");
   const head = [
@@ -62,12 +69,12 @@ async function halfPost(running: Running): Promise<() => Promise<string>> {
   };
 }
 
-let running: Running;
-let ask: Ask;
+let running: ServerProcess;
+let ask: SendRequest;
 
 async function open(place: readonly string[]): Promise<void> {
   running = await launch(place);
-  ask = asking(running.url, secret);
+  ask = requestSender(running.url, secret);
 }
 
 async function end(): Promise<void> {
@@ -76,17 +83,17 @@ async function end(): Promise<void> {
 }
 
 async function writeAndWatch(): Promise<void> {
-  const journal = new Journal("people", [ask]);
-  const poured = journal.pour(8, runs(60, 160));
-  await Promise.all([poured, journal.watch(poured), journal.watch(poured)]);
+  const journal = new AcknowledgedWrites("people", [ask]);
+  const poured = journal.postMany(8, runs(60, 160));
+  await Promise.all([poured, journal.readPagesUntil(poured), journal.readPagesUntil(poured)]);
   await journal.verify();
   assert.equal(journal.processes.size, 2, "both have answered");
-  assert.deepEqual(journal.told, { cut: 0, wait: 0, replayed: 0 });
+  assert.deepEqual(journal.counts, { cut: 0, wait: 0, replayed: 0 });
 }
 
 async function revoke(withinMs: number): Promise<void> {
-  const token = await makeToken(ask);
-  const read = asking(running.url, token.secret);
+  const token = await createToken(ask);
+  const read = requestSender(running.url, token.secret);
   for (let turn = 0; turn < 8; turn++) assert.equal((await read("/-/collections")).status, 403);
   assert.equal((await token.revoke()).status, 204);
   await sleep(withinMs);
@@ -94,9 +101,9 @@ async function revoke(withinMs: number): Promise<void> {
 }
 
 async function killUnderLoad(): Promise<void> {
-  const journal = new Journal("killed", [ask]);
-  await journal.pour(8, runs(16, 40));
-  const poured = journal.pour(8, runs(50, 150));
+  const journal = new AcknowledgedWrites("killed", [ask]);
+  await journal.postMany(8, runs(16, 40));
+  const poured = journal.postMany(8, runs(50, 150));
   await sleep(50);
   await killWorker(running);
   await poured;
@@ -128,7 +135,7 @@ describe("two workers on the embedded store", { skip }, () => {
 
   it("each reads what another has written; pages and totals are exact", patience, writeAndWatch);
   it("none returns what another has replaced", patience, () => replaceAndRead([ask], 25));
-  it("no increment is lost between them", patience, () => countTogether([ask], 6));
+  it("no increment is lost between them", patience, () => countConcurrently([ask], 6));
   it("a token that is revoked through one is rejected by all immediately", patience, () =>
     revoke(0),
   );
@@ -169,9 +176,9 @@ describe("the first process", { skip }, () => {
     const place = ["--data", "orphans"];
     const first = await launch(place);
     const workers = await childrenOf(first.pid);
-    const journal = new Journal("people", [asking(first.url, secret)]);
-    await journal.pour(8, runs(16, 40));
-    const poured = journal.pour(8, runs(40, 100));
+    const journal = new AcknowledgedWrites("people", [requestSender(first.url, secret)]);
+    await journal.postMany(8, runs(16, 40));
+    const poured = journal.postMany(8, runs(40, 100));
     first.signal("SIGKILL");
     await first.ended;
     await until(async () => {
@@ -188,7 +195,7 @@ describe("the first process", { skip }, () => {
   it("creates one first token, and reports when the port is in use", patience, async () => {
     running = await start(["--data", "one", "--workers", "2"], { cwd });
     const token = firstToken(running);
-    const { body } = await asking(running.url, token)("/-/tokens");
+    const { body } = await requestSender(running.url, token)("/-/tokens");
     assert.equal(JSON.parse(body).data.length, 1);
     for (const workers of ["1", "2"]) {
       const args = ["--port", String(running.port), "--workers", workers, "--data", "two"];

@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { send } from "../runtime/wire.ts";
+import { send } from "../runtime/raw-connection.ts";
 import { seen } from "./actions/_ledger.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { atOnce, Client, pointersOf } from "./client.ts";
-import type { Document } from "./document.ts";
+import { captureLog } from "./captured-log.ts";
+import { Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
-import { lint } from "./lint.ts";
-import { captureLog } from "./log.ts";
+import type { Document } from "./openapi-document.ts";
+import { lint } from "./openapi-lint.ts";
 
 const folder = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -330,7 +330,7 @@ describe("resources in an action", () => {
   });
 
   it("need the scopes of the caller", async () => {
-    await admin.keep("/guarded/one", { a: 1 });
+    await admin.putAndReadTag("/guarded/one", { a: 1 });
     const client = new Client(app, await app.token("action:verbs", "guarded:read"));
     assert.equal((await call("get", ["guarded", "one"], client)).status, 200);
     assert.equal((await call("list", ["guarded"], client)).status, 200);
@@ -344,7 +344,7 @@ describe("resources in an action", () => {
       ["batch", [[{ method: "DELETE", path: "/guarded/one" }]], "guarded:delete"],
     ];
     for (const [verb, args, scope] of refused) {
-      const problem = await client.refuses("guarded", "insufficient-scope", () =>
+      const problem = await client.rejects("guarded", "insufficient-scope", () =>
         call(verb, args, client),
       );
       assert.match(problem.detail, new RegExp(scope), verb);
@@ -354,7 +354,7 @@ describe("resources in an action", () => {
   it("are limited to those the caller owns", async () => {
     const definition = { access: { read: "owner", update: "owner", delete: "owner" } };
     await admin.put("/-/collections/notes", definition);
-    const clients = await atOnce(
+    const clients = await concurrently(
       2,
       async () => new Client(app, await app.token("notes:*", "action:*")),
     );
@@ -390,10 +390,10 @@ describe("resources in an action", () => {
       idempotencyKey: "required",
     });
     const refuse = async (
-      kind: Parameters<Client["refuses"]>[1],
+      kind: Parameters<Client["rejects"]>[1],
       verb: string,
       ...args: unknown[]
-    ) => admin.refuses("strict", kind, () => call(verb, ["strict", ...args]));
+    ) => admin.rejects("strict", kind, () => call(verb, ["strict", ...args]));
     const key = { idempotencyKey: "k1" };
     await refuse("key-required", "create", { email: "a@b.test" });
     const faults = await refuse("invalid-body", "create", { other: 1 }, key);
@@ -443,7 +443,7 @@ describe("resources in an action", () => {
   it("are changed all or none in a batch", async () => {
     const good = { method: "PUT", path: "/things/batched", body: { a: 1 } };
     const bad = { method: "DELETE", path: "/things/no-such-id" };
-    const problem = await admin.refuses("things", "not-found", () => call("batch", [[good, bad]]));
+    const problem = await admin.rejects("things", "not-found", () => call("batch", [[good, bad]]));
     assert.deepEqual(pointersOf(problem), ["/operations/1"]);
     assertProblem(await call("batch", [[]]), "invalid-body");
     const results = returned(await call("batch", [[good, { ...good, body: { a: 2 } }]])) as Kept[];
@@ -539,11 +539,11 @@ describe("the examples", () => {
   });
 
   it("transfer moves an amount completely or not at all, also concurrently", async () => {
-    await client.keep("/accounts/ada", { cents: 1000 });
-    await client.keep("/accounts/bob", { cents: 0 });
+    await client.putAndReadTag("/accounts/ada", { cents: 1000 });
+    await client.putAndReadTag("/accounts/bob", { cents: 0 });
     const first = await run("transfer", { from: "ada", to: "bob", cents: 400 }, client);
     assert.deepEqual(returned(first), { from: 600, to: 400 });
-    const many = await atOnce(20, () =>
+    const many = await concurrently(20, () =>
       run("transfer", { from: "ada", to: "bob", cents: 50 }, client),
     );
     const done = many.filter(({ status }) => status === 200).length;
@@ -560,12 +560,12 @@ describe("the examples", () => {
       [{ from: "../x", to: "bob", cents: 1 }, "invalid-body"],
       [{ from: "ada", to: "bob", cents: -1 }, "invalid-body"],
     ] as const)
-      await client.refuses("accounts", kind, () => run("transfer", input, client));
+      await client.rejects("accounts", kind, () => run("transfer", input, client));
   });
 
   it("transfer needs the permissions of its caller", async () => {
     const other = new Client(shop, await shop.token("action:transfer", "accounts:read"));
     const input = { from: "bob", to: "ada", cents: 1 };
-    await client.refuses("accounts", "insufficient-scope", () => run("transfer", input, other));
+    await client.rejects("accounts", "insufficient-scope", () => run("transfer", input, other));
   });
 });

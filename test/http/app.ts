@@ -1,4 +1,4 @@
-// A whole house on a real socket, for tests: temporary data, an admin token, and fetch with its base URL.
+// Starts a whole server on a real socket, with temporary data and an admin token.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,8 +15,8 @@ import { makeFirstToken } from "../../src/server/first-token.ts";
 import { createLog, type Log } from "../../src/server/log.ts";
 import type { Committer } from "../../src/store/remote-committer.ts";
 import { PostgresServer } from "../postgres-server.ts";
-import { type Document, Truth } from "./document.ts";
 import { answerOf } from "./expect.ts";
+import { type Document, ResponseChecker } from "./openapi-document.ts";
 
 export interface TestApp {
   readonly port: number;
@@ -24,15 +24,15 @@ export interface TestApp {
   /** An admin secret. */
   readonly admin: string;
   /**
-   * `fetch` on a path, with the admin token unless told otherwise (`token: null` sends none). The
-   * answer must be as the OpenAPI document says.
+   * `fetch` on a path, by default with the admin token (`token: null` sends none). The response must
+   * match the OpenAPI document.
    */
   request(path: string, init?: RequestInit & { token?: string | null }): Promise<Response>;
-  /** The same without a socket: for methods and peers that a client here cannot have. */
+  /** The same without a socket, for methods and peers that a client cannot use. */
   direct(request: Request, peerAddress?: string): Promise<Response>;
   /** POSTs JSON and expects 201. */
   post(collection: string, fields: unknown): Promise<Record<string, unknown>>;
-  /** A secret of a new token with these scopes. */
+  /** Returns the secret of a new token with these scopes. */
   token(...scopes: string[]): Promise<string>;
   total(collection: string): Promise<number>;
   /** Writes for another app on the same folder. */
@@ -40,7 +40,7 @@ export interface TestApp {
   stop(): Promise<void>;
 }
 
-/** Whose document has every collection and verb. */
+/** A caller whose document has every collection and operation. */
 let postgres: Promise<PostgresServer> | undefined;
 after(async () => {
   await (await postgres)?.close();
@@ -67,7 +67,7 @@ export async function startApp(
   const settled = {
     ...(config as Config),
     ...{ data, logLevel: "silent" as const },
-    // The tests ask by address, whatever the base URL says.
+    // The tests use the address, whatever the base URL is.
     ...(changes.baseUrl === undefined ? {} : { allowedHosts: ["127.0.0.1", "localhost"] }),
     ...{ ...changes, store },
   };
@@ -84,7 +84,7 @@ export async function startApp(
   const admin = made ?? settled.adminToken ?? "";
   const url = `http://127.0.0.1:${server.port}`;
 
-  const truth = new Truth(async () => {
+  const checker = new ResponseChecker(async () => {
     const { baseUrl: base = "", maxBodyBytes } = settled;
     const all = nameActions(actions);
     const everyone = visibleIn(await app.collections.usable(system), all);
@@ -98,7 +98,7 @@ export async function startApp(
     }
     const response = await fetch(url + path, { redirect: "manual", ...init, headers });
     const asked = { method: init.method ?? "GET", target: path };
-    await truth.check(asked, await answerOf(response.clone() as Response));
+    await checker.check(asked, await answerOf(response.clone() as Response));
     return response;
   };
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { routes } from "../../src/http/routes.ts";
 import { hashSecret, newSecret } from "../../src/model/token.ts";
-import { send } from "../runtime/wire.ts";
+import { send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { type Answer, answerOf, assertProblem, expectProblem } from "./expect.ts";
 

@@ -32,13 +32,13 @@ for (const store of [undefined, "postgres"])
     before(async () => {
       app = await startApp({ store, maxBodyBytes: 16 * 1024 * 1024 });
       client = new Client(app);
-      await client.keep("/wide/a", wide);
+      await client.putAndReadTag("/wide/a", wide);
     });
     after(() => app.stop());
 
     it("that would write and return too many bytes is 413, and nothing is done", async () => {
       const operations = Array(100).fill(patch("/wide/a"));
-      const problem = await client.refuses("wide", "content-too-large", () =>
+      const problem = await client.rejects("wide", "content-too-large", () =>
         client.batch(operations),
       );
       assert.deepEqual(pointersOf(problem), [`/operations/${most}`]);
@@ -75,7 +75,7 @@ for (const store of [undefined, "postgres"])
     );
 
     it("may change and remove the same resource", async () => {
-      await client.keep("/wide/c", { n: 1 });
+      await client.putAndReadTag("/wide/c", { n: 1 });
       const put = { method: "PUT", path: "/wide/c", body: { n: 2 } };
       for (const operations of [
         [patch("/wide/c", { m: 1 }), remove("/wide/c"), put],

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { batchLimits } from "../../src/model/schemas/batch.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { atOnce, Client, pointersOf } from "./client.ts";
+import { Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
 
 let app: TestApp;
@@ -34,12 +34,12 @@ async function run(operations: readonly unknown[], by = client): Promise<readonl
 
 /** The batch is refused, and neither collection has changed. */
 async function refuse(
-  kind: Parameters<Client["refuses"]>[1],
+  kind: Parameters<Client["rejects"]>[1],
   operations: readonly unknown[],
   by = client,
 ): Promise<readonly string[]> {
   const pets = await client.state("pets");
-  const problem = await client.refuses("people", kind, () => by.batch(operations));
+  const problem = await client.rejects("people", kind, () => by.batch(operations));
   assert.deepEqual(await client.state("pets"), pets);
   return pointersOf(problem);
 }
@@ -128,7 +128,7 @@ describe("a batch", () => {
 
   const failures: readonly [
     title: string,
-    kind: Parameters<Client["refuses"]>[1],
+    kind: Parameters<Client["rejects"]>[1],
     last: unknown[],
   ][] = [
     ["PATCH of what is not there", "not-found", [patch("/people/nobody", {})]],
@@ -196,8 +196,8 @@ describe("a batch", () => {
   });
 
   it("checks each operation's own precondition", async () => {
-    const one = await client.keep("/people/one", { n: 1 });
-    const two = await client.keep("/people/two", { n: 1 });
+    const one = await client.putAndReadTag("/people/one", { n: 1 });
+    const two = await client.putAndReadTag("/people/two", { n: 1 });
     await refuse("precondition-failed", [
       put("/people/one", {}, { ifMatch: one }),
       put("/people/two", {}, { ifMatch: one }),
@@ -247,7 +247,7 @@ describe("the body of a batch", () => {
   ];
   for (const [title, body, pointers] of wrong) {
     it(`is 400 for ${title}`, async () => {
-      const problem = await client.refuses("people", "invalid-body", () =>
+      const problem = await client.rejects("people", "invalid-body", () =>
         client.post("/-/batch", body),
       );
       assert.deepEqual(pointersOf(problem).toSorted(), pointers);
@@ -341,13 +341,13 @@ describe("the body of a batch", () => {
     const body = JSON.stringify({ operations: [put("/people/door", {})] });
     const ask = (headers: Record<string, string>, path = "/-/batch") =>
       client.post(path, body, headers);
-    await client.refuses("people", "unsupported-media-type", () =>
+    await client.rejects("people", "unsupported-media-type", () =>
       ask({ "content-type": "text/plain" }),
     );
-    await client.refuses("people", "not-acceptable", () => ask({ accept: "text/html" }));
-    await client.refuses("people", "invalid-parameter", () => ask({}, "/-/batch?atomic=true"));
-    await client.refuses("people", "malformed-request", () => ask({ "idempotency-key": '"' }));
-    await client.refuses("people", "content-too-large", () =>
+    await client.rejects("people", "not-acceptable", () => ask({ accept: "text/html" }));
+    await client.rejects("people", "invalid-parameter", () => ask({}, "/-/batch?atomic=true"));
+    await client.rejects("people", "malformed-request", () => ask({ "idempotency-key": '"' }));
+    await client.rejects("people", "content-too-large", () =>
       client.batch([put("/people/door", { a: "x".repeat(131_072) })]),
     );
     assertProblem(await client.get("/-/batch"), "method-not-allowed");
@@ -441,7 +441,7 @@ describe("concurrent batches", () => {
       );
     };
     const clients = 16;
-    await atOnce(clients, async (index) => {
+    await concurrently(clients, async (index) => {
       const from = accounts[index % 4] ?? "";
       const to = accounts[(index + 1 + (index % 3)) % 4] ?? "";
       for (;;) {
@@ -462,7 +462,7 @@ describe("concurrent batches", () => {
   it("without preconditions are all applied completely", async () => {
     await client.put("/people/shared", {});
     const clients = 16;
-    await atOnce(clients, (index) =>
+    await concurrently(clients, (index) =>
       run([
         patch("/people/shared", { [`a${index}`]: 1 }),
         patch("/people/shared", { [`b${index}`]: 1 }),
@@ -476,7 +476,7 @@ describe("concurrent batches", () => {
 
   it("to collections that do not exist yet are all applied", async () => {
     for (let round = 0; round < 3; round++) {
-      await atOnce(12, (index) =>
+      await concurrently(12, (index) =>
         run([post(`/young-${round}`, { index }), put(`/infant-${round}/i${index}`, {})]),
       );
       assert.equal(await app.total(`young-${round}`), 12);

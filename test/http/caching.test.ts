@@ -2,20 +2,20 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { send } from "../runtime/wire.ts";
+import { send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
+import { requestEverything, type SampleResponse } from "./every-response.ts";
 import { answerOf, assertProblem, expectProblem } from "./expect.ts";
-import { type Stop, walk } from "./round.ts";
 
 let app: TestApp;
-let stops: readonly Stop[];
+let stops: readonly SampleResponse[];
 before(async () => {
   app = await startApp();
-  stops = await walk(app);
+  stops = await requestEverything(app);
 });
 after(() => app.stop());
 
-const isError = ({ status }: Stop) => status >= 400;
+const isError = ({ status }: SampleResponse) => status >= 400;
 const at = (start: string) => {
   const found = stops.filter(({ asked }) => asked.startsWith(start));
   assert.ok(found.length > 0, start);

@@ -6,12 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isBun } from "../runtime/fixture.ts";
-import { dial, send } from "../runtime/wire.ts";
+import { openConnection, send } from "../runtime/raw-connection.ts";
+import { isBun } from "../runtime/test-server.ts";
 import { runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
+import { captureLog } from "./captured-log.ts";
 import { Client } from "./client.ts";
-import { captureLog } from "./log.ts";
 import { file, filesIn, form, text } from "./multipart.ts";
 
 let app: TestApp;
@@ -167,15 +167,15 @@ describe("a chunked request", () => {
   it("with trailers that arrive after the response is executed once", async () => {
     const write = writes.JSON as Write;
     const total = await app.total("things");
-    const wire = await dial(app.port);
+    const wire = await openConnection(app.port);
     wire.write(`${headOf(write)}${chunkOf(write.body)}0\r\n`);
     // Node waits for what follows the last chunk, and Bun does not.
     const trailers = "X-Checksum: 1\r\n\r\n";
     if (!isBun) wire.write(trailers);
     assert.equal((await wire.response())?.status, 201);
     if (isBun) wire.write(trailers);
-    await wire.quiet(100);
-    wire.hangUp();
+    await wire.untilClosed(100);
+    wire.destroy();
     assert.equal(await app.total("things"), total + 1);
   });
 });

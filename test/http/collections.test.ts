@@ -186,7 +186,7 @@ describe("a definition", () => {
     const { violations } = JSON.parse(defined.body) as Tried;
     assert.deepEqual([violations.count, violations.first.map(({ id }) => id)], [1, ["a"]]);
     assert.equal((await client.json<{ age: string }>("/grown/a")).age, "old");
-    await client.refuses("grown", "invalid-body", () => client.put("/grown/a", { age: "older" }));
+    await client.rejects("grown", "invalid-body", () => client.put("/grown/a", { age: "older" }));
     assert.equal((await client.put("/grown/a", { age: 90 })).status, 200);
   });
 
@@ -231,7 +231,7 @@ describe("a collection that requires preconditions", () => {
 
   for (const [title, change] of Object.entries(changes)) {
     it(`rejects ${title} without one: 428 that says how, and nothing changes`, async () => {
-      const { detail } = await client.refuses("strict", "precondition-required", () => change());
+      const { detail } = await client.rejects("strict", "precondition-required", () => change());
       assert.match(detail, /If-Match/);
       assert.match(detail, /If-None-Match: \*/);
       // What counts for nothing is no condition.
@@ -240,14 +240,14 @@ describe("a collection that requires preconditions", () => {
         { "if-modified-since": new Date().toUTCString() },
         { "if-range": '"x"' },
       ] as Record<string, string>[])
-        await client.refuses("strict", "precondition-required", () => change(headers));
+        await client.rejects("strict", "precondition-required", () => change(headers));
     });
   }
 
   it("accepts changes with one", async () => {
     const tag = await client.tag("/strict/a");
     assert.equal((await client.patch("/strict/a", { n: 3 }, { "if-match": tag })).status, 200);
-    await client.refuses("strict", "precondition-failed", () =>
+    await client.rejects("strict", "precondition-failed", () =>
       client.patch("/strict/a", { n: 4 }, { "if-match": tag }),
     );
     const created = await client.put("/strict/b", {}, { "if-none-match": "*" });
@@ -258,14 +258,14 @@ describe("a collection that requires preconditions", () => {
   it("does not accept a date, because a second may contain another change", async () => {
     const since = { "if-unmodified-since": new Date(Date.now() + 60_000).toUTCString() };
     for (const change of Object.values(changes))
-      await client.refuses("strict", "precondition-required", () => change(since));
+      await client.rejects("strict", "precondition-required", () => change(since));
   });
 
   it("is 400 for entity tags that cannot be parsed", async () => {
     for (const change of Object.values(changes))
       for (const name of ["if-match", "if-none-match"])
         for (const field of ["", "abc", '"abc', "W/abc", '"a" "b"', ","])
-          await client.refuses("strict", "malformed-request", () => change({ [name]: field }));
+          await client.rejects("strict", "malformed-request", () => change({ [name]: field }));
   });
 
   it("accepts a POST without one, because there is no state to name", async () => {
@@ -273,10 +273,10 @@ describe("a collection that requires preconditions", () => {
   });
 
   it("returns 404 and 415 before 428", async () => {
-    await client.refuses("strict", "not-found", () => client.patch("/strict/nobody", {}));
-    await client.refuses("strict", "not-found", () => client.remove("/strict/nobody"));
+    await client.rejects("strict", "not-found", () => client.patch("/strict/nobody", {}));
+    await client.rejects("strict", "not-found", () => client.remove("/strict/nobody"));
     const type = { "content-type": "text/plain" };
-    await client.refuses("strict", "unsupported-media-type", () =>
+    await client.rejects("strict", "unsupported-media-type", () =>
       client.put("/strict/a", "x", type),
     );
   });
@@ -286,7 +286,7 @@ describe("a collection that requires preconditions", () => {
       { method: "PUT", path: "/strict/c", body: {}, ifNoneMatch: "*" },
       { method: "PATCH", path: "/strict/a", body: { n: 9 } },
     ];
-    const problem = await client.refuses("strict", "precondition-required", () =>
+    const problem = await client.rejects("strict", "precondition-required", () =>
       client.batch(operations),
     );
     assert.deepEqual(pointersOf(problem), ["/operations/1"]);
@@ -303,7 +303,7 @@ describe("a collection that requires an Idempotency-Key", () => {
   before(() => define("orders", { idempotencyKey: "required" }));
 
   it("rejects a POST without one: 400 with a link to its documentation", async () => {
-    const problem = await client.refuses("orders", "key-required", () =>
+    const problem = await client.rejects("orders", "key-required", () =>
       client.post("/orders", { n: 1 }),
     );
     const page = await app.request(problem.type, { token: null });
@@ -316,14 +316,14 @@ describe("a collection that requires an Idempotency-Key", () => {
     assert.equal((await client.post("/orders", { n: 1 }, key)).status, 201);
     assert.equal((await client.post("/orders", { n: 1 }, key)).status, 201);
     assert.equal(await app.total("orders"), 1);
-    await client.refuses("orders", "malformed-request", () =>
+    await client.rejects("orders", "malformed-request", () =>
       client.post("/orders", {}, { "idempotency-key": '""' }),
     );
   });
 
   it("requires it of a batch that creates, not of one that changes", async () => {
     const create = [{ method: "POST", path: "/orders", body: {} }];
-    const problem = await client.refuses("orders", "key-required", () => client.batch(create));
+    const problem = await client.rejects("orders", "key-required", () => client.batch(create));
     assert.deepEqual(pointersOf(problem), ["/operations/0"]);
     assert.equal((await client.batch(create, { "idempotency-key": "batch-1" })).status, 200);
     const change = [{ method: "PUT", path: "/orders/x", body: {} }];
@@ -332,7 +332,7 @@ describe("a collection that requires an Idempotency-Key", () => {
 
   it("returns 415 before that, and accepts PUT without a key", async () => {
     const type = { "content-type": "text/json" };
-    await client.refuses("orders", "unsupported-media-type", () =>
+    await client.rejects("orders", "unsupported-media-type", () =>
       client.post("/orders", "x", type),
     );
     assert.equal((await client.put("/orders/y", {})).status, 201);

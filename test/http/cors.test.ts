@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { routes } from "../../src/http/routes.ts";
-import { send } from "../runtime/wire.ts";
+import { send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { walk } from "./round.ts";
+import { requestEverything } from "./every-response.ts";
 
 const onBun = process.versions.bun !== undefined;
 const origin = "https://app.example";
@@ -125,7 +125,7 @@ describe("by default, for pages of any origin", () => {
 
   it("every response can be read, errors and 304 included, and none with cookies", async () => {
     for (const from of [{}, { origin }, { origin: "null" }]) {
-      for (const { asked, headers } of await walk(app, from)) {
+      for (const { asked, headers } of await requestEverything(app, from)) {
         assert.equal(headers.get("access-control-allow-origin"), "*", asked);
         assert.equal(headers.get("access-control-allow-credentials"), null, asked);
         assert.ok(!/origin/i.test(headers.get("vary") ?? ""), asked);
@@ -143,7 +143,7 @@ describe("by default, for pages of any origin", () => {
       ..."content-security-policy x-content-type-options".split(" "),
     ]);
     const sent = new Set<string>();
-    for (const { asked, headers } of await walk(app)) {
+    for (const { asked, headers } of await requestEverything(app)) {
       const exposed = listOf(headers.get("access-control-expose-headers")).map((name) =>
         name.toLowerCase(),
       );
@@ -173,7 +173,7 @@ describe("with a list of origins", () => {
   after(() => app.stop());
 
   it("an origin in the list is allowed, and every response has Vary", async () => {
-    for (const { asked, headers } of await walk(app, { origin })) {
+    for (const { asked, headers } of await requestEverything(app, { origin })) {
       assert.equal(headers.get("access-control-allow-origin"), origin, asked);
       assert.ok(listOf(headers.get("vary")).includes("Origin"), asked);
       assert.equal(headers.get("access-control-allow-credentials"), null, asked);
@@ -184,7 +184,10 @@ describe("with a list of origins", () => {
 
   it("any other origin, or none, is not allowed, and responses have Vary as well", async () => {
     for (const from of [{}, { origin: "https://evil.example" }]) {
-      for (const { asked, headers } of await walk(app, from as Record<string, string>)) {
+      for (const { asked, headers } of await requestEverything(
+        app,
+        from as Record<string, string>,
+      )) {
         assert.equal(headers.get("access-control-allow-origin"), null, asked);
         assert.ok(listOf(headers.get("vary")).includes("Origin"), asked);
       }

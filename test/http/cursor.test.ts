@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startApp, type TestApp } from "./app.ts";
-import { Asker, idsOf, type ListBody, type Row } from "./asking.ts";
 import { pointersOf } from "./client.ts";
 import { assertProblem, readLinks } from "./expect.ts";
+import { idsOf, type ListBody, QueryClient, type Row } from "./query-client.ts";
 
 const count = 30;
 const rows: Readonly<Record<string, Row>> = Object.fromEntries(
@@ -19,10 +19,10 @@ const schema = {
 };
 
 let app: TestApp;
-let asker: Asker;
+let asker: QueryClient;
 before(async () => {
   app = await startApp();
-  asker = new Asker(app);
+  asker = new QueryClient(app);
   await asker.fill("open", rows);
   await asker.define("indexed", { schema, indexed: ["n", "mod", "word", "day"] });
   await asker.fill("indexed", rows);
@@ -52,7 +52,7 @@ describe("reading by cursor", () => {
         const path = `/${collection}?limit=1000&${question}`;
         const whole = await asker.ids(path);
         for (const limit of [1, 4, whole.length, 1000]) {
-          const walk = await asker.walk(`/${collection}?${question}&limit=${limit}`);
+          const walk = await asker.readByCursor(`/${collection}?${question}&limit=${limit}`);
           assert.deepEqual(walk.ids, whole);
           assert.equal(walk.answers, Math.max(1, Math.ceil(whole.length / limit)));
         }

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { readRange } from "../../src/http/headers/range.ts";
-import { dial } from "../runtime/wire.ts";
+import { openConnection } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { answerOf, assertProblem, expectProblem } from "./expect.ts";
@@ -269,14 +269,14 @@ describe("a range", () => {
 
   it("over a plain socket has its length, and the connection stays open", async () => {
     const ask = `GET ${photo.url} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.admin}\r\nRange: bytes=5-9\r\n\r\n`;
-    const wire = await dial(app.port);
+    const wire = await openConnection(app.port);
     for (let round = 0; round < 3; round++) {
       wire.write(ask);
       const answer = await wire.response();
       assert.deepEqual([answer?.status, answer?.headers["content-length"]], [206, "5"]);
       assert.ok(answer?.bytes.equals(bytes.subarray(5, 10)));
     }
-    wire.hangUp();
+    wire.destroy();
   });
 });
 

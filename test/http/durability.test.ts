@@ -9,8 +9,8 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { runs } from "../seeds.ts";
-import { type Daemon, launch } from "./daemon.ts";
 import { answerOf, assertProblem, readLinks } from "./expect.ts";
+import { type ServerProcess, startServerProcess } from "./server-process.ts";
 
 const run = promisify(execFile);
 const works = (command: string, ...args: string[]): Promise<boolean> =>
@@ -34,7 +34,7 @@ const fieldsOf = (n: number) => ({ n, text: `${n},`.repeat(1 + (n % 20) * 40) })
 let posted = 0;
 
 /** One client that POSTs until the server is gone, and writes down what was acknowledged. */
-async function pour(daemon: Daemon, journal: Journal): Promise<void> {
+async function pour(daemon: ServerProcess, journal: Journal): Promise<void> {
   for (;;) {
     const answer = await answerOf(daemon.post("people", fieldsOf(++posted))).catch(() => undefined);
     if (answer === undefined) return;
@@ -43,7 +43,7 @@ async function pour(daemon: Daemon, journal: Journal): Promise<void> {
 }
 
 /** Every resource by its address, found by following `next` from the first page. */
-async function walk(daemon: Daemon): Promise<ReadonlyMap<string, Item>> {
+async function walk(daemon: ServerProcess): Promise<ReadonlyMap<string, Item>> {
   const items = new Map<string, Item>();
   let walked = 0;
   let total = 0;
@@ -61,7 +61,7 @@ async function walk(daemon: Daemon): Promise<ReadonlyMap<string, Item>> {
 }
 
 /** All that was promised is there, byte for byte, and all is whole; returns how much more there is. */
-async function verify(daemon: Daemon, journal: Journal): Promise<number> {
+async function verify(daemon: ServerProcess, journal: Journal): Promise<number> {
   const items = await walk(daemon);
   for (const { n, text } of items.values()) assert.deepEqual({ n, text }, fieldsOf(n));
   for (const [location, body] of journal) assert.equal(JSON.stringify(items.get(location)), body);
@@ -77,7 +77,7 @@ async function verify(daemon: Daemon, journal: Journal): Promise<number> {
 const patience = { timeout: 60_000 };
 
 let folder: string;
-let daemon: Daemon | undefined;
+let daemon: ServerProcess | undefined;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "restante-"));
 });
@@ -91,8 +91,10 @@ describe("a server that is stopped under load", () => {
   const acknowledged = runs(50, 150);
 
   /** Starts, checks everything promised so far, and lets the clients pour until enough is promised. */
-  async function round(journal: Journal): Promise<{ server: Daemon; poured: Promise<unknown> }> {
-    const server = await launch(folder);
+  async function round(
+    journal: Journal,
+  ): Promise<{ server: ServerProcess; poured: Promise<unknown> }> {
+    const server = await startServerProcess(folder);
     daemon = server;
     if (journal.size > 0) await verify(server, journal);
     const enough = journal.size + acknowledged;
@@ -109,7 +111,7 @@ describe("a server that is stopped under load", () => {
       await server.end("SIGKILL");
       await poured;
     }
-    daemon = await launch(folder);
+    daemon = await startServerProcess(folder);
     const unpromised = await verify(daemon, journal);
     assert.ok(unpromised <= clients * kills, `${unpromised} more than were under way`);
     const last = [...journal.keys()].sort().at(-1) ?? "";
@@ -122,7 +124,7 @@ describe("a server that is stopped under load", () => {
     const { server, poured } = await round(journal);
     assert.equal(await server.end("SIGTERM"), 0);
     await poured;
-    daemon = await launch(folder);
+    daemon = await startServerProcess(folder);
     assert.equal(await verify(daemon, journal), 0);
   });
 });
@@ -130,8 +132,8 @@ describe("a server that is stopped under load", () => {
 interface Starvation {
   readonly possible: boolean;
   prepare(): Promise<void>;
-  starve(daemon: Daemon): Promise<void>;
-  feed(daemon: Daemon): Promise<void>;
+  starve(daemon: ServerProcess): Promise<void>;
+  feed(daemon: ServerProcess): Promise<void>;
   cleanUp(): Promise<void>;
 }
 
@@ -186,7 +188,7 @@ for (const [title, { possible, prepare, starve, feed, cleanUp }] of Object.entri
       patience,
       async () => {
         const journal: Journal = new Map();
-        const server = await launch(folder);
+        const server = await startServerProcess(folder);
         daemon = server;
         const create = async () => {
           const answer = await answerOf(server.post("people", fieldsOf(++posted)));
@@ -220,7 +222,7 @@ for (const [title, { possible, prepare, starve, feed, cleanUp }] of Object.entri
         assert.equal(await verify(server, journal), 0);
 
         await server.end("SIGKILL");
-        daemon = await launch(folder);
+        daemon = await startServerProcess(folder);
         assert.equal(await verify(daemon, journal), 0);
       },
     );

@@ -10,11 +10,11 @@ import { fileURLToPath } from "node:url";
 import { problemStatus } from "../../src/http/problem.ts";
 import { restante } from "../../src/index.ts";
 import { type ProblemKind, problemKinds } from "../../src/model/problem.ts";
-import { send } from "../runtime/wire.ts";
+import { send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
+import { captureLog } from "./captured-log.ts";
+import { requestEverything } from "./every-response.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
-import { captureLog } from "./log.ts";
-import { walk } from "./round.ts";
 
 const onBun = process.versions.bun !== undefined;
 const json = { "content-type": "application/json" };
@@ -184,7 +184,7 @@ describe("a problem", () => {
 
   it("has a type that is the URL of a page about it", async () => {
     const types = new Set<string>();
-    for (const { status, headers, body } of await walk(app)) {
+    for (const { status, headers, body } of await requestEverything(app)) {
       if (status >= 400 && headers.get("content-type") && body) types.add(JSON.parse(body).type);
     }
     assert.ok(types.size >= 16);

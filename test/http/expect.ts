@@ -1,4 +1,4 @@
-// What every answer of its kind must look like, so that a test says only what is special about its own.
+// Assertions for problems and links, and a response that has been read.
 
 import assert from "node:assert/strict";
 import { problemStatus } from "../../src/http/problem.ts";
@@ -24,7 +24,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** A refusal in the one format of all refusals (RFC 9457), never kept by a cache. */
+/** Checks the format of a problem (RFC 9457), which no cache stores. */
 export function assertProblem(answer: Answer, kind: ProblemKind, base = ""): ProblemBody {
   const { status, headers, body } = answer;
   assert.equal(status, problemStatus[kind], `${status} ${body}`);
@@ -39,7 +39,7 @@ export function assertProblem(answer: Answer, kind: ProblemKind, base = ""): Pro
   return problem;
 }
 
-/** The whole answer, read. */
+/** Reads the whole response. */
 export async function answerOf(response: Response | Promise<Response>): Promise<Answer> {
   const { status, headers } = await response;
   return { status, headers, body: await (await response).text() };
@@ -53,7 +53,7 @@ export async function expectProblem(
   return assertProblem(await answerOf(response), kind, base);
 }
 
-/** A Link field by relation, read as RFC 8288 §3 writes it; anything else in it is an error. */
+/** Parses a Link header (RFC 8288 §3) by relation; anything else in it is an error. */
 export function readLinks(field: string | null): Readonly<Record<string, string>> {
   const link = /\s*<([^<>\s]*)>\s*;\s*rel="([a-z]+)"\s*(?:,(?!$)|$)/y;
   const found: Record<string, string> = {};

@@ -5,9 +5,9 @@ import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import * as zlib from "node:zlib";
 import { startApp, type TestApp } from "./app.ts";
-import { begin, exactly } from "./bytes.ts";
 import { Client } from "./client.ts";
 import { assertProblem, readLinks } from "./expect.ts";
+import { beginRawRequest, rawRequest } from "./raw-request.ts";
 
 const ndjson = "application/x-ndjson";
 const csv = "text/csv";
@@ -17,7 +17,7 @@ let app: TestApp;
 let client: Client;
 
 const fill = async (collection: string, rows: readonly unknown[]) => {
-  const answer = await exactly(app, `/${collection}?atomic=true`, {
+  const answer = await rawRequest(app, `/${collection}?atomic=true`, {
     method: "POST",
     headers: { "content-type": ndjson },
     body: rows.map((row) => JSON.stringify(row)).join("\n"),
@@ -52,7 +52,7 @@ before(async () => {
 after(() => app.stop());
 
 const get = (path: string, accept: string, headers: Readonly<Record<string, string>> = {}) =>
-  exactly(app, path, { headers: { accept, ...headers } });
+  rawRequest(app, path, { headers: { accept, ...headers } });
 
 interface Person {
   readonly id: string;
@@ -130,7 +130,8 @@ describe("NDJSON", () => {
     const [ann, bob] = [await app.token("owned:*"), await app.token("owned:*")];
     for (const token of [ann, ann, bob]) await new Client(app, token).post("/owned", {});
     const seen = async (token: string) =>
-      linesOf((await exactly(app, "/owned", { token, headers: { accept: ndjson } })).body).length;
+      linesOf((await rawRequest(app, "/owned", { token, headers: { accept: ndjson } })).body)
+        .length;
     assert.deepEqual([await seen(ann), await seen(bob), await seen(app.admin)], [2, 1, 3]);
   });
 
@@ -140,7 +141,7 @@ describe("NDJSON", () => {
       Array.from({ length: 3_000 }, (_, n) => ({ n, text: "x".repeat(500) })),
     );
     const before = linesOf((await get("/moving", ndjson)).body);
-    const response = await begin(app, "/moving", { headers: { accept: ndjson } });
+    const response = await beginRawRequest(app, "/moving", { headers: { accept: ndjson } });
     response.pause();
     await once(response, "readable");
     // The last one is removed, one is changed and one is added before they can have been sent.
@@ -291,7 +292,7 @@ describe("a stream", () => {
   });
 
   it("to HEAD has the headers of GET, and no body", async () => {
-    const head = await exactly(app, "/people", { method: "HEAD", headers: { accept: csv } });
+    const head = await rawRequest(app, "/people", { method: "HEAD", headers: { accept: csv } });
     const { headers } = await get("/people", csv);
     for (const name of ["etag", "content-type", "content-disposition", "vary", "last-modified"]) {
       assert.equal(head.headers.get(name), headers.get(name), name);
@@ -306,7 +307,7 @@ describe("a stream", () => {
       Array.from({ length: 2_000 }, () => ({ text: "x".repeat(5_000) })),
     );
     for (let round = 0; round < 5; round++) {
-      const response = await begin(app, "/wide", { headers: { accept: ndjson } });
+      const response = await beginRawRequest(app, "/wide", { headers: { accept: ndjson } });
       await once(response, "readable");
       response.destroy();
     }

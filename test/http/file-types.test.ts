@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
-import { send } from "../runtime/wire.ts";
+import { send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, answerOf, type assertProblem } from "./expect.ts";
@@ -43,7 +43,7 @@ async function made(body: string | Uint8Array, headers: Fields): Promise<Shown> 
 
 async function refuses(kind: Parameters<typeof assertProblem>[1], ask: () => Promise<Answer>) {
   const before = await filesIn(files);
-  const problem = await client.refuses("scans", kind, ask);
+  const problem = await client.rejects("scans", kind, ask);
   assert.deepEqual(await filesIn(files), before);
   return problem;
 }

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { listRequestLimits, operators } from "../../src/model/query/list-request.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { Asker, idsOf, parameters, type Row } from "./asking.ts";
 import { pointersOf } from "./client.ts";
 import { assertProblem, readLinks } from "./expect.ts";
+import { idsOf, parameters, QueryClient, type Row } from "./query-client.ts";
 
 const text = { type: "string" };
 const definition = {
@@ -60,10 +60,10 @@ const things: Readonly<Record<string, Row>> = {
 };
 
 let app: TestApp;
-let asker: Asker;
+let asker: QueryClient;
 before(async () => {
   app = await startApp();
-  asker = new Asker(app);
+  asker = new QueryClient(app);
   await asker.define("people", definition);
   await asker.fill("people", people);
   await asker.fill("things", things);

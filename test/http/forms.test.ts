@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startApp, type TestApp } from "./app.ts";
+import { captureLog } from "./captured-log.ts";
 import { Client, pointersOf } from "./client.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
-import { captureLog } from "./log.ts";
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -41,7 +41,7 @@ let client: Client;
 before(async () => {
   app = await startApp({ logLevel: "info" }, captured.log);
   client = new Client(app);
-  await client.keep("/-/collections/open", {});
+  await client.putAndReadTag("/-/collections/open", {});
   const define = (name: string, more: object) =>
     client.put(`/-/collections/${name}`, { ...contact, ...more });
   await define("contact", {});
@@ -127,7 +127,7 @@ describe("a form", () => {
   ];
   for (const [body, pointer] of broken)
     it(`is rejected when it is ${String(body).slice(0, 20)}`, async () => {
-      const problem = await client.refuses("open", "invalid-body", () =>
+      const problem = await client.rejects("open", "invalid-body", () =>
         answerOf(app.request("/open", { method: "POST", headers: form, body })),
       );
       assert.deepEqual(pointersOf(problem), [pointer]);
@@ -135,7 +135,7 @@ describe("a form", () => {
 
   it("is rejected like JSON, with every error at once", async () => {
     const body = "email=ann&age=-1&message=&topics=a&topics=b&news=perhaps&spam=1&born=soon";
-    const problem = await client.refuses("contact", "invalid-body", () => post("contact", body));
+    const problem = await client.rejects("contact", "invalid-body", () => post("contact", body));
     assert.deepEqual(pointersOf(problem).toSorted(), [
       "/age",
       "/born",
@@ -149,7 +149,7 @@ describe("a form", () => {
   });
 
   it("is rejected when it repeats a field that has one value", async () => {
-    const problem = await client.refuses("contact", "invalid-body", () =>
+    const problem = await client.rejects("contact", "invalid-body", () =>
       post("contact", `${good}&age=1&age=2`),
     );
     assert.deepEqual(pointersOf(problem), ["/age"]);
@@ -161,12 +161,12 @@ describe("a form", () => {
       assert.equal((await post("contact", good, type)).status, 201);
     }
     const latin = { "content-type": "Application/X-WWW-Form-URLEncoded;charset=iso-8859-1" };
-    await client.refuses("contact", "unsupported-media-type", () => post("contact", good, latin));
+    await client.rejects("contact", "unsupported-media-type", () => post("contact", good, latin));
   });
 
   it("is not JSON without its type, as curl sends it", async () => {
     for (const body of ['{"a":1}', ' [{"a":1}]', "{"]) {
-      const answer = await client.refuses("open", "unsupported-media-type", () =>
+      const answer = await client.rejects("open", "unsupported-media-type", () =>
         answerOf(app.request("/open", { method: "POST", headers: form, body })),
       );
       assert.match(answer.detail, /Send `Content-Type: application\/json`/);
@@ -176,10 +176,10 @@ describe("a form", () => {
 
   it("has the limits of every body, and the rules of every POST", async () => {
     const long = `${good}&a=${"a".repeat(2 ** 20)}`;
-    await client.refuses("contact", "content-too-large", () => post("contact", long));
-    await client.refuses("keyed", "key-required", () => post("keyed", good));
+    await client.rejects("contact", "content-too-large", () => post("contact", long));
+    await client.rejects("keyed", "key-required", () => post("keyed", good));
     const asImage = { ...form, accept: "image/png" };
-    await client.refuses("contact", "not-acceptable", () => post("contact", good, asImage));
+    await client.rejects("contact", "not-acceptable", () => post("contact", good, asImage));
     // The key of a caller without a token counts for one form alone.
     const authorization = `Bearer ${app.admin}`;
     const keyed = { ...form, authorization, "idempotency-key": '"form-1"' };
@@ -187,14 +187,14 @@ describe("a form", () => {
     const again = await post("keyed", good, keyed);
     assert.equal(again.headers.get("idempotency-replayed"), "true");
     assert.equal(again.headers.get("location"), first.headers.get("location"));
-    await client.refuses("keyed", "key-reused", () => post("keyed", `${good}!`, keyed));
+    await client.rejects("keyed", "key-reused", () => post("keyed", `${good}!`, keyed));
   });
 
   it("needs a token unless create is public", async () => {
-    await client.refuses("open", "unauthenticated", () => post("open", "a=1"));
+    await client.rejects("open", "unauthenticated", () => post("open", "a=1"));
     // RFC 6750 §2.2 is not offered.
     const withToken = `access_token=${app.admin}`;
-    await client.refuses("open", "unauthenticated", () => post("open", withToken));
+    await client.rejects("open", "unauthenticated", () => post("open", withToken));
   });
 
   it("is accepted by collections only", async () => {
@@ -387,7 +387,7 @@ describe("a honeypot", () => {
   it("applies to forms only, not to JSON", async () => {
     const body = '{"email":"ann@example.com","message":"Hello","website":"x"}';
     const json = { "content-type": "application/json" };
-    const problem = await client.refuses("trap", "invalid-body", () => post("trap", body, json));
+    const problem = await client.rejects("trap", "invalid-body", () => post("trap", body, json));
     assert.deepEqual(pointersOf(problem), ["/website"]);
   });
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AllowedHosts } from "../../src/http/headers/host.ts";
 import type { Config } from "../../src/server/settings.ts";
-import { dial } from "../runtime/wire.ts";
+import { openConnection } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { assertProblem } from "./expect.ts";
 
@@ -90,11 +90,11 @@ async function served(changes: Partial<Config>, run: (app: TestApp) => Promise<v
 }
 
 async function ask(app: TestApp, line: string, ...fields: string[]) {
-  const wire = await dial(app.port);
+  const wire = await openConnection(app.port);
   const head = [line, `Authorization: Bearer ${app.admin}`, ...fields, "Connection: close"];
   wire.write(`${head.join("\r\n")}\r\n\r\n`);
   const answer = (await wire.response()) ?? assert.fail(`no answer to ${line}`);
-  wire.hangUp();
+  wire.destroy();
   return { ...answer, headers: new Headers(answer.headers) };
 }
 

@@ -17,7 +17,10 @@ for (const store of ["sqlite", "postgres"] as const) {
     before(async () => {
       app = await startApp(store === "postgres" ? { store } : {});
       client = new Client(app);
-      await client.keep("/-/collections/notes", { indexed: ["tags"], unique: ["inner.keys"] });
+      await client.putAndReadTag("/-/collections/notes", {
+        indexed: ["tags"],
+        unique: ["inner.keys"],
+      });
     });
     after(() => app.stop());
 
@@ -27,10 +30,10 @@ for (const store of ["sqlite", "postgres"] as const) {
     };
 
     it("is found by its current values, and not by former ones", async () => {
-      await client.keep("/notes/a", { tags: tags(maxEntries) });
-      await client.keep("/notes/b", { tags: tags(10) });
+      await client.putAndReadTag("/notes/a", { tags: tags(maxEntries) });
+      await client.putAndReadTag("/notes/b", { tags: tags(10) });
       assert.deepEqual(await found("tag-5"), ["a", "b"]);
-      await client.keep("/notes/a", { tags: tags(maxEntries, maxEntries - 10) });
+      await client.putAndReadTag("/notes/a", { tags: tags(maxEntries, maxEntries - 10) });
       assert.deepEqual(await found("tag-5"), ["b"]);
       assert.deepEqual(await found(`tag-${maxEntries - 5}`), ["a"]);
       assert.deepEqual(await found(`tag-${2 * maxEntries - 11}`), ["a"]);
@@ -53,13 +56,13 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.equal((await client.get("/notes/c")).status, 404);
       // The same value counts once, and what is not indexed has no limit.
       const repeated = [...tags(maxEntries), ...tags(maxEntries)];
-      await client.keep("/notes/d", { tags: repeated, others: many });
+      await client.putAndReadTag("/notes/d", { tags: repeated, others: many });
       assert.deepEqual(await found("tag-999"), ["a", "d"]);
     });
 
     it("that is too long is reported when its field is indexed", async () => {
-      await client.keep("/logs/long", { tags: tags(maxEntries + 1) });
-      await client.keep("/logs/short", { tags: tags(3) });
+      await client.putAndReadTag("/logs/long", { tags: tags(maxEntries + 1) });
+      await client.putAndReadTag("/logs/short", { tags: tags(3) });
       const { body } = await client.put("/-/collections/logs?dry-run=true", { indexed: ["tags"] });
       const { violations } = JSON.parse(body) as {
         violations: { count: number; first: { id: string; errors: { pointer: string }[] }[] };

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { newSecret } from "../../src/model/token.ts";
-import { send } from "../runtime/wire.ts";
+import { send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
+import { captureLog } from "./captured-log.ts";
+import { requestEverything } from "./every-response.ts";
 import { answerOf } from "./expect.ts";
-import { captureLog } from "./log.ts";
-import { walk } from "./round.ts";
 
 const onBun = process.versions.bun !== undefined;
 
@@ -114,7 +114,7 @@ describe("the log", () => {
     await app.request("/people?password=hunter2");
     await app.request("/people?q=hunter2&limit=hunter2");
     await app.post("people", { card: "hunter2" });
-    await walk(app);
+    await requestEverything(app);
     await captured.settled();
     const text = decodedFully(captured.text());
     assert.ok(captured.lines().length > 100);
@@ -128,7 +128,8 @@ describe("the log", () => {
     );
     for (const { headers } of await Promise.all(questions))
       ids.add(headers.get("x-request-id") ?? "");
-    for (const { headers } of await walk(app)) ids.add(headers.get("x-request-id") ?? "");
+    for (const { headers } of await requestEverything(app))
+      ids.add(headers.get("x-request-id") ?? "");
     assert.ok(ids.size > 330, `${ids.size}`);
     assert.ok(!ids.has("mine") && !ids.has(""));
   });

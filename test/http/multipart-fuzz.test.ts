@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
-import { dial, type Wire } from "../runtime/wire.ts";
+import { openConnection, type RawConnection } from "../runtime/raw-connection.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
@@ -56,7 +56,7 @@ function requestOf(chance: Chance, boundary: string, body: Buffer, coding: strin
 }
 
 /** Writes the bytes in up to five segments. */
-async function writeInSegments(chance: Chance, wire: Wire, bytes: Buffer): Promise<void> {
+async function writeInSegments(chance: Chance, wire: RawConnection, bytes: Buffer): Promise<void> {
   const cuts = Array.from({ length: chance.below(5) }, () => chance.below(bytes.length));
   const edges = [0, ...cuts.sort((one, other) => one - other), bytes.length];
   for (const [index, end] of edges.entries()) {
@@ -101,16 +101,16 @@ async function attempt(
   const isCutOff = chance.of(0.15);
   // At most all but the last chunk, or the last byte of a known length.
   const bytes = isCutOff ? whole.subarray(0, chance.below(whole.length - 5)) : whole;
-  const wire = await dial(app.port);
+  const wire = await openConnection(app.port);
   await writeInSegments(chance, wire, bytes);
   if (isCutOff) {
-    wire[chance.pick(["hangUp", "reset", "halfClose"] as const)]();
+    wire[chance.pick(["destroy", "reset", "halfClose"] as const)]();
     await nextTurn();
-    wire.hangUp();
+    wire.destroy();
     return undefined;
   }
   const response = await wire.response();
-  wire.hangUp();
+  wire.destroy();
   assert.ok(response !== undefined, `${label}: no answer`);
   const { status, body: answer } = response;
   assert.ok(status === 201 || (status >= 400 && status < 500), `${label}: ${status} ${answer}`);

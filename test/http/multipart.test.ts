@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { dial } from "../runtime/wire.ts";
+import { openConnection } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { answerOf } from "./expect.ts";
@@ -72,7 +72,7 @@ describe("an invalid form", () => {
   ];
   for (const [name, body, detail] of broken) {
     it(`${name} is 400 and leaves nothing behind`, async () => {
-      const problem = await client.refuses("drop", "invalid-body", () => post(body));
+      const problem = await client.rejects("drop", "invalid-body", () => post(body));
       assert.match(problem.errors?.[0]?.detail ?? "", detail);
       assert.deepEqual(await filesIn(folder), []);
     });
@@ -82,14 +82,14 @@ describe("an invalid form", () => {
 describe("a form with an error at its beginning", () => {
   for (const framing of ["Content-Length: 20000000", "Transfer-Encoding: chunked"])
     it(`gets its response before the end of the body, and leaves nothing behind (${framing})`, async () => {
-      const wire = await dial(app.port);
+      const wire = await openConnection(app.port);
       const type = "Content-Type: multipart/form-data; boundary=b";
       wire.write(`POST /drop HTTP/1.1\r\nHost: localhost\r\n${type}\r\n${framing}\r\n\r\n`);
       const filling = `${aFile}--b\r\nbroken\r\n${"x".repeat(100_000)}`;
       const chunk = `${filling.length.toString(16)}\r\n${filling}\r\n`;
       wire.write(framing.startsWith("Content") ? filling : chunk);
       assert.equal((await wire.response())?.status, 400);
-      wire.hangUp();
+      wire.destroy();
       assert.deepEqual(await filesIn(folder), []);
     });
 });

@@ -13,10 +13,10 @@ import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { startApp, type TestApp } from "./app.ts";
-import { exactly, type Sent } from "./bytes.ts";
 import { Client, pointersOf } from "./client.ts";
-import { launch } from "./daemon.ts";
 import { assertProblem, type ProblemBody } from "./expect.ts";
+import { type RawRequest, rawRequest } from "./raw-request.ts";
+import { startServerProcess } from "./server-process.ts";
 
 interface Result {
   readonly line?: number;
@@ -36,8 +36,8 @@ before(async () => {
 });
 after(() => app.stop());
 
-const post = (path: string, body: Sent["body"], { headers = {}, ...sent }: Sent = {}) =>
-  exactly(app, path, {
+const post = (path: string, body: RawRequest["body"], { headers = {}, ...sent }: RawRequest = {}) =>
+  rawRequest(app, path, {
     method: "POST",
     headers: { "content-type": type, ...headers },
     ...sent,
@@ -53,7 +53,11 @@ const read = (text: string): readonly Result[] =>
         .map((line) => JSON.parse(line));
 
 /** Expects 200, and gives the results. */
-async function results(path: string, body: Sent["body"], sent?: Sent): Promise<readonly Result[]> {
+async function results(
+  path: string,
+  body: RawRequest["body"],
+  sent?: RawRequest,
+): Promise<readonly Result[]> {
   const answer = await post(path, body, sent);
   assert.equal(answer.status, 200, answer.body);
   assert.equal(answer.headers.get("content-type"), type);
@@ -363,7 +367,7 @@ describe("atomic lines", () => {
     assert.deepEqual(told(all), ["1 201", "3 201"]);
 
     const refused = async (body: string, kind: "invalid-body" | "conflict") =>
-      pointersOf(await client.refuses("team", kind, () => post(path, body)));
+      pointersOf(await client.rejects("team", kind, () => post(path, body)));
     assert.deepEqual(await refused('{"email":"c"}\n\n{"email":1}\n{}', "invalid-body"), [
       "/3/email",
       "/4/email",
@@ -423,7 +427,7 @@ describe("an outage", { skip: canStarve ? false : "this machine does not let us 
     timeout: 60_000,
   }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "restante-ndjson-"));
-    const daemon = await launch(folder);
+    const daemon = await startServerProcess(folder);
     try {
       // A stream that waits for its results before it goes on.
       let more: () => void = () => {};

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
-import type { Document, Operation } from "./document.ts";
 import { answerOf, expectProblem } from "./expect.ts";
-import { lint } from "./lint.ts";
+import type { Document, Operation } from "./openapi-document.ts";
+import { lint } from "./openapi-lint.ts";
 import { type Json, resolve, validate } from "./schema.ts";
 
 const people = {

@@ -11,9 +11,9 @@ import { problemKinds } from "../../src/model/problem.ts";
 import { pageLimits } from "../../src/model/query/page.ts";
 import { schemaComponents } from "../../src/model/schemas/components.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { assertDescribed, type Document, type Operation, operationAt } from "./document.ts";
-import { lint } from "./lint.ts";
-import { type Stop, walk } from "./round.ts";
+import { requestEverything, type SampleResponse } from "./every-response.ts";
+import { assertDescribed, type Document, type Operation, operationAt } from "./openapi-document.ts";
+import { lint } from "./openapi-lint.ts";
 import { type Json, resolve, validate } from "./schema.ts";
 
 const methods = ["get", "post", "put", "patch", "delete", "x-query"] as const;
@@ -172,9 +172,9 @@ describe("the OpenAPI document", () => {
 });
 
 describe("the responses of the server", () => {
-  let stops: readonly Stop[];
+  let stops: readonly SampleResponse[];
   before(async () => {
-    stops = await walk(app);
+    stops = await requestEverything(app);
   });
 
   /** Fields that a generated client relies on: where one is sent, the document says so. */

@@ -10,7 +10,7 @@ import { after, before, describe, it } from "node:test";
 import * as zlib from "node:zlib";
 import { newSecret } from "../../src/model/token.ts";
 import { peakBytes, residentBytes } from "../memory.ts";
-import { type Running, start } from "../process.ts";
+import { type ServerProcess, start } from "../process.ts";
 import { runs } from "../seeds.ts";
 
 const mebibyte = 1024 * 1024;
@@ -23,7 +23,7 @@ const allowedGrowth = 3 * budgetBytes + 256 * mebibyte;
 
 const secret = newSecret();
 let folder: string;
-let server: Running;
+let server: ServerProcess;
 const sockets = new Set<Socket>();
 
 before(async () => {

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { problemKinds } from "../../src/model/problem.ts";
 import { startApp, type TestApp } from "./app.ts";
+import { requestEverything } from "./every-response.ts";
 import { type Answer, answerOf, expectProblem } from "./expect.ts";
-import { walk } from "./round.ts";
 
 let app: TestApp;
 before(async () => {
@@ -173,7 +173,7 @@ describe("pages", () => {
 
 describe("every response", () => {
   it("has nosniff and a referrer policy, and does not reveal the software", async () => {
-    for (const { asked, status, headers, body } of await walk(app)) {
+    for (const { asked, status, headers, body } of await requestEverything(app)) {
       assert.equal(headers.get("x-content-type-options"), "nosniff", asked);
       assert.equal(headers.get("referrer-policy"), "no-referrer", asked);
       assert.ok(headers.get("x-request-id"), asked);
@@ -193,7 +193,7 @@ describe("every response", () => {
   it("behind https has Strict-Transport-Security", async () => {
     const secure = await startApp({ baseUrl: "https://api.example.org" });
     try {
-      for (const { asked, headers } of await walk(secure)) {
+      for (const { asked, headers } of await requestEverything(secure)) {
         assert.equal(headers.get("strict-transport-security"), "max-age=31536000", asked);
       }
     } finally {

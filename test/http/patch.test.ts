@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { maxOperations } from "../../src/model/patch.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { atOnce, Client, pointersOf } from "./client.ts";
+import { Client, concurrently, pointersOf } from "./client.ts";
 
 const limitBytes = 65_536;
 
@@ -32,7 +32,11 @@ async function fieldsOf(path: string): Promise<string> {
 
 describe("PATCH with a merge patch", () => {
   it("merges, and returns 200 with the representation and its new ETag", async () => {
-    const before = await client.keep("/people/ada", { a: 1, b: { c: 2, d: [1, 2] }, e: 3 });
+    const before = await client.putAndReadTag("/people/ada", {
+      a: 1,
+      b: { c: 2, d: [1, 2] },
+      e: 3,
+    });
     const made = await client.json<Made>("/people/ada");
     const patched = await client.patch("/people/ada", { a: null, b: { d: [3], f: {} }, g: "x" });
     assert.equal(patched.status, 200);
@@ -50,7 +54,7 @@ describe("PATCH with a merge patch", () => {
   });
 
   it("may have the type application/json", async () => {
-    await client.keep("/people/plain", { a: 1, b: 2 });
+    await client.putAndReadTag("/people/plain", { a: 1, b: 2 });
     const type = { "content-type": "application/json; charset=utf-8" };
     assert.equal((await client.patch("/people/plain", { a: null }, type)).status, 200);
     assert.equal(await fieldsOf("/people/plain"), '{"b":2}');
@@ -59,7 +63,7 @@ describe("PATCH with a merge patch", () => {
   it("keeps what it does not name byte for byte: literals, escapes, names, order", async () => {
     const text =
       '{"10":1.0,"\\u0061":"\\/\\u00e9","9":-0,"n":{"\\u0062":1E2,"l":[1.50,"\\u0041"]}}';
-    await client.keep("/people/exact", text);
+    await client.putAndReadTag("/people/exact", text);
     assert.equal((await client.patch("/people/exact", {})).status, 200);
     assert.equal(await fieldsOf("/people/exact"), text);
     await client.patch("/people/exact", '{ "n" : { "new" : 2.50 } }');
@@ -71,8 +75,8 @@ describe("PATCH with a merge patch", () => {
 
   for (const patch of ["[]", "null", '"x"', "5", "[1]"]) {
     it(`that is ${patch} would replace the whole document: 400`, async () => {
-      await client.keep("/people/object", { a: 1 });
-      const problem = await client.refuses("people", "invalid-body", () =>
+      await client.putAndReadTag("/people/object", { a: 1 });
+      const problem = await client.rejects("people", "invalid-body", () =>
         client.patch("/people/object", patch),
       );
       assert.deepEqual(pointersOf(problem), [""]);
@@ -80,7 +84,7 @@ describe("PATCH with a merge patch", () => {
   }
 
   it("ignores the server's members, and rejects another id", async () => {
-    await client.keep("/people/own", { a: 1 });
+    await client.putAndReadTag("/people/own", { a: 1 });
     const { createdAt } = await client.json<Made>("/people/own");
     for (const own of [{ id: "own" }, { id: null }, { createdAt: 1, updatedAt: null }]) {
       const { status, body } = await client.patch("/people/own", own);
@@ -89,7 +93,7 @@ describe("PATCH with a merge patch", () => {
       assert.equal(JSON.parse(body).createdAt, createdAt);
     }
     for (const id of ["other", 5, {}]) {
-      const problem = await client.refuses("people", "conflict", () =>
+      const problem = await client.rejects("people", "conflict", () =>
         client.patch("/people/own", { id }),
       );
       assert.deepEqual(pointersOf(problem), ["/id"]);
@@ -99,7 +103,7 @@ describe("PATCH with a merge patch", () => {
 
 describe("PATCH with a JSON Patch", () => {
   it("supports all six operations, with -, ~0 and ~1", async () => {
-    await client.keep("/people/six", {
+    await client.putAndReadTag("/people/six", {
       list: [1, 2],
       "a/b": 1,
       "m~n": 2,
@@ -124,7 +128,7 @@ describe("PATCH with a JSON Patch", () => {
   });
 
   it("applies to the representation: id and times can be tested", async () => {
-    await client.keep("/people/seen", { a: 1 });
+    await client.putAndReadTag("/people/seen", { a: 1 });
     const { updatedAt } = await client.json<Made>("/people/seen");
     const operations = [
       { op: "test", path: "/id", value: "seen" },
@@ -139,13 +143,13 @@ describe("PATCH with a JSON Patch", () => {
   });
 
   it("may replace the whole document, but not the id", async () => {
-    await client.keep("/people/root", { a: 1 });
+    await client.putAndReadTag("/people/root", { a: 1 });
     const replace = (value: unknown) =>
       client.jsonPatch("/people/root", [{ op: "replace", path: "", value }]);
     assert.equal((await replace({ b: 2 })).status, 200);
     assert.equal(await fieldsOf("/people/root"), '{"b":2}');
-    await client.refuses("people", "conflict", () => replace({ id: "other" }));
-    await client.refuses("people", "invalid-body", () => replace([1]));
+    await client.rejects("people", "conflict", () => replace({ id: "other" }));
+    await client.rejects("people", "invalid-body", () => replace([1]));
   });
 
   const unfit: readonly [title: string, last: unknown][] = [
@@ -157,8 +161,8 @@ describe("PATCH with a JSON Patch", () => {
   ];
   for (const [title, last] of unfit) {
     it(`whose third operation is ${title} changes nothing: 409`, async () => {
-      await client.keep("/people/atom", { a: 1, list: [1] });
-      const problem = await client.refuses("people", "conflict", () =>
+      await client.putAndReadTag("/people/atom", { a: 1, list: [1] });
+      const problem = await client.rejects("people", "conflict", () =>
         client.jsonPatch("/people/atom", [
           { op: "replace", path: "/a", value: 1 },
           { op: "add", path: "/b", value: 2 },
@@ -183,8 +187,8 @@ describe("PATCH with a JSON Patch", () => {
   ];
   for (const [patch, pointers] of malformed) {
     it(`that is ${patch === "" ? "empty" : patch} is 400`, async () => {
-      await client.keep("/people/form", { a: 1 });
-      const problem = await client.refuses("people", "invalid-body", () =>
+      await client.putAndReadTag("/people/form", { a: 1 });
+      const problem = await client.rejects("people", "invalid-body", () =>
         client.jsonPatch("/people/form", patch),
       );
       assert.deepEqual(pointersOf(problem), pointers);
@@ -194,14 +198,14 @@ describe("PATCH with a JSON Patch", () => {
 
 describe("a patched result that exceeds the limits", () => {
   it("with a forbidden name is 400", async () => {
-    await client.keep("/people/proto", { a: {} });
+    await client.putAndReadTag("/people/proto", { a: {} });
     for (const path of ["/__proto__", "/a/__proto__"]) {
-      const problem = await client.refuses("people", "invalid-body", () =>
+      const problem = await client.rejects("people", "invalid-body", () =>
         client.jsonPatch("/people/proto", [{ op: "add", path, value: { polluted: 1 } }]),
       );
       assert.deepEqual(pointersOf(problem), [path]);
     }
-    await client.refuses("people", "invalid-body", () =>
+    await client.rejects("people", "invalid-body", () =>
       client.patch("/people/proto", '{"a":{"__proto__":{"polluted":1}}}'),
     );
     assert.equal(({} as Record<string, unknown>).polluted, undefined);
@@ -209,38 +213,38 @@ describe("a patched result that exceeds the limits", () => {
 
   it("is 400 when it is too deep, and accepted at the limit", async () => {
     const nest = (depth: number) => JSON.parse(`${"[".repeat(depth)}${"]".repeat(depth)}`);
-    await client.keep("/people/deep", { a: nest(40) });
+    await client.putAndReadTag("/people/deep", { a: nest(40) });
     const add = (depth: number) =>
       client.jsonPatch("/people/deep", [
         { op: "add", path: `/a${"/0".repeat(39)}/-`, value: nest(depth) },
       ]);
-    await client.refuses("people", "invalid-body", () => add(24));
+    await client.rejects("people", "invalid-body", () => add(24));
     assert.equal((await add(23)).status, 200);
   });
 
   it("is 400 when it has too many members, and accepted at the limit", async () => {
     const members = (count: number, prefix: string) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, 1]));
-    await client.keep("/people/wide", members(999, "a"));
+    await client.putAndReadTag("/people/wide", members(999, "a"));
     assert.equal((await client.patch("/people/wide", { last: 1 })).status, 200);
     assert.equal((await client.patch("/people/wide", { last: 2 })).status, 200);
-    await client.refuses("people", "invalid-body", () => client.patch("/people/wide", { more: 1 }));
+    await client.rejects("people", "invalid-body", () => client.patch("/people/wide", { more: 1 }));
     assert.equal((await client.patch("/people/wide", { last: null, more: 1 })).status, 200);
   });
 
   it("is 400 when it is too large, as for PUT", async () => {
     const text = (bytes: number) => "é".repeat(bytes / 2);
-    await client.keep("/people/large", { a: text(40_000) });
-    const problem = await client.refuses("people", "invalid-body", () =>
+    await client.putAndReadTag("/people/large", { a: text(40_000) });
+    const problem = await client.rejects("people", "invalid-body", () =>
       client.patch("/people/large", { b: text(30_000) }),
     );
     assert.match(problem.errors?.[0]?.detail ?? "", /65536 bytes/);
     assert.equal((await client.patch("/people/large", { b: text(20_000) })).status, 200);
     // At the very limit, a change that does not grow it passes.
     const full = limitBytes - '{"a":""}'.length;
-    await client.keep("/people/full", { a: "x".repeat(full) });
+    await client.putAndReadTag("/people/full", { a: "x".repeat(full) });
     assert.equal((await client.patch("/people/full", { a: "y".repeat(full) })).status, 200);
-    await client.refuses("people", "invalid-body", () => client.patch("/people/full", { b: 1 }));
+    await client.rejects("people", "invalid-body", () => client.patch("/people/full", { b: 1 }));
   });
 
   const bombs: Readonly<Record<string, readonly unknown[]>> = {
@@ -259,16 +263,20 @@ describe("a patched result that exceeds the limits", () => {
   };
   for (const [title, operations] of Object.entries(bombs)) {
     it(`is 400 quickly when a patch ${title}`, async () => {
-      await client.keep("/people/bomb", { list: [1], text: "x".repeat(5_000), n: { n: {} } });
-      await client.refuses("people", "invalid-body", () =>
+      await client.putAndReadTag("/people/bomb", {
+        list: [1],
+        text: "x".repeat(5_000),
+        n: { n: {} },
+      });
+      await client.rejects("people", "invalid-body", () =>
         client.jsonPatch("/people/bomb", operations),
       );
     });
   }
 
   it("is 400 for too many operations", async () => {
-    await client.keep("/people/many", { a: 1 });
-    await client.refuses("people", "invalid-body", () =>
+    await client.putAndReadTag("/people/many", { a: 1 });
+    await client.rejects("people", "invalid-body", () =>
       client.jsonPatch("/people/many", Array(maxOperations + 1).fill({ op: "remove", path: "/a" })),
     );
   });
@@ -278,9 +286,9 @@ describe("PATCH", () => {
   const wrongTypes = ["text/plain", "application/xml", "application/vnd.people+json", ""];
   for (const type of wrongTypes) {
     it(`of ${type || "no type"} is 415 with the supported types`, async () => {
-      await client.keep("/people/typed", { a: 1 });
+      await client.putAndReadTag("/people/typed", { a: 1 });
       const ask = () => client.patch("/people/typed", "{}", { "content-type": type });
-      await client.refuses("people", "unsupported-media-type", ask);
+      await client.rejects("people", "unsupported-media-type", ask);
       assert.equal(
         (await ask()).headers.get("accept-patch"),
         "application/merge-patch+json, application/json-patch+json, application/json",
@@ -295,8 +303,8 @@ describe("PATCH", () => {
 
   it("of a missing resource is 404, whatever the patch is", async () => {
     for (const path of ["/people/nobody", "/people/-bad-", "/nowhere/nobody"]) {
-      await client.refuses("people", "not-found", () => client.patch(path, { a: 1 }));
-      await client.refuses("people", "not-found", () =>
+      await client.rejects("people", "not-found", () => client.patch(path, { a: 1 }));
+      await client.rejects("people", "not-found", () =>
         client.patch(path, "nonsense", { "content-type": "text/plain", "if-match": "*" }),
       );
     }
@@ -304,23 +312,23 @@ describe("PATCH", () => {
   });
 
   it("is 413 for a large body, 406 where JSON is not acceptable, 400 with a parameter", async () => {
-    await client.keep("/people/door", { a: 1 });
+    await client.putAndReadTag("/people/door", { a: 1 });
     const large = { a: "x".repeat(limitBytes) };
-    await client.refuses("people", "content-too-large", () => client.patch("/people/door", large));
-    await client.refuses("people", "not-acceptable", () =>
+    await client.rejects("people", "content-too-large", () => client.patch("/people/door", large));
+    await client.rejects("people", "not-acceptable", () =>
       client.patch("/people/door", {}, { accept: "text/html" }),
     );
-    await client.refuses("people", "invalid-parameter", () => client.patch("/people/door?a=1", {}));
+    await client.rejects("people", "invalid-parameter", () => client.patch("/people/door?a=1", {}));
   });
 
   it("needs the scope to update", async () => {
-    await client.keep("/people/scoped", { a: 1 });
+    await client.putAndReadTag("/people/scoped", { a: 1 });
     const others = new Client(
       app,
       await app.token("people:read", "people:create", "people:delete"),
     );
     for (const path of ["/people/scoped", "/people/nobody"])
-      await client.refuses("people", "insufficient-scope", () => others.patch(path, { a: 2 }));
+      await client.rejects("people", "insufficient-scope", () => others.patch(path, { a: 2 }));
     const updater = new Client(app, await app.token("people:update"));
     assert.equal((await updater.patch("/people/scoped", { a: 2 })).status, 204);
   });
@@ -328,8 +336,8 @@ describe("PATCH", () => {
   it("without If-Match by 32 clients at once on different members: all succeed", async () => {
     for (const kind of ["patch", "jsonPatch"] as const) {
       const path = `/people/crowd-${kind}`;
-      await client.keep(path, { n: {} });
-      const answers = await atOnce(32, (index) =>
+      await client.putAndReadTag(path, { n: {} });
+      const answers = await concurrently(32, (index) =>
         kind === "patch"
           ? client.patch(path, { n: { [`m${index}`]: index } })
           : client.jsonPatch(path, [{ op: "add", path: `/n/m${index}`, value: index }]),
@@ -345,9 +353,9 @@ describe("PATCH", () => {
   });
 
   it("by many clients at once that test and count: none is lost, each is applied once", async () => {
-    await client.keep("/people/log", { log: [] });
+    await client.putAndReadTag("/people/log", { log: [] });
     const clients = 16;
-    await atOnce(clients, async (index) => {
+    await concurrently(clients, async (index) => {
       for (let turn = 0; turn < 3; turn++) {
         const value = index * 10 + turn;
         const { status } = await client.jsonPatch("/people/log", [

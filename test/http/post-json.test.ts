@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { dial, send, type WireResponse } from "../runtime/wire.ts";
+import { openConnection, type RawResponse, send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { type Answer, answerOf, assertProblem, expectProblem } from "./expect.ts";
 
@@ -27,7 +27,7 @@ const postHead = (path: string, ...fields: string[]): string =>
     .concat("\r\n\r\n");
 
 /** The answer to bytes that are sent as they are. */
-async function speak(...segments: string[]): Promise<WireResponse> {
+async function speak(...segments: string[]): Promise<RawResponse> {
   const { responses } = await send(app.port, segments);
   const [answer] = responses;
   assert.ok(answer !== undefined, "there is no answer");
@@ -424,17 +424,17 @@ describe("the size of a body", () => {
     ["inside a chunk", "Transfer-Encoding: chunked", '9\r\n{"a":1}'],
   ];
   for (const [title, fields, part] of cut) {
-    for (const way of ["hangUp", "halfClose"] as const) {
+    for (const way of ["destroy", "halfClose"] as const) {
       it(`creates nothing from a body that ends ${title} (${way})`, async () => {
-        const wire = await dial(app.port);
+        const wire = await openConnection(app.port);
         wire.write(postHead("/cut", type, fields) + part);
         // The server has to be reading the body when the end comes.
-        await wire.quiet(30);
+        await wire.untilClosed(30);
         wire[way]();
-        await wire.quiet(100);
+        await wire.untilClosed(100);
         const [answer] = wire.rest();
         assert.ok(answer === undefined || answer.status >= 400, `${answer?.status}`);
-        wire.hangUp();
+        wire.destroy();
         assert.equal(await app.total("cut"), 0);
       });
     }

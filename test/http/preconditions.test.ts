@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { send } from "../runtime/wire.ts";
+import { send } from "../runtime/raw-connection.ts";
 import { runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { atOnce, Client } from "./client.ts";
+import { Client, concurrently } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
 
 let app: TestApp;
@@ -46,7 +46,7 @@ for (const [method, change] of Object.entries(changes)) {
       assert.ok(status === 200 || status === 204, `${status} ${body}`);
     };
     const fails = (condition: Fields) =>
-      client.refuses("people", "precondition-failed", () => change(path, condition));
+      client.rejects("people", "precondition-failed", () => change(path, condition));
 
     it("If-Match: the ETag, one of several, or any", async () => {
       for (const field of [
@@ -83,7 +83,7 @@ for (const [method, change] of Object.entries(changes)) {
           ...["", ",", "abc", "*, *", `*, ${etag}`, etag.slice(1, -1), etag.slice(0, -1)],
           ...[`w/${etag}`, `x${etag}`, `${etag}x`, `${etag} ${etag}`, `${etag}${etag}`, "W/"],
         ])
-          await client.refuses("people", "malformed-request", () =>
+          await client.rejects("people", "malformed-request", () =>
             change(path, { [name]: field }),
           );
     });
@@ -185,7 +185,7 @@ for (const [method, change] of Object.entries(changes)) {
     it("the same If-Match by many clients at once: one succeeds, the others are 412", async () => {
       for (let round = 0; round < 5; round++) {
         const { etag } = await prepare();
-        const answers = await atOnce(8, () => change(path, { "if-match": etag }));
+        const answers = await concurrently(8, () => change(path, { "if-match": etag }));
         const done = answers.filter(({ status }) => status === 200 || status === 204);
         assert.equal(done.length, 1);
         for (const answer of answers) {
@@ -204,7 +204,7 @@ for (const [method, change] of Object.entries(changes)) {
 describe("a precondition on a missing resource", () => {
   it("If-Match is 412 for PUT, and creates nothing", async () => {
     for (const field of ["*", '"x"'])
-      await client.refuses("people", "precondition-failed", () =>
+      await client.rejects("people", "precondition-failed", () =>
         client.put("/people/absent", {}, { "if-match": field }),
       );
   });
@@ -216,10 +216,10 @@ describe("a precondition on a missing resource", () => {
       { "if-none-match": "*" },
       { "if-unmodified-since": "Sun, 06 Nov 1994 08:49:37 GMT" },
     ] as Fields[]) {
-      await client.refuses("people", "not-found", () =>
+      await client.rejects("people", "not-found", () =>
         client.patch("/people/absent", {}, condition),
       );
-      await client.refuses("people", "not-found", () => client.remove("/people/absent", condition));
+      await client.rejects("people", "not-found", () => client.remove("/people/absent", condition));
     }
   });
 
@@ -238,7 +238,7 @@ describe("a precondition on a missing resource", () => {
   it("If-None-Match: * by many clients at once: exactly one 201, the others 412", async () => {
     for (let round = 0; round < 10; round++) {
       const path = `/people/first-${round}`;
-      const answers = await atOnce(round === 0 ? 2 : 8, (index) =>
+      const answers = await concurrently(round === 0 ? 2 : 8, (index) =>
         client.put(path, { index }, { "if-none-match": "*" }),
       );
       const made = answers.filter(({ status }) => status === 201);
@@ -294,14 +294,14 @@ describe("a precondition of GET and HEAD", () => {
 
 describe("preconditions elsewhere", () => {
   it("are ignored by OPTIONS", async () => {
-    await client.keep("/people/options", {});
+    await client.putAndReadTag("/people/options", {});
     const headers = { "if-match": '"x"', "if-none-match": "*" };
     const response = await app.request("/people/options", { method: "OPTIONS", headers });
     assert.equal(response.status, 204);
   });
 
   it("on several lines are one list", async () => {
-    const etag = await client.keep("/people/lines", {});
+    const etag = await client.putAndReadTag("/people/lines", {});
     const head = (...fields: string[]) =>
       [
         "DELETE /people/lines HTTP/1.1",
@@ -316,16 +316,16 @@ describe("preconditions elsewhere", () => {
   });
 
   it("do not match an ETag of another resource, or of a deleted one with the same id", async () => {
-    const other = await client.keep("/people/one", { a: 1 });
-    await client.keep("/people/two", { a: 1 });
-    const former = await client.keep("/people/former", { a: 1 });
+    const other = await client.putAndReadTag("/people/one", { a: 1 });
+    await client.putAndReadTag("/people/two", { a: 1 });
+    const former = await client.putAndReadTag("/people/former", { a: 1 });
     await client.remove("/people/former");
     await client.put("/people/former", { a: 1 });
     for (const [path, tag] of [
       ["/people/two", other],
       ["/people/former", former],
     ] as const)
-      await client.refuses("people", "precondition-failed", () =>
+      await client.rejects("people", "precondition-failed", () =>
         client.put(path, {}, { "if-match": tag }),
       );
   });
@@ -335,8 +335,8 @@ describe("a DELETE with If-Match", () => {
   it("among concurrent changes: removes the state that it names, or nothing", async () => {
     for (let round = 0; round < runs(8, 20); round++) {
       const path = `/people/doomed-${round}`;
-      const tag = await client.keep(path, { n: 0 });
-      const [removed, ...patched] = await atOnce(7, async (index) => {
+      const tag = await client.putAndReadTag(path, { n: 0 });
+      const [removed, ...patched] = await concurrently(7, async (index) => {
         if (index > 0) return client.patch(path, { [`m${index}`]: 1 });
         // So that now and then it comes while a change is on its way to the disk.
         await sleep(round % 5);
@@ -366,8 +366,10 @@ describe("a counter", () => {
 
   it("of many clients at once, by PUT and by PATCH with If-Match, loses no increment", async () => {
     const clients = runs(24, 64);
-    await client.keep("/counters/one", { n: 0 });
-    await atOnce(clients, (index) => increment("/counters/one", index % 2 === 0 ? "put" : "patch"));
+    await client.putAndReadTag("/counters/one", { n: 0 });
+    await concurrently(clients, (index) =>
+      increment("/counters/one", index % 2 === 0 ? "put" : "patch"),
+    );
     assert.equal((await client.json<{ n: number }>("/counters/one")).n, clients);
   });
 });

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Proxies } from "../../src/http/headers/forwarded.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { exactly } from "./bytes.ts";
+import { captureLog } from "./captured-log.ts";
 import { answerOf, assertProblem, expectProblem } from "./expect.ts";
-import { captureLog } from "./log.ts";
+import { rawRequest } from "./raw-request.ts";
 
 const base = "https://api.example.org/v1";
 const ours = ["127.0.0.1", "10.0.0.0/8", "2001:db8::/32"];
@@ -112,7 +112,7 @@ describe("with trusted proxies", () => {
     const answer = await answerOf(app.request("/people", { headers: ofEvil }));
     assert.ok(answer.headers.get("link")?.includes(`<${base}/people?`));
     const other = { ...ofEvil, host: "evil.example" };
-    const refused = await exactly(app, "/people", { headers: other });
+    const refused = await rawRequest(app, "/people", { headers: other });
     assertProblem(refused, "misdirected", base);
     for (const { body, headers } of [answer, refused]) {
       assert.ok(!JSON.stringify([body, ...headers]).includes("evil"));

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { send } from "../runtime/wire.ts";
+import { send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { atOnce, Client, pointersOf } from "./client.ts";
+import { Client, concurrently, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
 
 const limitBytes = 16_384;
@@ -109,11 +109,11 @@ describe("PUT", () => {
   for (const id of ["other", "Twin", "", null, 5, ["twin"]]) {
     it(`is 409 for a body whose id is ${JSON.stringify(id)}, not that of the URL`, async () => {
       await client.put("/people/twin", { a: 1 });
-      const problem = await client.refuses("people", "conflict", () =>
+      const problem = await client.rejects("people", "conflict", () =>
         client.put("/people/twin", { id, a: 2 }),
       );
       assert.deepEqual(pointersOf(problem), ["/id"]);
-      await client.refuses("people", "conflict", () => client.put("/people/new-twin", { id }));
+      await client.rejects("people", "conflict", () => client.put("/people/new-twin", { id }));
     });
   }
 
@@ -121,7 +121,7 @@ describe("PUT", () => {
     await client.put("/people/part", { a: 1 });
     const range = { "content-range": "bytes 0-3/10" };
     for (const path of ["/people/part", "/people/new-part"])
-      await client.refuses("people", "malformed-request", () => client.put(path, {}, range));
+      await client.rejects("people", "malformed-request", () => client.put(path, {}, range));
   });
 
   const wrongTypes = [
@@ -134,7 +134,7 @@ describe("PUT", () => {
   for (const type of wrongTypes) {
     it(`of ${type} is 415 with the supported types`, async () => {
       const ask = () => client.put("/people/typed", "{}", { "content-type": type });
-      await client.refuses("people", "unsupported-media-type", ask);
+      await client.rejects("people", "unsupported-media-type", ask);
       assert.equal((await ask()).headers.get("accept"), "application/json");
     });
   }
@@ -162,7 +162,7 @@ describe("PUT", () => {
   for (const id of badIds) {
     it(`to the id ${id.slice(0, 20)} is 400`, async () => {
       const path = `/people/${id.includes("%") ? id : encodeURIComponent(id)}`;
-      const problem = await client.refuses("people", "invalid-parameter", () =>
+      const problem = await client.rejects("people", "invalid-parameter", () =>
         client.put(path, { a: 1 }),
       );
       assert.deepEqual(pointersOf(problem), ["id"]);
@@ -205,7 +205,7 @@ describe("PUT", () => {
     it(`of ${title} is 400, with every error`, async () => {
       await client.put("/people/kept", { a: 1 });
       for (const path of ["/people/kept", "/people/not-made"]) {
-        const problem = await client.refuses("people", "invalid-body", () =>
+        const problem = await client.rejects("people", "invalid-body", () =>
           client.put(path, body),
         );
         assert.deepEqual(pointersOf(problem), pointers);
@@ -215,7 +215,7 @@ describe("PUT", () => {
 
   it("of a large body is 413, also without a length", async () => {
     const large = `{"a":"${"x".repeat(limitBytes)}"}`;
-    await client.refuses("people", "content-too-large", () => client.put("/people/large", large));
+    await client.rejects("people", "content-too-large", () => client.put("/people/large", large));
     const before = await client.state("people");
     const head = `PUT /people/large HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${app.admin}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const chunk = `${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`;
@@ -226,8 +226,8 @@ describe("PUT", () => {
 
   it("is 406 where JSON is not acceptable, and 400 with a parameter", async () => {
     const accept = { accept: "text/html" };
-    await client.refuses("people", "not-acceptable", () => client.put("/people/x", {}, accept));
-    await client.refuses("people", "invalid-parameter", () => client.put("/people/x?a=1", {}));
+    await client.rejects("people", "not-acceptable", () => client.put("/people/x", {}, accept));
+    await client.rejects("people", "invalid-parameter", () => client.put("/people/x?a=1", {}));
   });
 
   it("is not allowed at a collection, nor POST at a resource", async () => {
@@ -253,12 +253,12 @@ describe("PUT to a collection that does not exist", () => {
 
   it("by anyone else is 404, and creates nothing", async () => {
     const other = new Client(app, await app.token("*:*"));
-    await client.refuses("never", "not-found", () => other.put("/never/a", {}));
+    await client.rejects("never", "not-found", () => other.put("/never/a", {}));
     assert.equal((await client.get("/never")).status, 404);
   });
 
   it("with If-Match is 412, and creates nothing", async () => {
-    await client.refuses("never", "precondition-failed", () =>
+    await client.rejects("never", "precondition-failed", () =>
       client.put("/never/a", {}, { "if-match": "*" }),
     );
     assert.equal((await client.get("/never")).status, 404);
@@ -266,7 +266,7 @@ describe("PUT to a collection that does not exist", () => {
 
   it("by many clients at once creates it once, and loses nothing", async () => {
     for (let round = 0; round < 5; round++) {
-      const answers = await atOnce(24, (index) =>
+      const answers = await concurrently(24, (index) =>
         index % 2 === 0
           ? client.put(
               `/rush-${round}/id-${index}`,
@@ -292,7 +292,7 @@ describe("scopes for PUT", () => {
     const creator = new Client(app, await app.token("people:create"));
     assert.equal((await creator.put("/people/by-creator", { a: 1 })).status, 201);
     for (const condition of conditions) {
-      await client.refuses("people", "insufficient-scope", () =>
+      await client.rejects("people", "insufficient-scope", () =>
         creator.put("/people/by-creator", { a: 2 }, condition),
       );
     }
@@ -308,7 +308,7 @@ describe("scopes for PUT", () => {
     await client.put("/people/for-updater", { a: 1 });
     assert.equal((await updater.put("/people/for-updater", { a: 2 })).status, 204);
     for (const condition of conditions) {
-      await client.refuses("people", "insufficient-scope", () =>
+      await client.rejects("people", "insufficient-scope", () =>
         updater.put("/people/not-by-updater", {}, condition),
       );
     }
@@ -336,7 +336,7 @@ describe("scopes for PUT", () => {
     const creator = new Client(app, await app.token("people:create", "people:read"));
     for (let round = 0; round < 5; round++) {
       const path = `/people/raced-${round}`;
-      const answers = await atOnce(16, (index) => creator.put(path, { index }));
+      const answers = await concurrently(16, (index) => creator.put(path, { index }));
       const made = answers.filter(({ status }) => status === 201);
       assert.equal(made.length, 1);
       for (const answer of answers)

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { operators } from "../../src/model/query/list-request.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { Asker, idsOf, parameters, type Row } from "./asking.ts";
 import { pointersOf } from "./client.ts";
 import { answerOf, assertProblem } from "./expect.ts";
+import { idsOf, parameters, QueryClient, type Row } from "./query-client.ts";
 
 const text = { type: "string" };
 const definition = {
@@ -34,10 +34,10 @@ const rows: Readonly<Record<string, Row>> = {
 };
 
 let app: TestApp;
-let asker: Asker;
+let asker: QueryClient;
 before(async () => {
   app = await startApp();
-  asker = new Asker(app);
+  asker = new QueryClient(app);
   await asker.define("people", definition);
   await asker.fill("people", rows);
   await asker.fill("open", { secret: { password: "x", "a[b]": 1, "with,comma": 2 }, none: {} });
@@ -94,22 +94,22 @@ describe("QUERY", () => {
   ];
   for (const [where, ids] of typed) {
     it(`uses values with their types: ${JSON.stringify(where)}`, async () => {
-      assert.deepEqual(idsOf(await asker.ask("people", { where })), ids);
+      assert.deepEqual(idsOf(await asker.queryList("people", { where })), ids);
     });
   }
 
   it("supports fields that a URL cannot name", async () => {
     for (const where of [{ password: "x" }, { "a[b]": 1 }, { "with,comma": { gte: 2 } }]) {
-      assert.deepEqual(idsOf(await asker.ask("open", { where })), ["secret"]);
+      assert.deepEqual(idsOf(await asker.queryList("open", { where })), ["secret"]);
     }
-    const { data } = await asker.ask("open", { fields: ["with,comma"], limit: 1 });
+    const { data } = await asker.queryList("open", { fields: ["with,comma"], limit: 1 });
     assert.deepEqual(data, [{ id: "secret", "with,comma": 2 }]);
   });
 
   it("continues by cursor, also one from a URL", async () => {
     const question = { sort: "-age", limit: 2 };
-    const first = await asker.ask("people", { ...question, cursor: "" });
-    const second = await asker.ask("people", { ...question, cursor: first.next });
+    const first = await asker.queryList("people", { ...question, cursor: "" });
+    const second = await asker.queryList("people", { ...question, cursor: first.next });
     assert.deepEqual([...idsOf(first), ...idsOf(second)], ["cyd", "bob", "ann"]);
     assert.equal(second.next, null);
     const url = parameters({ sort: "-age", cursor: first.next ?? "" });

@@ -5,8 +5,8 @@ import { after, before, describe, it } from "node:test";
 import { newSecret } from "../../src/model/token.ts";
 import { isLong, runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
+import { captureLog } from "./captured-log.ts";
 import { answerOf, assertProblem } from "./expect.ts";
-import { captureLog } from "./log.ts";
 
 /** A request from an address that a socket here cannot have. */
 function from(app: TestApp, peer: string, path: string, headers: Record<string, string> = {}) {

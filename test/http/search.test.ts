@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { listRequestLimits } from "../../src/model/query/list-request.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { Asker, idsOf, parameters, type Row } from "./asking.ts";
 import { pointersOf } from "./client.ts";
 import { assertProblem, readLinks } from "./expect.ts";
+import { idsOf, parameters, QueryClient, type Row } from "./query-client.ts";
 
 const books: Readonly<Record<string, Row>> = {
   moby: { title: "Moby Dick", by: { name: "Herman Melville" }, year: 1851, notes: "secretword" },
@@ -18,10 +18,10 @@ const books: Readonly<Record<string, Row>> = {
 };
 
 let app: TestApp;
-let asker: Asker;
+let asker: QueryClient;
 before(async () => {
   app = await startApp();
-  asker = new Asker(app);
+  asker = new QueryClient(app);
   await asker.define("books", { searchable: ["title", "by.name", "tags"], indexed: ["year"] });
   await asker.fill("books", books);
   await asker.fill("open", books);
@@ -86,7 +86,7 @@ describe("q", () => {
     assert.deepEqual(await asker.ids("/books?q=whale&year[gt]=1950"), ["sea"]);
     assert.deepEqual(await asker.ids("/books?q=whale&sort=-year"), ["sea", "whale"]);
     assert.deepEqual(await asker.ids("/books?q=whale&sort=-createdAt"), ["sea", "whale"]);
-    const walk = await asker.walk("/books?q=whale&sort=-createdAt&limit=1");
+    const walk = await asker.readByCursor("/books?q=whale&sort=-createdAt&limit=1");
     assert.deepEqual(walk, { ids: ["sea", "whale"], answers: 2 });
   });
 

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { listRequestLimits } from "../../src/model/query/list-request.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { Asker, parameters, type Row } from "./asking.ts";
 import { pointersOf } from "./client.ts";
 import { assertProblem, readLinks } from "./expect.ts";
+import { parameters, QueryClient, type Row } from "./query-client.ts";
 
 const text = { type: "string" };
 const definition = {
@@ -37,10 +37,10 @@ const rows: Readonly<Record<string, Row>> = {
 };
 
 let app: TestApp;
-let asker: Asker;
+let asker: QueryClient;
 before(async () => {
   app = await startApp();
-  asker = new Asker(app);
+  asker = new QueryClient(app);
   await asker.define("plain", definition);
   await asker.define("indexed", { ...definition, indexed: ["name", "age", "day", "address.city"] });
   for (const collection of ["plain", "indexed", "open"]) await asker.fill(collection, rows);

@@ -8,7 +8,7 @@ import { after, before, describe, it } from "node:test";
 import { newSecret } from "../../src/model/token.ts";
 import { RemoteCommitter, runCommitRequest } from "../../src/store/remote-committer.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { atOnce, Client } from "./client.ts";
+import { Client, concurrently } from "./client.ts";
 import { assertProblem } from "./expect.ts";
 
 let folder: string;
@@ -56,7 +56,7 @@ describe("two servers on one store", () => {
   it("create a collection once, for concurrent writers on both", async () => {
     for (let round = 0; round < 10; round++) {
       const name = `young-${round}`;
-      const answers = await atOnce(12, (index) =>
+      const answers = await concurrently(12, (index) =>
         index % 3 === 0
           ? either(index).put(`/${name}/i${index}`, {})
           : either(index).post(`/${name}`, { index }),
@@ -67,8 +67,8 @@ describe("two servers on one store", () => {
   });
 
   it("lose no increment of concurrent clients on both", async () => {
-    await one.keep("/counters/one", { n: 0 });
-    await atOnce(16, async (index) => {
+    await one.putAndReadTag("/counters/one", { n: 0 });
+    await concurrently(16, async (index) => {
       const client = either(index);
       for (;;) {
         const { headers, body } = await client.get("/counters/one");
@@ -83,8 +83,10 @@ describe("two servers on one store", () => {
   });
 
   it("apply all patches of concurrent clients on both", async () => {
-    await one.keep("/people/crowd", {});
-    await atOnce(16, (index) => either(index).patch("/people/crowd", { [`m${index}`]: index }));
+    await one.putAndReadTag("/people/crowd", {});
+    await concurrently(16, (index) =>
+      either(index).patch("/people/crowd", { [`m${index}`]: index }),
+    );
     const crowd = await other.json<Record<string, unknown>>("/people/crowd");
     for (let index = 0; index < 16; index++) assert.equal(crowd[`m${index}`], index);
   });
@@ -92,7 +94,9 @@ describe("two servers on one store", () => {
   it("execute once what is sent to both at once with one key", async () => {
     for (let round = 0; round < 5; round++) {
       const key = { "idempotency-key": `"both-${round}"` };
-      const answers = await atOnce(12, (index) => either(index).post("/once", { round }, key));
+      const answers = await concurrently(12, (index) =>
+        either(index).post("/once", { round }, key),
+      );
       for (const { status, body } of answers) {
         assert.equal(status, 201, body);
         assert.equal(body, answers[0]?.body);
@@ -103,7 +107,7 @@ describe("two servers on one store", () => {
 
   it("create once what both are asked to create", async () => {
     for (let round = 0; round < 10; round++) {
-      const answers = await atOnce(4, (index) =>
+      const answers = await concurrently(4, (index) =>
         either(index).put(`/people/first-${round}`, { index }, { "if-none-match": "*" }),
       );
       const statuses = answers.map(({ status }) => status).sort();

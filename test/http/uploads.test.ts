@@ -9,10 +9,9 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BodyError } from "../../src/http/body/decoding.ts";
 import { withTimeouts } from "../../src/http/body/upload.ts";
-import { dial, send } from "../runtime/wire.ts";
+import { openConnection, send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
-import { launch } from "./daemon.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
 import {
   type Form,
@@ -24,6 +23,7 @@ import {
   type Shown,
   text,
 } from "./multipart.ts";
+import { startServerProcess } from "./server-process.ts";
 
 const maxUploadBytes = 8_000_000;
 const maxBodyBytes = 20_000;
@@ -68,7 +68,7 @@ async function refuses(
   collection = "people",
 ) {
   const before = await filesIn(files);
-  const problem = await client.refuses(collection, kind, ask);
+  const problem = await client.rejects(collection, kind, ask);
   assert.deepEqual(await filesIn(files), before);
   return problem;
 }
@@ -466,17 +466,17 @@ describe("an interrupted upload", () => {
   const head = (port: number, admin: string) =>
     `POST /people HTTP/1.1\r\nHost: localhost:${port}\r\nAuthorization: Bearer ${admin}\r\nContent-Type: ${headers["content-type"]}\r\nContent-Length: ${body.length}\r\n\r\n`;
 
-  for (const end of ["hangUp", "reset", "halfClose"] as const) {
+  for (const end of ["destroy", "reset", "halfClose"] as const) {
     it(`leaves no resource and no file (${end})`, async () => {
       const before = await filesIn(files);
       const total = await app.total("people");
-      const wire = await dial(app.port);
+      const wire = await openConnection(app.port);
       wire.write(head(app.port, app.admin));
       wire.write(body.subarray(0, 400_000));
       await settles(async () => (await filesIn(files)).length === before.length + 2);
       wire[end]();
       await settles(async () => (await filesIn(files)).length === before.length);
-      wire.hangUp();
+      wire.destroy();
       assert.deepEqual(await filesIn(files), before);
       assert.equal(await app.total("people"), total);
     });
@@ -486,7 +486,7 @@ describe("an interrupted upload", () => {
     const home = await mkdtemp(join(tmpdir(), "restante-"));
     const kept = join(home, "data", "files");
     try {
-      const daemon = await launch(home);
+      const daemon = await startServerProcess(home);
       const answer = await daemon.request("/people", {
         method: "POST",
         ...form([file("a", "a", "kept")]),
@@ -494,13 +494,13 @@ describe("an interrupted upload", () => {
       const { a } = (await answer.json()) as { a: Shown };
       const [before] = [await filesIn(kept)];
       const { port, secret } = daemon;
-      const wire = await dial(port);
+      const wire = await openConnection(port);
       wire.write(head(port, secret));
       wire.write(body.subarray(0, 400_000));
       await settles(async () => (await filesIn(kept)).length === before.length + 2);
       await daemon.end("SIGKILL");
       assert.equal((await filesIn(kept)).length, before.length + 2);
-      const again = await launch(home);
+      const again = await startServerProcess(home);
       await settles(async () => (await filesIn(kept)).length === before.length);
       assert.deepEqual(await filesIn(kept), before);
       assert.equal(await (await again.request(a.url)).text(), "kept");

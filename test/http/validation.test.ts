@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startApp, type TestApp } from "./app.ts";
-import { atOnce, Client, pointersOf } from "./client.ts";
+import { Client, concurrently, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
 
 let app: TestApp;
@@ -55,10 +55,10 @@ describe("an invalid resource", () => {
       () => client.put("/people/fits", wrong),
       () => client.patch("/people/fits", wrong),
     ]) {
-      const problem = await admin.refuses("people", "invalid-body", ask);
+      const problem = await admin.rejects("people", "invalid-body", ask);
       assert.deepEqual([...pointersOf(problem)].sort(), pointers);
     }
-    const problem = await admin.refuses("people", "invalid-body", () =>
+    const problem = await admin.rejects("people", "invalid-body", () =>
       client.batch([
         { method: "POST", path: "/people", body: person() },
         { method: "POST", path: "/people", body: wrong },
@@ -71,14 +71,14 @@ describe("an invalid resource", () => {
   });
 
   it("gets a message about what is missing", async () => {
-    const problem = await admin.refuses("people", "invalid-body", () => client.post("/people", {}));
+    const problem = await admin.rejects("people", "invalid-body", () => client.post("/people", {}));
     assert.deepEqual([...pointersOf(problem)].sort(), ["/email", "/name"]);
     for (const { detail } of problem.errors ?? []) assert.match(detail, /required/);
   });
 
   it("is rejected when a patch removes a required field", async () => {
     await client.put("/people/whole", person());
-    const problem = await admin.refuses("people", "invalid-body", () =>
+    const problem = await admin.rejects("people", "invalid-body", () =>
       client.patch("/people/whole", { email: null }),
     );
     assert.deepEqual(pointersOf(problem), ["/email"]);
@@ -109,8 +109,8 @@ describe("a unique field", () => {
       () => client.put("/people/another", person({ email })),
       () => client.post("/people", person({ email }), { "idempotency-key": '"twice"' }),
     ])
-      assert.deepEqual(pointersOf(await admin.refuses("people", "conflict", ask)), ["/email"]);
-    const inBatch = await admin.refuses("people", "conflict", () =>
+      assert.deepEqual(pointersOf(await admin.rejects("people", "conflict", ask)), ["/email"]);
+    const inBatch = await admin.rejects("people", "conflict", () =>
       client.batch([
         { method: "POST", path: "/people", body: person() },
         { method: "POST", path: "/people", body: person({ email }) },
@@ -124,7 +124,7 @@ describe("a unique field", () => {
 
   it("is given to one of many clients that send it at once", async () => {
     const email = "wanted@example.org";
-    const answers = await atOnce(32, () => client.post("/people", person({ email })));
+    const answers = await concurrently(32, () => client.post("/people", person({ email })));
     const statuses = answers.map(({ status }) => status).sort();
     assert.deepEqual(statuses, [201, ...Array.from({ length: 31 }, () => 409)]);
   });
@@ -173,7 +173,7 @@ describe("a writeOnly field", () => {
     const read = await client.json<object>("/people/secretive");
     assert.equal((await client.put("/people/secretive", read)).status, 200);
     assert.equal((await client.patch("/people/secretive", { age: 3 })).status, 200);
-    await admin.refuses("people", "invalid-body", () => client.post("/people", person()));
+    await admin.rejects("people", "invalid-body", () => client.post("/people", person()));
     await admin.put("/-/collections/people", people);
   });
 
@@ -193,11 +193,11 @@ describe("a writeOnly field", () => {
 describe("a readOnly field", () => {
   it("is set by admins only, and may be sent back unchanged", async () => {
     await client.put("/people/poor", person());
-    const refused = await admin.refuses("people", "invalid-body", () =>
+    const refused = await admin.rejects("people", "invalid-body", () =>
       client.patch("/people/poor", { credit: 1_000_000 }),
     );
     assert.deepEqual(pointersOf(refused), ["/credit"]);
-    await admin.refuses("people", "invalid-body", () =>
+    await admin.rejects("people", "invalid-body", () =>
       client.post("/people", person({ credit: 5 })),
     );
     assert.equal((await admin.patch("/people/poor", { credit: 7 })).status, 200);
@@ -214,7 +214,7 @@ describe("a collection with its own size limit", () => {
     await admin.put("/-/collections/small", { maxBytes: 40 });
     assert.equal((await client.post("/small", { text: "short" })).status, 201);
     const large = { text: "x".repeat(100) };
-    await admin.refuses("small", "content-too-large", () => client.post("/small", large));
+    await admin.rejects("small", "content-too-large", () => client.post("/small", large));
   });
 });
 
@@ -223,7 +223,7 @@ describe("definitions that change during writes", () => {
     const rules = (isStrict: boolean) =>
       isStrict ? { schema: { type: "object", required: ["strict"] } } : {};
     await admin.put("/-/collections/moving", rules(false));
-    const writers = atOnce(8, async (index) => {
+    const writers = concurrently(8, async (index) => {
       for (let n = 0; n < 40; n++) await client.post("/moving", { index, n });
     });
     const defined = await admin.put("/-/collections/moving", rules(true));

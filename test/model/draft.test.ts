@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { type Draft, readDraft } from "../../src/model/draft.ts";
 import { serverMembers } from "../../src/model/resource.ts";
 import fc from "../fast-check.ts";
-import { anyObject, anySpacing, faultsOf, write } from "./documents.ts";
+import { anyObject, anySpacing, errorsOf, write } from "./random-json.ts";
 
 const encoder = new TextEncoder();
 
@@ -54,7 +54,7 @@ describe("the fields of a draft", () => {
   it("are the document, however it is written, without whitespace and the server's members", () => {
     fc.assert(
       fc.property(anyObject, anySpacing, (object, spacing) => {
-        fc.pre(faultsOf(object).size === 0);
+        fc.pre(errorsOf(object).size === 0);
         const members = object.members.filter(({ name }) => !serverMembers.includes(name.value));
         const { fields } = draftOf(write(object, spacing));
         assert.equal(fields, write({ ...object, members }));

@@ -6,14 +6,14 @@ import { reportLimits } from "../../src/lib/json/error-report.ts";
 import { jsonLimits, scanObject } from "../../src/lib/json/scan.ts";
 import type { FieldError } from "../../src/model/problem.ts";
 import fc from "../fast-check.ts";
-import { anyObject, anySpacing, type FaultKind, faultsOf, write } from "./documents.ts";
+import { anyObject, anySpacing, type ErrorKind, errorsOf, write } from "./random-json.ts";
 
 function faultsIn(text: string): readonly FieldError[] {
   const scanned = scanObject(text);
   return "members" in scanned ? [] : scanned;
 }
 
-const kinds: Readonly<Record<FaultKind, RegExp>> = {
+const kinds: Readonly<Record<ErrorKind, RegExp>> = {
   surrogate: /surrogate/,
   prototype: /__proto__ is not accepted/,
   repeated: /more than once/,
@@ -187,7 +187,7 @@ function parses(text: string): boolean {
 }
 
 describe("rejected JSON", () => {
-  const refused: readonly [text: string, ...faults: (readonly [pointer: string, FaultKind])[]][] = [
+  const refused: readonly [text: string, ...faults: (readonly [pointer: string, ErrorKind])[]][] = [
     ['{"a":1,"a":1}', ["/a", "repeated"]],
     [String.raw`{"a":1,"\u0061":2}`, ["/a", "repeated"]],
     ['{"a":1,"a":2,"a":3}', ["/a", "repeated"]],
@@ -237,7 +237,7 @@ describe("rejected JSON", () => {
       fc.property(anyObject, anySpacing, (object, spacing) => {
         const found = faultsIn(write(object, spacing));
         const names = new Set(found.map((fault) => `${kindOf(fault)} ${fault.pointer}`));
-        const expected = faultsOf(object);
+        const expected = errorsOf(object);
         if (found.length < reportLimits.maxErrors) assert.deepEqual(names, expected);
         else assert.ok(names.isSubsetOf(expected));
       }),

@@ -7,8 +7,8 @@ import { isObject, writeTree } from "../../src/lib/json/tree.ts";
 import { applyPatch, maxOperations, type PatchKind } from "../../src/model/patch.ts";
 import { Problem } from "../../src/model/problem.ts";
 import fc from "../fast-check.ts";
-import { anyObject, faultsOf, write } from "./documents.ts";
-import { type Json, merge, type Operation, operate } from "./reference.ts";
+import { anyObject, errorsOf, write } from "./random-json.ts";
+import { applyOperations, type Json, mergePatch, type Operation } from "./reference-patch.ts";
 
 const roomy = 100_000;
 
@@ -72,9 +72,9 @@ describe("a merge patch", () => {
   it("has the result of RFC 7396 §2 for random documents", () => {
     fc.assert(
       fc.property(anyObject, anyObject, (original, by) => {
-        fc.pre(faultsOf(original).size + faultsOf(by).size === 0);
+        fc.pre(errorsOf(original).size + errorsOf(by).size === 0);
         const [document, text] = [write(original), write(by)];
-        const expected = merge(JSON.parse(document), JSON.parse(text));
+        const expected = mergePatch(JSON.parse(document), JSON.parse(text));
         assert.deepEqual(JSON.parse(patch("merge", document, text)), expected);
         assert.equal(patch("merge", document, "{}"), document);
       }),
@@ -444,7 +444,7 @@ describe("a random sequence of operations", () => {
         const isIntoItself = (each: Operation) =>
           each.op === "move" && each.path.startsWith(`${each.from}/`);
         fc.pre(!operations.some(isIntoItself));
-        const expected = operate(start, operations);
+        const expected = applyOperations(start, operations);
         const result = applyPatch("json", JSON.stringify(start), JSON.stringify(operations), roomy);
         if (expected === undefined) {
           assert.ok(result instanceof Problem && result.kind === "conflict");

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { readDraft } from "../../src/model/draft.ts";
 import { type Resource, represent, serverMembers } from "../../src/model/resource.ts";
 import fc from "../fast-check.ts";
-import { anyObject, anySpacing, faultsOf, write } from "./documents.ts";
+import { anyObject, anySpacing, errorsOf, write } from "./random-json.ts";
 
 const resource = (parts: Partial<Resource> = {}): Resource => ({
   id: "ada",
@@ -51,7 +51,7 @@ describe("a representation", () => {
   it("sent back as a draft, has the same fields and id", () => {
     fc.assert(
       fc.property(anyObject, anySpacing, (object, spacing) => {
-        fc.pre(faultsOf(object).size === 0);
+        fc.pre(errorsOf(object).size === 0);
         const draft = readDraft(new TextEncoder().encode(write(object, spacing)));
         assert.ok("fields" in draft);
         const sentBack = readDraft(

@@ -12,7 +12,7 @@ import {
   writeTree,
 } from "../../src/lib/json/tree.ts";
 import fc from "../fast-check.ts";
-import { anyObject, anySpacing, faultsOf, write } from "./documents.ts";
+import { anyObject, anySpacing, errorsOf, write } from "./random-json.ts";
 
 describe("a tree", () => {
   const texts: readonly string[] = [
@@ -33,7 +33,7 @@ describe("a tree", () => {
   it("is written as it was read, without the whitespace, for random documents", () => {
     fc.assert(
       fc.property(anyObject, anySpacing, (object, spacing) => {
-        fc.pre(faultsOf(object).size === 0);
+        fc.pre(errorsOf(object).size === 0);
         const compact = write(object);
         const tree = readTree(write(object, spacing));
         assert.equal(writeTree(tree), compact);
@@ -103,7 +103,7 @@ describe("the size of a tree", () => {
   it("is about that of its text", () => {
     fc.assert(
       fc.property(anyObject, (object) => {
-        fc.pre(faultsOf(object).size === 0);
+        fc.pre(errorsOf(object).size === 0);
         const plain = JSON.stringify(JSON.parse(write(object)));
         const size = sizeOf(readTree(plain), 64);
         assert.ok(size >= plain.length / 6 && size <= plain.length * 2, `${size}: ${plain}`);

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Fixture, isBun, type Seen, start } from "./fixture.ts";
-import { dial, send, type Wire, type WireResponse } from "./wire.ts";
+import { openConnection, type RawConnection, type RawResponse, send } from "./raw-connection.ts";
+import { isBun, type SeenRequest, start, type TestServer } from "./test-server.ts";
 
 const get = (target: string, ...fields: string[]) =>
   [`GET ${target} HTTP/1.1`, "Host: a", ...fields, "", ""].join("\r\n");
@@ -13,13 +13,13 @@ const post = (target: string, ...fields: string[]) =>
   [`POST ${target} HTTP/1.1`, "Host: a", ...fields, "", ""].join("\r\n");
 
 /** What the application saw, as it tells in its answer. */
-function seen(response: WireResponse | undefined): Seen {
+function seen(response: RawResponse | undefined): SeenRequest {
   assert.equal(response?.status, 200);
   return JSON.parse(response.body);
 }
 
 describe("requests that reach the application", () => {
-  let server: Fixture;
+  let server: TestServer;
   before(async () => {
     server = await start();
   });
@@ -209,7 +209,7 @@ describe("requests that reach the application", () => {
 });
 
 describe("Expect: 100-continue", () => {
-  let server: Fixture;
+  let server: TestServer;
   before(async () => {
     server = await start(async (request) =>
       request.url.endsWith("/no")
@@ -222,14 +222,14 @@ describe("Expect: 100-continue", () => {
     `POST ${target} HTTP/${version}\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`;
 
   it("100 is sent before the body is needed", async () => {
-    const wire = await dial(server.port);
+    const wire = await openConnection(server.port);
     wire.write(expecting("/yes"));
     assert.equal((await wire.response())?.status, 100);
     wire.write("hello");
     assert.equal((await wire.response())?.body, "hello");
     wire.write(get("/yes"));
     assert.equal((await wire.response())?.status, 200);
-    wire.hangUp();
+    wire.destroy();
   });
 
   it("a response without the body is sent immediately, without 100, and closes (on Bun: after a 100)", async () => {
@@ -251,7 +251,7 @@ describe("Expect: 100-continue", () => {
 });
 
 describe("a response before the body was read", () => {
-  let server: Fixture;
+  let server: TestServer;
   before(async () => {
     server = await start(async (request) => {
       if (request.url.endsWith("/partly")) {
@@ -284,7 +284,7 @@ describe("a response before the body was read", () => {
       it(`${target}, ${framing}: a client that reads last still gets the response`, async () => {
         const isChunked = framing.includes("chunked");
         const body = Buffer.alloc(sizeBytes, get("/smuggled"));
-        const wire = await dial(server.port);
+        const wire = await openConnection(server.port);
         wire.write(post(target, framing));
         if (isChunked) wire.write(`${sizeBytes.toString(16)}\r\n`);
         wire.write(body);
@@ -297,7 +297,7 @@ describe("a response before the body was read", () => {
         else assert.equal(answer.headers.connection, "close");
         const next = isBun ? ["GET http://a/next"] : [];
         assert.deepEqual(server.reached, [`POST http://a${target}`, ...next]);
-        wire.hangUp();
+        wire.destroy();
       });
     }
   }
@@ -334,7 +334,7 @@ describe("responses", () => {
       ),
     "/unwritable": () => text("hello", { "x-control": "a\x01b" }),
   };
-  let server: Fixture;
+  let server: TestServer;
   before(async () => {
     server = await start((request) => {
       const answer = answers[new URL(request.url).pathname];
@@ -343,7 +343,7 @@ describe("responses", () => {
   });
   after(() => server.stop(0));
   beforeEach(() => {
-    server.refusals.length = 0;
+    server.errors.length = 0;
   });
 
   for (const path of [
@@ -377,7 +377,7 @@ describe("responses", () => {
       assert.equal(responses[0]?.status, 500);
       assert.equal(JSON.parse(responses[0].body).status, 500);
       assert.ok(!responses[0].body.includes("a bug"));
-      assert.match(String(server.refusals[0]?.cause), /a bug/);
+      assert.match(String(server.errors[0]?.cause), /a bug/);
     });
   }
 
@@ -406,7 +406,7 @@ it("a client that disconnects after CONNECT has no effect", async () => {
     await released;
     return new Response("late");
   });
-  const wire = await dial(server.port);
+  const wire = await openConnection(server.port);
   wire.write(get("/1"));
   while (server.reached.length === 0) await sleep(5);
   wire.write("CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\r\n");
@@ -428,7 +428,7 @@ describe("stop", () => {
       await released;
       return new Response("finished");
     });
-    const busy = await dial(server.port);
+    const busy = await openConnection(server.port);
     busy.write(get("/a"));
     while (server.reached.length === 0) await sleep(5);
 
@@ -436,29 +436,32 @@ describe("stop", () => {
     await assert.rejects(knock(server.port));
     release();
     assert.equal((await busy.response())?.body, "finished");
-    busy.hangUp();
+    busy.destroy();
     await stopped;
   });
 
   it("closes idle connections immediately", { timeout: 20_000 }, async () => {
     const server = await start();
-    const idle = await dial(server.port);
+    const idle = await openConnection(server.port);
     idle.write(get("/a"));
     assert.equal((await idle.response())?.status, 200);
     await server.stop(60_000);
-    await idle.quiet(5_000);
+    await idle.untilClosed(5_000);
     assert.equal(idle.closed, true);
   });
 
   it("closes the rest when the grace period is over", async () => {
     const server = await start(() => new Promise<Response>(() => {}));
-    const [hung, halfSent]: Wire[] = [await dial(server.port), await dial(server.port)];
+    const [hung, halfSent]: RawConnection[] = [
+      await openConnection(server.port),
+      await openConnection(server.port),
+    ];
     hung?.write(get("/a"));
     halfSent?.write("GET /a HTT");
     while (server.reached.length === 0) await sleep(5);
     await server.stop(50);
     for (const wire of [hung, halfSent]) {
-      await wire?.quiet(5_000);
+      await wire?.untilClosed(5_000);
       assert.equal(wire?.closed, true);
     }
   });

@@ -7,11 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { dial, send } from "../runtime/wire.ts";
+import { openConnection, send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { atOnce, Client } from "./client.ts";
-import { type Daemon, launch } from "./daemon.ts";
+import { Client, concurrently } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
+import { type ServerProcess, startServerProcess } from "./server-process.ts";
 
 const limitBytes = 16_384;
 
@@ -101,7 +101,7 @@ describe("POST with an Idempotency-Key", () => {
   it("by 100 clients at once creates one resource; all get the same response", async () => {
     const total = await app.total("people");
     const key = newKey();
-    const answers = await atOnce(100, () => client.post("/people", { name: "Ada" }, key));
+    const answers = await concurrently(100, () => client.post("/people", { name: "Ada" }, key));
     const first = answers.filter(({ headers }) => !headers.has("idempotency-replayed"));
     assert.equal(first.length, 1);
     for (const answer of answers) {
@@ -115,7 +115,7 @@ describe("POST with an Idempotency-Key", () => {
   it("by many clients at once to a missing collection creates one resource", async () => {
     for (let round = 0; round < 5; round++) {
       const key = newKey();
-      const answers = await atOnce(16, () => client.post(`/fresh-${round}`, { n: 1 }, key));
+      const answers = await concurrently(16, () => client.post(`/fresh-${round}`, { n: 1 }, key));
       for (const { status, body } of answers) {
         assert.equal(status, 201, body);
         assert.equal(body, answers[0]?.body);
@@ -128,7 +128,7 @@ describe("POST with an Idempotency-Key", () => {
     const key = newKey();
     const first = await client.post("/people", '{"n":1}', key);
     for (const body of ['{"n":2}', '{"n":1.0}', '{ "n":1}', '{"n":1,"m":2}', "{}"])
-      await client.refuses("people", "key-reused", () => client.post("/people", body, key));
+      await client.rejects("people", "key-reused", () => client.post("/people", body, key));
     assertReplay(await client.post("/people", '{"n":1}', key), first);
   });
 
@@ -136,12 +136,12 @@ describe("POST with an Idempotency-Key", () => {
     const key = newKey();
     await client.put("/pets/a", {});
     await client.post("/people", { n: 1 }, key);
-    await client.refuses("pets", "key-reused", () => client.post("/pets", { n: 1 }, key));
-    await client.refuses("not-founded", "key-reused", () =>
+    await client.rejects("pets", "key-reused", () => client.post("/pets", { n: 1 }, key));
+    await client.rejects("not-founded", "key-reused", () =>
       client.post("/not-founded", { n: 1 }, key),
     );
     assert.equal((await client.get("/not-founded")).status, 404);
-    await client.refuses("people", "key-reused", () =>
+    await client.rejects("people", "key-reused", () =>
       client.batch([{ method: "POST", path: "/people", body: { n: 1 } }], key),
     );
   });
@@ -150,7 +150,9 @@ describe("POST with an Idempotency-Key", () => {
     for (let round = 0; round < 5; round++) {
       const total = await app.total("people");
       const key = newKey();
-      const answers = await atOnce(10, (index) => client.post("/people", { n: index % 2 }, key));
+      const answers = await concurrently(10, (index) =>
+        client.post("/people", { n: index % 2 }, key),
+      );
       const done = answers.find(
         ({ headers, status }) => status === 201 && !headers.has("idempotency-replayed"),
       );
@@ -233,7 +235,7 @@ describe("POST with an Idempotency-Key", () => {
     assertNew(second);
     assertReplay(await one.post("/people", { n: 1 }, key), first);
     assertReplay(await two.post("/people", { n: 2 }, key), second);
-    await client.refuses("people", "key-reused", () => one.post("/people", { n: 2 }, key));
+    await client.rejects("people", "key-reused", () => one.post("/people", { n: 2 }, key));
   });
 
   it("is not used up by a rejected request", async () => {
@@ -302,19 +304,19 @@ describe("POST with an Idempotency-Key", () => {
 describe("a lost response", () => {
   it("on connections closed at any moment: a retry never creates a second resource", async () => {
     await client.put("/lost/seed", {});
-    const keys = await atOnce(60, async (index) => {
+    const keys = await concurrently(60, async (index) => {
       const key = newKey();
       const body = JSON.stringify({ index });
-      const wire = await dial(app.port);
+      const wire = await openConnection(app.port);
       wire.write(
         `POST /lost HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${app.admin}\r\nContent-Type: application/json\r\nIdempotency-Key: ${key["idempotency-key"]}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, index % 3 === 0 ? 4 : body.length)}`,
       );
       await sleep(index % 10);
       if (index % 2 === 0) wire.reset();
-      else wire.hangUp();
+      else wire.destroy();
       return key;
     });
-    const answers = await atOnce(60, (index) => client.post("/lost", { index }, keys[index]));
+    const answers = await concurrently(60, (index) => client.post("/lost", { index }, keys[index]));
     for (const { status, body } of answers) assert.equal(status, 201, body);
     const { data, total } = await client.json<{ data: { index?: number }[]; total: number }>(
       "/lost?limit=1000",
@@ -326,7 +328,7 @@ describe("a lost response", () => {
 
 describe("a batch with an Idempotency-Key", () => {
   it("again gets the first response, byte for byte, and changes nothing", async () => {
-    const tag = await client.keep("/people/patched", { n: 1 });
+    const tag = await client.putAndReadTag("/people/patched", { n: 1 });
     await client.put("/people/gone", {});
     const operations = [
       { method: "POST", path: "/people", body: { n: 1 } },
@@ -355,7 +357,7 @@ describe("a batch with an Idempotency-Key", () => {
         { method: "PUT", path: `/once/first-${round}`, body: {}, ifNoneMatch: "*" },
         { method: "POST", path: "/once", body: { round } },
       ];
-      const answers = await atOnce(16, () => client.batch(operations, key));
+      const answers = await concurrently(16, () => client.batch(operations, key));
       for (const { status, body } of answers) {
         assert.equal(status, 200, body);
         assert.equal(body, answers[0]?.body);
@@ -374,14 +376,14 @@ describe("a batch with an Idempotency-Key", () => {
       { method: "DELETE", path: "/people/nobody" },
       { method: "PUT", path: "/not-founded/x", body: {} },
     ])
-      await client.refuses("people", "key-reused", () => client.batch([operation], key));
+      await client.rejects("people", "key-reused", () => client.batch([operation], key));
     assert.equal((await client.get("/not-founded")).status, 404);
   });
 
   it("that was rejected does not use up the key", async () => {
     const key = newKey();
     const operations = [{ method: "PATCH", path: "/people/late", body: { n: 2 } }];
-    await client.refuses("people", "not-found", () => client.batch(operations, key));
+    await client.rejects("people", "not-found", () => client.batch(operations, key));
     await client.put("/people/late", { n: 1 });
     const first = await client.batch(operations, key);
     assert.equal(first.headers.get("idempotency-replayed"), null);
@@ -392,7 +394,7 @@ describe("a batch with an Idempotency-Key", () => {
 describe("a server that is killed", () => {
   const patience = { timeout: 60_000 };
   let folder: string;
-  let daemon: Daemon | undefined;
+  let daemon: ServerProcess | undefined;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "restante-"));
   });
@@ -424,7 +426,7 @@ describe("a server that is killed", () => {
       /** What was asked for, and how it was answered, if it was. */
       const wishes = new Map<Wish, Answer | undefined>();
       for (let kill = 0; kill < 2; kill++) {
-        daemon = await launch(folder);
+        daemon = await startServerProcess(folder);
         const server = new Client(daemon);
         const enough = wishes.size + 80;
         let isKilled = false;
@@ -443,7 +445,7 @@ describe("a server that is killed", () => {
         isKilled = true;
         await poured;
       }
-      daemon = await launch(folder);
+      daemon = await startServerProcess(folder);
       const server = new Client(daemon);
       for (const [wish, answer] of wishes) {
         const again = await ask(server, wish);
@@ -494,7 +496,7 @@ describe("POST /-/tokens with an Idempotency-Key", () => {
   it("creates one token for many requests at once", async () => {
     const key = newKey();
     const before = await tokens();
-    const answers = await atOnce(10, () => client.post("/-/tokens", wish, key));
+    const answers = await concurrently(10, () => client.post("/-/tokens", wish, key));
     const statuses = answers.map(({ status }) => status).sort();
     assert.deepEqual(statuses, [201, ...Array(9).fill(409)]);
     assert.equal((await tokens()).length, before.length + 1);

@@ -1,21 +1,21 @@
-// A walk round the house: one answer of every sort, for rules that hold for all of them.
+// Sends one request of every kind, for rules that apply to all responses.
 
 import type { TestApp } from "./app.ts";
 import { type Answer, answerOf } from "./expect.ts";
 
-export interface Stop extends Answer {
-  /** What was asked, for the message of a failed assertion. */
+export interface SampleResponse extends Answer {
+  /** The request, for messages of assertions. */
   readonly asked: string;
 }
 
 const json = { "content-type": "application/json" };
 const jsonPatch = { "content-type": "application/json-patch+json" };
 
-/** Asks for everything, each time with the same extra header fields. */
-export async function walk(
+/** Sends all requests with the same extra headers. */
+export async function requestEverything(
   app: TestApp,
   extra: Readonly<Record<string, string>> = {},
-): Promise<readonly Stop[]> {
+): Promise<readonly SampleResponse[]> {
   const { id } = await app.post("people", { name: "Ada" });
   const scoped = await app.token("people:read");
   const made = await app.request("/-/tokens", {
@@ -26,7 +26,7 @@ export async function walk(
   const token = ((await made.json()) as { id: string }).id;
   const { headers } = await app.request(`/people/${id}`);
   const known = { "if-none-match": headers.get("etag") ?? "" };
-  // Each walk has its own, because what was changed or kept by one would change the next.
+  // A new id for each call, because an earlier call may have changed or created the resource.
   const own = crypto.randomUUID();
   const key = { ...json, "idempotency-key": `"${own}"` };
   const minimal = { ...json, prefer: "return=minimal" };
@@ -43,7 +43,7 @@ export async function walk(
   const file = `/people/${fileId}/file`;
   const lines = { "content-type": "application/x-ndjson" };
 
-  const questions: [string, (RequestInit & { token?: string | null })?][] = [
+  const requests: [string, (RequestInit & { token?: string | null })?][] = [
     ["GET /"],
     ["GET /", { token: null }],
     ["GET /people"],
@@ -129,12 +129,12 @@ export async function walk(
     ["POST /people", { headers: { "content-type": "text/json" }, body: "a" }],
     ["POST /people", { headers: { "content-type": "text/csv" }, body: "a" }],
   ];
-  const stops: Stop[] = [];
-  for (const [asked, init = {}] of questions) {
+  const responses: SampleResponse[] = [];
+  for (const [asked, init = {}] of requests) {
     const [method = "", path = ""] = asked.split(" ");
     const fields = { ...Object.fromEntries(new Headers(init.headers)), ...extra };
     const answer = await answerOf(app.request(path, { ...init, method, headers: fields }));
-    stops.push({ ...answer, asked: `${asked.slice(0, 60)} → ${answer.status}` });
+    responses.push({ ...answer, asked: `${asked.slice(0, 60)} → ${answer.status}` });
   }
-  return stops;
+  return responses;
 }

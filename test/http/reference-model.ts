@@ -1,8 +1,14 @@
-// The interface in its simplest form: plain maps, one request after another, and no thought of speed.
+// A simple model of the API: plain maps, one request after another.
 
 import assert from "node:assert/strict";
 import type { ProblemKind } from "../../src/model/problem.ts";
-import { isPlain, type Json, merge, type Operation, operate } from "../model/reference.ts";
+import {
+  applyOperations,
+  isPlain,
+  type Json,
+  mergePatch,
+  type Operation,
+} from "../model/reference-patch.ts";
 
 export type Fields = { [name: string]: Json };
 
@@ -20,7 +26,7 @@ export interface Condition {
   readonly ifUnmodifiedSince?: string;
 }
 
-interface Place {
+interface Target {
   readonly collection: string;
   readonly id: string;
   readonly condition: Condition;
@@ -28,12 +34,12 @@ interface Place {
 
 export type Change =
   | { readonly kind: "post"; readonly collection: string; readonly body: Json }
-  | (Place & { readonly kind: "put"; readonly body: Json })
-  | (Place & { readonly kind: "merge"; readonly body: Json })
-  | (Place & { readonly kind: "json"; readonly body: readonly Operation[] })
-  | (Place & { readonly kind: "delete" });
+  | (Target & { readonly kind: "put"; readonly body: Json })
+  | (Target & { readonly kind: "merge"; readonly body: Json })
+  | (Target & { readonly kind: "json"; readonly body: readonly Operation[] })
+  | (Target & { readonly kind: "delete" });
 
-export type Ask =
+export type ModelRequest =
   | (Change & { readonly key?: string })
   | { readonly kind: "batch"; readonly changes: readonly Change[]; readonly key?: string }
   | { readonly kind: "define"; readonly collection: string; readonly rules: Json };
@@ -49,11 +55,11 @@ export interface Result {
   readonly born?: number;
 }
 
-export type Verdict =
+export type ModelResponse =
   | { readonly problem: ProblemKind }
   | { readonly results: readonly Result[]; readonly isReplay: boolean };
 
-interface Kept {
+interface ModelResource {
   readonly revision: number;
   readonly fields: Fields;
   readonly born: number;
@@ -67,15 +73,15 @@ interface Rules {
   readonly idempotencyKey: string;
 }
 
-interface Shelf {
+interface ModelCollection {
   revision: number;
   rules: Rules;
   /** In the order of creation. */
-  readonly resources: Map<string, Kept>;
+  readonly resources: Map<string, ModelResource>;
   readonly removals: Map<string, number>;
 }
 
-class Refused {
+class Rejected {
   readonly problem: ProblemKind;
 
   constructor(problem: ProblemKind) {
@@ -84,11 +90,11 @@ class Refused {
 }
 
 function demand(isGiven: boolean, problem: ProblemKind): asserts isGiven {
-  if (!isGiven) throw new Refused(problem);
+  if (!isGiven) throw new Rejected(problem);
 }
 
-export class Model {
-  #shelves = new Map<string, Shelf>();
+export class ReferenceModel {
+  #collections = new Map<string, ModelCollection>();
   readonly #keys = new Map<
     string,
     { readonly print: string; readonly results: readonly Result[] }
@@ -98,18 +104,18 @@ export class Model {
   #time = 0;
 
   /** Judges a request, and does it if it can be. `newIds` are those that the server has chosen. */
-  judge(caller: Caller, ask: Ask, newIds: readonly string[]): Verdict {
-    const before = structuredClone(this.#shelves);
+  respond(caller: Caller, ask: ModelRequest, newIds: readonly string[]): ModelResponse {
+    const before = structuredClone(this.#collections);
     try {
-      return this.#judge(caller, ask, newIds);
+      return this.#respond(caller, ask, newIds);
     } catch (thrown) {
-      if (!(thrown instanceof Refused)) throw thrown;
-      this.#shelves = before;
+      if (!(thrown instanceof Rejected)) throw thrown;
+      this.#collections = before;
       return { problem: thrown.problem };
     }
   }
 
-  #judge(caller: Caller, ask: Ask, newIds: readonly string[]): Verdict {
+  #respond(caller: Caller, ask: ModelRequest, newIds: readonly string[]): ModelResponse {
     if (ask.kind === "define") {
       this.#define(caller, ask.collection, ask.rules);
       return { results: [], isReplay: false };
@@ -142,17 +148,17 @@ export class Model {
   #precheck(caller: Caller, change: Change): void {
     this.#mayTry(caller, change);
     if (change.kind === "post") {
-      const shelf = this.#target(caller, change.collection);
-      const isDemanded = shelf?.rules.idempotencyKey === "required";
+      const collectionState = this.#target(caller, change.collection);
+      const isDemanded = collectionState?.rules.idempotencyKey === "required";
       demand(!isDemanded || "key" in change, "key-required");
     } else {
-      const shelf =
+      const collectionState =
         change.kind === "put"
           ? this.#target(caller, change.collection)
-          : this.#shelves.get(change.collection);
-      const isThere = shelf?.resources.has(change.id) ?? false;
+          : this.#collections.get(change.collection);
+      const isThere = collectionState?.resources.has(change.id) ?? false;
       demand(change.kind === "put" || isThere, "not-found");
-      demandCondition(shelf, change.condition);
+      demandCondition(collectionState, change.condition);
     }
     demand(isReadable(change), "invalid-body");
   }
@@ -171,29 +177,29 @@ export class Model {
     );
   }
 
-  #target({ isAdmin }: Caller, collection: string): Shelf | undefined {
-    const shelf = this.#shelves.get(collection);
-    demand(shelf !== undefined || isAdmin, "not-found");
-    return shelf;
+  #target({ isAdmin }: Caller, collection: string): ModelCollection | undefined {
+    const collectionState = this.#collections.get(collection);
+    demand(collectionState !== undefined || isAdmin, "not-found");
+    return collectionState;
   }
 
   #do(caller: Caller, change: Change, id: string, key: string | undefined): Result {
     const { collection } = change;
     this.#mayTry(caller, change);
-    const shelf = this.#target(caller, collection);
+    const collectionState = this.#target(caller, collection);
     if (change.kind === "post") {
-      const isDemanded = shelf?.rules.idempotencyKey === "required";
+      const isDemanded = collectionState?.rules.idempotencyKey === "required";
       demand(!isDemanded || key !== undefined, "key-required");
       return this.#write(collection, id, ownFields(change.body));
     }
-    const current = shelf?.resources.get(id);
+    const current = collectionState?.resources.get(id);
     if (change.kind === "put") {
       const verb = current === undefined ? "create" : "update";
       demand(caller.verbs.includes(verb), "insufficient-scope");
     } else {
       demand(current !== undefined, "not-found");
     }
-    demandCondition(shelf, change.condition);
+    demandCondition(collectionState, change.condition);
     demand(holds(change.condition, current), "precondition-failed");
     if (change.kind === "delete") return this.#remove(collection, id);
     const isTesting = change.kind === "json" && change.body.some(({ op }) => op === "test");
@@ -202,15 +208,15 @@ export class Model {
   }
 
   #write(collection: string, id: string, fields: Fields): Result {
-    const shelf = this.#shelves.get(collection) ?? this.#found(collection);
-    const before = shelf.resources.get(id);
-    const revision = ++shelf.revision;
+    const collectionState = this.#collections.get(collection) ?? this.#create(collection);
+    const before = collectionState.resources.get(id);
+    const revision = ++collectionState.revision;
     const { createdAt, born = this.#time } = before ?? {};
-    shelf.resources.set(id, {
+    collectionState.resources.set(id, {
       ...{ revision, fields, born },
       ...(createdAt === undefined ? {} : { createdAt }),
     });
-    shelf.removals.delete(id);
+    collectionState.removals.delete(id);
     return { status: before === undefined ? 201 : 200, collection, id, fields, born };
   }
 
@@ -220,19 +226,19 @@ export class Model {
   }
 
   #remove(collection: string, id: string): Result {
-    const shelf = this.#shelves.get(collection);
-    assert.ok(shelf !== undefined);
-    shelf.resources.delete(id);
-    shelf.removals.set(id, ++shelf.revision);
+    const collectionState = this.#collections.get(collection);
+    assert.ok(collectionState !== undefined);
+    collectionState.resources.delete(id);
+    collectionState.removals.set(id, ++collectionState.revision);
     return { status: 204, collection, id };
   }
 
   /** Founding takes the first revision. */
-  #found(collection: string): Shelf {
+  #create(collection: string): ModelCollection {
     const rules = { preconditions: "optional", idempotencyKey: "optional" };
-    const shelf = { revision: 1, rules, resources: new Map(), removals: new Map() };
-    this.#shelves.set(collection, shelf);
-    return shelf;
+    const collectionState = { revision: 1, rules, resources: new Map(), removals: new Map() };
+    this.#collections.set(collection, collectionState);
+    return collectionState;
   }
 
   #define(caller: Caller, collection: string, rules: Json): void {
@@ -241,18 +247,18 @@ export class Model {
     const known = ["preconditions", "idempotencyKey"];
     for (const [name, rule] of Object.entries(rules))
       demand(known.includes(name) && (rule === "optional" || rule === "required"), "invalid-body");
-    const shelf = this.#shelves.get(collection);
-    if (shelf !== undefined) shelf.revision++;
+    const collectionState = this.#collections.get(collection);
+    if (collectionState !== undefined) collectionState.revision++;
     const open = { preconditions: "optional", idempotencyKey: "optional" };
-    (shelf ?? this.#found(collection)).rules = { ...open, ...rules } as Rules;
+    (collectionState ?? this.#create(collection)).rules = { ...open, ...rules } as Rules;
   }
 
-  find(collection: string, id: string): Kept | undefined {
-    return this.#shelves.get(collection)?.resources.get(id);
+  find(collection: string, id: string): ModelResource | undefined {
+    return this.#collections.get(collection)?.resources.get(id);
   }
 
   /** What the server says of a state: a tag that no state had before, and the time of its creation. */
-  told(collection: string, id: string, tag: string, createdAt: string): void {
+  recordMetadata(collection: string, id: string, tag: string, createdAt: string): void {
     const kept = this.find(collection, id);
     assert.ok(kept !== undefined);
     const name = `${collection}/${id} ${tag}`;
@@ -265,30 +271,34 @@ export class Model {
 
   /** All of a collection in order; undefined when there is none. */
   list(collection: string, order: "createdAt" | "-createdAt"): readonly Fields[] | undefined {
-    const shelf = this.#shelves.get(collection);
-    if (shelf === undefined) return undefined;
-    const all = [...shelf.resources].map(([id, { fields }]) => ({ id, ...fields }));
+    const collectionState = this.#collections.get(collection);
+    if (collectionState === undefined) return undefined;
+    const all = [...collectionState.resources].map(([id, { fields }]) => ({ id, ...fields }));
     return order === "createdAt" ? all : all.reverse();
   }
 
   revision(collection: string): number | undefined {
-    return this.#shelves.get(collection)?.revision;
+    return this.#collections.get(collection)?.revision;
   }
 
   since(collection: string, since: number, limit: number) {
-    const shelf = this.#shelves.get(collection);
-    assert.ok(shelf !== undefined);
-    const written = [...shelf.resources].map(([id, { revision, fields }]) => ({
+    const collectionState = this.#collections.get(collection);
+    assert.ok(collectionState !== undefined);
+    const written = [...collectionState.resources].map(([id, { revision, fields }]) => ({
       revision,
       resource: { id, ...fields },
     }));
-    const removed = [...shelf.removals].map(([id, revision]) => ({ revision, removed: id }));
+    const removed = [...collectionState.removals].map(([id, revision]) => ({
+      revision,
+      removed: id,
+    }));
     const all = [...written, ...removed]
       .filter(({ revision }) => revision > since)
       .sort((one, other) => one.revision - other.revision);
     const changes = all.slice(0, limit);
-    const next = changes.length < limit ? shelf.revision : (changes.at(-1)?.revision ?? 0);
-    return { changes, since, next, more: next < shelf.revision };
+    const next =
+      changes.length < limit ? collectionState.revision : (changes.at(-1)?.revision ?? 0);
+    return { changes, since, next, more: next < collectionState.revision };
   }
 }
 
@@ -298,14 +308,17 @@ function isReadable(change: Change): boolean {
   return change.kind !== "put" || isPlain(change.body);
 }
 
-function demandCondition(shelf: Shelf | undefined, condition: Condition): void {
-  const isDemanded = shelf?.rules.preconditions === "required";
+function demandCondition(collectionState: ModelCollection | undefined, condition: Condition): void {
+  const isDemanded = collectionState?.rules.preconditions === "required";
   const isByTag = condition.ifMatch !== undefined || condition.ifNoneMatch !== undefined;
   demand(!isDemanded || isByTag, "precondition-required");
 }
 
 /** RFC 9110 §13.2.2. Only what is there and known by its tag can match. */
-function holds({ ifMatch, ifNoneMatch, ifUnmodifiedSince }: Condition, current?: Kept): boolean {
+function holds(
+  { ifMatch, ifNoneMatch, ifUnmodifiedSince }: Condition,
+  current?: ModelResource,
+): boolean {
   const isThere = current !== undefined;
   const tags = (field: string) => field.split(", ");
   const tag = current?.tag ?? "unknown";
@@ -321,7 +334,7 @@ function holds({ ifMatch, ifNoneMatch, ifUnmodifiedSince }: Condition, current?:
 
 function fieldsAfter(
   change: Extract<Change, { kind: "put" | "merge" | "json" }>,
-  current: Kept | undefined,
+  current: ModelResource | undefined,
 ): Fields {
   const document = { id: change.id, ...current?.fields, createdAt: "then", updatedAt: "now" };
   const after = documentAfter(document, change);
@@ -339,9 +352,9 @@ function documentAfter(
     case "put":
       return change.body;
     case "merge":
-      return merge(document, change.body);
+      return mergePatch(document, change.body);
     case "json":
-      return operate(document, change.body);
+      return applyOperations(document, change.body);
   }
 }
 

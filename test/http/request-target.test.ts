@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { isCollectionName, isResourceId } from "../../src/model/id.ts";
-import { dial, type WireResponse } from "../runtime/wire.ts";
+import { openConnection, type RawResponse } from "../runtime/raw-connection.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 
@@ -75,7 +75,7 @@ async function put(collection: string, id: string, mark: number): Promise<void> 
   expected.set(`${collection}/${id}`, mark);
 }
 
-async function send(method: string, target: string, mark: number): Promise<WireResponse> {
+async function send(method: string, target: string, mark: number): Promise<RawResponse> {
   const body = method === "PUT" ? `{"mark":${mark}}` : "";
   const head = [
     `${method} ${target} HTTP/1.1`,
@@ -84,10 +84,10 @@ async function send(method: string, target: string, mark: number): Promise<WireR
     ...(body === "" ? [] : ["Content-Type: application/json", `Content-Length: ${body.length}`]),
     "Connection: close",
   ];
-  const wire = await dial(app.port, { head: method === "HEAD" });
+  const wire = await openConnection(app.port, { head: method === "HEAD" });
   wire.write(`${head.join("\r\n")}\r\n\r\n${body}`);
   const answer = await wire.response();
-  wire.hangUp();
+  wire.destroy();
   assert.ok(answer !== undefined, `no answer to ${method} ${target}`);
   return answer;
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createTypes } from "../../src/http/headers/media-type.ts";
 import { routes } from "../../src/http/routes.ts";
-import { send, type WireResponse } from "../runtime/wire.ts";
+import { type RawResponse, send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { answerOf, assertProblem, expectProblem } from "./expect.ts";
 
@@ -20,7 +20,7 @@ before(async () => {
 after(() => app.stop());
 
 /** The answer to a request line sent as it is; undefined when the connection closes without one. */
-async function ask(line: string, ...fields: string[]): Promise<WireResponse | undefined> {
+async function ask(line: string, ...fields: string[]): Promise<RawResponse | undefined> {
   const head = [`${line} HTTP/1.1`, "Host: localhost", ...fields, "Connection: close"];
   const { responses } = await send(app.port, `${head.join("\r\n")}\r\n\r\n`, {
     head: line.startsWith("HEAD "),
@@ -30,13 +30,13 @@ async function ask(line: string, ...fields: string[]): Promise<WireResponse | un
 
 const authorized = () => `Authorization: Bearer ${app.admin}`;
 
-async function askAs(line: string, ...fields: string[]): Promise<WireResponse> {
+async function askAs(line: string, ...fields: string[]): Promise<RawResponse> {
   const answer = await ask(line, authorized(), ...fields);
   assert.ok(answer !== undefined, `no answer to ${line}`);
   return answer;
 }
 
-const problemOf = (answer: WireResponse, kind: Parameters<typeof assertProblem>[1]) =>
+const problemOf = (answer: RawResponse, kind: Parameters<typeof assertProblem>[1]) =>
   assertProblem({ ...answer, headers: new Headers(answer.headers) }, kind);
 
 /** Every route as a path that can be asked for. */
@@ -304,7 +304,7 @@ describe("OPTIONS", () => {
 describe("HEAD", () => {
   /** These differ between any two answers. */
   const varying = new Set(["date", "x-request-id", "connection", "keep-alive"]);
-  const fieldsOf = (answer: WireResponse) =>
+  const fieldsOf = (answer: RawResponse) =>
     Object.entries(answer.headers)
       .filter(([name]) => !varying.has(name))
       .sort(([a], [b]) => a.localeCompare(b));

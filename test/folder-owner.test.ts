@@ -12,7 +12,7 @@ import { restante } from "../src/index.ts";
 import { isSecret, newSecret } from "../src/model/token.ts";
 import { defaultConfig } from "../src/server/config.ts";
 import { openStore } from "../src/server/open-store.ts";
-import { type Running, run, start } from "./process.ts";
+import { run, type ServerProcess, start } from "./process.ts";
 import { isLong } from "./seeds.ts";
 
 let cwd: string;
@@ -29,18 +29,18 @@ const create = (data: string) => tokenCommand(data, "create", "--name", "ci", "-
 const statusWith = async (url: string, secret: string): Promise<number> =>
   (await fetch(`${url}/-/tokens`, { headers: { authorization: `Bearer ${secret}` } })).status;
 
-async function stop(running: Running): Promise<void> {
+async function stop(running: ServerProcess): Promise<void> {
   running.signal("SIGTERM");
   assert.equal((await running.ended).code, 0);
 }
 
-async function kill(running: Running): Promise<void> {
+async function kill(running: ServerProcess): Promise<void> {
   running.signal("SIGKILL");
   await running.ended;
 }
 
 describe("a second server on a data folder", () => {
-  let running: Running;
+  let running: ServerProcess;
   before(async () => {
     running = await start(["--data", "one"], { cwd });
     await symlink("one", join(cwd, "link"));

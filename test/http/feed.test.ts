@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startApp, type TestApp } from "./app.ts";
-import { atOnce, Client, pointersOf } from "./client.ts";
+import { Client, concurrently, pointersOf } from "./client.ts";
 import { assertProblem, readLinks } from "./expect.ts";
 
 let app: TestApp;
@@ -347,7 +347,7 @@ describe("a copy", () => {
     };
     const copies = [3, 7, 1000].map((limit) => new Copy("busy", limit));
     await Promise.all([
-      atOnce(writing, write),
+      concurrently(writing, write),
       ...copies.map(async (copy) => {
         while (writing > 0) await copy.follow();
         await copy.catchUp();

@@ -9,10 +9,10 @@ import * as zlib from "node:zlib";
 import { freeBytes, maxRatio } from "../../src/http/body/decoding.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { type Exact, exactly } from "./bytes.ts";
 import { Client } from "./client.ts";
 import { filesIn } from "./multipart.ts";
 import { Chance } from "./multipart-generator.ts";
+import { type RawResponse, rawRequest } from "./raw-request.ts";
 
 const maxUploadBytes = 40_000_000;
 const maxBodyBytes = 2_000_000;
@@ -111,8 +111,8 @@ async function post(
   coding: string,
   bytes: Buffer,
   isChunked: boolean,
-): Promise<Exact> {
-  return exactly(app, `/drop${kind.query ?? ""}`, {
+): Promise<RawResponse> {
+  return rawRequest(app, `/drop${kind.query ?? ""}`, {
     method: "POST",
     token: null,
     headers: { "content-type": kind.type, "content-encoding": coding },
@@ -233,7 +233,7 @@ describe("an encoded body", () => {
       ] as const) {
         const bomb = encoders[coding](Buffer.alloc(6_000_000, " "));
         const ask = (field: string, body: Buffer) =>
-          exactly(app, path, {
+          rawRequest(app, path, {
             method,
             headers: { "content-type": type, "content-encoding": field },
             body,

@@ -1,20 +1,20 @@
-// A log that is kept in memory, for tests that read what would have been written.
+// A log in memory, for tests that read it.
 
 import { setTimeout } from "node:timers/promises";
 import { pino } from "pino";
 import { maxDelayMs } from "../../src/http/request-log.ts";
 import type { Log } from "../../src/server/log.ts";
 
-export interface Captured {
+export interface CapturedLog {
   readonly log: Log;
-  /** Resolves when what has happened is written: lines of requests are written many at a time. */
+  /** Resolves when all lines so far are written, because lines of requests are written in groups. */
   settled(): Promise<void>;
   /** Everything written so far. */
   text(): string;
   lines(): readonly Readonly<Record<string, unknown>>[];
 }
 
-export function captureLog(): Captured {
+export function captureLog(): CapturedLog {
   const written: string[] = [];
   const log = pino({ level: "info", base: null }, { write: (line) => void written.push(line) });
   return {

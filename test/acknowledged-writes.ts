@@ -1,14 +1,14 @@
-// Clients that write, retry and read through many processes, and their own record of what was promised.
+// Clients that write, retry and read through many processes, and check that nothing acknowledged is lost.
 
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, answerOf, assertProblem, readLinks } from "./http/expect.ts";
 
 /** Sends one request. */
-export type Ask = (path: string, init?: RequestInit) => Promise<Answer>;
+export type SendRequest = (path: string, init?: RequestInit) => Promise<Answer>;
 
-/** Each request has a connection of its own, so that any of the processes behind a port may get it. */
-export function asking(url: string, token: string): Ask {
+/** Each request has its own connection, so that any process behind the port may get it. */
+export function requestSender(url: string, token: string): SendRequest {
   return (path, { headers, ...init } = {}) => {
     const fields = { authorization: `Bearer ${token}`, connection: "close" };
     return answerOf(fetch(url + path, { ...init, headers: { ...headers, ...fields } }));
@@ -21,12 +21,12 @@ export const json = (method: string, body: unknown, headers = {}): RequestInit =
   body: JSON.stringify(body),
 });
 
-/** Which of the processes has answered: each begins its request ids in its own way. */
+/** Identifies the process that responded by the prefix of its request ids. */
 export const processOf = ({ headers }: Answer): string =>
   headers.get("x-request-id")?.split("-")[0] ?? "";
 
-/** Longer than any of the faults lasts, on any machine. */
-const patienceMs = 40_000;
+/** Longer than any of the failures lasts, on any machine. */
+const timeoutMs = 40_000;
 const pauseMs = 25;
 const limit = 7;
 
@@ -37,35 +37,35 @@ interface Page {
   readonly total: number;
 }
 
-export class Journal {
-  /** What was acknowledged: the bytes at each Location. */
-  readonly kept = new Map<string, string>();
-  /** How often a server could not be reached or broke off, asked to wait, or had done it before. */
-  readonly told = { cut: 0, wait: 0, replayed: 0 };
-  /** Those that have answered. */
+export class AcknowledgedWrites {
+  /** The acknowledged body at each Location. */
+  readonly acknowledged = new Map<string, string>();
+  /** How often a server closed the connection or could not be reached, returned 503, or replayed a response. */
+  readonly counts = { closed: 0, wait: 0, replayed: 0 };
+  /** The processes that have responded. */
   readonly processes = new Set<string>();
   readonly #collection: string;
-  readonly #asks: readonly Ask[];
+  readonly #asks: readonly SendRequest[];
   #begun = 0;
   #turn = 0;
 
   /** Requests go to the servers in turn. */
-  constructor(collection: string, asks: readonly Ask[]) {
+  constructor(collection: string, asks: readonly SendRequest[]) {
     this.#collection = collection;
     this.#asks = asks;
   }
 
-  /** Clients that POST until so many more are acknowledged; what they are told to retry, they do. */
-  async pour(clients: number, count: number): Promise<void> {
-    const enough = this.kept.size + count;
+  /** Clients POST until so many more are acknowledged, and retry on errors. */
+  async postMany(clients: number, count: number): Promise<void> {
+    const enough = this.acknowledged.size + count;
     const client = async () => {
-      while (this.kept.size < enough) await this.#create();
+      while (this.acknowledged.size < enough) await this.#create();
     };
     await Promise.all(Array.from({ length: clients }, client));
   }
 
-  /** Reads pages while others write, until they are done. Each must fit what was promised by then. */
-  async watch(poured: Promise<unknown>): Promise<void> {
+  /** Reads pages until the writes are done. Each must contain what was acknowledged before. */
+  async readPagesUntil(poured: Promise<unknown>): Promise<void> {
     let isOver = false;
     const stop = () => {
       isOver = true;
@@ -74,40 +74,40 @@ export class Journal {
     const bodies = new Map<string, string>();
     let last = { total: 0, page: 1, tag: "" };
     while (!isOver) {
-      const least = Math.max(this.kept.size, last.total);
+      const least = Math.max(this.acknowledged.size, last.total);
       const path = `/${this.#collection}?limit=${limit}&page=${last.page}`;
       const answer = await this.#ask(path, { headers: { "if-none-match": last.tag } });
-      if (answer?.status === 200) last = this.#judge(path, answer, least, bodies);
-      else if (answer?.status === 304) assert.ok(last.total >= least, "an old list was confirmed");
+      if (answer?.status === 200) last = this.#checkPage(path, answer, least, bodies);
+      else if (answer?.status === 304) assert.ok(last.total >= least, "304 for an old list");
       else if (answer?.status === 404) assert.equal(least, 0);
     }
   }
 
-  /** The servers hold exactly what was promised: nothing is lost, and nothing was done twice. */
+  /** The servers have exactly what was acknowledged: nothing is lost, and nothing was done twice. */
   async verify(): Promise<void> {
     for (const ask of this.#asks) {
-      assert.deepEqual(await this.#walk(ask), new Map(this.kept));
-      await this.#follow(ask);
+      assert.deepEqual(await this.#readAll(ask), new Map(this.acknowledged));
+      await this.#readFeed(ask);
     }
   }
 
-  /** One resource, under one key until it is acknowledged, then read by whoever is next. */
+  /** Creates one resource, with one key until it is acknowledged, and reads it from the next server. */
   async #create(): Promise<void> {
     const number = ++this.#begun;
     const text = "é".repeat((number % 20) * 40);
     const key = { "idempotency-key": `${this.#collection}-${number}` };
-    const made = await this.#insist(`/${this.#collection}`, json("POST", { number, text }, key));
+    const made = await this.#retry(`/${this.#collection}`, json("POST", { number, text }, key));
     assert.equal(made.status, 201, made.body);
     const location = made.headers.get("location") ?? "";
-    assert.ok(!this.kept.has(location), `${location} was promised twice`);
-    this.kept.set(location, made.body);
-    if (made.headers.has("idempotency-replayed")) this.told.replayed++;
-    const read = await this.#insist(location);
+    assert.ok(!this.acknowledged.has(location), `${location} was acknowledged twice`);
+    this.acknowledged.set(location, made.body);
+    if (made.headers.has("idempotency-replayed")) this.counts.replayed++;
+    const read = await this.#retry(location);
     assert.deepEqual([read.status, read.body], [200, made.body]);
   }
 
-  async #insist(path: string, init?: RequestInit): Promise<Answer> {
-    const deadline = Date.now() + patienceMs;
+  async #retry(path: string, init?: RequestInit): Promise<Answer> {
+    const deadline = Date.now() + timeoutMs;
     while (Date.now() < deadline) {
       const answer = await this.#ask(path, init);
       if (answer !== undefined && answer.status !== 503) return answer;
@@ -116,20 +116,20 @@ export class Journal {
     return assert.fail(`no answer to ${path}`);
   }
 
-  /** None when there is no answer. */
+  /** Returns undefined when there is no response. */
   async #ask(path: string, init?: RequestInit): Promise<Answer | undefined> {
     const ask = this.#asks[this.#turn++ % this.#asks.length];
     const answer = await ask?.(path, init).catch(() => undefined);
-    if (answer === undefined) this.told.cut++;
+    if (answer === undefined) this.counts.closed++;
     else this.processes.add(processOf(answer));
     if (answer?.status !== 503) return answer;
-    this.told.wait++;
+    this.counts.wait++;
     assertProblem(answer, "unavailable");
     assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/);
     return answer;
   }
 
-  #judge(path: string, { headers, body }: Answer, least: number, bodies: Map<string, string>) {
+  #checkPage(path: string, { headers, body }: Answer, least: number, bodies: Map<string, string>) {
     const { data, page, pages, total } = JSON.parse(body) as Page;
     assert.ok(total >= least && total <= this.#begun, `${least} ≤ ${total} ≤ ${this.#begun}`);
     assert.equal(headers.get("x-total-count"), String(total));
@@ -139,27 +139,27 @@ export class Journal {
     const name = `${path} ${tag}`;
     assert.equal(bodies.get(name) ?? body, body, "two lists have the same tag");
     bodies.set(name, body);
-    // Now on the same page, to be told that nothing has changed; now on the last one, which grows.
+    // Either the same page again, which may be 304, or the last one, which grows.
     const isSame = this.#turn % 3 > 0;
     return { total, page: isSame ? page : pages, tag: isSame ? tag : "" };
   }
 
-  /** All resources by their addresses, page after page. */
-  async #walk(ask: Ask): Promise<ReadonlyMap<string, string>> {
+  /** Returns all resources by address, page after page. */
+  async #readAll(ask: SendRequest): Promise<ReadonlyMap<string, string>> {
     const found = new Map<string, string>();
     for (let next: string | undefined = `/${this.#collection}?limit=200`; next !== undefined; ) {
       const { status, headers, body } = await ask(next);
       assert.equal(status, 200, body);
       const { data, total } = JSON.parse(body) as { data: { id: string }[]; total: number };
-      assert.equal(total, this.kept.size);
+      assert.equal(total, this.acknowledged.size);
       for (const item of data) found.set(`/${this.#collection}/${item.id}`, JSON.stringify(item));
       next = readLinks(headers.get("link")).next;
     }
     return found;
   }
 
-  /** Every resource came once, at a revision of its own, in the order of the collection. */
-  async #follow(ask: Ask): Promise<void> {
+  /** The feed has every resource once, with increasing revisions. */
+  async #readFeed(ask: SendRequest): Promise<void> {
     let revision = 0;
     let position = "0";
     let count = 0;
@@ -174,7 +174,7 @@ export class Journal {
       isMore = more;
       position = next;
     }
-    assert.equal(count, this.kept.size);
+    assert.equal(count, this.acknowledged.size);
   }
 }
 
@@ -184,9 +184,9 @@ interface FeedPage {
   readonly more: boolean;
 }
 
-/** What one has replaced, no other one shows any more. */
-export async function replaceAndRead(asks: readonly Ask[], times: number): Promise<void> {
-  const ask = (turn: number): Ask => asks[turn % asks.length] ?? assert.fail();
+/** After one has replaced a resource, no other returns the old state. */
+export async function replaceAndRead(asks: readonly SendRequest[], times: number): Promise<void> {
+  const ask = (turn: number): SendRequest => asks[turn % asks.length] ?? assert.fail();
   for (let turn = 0; turn < times; turn++) {
     const put = await ask(turn)("/replaced/one", json("PUT", { turn }));
     assert.ok(put.status === (turn === 0 ? 201 : 200), put.body);
@@ -197,8 +197,11 @@ export async function replaceAndRead(asks: readonly Ask[], times: number): Promi
   }
 }
 
-/** Clients that count up one number, each if nobody else did meanwhile: none of their steps is lost. */
-export async function countTogether(asks: readonly Ask[], clients: number): Promise<void> {
+/** Clients increment one number with If-Match: no increment is lost. */
+export async function countConcurrently(
+  asks: readonly SendRequest[],
+  clients: number,
+): Promise<void> {
   const steps = 4;
   const client = async (_: unknown, number: number) => {
     const ask = asks[number % asks.length] ?? assert.fail();
@@ -217,10 +220,10 @@ export async function countTogether(asks: readonly Ask[], clients: number): Prom
     assert.equal(JSON.parse((await ask("/counted/one")).body).count, clients * steps);
 }
 
-/** A new token: its secret, and how to revoke it. */
-export async function makeToken(ask: Ask) {
-  const wish = { name: "short-lived", scopes: ["*:read"] };
-  const made = await ask("/-/tokens", json("POST", wish));
+/** Creates a token; returns its secret and a function that revokes it. */
+export async function createToken(ask: SendRequest) {
+  const definition = { name: "short-lived", scopes: ["*:read"] };
+  const made = await ask("/-/tokens", json("POST", definition));
   assert.equal(made.status, 201, made.body);
   const { id, token } = JSON.parse(made.body) as { id: string; token: string };
   return { secret: token, revoke: () => ask(`/-/tokens/${id}`, { method: "DELETE" }) };

@@ -1,4 +1,4 @@
-// Both kinds of patch on plain values, as their RFCs say it and with no thought of anything else.
+// Applies merge patches and JSON Patches to plain values, as their RFCs define it.
 
 import assert from "node:assert/strict";
 
@@ -13,17 +13,20 @@ export const isPlain = (value: Json | undefined): value is { [name: string]: Jso
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** RFC 7396 §2. */
-export function merge(target: Json | undefined, patch: Json): Json {
+export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isPlain(patch)) return patch;
   const merged = new Map(isPlain(target) ? Object.entries(target) : []);
   for (const [name, value] of Object.entries(patch))
     if (value === null) merged.delete(name);
-    else merged.set(name, merge(merged.get(name), value));
+    else merged.set(name, mergePatch(merged.get(name), value));
   return Object.fromEntries(merged);
 }
 
-/** RFC 6902; undefined when an operation does not fit. */
-export function operate(document: Json, operations: readonly Operation[]): Json | undefined {
+/** RFC 6902. Returns undefined when an operation fails. */
+export function applyOperations(
+  document: Json,
+  operations: readonly Operation[],
+): Json | undefined {
   let result: Json | undefined = document;
   for (const operation of operations) if (result !== undefined) result = apply(result, operation);
   return result;
@@ -57,7 +60,7 @@ interface Root {
   document: Json;
 }
 
-/** The way from the root, which has the document as its only member. */
+/** The path from the root, which has the document as its only member. */
 const stepsOf = (path: string): string[] =>
   `/document${path}`
     .split("/")

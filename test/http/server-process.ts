@@ -1,13 +1,13 @@
-// A server in a process of its own, which a test may kill, starve and start again.
+// Starts a server as a separate process, which a test may kill and start again.
 
 import { join } from "node:path";
 import { newSecret } from "../../src/model/token.ts";
 import { start } from "../process.ts";
 
-/** One secret for all starts: it is kept at the first, and every later one finds it in the store. */
+/** One secret for all starts. The first one stores it. */
 const secret = newSecret();
 
-export interface Daemon {
+export interface ServerProcess {
   readonly pid: number;
   readonly port: number;
   /** Of an admin. */
@@ -19,12 +19,12 @@ export interface Daemon {
 }
 
 /** Starts the server on a folder, by the runtime that runs the test, and waits until it listens. */
-export async function launch(folder: string): Promise<Daemon> {
+export async function startServerProcess(folder: string): Promise<ServerProcess> {
   const { url, port, stdout, signal, ended } = await start(["--data", join(folder, "data")], {
     cwd: folder,
     environment: { RESTANTE_ADMIN_TOKEN: secret },
   });
-  const request: Daemon["request"] = (path, init = {}) => {
+  const request: ServerProcess["request"] = (path, init = {}) => {
     const headers = new Headers(init.headers);
     headers.set("authorization", `Bearer ${secret}`);
     return fetch(url + path, { ...init, headers });

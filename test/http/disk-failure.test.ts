@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newSecret } from "../../src/model/token.ts";
-import { type Running, start } from "../process.ts";
+import { type ServerProcess, start } from "../process.ts";
 import { answerOf, assertProblem } from "./expect.ts";
 
 const secret = newSecret();
 const patience = { timeout: 60_000 };
 
 let folder: string;
-let server: Running | undefined;
+let server: ServerProcess | undefined;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "restante-"));
 });
@@ -24,7 +24,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function launch(workers: number): Promise<Running> {
+async function launch(workers: number): Promise<ServerProcess> {
   server = await start(["--data", join(folder, "data"), "--workers", `${workers}`], {
     cwd: folder,
     environment: { RESTANTE_ADMIN_TOKEN: secret },
@@ -32,7 +32,7 @@ async function launch(workers: number): Promise<Running> {
   return server;
 }
 
-const request = ({ url }: Running, path: string, body?: unknown) =>
+const request = ({ url }: ServerProcess, path: string, body?: unknown) =>
   answerOf(
     fetch(url + path, {
       // A new connection each time, so that every worker gets its turn.

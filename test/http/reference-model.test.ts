@@ -3,12 +3,19 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import fc from "../fast-check.ts";
-import type { Json, Operation } from "../model/reference.ts";
+import type { Json, Operation } from "../model/reference-patch.ts";
 import { runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
-import { type Ask, type Caller, type Change, type Condition, Model, type Result } from "./model.ts";
+import {
+  type Caller,
+  type Change,
+  type Condition,
+  type ModelRequest,
+  ReferenceModel,
+  type Result,
+} from "./reference-model.ts";
 
 const ids = ["a", "b"] as const;
 
@@ -156,7 +163,7 @@ const callers: readonly Caller[] = [
 /** What is on its way: the request, who sends it, and what it prefers. */
 interface Sent {
   readonly caller: Caller;
-  readonly ask: Ask;
+  readonly ask: ModelRequest;
   readonly prefer: string | undefined;
 }
 
@@ -165,7 +172,7 @@ class Sequence {
   readonly #clients: ReadonlyMap<string, Client>;
   readonly #places: readonly [string, string];
   readonly #number: number;
-  readonly #model = new Model();
+  readonly #model = new ReferenceModel();
   readonly #sent: Sent[] = [];
   /** The first body under each key. */
   readonly #first = new Map<string, string>();
@@ -191,7 +198,13 @@ class Sequence {
     const [caller] = callers;
     assert.ok(caller !== undefined);
     for (const id of ids) {
-      const ask: Ask = { kind: "put", collection, id, condition: {}, body: { n: 1, list: [1] } };
+      const ask: ModelRequest = {
+        kind: "put",
+        collection,
+        id,
+        condition: {},
+        body: { n: 1, list: [1] },
+      };
       await this.#do({ caller, ask, prefer: undefined });
     }
   }
@@ -258,7 +271,7 @@ class Sequence {
     const client = this.#clients.get(caller.name);
     assert.ok(client !== undefined);
     const answer = await send(client, ask, prefer);
-    const verdict = this.#model.judge(caller, ask, newIds(answer, ask));
+    const verdict = this.#model.respond(caller, ask, newIds(answer, ask));
     if ("problem" in verdict) {
       assertProblem(answer, verdict.problem);
       return;
@@ -291,7 +304,7 @@ class Sequence {
       if (kept === undefined) continue;
       assertFields(JSON.parse(body), id, kept.fields);
       const tag = headers.get("etag") ?? "";
-      this.#model.told(collection, id, tag, JSON.parse(body).createdAt);
+      this.#model.recordMetadata(collection, id, tag, JSON.parse(body).createdAt);
       const known = await admin.get(`/${collection}/${id}`, { "if-none-match": tag });
       assert.equal(known.status, 304);
     }
@@ -334,7 +347,7 @@ async function position(client: Client, place: string, revision: number): Promis
 const revisionIn = (position: string): number =>
   position === "0" ? 0 : Number.parseInt(position.split("-")[1] ?? "", 36);
 
-function send(client: Client, ask: Ask, prefer: string | undefined): Promise<Answer> {
+function send(client: Client, ask: ModelRequest, prefer: string | undefined): Promise<Answer> {
   const more = {
     ...(prefer === undefined ? {} : { prefer }),
     ...("key" in ask && ask.key !== undefined ? { "idempotency-key": `"${ask.key}"` } : {}),
@@ -382,7 +395,7 @@ function operationOf(change: Change): unknown {
 }
 
 /** The ids that the server has chosen. */
-function newIds({ status, headers, body }: Answer, ask: Ask): readonly string[] {
+function newIds({ status, headers, body }: Answer, ask: ModelRequest): readonly string[] {
   const idIn = (location: string | null) => location?.split("/").at(-1) ?? "?";
   if (ask.kind === "post") return [idIn(headers.get("location"))];
   if (ask.kind !== "batch" || status !== 200) return [];

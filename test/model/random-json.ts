@@ -1,4 +1,4 @@
-// Random JSON documents that know what is wrong with them, and the texts they can be written as.
+// Generates random JSON documents with known errors, and texts that they can be written as.
 
 import fc from "../fast-check.ts";
 
@@ -31,7 +31,7 @@ const literal = fc.oneof(
     .map((value) => ({ literal: JSON.stringify(value), isExact: true })),
 );
 
-/** Now and then half of a surrogate pair, a name that is refused, or one that the server sets. */
+/** Sometimes half of a surrogate pair, a forbidden name, or one that the server sets. */
 const text = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom("a", "b", "c", "", "/", "~", "id", "createdAt") },
   { weight: 6, arbitrary: fc.string({ unit: "binary", maxLength: 6 }) },
@@ -100,13 +100,13 @@ function writeString({ value, isEscaped }: WrittenString): string {
   return `"${units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("")}"`;
 }
 
-export type FaultKind = "surrogate" | "prototype" | "repeated" | "inexact";
+export type ErrorKind = "surrogate" | "prototype" | "repeated" | "inexact";
 
-/** What is wrong with the value, by walking it: each kind of fault at each pointer once. */
-export function faultsOf(root: Written): ReadonlySet<string> {
+/** Returns the errors of the value: each kind at each pointer once. */
+export function errorsOf(root: Written): ReadonlySet<string> {
   const found = new Set<string>();
   const walk = (value: Written, pointer: string): void => {
-    const note = (kind: FaultKind, at: string) => found.add(`${kind} ${at.toWellFormed()}`);
+    const note = (kind: ErrorKind, at: string) => found.add(`${kind} ${at.toWellFormed()}`);
     if (value.kind === "literal" && !value.isExact) note("inexact", pointer);
     if (value.kind === "string" && !value.text.value.isWellFormed()) note("surrogate", pointer);
     if (value.kind === "array")

@@ -1,4 +1,4 @@
-// A trivial application behind the real runtime, and a record of what reached it.
+// Serves a trivial application on the real runtime, and records what reaches it.
 
 import { serve } from "#runtime";
 import type { Fetch, Server } from "../../src/runtime/runtime.ts";
@@ -7,8 +7,8 @@ export const isBun = process.versions.bun !== undefined;
 
 export const maxHeaderBytes = 16_384;
 
-/** What the application saw of one request; it answers with this as JSON. */
-export interface Seen {
+/** What the application received. It returns this as JSON. */
+export interface SeenRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -16,21 +16,21 @@ export interface Seen {
   readonly body: string;
 }
 
-export interface Fixture extends Server {
+export interface TestServer extends Server {
   /** "METHOD url" of every request that reached the application, in order. */
   readonly reached: string[];
   /** Why reading a body failed, in order. */
   readonly bodyErrors: unknown[];
-  /** What `refuse` was told, in order. */
-  readonly refusals: { status: number; detail: string; cause: unknown }[];
+  /** The calls of `errorResponse`, in order. */
+  readonly errors: { status: number; detail: string; cause: unknown }[];
 }
 
-/** Serves `fetch`, or an application that reads the body and tells what it saw. */
-export async function start(fetch?: Fetch): Promise<Fixture> {
+/** Serves `fetch`, or an application that reads the body and returns what it received. */
+export async function start(fetch?: Fetch): Promise<TestServer> {
   const reached: string[] = [];
   const bodyErrors: unknown[] = [];
-  const refusals: Fixture["refusals"] = [];
-  const tell: Fetch = async (request, peerAddress) => {
+  const errors: TestServer["errors"] = [];
+  const echo: Fetch = async (request, peerAddress) => {
     try {
       return Response.json({
         method: request.method,
@@ -38,7 +38,7 @@ export async function start(fetch?: Fetch): Promise<Fixture> {
         headers: Object.fromEntries(request.headers),
         peerAddress: peerAddress(),
         body: await request.text(),
-      } satisfies Seen);
+      } satisfies SeenRequest);
     } catch (error) {
       bodyErrors.push(error);
       throw error;
@@ -50,15 +50,15 @@ export async function start(fetch?: Fetch): Promise<Fixture> {
     maxHeaderBytes,
     fetch: (request, peerAddress) => {
       reached.push(`${request.method} ${request.url}`);
-      return (fetch ?? tell)(request, peerAddress);
+      return (fetch ?? echo)(request, peerAddress);
     },
     errorResponse: (status, detail, cause) => {
-      refusals.push({ status, detail, cause });
+      errors.push({ status, detail, cause });
       return new Response(JSON.stringify({ status, detail }), {
         status,
         headers: { "content-type": "application/problem+json" },
       });
     },
   });
-  return { ...server, reached, bodyErrors, refusals };
+  return { ...server, reached, bodyErrors, errors };
 }

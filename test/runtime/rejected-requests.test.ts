@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { type Fixture, isBun, maxHeaderBytes, start } from "./fixture.ts";
-import { send } from "./wire.ts";
+import { send } from "./raw-connection.ts";
+import { isBun, maxHeaderBytes, start, type TestServer } from "./test-server.ts";
 
 /**
  * What Bun does. A status: an empty response with it, and a close. `closes`: a close without a response.
@@ -360,7 +360,7 @@ const methodsAndVersions: readonly Case[] = [
 ];
 
 describe(isBun ? "rejected by Bun" : "rejected with a problem", () => {
-  let server: Fixture;
+  let server: TestServer;
   before(async () => {
     server = await start();
   });
@@ -380,7 +380,7 @@ describe(isBun ? "rejected by Bun" : "rejected with a problem", () => {
         } else {
           assert.deepEqual(server.reached, []);
           assert.equal(responses[0]?.status, bun.rejects);
-          assert.equal(server.refusals.at(-1)?.status, bun.rejects);
+          assert.equal(server.errors.at(-1)?.status, bun.rejects);
         }
         return;
       }

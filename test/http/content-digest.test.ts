@@ -5,9 +5,9 @@ import { createHash } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import { startApp, type TestApp } from "./app.ts";
-import { exactly } from "./bytes.ts";
 import { Client } from "./client.ts";
 import { assertProblem } from "./expect.ts";
+import { rawRequest } from "./raw-request.ts";
 
 const digestOf = (algorithm: "sha-256" | "sha-512", bytes: string | Uint8Array): string =>
   `${algorithm}=:${createHash(algorithm.replace("-", "")).update(bytes).digest("base64")}:`;
@@ -17,14 +17,14 @@ let client: Client;
 before(async () => {
   app = await startApp();
   client = new Client(app);
-  await client.keep("/notes/a", { n: 0 });
+  await client.putAndReadTag("/notes/a", { n: 0 });
 });
 after(() => app.stop());
 
 type Fields = Readonly<Record<string, string>>;
 
 const post = (body: string | Uint8Array | string[], digest: string, fields: Fields = {}) =>
-  exactly(app, "/notes", {
+  rawRequest(app, "/notes", {
     method: "POST",
     headers: { "content-type": "application/json", "content-digest": digest, ...fields },
     body,
@@ -61,7 +61,7 @@ describe("Content-Digest", () => {
       "sha-256=::",
     ]) {
       const ask = () => post(body, digest);
-      const { detail, errors } = await client.refuses("notes", "invalid-body", ask);
+      const { detail, errors } = await client.rejects("notes", "invalid-body", ask);
       assert.match(detail, /Content-Digest/);
       assert.match(errors?.[0]?.detail ?? "", /sha-(256|512)=:/);
     }
@@ -79,7 +79,7 @@ describe("Content-Digest", () => {
       `${right}${";a=b".repeat(60)}"${";a=b".repeat(15)},`,
       `${right}${"; ".repeat(150)}`,
     ]) {
-      await client.refuses("notes", "malformed-request", () => post(body, digest));
+      await client.rejects("notes", "malformed-request", () => post(body, digest));
     }
   });
 
@@ -87,19 +87,19 @@ describe("Content-Digest", () => {
     for (const digest of ["md5=:AAAA:", "sha-999=:AAAA:", "unixsum=:AAAA:, crc32c=:AAAA:"]) {
       assert.equal((await post(body, digest)).status, 201);
     }
-    await client.refuses("notes", "invalid-body", () => post(body, `md5=:AAAA:, ${other}`));
+    await client.rejects("notes", "invalid-body", () => post(body, `md5=:AAAA:, ${other}`));
   });
 
   it("is of the content as it was sent, before decoding", async () => {
     const coded = gzipSync(body);
     const fields = { "content-encoding": "gzip" };
     assert.equal((await post(coded, digestOf("sha-256", coded), fields)).status, 201);
-    await client.refuses("notes", "invalid-body", () => post(coded, right, fields));
+    await client.rejects("notes", "invalid-body", () => post(coded, right, fields));
   });
 
   it("is checked for every kind of body", async () => {
     const asked = (method: string, path: string, text: string, digest: string) =>
-      exactly(app, path, {
+      rawRequest(app, path, {
         method,
         headers: { "content-type": "application/json", "content-digest": digest },
         body: text,
@@ -112,7 +112,7 @@ describe("Content-Digest", () => {
     ];
     for (const [method, path, text] of bodies) {
       const wrong = () => asked(method, path, text, other);
-      await client.refuses("notes", "invalid-body", wrong);
+      await client.rejects("notes", "invalid-body", wrong);
       assert.ok((await asked(method, path, text, digestOf("sha-256", text))).status < 300, method);
     }
   });
@@ -120,12 +120,12 @@ describe("Content-Digest", () => {
   it("of NDJSON is checked before anything is stored, or reported at the end", async () => {
     const lines = '{"n":1}\n{"n":2}\n';
     const many = (path: string, digest: string) =>
-      exactly(app, path, {
+      rawRequest(app, path, {
         method: "POST",
         headers: { "content-type": "application/x-ndjson", "content-digest": digest },
         body: lines,
       });
-    await client.refuses("notes", "invalid-body", () => many("/notes?atomic=true", other));
+    await client.rejects("notes", "invalid-body", () => many("/notes?atomic=true", other));
     assert.equal((await many("/notes?atomic=true", digestOf("sha-256", lines))).status, 200);
 
     const { status, body: text } = await many("/lines", other);
@@ -147,7 +147,7 @@ describe("Content-Digest", () => {
   });
 
   it("that is malformed is rejected for NDJSON, too", async () => {
-    const answer = await exactly(app, "/lines", {
+    const answer = await rawRequest(app, "/lines", {
       method: "POST",
       headers: { "content-type": "application/x-ndjson", "content-digest": "sha-256" },
       body: "{}\n",

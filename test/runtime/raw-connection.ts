@@ -1,10 +1,10 @@
-// HTTP/1.1 spoken by hand over a raw socket, for what no client library would send.
+// Sends bytes over a raw socket and parses HTTP/1.1 responses, for what no client library would send.
 
 import { once } from "node:events";
 import { connect as open, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-export interface WireResponse {
+export interface RawResponse {
   readonly status: number;
   readonly reason: string;
   /** Every field line in order, names as sent. */
@@ -16,34 +16,34 @@ export interface WireResponse {
   readonly body: string;
 }
 
-export interface WireOptions {
+export interface SendOptions {
   /** Send FIN after the last byte. */
   readonly halfClose?: boolean;
-  /** How long to go on listening once the expected answers are here (for a close, or one too many). */
+  /** How long to wait after the expected responses, for a close or an unexpected response. */
   readonly waitMs?: number;
-  /** How many final answers to wait for; 1xx are listed but not counted. */
+  /** How many final responses to wait for; 1xx are listed but not counted. */
   readonly answers?: number;
-  /** The requests are HEAD: the answers have no body whatever their fields say. */
+  /** The requests are HEAD, so the responses have no body. */
   readonly head?: boolean;
 }
 
-export interface WireResult {
+export interface SendResult {
   /** In order, 1xx included. */
-  readonly responses: readonly WireResponse[];
+  readonly responses: readonly RawResponse[];
   /** Whether the server closed the connection. */
   readonly closed: boolean;
 }
 
-/** A server that says nothing at all must not hang a test. */
-const patienceMs = 15_000;
+/** A server that does not respond must not block a test. */
+const timeoutMs = 15_000;
 
-/** Sends the segments one by one, each in a packet of its own, and gathers what comes back. */
+/** Sends the segments one by one, each in its own packet, and collects the responses. */
 export async function send(
   port: number,
   segments: string | Uint8Array | readonly (string | Uint8Array)[],
-  options: WireOptions = {},
-): Promise<WireResult> {
-  const wire = await dial(port, { head: options.head ?? false });
+  options: SendOptions = {},
+): Promise<SendResult> {
+  const wire = await openConnection(port, { head: options.head ?? false });
   const list =
     typeof segments === "string" || segments instanceof Uint8Array ? [segments] : segments;
   for (const [index, segment] of list.entries()) {
@@ -52,43 +52,46 @@ export async function send(
   }
   if (options.halfClose) wire.halfClose();
 
-  const responses: WireResponse[] = [];
+  const responses: RawResponse[] = [];
   for (let wanted = options.answers ?? 1; wanted > 0; ) {
     const response = await wire.response();
     if (response === undefined) break;
     responses.push(response);
     if (response.status >= 200) wanted--;
   }
-  await wire.quiet(options.waitMs ?? 60);
+  await wire.untilClosed(options.waitMs ?? 60);
   responses.push(...wire.rest());
-  wire.hangUp();
+  wire.destroy();
   return { responses, closed: wire.closed };
 }
 
-/** An open connection, for conversations where what is sent next depends on the answer. */
-export interface Wire {
+/** An open connection, for tests in which the next bytes depend on a response. */
+export interface RawConnection {
   write(bytes: string | Uint8Array): void;
   halfClose(): void;
-  /** The next response, 1xx included; undefined when the server closes or stays silent instead. */
-  response(): Promise<WireResponse | undefined>;
-  /** Responses that are complete and were not asked for. */
-  rest(): readonly WireResponse[];
+  /** The next response, 1xx included; undefined when the server closes or does not respond. */
+  response(): Promise<RawResponse | undefined>;
+  /** Complete responses that were not awaited. */
+  rest(): readonly RawResponse[];
   /** Resolves when the server closes, at the latest after this long. */
-  quiet(waitMs: number): Promise<void>;
+  untilClosed(waitMs: number): Promise<void>;
   /** Whether the server has closed the connection. */
   readonly closed: boolean;
-  hangUp(): void;
-  /** Hangs up with RST instead of FIN. */
+  destroy(): void;
+  /** Closes with RST instead of FIN. */
   reset(): void;
 }
 
-export async function dial(port: number, options: { head?: boolean } = {}): Promise<Wire> {
+export async function openConnection(
+  port: number,
+  options: { head?: boolean } = {},
+): Promise<RawConnection> {
   const socket = open({ port, host: "127.0.0.1", noDelay: true, allowHalfOpen: true });
   await once(socket, "connect");
-  return converse(socket, options.head ?? false);
+  return wrapSocket(socket, options.head ?? false);
 }
 
-function converse(socket: Socket, head: boolean): Wire {
+function wrapSocket(socket: Socket, head: boolean): RawConnection {
   let received: Buffer = Buffer.alloc(0);
   let closed = false;
   let notify = () => {};
@@ -107,14 +110,14 @@ function converse(socket: Socket, head: boolean): Wire {
   // A reset is a close too; what was received before it still counts.
   socket.on("error", close);
 
-  const take = (): WireResponse | undefined => {
+  const take = (): RawResponse | undefined => {
     const parsed = parse(received, head, closed);
     if (parsed === undefined) return undefined;
     received = received.subarray(parsed.length);
     return parsed.response;
   };
   /** Until something arrives, the server closes, or the deadline passes. */
-  const news = async (deadline: number): Promise<void> => {
+  const untilEvent = async (deadline: number): Promise<void> => {
     const cancel = new AbortController();
     const arrival = new Promise<void>((resolve) => {
       notify = resolve;
@@ -132,27 +135,27 @@ function converse(socket: Socket, head: boolean): Wire {
       socket.end();
     },
     async response() {
-      const deadline = Date.now() + patienceMs;
+      const deadline = Date.now() + timeoutMs;
       let response = take();
       while (response === undefined && !closed && Date.now() < deadline) {
-        await news(deadline);
+        await untilEvent(deadline);
         response = take();
       }
       return response;
     },
     rest() {
-      const responses: WireResponse[] = [];
+      const responses: RawResponse[] = [];
       for (let next = take(); next !== undefined; next = take()) responses.push(next);
       return responses;
     },
-    async quiet(waitMs) {
+    async untilClosed(waitMs) {
       const deadline = Date.now() + waitMs;
-      while (!closed && Date.now() < deadline) await news(deadline);
+      while (!closed && Date.now() < deadline) await untilEvent(deadline);
     },
     get closed() {
       return closed;
     },
-    hangUp: () => {
+    destroy: () => {
       socket.destroy();
     },
     reset: () => {
@@ -166,7 +169,7 @@ function parse(
   bytes: Buffer,
   head: boolean,
   closed: boolean,
-): { response: WireResponse; length: number } | undefined {
+): { response: RawResponse; length: number } | undefined {
   const headEnd = bytes.indexOf("\r\n\r\n");
   if (headEnd < 0) return undefined;
   const [statusLine = "", ...lines] = bytes.toString("latin1", 0, headEnd).split("\r\n");

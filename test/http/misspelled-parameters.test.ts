@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { listParameters, suggestParameter } from "../../src/model/query/near-miss.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { Asker, idsOf } from "./asking.ts";
 import { assertProblem } from "./expect.ts";
+import { idsOf, QueryClient } from "./query-client.ts";
 
 let app: TestApp;
-let asker: Asker;
+let asker: QueryClient;
 before(async () => {
   app = await startApp();
-  asker = new Asker(app);
+  asker = new QueryClient(app);
   await asker.fill("open", { a: { age: 5, offset: 7, limt: 1 }, b: { age: 6, port: 80 } });
   await asker.define("declared", {
     schema: { properties: { per_page: { type: "integer" }, limt: true, more: {} } },

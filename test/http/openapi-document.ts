@@ -1,4 +1,4 @@
-// The OpenAPI document held against what the server answers.
+// Checks responses of the server against the OpenAPI document.
 
 import assert from "node:assert/strict";
 import { type Json, type JsonObject, resolve, validate } from "./schema.ts";
@@ -7,7 +7,7 @@ export interface Media {
   readonly schema: JsonObject;
   readonly examples?: Readonly<Record<string, { readonly value: Json }>>;
 }
-export interface Described {
+export interface DescribedResponse {
   readonly headers: Readonly<Record<string, { readonly required?: boolean }>>;
   readonly content?: Readonly<Record<string, Media>>;
 }
@@ -23,7 +23,7 @@ export interface Operation {
   readonly security: readonly { readonly bearer?: readonly string[] }[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
-  readonly responses: Readonly<Record<string, Described>>;
+  readonly responses: Readonly<Record<string, DescribedResponse>>;
 }
 export type Item = { readonly parameters?: readonly Parameter[] } & Readonly<
   Record<string, Operation>
@@ -36,11 +36,11 @@ export interface Document {
   readonly paths: Readonly<Record<string, Item>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonObject>>;
-    readonly responses: Readonly<Record<string, Described>>;
+    readonly responses: Readonly<Record<string, DescribedResponse>>;
   };
 }
 
-export interface Asked {
+export interface SentRequest {
   readonly method: string;
   /** With its query. */
   readonly target: string;
@@ -52,7 +52,7 @@ export interface Asked {
  */
 export function operationAt(
   document: Document,
-  { method, target }: Asked,
+  { method, target }: SentRequest,
   status: number,
   type = "",
 ): Operation | undefined {
@@ -96,17 +96,17 @@ function takes(document: Document, { parameters = [] }: Operation, words: readon
   return elsewhere.every((word) => !words.includes(word) || known.includes(word));
 }
 
-export interface Given {
+export interface ReceivedResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
 }
 
-/** Throws when the answer is not as the operation says; an answer that any address may give is passed. */
+/** Throws when the response does not match the operation. Responses that are possible at any address are skipped. */
 export function assertDescribed(
   document: Document,
   operation: Operation,
-  { status, headers, body }: Given,
+  { status, headers, body }: ReceivedResponse,
   where: string,
 ): void {
   const listed = operation.responses[status];
@@ -115,7 +115,7 @@ export function assertDescribed(
   const { content } = resolve(document, listed);
   const type = headers.get("content-type")?.replace(/;.*/, "");
   if (type === undefined || body === "") return;
-  // The description tells of the page that a browser gets instead of a problem.
+  // The document describes the page that a browser gets instead of a problem in a text.
   if (type === "text/html" && status >= 400) return;
   const media = content?.[type] ?? content?.["*/*"];
   assert.ok(media !== undefined, `${where}: ${type} is not described`);
@@ -123,11 +123,11 @@ export function assertDescribed(
   validate(isJson ? JSON.parse(body) : body, media.schema, document, where);
 }
 
-/** The description of the document tells of these, not the operations. */
+/** Described in the text of the document, not in the operations. */
 const everywhere = [308, 405, 408, 417, 431, 501, 505];
 
-/** Holds every answer of an app against its document, as it was read last. */
-export class Truth {
+/** Checks every response of an app against its document. */
+export class ResponseChecker {
   readonly #read: () => Promise<Document>;
   #document: Promise<Document> | undefined;
 
@@ -135,18 +135,18 @@ export class Truth {
     this.#read = read;
   }
 
-  async check(asked: Asked, given: Given): Promise<void> {
+  async check(asked: SentRequest, given: ReceivedResponse): Promise<void> {
     const known = this.#document;
     try {
-      if (known !== undefined) return this.#judge(await known, asked, given);
+      if (known !== undefined) return this.#checkWith(await known, asked, given);
     } catch {
-      // The rules may have changed since: then only the document of now tells.
+      // Definitions may have changed, so the current document is read below.
     }
     this.#document = this.#read();
-    this.#judge(await this.#document, asked, given);
+    this.#checkWith(await this.#document, asked, given);
   }
 
-  #judge(document: Document, asked: Asked, given: Given): void {
+  #checkWith(document: Document, asked: SentRequest, given: ReceivedResponse): void {
     const type = given.headers.get("content-type")?.replace(/;.*/, "");
     const operation = operationAt(document, asked, given.status, type);
     if (operation === undefined) return;

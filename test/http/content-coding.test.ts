@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import * as zlib from "node:zlib";
 import { startApp, type TestApp } from "./app.ts";
-import { type Exact, exactly, type Sent } from "./bytes.ts";
 import { Client } from "./client.ts";
 import { assertProblem } from "./expect.ts";
+import { type RawRequest, type RawResponse, rawRequest } from "./raw-request.ts";
 
 const codings = {
   gzip: [zlib.gzipSync, zlib.gunzipSync],
@@ -19,7 +19,7 @@ const names = Object.keys(codings) as Coding[];
 const encode = (coding: Coding, text: string | Uint8Array): Buffer => codings[coding][0](text);
 
 /** What the body says once it is decoded as the answer tells. */
-function decoded({ headers, bytes }: Exact): string {
+function decoded({ headers, bytes }: RawResponse): string {
   const coding = headers.get("content-encoding");
   return (coding === null ? bytes : codings[coding as Coding][1](bytes)).toString();
 }
@@ -33,14 +33,14 @@ let client: Client;
 before(async () => {
   app = await startApp({ maxBodyBytes: limitBytes });
   client = new Client(app);
-  await client.keep("/texts/small", { text: "Lorem" });
-  await client.keep("/texts/large", { text: "Lorem ipsum ".repeat(200) });
-  await client.keep("/texts/huge", { text: long });
+  await client.putAndReadTag("/texts/small", { text: "Lorem" });
+  await client.putAndReadTag("/texts/large", { text: "Lorem ipsum ".repeat(200) });
+  await client.putAndReadTag("/texts/huge", { text: long });
 });
 after(() => app.stop());
 
-const get = (path: string, accepted?: string, more: Sent = {}) =>
-  exactly(app, path, {
+const get = (path: string, accepted?: string, more: RawRequest = {}) =>
+  rawRequest(app, path, {
     ...more,
     headers: {
       ...(accepted === undefined ? {} : { "accept-encoding": accepted }),
@@ -185,8 +185,8 @@ describe("an ETag", () => {
   it("of any coding of the current state matches If-Match, and no other does", async () => {
     for (const coding of names) {
       const path = `/texts/changed-${coding}`;
-      const old = await client.keep(path, { text: long });
-      await client.keep(path, { text: long, n: 1 });
+      const old = await client.putAndReadTag(path, { text: long });
+      await client.putAndReadTag(path, { text: long, n: 1 });
       const stale = `${old.slice(0, -1)}.${coding}"`;
       const tag = await tagOf(path, coding);
       for (const wrong of [stale, `W/${tag}`, `${tag.slice(0, -1)}x"`, `"${coding}"`]) {
@@ -213,10 +213,10 @@ describe("a request body", () => {
     method: string,
     path: string,
     coding: string,
-    body: Sent["body"],
+    body: RawRequest["body"],
     headers = json,
   ) =>
-    exactly(app, path, {
+    rawRequest(app, path, {
       method,
       headers: { ...headers, "content-encoding": coding },
       ...(body === undefined ? {} : { body }),

@@ -1,4 +1,4 @@
-// Collections to ask questions of, and short words for asking them.
+// A client for tests of lists: defines and fills collections, and reads lists by page, query and cursor.
 
 import assert from "node:assert/strict";
 import type { TestApp } from "./app.ts";
@@ -18,7 +18,7 @@ export interface ListBody {
 
 const json = { "content-type": "application/json" };
 
-export class Asker {
+export class QueryClient {
   readonly app: TestApp;
 
   constructor(app: TestApp) {
@@ -30,7 +30,7 @@ export class Asker {
     assert.ok(answer.status === 200 || answer.status === 201, answer.body);
   }
 
-  /** In this order, so it is the order of creation. */
+  /** Creates the rows in this order. */
   async fill(collection: string, rows: Readonly<Record<string, Row>>): Promise<void> {
     const operations = Object.entries(rows).map(([id, body]) => ({
       method: "PUT",
@@ -57,7 +57,7 @@ export class Asker {
     return listOf(await this.get(path), path);
   }
 
-  async ask(collection: string, question: unknown): Promise<ListBody & { headers: Headers }> {
+  async queryList(collection: string, question: unknown): Promise<ListBody & { headers: Headers }> {
     return listOf(await this.query(collection, question), JSON.stringify(question));
   }
 
@@ -65,8 +65,8 @@ export class Asker {
     return idsOf(await this.list(path));
   }
 
-  /** All that a walk by cursor meets, and how many answers it took. */
-  async walk(path: string): Promise<{ ids: readonly string[]; answers: number }> {
+  /** Reads everything by cursor; returns the ids and the number of responses. */
+  async readByCursor(path: string): Promise<{ ids: readonly string[]; answers: number }> {
     const ids: string[] = [];
     let cursor: string | null | undefined = "";
     let answers = 0;
@@ -91,6 +91,6 @@ function listOf({ status, headers, body }: Answer, asked: string): ListBody & { 
 
 export const idsOf = ({ data }: ListBody): readonly string[] => data.map(({ id }) => id);
 
-/** A parameter with what must be escaped in a URL. */
+/** Encodes parameters for a URL. */
 export const parameters = (values: Readonly<Record<string, string>>): string =>
   new URLSearchParams(values).toString();

@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 import fc from "../fast-check.ts";
 import { runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { Asker, idsOf, type ListBody, type Row } from "./asking.ts";
+import { idsOf, type ListBody, QueryClient, type Row } from "./query-client.ts";
 
 const texts = ["", "a", "ab", "abc", "b", "é", "\ufffd", "😀", "a*b", "aab", `${"x".repeat(210)}y`];
 const numbers = [-1e3, -0.5, 0, 1, 2, 10, 1e21];
@@ -50,7 +50,10 @@ const rowOf = (turn: number): Row => {
 const count = 60;
 
 /** What each test leaves in: some are gone, some came back, some were changed. */
-async function fill(asker: Asker, collection: string): Promise<readonly (Row & { id: string })[]> {
+async function fill(
+  asker: QueryClient,
+  collection: string,
+): Promise<readonly (Row & { id: string })[]> {
   const rows = new Map<string, Row>();
   for (let turn = 0; turn < count; turn++) rows.set(`r${turn}`, rowOf(turn));
   await asker.fill(collection, Object.fromEntries(rows));
@@ -226,12 +229,12 @@ const engines = { "the embedded engine": undefined, Postgres: "postgres" };
 for (const [engine, store] of Object.entries(engines)) {
   describe(`random queries on ${engine}`, () => {
     let app: TestApp;
-    let asker: Asker;
+    let asker: QueryClient;
     let rows: readonly (Row & { id: string })[];
     const collections = ["bare", "full"];
     before(async () => {
       app = await startApp(store === undefined ? {} : { store });
-      asker = new Asker(app);
+      asker = new QueryClient(app);
       await asker.define("bare", { schema, searchable: ["w"] });
       await asker.define("full", { schema, searchable: ["w"], indexed: fields });
       for (const collection of collections) rows = await fill(asker, collection);
@@ -246,10 +249,10 @@ for (const [engine, store] of Object.entries(engines)) {
           const said = { where, ...(q && { q }), ...(sort.length > 0 && { sort }) };
           const right = expected(rows, asked);
           for (const collection of collections) {
-            const answer = await asker.ask(collection, { ...said, limit, page });
+            const answer = await asker.queryList(collection, { ...said, limit, page });
             assert.equal(answer.total, right.length);
             if (isRanked) {
-              const whole = await asker.ask(collection, { ...said, limit: 1000 });
+              const whole = await asker.queryList(collection, { ...said, limit: 1000 });
               assert.deepEqual(idsOf(whole).toSorted(), right.toSorted());
               assert.deepEqual(idsOf(answer), idsOf(whole).slice((page - 1) * limit, page * limit));
               continue;
@@ -257,7 +260,7 @@ for (const [engine, store] of Object.entries(engines)) {
             assert.deepEqual(idsOf(answer), right.slice((page - 1) * limit, page * limit));
             const walked: string[] = [];
             for (let cursor: string | null | undefined = ""; typeof cursor === "string"; ) {
-              const body: ListBody = await asker.ask(collection, { ...said, limit, cursor });
+              const body: ListBody = await asker.queryList(collection, { ...said, limit, cursor });
               walked.push(...idsOf(body));
               cursor = body.next;
             }

@@ -1,4 +1,4 @@
-// Requests and answers as they are on the wire: no client in between that codes, decodes or asks for it.
+// Sends requests with node:http, which adds no headers and decodes no responses as fetch does.
 
 import { once } from "node:events";
 import { type IncomingMessage, request as send } from "node:http";
@@ -6,23 +6,27 @@ import { buffer } from "node:stream/consumers";
 import type { TestApp } from "./app.ts";
 import type { Answer } from "./expect.ts";
 
-export interface Exact extends Answer {
+export interface RawResponse extends Answer {
   readonly bytes: Buffer;
 }
 
 type Fields = Readonly<Record<string, string>>;
 
-export interface Sent {
+export interface RawRequest {
   readonly method?: string;
   readonly headers?: Fields;
-  /** All at once with its length, or in pieces. */
+  /** In one piece with its length, or in chunks. */
   readonly body?: string | Uint8Array | Iterable<string | Uint8Array>;
-  /** The admin's unless told otherwise; null sends none. */
+  /** By default that of the admin; null sends none. */
   readonly token?: string | null;
 }
 
-/** Sends the request, and gives the answer as soon as it begins. */
-export async function begin(app: TestApp, path: string, sent: Sent): Promise<IncomingMessage> {
+/** Sends the request, and returns the response as soon as it begins. */
+export async function beginRawRequest(
+  app: TestApp,
+  path: string,
+  sent: RawRequest,
+): Promise<IncomingMessage> {
   const { method = "GET", headers = {}, body, token = app.admin } = sent;
   const isWhole = typeof body === "string" || body instanceof Uint8Array;
   const request = send(app.url + path, {
@@ -44,8 +48,12 @@ export async function begin(app: TestApp, path: string, sent: Sent): Promise<Inc
   return response as IncomingMessage;
 }
 
-export async function exactly(app: TestApp, path: string, sent: Sent = {}): Promise<Exact> {
-  const response = await begin(app, path, sent);
+export async function rawRequest(
+  app: TestApp,
+  path: string,
+  sent: RawRequest = {},
+): Promise<RawResponse> {
+  const response = await beginRawRequest(app, path, sent);
   const bytes = await buffer(response);
   const headers = new Headers();
   for (const [name, value] of Object.entries(response.headers)) {
