@@ -76,7 +76,8 @@ export class Collections {
     const [outcome] = await this.#store.commit([{ ...change, at: this.#clock() }]);
     if (outcome?.kind === "conflict") return notUniqueProblem(outcome.field);
     // From here on every write is validated with the new rules, so the list is complete.
-    const violations = before?.total
+    const after = await this.#store.collection(name);
+    const violations = after?.total
       ? await findViolations(this.#store, name, definition)
       : noViolations;
     return { isNew: before === undefined, violations };

@@ -1,5 +1,6 @@
 // Starts a whole server on a real socket, with temporary data and an admin token.
 
+import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -98,6 +99,7 @@ export async function startApp(
     }
     const response = await fetch(url + path, { redirect: "manual", ...init, headers });
     const asked = { method: init.method ?? "GET", target: path };
+    assert.ok(response.headers.has("cache-control"), `${asked.method} ${path}: no Cache-Control`);
     await checker.check(asked, await answerOf(response.clone() as Response));
     return response;
   };

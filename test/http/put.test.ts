@@ -67,6 +67,39 @@ describe("PUT", () => {
     }
   });
 
+  it("that must create, among others at once: one creates, and the others change nothing", async () => {
+    for (let round = 0; round < 5; round++) {
+      const path = `/people/created-once-${round}`;
+      const answers = await concurrently(6, (n) =>
+        client.put(path, { n }, { "if-none-match": "*" }),
+      );
+      const created = answers.filter(({ status }) => status === 201);
+      assert.equal(created.length, 1);
+      assert.equal(answers.filter(({ status }) => status === 412).length, 5);
+      assert.equal((await client.get(path)).body, created[0]?.body);
+    }
+  });
+
+  it("while the definition changes is judged by the rules that are stored with it", async () => {
+    for (const [round, turn] of [0, 0, 4, 4].entries()) {
+      const name = `redefined-${round}`;
+      await client.put(`/-/collections/${name}`, {});
+      const schema = { required: ["n"] };
+      const all = await concurrently(9, (index) =>
+        index === turn
+          ? client.put(`/-/collections/${name}`, { schema })
+          : client.put(`/${name}/r${index}`, {}),
+      );
+      const [defined] = all.slice(turn);
+      const answers = all.toSpliced(turn, 1);
+      for (const { status } of answers) assert.ok(status === 201 || status === 400);
+      // What was stored before the definition is reported by it, and nothing is stored after it.
+      const stored = answers.filter(({ status }) => status === 201).length;
+      assert.equal(JSON.parse(defined?.body ?? "").violations.count, stored);
+      assert.equal(await app.total(name), stored);
+    }
+  });
+
   it("is idempotent: a repetition leaves the same representation except for its time", async () => {
     const fields = { n: 1.5, list: [1, { a: null }] };
     await client.put("/people/again", fields);

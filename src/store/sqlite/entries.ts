@@ -15,7 +15,7 @@ export interface IndexScan {
 }
 
 /** The maximum number of cached counts. */
-const maxCounts = 1_000;
+export const maxCounts = 1_000;
 
 export class EntryReader {
   /** Entries within a span, sorted by key and seq. */
@@ -58,6 +58,11 @@ export class EntryReader {
   clearCountsBefore(revision: number): void {
     if (revision !== this.#revision) this.#counts.clear();
     this.#revision = revision;
+  }
+
+  /** The number of counts that are cached now. */
+  get cachedCounts(): number {
+    return this.#counts.size;
   }
 
   /** Counts the entries; the counts are cached until the collection changes. */

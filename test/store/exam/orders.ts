@@ -27,6 +27,9 @@ const things = [
   keep("f", { n: 2, name: "x", tag: 1 }),
 ];
 
+/** In the order of code points. UTF-16 has the last two before U+E000. */
+const texts = ["a", "\ud7ff", "\ue000", "\ue000a", "\uffff", "\u{10000}", "\u{10ffff}"];
+
 const number = (value: number): string => keyOf("number", value);
 const upward = by("n", "number");
 const downward = by("n", "number", true);
@@ -75,6 +78,27 @@ export function orders(question: Question): void {
         for (const limit of [1, 2, 4])
           await assertFinds(store, ids.split(" "), query, { collection, limit, text });
       }
+    }
+  });
+
+  question("of texts are those of their code points", async ({ store }) => {
+    const ids = idsFrom(texts.length);
+    const shuffled = [3, 0, 5, 1, 6, 2, 4].map((index) =>
+      keep(`id-${index}`, { name: texts[index] }),
+    );
+    const sortings = [by("name", "text")];
+    const key = keyOf("text", "\ue000");
+    for (const [collection, definition] of [
+      ["bare", bare],
+      ["indexed", indexed],
+    ] as const) {
+      const placed = shuffled.map((thing) => ({ ...thing, collection }));
+      await store.commit([define(definition, collection), ...placed]);
+      await assertFinds(store, ids, { sortings }, { collection });
+      const conditions = [where("name", "text", above(key))];
+      await assertFinds(store, ids.slice(3), { conditions, sortings }, { collection });
+      const others = [where("name", "text", upTo(key))];
+      await assertFinds(store, ids.slice(0, 3), { conditions: others, sortings }, { collection });
     }
   });
 

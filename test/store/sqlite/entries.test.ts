@@ -4,7 +4,12 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isIn, type Span } from "../../../src/model/query/sort-key.ts";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
-import { EntryReader, type EntryRow, type IndexScan } from "../../../src/store/sqlite/entries.ts";
+import {
+  EntryReader,
+  type EntryRow,
+  type IndexScan,
+  maxCounts,
+} from "../../../src/store/sqlite/entries.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { createCollectionTables } from "../../../src/store/sqlite/schema.ts";
 import fc from "../../fast-check.ts";
@@ -68,6 +73,17 @@ const copied = (some: readonly EntryRow[]): readonly EntryRow[] =>
   some.map(([key, seq]) => [key, seq]);
 
 describe("the entries of an index", () => {
+  it("are counted rightly, with a limited number of cached counts", () =>
+    inIndex((reader) => {
+      const all = places.length;
+      for (let index = 0; index < 2 * maxCounts + 10; index++) {
+        const spans = [{ from: "", to: `z${index}` }];
+        assert.equal(reader.count("f", spans), all);
+        assert.equal(reader.count("f", spans), all);
+        assert.ok(reader.cachedCounts > 0 && reader.cachedCounts <= maxCounts);
+      }
+    }));
+
   it("are walked from any offset", () =>
     inIndex((reader) => {
       fc.assert(
