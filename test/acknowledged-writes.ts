@@ -64,6 +64,17 @@ export class AcknowledgedWrites {
     await Promise.all(Array.from({ length: clients }, client));
   }
 
+  /** Resolves when so many more are acknowledged. */
+  async grow(count: number): Promise<void> {
+    const enough = this.acknowledged.size + count;
+    while (this.acknowledged.size < enough) await sleep(5);
+  }
+
+  /** Resolves when a client was told to wait. */
+  async untilToldToWait(): Promise<void> {
+    while (this.counts.wait === 0) await sleep(5);
+  }
+
   /** Reads pages until the writes are done. Each must contain what was acknowledged before. */
   async readPagesUntil(poured: Promise<unknown>): Promise<void> {
     let isOver = false;

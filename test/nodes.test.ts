@@ -67,7 +67,7 @@ describe("two nodes", () => {
     await Promise.all([poured, journal.readPagesUntil(poured), journal.readPagesUntil(poured)]);
     await journal.verify();
     assert.equal(journal.processes.size, 2);
-    assert.deepEqual(journal.counts, { cut: 0, wait: 0, replayed: 0 });
+    assert.deepEqual(journal.counts, { closed: 0, wait: 0, replayed: 0 });
   });
 
   it("return nothing that the other has replaced", patience, () => replaceAndRead(asks, 25));
@@ -133,9 +133,9 @@ describe("failures under load", () => {
         const journal = new AcknowledgedWrites(`restarted-${signal.toLowerCase()}`, asks);
         await journal.postMany(8, runs(16, 40));
         const poured = journal.postMany(8, runs(50, 120));
-        await sleep(50);
+        await journal.grow(8);
         await server.stop(signal);
-        await sleep(200);
+        await journal.untilToldToWait();
         await server.start();
         await poured;
         await journal.verify();
@@ -151,7 +151,7 @@ describe("failures under load", () => {
       const journal = new AcknowledgedWrites("killed", asks);
       await journal.postMany(8, runs(16, 40));
       const poured = journal.postMany(8, runs(50, 120));
-      await sleep(50);
+      await journal.grow(8);
       nodes[0].signal("SIGKILL");
       await nodes[0].ended;
       nodes[0] = await launch("--port", String(nodes[0].port));

@@ -88,7 +88,7 @@ async function writeAndWatch(): Promise<void> {
   await Promise.all([poured, journal.readPagesUntil(poured), journal.readPagesUntil(poured)]);
   await journal.verify();
   assert.equal(journal.processes.size, 2, "both have answered");
-  assert.deepEqual(journal.counts, { cut: 0, wait: 0, replayed: 0 });
+  assert.deepEqual(journal.counts, { closed: 0, wait: 0, replayed: 0 });
 }
 
 async function revoke(withinMs: number): Promise<void> {
@@ -104,7 +104,7 @@ async function killUnderLoad(): Promise<void> {
   const journal = new AcknowledgedWrites("killed", [ask]);
   await journal.postMany(8, runs(16, 40));
   const poured = journal.postMany(8, runs(50, 150));
-  await sleep(50);
+  await journal.grow(8);
   await killWorker(running);
   await poured;
   await journal.verify();
