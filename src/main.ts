@@ -50,6 +50,10 @@ withSettings(token.command("create"), ["data", "store"])
     "admin, {collection|*}:{read|create|update|delete|*} or action:{name|*}; separate several by spaces or commas",
     [],
   )
+  .option(
+    "--subject <text>",
+    "Whom the token stands for: the owner of what it creates (default: its id)",
+  )
   .option("--expires <when>", "30d, 12h, 90m, or a date such as 2030-01-31 (default: never)")
   .action((options: CreateOptions, command) => createToken(configOf(command), options));
 

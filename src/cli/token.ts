@@ -22,6 +22,7 @@ import type { Committer } from "../store/remote-committer.ts";
 export interface CreateOptions {
   readonly name: string;
   readonly scope: readonly string[];
+  readonly subject?: string;
   readonly expires?: string;
 }
 
@@ -30,7 +31,11 @@ export const createToken = (config: Config, options: CreateOptions): Promise<voi
   withStoreToWrite(config, async ({ tokens }) => {
     const expiresAt = readExpiry(options.expires, Date.now());
     const scopes = options.scope.flatMap((text) => text.split(/[\s,]+/)).filter(Boolean);
-    const request = { name: options.name, scopes, expiresAt } satisfies TokenRequest;
+    const { name, subject } = options;
+    const request = {
+      ...{ name, scopes, expiresAt },
+      ...(subject !== undefined && { subject }),
+    } satisfies TokenRequest;
     const made = await tokens.create(system, request);
     if (made instanceof Problem) throw usageError((made.errors ?? []).map(atFlag));
     console.error(`Token ${made.token.id} has this secret. It is shown only once:`);
@@ -44,7 +49,10 @@ export const listTokens = (config: Config): Promise<void> =>
     if (list instanceof Problem) throw new CliError(1, list.detail);
     const rows = list.map((token) => row(token, now));
     console.log(
-      table([["id", "name", "scopes", "created", "expires", "last used", "state"], ...rows]),
+      table([
+        ["id", "name", "subject", "scopes", "created", "expires", "last used", "state"],
+        ...rows,
+      ]),
     );
   });
 
@@ -145,6 +153,7 @@ const readOnly: Committer = {
 
 const flags: Readonly<Record<string, string>> = {
   name: "--name",
+  subject: "--subject",
   scopes: "--scope",
   expiresAt: "--expires",
 };
@@ -172,11 +181,12 @@ const readDate = (text: string): number =>
   /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
 
 function row(token: Token, now: number): readonly string[] {
-  const { id, name, scopes, createdAt, expiresAt, usedAt, revokedAt } = token;
+  const { id, name, subject, scopes, createdAt, expiresAt, usedAt, revokedAt } = token;
   const state = isAlive(token, now) ? "alive" : revokedAt === null ? "expired" : "revoked";
   return [
     id,
     name,
+    subject === id ? "-" : subject,
     scopes.join(" "),
     formatTime(createdAt),
     formatTime(expiresAt),

@@ -11,7 +11,6 @@ import {
   isAdmin,
   isAlive,
   isSecret,
-  type Token,
 } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
 import {
@@ -20,9 +19,7 @@ import {
   insufficientScope,
   unauthenticated,
 } from "./collection-access.ts";
-
-/** `usedAt` helps people to clean up old tokens; one write a minute is exact enough. */
-const touchIntervalMs = 60_000;
+import { TokenUses } from "./token-uses.ts";
 
 /** The checksum and the hash are a tenth of the work of a GET, so the hashes of recent tokens are cached. */
 const maxHashes = 1_000;
@@ -30,12 +27,13 @@ const maxHashes = 1_000;
 export class Access {
   readonly #store: Store;
   readonly #clock: () => number;
+  readonly #uses: TokenUses;
   readonly #hashes = new Map<string, string>();
-  readonly #touchedAt = new Map<string, number>();
 
-  constructor(store: Store, clock: () => number) {
+  constructor(store: Store, clock: () => number, uses: TokenUses = new TokenUses(store)) {
     this.#store = store;
     this.#clock = clock;
+    this.#uses = uses;
   }
 
   /** Returns the principal of a valid secret. The lookup is by hash, so its timing reveals nothing. */
@@ -47,7 +45,7 @@ export class Access {
       const now = this.#clock();
       if (token === undefined || !isAlive(token, now)) return undefined;
       if (cachedHash === undefined) this.#cacheHash(secret, hash);
-      this.#touch(token, now);
+      this.#uses.add(token, now);
       return principalOf(token);
     });
   }
@@ -70,14 +68,6 @@ export class Access {
   #cacheHash(secret: string, hash: string): void {
     if (this.#hashes.size === maxHashes) this.#hashes.clear();
     this.#hashes.set(secret, hash);
-  }
-
-  #touch(token: Token, now: number): void {
-    const last = this.#touchedAt.get(token.id) ?? token.usedAt ?? 0;
-    if (now - last < touchIntervalMs) return;
-    this.#touchedAt.set(token.id, now);
-    // The time of last use is not critical: a store outage must not fail the request.
-    this.#store.commit([{ kind: "touch-token", id: token.id, at: now }]).catch(() => {});
   }
 }
 

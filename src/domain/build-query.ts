@@ -1,6 +1,7 @@
 // Builds a query from a list request and the definition of its collection.
 
-import type { Collection } from "../model/collection.ts";
+import type { Collection, Rules } from "../model/collection.ts";
+import type { Principal } from "../model/principal.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
 import { queryHash, readCursor } from "../model/query/cursor.ts";
 import { conditionOf } from "../model/query/filter.ts";
@@ -9,6 +10,7 @@ import {
   type ErrorLocation,
   type Filter,
   isAlwaysShown,
+  isOnlyForAdmins,
   type ListRequest,
   type Located,
   listOffset,
@@ -26,6 +28,7 @@ import {
 } from "../model/query/query.ts";
 import { type QueryableFields, queryableFieldsOf } from "../model/query/queryable.ts";
 import { equalTo, keyOf } from "../model/query/sort-key.ts";
+import { isAdmin } from "../model/token.ts";
 import { maxCandidateBytes, maxCandidates } from "../store/store.ts";
 
 /** Returns the query, or a problem with every error. With an owner, only their resources are found. */
@@ -33,8 +36,10 @@ export function buildQuery(
   collection: Collection,
   listRequest: ListRequest,
   owner: string | undefined,
+  isAdmin: boolean,
 ): Query | Problem {
   const builder = new QueryBuilder(queryableFieldsOf(collection.definition), listRequest);
+  builder.errors.push(...adminOnlyErrors(listRequest.fields, isAdmin));
   const query = builder.query(owner);
   const start = builder.start(collection, query);
   return builder.errors.length > 0
@@ -42,28 +47,36 @@ export function buildQuery(
     : { ...query, start };
 }
 
-/** Rejects fields that the definition does not have, or hides. */
+/**
+ * Rejects fields that the definition does not have or hides, and those that the principal may not see.
+ * Any field may be named without rules: of a new collection, and of a batch for several collections.
+ */
 export function checkFields(
-  definition: string,
+  principal: Principal,
+  rules: Rules | undefined,
   fields: readonly NamedField[],
 ): Problem | undefined {
-  const queryable = queryableFieldsOf(definition);
-  const unknown = fields.filter(
-    ({ field }) => !isAlwaysShown(field) && queryable.find(field) === undefined,
-  );
-  if (unknown.length === 0) return undefined;
-  const errors = unknown.map(({ field, place }) => ({
-    ...place,
-    detail: unknownField(queryable, field),
-  }));
+  const errors = [...adminOnlyErrors(fields, isAdmin(principal)), ...unknownErrors(rules, fields)];
+  if (errors.length === 0) return undefined;
   return new Problem(
     "invalid-parameter",
     "The query string is not valid; `errors` lists each error.",
-    {
-      errors,
-    },
+    { errors },
   );
 }
+
+function unknownErrors(rules: Rules | undefined, fields: readonly NamedField[]) {
+  if (rules === undefined) return [];
+  const queryable = queryableFieldsOf(rules.definition);
+  return fields
+    .filter(({ field }) => !isAlwaysShown(field) && queryable.find(field) === undefined)
+    .map(({ field, place }) => ({ ...place, detail: unknownField(queryable, field) }));
+}
+
+const adminOnlyErrors = (fields: readonly NamedField[], isForAdmin: boolean) =>
+  fields
+    .filter(({ field }) => !isForAdmin && isOnlyForAdmins(field))
+    .map(({ field, place }) => ({ ...place, detail: `only admin tokens may read ${field}` }));
 
 const unknownField = (queryable: QueryableFields, field: string): string =>
   `there is no field "${field}" in this collection; its fields are: ${queryable.names()}`;

@@ -80,7 +80,7 @@ export class Lists {
     if (isPlainPage && listRequest.fields.length === 0 && listRequest.errors.length === 0) {
       return { target, listRequest: listRequest, query: undefined };
     }
-    const query = buildQuery(target.collection, listRequest, target.owner);
+    const query = buildQuery(target.collection, listRequest, target.owner, target.access.isAdmin);
     if (query instanceof Problem) return query;
     return { target, listRequest: listRequest, query: isPlainPage ? undefined : query };
   }

@@ -1,7 +1,7 @@
 // Creates, lists and revokes tokens.
 
 import { createHash } from "node:crypto";
-import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { newId } from "../model/id.ts";
 import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
@@ -9,6 +9,7 @@ import { type CheckedTokenRequest, readTokenRequest } from "../model/schemas/tok
 import { hashSecret, newSecret, type Token } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
 import { requireAdmin } from "./access.ts";
+import { TokenUses } from "./token-uses.ts";
 
 /** An Idempotency-Key, and the id of the token that it came with. */
 export interface TokenKey {
@@ -25,21 +26,25 @@ export interface IssuedToken {
 export class Tokens {
   readonly #store: Store;
   readonly #clock: () => number;
+  readonly #uses: TokenUses;
 
-  constructor(store: Store, clock: () => number) {
+  constructor(store: Store, clock: () => number, uses: TokenUses = new TokenUses(store)) {
     this.#store = store;
     this.#clock = clock;
+    this.#uses = uses;
   }
 
   list(principal: Principal): MaybePromise<readonly Token[] | Problem> {
-    return requireAdmin(principal) ?? this.#store.tokens();
+    const forbidden = requireAdmin(principal);
+    if (forbidden !== undefined) return forbidden;
+    return then(this.#store.tokens(), (tokens) => tokens.map((each) => this.#uses.latest(each)));
   }
 
   async find(principal: Principal, id: string): Promise<Token | Problem> {
     const forbidden = requireAdmin(principal);
     if (forbidden !== undefined) return forbidden;
-    const tokens = await this.#store.tokens();
-    return tokens.find((token) => token.id === id) ?? tokenNotFound;
+    const token = (await this.#store.tokens()).find((each) => each.id === id);
+    return token === undefined ? tokenNotFound : this.#uses.latest(token);
   }
 
   /**
@@ -102,8 +107,8 @@ function idFromKey({ owner, key }: TokenKey): string {
 }
 
 function repetitionProblem(first: Token | Problem, { id, ...repeated }: Token): Problem {
-  const contentOf = ({ name, scopes, expiresAt }: Omit<Token, "id">) =>
-    JSON.stringify([name, [...scopes].sort(), expiresAt]);
+  const contentOf = ({ name, subject, scopes, expiresAt }: Omit<Token, "id">) =>
+    JSON.stringify([name, subject, [...scopes].sort(), expiresAt]);
   return first instanceof Problem || contentOf(first) !== contentOf(repeated)
     ? new Problem(
         "key-reused",
@@ -123,7 +128,7 @@ function tokenOf(id: string, secret: string, request: CheckedTokenRequest, now: 
     id,
     hash: hashSecret(secret),
     name: request.name,
-    subject: id,
+    subject: request.subject ?? id,
     scopes: [...new Set(request.scopes)],
     createdAt: now,
     expiresAt: request.expiresAt,

@@ -1,5 +1,6 @@
 // Renders the representation of a resource: its fields and files without write-only fields.
 
+import { isObject, readTree, writeTree } from "../lib/json/tree.ts";
 import type { Rules } from "./collection.ts";
 import { definitionOf } from "./definition.ts";
 import { addFileMembers, readFiles } from "./file.ts";
@@ -28,6 +29,20 @@ export function withFileMembers(
   collectionUrl: string,
 ): string {
   return addFileMembers(fields, readFiles(parts), `${collectionUrl}/${id}`);
+}
+
+/** Adds a reserved member to a representation. */
+export function withMember(view: string, name: string, value: string | null): string {
+  const plain = view.includes(`"${name}"`) ? withoutMember(view, name) : view;
+  return `${plain.slice(0, -1)},"${name}":${JSON.stringify(value)}}`;
+}
+
+/** A resource of version 0.1 may have a field with this name, which is now reserved. */
+function withoutMember(view: string, name: string): string {
+  const tree = readTree(view);
+  if (!isObject(tree)) return view;
+  tree.members.delete(name);
+  return writeTree(tree);
 }
 
 /** Changes when another definition may hide other fields; 0 when nothing is hidden. */

@@ -18,6 +18,11 @@ export interface Token {
   readonly revokedAt: number | null;
 }
 
+/** A subject has 1 to 128 printable ASCII characters. */
+export const subjectPattern = /^[ -~]{1,128}$/;
+
+export const subjectMessage = "must have 1 to 128 printable ASCII characters";
+
 export const verbs = ["read", "create", "update", "delete"] as const;
 export type Verb = (typeof verbs)[number];
 

@@ -7,6 +7,7 @@ import { Actions } from "../domain/actions.ts";
 import { Collections } from "../domain/collections.ts";
 import { Lists } from "../domain/lists.ts";
 import { Resources } from "../domain/resources.ts";
+import { TokenUses } from "../domain/token-uses.ts";
 import { Tokens } from "../domain/tokens.ts";
 import { Uploads } from "../domain/uploads.ts";
 import { Writes } from "../domain/write/writes.ts";
@@ -87,8 +88,9 @@ function build(
   openedAt: number,
 ): App {
   const clock = Date.now;
-  const access = new Access(store, clock);
-  const tokens = new Tokens(store, clock);
+  const uses = new TokenUses(store);
+  const access = new Access(store, clock, uses);
+  const tokens = new Tokens(store, clock, uses);
   const collections = new Collections(store, clock);
   const actions = new Actions(loaded, (errand, thrown) =>
     log.error({ ...errand, err: thrown }, "an action failed after its deadline"),
@@ -152,9 +154,10 @@ function build(
       store.announce(version, address).catch((error) => {
         log.warn({ err: error }, "commands such as token create cannot reach this process");
       }),
-    close() {
+    async close() {
       requests.flush();
-      return store.close();
+      await uses.flush();
+      await store.close();
     },
   };
 }

@@ -355,6 +355,7 @@ describe("tokens over HTTP", () => {
     assert.deepEqual(rest, {
       id: made.id,
       name: "backup",
+      subject: made.id,
       scopes: ["people:read"],
       expiresAt: null,
       usedAt: null,

@@ -42,13 +42,14 @@ export class PlanCommitter {
     if (refused.some(({ problem }) => problem === overloaded)) return overloaded;
     if (refused.length > 0 && once === undefined) return refused;
     const changes = planned.filter((each) => !(each instanceof Problem));
-    const names = new Set(operations.map(({ access: { name } }) => name));
-    const failing = [...names].map(impossibleChange);
-    // A retry must get the first result even if the operations would be rejected now. The key belongs to
-    // one of the collections, so each is named.
-    const isRolledBack = plan.hidden !== undefined;
-    const sent = isRolledBack ? [...changes, ...failing] : changes;
-    const outcome = await this.#commit(operations, refused.length > 0 ? failing : sent, once);
+    // A retry must get the first result even if the operations would be rejected now.
+    const sent =
+      refused.length > 0
+        ? failingIn(operations)
+        : plan.hidden === undefined
+          ? changes
+          : [...changes, ...failingIn(operations)];
+    const outcome = await this.#commit(operations, sent, once);
     switch (outcome.kind) {
       case "all":
         return allDone(operations, outcome);
@@ -120,6 +121,10 @@ export class PlanCommitter {
     return undefined;
   }
 }
+
+/** A key belongs to one of the collections of its request, so each is named. */
+const failingIn = (operations: readonly PlannedOperation[]): readonly Remove[] =>
+  [...new Set(operations.map(({ access: { name } }) => name))].map(impossibleChange);
 
 const refusedIn = (planned: readonly (Put | Remove | Problem)[]): readonly Refused[] =>
   planned.flatMap((each, index) => (each instanceof Problem ? [{ index, problem: each }] : []));

@@ -6,7 +6,8 @@ import { applyPatch } from "../../model/patch.ts";
 import { type FieldError, Problem } from "../../model/problem.ts";
 import { renderFields } from "../../model/render.ts";
 import { ignoredMembers, type Resource } from "../../model/resource.ts";
-import type { CollectionAccess } from "../collection-access.ts";
+import { type CollectionAccess, insufficientScope } from "../collection-access.ts";
+import { namesOwner, ownerAfter, withOwner } from "./owner-patch.ts";
 import { idMismatch } from "./requirements.ts";
 import { type Accepted, accept } from "./validate.ts";
 import { hideStoredErrors, rejectReadingPatch, type SentPatch } from "./without-read.ts";
@@ -28,24 +29,38 @@ export function acceptPatch(
   const isUnread = !access.mayRead(current);
   const rejected = isUnread && rejectReadingPatch(access, patch);
   if (rejected) return rejected;
-  const draft = applyPatchTo(access, current, patch, context);
-  if (draft instanceof Problem) return draft;
+  const patched = applyPatchTo(access, current, patch, context);
+  if (patched instanceof Problem) return patched;
+  const { draft, setOwner } = patched;
   // The patched resource contains the stored values, so equal values are not a guess of the client.
   const address = `${context.collectionUrl}/${current.id}`;
   const accepted = accept(access, draft.fields, { address, current });
-  return accepted instanceof Problem && isUnread ? hideStoredErrors(accepted, patch) : accepted;
+  if (accepted instanceof Problem) return isUnread ? hideStoredErrors(accepted, patch) : accepted;
+  return setOwner === undefined ? accepted : { ...accepted, setOwner };
+}
+
+interface Patched {
+  readonly draft: Draft;
+  /** The new owner; null for none, undefined when the patch does not change it. */
+  readonly setOwner: string | null | undefined;
 }
 
 /** Patches the visible fields only, so that no patch reads hidden ones. */
 function applyPatchTo(
-  { rules }: CollectionAccess,
+  access: CollectionAccess,
   current: Resource,
   { kind, text: patch }: SentPatch,
   { maxBytes, collectionUrl }: PatchContext,
-): Draft | Problem {
-  const result = applyPatch(kind, renderFields(rules, current, collectionUrl), patch, maxBytes);
+): Patched | Problem {
+  const isOwnerNamed = namesOwner(kind, patch);
+  if (isOwnerNamed && !access.isAdmin) return insufficientScope("admin");
+  const view = renderFields(access.rules, current, collectionUrl);
+  const document = isOwnerNamed ? withOwner(view, current) : view;
+  const result = applyPatch(kind, document, patch, maxBytes);
   if (result instanceof Problem) return result;
   const { tree, isStrict } = result;
+  const setOwner = isOwnerNamed ? ownerAfter(tree, current) : undefined;
+  if (setOwner instanceof Problem) return setOwner;
   if (isObject(tree)) {
     if (tree.members.has("id") && textOf(tree, "id") !== current.id) return idMismatch;
     // The server sets these members, so they do not count as the client's.
@@ -56,7 +71,7 @@ function applyPatchTo(
   if (!("fields" in draft)) return invalidResult(draft);
   const isTooLarge = Buffer.byteLength(draft.fields) > maxBytes;
   const detail = `it would be larger than ${maxBytes} bytes`;
-  return isTooLarge ? invalidResult([{ pointer: "", detail }]) : draft;
+  return isTooLarge ? invalidResult([{ pointer: "", detail }]) : { draft, setOwner };
 }
 
 const invalidResult = (errors: readonly FieldError[]): Problem =>

@@ -253,19 +253,19 @@ export class Plan {
   #stateOf(
     { creator }: CollectionAccess,
     id: string,
-    accepted: Accepted,
+    { setOwner, ...content }: Accepted,
     current: Resource | undefined,
   ): Resource {
     const { at } = this.#context;
     const times = { createdAt: current?.createdAt ?? at, updatedAt: at };
-    const owner = current === undefined ? creator : ownedBy(current.owner);
-    return { id, ...accepted, revision: 0, ...times, ...owner };
+    const before = (current ?? creator).owner;
+    const owner = setOwner === undefined ? before : (setOwner ?? undefined);
+    const owned = owner === undefined ? {} : { owner };
+    return { id, ...content, revision: 0, ...times, ...owned };
   }
 }
 
 const verbOf = (kind: AddressedOperation["kind"]) => (kind === "remove" ? "delete" : "update");
-
-const ownedBy = (owner: string | undefined) => (owner === undefined ? {} : { owner });
 
 /** Whether the change is right for any current state, so that it never has to be repeated. */
 function isPlain(

@@ -8,6 +8,7 @@ import { entryErrors } from "../../model/query/entry-limit.ts";
 import type { Resource } from "../../model/resource.ts";
 import { separateFiles } from "../../model/retained-files.ts";
 import { validatorOf } from "../../model/validator.ts";
+import type { Put } from "../../store/store.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 
 /** Where a draft will be stored, and what is known about that address. */
@@ -26,7 +27,7 @@ export interface WriteTarget {
 type Writer = { readonly isAdmin: boolean } & Required<Pick<WriteTarget, "isUnread">>;
 
 /** What will be stored, with the files that the representation still names. */
-export type Accepted = Pick<Resource, "fields" | "parts">;
+export type Accepted = Pick<Resource, "fields" | "parts"> & Pick<Put, "setOwner">;
 
 /** Returns the text to store: the sent fields and the defaults of the schema. */
 export function accept(

@@ -47,7 +47,7 @@ export const parameters = {
   }),
   fields: inQuery(
     "fields",
-    "Shows only these fields, separated by commas, and the `id`. `*` means all, and `_etag` adds the resource's ETag for If-Match: `fields=*,_etag`.",
+    "Shows only these fields, separated by commas, and the `id`. `*` means all, and `_etag` adds the resource's ETag for If-Match: `fields=*,_etag`. With an admin token `_owner` adds its owner.",
   ),
   filters: {
     ...inQuery(

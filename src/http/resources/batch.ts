@@ -10,7 +10,7 @@ import { idempotencyKeyOf, readKey, replayedHeader } from "../headers/idempotenc
 import { postTypes } from "../headers/media-type.ts";
 import { createResponse } from "../large-response.ts";
 import { readOperations } from "./batch-operations.ts";
-import { type RenderResource, readShownFields, rendererFor } from "./fields-param.ts";
+import { checkedRendererFor, type RenderResource, readShownFields } from "./fields-param.ts";
 
 export async function runBatch(context: RequestContext): Promise<Response | Problem> {
   const { request, services, principal } = context;
@@ -18,6 +18,8 @@ export async function runBatch(context: RequestContext): Promise<Response | Prob
   if (key instanceof Problem) return key;
   const fields = readShownFields(context.query);
   if (fields instanceof Problem) return fields;
+  const show = checkedRendererFor(fields, principal, undefined);
+  if (show instanceof Problem) return show;
   const rejected = checkJsonBody(context, postTypes);
   if (rejected !== undefined) return rejected;
   const bytes = await readBody(context);
@@ -33,7 +35,6 @@ export async function runBatch(context: RequestContext): Promise<Response | Prob
   const headers = new Headers(services.jsonHeaders);
   headers.set("cache-control", "no-store");
   if (done.isReplay) headers.set(replayedHeader, "true");
-  const show = rendererFor(fields.map(({ field }) => field));
   const results = resultsOf(services.base, done, show);
   return createResponse(context, `{"results":[${results.join(",")}]}`, { headers });
 }

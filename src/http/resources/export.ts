@@ -13,7 +13,7 @@ import {
 } from "../../lib/csv.ts";
 import { definitionOf } from "../../model/definition.ts";
 import { Problem } from "../../model/problem.ts";
-import { etagField, everyField, type ListRequest } from "../../model/query/list-request.ts";
+import { everyField, type ListRequest } from "../../model/query/list-request.ts";
 import { validatorOf } from "../../model/validator.ts";
 import { streamOf } from "../body/text-stream.ts";
 import type { RequestContext } from "../context.ts";
@@ -21,7 +21,7 @@ import { variantTag } from "../headers/conditional.ts";
 import { chooseCoding } from "../headers/content-coding.ts";
 import { ndjsonTypes } from "../headers/media-type.ts";
 import { reserveWhileSent } from "../large-response.ts";
-import { rendererFor } from "./fields-param.ts";
+import { addedNames, rendererFor } from "./fields-param.ts";
 import { collectionUrl, encodedHeaders, type ResponseHead, withDate } from "./representation.ts";
 
 /** The media types of a list. */
@@ -64,10 +64,9 @@ interface Writer {
 
 function writerFor(type: ExportType, first: ListResult, home: string): Writer {
   const fields = first.listRequest.fields.map(({ field }) => field);
-  const isTagged = fields.includes(etagField);
   const isCsv = type === "text/csv";
   // CSV picks its columns from the whole representation.
-  const show = rendererFor(isCsv ? (isTagged ? [everyField, etagField] : []) : fields);
+  const show = rendererFor(isCsv ? [everyField, ...addedNames(fields)] : fields);
   const viewsOf = ({ target, resources }: ListResult) =>
     resources.map((resource) => show(target.rules, resource, home));
   if (isCsv) {
@@ -91,8 +90,7 @@ function columnsOf(
   if (!isWhole) return [...new Set(["id", ...fields])].map(fieldColumn);
   const names = new Set(["id", ...validatorOf(definitionOf(first.target.rules)).shownMembers]);
   const found = membersOf(viewsOf(first));
-  const tags = fields.includes(etagField) ? [etagField] : [];
-  const ends = ["createdAt", "updatedAt", ...tags];
+  const ends = ["createdAt", "updatedAt", ...addedNames(fields)];
   const between = [...names.union(found)].filter((name) => !ends.includes(name));
   return [...between, ...ends].map(memberColumn);
 }

@@ -28,7 +28,7 @@ export function listChanges(
   const rejected =
     (owner === undefined ? undefined : feedForbidden) ?? checkAccept(request.headers, jsonTypes);
   if (rejected !== undefined) return rejected;
-  const show = checkedRendererFor(query.fields, rules);
+  const show = checkedRendererFor(query.fields, access.principal, rules);
   if (show instanceof Problem) return show;
   const conditional = answerConditionally(context, responseHeadOf(context, collection, rules));
   if (conditional !== undefined) return conditional;

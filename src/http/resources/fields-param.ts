@@ -1,12 +1,17 @@
 // Reads the `fields` parameter and renders resources with only these fields.
 
 import { checkFields } from "../../domain/build-query.ts";
-import { readTree, writeTree } from "../../lib/json/tree.ts";
 import type { Rules } from "../../model/collection.ts";
+import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
-import { etagField, everyField, type NamedField } from "../../model/query/list-request.ts";
+import {
+  etagField,
+  everyField,
+  type NamedField,
+  ownerMember,
+} from "../../model/query/list-request.ts";
 import { projectionOf } from "../../model/query/projection.ts";
-import { renderFields } from "../../model/render.ts";
+import { renderFields, withMember } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import { etagOf } from "../headers/conditional.ts";
 import { invalidListRequest, readParameters } from "../search-params.ts";
@@ -22,23 +27,28 @@ export function rendererFor(fields: readonly string[]): RenderResource {
   const project = isWhole ? (view: string) => view : projectionOf(fields);
   const show: RenderResource = (rules, resource, home) =>
     project(renderFields(rules, resource, home));
-  if (!fields.includes(etagField)) return show;
-  return (rules, resource, home) => tagged(show(rules, resource, home), etagOf(resource, rules));
+  const added = addedMembers.filter(({ name }) => fields.includes(name));
+  if (added.length === 0) return show;
+  return (rules, resource, home) =>
+    added.reduce(
+      (view, { name, read }) => withMember(view, name, read(resource, rules)),
+      show(rules, resource, home),
+    );
 }
 
-/** Adds the ETag to the representation, with quotation marks as If-Match needs it. */
-function tagged(view: string, etag: string): string {
-  const plain = view.includes(`"${etagField}"`) ? withoutTag(view) : view;
-  return `${plain.slice(0, -1)},"${etagField}":${JSON.stringify(etag)}}`;
-}
+/** Members that are shown only when `fields` names them. */
+const addedMembers: readonly {
+  readonly name: string;
+  readonly read: (resource: Resource, rules: Rules | undefined) => string | null;
+}[] = [
+  // With quotation marks, as If-Match needs it.
+  { name: etagField, read: etagOf },
+  { name: ownerMember, read: ({ owner = null }) => owner },
+];
 
-/** A resource of version 0.1 may have a field with this name, which is now reserved. */
-function withoutTag(view: string): string {
-  const tree = readTree(view);
-  if (typeof tree === "string" || tree.kind !== "object") return view;
-  tree.members.delete(etagField);
-  return writeTree(tree);
-}
+/** Returns the names of the members that `fields` adds to a representation. */
+export const addedNames = (fields: readonly string[]): readonly string[] =>
+  addedMembers.map(({ name }) => name).filter((name) => fields.includes(name));
 
 /** Reads `fields`, the only parameter that the request may have. */
 export function readShownFields(query: string): readonly NamedField[] | Problem {
@@ -53,11 +63,12 @@ export function readShownFields(query: string): readonly NamedField[] | Problem 
   return errors.length > 0 ? invalidListRequest(errors) : fields;
 }
 
-/** Returns a renderer for fields that the definition has. */
+/** Returns a renderer for fields that the definition has and the principal may see. */
 export function checkedRendererFor(
   fields: readonly NamedField[],
+  principal: Principal,
   rules: Rules | undefined,
 ): RenderResource | Problem {
-  const rejected = rules && fields.length > 0 ? checkFields(rules.definition, fields) : undefined;
+  const rejected = fields.length > 0 ? checkFields(principal, rules, fields) : undefined;
   return rejected ?? rendererFor(fields.map(({ field }) => field));
 }

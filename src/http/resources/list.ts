@@ -9,6 +9,7 @@ import {
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
+import { isOnlyForAdmins } from "../../model/query/list-request.ts";
 import { pageCount } from "../../model/query/page.ts";
 import { checkJsonBody, readBody, readText } from "../body/content.ts";
 import type { RequestContext } from "../context.ts";
@@ -71,7 +72,7 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
         ? listBody(listed, collectionUrl(context))
         : exportPage(context, listed, type);
       const page = { body, ...listHead(context, listed.target, type, listed, body) };
-      if (isJson) cachePage(listed.target, query, page);
+      if (isJson && !showsMoreToAdmins(listed)) cachePage(listed.target, query, page);
       return answerPage(context, page);
     });
   });
@@ -151,6 +152,10 @@ type PageCache = WeakMap<Collection, Map<string, RenderedPage>>;
 /** The store returns the same Collection object until something changes, so pages are cached by it. */
 let cachedPages: PageCache = new WeakMap();
 let cachedChars = 0;
+
+/** Another caller with the same query must not get this page. */
+const showsMoreToAdmins = ({ listRequest }: ListResult): boolean =>
+  listRequest.fields.some(({ field }) => isOnlyForAdmins(field));
 
 /** A URL has no line break, so keys of different owners cannot collide. */
 const pageKey = ({ owner }: ListTarget, query: string): string =>

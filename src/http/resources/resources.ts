@@ -52,7 +52,7 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
     if (unacceptable !== undefined) return unacceptable;
     const whole = renderResource(context, shown.resource, shown.rules);
     if (fields.length === 0) return answerPage(context, whole);
-    const show = checkedRendererFor(fields, shown.rules);
+    const show = checkedRendererFor(fields, context.principal, shown.rules);
     if (show instanceof Problem) return show;
     const body = show(shown.rules, shown.resource, collectionUrl(context));
     return answerPage(context, { ...whole, body });
@@ -66,7 +66,7 @@ export async function createResource(context: RequestContext): Promise<Response 
   if (key instanceof Problem) return key;
   const fields = readShownFields(context.query);
   if (fields instanceof Problem) return fields;
-  const show = checkedRendererFor(fields, collection.rules);
+  const show = checkedRendererFor(fields, context.principal, collection.rules);
   if (show instanceof Problem) return show;
   const tooMany = limitCreation(context, collection.rules);
   if (tooMany !== undefined) return tooMany;
@@ -101,7 +101,7 @@ export async function putResource(context: RequestContext): Promise<Response | P
   const condition = readCondition(request.headers);
   const fields = readShownFields(context.query);
   if (fields instanceof Problem) return fields;
-  const show = checkedRendererFor(fields, collection.rules);
+  const show = checkedRendererFor(fields, context.principal, collection.rules);
   if (show instanceof Problem) return show;
   if (condition instanceof Problem) return condition;
   const rejected =
@@ -129,7 +129,7 @@ export async function patchResource(context: RequestContext): Promise<Response |
   // A resource that does not exist is 404, whatever the rest of the request says.
   const found = await services.resources.find(collection, id, "update");
   if (found instanceof Problem) return found;
-  const show = checkedRendererFor(fields, found.rules);
+  const show = checkedRendererFor(fields, context.principal, found.rules);
   if (show instanceof Problem) return show;
   const patchKind = readPatchKind(request.headers);
   if (patchKind instanceof Problem) return patchKind;

@@ -82,9 +82,14 @@ export const everyField = "*";
 /** In `fields`: the ETag of each resource. */
 export const etagField = "_etag";
 
+/** In `fields`: the owner of each resource, for admins. */
+export const ownerMember = "_owner";
+
 /** Whether `fields` accepts the name for every collection. */
 export const isAlwaysShown = (field: string): boolean =>
-  field === everyField || field === etagField;
+  field === everyField || field === etagField || field === ownerMember;
+
+export const isOnlyForAdmins = (field: string): boolean => field === ownerMember;
 
 /** The number of resources before the page. */
 export const listOffset = ({ page, limit }: ListRequest): number => pageOffset(page, limit);

@@ -5,6 +5,13 @@ import { maxOperations } from "../patch.ts";
 export const mergePatchSchema = {
   type: "object",
   description: "JSON Merge Patch (RFC 7396): null removes, objects merge, anything else replaces.",
+  properties: {
+    _owner: {
+      type: ["string", "null"],
+      description:
+        "The subject that owns the resource from now on; null for none. Only for admins.",
+    },
+  },
   additionalProperties: {},
   examples: [{ email: "ada@example.org", phone: null }],
 } as const;

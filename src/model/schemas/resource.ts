@@ -44,6 +44,10 @@ const shown = {
     description:
       "The ETag, if `fields` names it. The name is reserved and ignored in request bodies.",
   },
+  _owner: {
+    type: ["string", "null"],
+    description: "The subject that owns the resource, if an admin names it in `fields`.",
+  },
 } as const;
 
 export const resourceSchema = {

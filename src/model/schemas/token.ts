@@ -5,7 +5,7 @@ import { checkValue } from "../../lib/schema/check-value.ts";
 import type { FromSchema } from "../../lib/schema/from-schema.ts";
 import { invalidMessage, isObjectSchema } from "../../lib/schema/subschemas.ts";
 import type { FieldError } from "../problem.ts";
-import { scopePattern, type Token } from "../token.ts";
+import { scopePattern, subjectMessage, subjectPattern, type Token } from "../token.ts";
 import { exampleId, exampleTime } from "./examples.ts";
 import { optionalTimeSchema, timeSchema, timeText } from "./time.ts";
 
@@ -34,6 +34,12 @@ const chosen = {
         `${JSON.stringify(scope).slice(0, 100)} is not a scope: use "admin", "{collection|*}:{read|create|update|delete|*}" or "action:{name|*}"`,
     },
   },
+  subject: {
+    type: "string",
+    pattern: subjectPattern.source,
+    description: "Whom the token stands for: the owner of what it creates. Default: its id.",
+    [invalidMessage]: subjectMessage,
+  },
   expiresAt: {
     ...optionalTimeSchema,
     default: null,
@@ -49,15 +55,21 @@ export const tokenIdSchema = { type: "string", format: "uuid" } as const;
 const shown = {
   id: tokenIdSchema,
   name: chosen.name,
+  subject: chosen.subject,
   scopes: chosen.scopes,
   createdAt: timeSchema,
   expiresAt,
-  usedAt: { ...optionalTimeSchema, description: "To the minute." },
+  usedAt: {
+    ...optionalTimeSchema,
+    description:
+      "To the minute. The use of a token in another process may take five minutes to show.",
+  },
   revokedAt: optionalTimeSchema,
 } as const;
 const shownNames = [
   "id",
   "name",
+  "subject",
   "scopes",
   "createdAt",
   "expiresAt",
@@ -68,6 +80,7 @@ const shownNames = [
 const example = {
   id: exampleId,
   name: "backup",
+  subject: exampleId,
   scopes: ["people:read"],
   createdAt: exampleTime,
   expiresAt: null,
@@ -144,6 +157,7 @@ function expiryOf(text: unknown): number | null {
 export const tokenView = (token: Token): FromSchema<typeof tokenSchema> => ({
   id: token.id,
   name: token.name,
+  subject: token.subject,
   scopes: token.scopes,
   createdAt: timeText(token.createdAt),
   expiresAt: token.expiresAt === null ? null : timeText(token.expiresAt),

@@ -1,0 +1,58 @@
+// Remembers when tokens were last used, and writes the times of all tokens together now and then.
+
+import type { Token } from "../model/token.ts";
+import type { Store } from "../store/store.ts";
+
+/** The time helps people to clean up old tokens, so a minute is exact enough. */
+const resolutionMs = 60_000;
+
+/** How long a use may stay in memory. One that is not written when the process is killed is lost. */
+const writeIntervalMs = 5 * 60_000;
+
+export class TokenUses {
+  readonly #store: Store;
+  readonly #intervalMs: number;
+  /** The uses that are not written yet, by the id of the token. */
+  #usedAt = new Map<string, number>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(store: Store, intervalMs: number = writeIntervalMs) {
+    this.#store = store;
+    this.#intervalMs = intervalMs;
+  }
+
+  add(token: Token, now: number): void {
+    const last = this.#usedAt.get(token.id) ?? token.usedAt ?? 0;
+    if (now - last < resolutionMs) return;
+    this.#usedAt.set(token.id, now);
+    this.#timer ??= this.#start();
+  }
+
+  /** Returns the token with its last use, also when that is not written yet. */
+  latest(token: Token): Token {
+    const usedAt = this.#usedAt.get(token.id);
+    return usedAt === undefined ? token : { ...token, usedAt: Math.max(usedAt, token.usedAt ?? 0) };
+  }
+
+  /** Writes all uses in one commit. They stay in memory when the store cannot write. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const uses = this.#usedAt;
+    if (uses.size === 0) return;
+    this.#usedAt = new Map();
+    try {
+      await this.#store.commit([...uses].map(([id, at]) => ({ kind: "touch-token", id, at })));
+    } catch {
+      // The time of last use is not critical, so an outage fails nothing else.
+      this.#usedAt = new Map([...uses, ...this.#usedAt]);
+    }
+  }
+
+  /** Does not keep the process running. */
+  #start(): ReturnType<typeof setTimeout> {
+    const timer = setTimeout(() => void this.flush(), this.#intervalMs);
+    timer.unref();
+    return timer;
+  }
+}
