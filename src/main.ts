@@ -1,12 +1,9 @@
 // The entry of the command line: parses arguments, runs a command and prints errors.
 
 import { Command, CommanderError } from "commander";
-import { serve } from "./cli/serve.ts";
-import { type CreateOptions, createToken, listTokens, revokeToken } from "./cli/token.ts";
-import { printTypes } from "./cli/types.ts";
+import type { CreateOptions } from "./cli/token.ts";
 import { CliError, usageError } from "./lib/cli-error.ts";
 import { newSecret } from "./model/token.ts";
-import { version } from "./server/app.ts";
 import {
   type Config,
   type ConfigError,
@@ -15,8 +12,9 @@ import {
   readConfig,
   settings,
 } from "./server/config.ts";
-import { work } from "./server/worker.ts";
+import { version } from "./server/version.ts";
 
+// A command's module is loaded when the command runs, so that help and usage errors need not wait for it.
 const program = new Command("restante")
   .description("A self-hosted resource server: POST it, GET it back.")
   .version(version)
@@ -32,9 +30,16 @@ const serveCommand = withSettings(program.command("serve"), Object.keys(settings
   .addHelpText("after", () => `\n${settings.adminToken.variable}  ${settings.adminToken.about}`)
   .allowUnknownOption()
   .allowExcessArguments()
-  .action(() => serve(configOf(serveCommand)));
+  .action(async () => {
+    const config = configOf(serveCommand);
+    const { serve } = await import("./cli/serve.ts");
+    await serve(config);
+  });
 
-program.command("worker", { hidden: true }).action(() => work());
+program.command("worker", { hidden: true }).action(async () => {
+  const { work } = await import("./server/worker.ts");
+  await work();
+});
 
 const token = program
   .command("token")
@@ -55,16 +60,28 @@ withSettings(token.command("create"), ["data", "store"])
     "Whom the token stands for: the owner of what it creates (default: its id)",
   )
   .option("--expires <when>", "30d, 12h, 90m, or a date such as 2030-01-31 (default: never)")
-  .action((options: CreateOptions, command) => createToken(configOf(command), options));
+  .action(async (options: CreateOptions, command) => {
+    const config = configOf(command);
+    const { createToken } = await import("./cli/token.ts");
+    await createToken(config, options);
+  });
 
 withSettings(token.command("list"), ["data", "store"])
   .description("List all tokens, without their secrets.")
-  .action((_, command) => listTokens(configOf(command)));
+  .action(async (_, command) => {
+    const config = configOf(command);
+    const { listTokens } = await import("./cli/token.ts");
+    await listTokens(config);
+  });
 
 withSettings(token.command("revoke"), ["data", "store"])
   .description("Revoke a token. It stops working at once.")
   .argument("<id>", "The token's id, as the list shows it.")
-  .action((id: string, _, command) => revokeToken(configOf(command), id));
+  .action(async (id: string, _, command) => {
+    const config = configOf(command);
+    const { revokeToken } = await import("./cli/token.ts");
+    await revokeToken(config, id);
+  });
 
 token
   .command("secret")
@@ -75,7 +92,11 @@ withSettings(program.command("types"), ["collections", "data", "store"])
   .description(
     "Print TypeScript types of the collections in a folder of definitions or in the store.",
   )
-  .action((_, command) => printTypes(configOf(command)));
+  .action(async (_, command) => {
+    const config = configOf(command);
+    const { printTypes } = await import("./cli/types.ts");
+    await printTypes(config);
+  });
 
 // `restante serve --help | head` closes the output early, which is not an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

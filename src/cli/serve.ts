@@ -6,13 +6,14 @@ import { fileURLToPath } from "node:url";
 import { CliError, messageOf } from "../lib/cli-error.ts";
 import type { Server } from "../runtime/runtime.ts";
 import { loadActions, logLateFailures } from "../server/actions-folder.ts";
-import { type App, describeStore, version } from "../server/app.ts";
+import { type App, describeStore } from "../server/app.ts";
 import type { Config } from "../server/config.ts";
 import { defineAll } from "../server/definitions-folder.ts";
 import { makeFirstToken, writeFirstToken } from "../server/first-token.ts";
 import { drain, listenFor, openApp, type Stoppable } from "../server/lifecycle.ts";
 import { createLog, type Log } from "../server/log.ts";
 import { Supervisor } from "../server/supervisor.ts";
+import { version } from "../server/version.ts";
 import { bannerText } from "./banner.ts";
 
 /** One Ctrl-C arrives twice: from the terminal, and again from npm, which passes it on. */

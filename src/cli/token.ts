@@ -11,12 +11,13 @@ import { type FieldError, type ParameterError, Problem } from "../model/problem.
 import { timeText } from "../model/schemas/time.ts";
 import type { TokenRequest } from "../model/schemas/token.ts";
 import { isAlive, type Token } from "../model/token.ts";
-import { type App, version } from "../server/app.ts";
+import type { App } from "../server/app.ts";
 import type { Config } from "../server/config.ts";
 import { makeFirstToken } from "../server/first-token.ts";
 import { openApp } from "../server/lifecycle.ts";
 import { createLog } from "../server/log.ts";
 import { connectToOwner, FolderInUse, OtherVersion } from "../server/open-store.ts";
+import { version } from "../server/version.ts";
 import type { Committer } from "../store/remote-committer.ts";
 
 export interface CreateOptions {

@@ -1,6 +1,5 @@
 // Builds a running server from a config: opens the store and connects all services.
 
-import { readFileSync } from "node:fs";
 import { sendFile } from "#runtime";
 import { Access } from "../domain/access.ts";
 import { Actions } from "../domain/actions.ts";
@@ -27,6 +26,7 @@ import type { Committer } from "../store/remote-committer.ts";
 import type { Config } from "./config.ts";
 import { type Log, lineWriter } from "./log.ts";
 import { filesFolder, type OpenStore, openStore } from "./open-store.ts";
+import { version } from "./version.ts";
 
 export interface App {
   readonly fetch: Fetch;
@@ -51,10 +51,6 @@ const dayMs = 24 * 60 * 60 * 1000;
 
 /** Whether other nodes may have uploads in progress, to which no row refers yet. */
 const isShared = ({ store }: Config): boolean => store !== undefined;
-
-export const { version } = JSON.parse(
-  readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
-) as { version: string };
 
 /** Returns the location of the data for people to read, without a password. */
 export function describeStore({ store, data }: Config): string {

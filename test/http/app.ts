@@ -10,10 +10,11 @@ import { nameActions, openapiDocument, visibleIn } from "../../src/http/openapi/
 import { routes } from "../../src/http/routes.ts";
 import { system } from "../../src/model/principal.ts";
 import { loadActions } from "../../src/server/actions-folder.ts";
-import { assemble, version } from "../../src/server/app.ts";
+import { assemble } from "../../src/server/app.ts";
 import { type Config, readConfig } from "../../src/server/config.ts";
 import { makeFirstToken } from "../../src/server/first-token.ts";
 import { createLog, type Log } from "../../src/server/log.ts";
+import { version } from "../../src/server/version.ts";
 import type { Committer } from "../../src/store/remote-committer.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { answerOf } from "./expect.ts";
