@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { serve } from "#runtime";
-import { nameActions, openapiDocument, visibleIn } from "../../src/http/openapi/document.ts";
+import { openapiDocument } from "../../src/http/openapi/document.ts";
 import { routes } from "../../src/http/routes.ts";
 import { system } from "../../src/model/principal.ts";
 import { loadActions } from "../../src/server/actions-folder.ts";
@@ -88,9 +88,9 @@ export async function startApp(
 
   const checker = new ResponseChecker(async () => {
     const { baseUrl: base = "", maxBodyBytes } = settled;
-    const all = nameActions(actions);
-    const everyone = visibleIn(await app.collections.usable(system), all);
-    return openapiDocument(routes, { base, version, maxBodyBytes }, everyone, all) as Document;
+    const collections = await app.collections.usable(system);
+    const settings = { base, version, maxBodyBytes };
+    return openapiDocument(routes, settings, collections, actions) as Document;
   });
 
   const request: TestApp["request"] = async (path, { token = admin, ...init } = {}) => {

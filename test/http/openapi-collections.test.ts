@@ -104,6 +104,9 @@ before(async () => {
     resources: {},
     "people-draft": {},
     "2024": {},
+    file: {},
+    batch: {},
+    "page-parameter": {},
   };
   for (const [name, definition] of Object.entries(definitions)) {
     const { status, body } = await client.put(`/-/collections/${name}`, definition);
@@ -144,8 +147,18 @@ describe("the document of a store with collections", () => {
     const ids = operationsOf(document).map(({ operationId }) => operationId);
     assert.equal(new Set(ids.map((id) => id.toLowerCase())).size, ids.length);
     for (const id of ids) assert.match(id, /^[a-z][A-Za-z0-9]*$/);
+    const names = Object.values(document.components).flatMap((named) => Object.keys(named));
+    assert.equal(new Set(names.map((name) => name.toLowerCase())).size, names.length);
     for (const verb of ["list", "create", "get", "replace", "update", "delete"]) {
-      for (const type of ["People", "Shapes", "Token2", "Resources2", "Type2024", "PeopleDraft2"]) {
+      for (const type of [
+        "People",
+        "Shapes",
+        "Token2",
+        "Resources2",
+        "Type2024",
+        "PeopleDraft2",
+        "File2",
+      ]) {
         assert.ok(ids.includes(`${verb}${type}`), `${verb}${type}`);
       }
     }

@@ -1,11 +1,12 @@
 // Describes each visible collection in the OpenAPI document: its paths and schemas.
 
+import type { UsableCollection } from "../../domain/collections.ts";
 import { own } from "../../lib/own-property.ts";
 import { exampleOf } from "../../lib/schema/example.ts";
 import { isObjectSchema, type Schema } from "../../lib/schema/subschemas.ts";
 import { componentPath } from "../../lib/schema/variant.ts";
-import type { Definition } from "../../model/definition.ts";
-import type { CollectionSchemas } from "../../model/schema-components.ts";
+import { type Definition, definitionOf } from "../../model/definition.ts";
+import { type CollectionSchemas, describeCollections } from "../../model/schema-components.ts";
 import { exampleId, exampleTime } from "../../model/schemas/examples.ts";
 import { pageOf } from "../../model/schemas/resource.ts";
 import type { Verb } from "../../model/token.ts";
@@ -25,6 +26,25 @@ export interface VisibleCollection extends CollectionSchemas {
   readonly verbs: readonly Verb[];
   /** The schemas by their names in the document. */
   readonly components: Readonly<Record<string, object>>;
+}
+
+/** Describes the collections that have verbs. `taken` are the type names that they must not have. */
+export function visibleCollections(
+  collections: readonly UsableCollection[],
+  taken: Iterable<string>,
+): readonly VisibleCollection[] {
+  const byName = new Map(collections.map((each) => [each.collection.name, each]));
+  const defined = collections.map(({ collection }) => ({
+    name: collection.name,
+    schema: definitionOf(collection).schema,
+  }));
+  return describeCollections(defined, taken).flatMap((described) => {
+    const { collection, verbs = [] } = byName.get(described.name) ?? {};
+    if (collection === undefined || verbs.length === 0) return [];
+    const definition = definitionOf(collection);
+    const visible = { ...described, definition, text: collection.definition, verbs };
+    return [{ ...visible, components: componentsOf(visible) }];
+  });
 }
 
 /** The operations that each collection has for itself, with the verbs of their ids. */
@@ -106,7 +126,7 @@ function descriptionOf({ description, schema }: Definition): string | undefined 
 }
 
 /** Returns the schemas of a collection by their names in the document. */
-export function componentsOf(
+function componentsOf(
   collection: Omit<VisibleCollection, "components">,
 ): Readonly<Record<string, object>> {
   const { typeName, schemas } = collection;

@@ -2,15 +2,14 @@
 
 import { hash } from "node:crypto";
 import type { UsableCollection } from "../../domain/collections.ts";
+import { typeName } from "../../lib/schema/type-name.ts";
 import type { Action } from "../../model/action.ts";
-import { definitionOf } from "../../model/definition.ts";
 import type { Principal } from "../../model/principal.ts";
-import { describeCollections } from "../../model/schema-components.ts";
 import { schemaComponents } from "../../model/schemas/components.ts";
 import type { Services } from "../context.ts";
 import type { Route, Routes } from "../route.ts";
-import { describeActions, type NamedAction, routeOfAction } from "./actions.ts";
-import { componentsOf, routesOfCollection, tagOf, type VisibleCollection } from "./collections.ts";
+import { describeActions, routeOfAction } from "./actions.ts";
+import { routesOfCollection, tagOf, visibleCollections } from "./collections.ts";
 import { headers } from "./headers.ts";
 import { type DescribedRoute, pathsOf, securityOf } from "./operations.ts";
 import { parameters } from "./parameters.ts";
@@ -20,13 +19,23 @@ import { withComponents } from "./references.ts";
 /** The settings that the document shows. */
 type Server = Pick<Services, "base" | "version" | "maxBodyBytes">;
 
-/** Builds the document of these routes, with the collections and actions that the caller may use. */
+/**
+ * Builds the document of these routes, with the collections that have verbs and the actions that are
+ * allowed. The others are needed too, so that the type names are the same for every caller.
+ */
 export function openapiDocument(
   routes: Routes,
   { base, version, maxBodyBytes }: Server,
-  collections: readonly VisibleCollection[],
-  actions: readonly NamedAction[] = [],
+  allCollections: readonly UsableCollection[],
+  allActions: readonly Action[],
+  allowedActions: ReadonlySet<Action> = new Set(allActions),
 ): object {
+  const named = describeActions(allActions, reservedNames(routes));
+  const collections = visibleCollections(allCollections, [
+    ...reservedNames(routes),
+    ...named.flatMap(({ schemas }) => Object.keys(schemas)),
+  ]);
+  const actions = named.filter(({ action }) => allowedActions.has(action));
   const generic = Object.entries(routes).map(([id, route]) => describe(id, route, maxBodyBytes));
   const run = generic.find(({ id }) => id === "runAction");
   const described = [
@@ -53,14 +62,16 @@ export function openapiDocument(
     components: { securitySchemes: { bearer } },
   };
   return withComponents(document, {
-    parameters: named(parameters, "Parameter"),
-    headers: named(headers, "Header"),
+    parameters: parameterComponents,
+    headers: headerComponents,
     schemas: Object.assign(
       { ...schemaComponents },
       ...collections.map(({ components }) => components),
       ...actions.map(({ schemas }) => schemas),
     ),
-    responses: named(problems, "", "Problem"),
+    responses: Object.fromEntries(
+      Object.entries(problems).map(([status, problem]) => [`Problem${status}`, problem]),
+    ),
   });
 }
 
@@ -72,14 +83,19 @@ const bearer = {
     "A token, in the Authorization header only; credentials in a URL are rejected. Scopes: `{collection}:{read|create|update|delete}`, where `*` stands for every collection or every verb; `action:{name}`, where `*` stands for every action; `admin` may do everything, including creating tokens and collections.",
 };
 
-/** Component names differ from each other in more than case and kind: `page` is `PageParameter`. */
-const named = (objects: Readonly<Record<string, object>>, suffix: string, prefix = "") =>
+/** Component names differ in more than case and kind: the parameter `page` is `PageParameter`. */
+const withSuffix = (objects: Readonly<Record<string, object>>, suffix: string) =>
   Object.fromEntries(
-    Object.entries(objects).map(([name, object]) => [
-      `${prefix}${name.charAt(0).toUpperCase()}${name.slice(1)}${suffix}`,
-      object,
-    ]),
+    Object.entries(objects).map(([name, object]) => [`${typeName(name)}${suffix}`, object]),
   );
+const parameterComponents = withSuffix(parameters, "Parameter");
+const headerComponents = withSuffix(headers, "Header");
+
+/** The names that no collection and no action may have: those of components and of operations. */
+const reservedNames = (routes: Routes): readonly string[] => [
+  ...Object.keys({ ...schemaComponents, ...parameterComponents, ...headerComponents }),
+  ...Object.keys(routes).map((id) => id.replace(/^[a-z]+/, "")),
+];
 
 const tags = [
   { name: "Resources", paths: /^\/(?:\{|-\/batch)/, description: "Resources of any collection." },
@@ -113,37 +129,6 @@ const describe = (id: string, route: Route, maxBodyBytes: number): DescribedRout
   maxBodyBytes,
 });
 
-/** Names of the built-in operations; a collection with such a name gets a number appended. */
-const reservedNames = [
-  ...Object.keys(schemaComponents),
-  ..."Resources Resource Tokens Token Collections Collection Batch Actions Action".split(" "),
-  ..."Home Health Ready Openapi Problems Problem Created ApiCatalog".split(" "),
-];
-
-/** Gives each action its type names, which no collection may use. */
-export const nameActions = (actions: readonly Action[]): readonly NamedAction[] =>
-  describeActions(actions, reservedNames);
-
-/** Returns the collections that have verbs. Their type names are the same for every caller. */
-export function visibleIn(
-  collections: readonly UsableCollection[],
-  actions: readonly NamedAction[] = [],
-): readonly VisibleCollection[] {
-  const names = actions.flatMap(({ schemas }) => Object.keys(schemas));
-  const byName = new Map(collections.map((each) => [each.collection.name, each]));
-  const defined = collections.map(({ collection }) => ({
-    name: collection.name,
-    schema: definitionOf(collection).schema,
-  }));
-  return describeCollections(defined, [...reservedNames, ...names]).flatMap((described) => {
-    const { collection, verbs = [] } = byName.get(described.name) ?? {};
-    if (collection === undefined || verbs.length === 0) return [];
-    const definition = definitionOf(collection);
-    const visible = { ...described, definition, text: collection.definition, verbs };
-    return [{ ...visible, components: componentsOf(visible) }];
-  });
-}
-
 export interface Document {
   readonly body: string;
   readonly etag: string;
@@ -166,11 +151,8 @@ export function documentFor(
   const key = keyOf(collections, allowedActions);
   const cached = documents.get(key);
   if (cached !== undefined) return cached;
-  const all = nameActions(services.actions.all);
-  const visible = all.filter(({ action }) => allowedActions.has(action));
-  const body = JSON.stringify(
-    openapiDocument(routes, services, visibleIn(collections, all), visible),
-  );
+  const { all } = services.actions;
+  const body = JSON.stringify(openapiDocument(routes, services, collections, all, allowedActions));
   const document = { body, etag: `"${hash("sha256", body).slice(0, 32)}"` };
   if (documents.size === maxCached) documents.clear();
   documents.set(key, document);
