@@ -5,15 +5,15 @@ import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Permission } from "../src/http/authorize.ts";
 import { maxFiles } from "../src/http/body/multipart.ts";
-import { problemStatus } from "../src/http/problem.ts";
+import type { Permission } from "../src/http/request/authorize.ts";
+import { problemStatus } from "../src/http/response/problem.ts";
 import { routes } from "../src/http/routes.ts";
+import { definitionSchema } from "../src/model/definition-schema.ts";
 import { maxOperations as maxPatchOperations } from "../src/model/patch.ts";
 import { type ProblemKind, problemKinds } from "../src/model/problem.ts";
 import { pageLimits } from "../src/model/query/page.ts";
 import { batchLimits } from "../src/model/schemas/batch.ts";
-import { definitionSchema } from "../src/model/schemas/definition.ts";
 import { configFile, type Setting, settings } from "../src/server/config.ts";
 
 const folder = new URL("../docs/reference/", import.meta.url);

@@ -111,6 +111,18 @@ const rules: Readonly<Record<string, (sources: readonly Source[]) => readonly st
 
   "there are no import cycles, types included": findCycles,
 
+  "there are no import cycles between folders": (sources) =>
+    findCycles(
+      [...Map.groupBy(sources, ({ path }) => dirname(path))].map(([path, files]) => ({
+        path,
+        imports: files.flatMap(({ imports }) =>
+          imports
+            .map((item) => ({ ...item, target: dirname(item.target) }))
+            .filter(({ target }) => source.test(target) && target !== path),
+        ),
+      })),
+    ),
+
   "the runtime imports nothing else of the project": (sources) =>
     eachImport(sources, ({ path }, { target }) => {
       const isOther = target.startsWith("src/") && !target.startsWith("src/runtime/");
@@ -300,6 +312,14 @@ describe("the rules find violations", () => {
       ["src/http/utils/a.ts:1: is in a folder with a vague name"],
     ],
   ];
+  it("there are no import cycles between folders: src/http/a and src/http/b", () => {
+    const one = parse("src/http/a/one.ts", `${firstLine}import "../b/two.ts";`);
+    const two = parse("src/http/b/two.ts", `${firstLine}import "../a/three.ts";`);
+    assert.deepEqual(rules["there are no import cycles between folders"]?.([one, two]), [
+      "src/http/b:2: src/http/a → src/http/b → src/http/a",
+    ]);
+  });
+
   for (const [rule, path, text, found] of violations)
     it(`${rule}: ${path}`, () => assert.deepEqual(rules[rule]?.([parse(path, text)]), found));
 });
@@ -372,11 +392,11 @@ function linesWith(
 }
 
 /** Follows the imports of every file. A path that reaches itself again is a cycle, reported once. */
-function findCycles(sources: readonly Source[]): readonly string[] {
+function findCycles(sources: readonly Pick<Source, "path" | "imports">[]): readonly string[] {
   const files = new Map(sources.map((file) => [file.path, file]));
   const done = new Set<string>();
   const found: string[] = [];
-  const follow = (file: Source, path: readonly string[]): void => {
+  const follow = (file: Pick<Source, "path" | "imports">, path: readonly string[]): void => {
     for (const { target, line } of file.imports) {
       const start = path.indexOf(target);
       const next = files.get(target);

@@ -2,17 +2,19 @@
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { Problem } from "../model/problem.ts";
-import { authorize, rejectCredentialInUrl } from "./authorize.ts";
 import { skipBody } from "./body/content.ts";
 import { isChunked } from "./body/framing.ts";
-import { answerProblem } from "./browser.ts";
-import { RequestContext, requestIdGenerator, type Services } from "./context.ts";
-import { allowOrigin, options } from "./headers/cors.ts";
+import { allowOrigin, options } from "./cors.ts";
+import { isHost } from "./headers/host.ts";
+import { HttpProblem } from "./headers/http-problem.ts";
 import { queryTypes } from "./headers/media-type.ts";
-import { HttpProblem, problemFromError } from "./problem.ts";
-import { limitAddress, setRateLimitFields } from "./rate-limit.ts";
-import { isHost, readTarget } from "./request-target.ts";
-import type { Route } from "./route.ts";
+import { authorize, rejectCredentialInUrl } from "./request/authorize.ts";
+import { RequestContext, requestIdGenerator, type Services } from "./request/context.ts";
+import { limitAddress, setRateLimitFields } from "./request/rate-limit.ts";
+import { readTarget } from "./request/request-target.ts";
+import type { Route } from "./request/route.ts";
+import { answerProblem } from "./response/browser.ts";
+import { problemFromError } from "./response/problem.ts";
 import { type Endpoint, findEndpoint } from "./router.ts";
 
 /** Handles a request; returns the response directly when nothing has to be awaited. */

@@ -1,8 +1,8 @@
 // Collects a log entry per request and writes the lines in batches.
 
 import { redactSecrets } from "../model/token.ts";
-import { addressOf, withoutIpv4Prefix } from "./client-address.ts";
-import type { RequestContext } from "./context.ts";
+import { addressOf, withoutIpv4Prefix } from "./request/client-address.ts";
+import type { RequestContext } from "./request/context.ts";
 
 /** Lines written in a batch cost a third of single lines. */
 const maxBatchedLines = 256;

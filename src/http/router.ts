@@ -2,8 +2,8 @@
 
 import { isCollectionName } from "../model/id.ts";
 import { Problem } from "../model/problem.ts";
-import { decodeSegment } from "./request-target.ts";
-import type { Route } from "./route.ts";
+import { decodeSegment } from "./request/request-target.ts";
+import type { Route } from "./request/route.ts";
 import { routes } from "./routes.ts";
 
 /** The routes of one path. */

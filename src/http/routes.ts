@@ -1,6 +1,7 @@
 // Lists every route: method, path, permission, handler, and what it takes and answers.
 
-import { actionListSchema, actionNameSchema } from "../model/schemas/action.ts";
+import { actionListSchema, actionNameSchema } from "../model/action-schema.ts";
+import { definitionSchema } from "../model/definition-schema.ts";
 import { batchLimits, batchResultsSchema, batchSchema } from "../model/schemas/batch.ts";
 import {
   collectionListSchema,
@@ -8,7 +9,6 @@ import {
   definedCollectionSchema,
   dryRunSchema,
 } from "../model/schemas/collection.ts";
-import { definitionSchema } from "../model/schemas/definition.ts";
 import { problemKindSchema } from "../model/schemas/problem.ts";
 import { querySchema } from "../model/schemas/query.ts";
 import {
@@ -49,6 +49,7 @@ import { fileContent } from "./openapi/formats.ts";
 import { headers, validators } from "./openapi/headers.ts";
 import { conditions, parameters } from "./openapi/parameters.ts";
 import { anyCollection, create, get, list, patch, put, remove } from "./openapi/resources.ts";
+import { type Routes, route } from "./request/route.ts";
 import { runBatch } from "./resources/batch.ts";
 import { getFile } from "./resources/download.ts";
 import { listResources, queryResources } from "./resources/list.ts";
@@ -59,7 +60,6 @@ import {
   patchResource,
   putResource,
 } from "./resources/resources.ts";
-import { type Routes, route } from "./route.ts";
 
 const fileHeaders = {
   ...validators,

@@ -5,9 +5,9 @@ import { scanJson } from "../lib/json/scan.ts";
 import { checkValue } from "../lib/schema/check-value.ts";
 import { isObjectSchema, type ObjectSchema } from "../lib/schema/subschemas.ts";
 import { type Action, type ActionDefinition, actionLimits, isActionName } from "./action.ts";
+import { actionDefinitionSchema } from "./action-schema.ts";
 import { checkSchema, type Subject } from "./check-schema.ts";
 import type { FieldError } from "./problem.ts";
-import { actionDefinitionSchema } from "./schemas/action.ts";
 import { verbs } from "./token.ts";
 
 export function readAction(name: string, given: unknown): Action | readonly FieldError[] {

@@ -5,8 +5,8 @@ import { checkValue } from "../lib/schema/check-value.ts";
 import { type Fields, isHiddenIn } from "../lib/schema/fields.ts";
 import { isObjectSchema } from "../lib/schema/subschemas.ts";
 import { checkSchema } from "./check-schema.ts";
+import { definitionSchema } from "./definition-schema.ts";
 import { reservedMembers } from "./resource.ts";
-import { definitionSchema } from "./schemas/definition.ts";
 
 /** Adds all errors of a definition that is an object. */
 export function checkDefinition(

@@ -5,8 +5,8 @@ import { scanObject } from "../lib/json/scan.ts";
 import { withDefaults } from "../lib/schema/check-value.ts";
 import { checkDefinition } from "./check-definition.ts";
 import type { Collection, Rules } from "./collection.ts";
+import { type Definition, type DefinitionRequest, definitionSchema } from "./definition-schema.ts";
 import type { FieldError } from "./problem.ts";
-import { type Definition, type DefinitionRequest, definitionSchema } from "./schemas/definition.ts";
 
 export type { Definition };
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { problemStatus } from "../../src/http/problem.ts";
+import { problemStatus } from "../../src/http/response/problem.ts";
 import { restante } from "../../src/index.ts";
 import { type ProblemKind, problemKinds } from "../../src/model/problem.ts";
 import { send } from "../runtime/raw-connection.ts";

@@ -1,7 +1,7 @@
 // Assertions for problems and links, and a response that has been read.
 
 import assert from "node:assert/strict";
-import { problemStatus } from "../../src/http/problem.ts";
+import { problemStatus } from "../../src/http/response/problem.ts";
 import { type ProblemKind, problemKinds } from "../../src/model/problem.ts";
 
 export interface ProblemBody {

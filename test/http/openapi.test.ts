@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Permission } from "../../src/http/authorize.ts";
-import { problemStatus } from "../../src/http/problem.ts";
+import type { Permission } from "../../src/http/request/authorize.ts";
 import { reservedParameters } from "../../src/http/resources/list-params.ts";
+import { problemStatus } from "../../src/http/response/problem.ts";
 import { routes } from "../../src/http/routes.ts";
 import { problemKinds } from "../../src/model/problem.ts";
 import { pageLimits } from "../../src/model/query/page.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { route } from "../../src/http/route.ts";
+import { route } from "../../src/http/request/route.ts";
 
 const handler = () => new Response();
 const answers = { 200: { description: "Done." } };

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { networkOf } from "../../src/http/client-address.ts";
-import { TokenBuckets } from "../../src/http/token-buckets.ts";
+import { networkOf } from "../../src/http/request/client-address.ts";
+import { TokenBuckets } from "../../src/http/request/token-buckets.ts";
 
 describe("a bucket", () => {
   let now = 0;

@@ -9,15 +9,15 @@ import {
   problem,
   seeOther,
 } from "../../model/action.ts";
+import { actionView } from "../../model/action-schema.ts";
 import { Problem } from "../../model/problem.ts";
-import { actionView } from "../../model/schemas/action.ts";
 import { checkJsonBody, hasNoBody, invalidBody, readBody } from "../body/content.ts";
-import type { RequestContext } from "../context.ts";
 import { checkAccept, jsonTypes, postTypes } from "../headers/media-type.ts";
-import { createResponse } from "../large-response.ts";
-import { noCache } from "../resources/representation.ts";
-import { json } from "../response.ts";
-import { rejectParameters } from "../search-params.ts";
+import type { RequestContext } from "../request/context.ts";
+import { rejectParameters } from "../request/search-params.ts";
+import { createResponse } from "../response/large-response.ts";
+import { json } from "../response/response.ts";
+import { noCache } from "../response/response-head.ts";
 import { resourcesFor } from "./action-client.ts";
 
 /** Lists the actions that the caller may run. */

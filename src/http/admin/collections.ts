@@ -3,11 +3,11 @@
 import { Problem } from "../../model/problem.ts";
 import { collectionView } from "../../model/schemas/collection.ts";
 import { checkJsonBody, readBody, readText } from "../body/content.ts";
-import type { RequestContext } from "../context.ts";
 import { checkAccept, jsonTypes, putTypes } from "../headers/media-type.ts";
-import { noCache } from "../resources/representation.ts";
-import { json } from "../response.ts";
-import { readParameters, rejectParameters } from "../search-params.ts";
+import type { RequestContext } from "../request/context.ts";
+import { readParameters, rejectParameters } from "../request/search-params.ts";
+import { json } from "../response/response.ts";
+import { noCache } from "../response/response-head.ts";
 
 const checkRequest = (context: RequestContext): Problem | undefined =>
   rejectParameters(context) ?? checkAccept(context.request.headers, jsonTypes);

@@ -3,16 +3,17 @@
 import { then } from "../../lib/maybe-promise.ts";
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
 import type { Health, Home } from "../../model/schemas/server.ts";
-import type { Services } from "../context.ts";
 import { isNotModified } from "../headers/conditional.ts";
 import { checkAccept } from "../headers/media-type.ts";
-import { answerHtml, escapeHtml } from "../html.ts";
 import { type Document, documentFor } from "../openapi/document.ts";
-import { problemStatus } from "../problem.ts";
-import { answerEncoded, notModified, type RenderedPage } from "../resources/representation.ts";
-import { answerPage, json } from "../response.ts";
-import type { Handler, Routes } from "../route.ts";
-import { rejectParameters } from "../search-params.ts";
+import type { Services } from "../request/context.ts";
+import type { Handler, Routes } from "../request/route.ts";
+import { rejectParameters } from "../request/search-params.ts";
+import { notModified } from "../response/conditional-response.ts";
+import { answerHtml, escapeHtml } from "../response/html.ts";
+import { problemStatus } from "../response/problem.ts";
+import { type RenderedPage, sendEncoded } from "../response/representation.ts";
+import { answerPage, json } from "../response/response.ts";
 
 /** Creates a handler that takes no parameters and has one response type. */
 function page(type: string, answer: Handler): Handler {
@@ -67,7 +68,7 @@ export const openapiPage = (routes: () => Routes): Handler =>
       const page = renderDocument(services, document);
       return isNotModified(request.headers, page)
         ? notModified(request.headers, page, page.body.length)
-        : answerEncoded(context, page);
+        : sendEncoded(context, page);
     });
   });
 

@@ -3,11 +3,11 @@
 import { Problem } from "../../model/problem.ts";
 import { tokenView } from "../../model/schemas/token.ts";
 import { checkJsonBody, readBody, readText } from "../body/content.ts";
-import type { RequestContext } from "../context.ts";
 import { readKey } from "../headers/idempotency-key.ts";
 import { checkAccept, jsonTypes, postTypes } from "../headers/media-type.ts";
-import { json } from "../response.ts";
-import { rejectParameters } from "../search-params.ts";
+import type { RequestContext } from "../request/context.ts";
+import { rejectParameters } from "../request/search-params.ts";
+import { json } from "../response/response.ts";
 
 export async function listTokens(context: RequestContext): Promise<Response | Problem> {
   const rejected = checkRequest(context);

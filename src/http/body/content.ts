@@ -5,7 +5,6 @@ import { scanJson } from "../../lib/json/scan.ts";
 import { decodeUtf8 } from "../../lib/json/utf8.ts";
 import { type Draft, readDraft } from "../../model/draft.ts";
 import { Problem } from "../../model/problem.ts";
-import type { RequestContext } from "../context.ts";
 import { readCoding } from "../headers/content-coding.ts";
 import { type DigestCheck, readDigest } from "../headers/content-digest.ts";
 import {
@@ -16,6 +15,7 @@ import {
   jsonTypes,
   readContentType,
 } from "../headers/media-type.ts";
+import type { RequestContext } from "../request/context.ts";
 import { BodyError, type ByteLimit, decode } from "./decoding.ts";
 import { checkBodyEnd, checkTrailer } from "./framing.ts";
 

@@ -10,7 +10,6 @@ import { memberOf, type StoredFile } from "../../model/file.ts";
 import { memberFor, type NamedFile, placeFiles } from "../../model/file-fields.ts";
 import { formLimits, isHoneypotFilled, type Pair } from "../../model/form.ts";
 import { Problem } from "../../model/problem.ts";
-import type { RequestContext } from "../context.ts";
 import {
   cleanFileName,
   fileNameOf,
@@ -18,6 +17,7 @@ import {
   unescapeName,
 } from "../headers/content-disposition.ts";
 import { createTypes, readContentType } from "../headers/media-type.ts";
+import type { RequestContext } from "../request/context.ts";
 import { formResponseTypes } from "./content.ts";
 import { BodyError } from "./decoding.ts";
 import { readBoundary, storedType } from "./file-type.ts";

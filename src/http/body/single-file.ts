@@ -3,9 +3,9 @@
 import type { Rules } from "../../model/collection.ts";
 import type { StoredFile } from "../../model/file.ts";
 import { Problem } from "../../model/problem.ts";
-import type { RequestContext } from "../context.ts";
 import { cleanFileName, fileNameOf, readDisposition } from "../headers/content-disposition.ts";
 import { jsonTypes, typeOf } from "../headers/media-type.ts";
+import type { RequestContext } from "../request/context.ts";
 import { emptyBody } from "./content.ts";
 import { BodyError } from "./decoding.ts";
 import { storedType } from "./file-type.ts";

@@ -3,9 +3,9 @@
 import type { Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
 import { Problem } from "../../model/problem.ts";
-import type { RequestContext } from "../context.ts";
 import { readCoding } from "../headers/content-coding.ts";
 import { checkAccept } from "../headers/media-type.ts";
+import type { RequestContext } from "../request/context.ts";
 import { readContent } from "./content.ts";
 import { BodyError } from "./decoding.ts";
 

@@ -6,8 +6,8 @@ import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { Problem } from "../../model/problem.ts";
-import { HttpProblem } from "../problem.ts";
 import { checkFieldLength } from "./field-list.ts";
+import { HttpProblem } from "./http-problem.ts";
 
 /** In order of the server's preference, for codings with equal weight. */
 export const codings = ["zstd", "br", "gzip"] as const;

@@ -1,7 +1,5 @@
 // Decides which hosts this server serves (RFC 9110 §7.4), from the base URL and a setting.
 
-import { isHost } from "../request-target.ts";
-
 interface Authority {
   /** In lower case, an IPv6 address in brackets and in its shortest form. */
   readonly name: string;
@@ -67,3 +65,12 @@ function readAuthority(text: string): Authority | undefined {
 
 /** `example.org.` and `example.org` are the same name. */
 const withoutDot = (name: string): string => name.replace(/\.$/, "");
+
+const hostShape =
+  /^(?:\[[0-9a-fA-F:.]+\]|(?:[A-Za-z0-9\-._~!$&'()*+;=]|%[0-9a-fA-F]{2})+)(?::(\d{0,5}))?$/;
+
+/** Returns whether it is one host with a valid port (RFC 9112 §3.2). Two Host lines arrive joined by a comma. */
+export function isHost(host: string): boolean {
+  const match = hostShape.exec(host);
+  return match !== null && Number(match[1] ?? 0) <= 65535;
+}

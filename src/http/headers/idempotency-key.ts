@@ -2,8 +2,8 @@
 
 import { createHash } from "node:crypto";
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
+import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
-import type { RequestContext } from "../context.ts";
 
 /** Long enough for a client that is offline over a long weekend. */
 const keyLifetimeMs = 7 * 24 * 60 * 60 * 1000;
@@ -26,9 +26,12 @@ const invalidKey = new Problem(
   'Idempotency-Key must be one string of 1 to 255 ASCII characters, like "8e03978e-40d5-43dd-bc93-6894a57f9324".',
 );
 
-type KeyedRequest = Pick<RequestContext, "path" | "query" | "principal"> & {
+interface KeyedRequest {
   readonly request: { readonly method: string };
-};
+  readonly path: string;
+  readonly query: string;
+  readonly principal: Principal;
+}
 
 /**
  * Binds a key to the caller, the method, the target and the bytes of the body. Callers without a token

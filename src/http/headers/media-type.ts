@@ -4,9 +4,9 @@ import { parse } from "content-type";
 import Negotiator from "negotiator";
 import type { PatchKind } from "../../model/patch.ts";
 import { Problem } from "../../model/problem.ts";
-import { HttpProblem } from "../problem.ts";
 import { readCoding } from "./content-coding.ts";
 import { checkFieldLength, splitField } from "./field-list.ts";
+import { HttpProblem } from "./http-problem.ts";
 
 export const jsonTypes = ["application/json"] as const;
 

@@ -6,11 +6,11 @@ import { isObjectSchema, type ObjectSchema } from "../../lib/schema/subschemas.t
 import { TypeNames, typeName } from "../../lib/schema/type-name.ts";
 import { componentPath, SchemaVariant } from "../../lib/schema/variant.ts";
 import { type Action, actionLimits } from "../../model/action.ts";
+import { acceptedSchema } from "../../model/action-schema.ts";
 import { openDefinition } from "../../model/definition.ts";
-import { acceptedSchema } from "../../model/schemas/action.ts";
 import { actionScope } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
-import type { Operation } from "../route.ts";
+import type { Operation } from "../request/route.ts";
 import { json, jsonContent, noContent } from "./answers.ts";
 import { headers } from "./headers.ts";
 import type { DescribedRoute } from "./operations.ts";

@@ -1,6 +1,6 @@
 // Builds the bodies and responses of operations.
 
-import type { Answer, Content } from "../route.ts";
+import type { Answer, Content } from "../request/route.ts";
 import { validators } from "./headers.ts";
 import { conditions } from "./parameters.ts";
 

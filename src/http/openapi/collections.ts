@@ -11,7 +11,7 @@ import { exampleId, exampleTime } from "../../model/schemas/examples.ts";
 import { pageOf } from "../../model/schemas/resource.ts";
 import type { Verb } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
-import type { Routes } from "../route.ts";
+import type { Routes } from "../request/route.ts";
 import { listParameters } from "./filters.ts";
 import { type DescribedRoute, verbsOf } from "./operations.ts";
 import { parameters } from "./parameters.ts";

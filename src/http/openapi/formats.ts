@@ -1,7 +1,7 @@
 // Describes the other formats of resources: NDJSON, CSV, forms with files, and the bytes of a file.
 
 import { atomicLimits } from "../body/ndjson-atomic.ts";
-import type { Answer, Content } from "../route.ts";
+import type { Answer, Content } from "../request/route.ts";
 import { headers } from "./headers.ts";
 
 const lines = (description: string): Content => ({

@@ -1,8 +1,8 @@
 // Turns routes into the paths of the OpenAPI document.
 
 import { actionScope, type Verb } from "../../model/token.ts";
-import type { Permission } from "../authorize.ts";
-import type { Route } from "../route.ts";
+import type { Permission } from "../request/authorize.ts";
+import type { Route } from "../request/route.ts";
 import { commonHeaders } from "./headers.ts";
 import { problemStatuses } from "./problems.ts";
 

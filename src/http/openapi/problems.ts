@@ -2,8 +2,8 @@
 
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
 import { problemSchema } from "../../model/schemas/problem.ts";
-import { problemBody, problemStatus } from "../problem.ts";
-import type { Route } from "../route.ts";
+import type { Route } from "../request/route.ts";
+import { problemBody, problemStatus } from "../response/problem.ts";
 import { commonHeaders, headers } from "./headers.ts";
 
 /** The statuses of the problems that an operation may answer with. */

@@ -9,7 +9,7 @@ import {
   replacementSchema,
   resourceSchema,
 } from "../../model/schemas/resource.ts";
-import type { Answer, Operation } from "../route.ts";
+import type { Answer, Operation } from "../request/route.ts";
 import { json, jsonContent, noContent, notModified, response } from "./answers.ts";
 import {
   bulkContent,

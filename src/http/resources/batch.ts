@@ -4,11 +4,11 @@ import type { AllDone, Refused, WriteResult } from "../../domain/write/operation
 import { Problem } from "../../model/problem.ts";
 import { renderFields } from "../../model/render.ts";
 import { checkJsonBody, readBody } from "../body/content.ts";
-import type { RequestContext } from "../context.ts";
 import { etagOf } from "../headers/conditional.ts";
 import { idempotencyKeyOf, readKey, replayedHeader } from "../headers/idempotency-key.ts";
 import { postTypes } from "../headers/media-type.ts";
-import { createResponse } from "../large-response.ts";
+import type { RequestContext } from "../request/context.ts";
+import { createResponse } from "../response/large-response.ts";
 import { readOperations } from "./batch-operations.ts";
 import { checkedRendererFor, type RenderResource, readShownFields } from "./fields-param.ts";
 

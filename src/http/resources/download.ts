@@ -6,7 +6,6 @@ import type { StoredFile } from "../../model/file.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
 import { isSafeToShow } from "../body/file-type.ts";
-import type { RequestContext } from "../context.ts";
 import {
   checkIfMatch,
   httpDate,
@@ -15,10 +14,11 @@ import {
   type Validators,
 } from "../headers/conditional.ts";
 import { writeDisposition } from "../headers/content-disposition.ts";
+import { HttpProblem } from "../headers/http-problem.ts";
 import { isSameFile, readRange } from "../headers/range.ts";
-import { HttpProblem } from "../problem.ts";
-import { rejectParameters } from "../search-params.ts";
-import { setCaching, withDate } from "./representation.ts";
+import type { RequestContext } from "../request/context.ts";
+import { rejectParameters } from "../request/search-params.ts";
+import { setCaching, withDate } from "../response/response-head.ts";
 
 /** Keeps a file from running scripts and from acting as a page of this origin. */
 const sandbox = "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'";

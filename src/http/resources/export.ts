@@ -16,13 +16,14 @@ import { Problem } from "../../model/problem.ts";
 import { everyField, type ListRequest } from "../../model/query/list-request.ts";
 import { validatorOf } from "../../model/validator.ts";
 import { streamOf } from "../body/text-stream.ts";
-import type { RequestContext } from "../context.ts";
 import { variantTag } from "../headers/conditional.ts";
 import { chooseCoding } from "../headers/content-coding.ts";
 import { ndjsonTypes } from "../headers/media-type.ts";
-import { reserveWhileSent } from "../large-response.ts";
+import type { RequestContext } from "../request/context.ts";
+import { reserveWhileSent } from "../response/large-response.ts";
+import { collectionUrl, encodedHeaders } from "../response/representation.ts";
+import { type ResponseHead, withDate } from "../response/response-head.ts";
 import { addedNames, rendererFor } from "./fields-param.ts";
-import { collectionUrl, encodedHeaders, type ResponseHead, withDate } from "./representation.ts";
 
 /** The media types of a list. */
 export const listTypes = ["application/json", ...ndjsonTypes, "text/csv"] as const;

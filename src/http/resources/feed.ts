@@ -8,16 +8,13 @@ import type { Feed, Removal } from "../../model/feed.ts";
 import { type FeedPosition, writeFeedPosition } from "../../model/feed-position.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { RequestContext } from "../context.ts";
 import { checkAccept, jsonTypes } from "../headers/media-type.ts";
+import type { RequestContext } from "../request/context.ts";
+import { conditionalResponse } from "../response/conditional-response.ts";
+import { collectionUrl, sendPage } from "../response/representation.ts";
+import { responseHeadOf } from "../response/response-head.ts";
 import { checkedRendererFor, type RenderResource } from "./fields-param.ts";
 import type { FeedQuery } from "./list-params.ts";
-import {
-  answerConditionally,
-  answerPage,
-  collectionUrl,
-  responseHeadOf,
-} from "./representation.ts";
 
 export function listChanges(
   context: RequestContext,
@@ -30,7 +27,7 @@ export function listChanges(
   if (rejected !== undefined) return rejected;
   const show = checkedRendererFor(query.fields, access.principal, rules);
   if (show instanceof Problem) return show;
-  const conditional = answerConditionally(context, responseHeadOf(context, collection, rules));
+  const conditional = conditionalResponse(context, responseHeadOf(context, collection, rules));
   if (conditional !== undefined) return conditional;
   const { since, limit } = query;
   return then(services.lists.since(access, since, limit), (feed) => {
@@ -50,7 +47,7 @@ export function listChanges(
     );
     const positions = `"since":"${textOf(since)}","next":"${textOf(next)}","more":${isMore}`;
     const body = `{"changes":[${changes.join(",")}],${positions}}`;
-    return answerPage(context, { body, ...state });
+    return sendPage(context, { body, ...state });
   });
 }
 

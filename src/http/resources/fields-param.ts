@@ -14,7 +14,7 @@ import { projectionOf } from "../../model/query/projection.ts";
 import { renderFields, withMember } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import { etagOf } from "../headers/conditional.ts";
-import { invalidListRequest, readParameters } from "../search-params.ts";
+import { invalidListRequest, readParameters } from "../request/search-params.ts";
 import { ListRequestReader } from "./list-request-reader.ts";
 
 /** Renders a resource as JSON; `home` is the URL of its collection. */

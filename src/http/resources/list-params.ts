@@ -5,7 +5,7 @@ import { type FeedPosition, readFeedPosition } from "../../model/feed-position.t
 import type { ParameterError, Problem } from "../../model/problem.ts";
 import type { ListRequest, Located, NamedField } from "../../model/query/list-request.ts";
 import { type ListParameter, listParameters } from "../../model/query/near-miss.ts";
-import { invalid, parsePairs } from "../search-params.ts";
+import { invalid, parsePairs } from "../request/search-params.ts";
 import { ListRequestReader, pageWithCursor } from "./list-request-reader.ts";
 
 /** A request for the changes after a position; 0 is before all changes. */

@@ -12,9 +12,23 @@ import { Problem } from "../../model/problem.ts";
 import { isOnlyForAdmins } from "../../model/query/list-request.ts";
 import { pageCount } from "../../model/query/page.ts";
 import { checkJsonBody, readBody, readText } from "../body/content.ts";
-import type { RequestContext } from "../context.ts";
 import { chooseType, queryTypes, requireContentType } from "../headers/media-type.ts";
-import { parsePairs, rejectParameters } from "../search-params.ts";
+import type { RequestContext } from "../request/context.ts";
+import { parsePairs, rejectParameters } from "../request/search-params.ts";
+import { conditionalResponse } from "../response/conditional-response.ts";
+import {
+  collectionUrl,
+  type RenderedPage,
+  sendEncoded,
+  sendPage,
+} from "../response/representation.ts";
+import {
+  noCache,
+  partialResponseHead,
+  type ResponseHead,
+  responseHeadOf,
+  setCaching,
+} from "../response/response-head.ts";
 import {
   type ExportType,
   exportHead,
@@ -29,18 +43,6 @@ import { listChanges } from "./feed.ts";
 import { rendererFor } from "./fields-param.ts";
 import { readListQuery } from "./list-params.ts";
 import { readQueryBody } from "./query-body.ts";
-import {
-  answerConditionally,
-  answerEncoded,
-  answerPage,
-  collectionUrl,
-  noCache,
-  partialResponseHead,
-  type RenderedPage,
-  type ResponseHead,
-  responseHeadOf,
-  setCaching,
-} from "./representation.ts";
 
 export function listResources(context: RequestContext): MaybePromise<Response | Problem> {
   const { request, services, query } = context;
@@ -48,7 +50,7 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
     if (target instanceof Problem) return target;
     const type = chooseType(request.headers, listTypes);
     const cached = type === "application/json" ? cachedPage(target, query) : undefined;
-    if (cached !== undefined) return answerPage(context, cached);
+    if (cached !== undefined) return sendPage(context, cached);
     const listRequest = readListQuery(query);
     if (listRequest instanceof Problem) return listRequest;
     if ("since" in listRequest) return listChanges(context, target, listRequest);
@@ -73,7 +75,7 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
         : exportPage(context, listed, type);
       const page = { body, ...listHead(context, listed.target, type, listed, body) };
       if (isJson && !showsMoreToAdmins(listed)) cachePage(listed.target, query, page);
-      return answerPage(context, page);
+      return sendPage(context, page);
     });
   });
 }
@@ -90,7 +92,7 @@ function answerByRevision(
 ): Response | Problem | undefined {
   const predicted = isExport ? undefined : predictResult(planned);
   const state = listHead(context, planned.target, type, predicted);
-  return answerConditionally(context, state, isExport ? Number.POSITIVE_INFINITY : 0);
+  return conditionalResponse(context, state, isExport ? Number.POSITIVE_INFINITY : 0);
 }
 
 /** Sends a whole list. A caller who sees a part gets an ETag only when everything fits in one page. */
@@ -102,8 +104,8 @@ function answerExport(
   const isComplete = !seesAll(listed.target) && listed.next === undefined;
   const body = isComplete ? exportPage(context, listed, type) : undefined;
   const state = listHead(context, listed.target, type, undefined, body);
-  if (body !== undefined) return answerPage(context, { body, ...state });
-  return answerConditionally(context, state) ?? streamExport(context, listed, state, type);
+  if (body !== undefined) return sendPage(context, { body, ...state });
+  return conditionalResponse(context, state) ?? streamExport(context, listed, state, type);
 }
 
 /**
@@ -132,7 +134,7 @@ export async function queryResources(context: RequestContext): Promise<Response 
   headers.set("cache-control", noCache);
   if (listed.total !== undefined) headers.set("x-total-count", `${listed.total}`);
   const body = listBody(listed, collectionUrl(context));
-  return answerEncoded(context, {
+  return sendEncoded(context, {
     body,
     headers,
     etag: "",

@@ -17,8 +17,6 @@ import {
 } from "../body/content.ts";
 import { createMany } from "../body/ndjson.ts";
 import { readDraftBody } from "../body/read-body.ts";
-import { answerCreated, isFromBrowser } from "../browser.ts";
-import type { RequestContext } from "../context.ts";
 import { readCondition } from "../headers/conditional.ts";
 import { idempotencyKeyOf, readKey, replayedHeader } from "../headers/idempotency-key.ts";
 import {
@@ -29,18 +27,14 @@ import {
   readPatchKind,
 } from "../headers/media-type.ts";
 import { readPreference } from "../headers/prefer.ts";
-import { createResponse } from "../large-response.ts";
-import { limitCreation } from "../rate-limit.ts";
-import { rejectParameters } from "../search-params.ts";
+import type { RequestContext } from "../request/context.ts";
+import { limitCreation } from "../request/rate-limit.ts";
+import { rejectParameters } from "../request/search-params.ts";
+import { answerCreated, isFromBrowser } from "../response/browser.ts";
+import { createResponse } from "../response/large-response.ts";
+import { collectionUrl, renderResource, sendPage } from "../response/representation.ts";
+import { noCache, responseHeadOf, withDate } from "../response/response-head.ts";
 import { checkedRendererFor, type RenderResource, readShownFields } from "./fields-param.ts";
-import {
-  answerPage,
-  collectionUrl,
-  noCache,
-  renderResource,
-  responseHeadOf,
-  withDate,
-} from "./representation.ts";
 
 export function getResource(context: RequestContext): MaybePromise<Response | Problem> {
   const { request, services, collection } = context;
@@ -51,11 +45,11 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
     const unacceptable = checkAccept(request.headers, jsonTypes);
     if (unacceptable !== undefined) return unacceptable;
     const whole = renderResource(context, shown.resource, shown.rules);
-    if (fields.length === 0) return answerPage(context, whole);
+    if (fields.length === 0) return sendPage(context, whole);
     const show = checkedRendererFor(fields, context.principal, shown.rules);
     if (show instanceof Problem) return show;
     const body = show(shown.rules, shown.resource, collectionUrl(context));
-    return answerPage(context, { ...whole, body });
+    return sendPage(context, { ...whole, body });
   });
 }
 

@@ -2,7 +2,7 @@
 
 import type { FromSchema } from "../../lib/schema/from-schema.ts";
 import type { Collection } from "../collection.ts";
-import { type DefinitionRequest, definitionSchema } from "./definition.ts";
+import { type DefinitionRequest, definitionSchema } from "../definition-schema.ts";
 import { exampleId, exampleTime } from "./examples.ts";
 import { errorDetailSchema } from "./problem.ts";
 import { collectionNameSchema } from "./resource.ts";

@@ -1,6 +1,7 @@
 // Names each schema as it is called in the OpenAPI document.
 
-import { acceptedSchema, actionListSchema, actionSchema } from "./action.ts";
+import { acceptedSchema, actionListSchema, actionSchema } from "../action-schema.ts";
+import { definitionSchema } from "../definition-schema.ts";
 import {
   batchResultSchema,
   batchResultsSchema,
@@ -18,7 +19,6 @@ import {
   violationSchema,
   violationsSchema,
 } from "./collection.ts";
-import { definitionSchema } from "./definition.ts";
 import { feedSchema, removedResourceSchema, writtenResourceSchema } from "./feed.ts";
 import { jsonPatchOperationSchema, jsonPatchSchema, mergePatchSchema } from "./patch.ts";
 import { errorDetailSchema, problemSchema } from "./problem.ts";

@@ -1,7 +1,7 @@
 // Defines a route: its method, path, permission and handler, and what it takes and answers.
 
-import type { MaybePromise } from "../lib/maybe-promise.ts";
-import type { Problem } from "../model/problem.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import type { Problem } from "../../model/problem.ts";
 import type { Permission } from "./authorize.ts";
 import type { RequestContext } from "./context.ts";
 

@@ -1,7 +1,7 @@
 // Answers OPTIONS and sets the CORS headers (Fetch standard).
 
-import type { RequestContext, Services } from "../context.ts";
-import { createTypes, patchTypes, postTypes, queryTypes } from "./media-type.ts";
+import { createTypes, patchTypes, postTypes, queryTypes } from "./headers/media-type.ts";
+import type { RequestContext, Services } from "./request/context.ts";
 
 /** The response headers that a page may read besides the safelisted ones. */
 const exposed = [

@@ -1,8 +1,8 @@
 // Builds small static HTML pages without scripts.
 
-import type { MaybePromise } from "../lib/maybe-promise.ts";
-import type { Problem } from "../model/problem.ts";
-import type { RequestContext } from "./context.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import type { Problem } from "../../model/problem.ts";
+import type { RequestContext } from "../request/context.ts";
 import { answerPage } from "./response.ts";
 
 const style =

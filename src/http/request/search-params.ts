@@ -1,8 +1,8 @@
 // Parses query strings strictly, because a typo must not silently change the result.
 
-import { type ParameterError, Problem } from "../model/problem.ts";
-import type { ListRequest } from "../model/query/list-request.ts";
-import { holdsSecret } from "../model/token.ts";
+import { type ParameterError, Problem } from "../../model/problem.ts";
+import type { ListRequest } from "../../model/query/list-request.ts";
+import { holdsSecret } from "../../model/token.ts";
 
 const credentialName =
   /^(?:access[_-]?token|refresh[_-]?token|id[_-]?token|token|bearer|auth|authorization|jwt|api[_-]?key|apikey|client[_-]?secret|secret|password|passwd|pwd)$/i;

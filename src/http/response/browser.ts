@@ -1,12 +1,12 @@
 // Responds with an HTML page instead of JSON when a browser posts a form.
 
-import type { Written } from "../domain/write/operation.ts";
-import { definitionOf } from "../model/definition.ts";
-import type { FieldError, ParameterError, Problem } from "../model/problem.ts";
-import { redactSecrets } from "../model/token.ts";
-import type { RequestContext } from "./context.ts";
-import { replayedHeader } from "./headers/idempotency-key.ts";
-import { isForm, prefersHtml } from "./headers/media-type.ts";
+import type { Written } from "../../domain/write/operation.ts";
+import { definitionOf } from "../../model/definition.ts";
+import type { FieldError, ParameterError, Problem } from "../../model/problem.ts";
+import { redactSecrets } from "../../model/token.ts";
+import { replayedHeader } from "../headers/idempotency-key.ts";
+import { isForm, prefersHtml } from "../headers/media-type.ts";
+import type { RequestContext } from "../request/context.ts";
 import { contentSecurityPolicy, escapeHtml, htmlPage, htmlType } from "./html.ts";
 import { problemHeaders, problemResponse, problemStatus } from "./problem.ts";
 

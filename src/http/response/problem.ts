@@ -1,20 +1,11 @@
 // Turns problems and thrown errors into responses (RFC 9457).
 
-import { Outage } from "../model/outage.ts";
-import { Problem, type ProblemKind, problemKinds } from "../model/problem.ts";
-import type { ProblemBody } from "../model/schemas/problem.ts";
-import { redactSecrets } from "../model/token.ts";
-import { type RequestContext, requestIdGenerator, type Services } from "./context.ts";
-
-/** A problem of the HTTP layer, with the header fields that its status needs. */
-export class HttpProblem extends Problem {
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(kind: ProblemKind, detail: string, headers: Readonly<Record<string, string>>) {
-    super(kind, detail);
-    this.headers = headers;
-  }
-}
+import { Outage } from "../../model/outage.ts";
+import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
+import type { ProblemBody } from "../../model/schemas/problem.ts";
+import { redactSecrets } from "../../model/token.ts";
+import { challenge, HttpProblem } from "../headers/http-problem.ts";
+import { type RequestContext, requestIdGenerator, type Services } from "../request/context.ts";
 
 /** The type makes sure that every kind has a status. */
 export const problemStatus: Readonly<Record<ProblemKind, number>> = {
@@ -51,9 +42,6 @@ export const problemStatus: Readonly<Record<ProblemKind, number>> = {
   "version-not-supported": 505,
   "storage-full": 507,
 };
-
-/** RFC 6750 §3: the challenge always has a realm, and `error` only when a token was checked. */
-export const challenge = (attributes = ""): string => `Bearer realm="restante"${attributes}`;
 
 /** Returns the body of a problem; `instance` is only the path, because a query may contain secrets. */
 export function problemBody(

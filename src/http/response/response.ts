@@ -1,12 +1,13 @@
 // Builds JSON and page responses that several handlers share.
 
 import { hash } from "node:crypto";
-import type { MaybePromise } from "../lib/maybe-promise.ts";
-import type { Problem } from "../model/problem.ts";
-import type { RequestContext } from "./context.ts";
-import { isNotModified } from "./headers/conditional.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import type { Problem } from "../../model/problem.ts";
+import { isNotModified } from "../headers/conditional.ts";
+import type { RequestContext } from "../request/context.ts";
+import { notModified } from "./conditional-response.ts";
 import { createResponse } from "./large-response.ts";
-import { answerEncoded, notModified } from "./resources/representation.ts";
+import { sendEncoded } from "./representation.ts";
 
 /** Responds with JSON that must not be cached. */
 export function json(context: RequestContext, status: number, value: unknown): Response {
@@ -37,7 +38,7 @@ export function answerPage(context: RequestContext, page: Page): MaybePromise<Re
   const state = { headers, etag, updatedAt: startedAt, isDateExact: true };
   return isNotModified(context.request.headers, state)
     ? notModified(context.request.headers, state, page.body.length)
-    : answerEncoded(context, { ...state, body: page.body });
+    : sendEncoded(context, { ...state, body: page.body });
 }
 
 /** The response depends on Accept and Accept-Encoding. */

@@ -1,7 +1,7 @@
 // The JSON Schema of a collection's definition, with its limits and defaults.
 
-import type { FromSchema } from "../../lib/schema/from-schema.ts";
-import { invalidMessage, unknownMemberMessage } from "../../lib/schema/subschemas.ts";
+import type { FromSchema } from "../lib/schema/from-schema.ts";
+import { invalidMessage, unknownMemberMessage } from "../lib/schema/subschemas.ts";
 
 export const definitionLimits = {
   /** The limit for each list of fields. */

@@ -1,18 +1,18 @@
 // Defines the context of one request, and the services that all requests share.
 
-import type { Access } from "../domain/access.ts";
-import type { Actions } from "../domain/actions.ts";
-import type { CollectionAccess } from "../domain/collection-access.ts";
-import type { Collections } from "../domain/collections.ts";
-import type { Lists } from "../domain/lists.ts";
-import type { Resources } from "../domain/resources.ts";
-import type { Tokens } from "../domain/tokens.ts";
-import type { Uploads } from "../domain/uploads.ts";
-import type { Writes } from "../domain/write/writes.ts";
-import { type MemoryBudget, Reservation } from "../lib/memory-budget.ts";
-import { anonymous, type Principal } from "../model/principal.ts";
-import type { Proxies } from "./headers/forwarded.ts";
-import type { AllowedHosts } from "./headers/host.ts";
+import type { Access } from "../../domain/access.ts";
+import type { Actions } from "../../domain/actions.ts";
+import type { CollectionAccess } from "../../domain/collection-access.ts";
+import type { Collections } from "../../domain/collections.ts";
+import type { Lists } from "../../domain/lists.ts";
+import type { Resources } from "../../domain/resources.ts";
+import type { Tokens } from "../../domain/tokens.ts";
+import type { Uploads } from "../../domain/uploads.ts";
+import type { Writes } from "../../domain/write/writes.ts";
+import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
+import { anonymous, type Principal } from "../../model/principal.ts";
+import type { Proxies } from "../headers/forwarded.ts";
+import type { AllowedHosts } from "../headers/host.ts";
 import type { Quota, RateLimitBuckets } from "./rate-limit-buckets.ts";
 
 /** The services and settings that all requests share. */

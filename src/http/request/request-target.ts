@@ -1,6 +1,6 @@
 // Splits a request URL into path and query, and rejects invalid targets.
 
-import { Problem } from "../model/problem.ts";
+import { Problem } from "../../model/problem.ts";
 
 export const maxTargetBytes = 8192;
 
@@ -51,15 +51,6 @@ export function decodeSegment(segment: string): string | Problem {
   } catch {
     return malformed("The percent-encoding in the path is not valid UTF-8.");
   }
-}
-
-const hostShape =
-  /^(?:\[[0-9a-fA-F:.]+\]|(?:[A-Za-z0-9\-._~!$&'()*+;=]|%[0-9a-fA-F]{2})+)(?::(\d{0,5}))?$/;
-
-/** Returns whether it is one host with a valid port (RFC 9112 §3.2). Two Host lines arrive joined by a comma. */
-export function isHost(host: string): boolean {
-  const match = hostShape.exec(host);
-  return match !== null && Number(match[1] ?? 0) <= 65535;
 }
 
 function malformed(detail: string): Problem {

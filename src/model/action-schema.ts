@@ -1,10 +1,10 @@
 // The JSON Schemas of actions, and of an answer whose work continues.
 
-import type { FromSchema } from "../../lib/schema/from-schema.ts";
-import { invalidMessage, unknownMemberMessage } from "../../lib/schema/subschemas.ts";
-import { type Action, actionLimits, actionName } from "../action.ts";
-import { actionScope } from "../token.ts";
-import { definitionLimits } from "./definition.ts";
+import type { FromSchema } from "../lib/schema/from-schema.ts";
+import { invalidMessage, unknownMemberMessage } from "../lib/schema/subschemas.ts";
+import { type Action, actionLimits, actionName } from "./action.ts";
+import { definitionLimits } from "./definition-schema.ts";
+import { actionScope } from "./token.ts";
 
 export const actionNameSchema = { type: "string", pattern: actionName.source } as const;
 

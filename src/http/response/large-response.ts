@@ -1,7 +1,7 @@
 // Sends large responses in slices, and counts their bytes until the client has read them.
 
-import { type MemoryBudget, Reservation } from "../lib/memory-budget.ts";
-import type { RequestContext } from "./context.ts";
+import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
+import type { RequestContext } from "../request/context.ts";
 
 /** Responses up to this size are sent as they are and are not counted. */
 export const smallResponseBytes = 65_536;
