@@ -124,7 +124,7 @@ export const problemKinds = {
   "key-reused": {
     title: "The Idempotency-Key belongs to another request",
     about:
-      "The same key was used before with another method, target or body. Nothing was done. Use a new key for each new request, and reuse a key only to retry.",
+      "The same key was used before on this collection with another method, target or body. Nothing was done. Use a new key for each new request, and reuse a key only to retry.",
   },
   "too-many-requests": {
     title: "Too many requests",

@@ -50,10 +50,13 @@ after(async () => {
   await rm(data, { recursive: true });
 });
 
-/** A mistake that no code of ours expects: somebody else takes a table away. */
-function breakStore(folder: string): void {
+/** An error that no code expects: somebody else renames a table. */
+const breakStore = (folder: string): void => renameTable(folder, "resources", "elsewhere");
+const mendStore = (folder: string): void => renameTable(folder, "elsewhere", "resources");
+
+function renameTable(folder: string, name: string, newName: string): void {
   const database = new DatabaseSync(join(folder, "restante.db"));
-  database.exec("PRAGMA busy_timeout = 5000; ALTER TABLE resources_1 RENAME TO elsewhere");
+  database.exec(`PRAGMA busy_timeout = 5000; ALTER TABLE ${name} RENAME TO ${newName}`);
   database.close();
 }
 
@@ -229,7 +232,7 @@ describe("an unexpected error", () => {
     const told = JSON.stringify([answer.body, ...answer.headers]);
     for (const secret of [
       data,
-      "resources_1",
+      "resources",
       "no such table",
       "SQL",
       "Error",
@@ -253,6 +256,7 @@ describe("an unexpected error", () => {
     assertProblem(post, "internal-error", "https://api.example.org/v1");
     assert.equal(post.headers.get("location"), null);
     assert.equal((await broken.request("/-/health")).status, 200);
+    mendStore(data);
     assert.equal((await broken.post("places", { name: "Turin" })).name, "Turin");
   });
 });

@@ -15,7 +15,7 @@ export function createCommitCounter(path: string): void {
   closeSync(descriptor);
 }
 
-/** Writes the number of each batch after its commit and before the acknowledgement. */
+/** Writes the number of each commit before the commit is acknowledged. */
 export class CommitCounterWriter {
   readonly #descriptor: number;
   readonly #number = new Uint32Array(1);
@@ -30,12 +30,12 @@ export class CommitCounterWriter {
     }
   }
 
-  publish(batch: number): void {
-    this.#number[0] = batch;
+  publish(commit: number): void {
+    this.#number[0] = commit;
     try {
       writeSync(this.#descriptor, this.#number, 0, counterBytes, 0);
     } catch (error) {
-      // The batch is stored, but other processes may not notice it, so it must not be acknowledged.
+      // The changes are stored, but other processes may not notice them, so they must not be acknowledged.
       throw new Outage("unknown", `the commit counter cannot be written (${error})`, {
         cause: error,
       });

@@ -43,6 +43,14 @@ const pragmas = {
     cache_size: -cacheKibibytes,
     temp_store: 2,
   },
+  /** Writes a new file that nobody else opens; it is synced when it is complete. */
+  fill: {
+    busy_timeout: busyMs,
+    journal_mode: "memory",
+    synchronous: 0,
+    cache_size: -cacheKibibytes,
+    temp_store: 2,
+  },
 } as const;
 
 export interface LimitedRows<R> {
@@ -91,7 +99,8 @@ export class Connection {
   /** Never creates the file, which must exist. */
   constructor(file: string, access: keyof typeof pragmas) {
     const address = pathToFileURL(file);
-    address.searchParams.set("mode", access === "write" ? "rw" : "ro");
+    const isWritable = access === "write" || access === "fill";
+    address.searchParams.set("mode", isWritable ? "rw" : "ro");
     this.#database = new DatabaseSync(address, { timeout: busyMs });
     try {
       this.#configure(access);
@@ -107,6 +116,19 @@ export class Connection {
 
   run(sql: string): void {
     this.#database.exec(sql);
+  }
+
+  /** Runs a function in a transaction that takes the write lock at once. */
+  transact<T>(act: () => T): T {
+    this.run("BEGIN IMMEDIATE");
+    try {
+      const result = act();
+      this.run("COMMIT");
+      return result;
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
   }
 
   /** Runs a function without waiting for locks. */
@@ -139,6 +161,8 @@ export class Connection {
         "unavailable",
         `SQLite ${version} is too old: ${minSqliteVersion} is needed`,
       );
+    // Has an effect only on an empty file, before any other setting.
+    if (access === "write" || access === "fill") this.run("PRAGMA auto_vacuum = INCREMENTAL");
     for (const [name, wanted] of Object.entries(pragmas[access])) {
       this.query(`PRAGMA ${name} = ${wanted}`).all();
       const actual = this.query(`PRAGMA ${name}`).one()?.[0];

@@ -1,22 +1,22 @@
 // Holds the database open for the writer: connections, checkpoints, and checks of the files.
 
-import { type Change, Outage } from "../store.ts";
+import { type Change, Outage, type Outcome } from "../store.ts";
 import { BatchWriter } from "./batch.ts";
 import { Checkpoints } from "./checkpoint.ts";
 import { CommitCounterWriter } from "./commit-counter.ts";
 import { Connection, isMissingTable } from "./connection.ts";
 import { Eraser } from "./erase.ts";
 import { assertStillThere, type DatabaseFile, watchWalFiles } from "./file.ts";
-import { movedBatch } from "./moved.ts";
-import { migrate } from "./schema.ts";
-
-type Results = ReturnType<BatchWriter["commit"]>;
+import { movedCommit } from "./moved.ts";
+import { createTables } from "./schema.ts";
 
 /** Deleted content is erased within ten minutes; this is rare enough to cost little. */
 const defaultEraseAfterMs = 60_000;
 
-/** Results that leave content to erase; `done` can be a dropped collection. */
-const erasingKinds: ReadonlySet<Results[number][0]> = new Set(["removed", "replaced", "done"]);
+/** Outcomes that leave content to erase; `done` can be a deleted collection. */
+const erasingKinds: ReadonlySet<Outcome["kind"]> = new Set(["removed", "replaced", "done"]);
+const leavesContent = (outcome: Outcome): boolean =>
+  outcome.kind === "all" ? outcome.outcomes.some(leavesContent) : erasingKinds.has(outcome.kind);
 
 export class Database {
   /**
@@ -52,14 +52,14 @@ export class Database {
     }
   }
 
-  /** The number of the last batch committed by this process. */
-  get lastBatch(): number {
-    return this.#batches?.lastBatch ?? 0;
+  /** The number of the last commit of this process. */
+  get lastCommit(): number {
+    return this.#batches?.lastCommit ?? 0;
   }
 
-  commit(changes: readonly Change[]): Results {
+  commit(changes: readonly Change[]): readonly Outcome[] {
     this.#batches ??= this.#prepare();
-    const results = this.#batches.commit(changes);
+    const outcomes = this.#batches.commit(changes);
     try {
       this.assertSame();
     } catch (error) {
@@ -67,8 +67,8 @@ export class Database {
       // is still open here, and is copied.
       throw new Outage("unknown", String(error), { cause: error });
     }
-    if (results.some(([kind]) => erasingKinds.has(kind))) this.#eraser.schedule();
-    return results;
+    if (outcomes.some(leavesContent)) this.#eraser.schedule();
+    return outcomes;
   }
 
   /** Erases some deleted content from the files. Returns whether more can be erased now. */
@@ -92,12 +92,12 @@ export class Database {
   markMoved(): void {
     this.#connection.rollback();
     try {
-      this.#connection.run(`UPDATE ledger SET batch = ${movedBatch}`);
+      this.#connection.run(`UPDATE store SET commits = ${movedCommit}`);
     } catch (error) {
       // A database without tables has no readers.
       if (!isMissingTable(error)) throw error;
     }
-    this.#commitCounter.publish(movedBatch);
+    this.#commitCounter.publish(movedCommit);
   }
 
   /** Empties the WAL and closes all files; an error is thrown after that. */
@@ -119,7 +119,7 @@ export class Database {
   }
 
   #prepare(): BatchWriter {
-    migrate(this.#connection);
+    createTables(this.#connection);
     // A process that stopped earlier may have left work undone.
     this.#eraser.schedule();
     return new BatchWriter(this.#connection, this.#commitCounter);

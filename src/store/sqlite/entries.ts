@@ -6,7 +6,13 @@ import type { Connection, Query } from "./connection.ts";
 /** An index entry: the key, and the seq of its resource. */
 export type EntryRow = readonly [key: string, seq: number];
 
-export interface IndexScan {
+/** The state of the part in which its entries are counted. */
+export interface CountedPart {
+  readonly part: number;
+  readonly revision: number;
+}
+
+export interface OrderedScan extends CountedPart {
   readonly field: string;
   /** Sorted and not overlapping. */
   readonly spans: readonly Span[];
@@ -26,13 +32,12 @@ export class EntryReader {
   readonly #count: Query<readonly [count: number]>;
   readonly #countUpTo: Query<readonly [count: number]>;
   readonly #seqs: Query<readonly [seq: number]>;
+  /** Counts by part, revision, field and span. */
   readonly #counts = new Map<string, number>();
-  /** The revision of the cached counts. */
-  #revision = 0;
 
-  constructor(connection: Connection, key: number) {
-    const select = `SELECT key, seq FROM entries_${key} WHERE field = ?`;
-    const span = "field = ? AND key >= ? AND key < ?";
+  constructor(connection: Connection) {
+    const select = "SELECT key, seq FROM entries WHERE part = ? AND field = ?";
+    const span = "part = ? AND field = ? AND key >= ? AND key < ?";
     const both = (
       sql: (direction: string, beyond: string) => string,
     ): ByDirection<Query<EntryRow>> => ({
@@ -47,17 +52,11 @@ export class EntryReader {
     this.#groupAfter = both(
       (direction, beyond) => `${select} AND key = ? AND seq ${beyond} ? ORDER BY seq ${direction}`,
     );
-    this.#count = connection.query(`SELECT count(*) FROM entries_${key} WHERE ${span}`);
+    this.#count = connection.query(`SELECT count(*) FROM entries WHERE ${span}`);
     this.#countUpTo = connection.query(
-      `SELECT count(*) FROM (SELECT 1 FROM entries_${key} WHERE ${span} LIMIT ?)`,
+      `SELECT count(*) FROM (SELECT 1 FROM entries WHERE ${span} LIMIT ?)`,
     );
-    this.#seqs = connection.query(`SELECT seq FROM entries_${key} WHERE ${span}`);
-  }
-
-  /** Clears the cached counts when the revision has changed. */
-  clearCountsBefore(revision: number): void {
-    if (revision !== this.#revision) this.#counts.clear();
-    this.#revision = revision;
+    this.#seqs = connection.query(`SELECT seq FROM entries WHERE ${span}`);
   }
 
   /** The number of counts that are cached now. */
@@ -66,45 +65,46 @@ export class EntryReader {
   }
 
   /** Counts the entries; the counts are cached until the collection changes. */
-  count(field: string, spans: readonly Span[]): number {
-    return spans.reduce((sum, span) => sum + this.#countOf(field, span), 0);
+  count(part: CountedPart, field: string, spans: readonly Span[]): number {
+    return spans.reduce((sum, span) => sum + this.#countOf(part, field, span), 0);
   }
 
   /** Counts like `count`, but only up to a limit. */
-  countUpTo(field: string, spans: readonly Span[], limit: number): number {
+  countUpTo(part: number, field: string, spans: readonly Span[], limit: number): number {
     let sum = 0;
     for (const { from, to } of spans)
-      if (sum < limit) sum += this.#countUpTo.one(field, from, to, limit - sum)?.[0] ?? 0;
+      if (sum < limit) sum += this.#countUpTo.one(part, field, from, to, limit - sum)?.[0] ?? 0;
     return sum;
   }
 
   /** Returns the seqs without duplicates, in no particular order. */
-  seqs(field: string, spans: readonly Span[]): readonly number[] {
+  seqs(part: number, field: string, spans: readonly Span[]): readonly number[] {
     const seqs = new Set<number>();
     for (const { from, to } of spans)
-      for (const [seq] of this.#seqs.all(field, from, to)) seqs.add(seq);
+      for (const [seq] of this.#seqs.all(part, field, from, to)) seqs.add(seq);
     return [...seqs];
   }
 
   /** Returns the entries of one key in order of creation, from an offset or after a seq. */
   group(
+    part: number,
     field: string,
     key: string,
     { isNewestFirst, limit, offset = 0, after }: GroupPage,
   ): readonly EntryRow[] {
     const direction = isNewestFirst ? "down" : "up";
     return after === undefined
-      ? this.#group[direction].all(field, key, limit, offset)
-      : this.#groupAfter[direction].all(field, key, after, limit, offset);
+      ? this.#group[direction].all(part, field, key, limit, offset)
+      : this.#groupAfter[direction].all(part, field, key, after, limit, offset);
   }
 
   /** Returns the entries from an offset. */
-  scan(scan: IndexScan, offset: number, limit: number): readonly EntryRow[] {
+  scan(scan: OrderedScan, offset: number, limit: number): readonly EntryRow[] {
     const rows: EntryRow[] = [];
     let left = offset;
     for (const span of inOrder(scan)) {
       if (rows.length === limit) break;
-      const count = left > 0 ? this.#countOf(scan.field, span) : Number.POSITIVE_INFINITY;
+      const count = left > 0 ? this.#countOf(scan, scan.field, span) : Number.POSITIVE_INFINITY;
       if (left >= count) left -= count;
       else {
         rows.push(...this.#scanSpan(scan, span, left, limit - rows.length));
@@ -115,10 +115,10 @@ export class EntryReader {
   }
 
   /** Returns the entries after this one: first the rest with the same key, then the following keys. */
-  scanAfter(scan: IndexScan, [key, seq]: EntryRow, limit: number): readonly EntryRow[] {
-    const { field, spans, isNewestFirst } = scan;
+  scanAfter(scan: OrderedScan, [key, seq]: EntryRow, limit: number): readonly EntryRow[] {
+    const { part, field, spans, isNewestFirst } = scan;
     const rest = spans.some((span) => isIn(key, span))
-      ? this.group(field, key, { isNewestFirst, limit, after: seq })
+      ? this.group(part, field, key, { isNewestFirst, limit, after: seq })
       : [];
     const beyond = { ...scan, spans: spans.flatMap((span) => clip(span, key, scan.isDescending)) };
     return [...rest, ...this.scan(beyond, 0, limit - rest.length)];
@@ -129,34 +129,36 @@ export class EntryReader {
    * order within each key differs: the groups between the first and the last are reversed, and these two
    * are read again, because they can be incomplete. So nothing is sorted, even with many equal keys.
    */
-  #scanSpan(scan: IndexScan, span: Span, offset: number, limit: number): readonly EntryRow[] {
-    const { field, isDescending, isNewestFirst } = scan;
+  #scanSpan(scan: OrderedScan, span: Span, offset: number, limit: number): readonly EntryRow[] {
+    const { part, field, isDescending, isNewestFirst } = scan;
     const { from, to } = span;
     const direction = isDescending ? "down" : "up";
-    const rows = this.#range[direction].all(field, from, to, limit, offset);
+    const rows = this.#range[direction].all(part, field, from, to, limit, offset);
     const first = rows[0];
     if (isDescending === isNewestFirst || first === undefined) return rows;
     const [head = [], ...others] = groupsIn(rows);
     const before = offset === 0 ? 0 : this.#countBefore(scan, span, first[0]);
     const group = { isNewestFirst, limit: head.length, offset: offset - before };
-    const heads = this.group(field, first[0], group);
+    const heads = this.group(part, field, first[0], group);
     const tail = others.pop() ?? [];
     const last = tail[0];
-    const tails = last ? this.group(field, last[0], { isNewestFirst, limit: tail.length }) : [];
+    const tails = last
+      ? this.group(part, field, last[0], { isNewestFirst, limit: tail.length })
+      : [];
     return [...heads, ...others.flatMap((group) => group.toReversed()), ...tails];
   }
 
   /** Counts the entries before the first one of this key. */
-  #countBefore({ field, isDescending }: IndexScan, { from, to }: Span, key: string): number {
-    const before = isDescending ? { from: equalTo(key).to, to } : { from, to: key };
-    return this.#countOf(field, before);
+  #countBefore(scan: OrderedScan, { from, to }: Span, key: string): number {
+    const before = scan.isDescending ? { from: equalTo(key).to, to } : { from, to: key };
+    return this.#countOf(scan, scan.field, before);
   }
 
-  #countOf(field: string, { from, to }: Span): number {
-    const name = JSON.stringify([field, from, to]);
+  #countOf({ part, revision }: CountedPart, field: string, { from, to }: Span): number {
+    const name = JSON.stringify([part, revision, field, from, to]);
     const known = this.#counts.get(name);
     if (known !== undefined) return known;
-    const count = this.#count.one(field, from, to)?.[0] ?? 0;
+    const count = this.#count.one(part, field, from, to)?.[0] ?? 0;
     if (this.#counts.size === maxCounts) this.#counts.clear();
     this.#counts.set(name, count);
     return count;
@@ -175,7 +177,7 @@ interface GroupPage {
   readonly after?: number | undefined;
 }
 
-const inOrder = ({ spans, isDescending }: IndexScan): readonly Span[] =>
+const inOrder = ({ spans, isDescending }: OrderedScan): readonly Span[] =>
   isDescending ? spans.toReversed() : spans;
 
 /** Returns the part of a span after a key. */

@@ -40,11 +40,13 @@ const walSuffixes = ["-wal", "-shm"] as const;
 export function prepareFile(directory: string): DatabaseFile {
   const at = (name: string) => join(resolve(directory), name);
   const path = at("restante.db");
-  const commitCounter = at("restante.bell");
+  const commitCounter = at("restante.commits");
   try {
     createDirectory(dirname(path));
     createFile(path);
     createCommitCounter(commitCounter);
+    // The name of the commit counter before version 0.2.
+    rmSync(at("restante.bell"), { force: true });
   } catch (error) {
     throw new Error(`Cannot create ${path}: ${messageOf(error)}`, { cause: error });
   }

@@ -1,24 +1,9 @@
-// Encodes the messages between the main thread and the writer thread as flat arrays.
+// Defines the messages between the main thread and the writer thread, and encodes changes.
 
 import type { Token } from "../../model/token.ts";
-import { decodeOutcomes } from "../core/stored-outcomes.ts";
-import type {
-  Change,
-  Expectation,
-  IdempotencyKey,
-  Outage,
-  Outcome,
-  Put,
-  Remove,
-} from "../store.ts";
+import type { Change, Expectation, IdempotencyKey, Outage, Put, Remove } from "../store.ts";
+import { type Cells, Rows } from "./cells.ts";
 import type { DatabaseFile, FileIdentity } from "./file.ts";
-import { optionalMembers } from "./resource.ts";
-
-/**
- * A flat array of strings and numbers is the cheapest message to clone: for 64 small changes half the
- * cost of objects, for large ones a fiftieth of the cost of JSON.
- */
-type Cells = readonly (string | number)[];
 
 /** The start parameters of the writer thread. */
 export interface WriterData {
@@ -35,7 +20,7 @@ export type Message = Cells | "repair" | "close";
 
 /** The reply to a message. Replies have the order of the messages. */
 export type Reply =
-  | { readonly kind: "done"; readonly results: Cells }
+  | { readonly kind: "done"; readonly outcomes: Cells }
   /** The database is now in a new file with this identity. */
   | { readonly kind: "repaired"; readonly identity: FileIdentity | undefined }
   | { readonly kind: "outage"; readonly reason: Outage["reason"]; readonly message: string }
@@ -47,27 +32,7 @@ export interface SuspectNotice {
   readonly message: string;
 }
 
-export type AtomicChange = Extract<Change, { kind: "all" }>;
-
-/** An outcome without the parts that the caller already has. */
-export type ChangeResult = readonly [
-  kind: Exclude<Outcome["kind"], AtomicOutcome["kind"]>,
-  revision: number,
-  createdAt: number,
-  /** The field of a conflict, otherwise the owner, or an empty text. */
-  detail: string,
-  updatedAt: number,
-  sharesDate: number,
-];
-
-type AtomicOutcome = Extract<Outcome, { kind: "all" | "none" | "reused" | "gone" }>;
-
-/** The result of an atomic change. The results of its changes follow, or of the one that failed. */
-export type AtomicResult =
-  | readonly [kind: "all", number, number, string, number, number]
-  | readonly [kind: "none", index: number, number, string, number, number]
-  | readonly [kind: "replay", number, number, outcomes: string, number, number]
-  | readonly [kind: "reused" | "gone", number, number, string, number, number];
+type AtomicChange = Extract<Change, { kind: "all" }>;
 
 type ChangeCells = readonly [
   kind: Exclude<Change["kind"], "all">,
@@ -98,28 +63,6 @@ type OnceCells = readonly [
   "",
 ];
 type Row = ChangeCells | AtomicCells | OnceCells;
-
-/** Reads rows of a fixed width from the cells, one after another. */
-class Rows<R> {
-  readonly #cells: Cells;
-  readonly #width: number;
-  #start = 0;
-
-  constructor(cells: Cells, width: number) {
-    this.#cells = cells;
-    this.#width = width;
-  }
-
-  get isAtEnd(): boolean {
-    return this.#start === this.#cells.length;
-  }
-
-  take(): R {
-    const start = this.#start;
-    this.#start += this.#width;
-    return this.#cells.slice(start, this.#start) as unknown as R;
-  }
-}
 
 export function packChanges(changes: readonly Change[]): Cells {
   const cells: (string | number)[] = [];
@@ -232,54 +175,3 @@ function unpackOwner(owner: string): Pick<Put, "owner" | "setOwner"> {
 }
 
 const withParts = (parts: string): { readonly parts?: string } => (parts === "" ? {} : { parts });
-
-export const packResults = (results: readonly (ChangeResult | AtomicResult)[]): Cells =>
-  results.flat();
-
-export function unpackOutcomes(changes: readonly Change[], cells: Cells): readonly Outcome[] {
-  const rows = new Rows<ChangeResult | AtomicResult>(cells, 6);
-  return changes.map((change) =>
-    change.kind === "all" ? takeAtomic(change, rows) : takeOutcome(change, rows),
-  );
-}
-
-function takeAtomic(
-  { changes }: AtomicChange,
-  rows: Rows<ChangeResult | AtomicResult>,
-): AtomicOutcome {
-  const result = rows.take() as AtomicResult;
-  switch (result[0]) {
-    case "all": {
-      const outcomes = changes.map((change) => takeOutcome(change, rows));
-      return { kind: "all", outcomes, isReplay: false };
-    }
-    case "none": {
-      const [kind, index] = result;
-      return { kind, index, outcome: takeOutcome(changes[index], rows) };
-    }
-    case "replay":
-      return { kind: "all", outcomes: decodeOutcomes(result[3])?.outcomes ?? [], isReplay: true };
-    case "reused":
-    case "gone":
-      return { kind: result[0] };
-  }
-}
-
-const takeOutcome = (
-  change: Change | undefined,
-  rows: Rows<ChangeResult | AtomicResult>,
-): Outcome => outcomeOf(change, rows.take() as ChangeResult);
-
-/** Builds an outcome from a result and the change that the caller sent. */
-export function outcomeOf(change: Change | undefined, result: ChangeResult): Outcome {
-  const [kind, revision, createdAt, detail, updatedAt, sharesDate] = result;
-  if (kind === "removed") return { kind, revision };
-  if (kind === "conflict") return { kind, field: detail };
-  if (kind !== "created" && kind !== "replaced") return { kind };
-  if (change?.kind !== "put") throw new TypeError(`a ${change?.kind} cannot have been ${kind}`);
-  const { id, fields, parts } = change;
-  const resource = { id, revision, createdAt, updatedAt, fields };
-  if (detail === "" && parts === undefined && sharesDate === 0) return { kind, resource };
-  const owner = detail === "" ? undefined : detail;
-  return { kind, resource: { ...resource, ...optionalMembers(owner, parts, sharesDate) } };
-}

@@ -13,23 +13,22 @@ import {
   type Slice,
   type TooBroad,
 } from "../store.ts";
-import {
-  CollectionReader,
-  type CollectionRow,
-  collectionColumns,
-  toCollection,
-} from "./collection-reader.ts";
+import { CachedCollection, toCollection } from "./cached-collection.ts";
+import { CollectionRows } from "./collections.ts";
 import type { CommitCounter } from "./commit-counter.ts";
 import type { Connection, Query } from "./connection.ts";
 import { FileReferenceReader } from "./file-references.ts";
-import { Moved, movedBatch } from "./moved.ts";
+import { HeadReader } from "./heads.ts";
+import { Moved, movedCommit } from "./moved.ts";
+import { QueryReader } from "./query.ts";
 import { ResourceCache } from "./resource-cache.ts";
+import { ResourceReader } from "./resource-reader.ts";
 import { TokenReader } from "./token.ts";
 
-/** When a cache is full it is cleared, which bounds the memory use. */
+/** The sizes of the caches, which bound the memory use. */
 export const readerLimits = {
   resourceCacheBytes: 16 * 1024 * 1024,
-  collectionReaders: 1_000,
+  collections: 10_000,
   tokens: 10_000,
   maxCandidates,
 };
@@ -38,28 +37,33 @@ const maxRevisionsBehind = 1_000;
 /** How often SQLite is queried anyway, because other programs do not update the commit counter. */
 const maxQuietMs = 1_000;
 
+/** A collection, and the state of the database in which it was read. */
+interface Known {
+  readonly cached: CachedCollection;
+  version: number;
+}
+
 export class Reader {
   readonly #connection: Connection;
   readonly #commitCounter: CommitCounter | undefined;
   readonly #dataVersion: Query<readonly [version: number]>;
   readonly #begin: Query<never>;
   readonly #end: Query<never>;
-  readonly #ledger: Query<readonly [batch: number, tokens: number, drops: number]>;
-  readonly #collection: Query<CollectionRow>;
-  readonly #collections: Query<CollectionRow>;
-  readonly #changed: Query<CollectionRow>;
+  readonly #store: Query<readonly [commits: number, tokens: number]>;
+  readonly #collectionRows: CollectionRows;
+  readonly #heads: HeadReader;
+  readonly #resources: ResourceReader;
+  readonly #queries: QueryReader;
   readonly #fileReferences: FileReferenceReader;
   readonly #tokenReader: TokenReader;
 
   readonly #limits: typeof readerLimits;
   readonly #cache: ResourceCache;
-  readonly #collectionReaders = new Map<string, CollectionReader>();
+  readonly #known = new Map<string, Known>();
   readonly #tokens = new Map<string, Token>();
   /** The state of the database that the caches reflect. */
   #seenVersion = 0;
-  #seenBatch = 0;
   #seenTokens = 0;
-  #seenDrops = 0;
   #seenCommit: number | undefined;
   #refreshedAt = 0;
 
@@ -75,53 +79,58 @@ export class Reader {
     this.#dataVersion = connection.query("PRAGMA data_version");
     this.#begin = connection.query("BEGIN");
     this.#end = connection.query("END");
-    this.#ledger = connection.query("SELECT batch, tokens, drops FROM ledger");
-    const select = (batch: string) => `SELECT ${collectionColumns(batch)} FROM collections`;
-    this.#collection = connection.query(`${select("0")} WHERE name = ?`);
-    this.#collections = connection.query(`${select("0")} ORDER BY name`);
-    this.#changed = connection.query(`${select("?1")} WHERE batch > ?1`);
+    this.#store = connection.query("SELECT commits, tokens FROM store");
+    this.#collectionRows = new CollectionRows(connection);
+    this.#heads = new HeadReader(connection);
+    this.#resources = new ResourceReader(connection);
+    this.#queries = new QueryReader(connection, limits.maxCandidates);
     this.#fileReferences = new FileReferenceReader(connection);
     this.#tokenReader = new TokenReader(connection);
   }
 
   collection(name: string): Collection | undefined {
     this.#refresh();
-    return this.#collectionReader(name)?.collection;
+    return this.#find(name)?.collection;
   }
 
   collections(): readonly Collection[] {
-    this.#refresh();
-    return this.#collections.all().map((row) => toCollection(row));
+    return this.#inSnapshot(() =>
+      this.#collectionRows.all().flatMap((row) => {
+        const head = this.#heads.find(row.part);
+        return head ? [toCollection(row, head)] : [];
+      }),
+    );
   }
 
   rules(collection: string): Rules | undefined {
     this.#refresh();
-    return this.#collectionReader(collection)?.rules;
+    return this.#find(collection)?.rules;
   }
 
   find(collection: string, id: string): Resource | undefined {
     this.#refresh();
-    const collectionReader = this.#collectionReader(collection);
-    if (!collectionReader) return undefined;
-    const cache = this.#cache.find(collectionReader.key, id);
-    if (cache) return cache;
-    const resource = collectionReader.find(id);
-    if (resource) this.#cache.add(collectionReader.key, resource);
+    const known = this.#find(collection);
+    if (!known) return undefined;
+    const { part } = known;
+    const cached = this.#cache.find(part, id);
+    if (cached) return cached;
+    const resource = this.#resources.find(part, id);
+    if (resource) this.#cache.add(part, resource);
     return resource;
   }
 
   slice(collection: string, range: Range): Slice | undefined {
-    return this.#inSnapshot(collection, (collectionReader) => ({
-      collection: collectionReader.collection,
-      ...collectionReader.slice(range),
-    }));
+    return this.#inSnapshot(() => {
+      const known = this.#find(collection);
+      return known && this.#resources.slice(known, range);
+    });
   }
 
   query(collection: string, query: Question): QueryResult | TooBroad | undefined {
-    const { maxCandidates } = this.#limits;
-    return this.#inSnapshot(collection, (collectionReader) =>
-      collectionReader.query(query, maxCandidates),
-    );
+    return this.#inSnapshot(() => {
+      const known = this.#find(collection);
+      return known && this.#queries.answer(known, query);
+    });
   }
 
   since(
@@ -130,14 +139,18 @@ export class Reader {
     limit: number,
     maxBytes?: number,
   ): Feed | "gone" | undefined {
-    return this.#inSnapshot(collection, (collectionReader) =>
-      collectionReader.since(position, limit, maxBytes),
-    );
+    return this.#inSnapshot(() => {
+      const known = this.#find(collection);
+      return known && this.#resources.since(known, position, limit, maxBytes);
+    });
   }
 
-  named(keys: readonly string[]): ReadonlySet<string> {
-    this.#refresh();
-    return this.#fileReferences.among(keys);
+  /** Returns those of the file keys that a resource of any collection references. */
+  findReferencedFiles(keys: readonly string[]): ReadonlySet<string> {
+    return this.#inSnapshot(() => {
+      const parts = this.#collectionRows.all().map(({ part }) => part);
+      return this.#fileReferences.among(keys, parts);
+    });
   }
 
   token(hash: string): Token | undefined {
@@ -157,45 +170,73 @@ export class Reader {
     return this.#tokenReader.all();
   }
 
-  /** Makes the next read check for changes, even if the commit counter has not changed. */
-  invalidate(): void {
-    this.#seenVersion = 0;
-    this.#seenCommit = undefined;
-  }
-
   close(): void {
     this.#connection.close();
   }
 
-  #inSnapshot<T>(
-    collection: string,
-    read: (collectionReader: CollectionReader) => T,
-  ): T | undefined {
+  #inSnapshot<T>(read: () => T): T {
     this.#begin.run();
     try {
       this.#catchUp();
-      const collectionReader = this.#collectionReader(collection);
-      return collectionReader && read(collectionReader);
+      return read();
     } finally {
       this.#end.run();
     }
   }
 
-  #collectionReader(name: string): CollectionReader | undefined {
-    const known = this.#collectionReaders.get(name);
-    if (known) return known;
-    const row = this.#collection.one(name);
-    if (!row) return undefined;
-    if (this.#collectionReaders.size === this.#limits.collectionReaders) this.#clearReaders();
-    const collectionReader = new CollectionReader(this.#connection, row);
-    this.#collectionReaders.set(name, collectionReader);
-    return collectionReader;
+  /** Reads the head of the collection again when anything was committed since the last time. */
+  #find(name: string): CachedCollection | undefined {
+    const known = this.#known.get(name);
+    if (known === undefined) return this.#load(name);
+    if (known.version === this.#seenVersion) return known.cached;
+    if (!this.#update(known.cached)) return this.#load(name);
+    known.version = this.#seenVersion;
+    return known.cached;
   }
 
-  /** Clears the resources too: without its reader, changes in a collection are not noticed. */
-  #clearReaders(): void {
-    this.#collectionReaders.clear();
-    this.#cache.clear();
+  #load(name: string): CachedCollection | undefined {
+    const row = this.#collectionRows.find(name);
+    const head = row && this.#heads.find(row.part);
+    if (!head) return undefined;
+    if (this.#known.size >= this.#limits.collections) this.#forgetOldest();
+    const cached = new CachedCollection(row, head);
+    this.#known.set(name, { cached, version: this.#seenVersion });
+    return cached;
+  }
+
+  /** Returns false when the collection was deleted. */
+  #update(cached: CachedCollection): boolean {
+    const { name, part, rules } = cached;
+    const head = this.#heads.find(part);
+    if (head === undefined) {
+      this.#forget(cached);
+      return false;
+    }
+    if (head.version !== rules.version) {
+      const row = this.#collectionRows.find(name);
+      if (row?.part === part) cached.redefine(row);
+    }
+    this.#removeChanged(part, cached.head.revision, head.revision);
+    cached.update(head);
+    return true;
+  }
+
+  /** Removes the resources from the cache that were written after a revision. */
+  #removeChanged(part: number, before: number, after: number): void {
+    if (after - before > maxRevisionsBehind) this.#cache.deleteAllOf(part);
+    else if (after > before && this.#cache.hasAnyOf(part))
+      for (const id of this.#resources.changedSince(part, before)) this.#cache.delete(part, id);
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#known.values();
+    if (oldest) this.#forget(oldest.cached);
+  }
+
+  /** Removes the resources too: changes in a collection that is not known are not noticed. */
+  #forget({ name, part }: CachedCollection): void {
+    this.#known.delete(name);
+    this.#cache.deleteAllOf(part);
   }
 
   /** Catches up when the commit counter has changed, and at least once per second. */
@@ -217,36 +258,10 @@ export class Reader {
   #catchUp(): void {
     const version = this.#dataVersion.one()?.[0] ?? 0;
     if (version === this.#seenVersion) return;
-    const [batch, tokens, drops] = this.#ledger.one() ?? [0, 0, 0];
-    if (batch === movedBatch) throw new Moved("the database is in another file now");
+    const [commits, tokens] = this.#store.one() ?? [0, 0];
+    if (commits === movedCommit) throw new Moved("the database is in another file now");
     if (tokens !== this.#seenTokens) this.#tokens.clear();
-    if (drops !== this.#seenDrops) this.#removeDropped();
-    for (const row of this.#changed.all(this.#seenBatch)) this.#update(row);
     this.#seenVersion = version;
-    this.#seenBatch = batch;
     this.#seenTokens = tokens;
-    this.#seenDrops = drops;
-  }
-
-  /** Removes readers of collections that were dropped or recreated. */
-  #removeDropped(): void {
-    for (const [name, { key }] of this.#collectionReaders) {
-      if (this.#collection.one(name)?.[5] === key) continue;
-      this.#collectionReaders.delete(name);
-      this.#cache.deleteAllOf(key);
-    }
-  }
-
-  #update(row: CollectionRow): void {
-    const [name, revision] = row;
-    const collectionReader = this.#collectionReaders.get(name);
-    // The collection was recreated between two checks: the next check detects the drop.
-    if (!collectionReader || collectionReader.key !== row[5]) return;
-    const { key, collection } = collectionReader;
-    if (revision - collection.revision > maxRevisionsBehind) this.#cache.deleteAllOf(key);
-    else if (this.#cache.hasAnyOf(key))
-      for (const id of collectionReader.changedSince(collection.revision))
-        this.#cache.delete(key, id);
-    collectionReader.update(row);
   }
 }

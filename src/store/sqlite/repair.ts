@@ -1,10 +1,12 @@
 // Rescues a database whose disk has failed: copies it to a new file, verifies the copy, and swaps it in.
 
-import { closeSync, openSync, statfsSync } from "node:fs";
-import { dirname } from "node:path";
+import { closeSync, openSync } from "node:fs";
 import { Outage } from "../store.ts";
+import { CollectionRows } from "./collections.ts";
 import { Connection } from "./connection.ts";
 import { acceptCopy, type DatabaseFile, removeCopy } from "./file.ts";
+import { assertFreeSpace, sizeOf } from "./free-space.ts";
+import { HeadReader } from "./heads.ts";
 import { assertOnDisk } from "./on-disk.ts";
 
 type Table = readonly [name: string];
@@ -14,11 +16,11 @@ type Column = readonly [name: string, keyPosition: number];
  * Replaces the database by a verified copy of what `source` reads, including the WAL. The old files are
  * only read: writing a block again after a failed write can succeed and still be lost.
  */
-export function replaceByCopy(file: DatabaseFile, source: Connection, lastBatch: number): void {
+export function replaceByCopy(file: DatabaseFile, source: Connection, lastCommit: number): void {
   removeCopy(file);
   try {
-    assertFreeSpace(file, source);
-    assertComplete(source, lastBatch);
+    assertFreeSpace(file, sizeOf(source));
+    assertComplete(source, lastCommit);
     copyTo(file.copy, source);
     assertEqual(file.copy, source);
     checkIntegrity(file.copy);
@@ -30,35 +32,22 @@ export function replaceByCopy(file: DatabaseFile, source: Connection, lastBatch:
   }
 }
 
-function assertFreeSpace({ path }: DatabaseFile, source: Connection): void {
-  const [pages = 0] = source.query<readonly [number]>("PRAGMA page_count").one() ?? [];
-  const [pageBytes = 0] = source.query<readonly [number]>("PRAGMA page_size").one() ?? [];
-  const { bavail, bsize } = statfsSync(dirname(path));
-  const needed = pages * pageBytes;
-  const free = bavail * bsize;
-  if (free < needed)
-    throw new Outage(
-      "suspect",
-      `a copy of the database needs ${needed} bytes, but only ${free} are free: free up disk space in ${dirname(path)}`,
-    );
-}
-
 /** Throws when acknowledged writes are missing. */
-function assertComplete(source: Connection, lastBatch: number): void {
-  if (!hasTable(source, "ledger")) return;
-  const [batch = 0] = source.query<readonly [number]>("SELECT batch FROM ledger").one() ?? [];
-  if (batch < lastBatch)
+function assertComplete(source: Connection, lastCommit: number): void {
+  if (!hasTable(source, "store")) return;
+  const [commits = 0] = source.query<readonly [number]>("SELECT commits FROM store").one() ?? [];
+  if (commits < lastCommit)
     throw new Outage(
       "suspect",
-      `acknowledged writes are missing: the last one was ${lastBatch}, and the files end at ${batch}. Restore a backup; or accept the loss by deleting restante.suspect and starting again`,
+      `acknowledged writes are missing: the last one was ${lastCommit}, and the files end at ${commits}. Restore a backup; or accept the loss by deleting restante.suspect and starting again`,
     );
-  const collections = source.query<readonly [key: number, name: string, total: number]>(
-    "SELECT key, name, total FROM collections",
-  );
-  for (const [key, name, total] of collections.all()) {
-    const count = source.query<readonly [number]>(`SELECT count(*) FROM resources_${key}`).one();
-    if (count?.[0] !== total)
-      throw new Outage("suspect", `${name} has ${count?.[0]} resources instead of ${total}`);
+  const heads = new HeadReader(source);
+  const count = source.query<readonly [number]>("SELECT count(*) FROM resources WHERE part = ?");
+  for (const { part, name } of new CollectionRows(source).all()) {
+    const [found = 0] = count.one(part) ?? [];
+    const total = heads.find(part)?.total;
+    if (found !== total)
+      throw new Outage("suspect", `${name} has ${found} resources instead of ${total}`);
   }
 }
 

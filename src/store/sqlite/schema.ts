@@ -1,253 +1,162 @@
-// Creates the tables, and migrates databases of older versions step by step.
+// Creates the tables of a new database, and checks the version of an existing one.
 
+import { randomUUID } from "node:crypto";
 import { Outage } from "../store.ts";
-import { Connection } from "./connection.ts";
-
-/** Runs in its own transaction, together with the update of the version. */
-export type Step = (connection: Connection) => void;
+import type { Connection } from "./connection.ts";
 
 /** Identifies the file as a Restante database ("rest" in ASCII). */
 const applicationId = 0x72657374;
 
-/**
- * `ledger.batch` counts the transactions. `collections.batch` is the last one that changed the
- * collection, and `ledger.tokens` the last one that changed a token. So a reader can select only what
- * has changed since its last read.
- */
-const first: Step = (connection) =>
-  connection.run(`
-    PRAGMA application_id = ${applicationId};
-    CREATE TABLE ledger (
-      one INTEGER PRIMARY KEY CHECK (one = 1),
-      batch INTEGER NOT NULL,
-      tokens INTEGER NOT NULL
-    ) STRICT;
-    INSERT INTO ledger VALUES (1, 0, 0);
-    CREATE TABLE collections (
-      key INTEGER PRIMARY KEY,
-      name TEXT NOT NULL UNIQUE,
-      revision INTEGER NOT NULL,
-      seq INTEGER NOT NULL,
-      total INTEGER NOT NULL,
-      created INTEGER NOT NULL,
-      updated INTEGER NOT NULL,
-      batch INTEGER NOT NULL
-    ) STRICT;
-    CREATE INDEX collections_by_batch ON collections (batch);
-    CREATE TABLE tokens (
-      id TEXT PRIMARY KEY,
-      hash TEXT NOT NULL UNIQUE,
-      name TEXT NOT NULL,
-      scopes TEXT NOT NULL,
-      created INTEGER NOT NULL,
-      expires INTEGER,
-      used INTEGER,
-      revoked INTEGER
-    ) STRICT;
-  `);
+/** Databases with a lower version have one set of tables per collection (see old-schema.ts). */
+export const schemaVersion = 7;
 
 /**
- * A definition can be large, and the row of a collection is written with every batch, so definitions have
- * their own table. `once` stores Idempotency-Keys with their outcomes (see idempotency.ts).
+ * Every row of data belongs to a part, and every key begins with it. `store.commits` counts the
+ * transactions, and `store.tokens` is the last one that changed a token, so that readers notice both.
+ * Rows that can be large are in rowid tables, small ones in the primary key itself.
  */
-const second: Step = (connection) => {
-  connection.run(`
-    CREATE TABLE definitions (
-      collection INTEGER PRIMARY KEY,
-      batch INTEGER NOT NULL,
-      definition TEXT NOT NULL
-    ) STRICT;
-    CREATE TABLE once (
-      owner TEXT NOT NULL,
-      key TEXT NOT NULL,
-      fingerprint TEXT NOT NULL,
-      until INTEGER NOT NULL,
-      outcomes TEXT NOT NULL,
-      PRIMARY KEY (owner, key)
-    ) STRICT;
-    CREATE INDEX once_by_until ON once (until);
-  `);
-  for (const [key] of connection.query<readonly [key: number]>("SELECT key FROM collections").all())
-    connection.run(`
-      DELETE FROM removed_${key}
-      WHERE id IN (SELECT id FROM resources_${key})
-        OR revision NOT IN (SELECT max(revision) FROM removed_${key} GROUP BY id);
-      ${indexRemoved(key)};
-    `);
-};
-
-/**
- * `entries` contains the indexes (see index-writer.ts). `ledger.drops` is the last batch that dropped a
- * collection, so that readers notice it. `ledger.keys` is the last key of a collection: keys are never
- * reused, so that a new collection is not mistaken for an old one.
- */
-const third: Step = (connection) => {
-  connection.run(`
-    ALTER TABLE ledger ADD COLUMN drops INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE ledger ADD COLUMN keys INTEGER NOT NULL DEFAULT 0;
-    UPDATE ledger SET keys = (SELECT coalesce(max(key), 0) FROM collections);
-  `);
-  for (const [key] of connection.query<readonly [key: number]>("SELECT key FROM collections").all())
-    connection.run(`ALTER TABLE resources_${key} ADD COLUMN owner TEXT; ${createEntries(key)};`);
-};
-
-/**
- * Adds the files of a resource, and the keys of all files that resources reference (see
- * file-references.ts). The index is for dropping a collection.
- */
-const fourth: Step = (connection) => {
-  connection.run(`
-    CREATE TABLE files (
-      key TEXT PRIMARY KEY,
-      collection INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID;
-    CREATE INDEX files_by_collection ON files (collection);
-  `);
-  for (const [key] of connection.query<readonly [key: number]>("SELECT key FROM collections").all())
-    connection.run(`ALTER TABLE resources_${key} ADD COLUMN parts TEXT`);
-};
-
-/**
- * `epochs` contains the last revision of each earlier epoch of a collection (see ../epochs.ts); the row
- * of collection 0 is the last epoch of a writer. `shares_date` is 1 for existing rows, because the former
- * times are not known. Existing rows have no checksum until they are written again. Idempotency-Keys
- * expire by `key_clock` (see ../key-clock.ts).
- */
-const fifth: Step = (connection) => {
-  connection.run(`
-    CREATE TABLE epochs (
-      collection INTEGER NOT NULL,
-      epoch INTEGER NOT NULL,
-      last INTEGER NOT NULL,
-      PRIMARY KEY (collection, epoch)
-    ) STRICT, WITHOUT ROWID;
-    ALTER TABLE collections ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE collections ADD COLUMN shares_date INTEGER NOT NULL DEFAULT 1;
-    UPDATE collections SET epoch = random() & 268435455;
-    CREATE TABLE key_clock (
-      one INTEGER PRIMARY KEY CHECK (one = 1),
-      now INTEGER NOT NULL,
-      seen INTEGER NOT NULL
-    ) STRICT;
-    INSERT INTO key_clock VALUES (1, 0, 0);
-  `);
-  for (const [key] of connection.query<readonly [key: number]>("SELECT key FROM collections").all())
-    connection.run(`
-      ALTER TABLE resources_${key} ADD COLUMN shares_date INTEGER NOT NULL DEFAULT 1;
-      ALTER TABLE resources_${key} ADD COLUMN checksum INTEGER;
-    `);
-};
-
-/** Tokens of older versions have no subject; theirs is their id. */
-const sixth: Step = (connection) => connection.run("ALTER TABLE tokens ADD COLUMN subject TEXT");
-
-export const steps: readonly Step[] = [first, second, third, fourth, fifth, sixth];
-
-/** An id is either in `resources` or once in `removed`, because a feed contains each id once. */
-const indexRemoved = (key: number): string =>
-  `CREATE UNIQUE INDEX removed_${key}_by_id ON removed_${key} (id)`;
-
-const createEntries = (key: number): string =>
-  `CREATE TABLE entries_${key} (
+const tables = `
+  CREATE TABLE store (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    id TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    commits INTEGER NOT NULL,
+    tokens INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE collections (
+    name TEXT PRIMARY KEY,
+    part INTEGER NOT NULL UNIQUE,
+    definition TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    created INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE heads (
+    part INTEGER PRIMARY KEY,
+    revision INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    total INTEGER NOT NULL,
+    updated INTEGER NOT NULL,
+    shares_date INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    key_now INTEGER NOT NULL,
+    key_seen INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE resources (
+    part INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    created INTEGER NOT NULL,
+    updated INTEGER NOT NULL,
+    fields TEXT NOT NULL,
+    owner TEXT,
+    files TEXT,
+    shares_date INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (part, seq),
+    UNIQUE (part, id),
+    UNIQUE (part, revision)
+  ) STRICT;
+  CREATE TABLE tombstones (
+    part INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    removed INTEGER NOT NULL,
+    PRIMARY KEY (part, id),
+    UNIQUE (part, revision)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE positions (
+    part INTEGER NOT NULL,
+    level INTEGER NOT NULL,
+    row INTEGER NOT NULL,
+    alive BLOB NOT NULL,
+    PRIMARY KEY (part, level, row)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE entries (
+    part INTEGER NOT NULL,
     field TEXT NOT NULL,
     key TEXT NOT NULL,
     seq INTEGER NOT NULL,
-    PRIMARY KEY (field, key, seq)
-  ) STRICT, WITHOUT ROWID`;
+    PRIMARY KEY (part, field, key, seq)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE words (
+    part INTEGER NOT NULL,
+    word TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    weight INTEGER NOT NULL,
+    PRIMARY KEY (part, word, seq)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE files (
+    part INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    PRIMARY KEY (part, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE idempotency_keys (
+    part INTEGER NOT NULL,
+    owner TEXT NOT NULL,
+    key TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    outcomes TEXT NOT NULL,
+    expires INTEGER NOT NULL,
+    PRIMARY KEY (part, owner, key)
+  ) STRICT;
+  CREATE INDEX idempotency_keys_by_expires ON idempotency_keys (part, expires);
+  CREATE TABLE epochs (
+    part INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    PRIMARY KEY (part, epoch)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE deleted_parts (
+    part INTEGER PRIMARY KEY
+  ) STRICT;
+  CREATE TABLE tokens (
+    id TEXT PRIMARY KEY,
+    hash TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    scopes TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    expires INTEGER,
+    revoked INTEGER
+  ) STRICT;
+  CREATE TABLE token_uses (
+    id TEXT PRIMARY KEY,
+    used INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+`;
 
-/** Creates the tables of one collection. `removed` contains tombstones; position-tree.ts explains `holes`. */
-export function createCollectionTables(connection: Connection, key: number): void {
-  connection.run(`
-    CREATE TABLE resources_${key} (
-      seq INTEGER PRIMARY KEY,
-      id TEXT NOT NULL UNIQUE,
-      revision INTEGER NOT NULL UNIQUE,
-      created INTEGER NOT NULL,
-      updated INTEGER NOT NULL,
-      fields TEXT NOT NULL,
-      owner TEXT,
-      parts TEXT,
-      shares_date INTEGER NOT NULL DEFAULT 1,
-      checksum INTEGER
-    ) STRICT;
-    CREATE TABLE removed_${key} (
-      revision INTEGER PRIMARY KEY,
-      id TEXT NOT NULL,
-      at INTEGER NOT NULL
-    ) STRICT;
-    ${indexRemoved(key)};
-    CREATE TABLE holes_${key} (
-      place INTEGER PRIMARY KEY,
-      children BLOB NOT NULL
-    ) STRICT;
-    ${createEntries(key)};
-  `);
+/** Creates the tables when the database is empty. After a crash it has all of them or none. */
+export function createTables(connection: Connection): void {
+  connection.transact(() => {
+    if (versionOf(connection) !== 0) return requireNewest(connection);
+    connection.run(`PRAGMA application_id = ${applicationId}`);
+    connection.run(tables);
+    connection
+      .query("INSERT INTO store (one, id, epoch, commits, tokens) VALUES (1, ?, 0, 0, 0)")
+      .run(randomUUID());
+    connection.run(`PRAGMA user_version = ${schemaVersion}`);
+  });
 }
 
-export function dropCollectionTables(connection: Connection, key: number): void {
-  dropWordsTable(connection, key);
-  for (const name of ["entries", "holes", "removed", "resources"])
-    connection.run(`DROP TABLE ${name}_${key}`);
-}
-
-/**
- * Indexes the words of each resource by its seq, without storing the text. The words are already split
- * by spaces, and this tokenizer does not change non-ASCII characters.
- */
-export function createWordsTable(connection: Connection, key: number): void {
-  connection.run(
-    `CREATE VIRTUAL TABLE words_${key} USING fts5
-     (text, content = '', contentless_delete = 1, tokenize = 'ascii')`,
+/** Throws when the database has to be migrated first. */
+export function requireNewest(connection: Connection): void {
+  const version = versionOf(connection);
+  if (version === schemaVersion) return;
+  throw new Outage(
+    "unavailable",
+    `the database has an older schema version (${version}; this Restante needs ${schemaVersion}): start the server once to migrate it`,
   );
 }
 
-export function dropWordsTable(connection: Connection, key: number): void {
-  connection.run(`DROP TABLE IF EXISTS words_${key}`);
-}
-
-/** Migrates the database to the newest version. After a crash it has either the old or the next version. */
-export function migrate(connection: Connection, path: readonly Step[] = steps): void {
-  while (step(connection, path));
-}
-
-/** Runs one step. Returns whether there was one to run. */
-function step(connection: Connection, path: readonly Step[]): boolean {
-  // Locks first, so that only one of two processes that start at once runs the step.
-  connection.run("BEGIN IMMEDIATE");
-  try {
-    const version = currentVersion(connection, path.length);
-    const next = path[version];
-    next?.(connection);
-    if (next) connection.run(`PRAGMA user_version = ${version + 1}`);
-    connection.run("COMMIT");
-    return next !== undefined;
-  } catch (error) {
-    connection.rollback();
-    throw error;
-  }
-}
-
-/** Used by a process that only reads and cannot migrate. */
-export function requireNewest(path: string): void {
-  const connection = new Connection(path, "read");
-  try {
-    const version = currentVersion(connection, steps.length);
-    if (version === steps.length) return;
-    throw new Outage(
-      "unavailable",
-      `the database has an older schema version (${version}; this Restante needs ${steps.length}): start the server once to migrate it`,
-    );
-  } finally {
-    connection.close();
-  }
-}
-
-function currentVersion(connection: Connection, newest: number): number {
+/** Returns 0 for an empty database. Throws when it belongs to another program or to a newer Restante. */
+export function versionOf(connection: Connection): number {
   const version = Number(connection.query("PRAGMA user_version").one()?.[0]);
-  if (version > newest)
+  if (version > schemaVersion)
     throw new Outage(
       "unavailable",
-      `the database was written by a newer Restante (its schema version is ${version}, this one supports up to ${newest}): update Restante, or restore an older backup`,
+      `the database was written by a newer Restante (its schema version is ${version}, this one supports up to ${schemaVersion}): update Restante, or restore an older backup`,
     );
   const isForeign = version === 0 && connection.query("SELECT 1 FROM sqlite_schema").one();
   if (isForeign)

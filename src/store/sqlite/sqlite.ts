@@ -22,8 +22,9 @@ import {
   type TooBroad,
 } from "../store.ts";
 import { CommitCounter, type MapFile } from "./commit-counter.ts";
-import { Connection, isMissingTable, outageOf } from "./connection.ts";
-import { finishSwap, prepareFile } from "./file.ts";
+import { Connection, outageOf } from "./connection.ts";
+import { type DatabaseFile, finishSwap, prepareFile } from "./file.ts";
+import { migrateOld } from "./migrate-old.ts";
 import { Moved } from "./moved.ts";
 import { Reader, readerLimits } from "./reader.ts";
 import { requireNewest } from "./schema.ts";
@@ -49,8 +50,7 @@ const writerScript = new URL(`./writer${extname(import.meta.url)}`, import.meta.
 
 /** Opens or creates the database. Rejects with a readable message when it cannot be used. */
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
-  const found = prepareFile(options.path);
-  const file = options.committer ? found : finishSwap(found);
+  const file = await openFile(options);
   const writerClient = options.committer ?? new WriterClient(file, writerScript, options);
   try {
     // With another writer this process only reads, which also works when the disk is full.
@@ -58,13 +58,33 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     const commitCounter = options.mapFile && new CommitCounter(file.commitCounter, options.mapFile);
     const limits = { ...readerLimits, maxCandidates: options.maxCandidates ?? maxCandidates };
     const openReader = () => new Reader(new Connection(file.path, "read"), commitCounter, limits);
-    if (options.committer) requireNewest(file.path);
     return new SqliteStore(writerClient, openReader);
   } catch (error) {
     await writerClient.close();
-    const message = error instanceof Error ? error.message : String(error);
-    throw new Error(`Cannot open ${file.path}: ${message}`, { cause: error });
+    throw cannotOpen(file, error);
   }
+}
+
+/** Creates the file when it does not exist, and migrates an old one. A process that only reads cannot. */
+async function openFile({ path, committer, report = () => undefined }: SqliteOptions) {
+  const file = prepareFile(path);
+  try {
+    if (!committer) return await migrateOld(finishSwap(file), report);
+    const connection = new Connection(file.path, "read");
+    try {
+      requireNewest(connection);
+    } finally {
+      connection.close();
+    }
+    return file;
+  } catch (error) {
+    throw cannotOpen(file, error);
+  }
+}
+
+function cannotOpen({ path }: DatabaseFile, error: unknown): Error {
+  const message = error instanceof Error ? error.message : String(error);
+  return new Error(`Cannot open ${path}: ${message}`, { cause: error });
 }
 
 /** Lets the writer create the tables and test a write. On a full or failing disk reads still work. */
@@ -126,7 +146,7 @@ class SqliteStore implements Store {
   }
 
   findReferencedFiles(keys: readonly string[]): ReadonlySet<string> {
-    return this.#read((reader) => reader.named(keys));
+    return this.#read((reader) => reader.findReferencedFiles(keys));
   }
 
   token(hash: string): Token | undefined {
@@ -183,20 +203,14 @@ class SqliteStore implements Store {
     }
   }
 
-  /**
-   * Reads again when a collection was dropped during the read, and opens the database again when it
-   * was replaced by a copy.
-   */
+  /** Opens the database again when it was replaced by a copy. */
   #read<T>(read: (reader: Reader) => T, attemptsLeft = 3): T {
     if (this.#isClosed) throw closed();
     try {
       return read(this.#reader);
     } catch (error) {
-      const isMoved = error instanceof Moved;
-      const canRetry = isMoved || isMissingTable(error);
-      if (attemptsLeft === 0 || !canRetry) throw outageOf(error) ?? error;
-      if (isMoved) this.#reopen();
-      else this.#reader.invalidate();
+      if (attemptsLeft === 0 || !(error instanceof Moved)) throw outageOf(error) ?? error;
+      this.#reopen();
       return this.#read(read, attemptsLeft - 1);
     }
   }

@@ -1,26 +1,21 @@
-// Reads and writes tokens.
+// Reads and writes tokens, and the times of their last use.
 
 import type { Token } from "../../model/token.ts";
-import type { Change } from "../store.ts";
+import type { Writes } from "../core/writes.ts";
 import type { Connection, Query } from "./connection.ts";
 
 type TokenRow = readonly [
-  id: string,
-  hash: string,
-  name: string,
-  scopes: string,
-  createdAt: number,
-  expiresAt: number | null,
+  ...(readonly [id: string, hash: string, name: string, subject: string, scopes: string]),
+  ...(readonly [createdAt: number, expiresAt: number | null, revokedAt: number | null]),
   usedAt: number | null,
-  revokedAt: number | null,
-  subject: string | null,
 ];
-const columns = "id, hash, name, scopes, created, expires, used, revoked, subject";
+const columns = "id, hash, name, subject, scopes, created, expires, revoked";
+const select = `SELECT ${columns}, (SELECT used FROM token_uses WHERE id = tokens.id) FROM tokens`;
 
 function toToken(row: TokenRow): Token {
-  const [id, hash, name, scopes, createdAt, expiresAt, usedAt, revokedAt, subject] = row;
+  const [id, hash, name, subject, scopes, createdAt, expiresAt, revokedAt, usedAt] = row;
   const times = { createdAt, expiresAt, usedAt, revokedAt };
-  return { id, hash, name, subject: subject ?? id, scopes: JSON.parse(scopes), ...times };
+  return { id, hash, name, subject, scopes: JSON.parse(scopes), ...times };
 }
 
 export class TokenReader {
@@ -28,8 +23,8 @@ export class TokenReader {
   readonly #all: Query<TokenRow>;
 
   constructor(connection: Connection) {
-    this.#byHash = connection.query(`SELECT ${columns} FROM tokens WHERE hash = ?`);
-    this.#all = connection.query(`SELECT ${columns} FROM tokens ORDER BY created, id`);
+    this.#byHash = connection.query(`${select} WHERE hash = ?`);
+    this.#all = connection.query(`${select} ORDER BY created, id`);
   }
 
   find(hash: string): Token | undefined {
@@ -42,39 +37,37 @@ export class TokenReader {
   }
 }
 
-export type TokenChange = Extract<Change, { kind: `${string}-token` }>;
+export type TokenWrites = Pick<Writes, "tokens" | "revokedTokens" | "usedTokens">;
 
 export class TokenWriter {
   readonly #insert: Query<never>;
   readonly #revoke: Query<never>;
-  readonly #touch: Query<never>;
+  readonly #saveUse: Query<never>;
 
   constructor(connection: Connection) {
     this.#insert = connection.query(
-      `INSERT INTO tokens (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      `INSERT INTO tokens (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
+    // The first revocation and the last use count.
     this.#revoke = connection.query(
       "UPDATE tokens SET revoked = coalesce(revoked, ?) WHERE id = ?",
     );
-    this.#touch = connection.query(
-      "UPDATE tokens SET used = max(coalesce(used, 0), ?) WHERE id = ?",
+    this.#saveUse = connection.query(
+      `INSERT INTO token_uses (id, used) VALUES (?, ?)
+       ON CONFLICT (id) DO UPDATE SET used = max(used, excluded.used)`,
     );
   }
 
-  apply(change: TokenChange): "done" | "taken" | "missing" {
-    switch (change.kind) {
-      case "create-token":
-        return this.#save(change.token) ? "done" : "taken";
-      case "revoke-token":
-        return this.#revoke.run(change.at, change.id) ? "done" : "missing";
-      case "touch-token":
-        return this.#touch.run(change.at, change.id) ? "done" : "missing";
-    }
+  write({ tokens, revokedTokens, usedTokens }: TokenWrites): void {
+    for (const token of tokens) this.insert(token);
+    for (const { id, at } of revokedTokens) this.#revoke.run(at, id);
+    for (const { id, at } of usedTokens) this.#saveUse.run(id, at);
   }
 
-  #save(token: Token): number {
-    const { id, hash, name, scopes, createdAt, expiresAt, usedAt, revokedAt, subject } = token;
-    const times = [createdAt, expiresAt, usedAt, revokedAt] as const;
-    return this.#insert.run(id, hash, name, JSON.stringify(scopes), ...times, subject);
+  insert(token: Token): void {
+    const { id, hash, name, subject, scopes, createdAt, expiresAt, revokedAt, usedAt } = token;
+    const times = [createdAt, expiresAt, revokedAt] as const;
+    this.#insert.run(id, hash, name, subject, JSON.stringify(scopes), ...times);
+    if (usedAt !== null) this.#saveUse.run(id, usedAt);
   }
 }

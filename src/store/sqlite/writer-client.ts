@@ -9,9 +9,9 @@ import {
   packChanges,
   type Reply,
   type SuspectNotice,
-  unpackOutcomes,
   type WriterData,
 } from "./message-codec.ts";
+import { unpackOutcomes } from "./outcome-codec.ts";
 
 /** Logs events that an operator should know, even when no request has failed. */
 export type Report = (level: "error" | "info", message: string) => void;
@@ -59,7 +59,7 @@ export class WriterClient implements Committer {
     const reply = await this.#send(packChanges(changes));
     if (reply.kind === "done") {
       this.#trouble = undefined;
-      return unpackOutcomes(changes, reply.results);
+      return unpackOutcomes(changes, reply.outcomes);
     }
     if (reply.kind !== "outage") throw new Error(`the writer failed: ${messageOf(reply)}`);
     this.#trouble = reply.message;

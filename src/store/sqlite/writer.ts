@@ -7,12 +7,12 @@ import { Database } from "./database.ts";
 import { assertStillThere, finishSwap, hasVerifiedCopy, messageOf } from "./file.ts";
 import {
   type Message,
-  packResults,
   type Reply,
   type SuspectNotice,
   unpackChanges,
   type WriterData,
 } from "./message-codec.ts";
+import { packOutcomes } from "./outcome-codec.ts";
 import { replaceByCopy } from "./repair.ts";
 import { markSuspect, readSuspectMark, type SuspectRecord } from "./suspect.ts";
 
@@ -47,12 +47,12 @@ function answer(message: Message): Reply {
 function handle(message: Message): Reply {
   if (message === "repair") return repair();
   if (message !== "close")
-    return { kind: "done", results: packResults(open().commit(unpackChanges(message))) };
+    return { kind: "done", outcomes: packOutcomes(open().commit(unpackChanges(message))) };
   const last = database;
   database = undefined;
   if (suspectRecord) last?.abandon();
   else last?.close();
-  return { kind: "done", results: [] };
+  return { kind: "done", outcomes: [] };
 }
 
 function open(): Database {
@@ -90,7 +90,7 @@ function isSuspicious(error: unknown): boolean {
 const recordOf = (error: unknown): SuspectRecord => ({
   reason: error instanceof Error ? error.message : String(error),
   since: new Date().toISOString(),
-  batch: database?.lastBatch ?? 0,
+  batch: database?.lastCommit ?? 0,
 });
 
 /** Stops writing to the files. The connections stay open, so that the data can be copied. */
@@ -132,6 +132,7 @@ function erase(): void {
   isErasing = false;
   attempt(() => {
     isErasing = database?.eraseSome() ?? false;
+    database?.runCheckpointIfDue();
   });
   if (isErasing) setTimeout(erase, erasePauseMs).unref();
 }

@@ -58,13 +58,29 @@ export function onces(question: Question): void {
     },
   );
 
-  question("when the collection was dropped, the key is gone", async ({ store }) => {
-    await store.commit([found(), all([put("a")], once("k"))]);
-    await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
-    await store.commit([found()]);
-    const [outcome] = await store.commit([all([put("b")], once("k"))]);
-    assert.deepEqual(outcome, { kind: "gone" });
-    assert.equal(await totalOf(store), 0);
+  question(
+    "a collection that is created again has no keys of the former one",
+    async (candidate) => {
+      const { store } = candidate;
+      await store.commit([found(), all([put("a")], once("k"))]);
+      await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
+      await store.commit([found()]);
+      const [outcome] = await store.commit([all([put("b")], once("k"))]);
+      assert.deepEqual(kinds(doneIn(outcome)), ["created"]);
+      assert.equal(await totalOf(store), 1);
+    },
+  );
+
+  question("a key belongs to a collection: on another one it is new", async ({ store }) => {
+    await store.commit([found(), found("others")]);
+    const [first] = await store.commit([all([put("a")], once("k"))]);
+    const other = { ...put("a"), collection: "others" };
+    const [second, again] = await store.commit([
+      all([other], once("k", { fingerprint: "another" })),
+      all([put("b")], once("k")),
+    ]);
+    assert.deepEqual(kinds(doneIn(second)), ["created"]);
+    assert.deepEqual(doneIn(again, true), doneIn(first));
   });
 
   question("another request under the same key is refused", async ({ store }) => {
@@ -126,17 +142,6 @@ export function onces(question: Question): void {
     assert.equal(await totalOf(store), 2);
   });
 
-  question("an empty unit keeps its key too", async ({ store }) => {
-    const [first] = await store.commit([all([], once("k"))]);
-    assert.deepEqual(doneIn(first), []);
-    const [again, other] = await store.commit([
-      all([], once("k")),
-      all([], once("k", { fingerprint: "another" })),
-    ]);
-    assert.deepEqual(doneIn(again, true), []);
-    isReused(other);
-  });
-
   question("when its time is over, a key is as good as new", async ({ store }) => {
     await store.commit([found(), all([put("a")], once("k", { at: 100, expiresAt: 200 }))]);
     const later = (id: string, at: number, fingerprint: string) =>
@@ -158,7 +163,7 @@ export function onces(question: Question): void {
     await store.commit([found()]);
     const keys = idsFrom(120, "key");
     const keep = (at: number, lasts: (index: number) => number) =>
-      keys.map((key, index) => all([], once(key, { at, expiresAt: at + lasts(index) })));
+      keys.map((key, index) => all([put("same")], once(key, { at, expiresAt: at + lasts(index) })));
     await store.commit(keep(100, (index) => (index % 3 === 0 ? 1_000 : 10)));
     // Later units clear away what is over, a few at a time, and nothing else.
     for (const id of idsFrom(30)) await store.commit([all([put(id)], once(id, { at: 200 }))]);
@@ -201,12 +206,12 @@ export function onces(question: Question): void {
         const at = start + round + (round % 2) * skew;
         const store = stores[round % 2] ?? candidate.store;
         const [other] = await store.commit([
-          all([], once(`${key} ${round}`, { at, expiresAt: at + day })),
+          all([put("other")], once(`${key} ${round}`, { at, expiresAt: at + day })),
         ]);
         doneIn(other);
       }
       const [again] = await candidate.store.commit([
-        all([], once(key, { at: start + 40, expiresAt: start + 60_040 })),
+        all([put("again")], once(key, { at: start + 40, expiresAt: start + 60_040 })),
       ]);
       const isOld = skew >= 60_000 && skew <= day;
       doneIn(again, !isOld);
@@ -221,7 +226,7 @@ export function onces(question: Question): void {
     for (let minutes = 0; minutes < 7 * 24 * 60; minutes += 40) {
       const others = Array.from({ length: 40 }, () => {
         at += hour;
-        return all([], once(`other ${++id}`, { at, expiresAt: at + 1 }));
+        return all([put("other")], once(`other ${++id}`, { at, expiresAt: at + 1 }));
       });
       await store.commit(others);
     }

@@ -30,7 +30,7 @@ describe("opening a database", () => {
       for (const name of await readdir(data)) assert.equal(await rights(join(data, name)), "600");
       await store.close();
       // The log is folded into the file, so that a copy of it is whole.
-      assert.deepEqual((await readdir(data)).sort(), ["restante.bell", "restante.db"]);
+      assert.deepEqual((await readdir(data)).sort(), ["restante.commits", "restante.db"]);
     }));
 
   it("sets what durability rests on", () =>
@@ -78,7 +78,7 @@ describe("opening a database", () => {
     inDirectory(async (path) => {
       await (await openSqlite({ path })).close();
       await chmod(path, 0o777);
-      await chmod(join(path, "restante.bell"), 0o666);
+      await chmod(join(path, "restante.commits"), 0o666);
       await chmod(join(path, "restante.db"), 0o444);
       const words = await openAsNobody(path);
       if (!words) return context.skip("the code cannot be read without root's rights");

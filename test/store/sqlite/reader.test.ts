@@ -79,7 +79,7 @@ describe("the reader's memory", () => {
       const connection = new Connection(join(path, "restante.db"), "read");
       const limits = {
         resourceCacheBytes: 1_000_000,
-        collectionReaders: 2,
+        collections: 2,
         tokens: 2,
         maxCandidates: 10,
       };

@@ -7,7 +7,8 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
-import { migrate, type Step, steps } from "../../../src/store/sqlite/schema.ts";
+import { type Step, steps, upgradeOld } from "../../../src/store/sqlite/old-schema.ts";
+import { createTables } from "../../../src/store/sqlite/schema.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change } from "../../../src/store/store.ts";
 import { assertFinds, is, keep } from "../exam/asking.ts";
@@ -39,10 +40,10 @@ describe("migrations", () => {
     onConnection((connection) => {
       const first: Step = () => connection.run("CREATE TABLE one (a)");
       const second: Step = () => connection.run("ALTER TABLE one RENAME TO two");
-      migrate(connection, [first]);
+      upgradeOld(connection, [first]);
       assert.deepEqual([version(connection), tables(connection)], [1, ["one"]]);
-      migrate(connection, [first, second]);
-      migrate(connection, [first, second]);
+      upgradeOld(connection, [first, second]);
+      upgradeOld(connection, [first, second]);
       assert.deepEqual([version(connection), tables(connection)], [2, ["two"]]);
     }));
 
@@ -53,10 +54,10 @@ describe("migrations", () => {
         connection.run("CREATE TABLE two (a); INSERT INTO one VALUES (1)");
         connection.run("INSERT INTO nowhere VALUES (1)");
       };
-      assert.throws(() => migrate(connection, [first, failing]), /no such table/);
+      assert.throws(() => upgradeOld(connection, [first, failing]), /no such table/);
       assert.deepEqual([version(connection), tables(connection)], [1, ["one"]]);
       assert.deepEqual(connection.query("SELECT * FROM one").all(), []);
-      migrate(connection, [first, () => connection.run("CREATE TABLE two (b)")]);
+      upgradeOld(connection, [first, () => connection.run("CREATE TABLE two (b)")]);
       assert.deepEqual([version(connection), tables(connection)], [2, ["one", "two"]]);
     }));
 
@@ -92,7 +93,7 @@ describe("migrations", () => {
   it("a newer database is refused, and not touched", () =>
     onConnection((connection) => {
       connection.run("CREATE TABLE future (a); PRAGMA user_version = 99");
-      assert.throws(() => migrate(connection), /written by a newer Restante/);
+      assert.throws(() => createTables(connection), /written by a newer Restante/);
       assert.deepEqual([version(connection), tables(connection)], [99, ["future"]]);
     }));
 
@@ -103,7 +104,7 @@ describe("migrations", () => {
       stranger.exec("CREATE TABLE recipes (a)");
       stranger.close();
       const connection = new Connection(file, "write");
-      assert.throws(() => migrate(connection), /another program/);
+      assert.throws(() => createTables(connection), /another program/);
       assert.deepEqual([version(connection), tables(connection)], [0, ["recipes"]]);
       connection.close();
     }));
@@ -236,7 +237,7 @@ describe("a database of version 2", () => {
       database.exec(await readFile(dump, "utf8"));
       database.close();
       const connection = new Connection(file, "write");
-      migrate(connection, steps.slice(0, 2));
+      upgradeOld(connection, steps.slice(0, 2));
       connection.run(`INSERT INTO definitions VALUES (2, 7, '{"preconditions":"required"}')`);
       connection.close();
       await test(path);
@@ -266,40 +267,5 @@ describe("a database of version 2", () => {
       const ids = ["id-9", "id-8", "id-6", "id-4", "id-3", "id-2", "id-11", "id-10", "id-1"];
       await assertFinds(store, ids, { words, sortings });
       await store.close();
-    }));
-
-  it("gives no key of a collection twice", () =>
-    inOldDatabase(async (path) => {
-      const store = await openSqlite({ path });
-      const keys = () => {
-        const connection = new Connection(join(path, "restante.db"), "read");
-        const rows = connection.query("SELECT key, name FROM collections ORDER BY key").all();
-        connection.close();
-        return rows.map((row) => [...row]);
-      };
-      const found = (collection: string): Change => ({
-        kind: "create-collection",
-        collection,
-        at: 1,
-      });
-      const drop = (collection: string): Change => ({
-        kind: "drop",
-        collection,
-        isEmptyOnly: false,
-      });
-      await store.commit([drop("empty"), found("empty")]);
-      await store.commit([drop("empty")]);
-      await store.commit([found("empty"), found("more")]);
-      assert.deepEqual(keys(), [
-        [1, "things"],
-        [4, "empty"],
-        [5, "more"],
-      ]);
-      await store.commit([drop("things"), drop("empty"), drop("more")]);
-      await store.close();
-      const connection = new Connection(join(path, "restante.db"), "read");
-      const left = tables(connection).filter((name) => /_\d/.test(String(name)));
-      connection.close();
-      assert.deepEqual(left, []);
     }));
 });

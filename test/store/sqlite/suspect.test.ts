@@ -61,7 +61,7 @@ describe("system calls that fail", () => {
     ["a write of a commit", "pwrite64", "restante.db-wal", 300, 0],
     ["a write of a checkpoint", "pwrite64", "restante.db", 120, 200_000],
     ["a sync of a checkpoint", "fsync,fdatasync", "restante.db", 120, 200_000],
-    ["a call of our own", "pwrite64", "restante.bell", 300, 0],
+    ["a call of our own", "pwrite64", "restante.commits", 300, 0],
   ] as const;
 
   for (const [title, calls, name, count, bytes] of cases)
@@ -108,7 +108,7 @@ describe("a database that is marked as suspect", () => {
       assert.notEqual(await inode(path), before);
       await store.commit([put("later", 5_000)]);
       await store.close();
-      assert.deepEqual((await readdir(path)).sort(), ["restante.bell", "restante.db"]);
+      assert.deepEqual((await readdir(path)).sort(), ["restante.commits", "restante.db"]);
       assert.equal(((await stat(join(path, "restante.db"))).mode & 0o777).toString(8), "600");
       assert.match(messages.at(-1) ?? "", /copied to new files/);
       await assertStored(path, [...ids, "later"], 5_000);
@@ -211,7 +211,7 @@ async function leaveOpen(folder: string, ids: readonly string[]): Promise<void> 
   await inDirectory(async (other) => {
     const store = await openSqlite({ path: other });
     await store.commit([found, ...ids.map((id) => put(id, 5_000))]);
-    for (const name of ["restante.db", "restante.db-wal", "restante.bell"])
+    for (const name of ["restante.db", "restante.db-wal", "restante.commits"])
       await copyFile(join(other, name), join(folder, name));
     await store.close();
   });

@@ -1,7 +1,7 @@
 // Takes the given number of migration steps; each makes a table and fills it in several strokes.
 
 import { Connection } from "../../../../src/store/sqlite/connection.ts";
-import { migrate, type Step } from "../../../../src/store/sqlite/schema.ts";
+import { type Step, upgradeOld } from "../../../../src/store/sqlite/old-schema.ts";
 
 const [file = "", count = "0"] = process.argv.slice(2);
 
@@ -12,7 +12,7 @@ const makeTable =
     for (let row = 0; row < 20; row++) connection.run(`INSERT INTO step_${number} VALUES (${row})`);
   };
 
-migrate(
+upgradeOld(
   new Connection(file, "write"),
   Array.from({ length: Number(count) }, (_, index) => makeTable(index + 1)),
 );

@@ -1,0 +1,112 @@
+// Encodes the outcomes that the writer thread sends to the main thread.
+
+import { resourceIn } from "../core/resource.ts";
+import type { Change, Outcome } from "../store.ts";
+import { type Cells, Rows } from "./cells.ts";
+
+type AtomicChange = Extract<Change, { kind: "all" }>;
+type AtomicOutcome = Extract<Outcome, { kind: "all" | "none" | "reused" | "gone" }>;
+
+/**
+ * An outcome without what the sender of the change already has. After `all` follow the outcomes of its
+ * changes, after `none` that of the change that failed.
+ */
+type OutcomeCells = readonly [
+  kind: Outcome["kind"] | "replay",
+  /** The revision; of `none`, the index of the change that failed. */
+  revision: number,
+  createdAt: number,
+  /** The owner or an empty text; the field of a conflict; the outcomes of a replay as JSON. */
+  detail: string,
+  updatedAt: number,
+  sharesDate: number,
+];
+
+export function packOutcomes(outcomes: readonly Outcome[]): Cells {
+  const cells: (string | number)[] = [];
+  for (const outcome of outcomes) packOutcome(cells, outcome);
+  return cells;
+}
+
+function packOutcome(cells: (string | number)[], outcome: Outcome): void {
+  const { kind } = outcome;
+  switch (kind) {
+    case "created":
+    case "replaced": {
+      const { revision, createdAt, owner = "", updatedAt, sharesDate } = outcome.resource;
+      cells.push(kind, revision, createdAt, owner, updatedAt, sharesDate ? 1 : 0);
+      break;
+    }
+    case "removed":
+      cells.push(kind, outcome.revision, 0, "", 0, 0);
+      break;
+    case "conflict":
+      cells.push(kind, 0, 0, outcome.field, 0, 0);
+      break;
+    case "none":
+      cells.push(kind, outcome.index, 0, "", 0, 0);
+      packOutcome(cells, outcome.outcome);
+      break;
+    case "all":
+      if (outcome.isReplay) cells.push("replay", 0, 0, JSON.stringify(outcome.outcomes), 0, 0);
+      else cells.push(kind, 0, 0, "", 0, 0);
+      if (!outcome.isReplay) for (const each of outcome.outcomes) packOutcome(cells, each);
+      break;
+    default:
+      cells.push(kind, 0, 0, "", 0, 0);
+  }
+}
+
+export function unpackOutcomes(changes: readonly Change[], cells: Cells): readonly Outcome[] {
+  const rows = new Rows<OutcomeCells>(cells, 6);
+  return changes.map((change) =>
+    change.kind === "all" ? unpackAtomicOutcome(change, rows) : unpackOutcome(change, rows),
+  );
+}
+
+function unpackAtomicOutcome({ changes }: AtomicChange, rows: Rows<OutcomeCells>): AtomicOutcome {
+  const [kind, index, , detail] = rows.take();
+  switch (kind) {
+    case "all": {
+      const outcomes = changes.map((change) => unpackOutcome(change, rows));
+      return { kind, outcomes, isReplay: false };
+    }
+    case "none":
+      return { kind, index, outcome: unpackOutcome(changes[index], rows) };
+    case "replay":
+      return { kind: "all", outcomes: JSON.parse(detail) as readonly Outcome[], isReplay: true };
+    case "reused":
+    case "gone":
+      return { kind };
+    default:
+      throw new TypeError(`an atomic change cannot have been ${kind}`);
+  }
+}
+
+/** Builds an outcome from its cells and the change that the caller sent. */
+function unpackOutcome(change: Change | undefined, rows: Rows<OutcomeCells>): Outcome {
+  const [kind, revision, createdAt, detail, updatedAt, sharesDate] = rows.take();
+  switch (kind) {
+    case "removed":
+      return { kind, revision };
+    case "conflict":
+      return { kind, field: detail };
+    case "created":
+    case "replaced": {
+      if (change?.kind !== "put") throw new TypeError(`a ${change?.kind} cannot have been ${kind}`);
+      const { id, fields, parts = null } = change;
+      const owner = detail === "" ? null : detail;
+      const times = [createdAt, updatedAt] as const;
+      return {
+        kind,
+        resource: resourceIn([id, revision, ...times, fields, owner, parts, sharesDate]),
+      };
+    }
+    case "all":
+    case "none":
+    case "replay":
+      throw new TypeError(`a ${change?.kind} cannot have been ${kind}`);
+    default:
+      return { kind };
+  }
+}

@@ -1,0 +1,134 @@
+// Reads the resources of a part: by id, by range, and by revision.
+
+import type { FeedPosition } from "../../model/feed-position.ts";
+import type { Order } from "../../model/query/page.ts";
+import type { Resource } from "../../model/resource.ts";
+import { epochName, readEpochName } from "../core/epochs.ts";
+import { locate } from "../core/position-tree.ts";
+import { type Feed, Outage, type Range, type Removal, type Slice } from "../store.ts";
+import type { CachedCollection } from "./cached-collection.ts";
+import type { Connection, LimitedRows, Query } from "./connection.ts";
+import { PositionReader } from "./positions.ts";
+import { type ResourceRow, resourceColumns, toResource } from "./resource.ts";
+
+type RemovalRow = readonly [
+  ...(readonly [id: string, revision: number, removedAt: number]),
+  ...(readonly [null, null, null, null, null, null]),
+  isRemoval: 1,
+];
+
+const toRemoval = ([id, revision, removedAt]: RemovalRow): Removal => ({
+  kind: "removal",
+  id,
+  revision,
+  removedAt,
+});
+
+/** A separate column marks removals, because other columns could be damaged. */
+type EntryRow = readonly [...ResourceRow, isRemoval: 0] | RemovalRow;
+const isRemovalRow = (row: EntryRow): row is RemovalRow => row[9] === 1;
+
+const lostRows = new Outage(
+  "damaged",
+  "resources of this list cannot be found in the database: restore it from a backup",
+);
+
+export class ResourceReader {
+  readonly #find: Query<ResourceRow>;
+  readonly #slices: Readonly<Record<Order, Query<ResourceRow>>>;
+  readonly #since: Query<EntryRow>;
+  readonly #timeAt: Query<readonly [time: number]>;
+  readonly #endOfEpoch: Query<readonly [last: number]>;
+  readonly #changed: Query<readonly [id: string]>;
+  readonly #positions: PositionReader;
+
+  constructor(connection: Connection) {
+    const select = `SELECT ${resourceColumns} FROM resources WHERE part = ?`;
+    this.#find = connection.query(`${select} AND id = ?`);
+    this.#slices = {
+      created: connection.query(`${select} AND seq >= ? ORDER BY seq LIMIT ?`),
+      "-created": connection.query(`${select} AND seq <= ? ORDER BY seq DESC LIMIT ?`),
+    };
+    // Both tables are read in index order and merged up to the limit.
+    this.#since = connection.query(
+      `SELECT ${resourceColumns}, 0 FROM resources WHERE part = ?1 AND revision > ?2
+       UNION ALL
+       SELECT id, revision, removed, NULL, NULL, NULL, NULL, NULL, NULL, 1 FROM tombstones
+       WHERE part = ?1 AND revision > ?2
+       ORDER BY revision LIMIT ?3`,
+    );
+    this.#timeAt = connection.query(
+      `SELECT updated FROM resources WHERE part = ?1 AND revision = ?2
+       UNION ALL SELECT removed FROM tombstones WHERE part = ?1 AND revision = ?2`,
+    );
+    this.#endOfEpoch = connection.query("SELECT last FROM epochs WHERE part = ? AND epoch = ?");
+    this.#changed = connection.query(
+      `SELECT id FROM resources WHERE part = ?1 AND revision > ?2
+       UNION ALL SELECT id FROM tombstones WHERE part = ?1 AND revision > ?2`,
+    );
+    this.#positions = new PositionReader(connection);
+  }
+
+  find(part: number, id: string): Resource | undefined {
+    const row = this.#find.one(part, id);
+    return row && toResource(row);
+  }
+
+  slice({ part, head, collection }: CachedCollection, range: Range): Slice {
+    const { offset, limit, order, maxBytes } = range;
+    const { seq, total } = head;
+    if (offset >= total) return { collection, resources: [] };
+    const index = order === "created" ? offset : total - 1 - offset;
+    const first = locate(this.#positions.of(part), index, seq) + 1;
+    const { rows, isCut } = rowsOf(this.#slices[order], maxBytes, part, first, limit);
+    const resources = rows.map(toResource);
+    // Counters and rows come from one snapshot, so a missing row is lost.
+    if (!isCut && resources.length < Math.min(limit, total - offset)) throw lostRows;
+    return isCut ? { collection, resources, isCut } : { collection, resources };
+  }
+
+  since(
+    known: CachedCollection,
+    position: FeedPosition | 0,
+    limit: number,
+    maxBytes?: number,
+  ): Feed | "gone" {
+    if (position !== 0 && !this.#isOurs(known, position)) return "gone";
+    const { part, head, collection } = known;
+    const revision = position === 0 ? 0 : position.revision;
+    const { rows, isCut } = rowsOf(this.#since, maxBytes, part, revision, limit);
+    return {
+      collection,
+      epoch: epochName(part, head.epoch),
+      entries: rows.map((row) => (isRemovalRow(row) ? toRemoval(row) : toResource(row))),
+      ...(isCut && { isCut }),
+    };
+  }
+
+  /** Returns the ids of resources that were written or removed after this revision. */
+  changedSince(part: number, revision: number): readonly string[] {
+    return this.#changed.all(part, revision).map(([id]) => id);
+  }
+
+  /** Whether a position belongs to the current history of the collection. */
+  #isOurs(
+    { part, head }: CachedCollection,
+    { epoch: name, revision, time }: FeedPosition,
+  ): boolean {
+    const [key, epoch] = readEpochName(name);
+    if (key !== part) return false;
+    const last = epoch === head.epoch ? head.revision : this.#endOfEpoch.one(part, epoch)?.[0];
+    if (last === undefined || revision > last) return false;
+    return time === 0 || (this.#timeAt.one(part, revision)?.[0] ?? time) === time;
+  }
+}
+
+/** Without a size limit all rows are read at once, which is faster. */
+function rowsOf<R extends EntryRow | ResourceRow>(
+  query: Query<R>,
+  maxBytes: number | undefined,
+  ...values: readonly number[]
+): LimitedRows<R> {
+  if (maxBytes === undefined) return { rows: query.all(...values), isCut: false };
+  return query.within(maxBytes, (row) => row[4]?.length ?? 0, ...values);
+}

@@ -1,0 +1,155 @@
+// Writes the rows that a batch has changed, table by table.
+
+import { oldestStoredEpoch } from "../core/epochs.ts";
+import type { IndexWrites } from "../core/index-rows.ts";
+import { removePositions } from "../core/position-tree.ts";
+import type { Head, KeyRow } from "../core/rows.ts";
+import type { CollectionWrite, PartWrites, Writes } from "../core/writes.ts";
+import type { Connection, Query } from "./connection.ts";
+import { PositionReader, PositionWriter } from "./positions.ts";
+import { ResourceWriter } from "./resource-writer.ts";
+import { TokenWriter } from "./token.ts";
+
+/** More than one, so that expired keys do not pile up; few, so that no commit has to wait. */
+const deletedPerSavedKey = 2;
+
+export class RowWriter {
+  readonly positions: PositionWriter;
+  readonly #tokens: TokenWriter;
+  readonly #resources: ResourceWriter;
+  readonly #positionReader: PositionReader;
+  readonly #saveHead: Query<never>;
+  readonly #deleteHead: Query<never>;
+  readonly #insertCollection: Query<never>;
+  readonly #updateCollection: Query<never>;
+  readonly #deleteCollection: Query<never>;
+  readonly #insertDeletedPart: Query<never>;
+  readonly #saveTombstone: Query<never>;
+  readonly #deleteTombstone: Query<never>;
+  readonly #insertEntry: Query<never>;
+  readonly #deleteEntry: Query<never>;
+  readonly #saveWord: Query<never>;
+  readonly #deleteWord: Query<never>;
+  readonly #insertFile: Query<never>;
+  readonly #deleteFile: Query<never>;
+  readonly #saveKey: Query<never>;
+  readonly #deleteExpiredKeys: Query<never>;
+  readonly #saveEpoch: Query<never>;
+  readonly #deleteOldEpochs: Query<never>;
+
+  constructor(connection: Connection) {
+    this.positions = new PositionWriter(connection);
+    this.#tokens = new TokenWriter(connection);
+    this.#resources = new ResourceWriter(connection);
+    this.#positionReader = new PositionReader(connection);
+    this.#saveHead = connection.query(
+      `INSERT OR REPLACE INTO heads (part, revision, seq, total, updated, shares_date, version,
+         epoch, key_now, key_seen)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#deleteHead = connection.query("DELETE FROM heads WHERE part = ?");
+    this.#insertCollection = connection.query(
+      "INSERT INTO collections (name, part, definition, version, created) VALUES (?, ?, ?, ?, ?)",
+    );
+    this.#updateCollection = connection.query(
+      "UPDATE collections SET definition = ?, version = ? WHERE name = ?",
+    );
+    this.#deleteCollection = connection.query("DELETE FROM collections WHERE name = ?");
+    this.#insertDeletedPart = connection.query("INSERT INTO deleted_parts (part) VALUES (?)");
+    this.#saveTombstone = connection.query(
+      "INSERT OR REPLACE INTO tombstones (part, id, revision, removed) VALUES (?, ?, ?, ?)",
+    );
+    this.#deleteTombstone = connection.query("DELETE FROM tombstones WHERE part = ? AND id = ?");
+    this.#insertEntry = connection.query(
+      "INSERT INTO entries (part, field, key, seq) VALUES (?, ?, ?, ?)",
+    );
+    this.#deleteEntry = connection.query(
+      "DELETE FROM entries WHERE part = ? AND field = ? AND key = ? AND seq = ?",
+    );
+    this.#saveWord = connection.query(
+      "INSERT OR REPLACE INTO words (part, word, seq, weight) VALUES (?, ?, ?, ?)",
+    );
+    this.#deleteWord = connection.query(
+      "DELETE FROM words WHERE part = ? AND word = ? AND seq = ?",
+    );
+    this.#insertFile = connection.query("INSERT OR REPLACE INTO files (part, key) VALUES (?, ?)");
+    this.#deleteFile = connection.query("DELETE FROM files WHERE part = ? AND key = ?");
+    this.#saveKey = connection.query(
+      `INSERT OR REPLACE INTO idempotency_keys (part, owner, key, fingerprint, outcomes, expires)
+       VALUES (?, ?, ?, ?, ?, ?)`,
+    );
+    this.#deleteExpiredKeys = connection.query(
+      `DELETE FROM idempotency_keys WHERE part = ?1 AND (owner, key) IN (
+         SELECT owner, key FROM idempotency_keys WHERE part = ?1 AND expires <= ?2
+         ORDER BY expires LIMIT ?3)`,
+    );
+    this.#saveEpoch = connection.query(
+      "INSERT OR REPLACE INTO epochs (part, epoch, last) VALUES (?, ?, ?)",
+    );
+    this.#deleteOldEpochs = connection.query("DELETE FROM epochs WHERE part = ? AND epoch < ?");
+  }
+
+  write(writes: Writes): void {
+    for (const { name, part } of writes.deletedCollections) {
+      this.#deleteCollection.run(name);
+      this.#deleteHead.run(part);
+      this.#insertDeletedPart.run(part);
+    }
+    for (const collection of writes.collections) this.saveCollection(collection);
+    for (const part of writes.parts) this.writePart(part);
+    this.#tokens.write(writes);
+  }
+
+  saveCollection({ name, part, definition, version, createdAt }: CollectionWrite): void {
+    if (createdAt === undefined) this.#updateCollection.run(definition, version, name);
+    else this.#insertCollection.run(name, part, definition, version, createdAt);
+  }
+
+  writePart(writes: PartWrites): void {
+    const { part } = writes;
+    this.#saveHeadOf(part, writes.head);
+    for (const seq of writes.deleted) this.#resources.delete(part, seq);
+    for (const row of writes.updated) this.#resources.update(part, row);
+    for (const row of writes.inserted) this.#resources.insert(part, row);
+    for (const id of writes.deletedTombstones) this.#deleteTombstone.run(part, id);
+    for (const { id, revision, removedAt } of writes.tombstones)
+      this.#saveTombstone.run(part, id, revision, removedAt);
+    this.writeIndexRows(part, writes);
+    for (const key of writes.deletedFiles) this.#deleteFile.run(part, key);
+    for (const key of writes.files) this.#insertFile.run(part, key);
+    const tree = removePositions(this.#positionReader.of(part), writes.removedPositions);
+    for (const row of tree) this.positions.write(part, row);
+    if (writes.keys.length > 0) this.#saveKeys(part, writes.keys, writes.head);
+    if (writes.endedEpoch) {
+      this.#deleteOldEpochs.run(part, oldestStoredEpoch(writes.head.epoch));
+      this.saveEpoch(part, writes.endedEpoch.epoch, writes.endedEpoch.last);
+    }
+  }
+
+  writeIndexRows(part: number, writes: IndexWrites): void {
+    for (const { field, key, seq } of writes.deletedEntries)
+      this.#deleteEntry.run(part, field, key, seq);
+    for (const { field, key, seq } of writes.entries) this.#insertEntry.run(part, field, key, seq);
+    for (const { word, seq } of writes.deletedWords) this.#deleteWord.run(part, word, seq);
+    for (const { word, seq, weight } of writes.words) this.#saveWord.run(part, word, seq, weight);
+  }
+
+  saveKey(part: number, { owner, key, fingerprint, outcomes, expiresAt }: KeyRow): void {
+    this.#saveKey.run(part, owner, key, fingerprint, outcomes, expiresAt);
+  }
+
+  saveEpoch(part: number, epoch: number, last: number): void {
+    this.#saveEpoch.run(part, epoch, last);
+  }
+
+  #saveKeys(part: number, keys: readonly KeyRow[], { keyClock }: Head): void {
+    for (const key of keys) this.saveKey(part, key);
+    this.#deleteExpiredKeys.run(part, keyClock.now, keys.length * deletedPerSavedKey);
+  }
+
+  #saveHeadOf(part: number, head: Head): void {
+    const { revision, seq, total, updatedAt, sharesDate, version, epoch, keyClock } = head;
+    const counters = [revision, seq, total, updatedAt, sharesDate, version, epoch] as const;
+    this.#saveHead.run(part, ...counters, keyClock.now, keyClock.seen);
+  }
+}

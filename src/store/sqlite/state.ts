@@ -1,0 +1,154 @@
+// Looks up the stored state that the changes of a batch need, when they need it.
+
+import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
+import { indexPlanOf } from "../../model/query/index-plan.ts";
+import { nextEpoch } from "../core/epochs.ts";
+import type { ResourceRow } from "../core/rows.ts";
+import type {
+  DirectInsert,
+  ResourceState,
+  State,
+  StoredCollection,
+  StoredKey,
+} from "../core/state.ts";
+import type { IdempotencyKey } from "../store.ts";
+import { CollectionRows } from "./collections.ts";
+import type { Connection, Query } from "./connection.ts";
+import { HeadReader } from "./heads.ts";
+import { ResourceWriter } from "./resource-writer.ts";
+
+type StateRow = readonly [
+  ...(readonly [seq: number, revision: number, created: number, updated: number]),
+  ...(readonly [owner: string | null, files: string | null, fields: string | null]),
+];
+
+/** A collection of an earlier batch. The version in its head shows whether it is still the same. */
+interface KnownCollection {
+  readonly part: number;
+  readonly version: number;
+  readonly plan: IndexPlan;
+}
+
+/** When more collections are known they are forgotten, which bounds the memory use. */
+const maxKnown = 10_000;
+
+export class StoredState implements State {
+  readonly directInsert: DirectInsert;
+  readonly #collections: CollectionRows;
+  readonly #heads: HeadReader;
+  readonly #resource: Query<StateRow>;
+  readonly #resourceWithFields: Query<StateRow>;
+  readonly #removedAt: Query<readonly [removedAt: number]>;
+  readonly #lastRemoved: Query<readonly [id: string]>;
+  readonly #holder: Query<readonly [seq: number]>;
+  readonly #key: Query<readonly [fingerprint: string, outcomes: string, expiresAt: number]>;
+  readonly #token: Query<readonly [1]>;
+  readonly #tokenHash: Query<readonly [1]>;
+  readonly #epoch: Query<readonly [epoch: number]>;
+  readonly #saveEpoch: Query<never>;
+  readonly #known = new Map<string, KnownCollection>();
+  /** The greatest id with a tombstone, by part. */
+  readonly #lastRemovedIds = new Map<number, string>();
+  #isEpochBegun = false;
+
+  constructor(connection: Connection) {
+    this.#collections = new CollectionRows(connection);
+    this.#heads = new HeadReader(connection);
+    const resource = (fields: string): Query<StateRow> =>
+      connection.query(
+        `SELECT seq, revision, created, updated, owner, files, ${fields}
+         FROM resources WHERE part = ? AND id = ?`,
+      );
+    this.#resource = resource("NULL");
+    this.#resourceWithFields = resource("fields");
+    this.#removedAt = connection.query("SELECT removed FROM tombstones WHERE part = ? AND id = ?");
+    this.#lastRemoved = connection.query(
+      "SELECT id FROM tombstones WHERE part = ? ORDER BY id DESC LIMIT 1",
+    );
+    this.#holder = connection.query(
+      "SELECT seq FROM entries WHERE part = ? AND field = ? AND key = ? LIMIT 1",
+    );
+    this.#key = connection.query(
+      `SELECT fingerprint, outcomes, expires FROM idempotency_keys
+       WHERE part = ? AND owner = ? AND key = ?`,
+    );
+    this.#token = connection.query("SELECT 1 FROM tokens WHERE id = ?");
+    this.#tokenHash = connection.query("SELECT 1 FROM tokens WHERE hash = ?");
+    this.#epoch = connection.query("SELECT epoch FROM store");
+    this.#saveEpoch = connection.query("UPDATE store SET epoch = ?");
+    const writer = new ResourceWriter(connection);
+    this.directInsert = {
+      insert: (part: number, row: ResourceRow) => writer.insert(part, row),
+      undo: (part: number, seq: number) => writer.delete(part, seq),
+    };
+  }
+
+  /** Called before each step of a batch: the last one has changed the state. */
+  reset(): void {
+    this.#lastRemovedIds.clear();
+  }
+
+  collection(name: string): StoredCollection | undefined {
+    const known = this.#known.get(name);
+    const head = known && this.#heads.find(known.part);
+    if (head && head.version === known?.version) return { ...known, name, head };
+    return this.#load(name);
+  }
+
+  resource(part: number, id: string, needsFields: boolean): ResourceState | undefined {
+    const row = (needsFields ? this.#resourceWithFields : this.#resource).one(part, id);
+    if (!row) return undefined;
+    const [seq, revision, createdAt, updatedAt, owner, files, fields] = row;
+    return { seq, revision, createdAt, updatedAt, owner, files, fields };
+  }
+
+  /** Generated ids only increase (all ids are ASCII), so a new one is greater than all removed ones. */
+  removedAt(part: number, id: string): number | undefined {
+    let last = this.#lastRemovedIds.get(part);
+    if (last === undefined) {
+      last = this.#lastRemoved.one(part)?.[0] ?? "";
+      this.#lastRemovedIds.set(part, last);
+    }
+    return id > last ? undefined : this.#removedAt.one(part, id)?.[0];
+  }
+
+  holder(part: number, { field, key }: IndexEntry): number | undefined {
+    return this.#holder.one(part, field, key)?.[0];
+  }
+
+  key(part: number, { owner, key }: IdempotencyKey): StoredKey | undefined {
+    const row = this.#key.one(part, owner, key);
+    if (!row) return undefined;
+    const [fingerprint, outcomes, expiresAt] = row;
+    return { fingerprint, outcomes, expiresAt };
+  }
+
+  hasToken(id: string): boolean {
+    return this.#token.one(id) !== undefined;
+  }
+
+  hasTokenHash(hash: string): boolean {
+    return this.#tokenHash.one(hash) !== undefined;
+  }
+
+  /** Begins an epoch with the first write. Another process can begin a later one. */
+  writerEpoch(): number {
+    const last = this.#epoch.one()?.[0] ?? 0;
+    if (this.#isEpochBegun) return last;
+    this.#isEpochBegun = true;
+    const epoch = nextEpoch(last);
+    this.#saveEpoch.run(epoch);
+    return epoch;
+  }
+
+  #load(name: string): StoredCollection | undefined {
+    const row = this.#collections.find(name);
+    const head = row && this.#heads.find(row.part);
+    if (!head) return undefined;
+    const { part, version, definition } = row;
+    const known = { part, version, plan: indexPlanOf(definition) };
+    if (this.#known.size === maxKnown) this.#known.clear();
+    this.#known.set(name, known);
+    return { ...known, name, head };
+  }
+}
