@@ -1,9 +1,9 @@
 // The entry of the package: runs Restante inside another program, as a Web-standard fetch.
 
-import { type Definitions, loadActions, readActions } from "./server/actions-folder.ts";
+import { checkActions, type Definitions, loadActions } from "./server/actions-folder.ts";
 import { type App, assemble } from "./server/app.ts";
 import { type Config, defaultConfig } from "./server/config.ts";
-import { defineAll } from "./server/definitions-folder.ts";
+import { applyDefinitions } from "./server/definitions-folder.ts";
 import { makeFirstToken } from "./server/first-token.ts";
 import { createLog, type Log } from "./server/log.ts";
 
@@ -19,7 +19,7 @@ export {
   problem,
   seeOther,
 } from "./model/action.ts";
-export type * from "./model/action-client.ts";
+export type * from "./model/action-resources.ts";
 
 /** The settings of the config file. Actions may also be given as an object, by their names. */
 export interface Options extends Partial<Omit<Config, "actions">> {
@@ -38,7 +38,7 @@ export async function restante({ actions, ...options }: Options = {}): Promise<R
   const folder = typeof actions === "string" ? actions : undefined;
   const config: Config = { ...defaultConfig, logLevel: "silent", ...options, actions: folder };
   const log = createLog(config.logLevel);
-  const loaded = typeof actions === "object" ? readActions(actions) : await loadActions(config);
+  const loaded = typeof actions === "object" ? checkActions(actions) : await loadActions(config);
   const app = await assemble(config, log, undefined, loaded);
   const firstAdminToken = await prepare(config, app, log);
   // Runs in the background. A file that cannot be removed does no harm.
@@ -53,7 +53,7 @@ export async function restante({ actions, ...options }: Options = {}): Promise<R
 /** Applies definitions and creates the first token. Releases the data folder when that fails. */
 async function prepare(config: Config, app: App, log: Log): Promise<string | undefined> {
   try {
-    await defineAll(config, app, log);
+    await applyDefinitions(config, app, log);
     const secret = await makeFirstToken(app.tokens, config.adminToken);
     await app.announce(undefined);
     return secret;

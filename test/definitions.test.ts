@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { type Restante, restante } from "../src/index.ts";
 import { CliError } from "../src/lib/cli-error.ts";
-import { readFolder } from "../src/server/definitions-folder.ts";
+import { readDefinitionFiles } from "../src/server/definitions-folder.ts";
 
 let folder: string;
 let data: string;
@@ -82,7 +82,7 @@ describe("a folder of definitions", () => {
     write("b.json", "{");
     write("Upper.json", {});
     assert.throws(
-      () => readFolder(folder),
+      () => readDefinitionFiles(folder),
       (error) => {
         assert.ok(error instanceof CliError);
         assert.equal(error.code, 2);
@@ -99,6 +99,6 @@ describe("a folder of definitions", () => {
   });
 
   it("must exist", () => {
-    assert.throws(() => readFolder(join(folder, "nowhere")), /cannot read the folder/);
+    assert.throws(() => readDefinitionFiles(join(folder, "nowhere")), /cannot read the folder/);
   });
 });

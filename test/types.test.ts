@@ -9,7 +9,7 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { restante } from "../src/index.ts";
-import { describeCollections } from "../src/model/schema-components.ts";
+import { collectionComponents } from "../src/model/collection-components.ts";
 import { writeTypes } from "../src/model/typescript.ts";
 import { run } from "./process.ts";
 import { isLong } from "./seeds.ts";
@@ -36,7 +36,7 @@ async function compile(types: string, program = ""): Promise<string> {
 }
 
 const typesOf = (name: string, schema?: Record<string, unknown>) =>
-  writeTypes(describeCollections([{ name, schema }]));
+  writeTypes(collectionComponents([{ name, schema }]));
 
 const people = {
   type: "object",
@@ -171,7 +171,7 @@ describe("the types of a collection", { skip }, () => {
       "array",
       "people-draft",
     ];
-    const described = describeCollections([...names, "people", "x-"].map((name) => ({ name })));
+    const described = collectionComponents([...names, "people", "x-"].map((name) => ({ name })));
     const types = writeTypes(described);
     const exported = [...types.matchAll(/export (?:interface|type) (\w+)/g)].map(
       ([, name]) => name,

@@ -5,10 +5,10 @@ import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CliError, messageOf } from "../lib/cli-error.ts";
 import type { Server } from "../runtime/runtime.ts";
-import { loadActions, logLateFailures } from "../server/actions-folder.ts";
+import { loadActions, logLateActionErrors } from "../server/actions-folder.ts";
 import { type App, describeStore } from "../server/app.ts";
 import type { Config } from "../server/config.ts";
-import { defineAll } from "../server/definitions-folder.ts";
+import { applyDefinitions } from "../server/definitions-folder.ts";
 import { makeFirstToken, writeFirstToken } from "../server/first-token.ts";
 import { drain, listenFor, openApp, type Stoppable } from "../server/lifecycle.ts";
 import { createLog, type Log } from "../server/log.ts";
@@ -28,7 +28,7 @@ export async function serve(config: Config): Promise<void> {
   await prepare(config, app, log);
   void sweepFiles(app, log);
   if (config.workers > 1) return superviseWorkers(config, app, log);
-  logLateFailures(config, app, log);
+  logLateActionErrors(config, app, log);
   const server = await start(config, app);
   stopOnSignal(server, app, log);
   await announce(config, app, server.port, log);
@@ -37,7 +37,7 @@ export async function serve(config: Config): Promise<void> {
 /** Applies the definitions and creates the configured token before the first request. */
 async function prepare(config: Config, app: App, log: Log): Promise<void> {
   try {
-    await defineAll(config, app, log);
+    await applyDefinitions(config, app, log);
     if (config.adminToken !== undefined) await makeFirstToken(app.tokens, config.adminToken);
   } catch (cause) {
     await app.close();

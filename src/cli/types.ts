@@ -1,13 +1,13 @@
 // The command `types`: prints TypeScript types of the collections in a folder of definitions or in the store.
 
 import { CliError } from "../lib/cli-error.ts";
+import { collectionComponents } from "../model/collection-components.ts";
 import { definitionOf } from "../model/definition.ts";
 import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
-import { describeCollections } from "../model/schema-components.ts";
 import { writeTypes } from "../model/typescript.ts";
 import type { Config } from "../server/config.ts";
-import { readFolder } from "../server/definitions-folder.ts";
+import { readDefinitionFiles } from "../server/definitions-folder.ts";
 import { withStoreToRead } from "./token.ts";
 
 /** Prints only the types to standard output, so that they can be written to a file. */
@@ -17,7 +17,7 @@ export async function printTypes(config: Config): Promise<void> {
     name,
     schema: definitionOf({ version: 0, definition }).schema,
   }));
-  process.stdout.write(writeTypes(describeCollections(collections)));
+  process.stdout.write(writeTypes(collectionComponents(collections)));
 }
 
 interface Defined {
@@ -28,7 +28,10 @@ interface Defined {
 
 async function definitionsIn(config: Config): Promise<readonly Defined[]> {
   if (config.collections !== undefined) {
-    return readFolder(config.collections).map(({ name, text }) => ({ name, definition: text }));
+    return readDefinitionFiles(config.collections).map(({ name, text }) => ({
+      name,
+      definition: text,
+    }));
   }
   const definitions: Defined[] = [];
   await withStoreToRead(config, async ({ collections }) => {

@@ -2,7 +2,7 @@
 
 import type { FromSchema } from "../lib/schema/from-schema.ts";
 import type { ObjectSchema } from "../lib/schema/subschemas.ts";
-import type { ActionResources } from "./action-client.ts";
+import type { ActionResources } from "./action-resources.ts";
 import { type FieldError, Problem, type ProblemKind, problemKinds } from "./problem.ts";
 
 export const actionName = /^[a-z0-9][a-z0-9-]{0,62}$/;

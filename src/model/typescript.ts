@@ -2,7 +2,7 @@
 
 import { isObjectSchema, type ObjectSchema, type Schema } from "../lib/schema/subschemas.ts";
 import { componentPath } from "../lib/schema/variant.ts";
-import type { CollectionSchemas } from "./schema-components.ts";
+import type { CollectionSchemas } from "./collection-components.ts";
 
 /** The text of a module with an exported type for each schema. */
 export function writeTypes(collections: readonly CollectionSchemas[]): string {

@@ -1,4 +1,4 @@
-// Loads and checks the modules of a folder of actions when the server starts.
+// Loads and checks the actions of a folder, and logs errors that they cause later.
 
 import { readdirSync, realpathSync } from "node:fs";
 import { basename, extname, join } from "node:path";
@@ -33,7 +33,7 @@ export async function loadActions({ actions: folder }: Config): Promise<readonly
 }
 
 /** Does the same for actions that an embedding program passes in. */
-export const readActions = (definitions: Definitions): readonly Action[] =>
+export const checkActions = (definitions: Definitions): readonly Action[] =>
   checkAll(
     Object.entries(definitions).map(([name, definition]) => {
       return { where: `actions, "${name}"`, name, definition };
@@ -116,7 +116,7 @@ function checkAll(loaded: readonly (LoadedModule | Failed)[]): readonly Action[]
  * Logs errors that an action causes after it has returned, and keeps the process running. Another
  * uncaught exception ends the process, as it does without actions.
  */
-export function logLateFailures({ actions: folder }: Config, { actions }: App, log: Log): void {
+export function logLateActionErrors({ actions: folder }: Config, { actions }: App, log: Log): void {
   if (folder === undefined || actions.all.length === 0) return;
   process.on("unhandledRejection", (reason) => {
     log.error({ ...actions.currentRun, err: reason }, "unhandled promise rejection");

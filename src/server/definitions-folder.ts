@@ -1,4 +1,4 @@
-// Reads a folder of definitions and applies each file to the collection of the same name.
+// Reads the files of a folder of definitions, and applies each to the collection of the same name.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";
@@ -19,13 +19,13 @@ interface DefinitionFile {
 }
 
 /** Applies the definitions that differ from the stored ones. Collections without a file are not changed. */
-export async function defineAll(
+export async function applyDefinitions(
   { collections: folder }: Config,
   { collections }: App,
   log: Log,
 ): Promise<void> {
   if (folder === undefined) return;
-  for (const { path, name, text } of readFolder(folder)) {
+  for (const { path, name, text } of readDefinitionFiles(folder)) {
     const defined = await collections.ensure(system, name, text);
     if (defined instanceof Problem) throw new CliError(1, `${path}: ${defined.detail}`);
     if (defined === undefined) continue;
@@ -39,7 +39,7 @@ export async function defineAll(
 }
 
 /** Returns the definitions of all files. Throws a CliError with all errors. */
-export function readFolder(folder: string): readonly DefinitionFile[] {
+export function readDefinitionFiles(folder: string): readonly DefinitionFile[] {
   const files = namesIn(folder).map((file) => {
     const path = join(folder, file);
     return { path, name: basename(file, ".json"), text: readFileSync(path, "utf8") };

@@ -2,7 +2,7 @@
 
 import { CliError, messageOf } from "../lib/cli-error.ts";
 import { RemoteCommitter } from "../store/remote-committer.ts";
-import { loadActions, logLateFailures } from "./actions-folder.ts";
+import { loadActions, logLateActionErrors } from "./actions-folder.ts";
 import { drain, listenFor, openApp } from "./lifecycle.ts";
 import { createLog } from "./log.ts";
 import type { SupervisorMessage, WorkerMessage } from "./supervisor.ts";
@@ -26,7 +26,7 @@ export async function work(): Promise<void> {
   try {
     const log = createLog(config.logLevel);
     const app = await openApp(config, log, committer, await loadActions(config));
-    logLateFailures(config, app, log);
+    logLateActionErrors(config, app, log);
     const server = await listenFor(config, app);
     process.once("SIGTERM", () => void drain(server, app, log).then(() => process.exit(0)));
     // A service manager signals every process, and the supervisor signals again: that is no second request.

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { describeCollections } from "../../src/model/schema-components.ts";
+import { collectionComponents } from "../../src/model/collection-components.ts";
 
 const recursive = {
   properties: {
@@ -14,7 +14,7 @@ const recursive = {
 
 /** Returns the component that each reference in each component points to. */
 function referencesOf(schema: Record<string, unknown>): Record<string, readonly string[]> {
-  const [described] = describeCollections([{ name: "people", schema }]);
+  const [described] = collectionComponents([{ name: "people", schema }]);
   const namesIn = (component: object): readonly string[] =>
     [...JSON.stringify(component).matchAll(/#\/components\/schemas\/(\w+)/g)].map(
       ([, name]) => name ?? "",

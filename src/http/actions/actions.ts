@@ -18,7 +18,7 @@ import { rejectParameters } from "../request/search-params.ts";
 import { createResponse } from "../response/large-response.ts";
 import { json } from "../response/response.ts";
 import { noCache } from "../response/response-head.ts";
-import { resourcesFor } from "./action-client.ts";
+import { createActionResources } from "./action-resources.ts";
 
 /** Lists the actions that the caller may run. */
 export function listActions(context: RequestContext): Response | Problem {
@@ -79,7 +79,7 @@ async function readInput(context: RequestContext): Promise<string | Problem> {
 function contextOf(context: RequestContext, input: unknown, signal: AbortSignal): ActionContext {
   const { services, requestId, principal } = context;
   const { token, subject = "", scopes } = principal;
-  const resources = resourcesFor(services, principal, signal);
+  const resources = createActionResources(services, principal, signal);
   // A copy, because the store returns the same token object to every request.
   const caller = { id: token?.id ?? "", name: token?.name ?? "", subject, scopes: [...scopes] };
   return { input, resources, caller, requestId, signal, accepted, seeOther, problem };

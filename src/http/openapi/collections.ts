@@ -5,8 +5,8 @@ import { own } from "../../lib/own-property.ts";
 import { exampleOf } from "../../lib/schema/example.ts";
 import { isObjectSchema, type Schema } from "../../lib/schema/subschemas.ts";
 import { componentPath } from "../../lib/schema/variant.ts";
+import { type CollectionSchemas, collectionComponents } from "../../model/collection-components.ts";
 import { type Definition, definitionOf } from "../../model/definition.ts";
-import { type CollectionSchemas, describeCollections } from "../../model/schema-components.ts";
 import { exampleId, exampleTime } from "../../model/schemas/examples.ts";
 import { pageOf } from "../../model/schemas/resource.ts";
 import type { Verb } from "../../model/token.ts";
@@ -38,7 +38,7 @@ export function visibleCollections(
     name: collection.name,
     schema: definitionOf(collection).schema,
   }));
-  return describeCollections(defined, taken).flatMap((described) => {
+  return collectionComponents(defined, taken).flatMap((described) => {
     const { collection, verbs = [] } = byName.get(described.name) ?? {};
     if (collection === undefined || verbs.length === 0) return [];
     const definition = definitionOf(collection);

@@ -10,13 +10,13 @@ import { postTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { createResponse } from "../response/large-response.ts";
 import { readOperations } from "./batch-operations.ts";
-import { checkedRendererFor, type RenderResource, readShownFields } from "./fields-param.ts";
+import { checkedRendererFor, type RenderResource, readFieldsParam } from "./fields-param.ts";
 
 export async function runBatch(context: RequestContext): Promise<Response | Problem> {
   const { request, services, principal } = context;
   const key = readKey(request.headers);
   if (key instanceof Problem) return key;
-  const fields = readShownFields(context.query);
+  const fields = readFieldsParam(context.query);
   if (fields instanceof Problem) return fields;
   const show = checkedRendererFor(fields, principal, undefined);
   if (show instanceof Problem) return show;

@@ -1,4 +1,4 @@
-// Handles ?since=: the changes of a collection after a position.
+// Lists the changes of a collection after a position (?since=).
 
 import { type ListTarget, rulesOf } from "../../domain/lists.ts";
 import { feedForbidden } from "../../domain/problems.ts";

@@ -1,4 +1,4 @@
-// Reads the `fields` parameter and renders resources with only these fields.
+// Reads the `fields` parameter, and makes functions that render a resource with these fields.
 
 import { checkFields } from "../../domain/build-query.ts";
 import type { Rules } from "../../model/collection.ts";
@@ -51,7 +51,7 @@ export const addedNames = (fields: readonly string[]): readonly string[] =>
   addedMembers.map(({ name }) => name).filter((name) => fields.includes(name));
 
 /** Reads `fields`, the only parameter that the request may have. */
-export function readShownFields(query: string): readonly NamedField[] | Problem {
+export function readFieldsParam(query: string): readonly NamedField[] | Problem {
   if (query === "") return [];
   const parameters = readParameters(query, ["fields"]);
   if (parameters instanceof Problem) return parameters;

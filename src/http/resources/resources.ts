@@ -34,11 +34,11 @@ import { answerCreated, isFromBrowser } from "../response/browser.ts";
 import { createResponse } from "../response/large-response.ts";
 import { collectionUrl, renderResource, sendPage } from "../response/representation.ts";
 import { noCache, responseHeadOf, withDate } from "../response/response-head.ts";
-import { checkedRendererFor, type RenderResource, readShownFields } from "./fields-param.ts";
+import { checkedRendererFor, type RenderResource, readFieldsParam } from "./fields-param.ts";
 
 export function getResource(context: RequestContext): MaybePromise<Response | Problem> {
   const { request, services, collection } = context;
-  const fields = readShownFields(context.query);
+  const fields = readFieldsParam(context.query);
   if (fields instanceof Problem) return fields;
   return then(services.resources.find(collection, context.param("id")), (shown) => {
     if (shown instanceof Problem) return shown;
@@ -58,7 +58,7 @@ export async function createResource(context: RequestContext): Promise<Response 
   if (isNdjson(request.headers)) return createMany(context);
   const key = readKey(request.headers);
   if (key instanceof Problem) return key;
-  const fields = readShownFields(context.query);
+  const fields = readFieldsParam(context.query);
   if (fields instanceof Problem) return fields;
   const show = checkedRendererFor(fields, context.principal, collection.rules);
   if (show instanceof Problem) return show;
@@ -93,7 +93,7 @@ function honeypotResult(
 export async function putResource(context: RequestContext): Promise<Response | Problem> {
   const { request, services, collection } = context;
   const condition = readCondition(request.headers);
-  const fields = readShownFields(context.query);
+  const fields = readFieldsParam(context.query);
   if (fields instanceof Problem) return fields;
   const show = checkedRendererFor(fields, context.principal, collection.rules);
   if (show instanceof Problem) return show;
@@ -118,7 +118,7 @@ export async function patchResource(context: RequestContext): Promise<Response |
   const { request, services, collection } = context;
   const id = context.param("id");
   const condition = readCondition(request.headers);
-  const fields = readShownFields(context.query);
+  const fields = readFieldsParam(context.query);
   if (fields instanceof Problem) return fields;
   // A resource that does not exist is 404, whatever the rest of the request says.
   const found = await services.resources.find(collection, id, "update");

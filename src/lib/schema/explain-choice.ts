@@ -1,4 +1,4 @@
-// Explains why a value matches none of the forms of a oneOf or anyOf.
+// Explains errors of oneOf and anyOf: by the discriminator, or with a message about all forms.
 
 import type { Path } from "../json/error-report.ts";
 import { own } from "../own-property.ts";

@@ -1,4 +1,4 @@
-// Gives an action access to resources with the caller's permissions and the same checks as over HTTP.
+// Creates the resources object of an action: reads and writes with the permissions of its caller.
 
 import type { CollectionAccess, CollectionPermission } from "../../domain/collection-access.ts";
 import { collectionNotFound } from "../../domain/problems.ts";
@@ -13,7 +13,7 @@ import type {
   ResourceAnswer,
   ResourceList,
   WriteAnswer,
-} from "../../model/action-client.ts";
+} from "../../model/action-resources.ts";
 import type { Rules } from "../../model/collection.ts";
 import { isCollectionName } from "../../model/id.ts";
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
@@ -31,7 +31,7 @@ import { listBody } from "../resources/list.ts";
 import { readQueryBody } from "../resources/query-body.ts";
 
 /** After the signal is aborted, every call throws. */
-export function resourcesFor(
+export function createActionResources(
   services: Services,
   principal: Principal,
   signal: AbortSignal,

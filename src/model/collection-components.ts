@@ -1,4 +1,4 @@
-// Makes the OpenAPI schema components of collections: each resource as it is read and as it is sent.
+// Makes the OpenAPI components of collections: schemas of each resource as it is read and as it is sent.
 
 import {
   allSchemas,
@@ -28,7 +28,7 @@ interface Defined {
 }
 
 /** Sorted by name, so that the same collections always get the same type names. */
-export function describeCollections(
+export function collectionComponents(
   collections: readonly Defined[],
   taken: Iterable<string> = [],
 ): readonly CollectionSchemas[] {
