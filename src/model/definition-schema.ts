@@ -35,14 +35,7 @@ const fieldPath = {
 } as const;
 
 const fieldList = (description: string) =>
-  ({
-    type: "array",
-    items: fieldPath,
-    maxItems: maxFields,
-    default: [],
-    description,
-    examples: [["email"]],
-  }) as const;
+  ({ type: "array", items: fieldPath, maxItems: maxFields, default: [], description }) as const;
 
 const properties = {
   $schema: {

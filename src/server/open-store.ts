@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { mapFile } from "#runtime";
 import { type CommitListener, listenForCommits } from "../store/commit-socket.ts";
 import { withGroupCommit } from "../store/group-commit.ts";
-import { openPostgres } from "../store/postgres/postgres.ts";
+import { openPostgres, type PostgresOptions } from "../store/postgres/postgres.ts";
 import type { Committer } from "../store/remote-committer.ts";
 import { FolderLock } from "../store/sqlite/lock.ts";
 import { openSqlite } from "../store/sqlite/sqlite.ts";
@@ -40,7 +40,7 @@ export async function openStore(
 ): Promise<OpenStore> {
   const { store: url, readStore: readUrl, data: path } = config;
   if (url !== undefined)
-    return withOwner(withGroupCommit(await openPostgres({ url, readUrl })), path, []);
+    return withOwner(await openGroupedPostgres({ url, readUrl }, report), path, []);
   if (committer !== undefined)
     return withOwner(
       withGroupCommit(await openSqlite({ path, mapFile, committer, report })),
@@ -57,6 +57,12 @@ export async function openStore(
     release(locks);
     throw error;
   }
+}
+
+/** A writer that waits for one collection does not hold up the others. */
+async function openGroupedPostgres(options: PostgresOptions, report?: Report): Promise<Store> {
+  const onProgress = (message: string) => report?.("info", message);
+  return withGroupCommit(await openPostgres({ ...options, onProgress }), { isByCollection: true });
 }
 
 function withOwner(store: Store, folder: string, locks: readonly FolderLock[]): OpenStore {

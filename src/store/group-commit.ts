@@ -2,21 +2,27 @@
 
 import { type Change, Outage, type Outcome, type Store } from "./store.ts";
 
-export interface GroupLimits {
+export interface GroupOptions {
   /** When more changes than this are waiting, new ones are rejected, so that the wait stays short. */
   readonly maxWaiting: number;
   readonly maxWaitingBytes: number;
+  /** Whether calls for different collections are committed separately, at the same time. */
+  readonly isByCollection: boolean;
 }
 
-const defaultLimits: GroupLimits = { maxWaiting: 4_096, maxWaitingBytes: 64 * 1024 * 1024 };
+const defaultOptions: GroupOptions = {
+  maxWaiting: 4_096,
+  maxWaitingBytes: 64 * 1024 * 1024,
+  isByCollection: false,
+};
 
 /** Batches are small enough that the calls in them do not wait long for each other. */
 const maxBatchChanges = 1_024;
 const maxBatchBytes = 8 * 1024 * 1024;
 
 /** Wraps a store so that its commits are grouped: one at a time, in order, without timers. */
-export function withGroupCommit(store: Store, limits: Partial<GroupLimits> = {}): Store {
-  const queue = new CommitQueue(store, { ...defaultLimits, ...limits });
+export function withGroupCommit(store: Store, options: Partial<GroupOptions> = {}): Store {
+  const queue = new CommitQueue(store, { ...defaultOptions, ...options });
   return {
     collection: (name) => store.collection(name),
     collections: () => store.collections(),
@@ -44,18 +50,23 @@ interface Call {
   readonly reject: (reason: unknown) => void;
 }
 
+/** Calls that are committed together, in order. */
+interface Lane {
+  readonly calls: Call[];
+}
+
 class CommitQueue {
   readonly #store: Store;
-  readonly #limits: GroupLimits;
-  #calls: Call[] = [];
+  readonly #options: GroupOptions;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #running = new Set<Promise<void>>();
   #waiting = 0;
   #waitingBytes = 0;
-  #run: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(store: Store, limits: GroupLimits) {
+  constructor(store: Store, options: GroupOptions) {
     this.#store = store;
-    this.#limits = limits;
+    this.#options = options;
   }
 
   async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
@@ -64,31 +75,45 @@ class CommitQueue {
     const count = countOf(changes);
     const bytes = sizeOf(changes);
     if (!this.#hasRoom(count, bytes)) throw new Outage("busy", "too many writes are waiting");
+    const name = this.#laneOf(changes);
+    const running = this.#lanes.get(name);
+    const lane = running ?? { calls: [] };
     const outcomes = new Promise<readonly Outcome[]>((resolve, reject) => {
-      this.#calls.push({ changes, count, bytes, resolve, reject });
+      lane.calls.push({ changes, count, bytes, resolve, reject });
     });
     this.#waiting += count;
     this.#waitingBytes += bytes;
-    this.#run ??= this.#commitAll();
+    if (!running) this.#start(name, lane);
     return outcomes;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#run;
+    await Promise.all(this.#running);
     await this.#store.close();
+  }
+
+  /** A store commits calls with a common collection in the order in which it gets them. */
+  #laneOf(changes: readonly Change[]): string {
+    return this.#options.isByCollection ? collectionsIn(changes).toSorted().join("\n") : "";
   }
 
   /** A call that is larger than the limit is accepted when nothing else is waiting. */
   #hasRoom(count: number, bytes: number): boolean {
     if (this.#waiting === 0) return true;
-    const { maxWaiting, maxWaitingBytes } = this.#limits;
+    const { maxWaiting, maxWaitingBytes } = this.#options;
     return this.#waiting + count <= maxWaiting && this.#waitingBytes + bytes <= maxWaitingBytes;
   }
 
-  async #commitAll(): Promise<void> {
-    while (this.#calls.length > 0) await this.#commitSome(this.#takeBatch());
-    this.#run = undefined;
+  #start(name: string, lane: Lane): void {
+    this.#lanes.set(name, lane);
+    const run = this.#commitAll(name, lane).finally(() => this.#running.delete(run));
+    this.#running.add(run);
+  }
+
+  async #commitAll(name: string, lane: Lane): Promise<void> {
+    while (lane.calls.length > 0) await this.#commitSome(this.#takeBatch(lane));
+    this.#lanes.delete(name);
   }
 
   async #commitSome(calls: readonly Call[]): Promise<void> {
@@ -105,11 +130,11 @@ class CommitQueue {
   }
 
   /** Takes as many calls as fit into a batch, but at least one. */
-  #takeBatch(): readonly Call[] {
+  #takeBatch({ calls: waiting }: Lane): readonly Call[] {
     let calls = 0;
     let count = 0;
     let bytes = 0;
-    for (const call of this.#calls) {
+    for (const call of waiting) {
       const fits = count + call.count <= maxBatchChanges && bytes + call.bytes <= maxBatchBytes;
       if (calls > 0 && !fits) break;
       calls++;
@@ -118,7 +143,7 @@ class CommitQueue {
     }
     this.#waiting -= count;
     this.#waitingBytes -= bytes;
-    return this.#calls.splice(0, calls);
+    return waiting.splice(0, calls);
   }
 }
 
@@ -137,4 +162,13 @@ function sizeOf(changes: readonly Change[]): number {
     else if (change.kind === "all") bytes += sizeOf(change.changes);
     else if (change.kind === "define") bytes += change.definition.length;
   return bytes;
+}
+
+/** Returns the names of the collections that the changes refer to; tokens count as one with an empty name. */
+export function collectionsIn(changes: readonly Change[]): readonly string[] {
+  const names = new Set<string>();
+  for (const change of changes)
+    if (change.kind === "all") for (const name of collectionsIn(change.changes)) names.add(name);
+    else names.add("collection" in change ? change.collection : "");
+  return [...names];
 }

@@ -1,7 +1,6 @@
 // The JSON Schemas of collections as they are shown, and of the resources that violate a definition.
 
 import type { FromSchema } from "../../lib/schema/from-schema.ts";
-import type { ObjectSchema } from "../../lib/schema/subschemas.ts";
 import type { Collection } from "../collection.ts";
 import { type DefinitionRequest, definitionSchema } from "../definition-schema.ts";
 import { exampleId, exampleTime } from "./examples.ts";
@@ -9,14 +8,11 @@ import { errorDetailSchema } from "./problem.ts";
 import { collectionNameSchema } from "./resource.ts";
 import { timeSchema, timeText } from "./time.ts";
 
-/** Without its exact type, which would have to be written out in the package's declarations. */
-const definition: ObjectSchema = definitionSchema;
-
 const shown = {
   name: collectionNameSchema,
   total: { type: "integer", minimum: 0, description: "How many resources it has." },
   revision: { type: "integer", minimum: 0, description: "The revision of its last change." },
-  definition,
+  definition: definitionSchema,
   createdAt: timeSchema,
   updatedAt: timeSchema,
 } as const;
@@ -80,7 +76,7 @@ export const dryRunSchema = {
   required: ["name", "definition", "dryRun", "violations"],
   properties: {
     name: collectionNameSchema,
-    definition,
+    definition: definitionSchema,
     dryRun: { type: "boolean", description: "Always true." },
     violations: violationsSchema,
   },

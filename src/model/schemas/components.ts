@@ -1,6 +1,5 @@
 // Names each schema as it is called in the OpenAPI document.
 
-import type { ObjectSchema } from "../../lib/schema/subschemas.ts";
 import { acceptedSchema, actionListSchema, actionSchema } from "../action-schema.ts";
 import { definitionSchema } from "../definition-schema.ts";
 import {
@@ -35,7 +34,7 @@ import { healthSchema, homeSchema } from "./server.ts";
 import { issuedTokenSchema, tokenListSchema, tokenRequestSchema, tokenSchema } from "./token.ts";
 
 /** Every schema of the API that has a name, except those of the user's collections and actions. */
-export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
+export const schemaComponents = {
   Draft: draftSchema,
   Replacement: replacementSchema,
   Resource: resourceSchema,
@@ -73,4 +72,4 @@ export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   Health: healthSchema,
   Problem: problemSchema,
   ErrorDetail: errorDetailSchema,
-};
+} as const satisfies Readonly<Record<string, object>>;

@@ -1,78 +1,96 @@
 // Erases deleted resources from the outcomes that are stored under Idempotency-Keys.
 
-import { erasedText } from "../core/stored-outcomes.ts";
+import { decodeOutcomes, erasedText, isAnyDeleted } from "../core/stored-outcomes.ts";
 import type { Change } from "../store.ts";
-import { rows, type Sql } from "./connection.ts";
+import { type CollectionRow, findCollectionRows, listCollectionRows } from "./collections.ts";
+import { allOrFirstError, column, rows, type Sql } from "./connection.ts";
+import type { RunWriter } from "./deleted-parts.ts";
 
-const keysPerSlice = 200;
+const keysPerStep = 200;
 
-/**
- * Checks some of the keys after a name, and returns the name to continue from. Outcomes written by 0.1.0
- * do not contain the collection, so the id is searched in all collections.
- */
-export async function eraseSomeOutcomes(sql: Sql, after: string): Promise<string | undefined> {
-  const found = await rows<readonly [last: string | null, count: number]>(sql`
-    WITH checked AS MATERIALIZED (
-      SELECT name, outcomes FROM kept
-      WHERE name > ${after} AND outcomes <> ${erasedText} ORDER BY name LIMIT ${keysPerSlice}
-    ), gone AS (
-      SELECT name FROM checked WHERE EXISTS (
-        SELECT FROM json_array_elements(checked.outcomes::json) AS member
-        WHERE member -> 'resource' IS NOT NULL AND NOT EXISTS (
-          SELECT FROM resources JOIN collections ON collections.key = resources.collection
-          WHERE resources.id = member -> 'resource' ->> 'id' AND resources.seq IS NOT NULL
-            AND resources.created = (member -> 'resource' ->> 'createdAt')::bigint
-            AND collections.name = coalesce(member ->> 'collection', collections.name)
-        )
-      )
-    ), erased AS (
-      UPDATE kept SET outcomes = ${erasedText} FROM gone WHERE kept.name = gone.name
-    )
-    SELECT max(name), count(*)::integer FROM checked`);
-  const [last, count = 0] = found[0] ?? [];
-  return count === keysPerSlice ? (last ?? undefined) : undefined;
+interface StoredOutcomes {
+  readonly owner: string;
+  readonly key: string;
+  readonly outcomes: string;
 }
 
-export class OutcomeEraser {
-  readonly #eraseSome: (after: string) => Promise<string | undefined>;
-  readonly #delayMs: number;
-  #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
-
-  constructor(eraseSome: (after: string) => Promise<string | undefined>, delayMs: number) {
-    this.#eraseSome = eraseSome;
-    this.#delayMs = delayMs;
-    // A node that stopped earlier may have left work undone.
-    this.#schedule();
-  }
-
-  onCommit(changes: readonly Change[]): void {
-    if (changes.some(deletes)) this.#schedule();
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-  }
-
-  #schedule(): void {
-    if (this.#isClosed) return;
-    this.#timer ??= setTimeout(() => void this.#erase(), this.#delayMs).unref();
-  }
-
-  async #erase(): Promise<void> {
-    this.#timer = undefined;
-    try {
-      for (let after: string | undefined = ""; after !== undefined && !this.#isClosed; )
-        after = await this.#eraseSome(after);
-    } catch {
-      // The database is not reachable, which requests report. It is tried again later.
-      this.#schedule();
+/** Checks the keys of all parts, step by step. */
+export async function eraseOutcomes(run: RunWriter, isStopped: () => boolean): Promise<void> {
+  for (const row of await run((connection) => connection.run(listCollectionRows)))
+    for (let after: StoredOutcomes | undefined; ; ) {
+      if (isStopped()) return;
+      const last = await run((connection) => connection.run((sql) => eraseSome(sql, row, after)));
+      if (!last) break;
+      after = last;
     }
-  }
 }
 
-const deletes = (change: Change): boolean =>
+/** Checks some of the keys of a part, and returns the last one; undefined when there are no more. */
+async function eraseSome(
+  sql: Sql,
+  row: CollectionRow,
+  after: StoredOutcomes | undefined,
+): Promise<StoredOutcomes | undefined> {
+  const keys = await readKeys(sql, row.part, after);
+  // Outcomes written by 0.1.0 do not contain the collection.
+  const resourcesOf = ({ outcomes }: StoredOutcomes) =>
+    (decodeOutcomes(outcomes)?.resources ?? []).map((resource) => {
+      return { ...resource, collection: resource.collection ?? row.name };
+    });
+  const created = await readCreationTimes(sql, keys.flatMap(resourcesOf));
+  const erased = keys.filter((key) =>
+    isAnyDeleted(resourcesOf(key), (collection, id) => created.get(`${collection}/${id}`)),
+  );
+  if (erased.length > 0) await erase(sql, row.part, erased);
+  return keys.length === keysPerStep ? keys.at(-1) : undefined;
+}
+
+async function readKeys(
+  sql: Sql,
+  part: number,
+  after: StoredOutcomes | undefined,
+): Promise<readonly StoredOutcomes[]> {
+  const { owner, key } = after ?? { owner: "", key: "" };
+  const found = await rows<readonly [string, string, string]>(sql`
+    SELECT owner, key, outcomes FROM idempotency_keys
+    WHERE part = ${part}::bigint AND (owner, key) > (${owner}, ${key})
+      AND outcomes <> ${erasedText}
+    ORDER BY owner, key LIMIT ${keysPerStep}::bigint`);
+  return found.map(([owner, key, outcomes]) => ({ owner, key, outcomes }));
+}
+
+/** Returns the creation times of the resources that exist, by collection and id. */
+async function readCreationTimes(
+  sql: Sql,
+  resources: readonly { readonly collection: string; readonly id: string }[],
+): Promise<ReadonlyMap<string, number>> {
+  const byCollection = Map.groupBy(resources, ({ collection }) => collection);
+  const collections = await findCollectionRows(sql, [...byCollection.keys()]);
+  const found = await allOrFirstError(
+    collections.map(async (row) => {
+      if (!row) return [];
+      const { name, part } = row;
+      const wanted = byCollection.get(name) ?? [];
+      const times = await rows<readonly [string, number]>(sql`
+        SELECT id, created FROM resources
+        WHERE part = ${part}::bigint AND id = ANY (${column(wanted, "id")}::text[])`);
+      return times.map(([id, created]) => [`${name}/${id}`, created] as const);
+    }),
+  );
+  return new Map(found.flat());
+}
+
+const erase = (sql: Sql, part: number, keys: readonly StoredOutcomes[]): Promise<unknown> =>
+  rows(sql`
+    UPDATE idempotency_keys SET outcomes = ${erasedText}
+    FROM (
+      SELECT * FROM unnest(${column(keys, "owner")}::text[], ${column(keys, "key")}::text[])
+      LIMIT ${keys.length}::bigint
+    ) AS old (owner, key)
+    WHERE idempotency_keys.part = ${part}::bigint AND idempotency_keys.owner = old.owner
+      AND idempotency_keys.key = old.key`);
+
+export const deletesContent = (change: Change): boolean =>
   change.kind === "remove" ||
   change.kind === "drop" ||
-  (change.kind === "all" && change.changes.some(deletes));
+  (change.kind === "all" && change.changes.some(deletesContent));

@@ -40,6 +40,10 @@ export class ConnectionLost extends Error {
   readonly code = "CONNECTION_CLOSED";
 }
 
+/** Whether a table does not exist, or no longer. */
+export const isMissingTable = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && error.code === "42P01";
+
 /** Whether the error has closed the connection. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof postgres.PostgresError) return error.severity !== "ERROR";

@@ -1,70 +1,48 @@
-// Answers queries with a scan of one index, whose entries are in the requested order.
+// Answers queries with a scan of one index, or of the resources, whose rows are in the requested order.
 
-import type { IndexPlan } from "../../model/query/index-plan.ts";
-import type { Condition, Query } from "../../model/query/query.ts";
+import type { Query } from "../../model/query/query.ts";
+import type { IndexScan } from "../core/query-plan.ts";
 import type { QueryResult } from "../store.ts";
-import { runStatement, toQueryResult } from "./answer.ts";
+import type { CollectionRow } from "./collections.ts";
 import type { Sql, Statement } from "./connection.ts";
-import { countEntries, entriesIn, type IndexScan, isPoint, orderOf } from "./entries.ts";
+import type { Versioned } from "./directory.ts";
+import { countEntries, entriesIn, orderOf } from "./entries.ts";
 import { readRange } from "./resource.ts";
 import { reverseScanPage } from "./reverse-scan.ts";
-
-/** Returns the index scan that answers the query, or undefined when no single index can. */
-export function scanFor(plan: IndexPlan, query: Query): IndexScan | undefined {
-  const { conditions, sortings, words } = query;
-  if (words.length > 0 || conditions.length > 1 || sortings.length > 1) return undefined;
-  const [condition] = conditions;
-  const [sorting] = sortings;
-  if (condition && !isIndexed(plan, condition)) return undefined;
-  if (!sorting) {
-    const isEqual = condition?.spans.length === 1 && condition.spans.every(isPoint);
-    return isEqual ? { ...condition, isDescending: undefined } : undefined;
-  }
-  const { field, kind, isDescending } = sorting;
-  const isKnown = plan.indexes.some((index) => index.field === field && index.kind === kind);
-  // An array has several entries in its index.
-  if (!isKnown || kind === "any" || (condition && condition.field !== field)) return undefined;
-  return { field, spans: condition?.spans, isDescending };
-}
-
-/** Whether an index finds all resources that can match the condition. */
-export const isNarrowed = (
-  { indexes }: IndexPlan,
-  { field, kind, isNegated }: Condition,
-): boolean =>
-  isNegated !== true && indexes.some((index) => index.field === field && index.kind === kind);
-
-/** Whether the index finds exactly the resources that match the condition. */
-const isIndexed = (plan: IndexPlan, condition: Condition): boolean =>
-  isNarrowed(plan, condition) && condition.pattern === undefined;
+import { runStatement, toQueryResult } from "./statement.ts";
 
 export async function scanIndex(
   sql: Sql,
-  collection: string,
+  row: CollectionRow,
   scan: IndexScan,
   query: Query,
-): Promise<QueryResult | undefined> {
+): Promise<Versioned<QueryResult> | undefined> {
+  const { part } = row;
+  const { isDescending } = scan;
   const order = orderOf(sql, scan, query.isNewestFirst);
-  const isReversed = scan.isDescending !== undefined && scan.isDescending !== query.isNewestFirst;
-  const page = isReversed ? reverseScanPage(sql, scan, query) : forwardPage(sql, scan, query);
-  const found = await runStatement(sql, collection, {
+  const isReversed = isDescending !== undefined && isDescending !== query.isNewestFirst;
+  const page = isReversed
+    ? reverseScanPage(sql, part, scan, query)
+    : forwardPage(sql, part, scan, query);
+  const found = await runStatement(sql, part, {
     hits: sql`SELECT row_number() OVER (${order}) AS place, seq, key FROM (${page}) AS page`,
-    count: query.isCounted ? countEntries(sql, scan) : sql`NULL`,
+    count: query.isCounted ? countEntries(sql, part, scan) : sql`NULL`,
     maxBytes: query.maxBytes,
   });
-  const hasKeys = scan.isDescending !== undefined;
+  const hasKeys = isDescending !== undefined;
   return (
-    found && toQueryResult(found, query, ({ key, seq }) => ({ keys: hasKeys ? [key] : [], seq }))
+    found &&
+    toQueryResult(row, found, query, ({ key, seq }) => ({ keys: hasKeys ? [key] : [], seq }))
   );
 }
 
 /** Selects a page in the order of the index, forward or backward. */
-function forwardPage(sql: Sql, scan: IndexScan, query: Query): Statement {
+function forwardPage(sql: Sql, part: number, scan: IndexScan, query: Query): Statement {
   const { start, limit, isNewestFirst } = query;
   const offset = typeof start === "number" ? start : 0;
   const order = orderOf(sql, scan, isNewestFirst);
   const end = sql`${order} LIMIT ${offset + limit + 1}::bigint`;
-  const entries = entriesIn(sql, scan, sql`${afterPosition(sql, scan, query)} ${end}`);
+  const entries = entriesIn(sql, part, scan, sql`${afterPosition(sql, scan, query)} ${end}`);
   return sql`
     SELECT key, seq FROM ${entries} AS entry
     ${order} LIMIT ${limit + 1}::bigint OFFSET ${offset}::bigint`;
@@ -93,28 +71,29 @@ const afterSeq = (sql: Sql, start: Query["start"], isNewestFirst: boolean): Stat
 /** Answers a query without conditions: the resources are in order of creation. */
 export async function scanResources(
   sql: Sql,
-  collection: string,
+  row: CollectionRow,
   query: Query,
-): Promise<QueryResult | undefined> {
+): Promise<Versioned<QueryResult> | undefined> {
   const { start, limit, isNewestFirst, isCounted, maxBytes } = query;
+  const { part } = row;
   const order = isNewestFirst ? "-created" : "created";
   const onward = sql`ORDER BY seq ${isNewestFirst ? sql`DESC` : sql``}`;
   const found =
     typeof start === "number"
-      ? await readRange(sql, collection, { offset: start, limit: limit + 1, order, maxBytes })
-      : await runStatement(sql, collection, {
+      ? await readRange(sql, part, { offset: start, limit: limit + 1, order, maxBytes })
+      : await runStatement(sql, part, {
           hits: sql`
             SELECT row_number() OVER (${onward}) AS place, seq, '' AS key
             FROM (
               SELECT seq FROM resources
-              WHERE collection = (SELECT key FROM parent) ${afterSeq(sql, start, isNewestFirst)}
+              WHERE part = ${part}::bigint ${afterSeq(sql, start, isNewestFirst)}
               ${onward} LIMIT ${limit + 1}::bigint
             ) AS page`,
           count: sql`NULL`,
           maxBytes,
         });
   if (!found) return undefined;
-  const count = isCounted ? found.collection.total : undefined;
+  const count = isCounted ? found.head.total : undefined;
   const hits = found.hits.map((hit) => ({ key: "", ...hit }));
-  return toQueryResult({ ...found, hits, count }, query, ({ seq }) => ({ keys: [], seq }));
+  return toQueryResult(row, { ...found, hits, count }, query, ({ seq }) => ({ keys: [], seq }));
 }

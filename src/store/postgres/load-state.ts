@@ -1,129 +1,115 @@
-// Loads the resources that a batch refers to, and the resources that already have its unique values.
+// Locks and loads everything that a batch refers to, in one round trip when the collections are cached.
 
-import type { IndexEntry } from "../../model/query/index-plan.ts";
-import type { Put } from "../store.ts";
-import { allOrFirstError, column, rows, type Sql, type Statement } from "./connection.ts";
-import type { ExistingResource } from "./open-collection.ts";
-import { type CollectionPlan, hasNoIndexes } from "./plans.ts";
-import type { Address } from "./resource.ts";
-import { claimsOf } from "./unique-values.ts";
+import type { State } from "../core/state.ts";
+import { nameOf } from "../core/unique-values.ts";
+import type { Change } from "../store.ts";
+import { type CollectionRow, findCollectionRows } from "./collections.ts";
+import { allOrFirstError, rows, type Sql } from "./connection.ts";
+import { keyName, type LoadedPart, loadPart } from "./load-part.ts";
+import { References } from "./references.ts";
 
-export interface LoadedState {
-  readonly resources: readonly LoadedResource[];
-  readonly removals: readonly LoadedRemoval[];
-  readonly holders: readonly Holder[];
+/** The rows of collections by name. They can be outdated, which the heads show. */
+export type RowCache = Map<string, CollectionRow>;
+
+/** When the cache is full it is cleared, which bounds the memory use. */
+const maxRows = 10_000;
+
+interface Part extends LoadedPart {
+  readonly row: CollectionRow;
 }
 
-export interface LoadedResource extends ExistingResource {
-  readonly collection: string;
-  readonly id: string;
+interface LoadedTokens {
+  readonly ids: ReadonlySet<string>;
+  readonly hashes: ReadonlySet<string>;
 }
 
-/** The tombstone of a removed resource. */
-export interface LoadedRemoval extends Address {
-  readonly removedAt: number;
-}
-
-/** The resource that has a value of a unique field. */
-export interface Holder extends IndexEntry {
-  readonly collection: string;
-  readonly seq: number;
-}
-
-interface Requested {
-  readonly addresses: ReadonlyMap<string, Address>;
-  readonly puts: readonly Put[];
-}
-
-const nothing: Promise<readonly never[]> = Promise.resolve([]);
-
-/** Reads the fields of resources only where the collection has indexes. */
+/**
+ * Must run in a transaction. Heads are locked in order of their parts, which avoids deadlocks. Loads again
+ * when a cached row was outdated, and when stored outcomes refer to more resources.
+ */
 export async function loadState(
   sql: Sql,
-  { addresses, puts }: Requested,
-  plans: readonly CollectionPlan[],
-): Promise<LoadedState> {
-  const byName = new Map(plans.map((each) => [each.name, each]));
-  const needsNoFields = ({ collection }: Address) => {
-    const plan = byName.get(collection)?.plan;
-    return plan === undefined || hasNoIndexes(plan);
-  };
-  const plain = [...addresses.values()].filter(needsNoFields);
-  const indexed = [...addresses.values()].filter((address) => !needsNoFields(address));
-  const claims = puts.flatMap((put) => claimsIn(put, byName.get(put.collection)));
-  const [withoutFields, withFields, holders] = await allOrFirstError([
-    plain.length > 0 ? readExisting(sql, plain, sql`NULL`) : nothing,
-    indexed.length > 0 ? readExisting(sql, indexed, sql`fields`) : nothing,
-    claims.length > 0 ? readHolders(sql, claims) : nothing,
-  ]);
-  const loaded = [...withoutFields, ...withFields];
-  return {
-    resources: loaded.filter((each) => "seq" in each),
-    removals: loaded.filter((each) => "removedAt" in each),
-    holders,
-  };
+  changes: readonly Change[],
+  cache: RowCache,
+  writerEpoch: number,
+): Promise<State> {
+  const references = new References(changes);
+  for (;;) {
+    const found = await findRows(sql, [...references.collections.keys()], cache);
+    const [tokens, ...parts] = await allOrFirstError([
+      loadTokens(sql, references),
+      ...found.map(async (row): Promise<Part> => {
+        const referenced = references.collections.get(row.name);
+        if (!referenced) throw new Error(`${row.name} is not referenced`);
+        return { row, ...(await loadPart(sql, row, referenced)) };
+      }),
+    ]);
+    const outdated = parts.filter(({ row, head }) => head?.version !== row.rules.version);
+    for (const { row } of outdated) cache.delete(row.name);
+    const hasMore = parts.map((part) => addOutcomes(references, part)).includes(true);
+    if (outdated.length === 0 && !hasMore) return stateOf(parts, tokens, writerEpoch);
+  }
 }
 
-interface ClaimRow extends IndexEntry {
-  readonly collection: string;
-  readonly key: string;
-  /** The key of the collection. */
-  readonly within: number;
+/** Locks the collections that the changes refer to. */
+export async function lockAll(sql: Sql, changes: readonly Change[]): Promise<void> {
+  const { collections } = new References(changes);
+  const found = await findRows(sql, [...collections.keys()], new Map());
+  const nothing = { ids: new Set<string>(), puts: [], keys: [] };
+  await allOrFirstError(found.map((row) => loadPart(sql, row, nothing)));
 }
 
-/** Treats the resource as new: an existing one keeps its creation time, so that value cannot conflict. */
-function claimsIn({ collection, id, fields, at }: Put, plans: CollectionPlan | undefined) {
-  if (!plans) return [];
-  const resource = { id, revision: 0, createdAt: at, updatedAt: at, fields };
-  return claimsOf(plans.plan, resource).map((entry): ClaimRow => {
-    return { collection, within: plans.key, ...entry };
-  });
+function addOutcomes(references: References, { row, keys }: Part): boolean {
+  return [...keys.values()]
+    .map(({ outcomes }) => references.addOutcomes(row.name, outcomes))
+    .includes(true);
 }
 
-type ExistingRow = readonly [
-  ...(readonly [string, string, number | null, number, number, number]),
-  string | null,
-  string | null,
-  string | null,
-];
-
-async function readExisting(
+/** Returns the rows of the collections that exist, in order of their parts. */
+async function findRows(
   sql: Sql,
-  addresses: readonly Address[],
-  content: Statement,
-): Promise<readonly (LoadedResource | LoadedRemoval)[]> {
-  const found = await rows<ExistingRow>(sql`
-    SELECT wanted.collection, wanted.id, seq, revision, created, updated, owner, parts, fields
-    FROM unnest(${column(addresses, "collection")}::text[], ${column(addresses, "id")}::text[])
-      AS wanted (collection, id)
-    CROSS JOIN LATERAL (
-      SELECT seq, revision, created, updated, owner, parts, ${content} AS fields FROM resources
-      WHERE collection = (SELECT key FROM collections WHERE name = wanted.collection)
-        AND id = wanted.id
-      LIMIT 1
-    ) AS resource`);
-  return found.map(
-    ([collection, id, seq, revision, createdAt, updatedAt, owner, parts, fields]) => {
-      if (seq === null) return { collection, id, removedAt: updatedAt };
-      return { collection, id, seq, revision, createdAt, updatedAt, owner, parts, fields };
-    },
-  );
+  names: readonly string[],
+  cache: RowCache,
+): Promise<readonly CollectionRow[]> {
+  if (cache.size > maxRows) cache.clear();
+  const unknown = names.filter((name) => !cache.has(name));
+  const found = unknown.length > 0 ? await findCollectionRows(sql, unknown) : [];
+  for (const row of found) if (row) cache.set(row.name, row);
+  return names
+    .flatMap((name) => cache.get(name) ?? [])
+    .toSorted((one, other) => one.part - other.part);
 }
 
-async function readHolders(sql: Sql, claims: readonly ClaimRow[]): Promise<readonly Holder[]> {
-  const found = await rows<readonly [number: number, seq: number]>(sql`
-    SELECT number, seq
-    FROM unnest(
-      ${column(claims, "within")}::bigint[], ${column(claims, "field")}::text[],
-      ${column(claims, "key")}::text[]
-    ) WITH ORDINALITY AS claim (collection, field, key, number)
-    CROSS JOIN LATERAL (
-      SELECT seq FROM entries
-      WHERE collection = claim.collection AND field = claim.field AND key = claim.key
-      LIMIT 1
-    ) AS entry`);
-  return found.flatMap(([number, seq]) => {
-    const claim = claims[number - 1];
-    return claim ? [{ collection: claim.collection, field: claim.field, key: claim.key, seq }] : [];
-  });
+async function loadTokens(sql: Sql, { tokenIds, tokenHashes }: References): Promise<LoadedTokens> {
+  if (tokenIds.size === 0) return { ids: new Set(), hashes: new Set() };
+  const found = await rows<readonly [id: string, hash: string]>(sql`
+    SELECT id, hash FROM tokens WHERE id = ANY (${[...tokenIds]}::text[])
+    UNION ALL
+    SELECT id, hash FROM tokens WHERE hash = ANY (${[...tokenHashes]}::text[])`);
+  return {
+    ids: new Set(found.map(([id]) => id)),
+    hashes: new Set(found.map(([, hash]) => hash)),
+  };
+}
+
+function stateOf(parts: readonly Part[], tokens: LoadedTokens, writerEpoch: number): State {
+  const byName = new Map(parts.map((part) => [part.row.name, part]));
+  const byPart = new Map(parts.map((part) => [part.row.part, part]));
+  return {
+    collection(name) {
+      const { row, head } = byName.get(name) ?? {};
+      return row && head && { name, part: row.part, head, plan: row.plan };
+    },
+    resource(part, id) {
+      const resources = byPart.get(part)?.resources;
+      if (!resources?.has(id)) throw new Error(`the resource ${id} was not loaded`);
+      return resources.get(id);
+    },
+    removedAt: (part, id) => byPart.get(part)?.removals.get(id),
+    holder: (part, entry) => byPart.get(part)?.holders.get(nameOf(entry)),
+    key: (part, key) => byPart.get(part)?.keys.get(keyName(key)),
+    hasToken: (id) => tokens.ids.has(id),
+    hasTokenHash: (hash) => tokens.hashes.has(hash),
+    writerEpoch: () => writerEpoch,
+  };
 }

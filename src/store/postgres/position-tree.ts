@@ -1,100 +1,97 @@
-// Counts removed positions in a tree, so that a page at any offset is found with a few reads.
+// Reads and writes the rows of the position tree, which the core computes.
 
-import { column, type Sql, type Statement } from "./connection.ts";
+import {
+  blockWidth,
+  fanOut,
+  lastLevel,
+  removePositions,
+  rowsOf,
+  type TreeKey,
+  type TreeWrite,
+} from "../core/position-tree.ts";
+import { column, rows, type Sql, type Statement } from "./connection.ts";
 
-/**
- * Positions (seq - 1) are assigned in order and never reused, so the n-th resource is at position n plus
- * the number of removed positions before it. A row of the tree divides a range of positions into 64
- * blocks, and stores how many positions before each block are alive (not removed). The row one level down
- * divides a block further, to single positions at level 0. Ranges without removed positions have no row,
- * so creating a resource never writes to the tree.
- */
-const fanOut = 64;
-/** A row of the last level covers 2^48 positions, more than are ever assigned. */
-const levels = [0, 1, 2, 3, 4, 5, 6, 7];
-/** The `place` of a row combines its level and its first position in one number. */
-const levelStride = 2 ** 48;
+const levels = Array.from({ length: lastLevel + 1 }, (_, level) => level);
 
-/** The number of positions in a block. */
-const widthOf = (level: number): number => fanOut ** level;
-
-/** The position of a removed resource. */
-export interface RemovedPosition {
-  readonly collection: number;
-  readonly position: number;
-}
-
-/** A row of the tree, and how many newly removed positions are before each of its blocks. */
-interface TreeRow {
-  readonly collection: number;
-  readonly place: number;
-  readonly width: number;
-  readonly removed: number[];
-}
-
-/** Returns the rows of all levels that contain the removed positions. */
-export function countRemoved(removedPositions: readonly RemovedPosition[]): readonly TreeRow[] {
-  const rows = new Map<string, TreeRow>();
-  for (const { collection, position } of removedPositions)
-    for (const level of levels) {
-      const width = widthOf(level);
-      const start = position - (position % (width * fanOut));
-      const place = level * levelStride + start;
-      const name = `${collection} ${place}`;
-      const row = rows.get(name) ?? { collection, place, width, removed: Array(fanOut).fill(0) };
-      const block = Math.floor((position - start) / width);
-      for (let after = block + 1; after < fanOut; after++)
-        row.removed[after] = (row.removed[after] ?? 0) + 1;
-      rows.set(name, row);
-    }
-  return [...rows.values()];
-}
-
-export function addRemovedPositions(
+/** Returns the rows to write when these positions are removed. */
+export async function computeTree(
   sql: Sql,
-  removedPositions: readonly RemovedPosition[],
-): Statement {
-  const treeRows = countRemoved(removedPositions);
-  return sql`
-    INSERT INTO holes (collection, place, alive)
-    SELECT change.collection, change.place, ARRAY(
-      SELECT coalesce(block.alive, (number - 1) * change.width) - block.holes
-      FROM unnest(
-        (SELECT alive FROM holes WHERE collection = change.collection AND place = change.place),
-        change.holes::bigint[]
-      ) WITH ORDINALITY AS block (alive, holes, number)
-      ORDER BY number
-    )
-    FROM unnest(
-      ${column(treeRows, "collection")}::bigint[], ${column(treeRows, "place")}::bigint[],
-      ${column(treeRows, "width")}::bigint[], ${treeRows.map((row) => `{${row.removed.join()}}`)}::text[]
-    ) AS change (collection, place, width, holes)
-    ON CONFLICT (collection, place) DO UPDATE SET alive = excluded.alive`;
+  part: number,
+  removedPositions: readonly number[],
+): Promise<readonly TreeWrite[]> {
+  const keys = rowsOf(removedPositions);
+  const found = await rows<readonly [number, number, alive: string]>(sql`
+    SELECT found.*
+    FROM unnest(${column(keys, "level")}::bigint[], ${column(keys, "row")}::bigint[])
+      AS wanted (level, "row")
+    CROSS JOIN LATERAL (
+      SELECT level, "row", alive FROM positions
+      WHERE part = ${part}::bigint AND level = wanted.level AND "row" = wanted."row"
+      LIMIT 1
+    ) AS found`);
+  const alive = new Map(
+    found.map(([level, row, counts]) => [nameOf({ level, row }), numbersIn(counts)]),
+  );
+  return removePositions((key) => alive.get(nameOf(key)), removedPositions);
 }
 
+const nameOf = ({ level, row }: TreeKey): string => `${level}.${row}`;
+
+const numbersIn = (array: string): readonly number[] => array.slice(1, -1).split(",").map(Number);
+
+export function writeTree(
+  sql: Sql,
+  part: number,
+  tree: readonly TreeWrite[],
+): readonly Statement[] {
+  const saved = tree.filter(({ alive }) => alive !== undefined);
+  const deleted = tree.filter(({ alive }) => alive === undefined);
+  return [
+    ...(deleted.length > 0 ? [deleteRows(sql, part, deleted)] : []),
+    ...(saved.length > 0 ? [saveRows(sql, part, saved)] : []),
+  ];
+}
+
+const deleteRows = (sql: Sql, part: number, keys: readonly TreeKey[]): Statement => sql`
+  DELETE FROM positions
+  USING (
+    SELECT * FROM unnest(${column(keys, "level")}::bigint[], ${column(keys, "row")}::bigint[])
+    LIMIT ${keys.length}::bigint
+  ) AS gone (level, "row")
+  WHERE positions.part = ${part}::bigint AND positions.level = gone.level
+    AND positions."row" = gone."row"`;
+
+const saveRows = (sql: Sql, part: number, tree: readonly TreeWrite[]): Statement => sql`
+  INSERT INTO positions (part, level, "row", alive)
+  SELECT ${part}::bigint, level, "row", alive::bigint[]
+  FROM unnest(
+    ${column(tree, "level")}::bigint[], ${column(tree, "row")}::bigint[],
+    ${tree.map(({ alive = [] }) => `{${alive.join()}}`)}::text[]
+  ) AS next (level, "row", alive)
+  ON CONFLICT (part, level, "row") DO UPDATE SET alive = excluded.alive`;
+
 /**
- * A recursive CTE that descends from `parent` (key, seq, total, index) to the position of the resource at
- * that index, which is the `start` of the row with level -1, if it exists.
+ * A recursive CTE that descends from `head` (seq, total, index) to the position of the resource at that
+ * index, which is the `row` at level -1, if it exists.
  */
-export const descend = (sql: Sql): Statement => sql`
-  descend (level, width, start, rest) AS (
+export const descend = (sql: Sql, part: number): Statement => sql`
+  descend (level, width, "row", rest) AS (
     (
       SELECT level, width, 0::bigint, index
-      FROM parent
-      JOIN unnest(${levels}::bigint[], ${levels.map(widthOf)}::bigint[]) AS top (level, width)
+      FROM head
+      JOIN unnest(${levels}::bigint[], ${levels.map(blockWidth)}::bigint[]) AS top (level, width)
         ON width * ${fanOut}::bigint >= seq
       WHERE index BETWEEN 0 AND total - 1
       ORDER BY level LIMIT 1
     )
     UNION ALL
-    SELECT level - 1, width / ${fanOut}::bigint, start + block * width,
+    SELECT level - 1, width / ${fanOut}::bigint, "row" * ${fanOut}::bigint + block,
       rest - coalesce(alive[block + 1], block * width)
     FROM descend
     CROSS JOIN LATERAL (
       SELECT (
-        SELECT alive FROM holes
-        WHERE collection = (SELECT key FROM parent)
-          AND place = descend.level * ${levelStride}::bigint + descend.start
+        SELECT alive FROM positions
+        WHERE part = ${part}::bigint AND level = descend.level AND "row" = descend."row"
       ) AS alive
     ) AS known
     CROSS JOIN LATERAL (

@@ -20,17 +20,29 @@ import {
   type Store,
   type TooBroad,
 } from "../store.ts";
+import { BackgroundTask } from "./background-task.ts";
 import { BatchWriter } from "./batch.ts";
 import { BatchLoader } from "./batch-loader.ts";
-import { findCollections, findRules, listCollections } from "./collection.ts";
-import { Connection, type ConnectionOptions, type Row, rows, type Sql } from "./connection.ts";
+import {
+  type CollectionRow,
+  findCollectionRows,
+  findHeads,
+  type HeadState,
+  listCollections,
+  toCollection,
+} from "./collections.ts";
+import { Connection } from "./connection.ts";
+import { deleteParts } from "./deleted-parts.ts";
+import { Directory, type Versioned } from "./directory.ts";
+import { deletesContent, eraseOutcomes } from "./erase.ts";
 import { messageOf, outageOf } from "./errors.ts";
-import { findReferencedFiles } from "./file-references.ts";
+import { readFeed } from "./feed.ts";
+import { findReferencedFiles } from "./files.ts";
 import { Listener } from "./listener.ts";
+import { assertReplica, prepare, withoutSecrets } from "./open.ts";
 import { Pool } from "./pool.ts";
-import { QueryRunner } from "./query.ts";
-import { type Address, findResources, readFeed, readSlice } from "./resource.ts";
-import { migrate } from "./schema.ts";
+import { runQuery } from "./query.ts";
+import { type Address, findResources, readSlice } from "./resource.ts";
 import { findTokens, listTokens } from "./token.ts";
 import { TtlCache } from "./ttl-cache.ts";
 
@@ -41,23 +53,29 @@ export interface PostgresOptions {
   readonly readUrl?: string | undefined;
   /** The schema of the tables; created when it does not exist. */
   readonly schema?: string;
-  /** The number of connections for reads. One more is for writes, and one for LISTEN. */
+  /** The number of connections for reads. One more is for LISTEN. */
   readonly readers?: number;
+  /** How many batches are written at the same time, each on a connection of its own. */
+  readonly writers?: number;
   /** A statement that takes longer is cancelled. */
   readonly deadlineMs?: number;
   /** How long tokens and rules are cached; a change whose notification is lost takes effect after this time. */
   readonly cacheMs?: number;
   /** How many resources a query may check one by one. */
   readonly maxCandidates?: number;
+  /** Called about once a second while an old database is migrated. */
+  readonly onProgress?: (message: string) => void;
 }
 
 const defaults = {
   readUrl: undefined,
   schema: "restante",
   readers: 4,
+  writers: 4,
   deadlineMs: 10_000,
   cacheMs: 1_000,
   maxCandidates,
+  onProgress: () => undefined,
 };
 const schemaPattern = /^[a-z_][a-z0-9_]{0,39}$/;
 
@@ -71,7 +89,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       throw new Error(
         `"${settings.schema}" is not a valid schema name: use lower-case letters, digits and _`,
       );
-    await prepare({ ...settings, deadlineMs: 0 });
+    await prepare({ ...settings, deadlineMs: 0 }, settings.onProgress);
     if (settings.readUrl !== undefined) await assertReplica(settings, settings.readUrl);
     const store = new PostgresStore(settings);
     await store.listen();
@@ -83,106 +101,58 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   }
 }
 
-/** Has no deadline: while one node creates the tables, the others wait. */
-async function prepare(options: ConnectionOptions): Promise<void> {
-  const connection = await Connection.open(options);
-  try {
-    await connection.run(assertDurable);
-    await migrate(connection, options.schema);
-  } finally {
-    await connection.close();
-  }
-}
-
-/** Acknowledged commits must be on disk, so a server without fsync is rejected. */
-async function assertDurable(sql: Sql): Promise<void> {
-  const [row] = await rows(sql`SELECT current_setting('fsync', true)`);
-  if (row?.[0] === "off")
-    throw new Error("the server runs with fsync = off and can lose committed data: set fsync = on");
-}
-
-/** Without synchronous_standby_names a commit would not wait for the replica, and reads would lag behind. */
-async function assertReplica(settings: ConnectionOptions, readUrl: string): Promise<void> {
-  const isStandby = await readOne({ ...settings, url: readUrl }, (sql) =>
-    rows(sql`SELECT pg_is_in_recovery()::text`),
-  );
-  if (isStandby !== "true") throw new Error(`${withoutSecrets(readUrl)} is not a replica`);
-  const names = await readOne(settings, (sql) =>
-    rows(sql`SELECT current_setting('synchronous_standby_names', true)`),
-  );
-  if (!names)
-    throw new Error(
-      "reads from a replica need synchronous_standby_names on the server, or they would lag behind",
-    );
-}
-
-async function readOne(
-  options: ConnectionOptions,
-  load: (sql: Sql) => Promise<readonly Row[]>,
-): Promise<Row[number] | undefined> {
-  const connection = await Connection.open(options);
-  try {
-    return (await connection.run(load))[0]?.[0];
-  } finally {
-    await connection.close();
-  }
-}
-
-function withoutSecrets(url: string): string {
-  const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname}`;
-}
-
 class PostgresStore implements Store {
   readonly #pool: Pool;
   readonly #writer: BatchWriter;
   readonly #listener: Listener;
   readonly #tokens: TtlCache<Token>;
-  readonly #rules: TtlCache<Rules>;
-  readonly #resources: BatchLoader<Address, Resource | Damage | undefined>;
-  readonly #collections: BatchLoader<string, Collection | undefined>;
-  readonly #queryRunner: QueryRunner;
+  readonly #directory: Directory;
+  readonly #resources: BatchLoader<Address, Versioned<Resource | Damage | undefined> | undefined>;
+  readonly #heads: BatchLoader<number, HeadState | undefined>;
+  readonly #deletion: BackgroundTask;
+  readonly #erasure: BackgroundTask;
+  readonly #maxCandidates: number;
   #probe: Promise<string | undefined> | undefined;
   #isClosed = false;
 
   constructor(settings: Settings) {
-    const { url, readUrl } = settings;
+    const { url, readUrl, cacheMs: maxAgeMs } = settings;
     const pool = new Pool(
       () => Connection.open({ ...settings, url: readUrl ?? url }),
       settings.readers,
     );
+    const { size } = pool;
     this.#pool = pool;
-    const memory = { size: pool.size, maxAgeMs: settings.cacheMs };
-    this.#tokens = new TtlCache(
-      (hashes) => pool.read((sql) => findTokens(sql, hashes)),
-      memory,
-      () => false,
-    );
-    this.#rules = new TtlCache(
-      (names) => pool.read((sql) => findRules(sql, names)),
-      memory,
-      // A collection that was dropped and created again can have the same version.
-      (one, other) => one.version === other.version && one.definition === other.definition,
-    );
+    this.#maxCandidates = settings.maxCandidates;
+    this.#tokens = new TtlCache((hashes) => pool.read((sql) => findTokens(sql, hashes)), {
+      ...{ size, maxAgeMs },
+    });
+    this.#directory = new Directory({
+      load: (names) => pool.read((sql) => findCollectionRows(sql, names)),
+      ...{ maxInFlight: size, maxAgeMs },
+    });
+    this.#heads = new BatchLoader((parts) => pool.read((sql) => findHeads(sql, parts)), size);
+    this.#resources = new BatchLoader((all) => pool.read((sql) => findResources(sql, all)), size);
     this.#listener = new Listener(
       (onNotify) => Connection.open({ ...settings, onNotify }),
       `restante_${settings.schema}`,
       () => this.#invalidate(),
     );
     const waitsForReplica = readUrl !== undefined;
-    const open = () => Connection.open({ ...settings, waitsForReplica });
-    this.#writer = new BatchWriter({
-      open,
+    const writer = new BatchWriter({
+      open: () => Connection.open({ ...settings, waitsForReplica }),
+      maxConnections: settings.writers,
       notify: (sql) => this.#listener.notify(sql),
       onFailover: () => this.#reconnect(waitsForReplica),
     });
-    const { size } = pool;
-    this.#resources = new BatchLoader((all) => pool.read((sql) => findResources(sql, all)), size);
-    this.#collections = new BatchLoader(
-      (all) => pool.read((sql) => findCollections(sql, all)),
-      size,
-    );
-    this.#queryRunner = new QueryRunner((send) => pool.read(send), settings.maxCandidates);
+    this.#writer = writer;
+    const task = (run: typeof deleteParts) =>
+      new BackgroundTask((isStopped) => run((work) => writer.run(work), isStopped), minute);
+    this.#deletion = task(deleteParts);
+    this.#erasure = task(eraseOutcomes);
+    // A node that stopped earlier may have left work undone.
+    this.#deletion.schedule(minute);
+    this.#erasure.schedule(minute);
   }
 
   listen(): Promise<void> {
@@ -190,34 +160,46 @@ class PostgresStore implements Store {
   }
 
   collection(name: string): Promise<Collection | undefined> {
-    return this.#collections.get(name);
+    return this.#directory.read(name, async (row) => {
+      const head = await this.#heads.get(row.part);
+      return head && { version: head.version, value: toCollection(row, head) };
+    });
   }
 
-  collections(): Promise<readonly Collection[]> {
-    return this.#pool.read(listCollections);
+  async collections(): Promise<readonly Collection[]> {
+    const listed = await this.#pool.read(listCollections);
+    const found = await Promise.all(
+      listed.map(({ row, head }) =>
+        head?.version === row.rules.version ? toCollection(row, head) : this.collection(row.name),
+      ),
+    );
+    return found.filter((collection) => collection !== undefined);
   }
 
   rules(collection: string): MaybePromise<Rules | undefined> {
-    return this.#rules.find(collection);
+    return (
+      this.#directory.recentRules(collection) ??
+      this.#directory.read(collection, async (row) => {
+        const head = await this.#heads.get(row.part);
+        return head && { version: head.version, value: row.rules };
+      })
+    );
   }
 
   async find(collection: string, id: string): Promise<Resource | undefined> {
-    const found = await this.#resources.get({ collection, id });
+    const found = await this.#directory.read(collection, (row) => this.#resources.get({ row, id }));
     if (found instanceof Damage) throw found;
     return found;
   }
 
   slice(collection: string, range: Range): Promise<Slice | undefined> {
-    return this.#readIn(collection, (sql) => readSlice(sql, collection, range));
+    return this.#read(collection, (row) => this.#pool.read((sql) => readSlice(sql, row, range)));
   }
 
-  async query(collection: string, query: Query): Promise<QueryResult | TooBroad | undefined> {
-    const rules = await this.#rules.find(collection);
-    try {
-      return rules && (await this.#queryRunner.query(collection, query, rules));
-    } catch (error) {
-      throw withCollection(error, collection);
-    }
+  query(collection: string, query: Query): Promise<QueryResult | TooBroad | undefined> {
+    return this.#read(collection, (row) =>
+      runQuery((send) => this.#pool.read(send), row, query, this.#maxCandidates),
+    );
   }
 
   since(
@@ -226,7 +208,9 @@ class PostgresStore implements Store {
     limit: number,
     maxBytes?: number,
   ): Promise<Feed | "gone" | undefined> {
-    return this.#readIn(collection, (sql) => readFeed(sql, collection, position, limit, maxBytes));
+    return this.#read(collection, (row) =>
+      this.#pool.read((sql) => readFeed(sql, row, position, limit, maxBytes)),
+    );
   }
 
   findReferencedFiles(keys: readonly string[]): Promise<ReadonlySet<string>> {
@@ -246,6 +230,8 @@ class PostgresStore implements Store {
     if (changes.length === 0) return [];
     const outcomes = await this.#writer.commit(changes);
     if (changes.some(changesCachedData) || outcomes.some(isOutdated)) this.#invalidate();
+    if (changes.some(({ kind }) => kind === "drop")) this.#deletion.schedule(0);
+    if (changes.some(deletesContent)) this.#erasure.schedule(minute);
     return outcomes;
   }
 
@@ -260,13 +246,17 @@ class PostgresStore implements Store {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    await Promise.all([this.#deletion.close(), this.#erasure.close()]);
     await Promise.all([this.#writer.close(), this.#pool.close(), this.#listener.close()]);
   }
 
   /** Adds the name of the collection to the error of a damaged resource. */
-  async #readIn<T>(collection: string, send: (sql: Sql) => Promise<T>): Promise<T> {
+  async #read<T>(
+    collection: string,
+    send: (row: CollectionRow) => Promise<Versioned<T> | undefined>,
+  ): Promise<T | undefined> {
     try {
-      return await this.#pool.read(send);
+      return await this.#directory.read(collection, send);
     } catch (error) {
       throw withCollection(error, collection);
     }
@@ -280,7 +270,7 @@ class PostgresStore implements Store {
 
   #invalidate(): void {
     this.#tokens.invalidate();
-    this.#rules.invalidate();
+    this.#directory.invalidate();
   }
 
   /** Tries to write, because only that shows whether the server accepts writes. */
@@ -295,6 +285,9 @@ class PostgresStore implements Store {
 }
 
 const closed = "the store is closed";
+
+/** Deleted content is erased within ten minutes; once a minute is rare enough to cost little. */
+const minute = 60_000;
 
 const changesCachedData = ({ kind }: Change): boolean =>
   kind.endsWith("-token") || kind === "define" || kind === "drop";

@@ -1,120 +1,150 @@
-// Reads resources, pages and feeds, each with one statement, so that a result comes from one snapshot.
+// Reads resources and pages, each with one statement, so that a result comes from one snapshot.
 
-import type { Collection } from "../../model/collection.ts";
-import type { FeedPosition } from "../../model/feed-position.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Damage } from "../core/checksum.ts";
-import { epochName, readEpochName } from "../core/epochs.ts";
-import type { Feed, Range, Removal, Slice } from "../store.ts";
-import { column, rows, type Sql, type Statement, type Value } from "./connection.ts";
+import type { Range, Slice } from "../store.ts";
+import { type CollectionRow, type HeadState, toCollection } from "./collections.ts";
+import { allOrFirstError, rows, type Sql, type Statement } from "./connection.ts";
+import type { Versioned } from "./directory.ts";
 import { descend } from "./position-tree.ts";
 import {
-  type CollectionColumns,
-  collectionColumns,
-  collectionIn,
-  type ResourceRow,
+  type FirstRow,
+  headColumns,
+  headOf,
+  type ResourceColumns,
   resourceColumns,
-  toResource,
+  resourceOf,
 } from "./row.ts";
 
 export interface Address {
-  readonly collection: string;
+  readonly row: CollectionRow;
   readonly id: string;
 }
 
-type FoundRow = readonly [...ResourceRow, number: number];
+type Found = Versioned<Resource | Damage | undefined> | undefined;
 
-/** Returns the resources at the addresses, in the same order. A damaged one does not affect the others. */
+/**
+ * Returns the resources at the addresses, in the same order, with one statement per part. A damaged
+ * resource does not affect the others. Undefined where the part was deleted.
+ */
 export async function findResources(
   sql: Sql,
   addresses: readonly Address[],
-): Promise<readonly (Resource | Damage | undefined)[]> {
-  const found = await rows<FoundRow>(sql`
-    SELECT resource.*, number
-    FROM unnest(${column(addresses, "collection")}::text[], ${column(addresses, "id")}::text[])
-      WITH ORDINALITY AS wanted (collection, id, number)
-    CROSS JOIN LATERAL (
-      SELECT ${resourceColumns(sql)} FROM resources
-      WHERE collection = (SELECT key FROM collections WHERE name = wanted.collection)
-        AND id = wanted.id AND fields IS NOT NULL
-      LIMIT 1
-    ) AS resource`);
-  const resources = new Array<Resource | Damage | undefined>(addresses.length).fill(undefined);
-  for (const row of found) resources[row[9] - 1] = resourceOrDamage(row, addresses[row[9] - 1]);
-  return resources;
+): Promise<readonly Found[]> {
+  const byPart = Map.groupBy(addresses, ({ row }) => row.part);
+  const loaded = await allOrFirstError(
+    [...byPart].map(([part, wanted]) => findInPart(sql, part, wanted)),
+  );
+  const found = new Map([...byPart.keys()].map((part, index) => [part, loaded[index]]));
+  return addresses.map(({ row, id }) => {
+    const { version, resources } = found.get(row.part) ?? {};
+    return version === undefined ? undefined : { version, value: resources?.get(id) };
+  });
 }
 
-function resourceOrDamage(row: FoundRow, address: Address | undefined): Resource | Damage {
+interface FoundInPart {
+  readonly version: number;
+  readonly resources: ReadonlyMap<string, Resource | Damage>;
+}
+
+/** Without a resource, the row of the head has no id. */
+type FoundRow = readonly [version: number, ...ResourceColumns] | readonly [number, null];
+
+async function findInPart(
+  sql: Sql,
+  part: number,
+  wanted: readonly Address[],
+): Promise<FoundInPart | undefined> {
+  const ids = wanted.map(({ id }) => id);
+  const found = await rows<FoundRow>(sql`
+    SELECT head.version, resource.*
+    FROM (SELECT version FROM heads WHERE part = ${part}::bigint) AS head
+    LEFT JOIN LATERAL (
+      SELECT found.* FROM unnest(${ids}::text[]) AS wanted (id)
+      CROSS JOIN LATERAL (
+        SELECT ${resourceColumns(sql)} FROM resources
+        WHERE part = ${part}::bigint AND id = wanted.id
+        LIMIT 1
+      ) AS found
+    ) AS resource ON true`);
+  const [first] = found;
+  if (!first) return undefined;
+  const resources = new Map<string, Resource | Damage>();
+  for (const [, ...columns] of found)
+    if (columns[0] !== null)
+      resources.set(columns[0], resourceOrDamage(columns as ResourceColumns, wanted[0]));
+  return { version: first[0], resources };
+}
+
+function resourceOrDamage(columns: ResourceColumns, address: Address | undefined) {
   try {
-    return toResource(row);
+    return resourceOf(columns);
   } catch (error) {
     if (!(error instanceof Damage)) throw error;
-    return new Damage(error.id, address?.collection);
+    return new Damage(error.id, address?.row.name);
   }
 }
 
 export async function readSlice(
   sql: Sql,
-  collection: string,
+  row: CollectionRow,
   range: Range,
-): Promise<Slice | undefined> {
-  const found = await readRange(sql, collection, range);
+): Promise<Versioned<Slice> | undefined> {
+  const found = await readRange(sql, row.part, range);
   if (!found) return undefined;
-  const { collection: parent, hits, isCut } = found;
-  return {
-    collection: parent,
-    resources: hits.map(({ resource }) => resource),
-    ...(isCut && { isCut }),
-  };
+  const { head, hits, isCut } = found;
+  const collection = toCollection(row, head);
+  const resources = hits.map(({ resource }) => resource);
+  return { version: head.version, value: { collection, resources, ...(isCut && { isCut }) } };
 }
 
-/** Reads a range in order of creation, with the seqs of its resources. */
+interface RangeResult {
+  readonly head: HeadState;
+  readonly hits: readonly Candidate[];
+  readonly isCut: boolean;
+}
+
+/** Reads a range in order of creation, with the seqs of its resources. Undefined when the part was deleted. */
 export async function readRange(
   sql: Sql,
-  collection: string,
+  part: number,
   { offset, limit, order, maxBytes }: Range,
 ): Promise<RangeResult | undefined> {
   const isForward = order === "created";
   const index = isForward ? sql`${offset}::bigint` : sql`total - 1 - ${offset}::bigint`;
   const onward = isForward
-    ? sql`seq > descend.start ORDER BY seq`
-    : sql`seq <= descend.start + 1 ORDER BY seq DESC`;
-  const [parent, ...found] = await rows<CollectionColumns>(sql`
-    WITH RECURSIVE parent AS (
-      SELECT *, ${index} AS index FROM collections WHERE name = ${collection}
+    ? sql`seq > descend."row" ORDER BY seq`
+    : sql`seq <= descend."row" + 1 ORDER BY seq DESC`;
+  const [first, ...found] = await rows<FirstRow>(sql`
+    WITH RECURSIVE head AS (
+      SELECT *, ${index} AS index FROM heads WHERE part = ${part}::bigint
     ),
-    ${descend(sql)}
-    SELECT ${collectionColumns(sql)}, 0 AS place
-    FROM parent
+    ${descend(sql, part)}
+    SELECT ${headColumns(sql)}, 0 AS place
+    FROM head
     UNION ALL
     SELECT resource.*
     FROM descend CROSS JOIN LATERAL (
       SELECT ${resourceColumns(sql)}, 0::bigint, seq FROM ${rowsWithin(
         sql,
         sql`SELECT * FROM resources
-          WHERE collection = (SELECT key FROM parent) AND ${onward} LIMIT ${limit}::bigint`,
+          WHERE part = ${part}::bigint AND ${onward} LIMIT ${limit}::bigint`,
         isForward ? sql`seq` : sql`seq DESC`,
         maxBytes,
       )} AS page
     ) AS resource
     WHERE level = -1
     ORDER BY place`);
-  if (!parent) return undefined;
-  const hits = found.map((row) => ({ seq: row[10], resource: toResource(row) }));
-  const read = collectionIn(parent);
-  const isCut = maxBytes !== undefined && hits.length < Math.min(limit, read.total - offset);
-  return { collection: read, hits: isForward ? hits : hits.reverse(), isCut };
-}
-
-interface RangeResult {
-  readonly collection: Collection;
-  readonly hits: readonly Candidate[];
-  readonly isCut: boolean;
+  if (!first) return undefined;
+  const hits = found.map((row) => ({ seq: row[10], resource: resourceOf(row) }));
+  const head = headOf(first);
+  const isCut = maxBytes !== undefined && hits.length < Math.min(limit, head.total - offset);
+  return { head, hits: isForward ? hits : hits.reverse(), isCut };
 }
 
 /** Selects the first rows whose fields have at most `maxBytes` together, but at least one row. */
-const rowsWithin = (
+export const rowsWithin = (
   sql: Sql,
   table: Statement,
   order: Statement,
@@ -130,73 +160,3 @@ const rowsWithin = (
         ) AS sized
         WHERE size <= ${maxBytes}::bigint OR nth = 1
       )`;
-
-/** A removed resource has no fields. */
-type FeedRow = CollectionColumns | readonly [string, number, number, number, null, ...Value[]];
-
-/** Additional columns in the row of the collection, to check a feed position. */
-type PositionColumns = readonly [
-  key: number,
-  epoch: number,
-  /** The last revision of the position's epoch; null when that is the current epoch or unknown. */
-  end: number | null,
-  /** The time of the position's revision; null when the resource was written again. */
-  time: number | null,
-];
-
-export async function readFeed(
-  sql: Sql,
-  collection: string,
-  position: FeedPosition | 0,
-  limit: number,
-  maxBytes?: number,
-): Promise<Feed | "gone" | undefined> {
-  const revision = position === 0 ? 0 : position.revision;
-  const [positionKey, positionEpoch] = readEpochName(position === 0 ? "0.0" : position.epoch);
-  const [parent, ...found] = await rows<FeedRow>(sql`
-    WITH parent AS (SELECT * FROM collections WHERE name = ${collection})
-    SELECT ${collectionColumns(sql)}, 0 AS place, key, epoch,
-      (SELECT last FROM epochs
-        WHERE epochs.collection = parent.key AND epochs.epoch = ${positionEpoch}::bigint),
-      (SELECT resources.updated FROM resources
-        WHERE resources.collection = parent.key AND resources.revision = ${revision}::bigint)
-    FROM parent
-    UNION ALL
-    (
-      SELECT ${resourceColumns(sql)}, 0::bigint, revision,
-        0::bigint, 0::bigint, 0::bigint, 0::bigint
-      FROM ${rowsWithin(
-        sql,
-        sql`SELECT * FROM resources
-          WHERE collection = (SELECT key FROM parent) AND revision > ${revision}::bigint
-          ORDER BY revision LIMIT ${limit}::bigint`,
-        sql`revision`,
-        maxBytes,
-      )} AS page
-    )
-    ORDER BY place`);
-  if (!parent) return undefined;
-  const [key, epoch, end, time] = parent.slice(11) as unknown as PositionColumns;
-  if (position !== 0) {
-    const last = epoch === positionEpoch ? parent[1] : end;
-    const isKnown = key === positionKey && last !== null && revision <= last;
-    const isSameTime = position.time === 0 || time === null || time === position.time;
-    if (!isKnown || !isSameTime) return "gone";
-  }
-  const isCut =
-    maxBytes !== undefined && found.length < limit && (found.at(-1)?.[1] ?? 0) < parent[1];
-  return {
-    collection: collectionIn(parent as CollectionColumns),
-    epoch: epochName(key, epoch),
-    entries: found.map(toEntry),
-    ...(isCut && { isCut }),
-  };
-}
-
-function toEntry(row: FeedRow): Resource | Removal {
-  if (hasContent(row)) return toResource(row);
-  const [id, revision, , removedAt] = row;
-  return { kind: "removal", id, revision, removedAt };
-}
-
-const hasContent = (row: FeedRow): row is CollectionColumns => row[4] !== null;

@@ -2,8 +2,9 @@
 
 import type { Query } from "../../model/query/query.ts";
 import { isIn } from "../../model/query/sort-key.ts";
+import type { IndexScan } from "../core/query-plan.ts";
 import type { Sql, Statement } from "./connection.ts";
-import { entriesIn, type IndexScan, orderOf } from "./entries.ts";
+import { entriesIn, orderOf } from "./entries.ts";
 
 const maxSeq = Number.MAX_SAFE_INTEGER;
 
@@ -13,6 +14,7 @@ const maxSeq = Number.MAX_SAFE_INTEGER;
  */
 export function reverseScanPage(
   sql: Sql,
+  part: number,
   scan: IndexScan,
   { start, limit, isNewestFirst }: Query,
 ): Statement {
@@ -31,7 +33,7 @@ export function reverseScanPage(
   return sql`
     WITH scanned AS (
       SELECT key, row_number() OVER (${along}) AS number
-      FROM ${entriesIn(sql, scan, onward)} AS entry
+      FROM ${entriesIn(sql, part, scan, onward)} AS entry
     ),
     keys AS (
       SELECT DISTINCT key FROM scanned
@@ -41,7 +43,7 @@ export function reverseScanPage(
     SELECT keys.key, entry.seq
     FROM keys CROSS JOIN LATERAL (
       SELECT seq FROM entries
-      WHERE collection = (SELECT key FROM parent) AND field = ${field} AND key = keys.key
+      WHERE part = ${part}::bigint AND field = ${field} AND key = keys.key
         ${continuesKey ? sql`AND ${afterSeq}` : sql``}
       ORDER BY seq ${isNewestFirst ? sql`DESC` : sql``} LIMIT ${offset + limit + 1}::bigint
     ) AS entry

@@ -3,195 +3,106 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Outage } from "../store.ts";
 import { type Connection, rows, type Sql } from "./connection.ts";
-import { isConnectionLost } from "./errors.ts";
+import { isConnectionLost, isMissingTable } from "./errors.ts";
+import { oldSteps } from "./old-schema.ts";
+import type { ReportProgress, Step } from "./step.ts";
+import { createTables } from "./tables.ts";
+import { upgradeSteps } from "./upgrade.ts";
 
 const maxAttempts = 10;
 
-/** The statements of a migration step; they run in one transaction with the update of the version. */
-export type Step = string;
+export interface Migration {
+  /** Creates the tables of the newest version in an empty schema. Without it, all steps are run. */
+  readonly create?: string | undefined;
+  readonly steps: readonly Step[];
+}
 
-/**
- * Every key begins with the key of the collection, so that the tables can be distributed over machines.
- * A removed resource keeps its row without seq and fields: so one index contains all changes since a
- * revision, and every write to the table is an upsert. position-tree.ts explains `holes`.
- */
-const first: Step = `
-  CREATE TABLE collections (
-    key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    name text COLLATE "C" NOT NULL UNIQUE,
-    revision bigint NOT NULL,
-    seq bigint NOT NULL,
-    total bigint NOT NULL,
-    definition text NOT NULL,
-    created bigint NOT NULL,
-    updated bigint NOT NULL
-  ) WITH (fillfactor = 50);
-  CREATE TABLE resources (
-    collection bigint NOT NULL,
-    id text COLLATE "C" NOT NULL,
-    seq bigint,
-    revision bigint NOT NULL,
-    created bigint NOT NULL,
-    updated bigint NOT NULL,
-    fields text,
-    PRIMARY KEY (collection, id),
-    UNIQUE (collection, seq),
-    UNIQUE (collection, revision)
-  );
-  CREATE TABLE holes (
-    collection bigint NOT NULL,
-    place bigint NOT NULL,
-    alive bigint[] NOT NULL,
-    PRIMARY KEY (collection, place)
-  ) WITH (fillfactor = 70);
-  CREATE TABLE tokens (
-    id text COLLATE "C" PRIMARY KEY,
-    hash text COLLATE "C" NOT NULL UNIQUE,
-    name text NOT NULL,
-    scopes text NOT NULL,
-    created bigint NOT NULL,
-    expires bigint,
-    used bigint,
-    revoked bigint
-  );
-  CREATE TABLE kept (
-    name text COLLATE "C" PRIMARY KEY,
-    fingerprint text NOT NULL,
-    outcomes text NOT NULL,
-    until bigint NOT NULL
-  );
-  CREATE INDEX kept_by_until ON kept (until);
-`;
-
-/** The version of the rules. */
-const second: Step = `
-  ALTER TABLE collections ADD COLUMN defined bigint NOT NULL DEFAULT 0;
-`;
-
-/**
- * `entries` contains the indexes of definitions: sort keys (see model/query/sort-key.ts), in byte order.
- * In `words`, each vector also contains the word that vector.ts gives its collection, so that one index
- * serves all collections. `fastupdate` is off, because every search would read the pending list.
- */
-const third: Step = `
-  ALTER TABLE resources ADD COLUMN owner text;
-  CREATE TABLE entries (
-    collection bigint NOT NULL,
-    field text COLLATE "C" NOT NULL,
-    key text COLLATE "C" NOT NULL,
-    seq bigint NOT NULL,
-    PRIMARY KEY (collection, field, key, seq)
-  );
-  CREATE TABLE words (
-    collection bigint NOT NULL,
-    seq bigint NOT NULL,
-    vector tsvector NOT NULL,
-    PRIMARY KEY (collection, seq)
-  );
-  CREATE INDEX words_by_vector ON words USING gin (vector) WITH (fastupdate = off);
-`;
-
-/** Adds the files of a resource, and the keys of all files that resources reference. */
-const fourth: Step = `
-  ALTER TABLE resources ADD COLUMN parts text;
-  CREATE TABLE files (
-    collection bigint NOT NULL,
-    key text COLLATE "C" NOT NULL,
-    PRIMARY KEY (collection, key)
-  );
-  CREATE INDEX files_by_key ON files (key);
-`;
-
-/**
- * `epochs` contains the last revision of each earlier epoch of a collection (see ../epochs.ts); the rows
- * of collection 0 are the epochs of writers. `shares_date` is 1 for existing rows, because the former
- * times are not known. Existing rows have no checksum until they are written again. Idempotency-Keys
- * expire by `key_clock` (see ../key-clock.ts).
- */
-const fifth: Step = `
-  CREATE TABLE epochs (
-    collection bigint NOT NULL,
-    epoch bigint NOT NULL,
-    last bigint NOT NULL,
-    PRIMARY KEY (collection, epoch)
-  );
-  ALTER TABLE collections ADD COLUMN epoch bigint NOT NULL DEFAULT 0;
-  ALTER TABLE collections ADD COLUMN shares_date bigint NOT NULL DEFAULT 1;
-  UPDATE collections SET epoch = floor(random() * 268435456)::bigint;
-  ALTER TABLE resources ADD COLUMN shares_date bigint NOT NULL DEFAULT 1;
-  ALTER TABLE resources ADD COLUMN checksum bigint;
-  CREATE TABLE key_clock (
-    one boolean PRIMARY KEY CHECK (one),
-    now bigint NOT NULL,
-    seen bigint NOT NULL
-  );
-  INSERT INTO key_clock VALUES (true, 0, 0);
-`;
-
-/** Tokens of older versions have no subject; theirs is their id. */
-const sixth: Step = "ALTER TABLE tokens ADD COLUMN subject text";
-
-export const steps: readonly Step[] = [first, second, third, fourth, fifth, sixth];
+export const migration: Migration = { create: createTables, steps: [...oldSteps, ...upgradeSteps] };
 
 /**
  * Migrates the database to the newest version. When many nodes start at once, one runs each step while
- * the others wait for the lock on the row of the version. Not every Postgres-compatible server has
+ * the others wait for the lock on the table of the version. Not every Postgres-compatible server has
  * advisory locks.
  */
 export async function migrate(
   connection: Connection,
   schema: string,
-  path: readonly Step[] = steps,
+  { create, steps }: Migration,
+  report: ReportProgress = () => undefined,
 ): Promise<void> {
-  await connection.run((sql) => retry(() => ensureVersion(sql, schema)));
-  while ((await connection.run(readVersion)) !== path.length)
-    await connection.run((sql) => step(sql, path));
+  await connection.run((sql) => retry(() => ensureVersion(sql, schema, { create, steps })));
+  while ((await connection.run((sql) => retry(() => readVersion(sql, schema)))) !== steps.length)
+    await connection.run((sql) => retry(() => runStep(sql, schema, steps, report), isMissingTable));
 }
 
-/** When two nodes create the same table at once, one fails, and finds the table in its next attempt. */
-async function retry(make: () => Promise<void>): Promise<void> {
+/** When two nodes create or rename the same table at once, one fails, and finds it in its next attempt. */
+async function retry<T>(
+  work: () => Promise<T>,
+  canRetry: (error: unknown) => boolean = () => true,
+): Promise<T> {
   for (let attempt = 1; ; attempt++)
     try {
-      return await make();
+      return await work();
     } catch (error) {
-      if (isConnectionLost(error) || attempt === maxAttempts) throw error;
+      if (isConnectionLost(error) || attempt === maxAttempts || !canRetry(error)) throw error;
       await sleep(Math.random() * 20 * attempt);
     }
 }
 
-async function ensureVersion(sql: Sql, schema: string): Promise<void> {
-  const [found] = await rows(
-    sql`SELECT to_regnamespace(${schema})::text, to_regclass(${`${schema}.form`})::text`,
-  );
-  const [namespace, table] = found ?? [];
-  if (table) return;
+/** Returns the table of the version: up to version 6 it has another name. */
+async function versionTable(sql: Sql, schema: string): Promise<string | undefined> {
+  const [found] = await rows<readonly [string | null, string | null]>(sql`
+    SELECT to_regclass(${`${schema}.schema_version`})::text, to_regclass(${`${schema}.form`})::text`);
+  if (found?.[0]) return "schema_version";
+  return found?.[1] ? "form" : undefined;
+}
+
+async function ensureVersion(
+  sql: Sql,
+  schema: string,
+  { create, steps }: Migration,
+): Promise<void> {
+  if (await versionTable(sql, schema)) return;
+  const [found] = await rows(sql`SELECT to_regnamespace(${schema})::text`);
   // Only when it is missing: a user without the right to create schemas can use an existing one.
-  const makeSchema = namespace ? "" : `CREATE SCHEMA ${schema};`;
+  const makeSchema = found?.[0] ? "" : `CREATE SCHEMA ${schema};`;
+  const version = create === undefined ? 0 : steps.length;
   await transact(sql, () =>
     run(
       sql,
       `${makeSchema}
-       CREATE TABLE form (one boolean PRIMARY KEY CHECK (one), version integer NOT NULL);
-       INSERT INTO form VALUES (true, 0)`,
+       CREATE TABLE schema_version (one boolean PRIMARY KEY CHECK (one), version integer NOT NULL);
+       INSERT INTO schema_version VALUES (true, ${version});
+       ${create ?? ""}`,
     ),
   );
 }
 
-async function readVersion(sql: Sql): Promise<number> {
-  const [row] = await rows<readonly [number]>(sql`SELECT version FROM form`);
+async function readVersion(sql: Sql, schema: string): Promise<number> {
+  const versions = (await versionTable(sql, schema)) ?? "schema_version";
+  const [row] = await rows<readonly [number]>(sql`SELECT version FROM ${sql(versions)}`);
   return row?.[0] ?? 0;
 }
 
-/** Runs the next step, unless another node has run it in the meantime. */
-async function step(sql: Sql, path: readonly Step[]): Promise<void> {
+/** Runs the next step or a part of it, unless another node has done it in the meantime. */
+async function runStep(
+  sql: Sql,
+  schema: string,
+  steps: readonly Step[],
+  report: ReportProgress,
+): Promise<void> {
+  const versions = (await versionTable(sql, schema)) ?? "schema_version";
   await transact(sql, async () => {
-    const [row] = await rows<readonly [number]>(sql`SELECT version FROM form FOR UPDATE`);
+    await sql`LOCK TABLE ${sql(versions)} IN SHARE ROW EXCLUSIVE MODE`;
+    const [row] = await rows<readonly [number]>(sql`SELECT version FROM ${sql(versions)}`);
     const version = row?.[0] ?? 0;
-    const next = path[version];
-    if (version > path.length) throw new Outage("unavailable", tooNew(version, path.length));
+    const next = steps[version];
+    if (version > steps.length) throw new Outage("unavailable", tooNew(version, steps.length));
     if (next === undefined) return;
-    await run(sql, next);
-    await sql`UPDATE form SET version = ${version + 1}`;
+    if (typeof next !== "string" && !(await next(sql, report))) return;
+    if (typeof next === "string") await run(sql, next);
+    const renamed = (await versionTable(sql, schema)) ?? versions;
+    await sql`UPDATE ${sql(renamed)} SET version = ${version + 1}`;
   });
 }
 

@@ -1,40 +1,47 @@
 // Runs full-text searches: finds the resources that contain all words, and ranks them.
 
-import { isRanked, type Query } from "../../model/query/query.ts";
+import type { Query, Word } from "../../model/query/query.ts";
+import { cutWord } from "../../model/query/rank.ts";
+import { prefixSpan } from "../core/search.ts";
 import type { QueryResult } from "../store.ts";
-import { runStatement, toQueryResult } from "./answer.ts";
+import type { CollectionRow } from "./collections.ts";
 import type { Sql, Statement } from "./connection.ts";
-import { searchOf } from "./vector.ts";
+import type { Versioned } from "./directory.ts";
+import { runStatement, toQueryResult } from "./statement.ts";
 
-export const matching = (sql: Sql, search: string): Statement => sql`vector @@ ${search}::tsquery`;
+/** Selects the `seq` and `rank` of the resources that contain all words: the rank is the sum of the weights. */
+export function matchesOf(sql: Sql, part: number, words: readonly Word[]): Statement {
+  const [first = sql`SELECT 0 AS seq, 0 AS weight WHERE false`, ...more] = words.map((word) =>
+    wordMatches(sql, part, word),
+  );
+  if (more.length === 0) return sql`SELECT seq, weight AS rank FROM (${first}) AS word`;
+  const all = more.reduce((one, other) => sql`${one} UNION ALL ${other}`, first);
+  return sql`
+    SELECT seq, sum(weight)::bigint AS rank FROM (${all}) AS word
+    GROUP BY seq HAVING count(*) = ${words.length}::bigint`;
+}
 
-/** Short texts that contain the words often rank first. */
-export const rank = (sql: Sql, search: string): Statement =>
-  sql`ts_rank(vector, ${search}::tsquery, 1)`;
-
-/** Selects the resources of the collection that contain the words; a special word limits it to the collection. */
-export const matchesOf = (sql: Sql, search: string): Statement => sql`
-  (
-    SELECT seq, vector FROM words
-    WHERE vector @@ (SELECT ('''#' || key || ''' & ' || ${search})::tsquery FROM parent)
-  ) AS found`;
-
-export const rankOrder = (sql: Sql, query: Query): Statement => {
-  if (!isRanked(query)) return sql``;
-  return query.isNewestFirst ? sql`ORDER BY rank DESC, seq DESC` : sql`ORDER BY rank DESC, seq`;
-};
+/** Selects each resource that contains the word once. */
+function wordMatches(sql: Sql, part: number, word: Word): Statement {
+  if (!word.isPrefix)
+    return sql`
+      SELECT seq, weight FROM words WHERE part = ${part}::bigint AND word = ${cutWord(word.text)}`;
+  const { from, to } = prefixSpan(word);
+  return sql`
+    SELECT seq, sum(weight)::bigint AS weight FROM words
+    WHERE part = ${part}::bigint AND word >= ${from} AND word < ${to} GROUP BY seq`;
+}
 
 /** Answers a query that has only words; the database ranks all matches. */
 export async function search(
   sql: Sql,
-  collection: string,
+  row: CollectionRow,
   query: Query,
-): Promise<QueryResult | undefined> {
-  const { words, start, limit, isCounted } = query;
-  const text = searchOf(words);
-  const order = rankOrder(sql, query);
-  const found = await runStatement(sql, collection, {
-    tables: sql`ranked AS (SELECT seq, ${rank(sql, text)} AS rank FROM ${matchesOf(sql, text)})`,
+): Promise<Versioned<QueryResult> | undefined> {
+  const { words, start, limit, isCounted, isNewestFirst } = query;
+  const order = isNewestFirst ? sql`ORDER BY rank DESC, seq DESC` : sql`ORDER BY rank DESC, seq`;
+  const found = await runStatement(sql, row.part, {
+    tables: sql`ranked AS (${matchesOf(sql, row.part, words)})`,
     hits: sql`
       SELECT row_number() OVER (${order}) AS place, seq, '' AS key
       FROM (
@@ -44,5 +51,5 @@ export async function search(
     count: isCounted ? sql`SELECT count(*) FROM ranked` : sql`NULL`,
     maxBytes: query.maxBytes,
   });
-  return found && toQueryResult(found, query, () => undefined);
+  return found && toQueryResult(row, found, query, () => undefined);
 }

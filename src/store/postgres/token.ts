@@ -1,25 +1,32 @@
-// Reads tokens from the database.
+// Reads and writes tokens. When a token was last used is in a table of its own.
 
 import type { Token } from "../../model/token.ts";
-import { rows, type Sql } from "./connection.ts";
+import type { TokenTime } from "../core/writes.ts";
+import { column, rows, type Sql, type Statement } from "./connection.ts";
 
 type TokenRow = readonly [
   id: string,
   hash: string,
   name: string,
+  subject: string,
   scopes: string,
   createdAt: number,
   expiresAt: number | null,
-  usedAt: number | null,
   revokedAt: number | null,
-  subject: string,
+  usedAt: number | null,
 ];
 
 function toToken(row: TokenRow): Token {
-  const [id, hash, name, scopes, createdAt, expiresAt, usedAt, revokedAt, subject] = row;
+  const [id, hash, name, subject, scopes, createdAt, expiresAt, revokedAt, usedAt] = row;
   const times = { createdAt, expiresAt, usedAt, revokedAt };
   return { id, hash, name, subject, scopes: JSON.parse(scopes), ...times };
 }
+
+const tokenColumns = (sql: Sql): Statement => sql`
+  tokens.id, hash, name, subject, scopes, created, expires, revoked, used
+  FROM tokens LEFT JOIN LATERAL (
+    SELECT used FROM token_uses WHERE token_uses.id = tokens.id LIMIT 1
+  ) AS token_use ON true`;
 
 /** Returns the tokens with these hashes, in the same order. */
 export async function findTokens(
@@ -27,15 +34,38 @@ export async function findTokens(
   hashes: readonly string[],
 ): Promise<readonly (Token | undefined)[]> {
   const found = await rows<TokenRow>(sql`
-    SELECT id, hash, name, scopes, created, expires, used, revoked, coalesce(subject, id)
-    FROM tokens WHERE hash = ANY (${hashes}::text[])`);
+    SELECT ${tokenColumns(sql)} WHERE hash = ANY (${hashes}::text[])`);
   const byHash = new Map(found.map((row) => [row[1], toToken(row)]));
   return hashes.map((hash) => byHash.get(hash));
 }
 
 export async function listTokens(sql: Sql): Promise<readonly Token[]> {
   const found = await rows<TokenRow>(sql`
-    SELECT id, hash, name, scopes, created, expires, used, revoked, coalesce(subject, id)
-    FROM tokens ORDER BY created, id`);
+    SELECT ${tokenColumns(sql)} ORDER BY created, tokens.id`);
   return found.map(toToken);
 }
+
+/** When another node has created the same token in the meantime, the conflict restarts the whole batch. */
+export const insertTokens = (sql: Sql, tokens: readonly Token[]): Statement => sql`
+  INSERT INTO tokens (id, hash, name, subject, scopes, created, expires, revoked)
+  SELECT * FROM unnest(
+    ${column(tokens, "id")}::text[], ${column(tokens, "hash")}::text[],
+    ${column(tokens, "name")}::text[], ${column(tokens, "subject")}::text[],
+    ${tokens.map(({ scopes }) => JSON.stringify(scopes))}::text[],
+    ${column(tokens, "createdAt")}::bigint[], ${column(tokens, "expiresAt")}::bigint[],
+    ${column(tokens, "revokedAt")}::bigint[]
+  )`;
+
+/** The first revocation counts. */
+export const revokeTokens = (sql: Sql, revoked: readonly TokenTime[]): Statement => sql`
+  UPDATE tokens SET revoked = coalesce(tokens.revoked, next.at)
+  FROM unnest(${column(revoked, "id")}::text[], ${column(revoked, "at")}::bigint[])
+    AS next (id, at)
+  WHERE tokens.id = next.id AND tokens.id = ANY (${column(revoked, "id")}::text[])`;
+
+/** The last use counts. */
+export const useTokens = (sql: Sql, used: readonly TokenTime[]): Statement => sql`
+  INSERT INTO token_uses (id, used)
+  SELECT * FROM unnest(${column(used, "id")}::text[], ${column(used, "at")}::bigint[])
+  ORDER BY 1
+  ON CONFLICT (id) DO UPDATE SET used = greatest(token_uses.used, excluded.used)`;

@@ -11,13 +11,9 @@ interface CacheEntry<V> {
 /** When the cache is full it is cleared, which bounds the memory use. */
 const maxEntries = 10_000;
 
-/**
- * An entry expires after `maxAgeMs`, and at once when a node notifies a change. When the value has not
- * changed, the cache returns the same object again.
- */
+/** An entry expires after `maxAgeMs`, and at once when a node notifies a change. */
 export class TtlCache<V extends object> {
   readonly #maxAgeMs: number;
-  readonly #isSame: (one: V, other: V) => boolean;
   readonly #loader: BatchLoader<string, V | undefined>;
   readonly #entries = new Map<string, CacheEntry<V>>();
   #invalidatedAt = 0;
@@ -25,10 +21,8 @@ export class TtlCache<V extends object> {
   constructor(
     load: Load<string, V | undefined>,
     { size, maxAgeMs }: { readonly size: number; readonly maxAgeMs: number },
-    isSame: (one: V, other: V) => boolean,
   ) {
     this.#maxAgeMs = maxAgeMs;
-    this.#isSame = isSame;
     this.#loader = new BatchLoader((names) => this.#load(load, names), size);
   }
 
@@ -62,9 +56,7 @@ export class TtlCache<V extends object> {
       this.#entries.delete(name);
       return undefined;
     }
-    const before = this.#entries.get(name)?.value;
-    const value = before && this.#isSame(before, read) ? before : read;
-    this.#entries.set(name, { value, readAt });
-    return value;
+    this.#entries.set(name, { value: read, readAt });
+    return read;
   }
 }

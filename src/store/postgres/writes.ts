@@ -1,273 +1,231 @@
-// Defines the rows that a batch writes, and sends them with one statement per table.
+// Sends the rows that a batch writes, with one statement per part and table.
 
-import type { Token } from "../../model/token.ts";
-import type { KeyClock } from "../core/key-clock.ts";
-import { column, rows, type Sql, type Statement } from "./connection.ts";
-import { addRemovedPositions, type RemovedPosition } from "./position-tree.ts";
+import { oldestStoredEpoch } from "../core/epochs.ts";
+import type { TreeWrite } from "../core/position-tree.ts";
+import type { EntryRow, Head, KeyRow, ResourceRow, Tombstone, WordRow } from "../core/rows.ts";
+import type {
+  CollectionWrite,
+  DeletedCollection,
+  PartWrites,
+  TokenTime,
+  Writes,
+} from "../core/writes.ts";
+import { allOrFirstError, column, rows, type Sql, type Statement } from "./connection.ts";
+import { computeTree, writeTree } from "./position-tree.ts";
+import { insertTokens, revokeTokens, useTokens } from "./token.ts";
 
-export interface Writes {
-  readonly collections: CollectionWrite[];
-  readonly epochs: EpochWrite[];
-  readonly resources: ResourceWrite[];
-  readonly deletedEntries: EntryWrite[];
-  readonly entries: EntryWrite[];
-  readonly deletedWords: ResourceRef[];
-  readonly words: WordsWrite[];
-  readonly deletedFiles: FileWrite[];
-  readonly files: FileWrite[];
-  readonly removedPositions: RemovedPosition[];
-  readonly tokens: Token[];
-  readonly tokenTimes: Pick<Token, "id" | "usedAt" | "revokedAt">[];
-  readonly storedKeys: StoredKeyWrite[];
-  /** The expired keys that `storedKeys` replaces. */
-  readonly expiredNames: string[];
-  /** At most one. */
-  readonly keyClocks: KeyClockWrite[];
+/** The rows of the position tree by part. */
+export type Trees = ReadonlyMap<number, readonly TreeWrite[]>;
+
+/** Removed positions change rows of the tree that have to be read first. */
+export async function computeTrees(sql: Sql, { parts }: Writes): Promise<Trees> {
+  const changed = parts.filter(({ removedPositions }) => removedPositions.length > 0);
+  const trees = await allOrFirstError(
+    changed.map(({ part, removedPositions }) => computeTree(sql, part, removedPositions)),
+  );
+  return new Map(changed.map(({ part }, index) => [part, trees[index] ?? []]));
 }
-
-interface KeyClockWrite extends KeyClock {
-  /** The former value of `seen`; the update does nothing when another node has moved the clock. */
-  readonly before: number;
-}
-
-interface CollectionWrite {
-  readonly key: number;
-  readonly revision: number;
-  readonly seq: number;
-  readonly total: number;
-  readonly updated: number;
-  /** Null leaves the definition unchanged. */
-  readonly definition: string | null;
-  readonly defined: number;
-  readonly epoch: number;
-  readonly sharesDate: number;
-}
-
-/** The last revision of an epoch of a collection. */
-interface EpochWrite {
-  readonly collection: number;
-  readonly epoch: number;
-  readonly last: number;
-}
-
-export interface ResourceWrite {
-  readonly collection: number;
-  readonly id: string;
-  /** Null, as are the fields, when the resource is removed. */
-  readonly seq: number | null;
-  readonly revision: number;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly fields: string | null;
-  readonly owner: string | null;
-  readonly parts: string | null;
-  readonly storedSharesDate: number;
-  /** Null when the resource is removed. */
-  readonly checksum: number | null;
-}
-
-/** Identifies a resource by its collection and seq. */
-interface ResourceRef {
-  readonly collection: number;
-  readonly seq: number;
-}
-
-export interface EntryWrite extends ResourceRef {
-  readonly field: string;
-  readonly key: string;
-}
-
-interface WordsWrite extends ResourceRef {
-  readonly vector: string;
-}
-
-/** A file that a resource references. */
-interface FileWrite {
-  readonly collection: number;
-  readonly key: string;
-}
-
-export interface StoredKeyWrite {
-  readonly name: string;
-  readonly fingerprint: string;
-  readonly outcomes: string;
-  /** By the clock in ../key-clock.ts. */
-  readonly at: number;
-  readonly expiresAt: number;
-}
-
-type Rows<K extends keyof Writes> = readonly Writes[K][number][];
-
-export const noWrites = (): Writes => ({
-  collections: [],
-  epochs: [],
-  resources: [],
-  deletedEntries: [],
-  entries: [],
-  deletedWords: [],
-  words: [],
-  deletedFiles: [],
-  files: [],
-  removedPositions: [],
-  tokens: [],
-  tokenTimes: [],
-  storedKeys: [],
-  expiredNames: [],
-  keyClocks: [],
-});
-
-export const isEmpty = (writes: Writes): boolean =>
-  Object.values(writes).every(({ length }) => length === 0);
 
 /**
  * Sends all rows. Every statement finds its rows by key, so that a plan made while a table was small is
- * still good when it is large.
+ * still good when it is large. Rows to delete are counted with LIMIT: the planner expects few of them
+ * then, and looks each one up.
  */
-export function send(sql: Sql, writes: Writes): readonly Promise<unknown>[] {
-  const { resources, removedPositions, tokens, tokenTimes, collections, storedKeys, expiredNames } =
-    writes;
-  const { epochs, keyClocks, deletedEntries, entries, deletedWords, words, deletedFiles, files } =
-    writes;
+export function sendWrites(sql: Sql, writes: Writes, trees: Trees): readonly Promise<unknown>[] {
+  const { deletedCollections, collections, parts, tokens, revokedTokens, usedTokens } = writes;
   const statements = [
-    storedKeys.length > 0 && deleteExpiredKeys(sql, storedKeys),
-    expiredNames.length > 0 && deleteKeys(sql, expiredNames),
-    storedKeys.length > 0 && insertKeys(sql, storedKeys),
-    resources.length > 0 && putResources(sql, resources),
-    deletedEntries.length > 0 && deleteEntries(sql, deletedEntries),
-    entries.length > 0 && insertEntries(sql, entries),
-    deletedWords.length > 0 && deleteWords(sql, deletedWords),
-    words.length > 0 && putWords(sql, words),
-    deletedFiles.length > 0 && deleteFileReferences(sql, deletedFiles),
-    files.length > 0 && insertFileReferences(sql, files),
-    removedPositions.length > 0 && addRemovedPositions(sql, removedPositions),
+    ...deletedCollections.flatMap((collection) => deleteCollection(sql, collection)),
+    ...collections.map((collection) => writeCollection(sql, collection)),
+    ...parts.flatMap((part) => [
+      ...writePart(sql, part),
+      ...writeTree(sql, part.part, trees.get(part.part) ?? []),
+    ]),
     tokens.length > 0 && insertTokens(sql, tokens),
-    tokenTimes.length > 0 && updateTokens(sql, tokenTimes),
-    epochs.length > 0 && endEpochs(sql, epochs),
-    collections.length > 0 && updateCollections(sql, collections),
-    // Last, because all nodes update this row: it stays locked only until the commit.
-    ...keyClocks.map((clock) => moveKeyClock(sql, clock)),
+    revokedTokens.length > 0 && revokeTokens(sql, revokedTokens),
+    ...[tokenUses(tokens), usedTokens].map((uses) => uses.length > 0 && useTokens(sql, uses)),
   ];
   return statements.filter((statement) => statement !== false).map(rows);
 }
 
-const putResources = (sql: Sql, resources: Rows<"resources">): Statement => sql`
+/** A token that is copied from elsewhere may have been used there. */
+const tokenUses = (tokens: Writes["tokens"]): readonly TokenTime[] =>
+  tokens.flatMap(({ id, usedAt }) => (usedAt === null ? [] : [{ id, at: usedAt }]));
+
+/** The other rows of the part are deleted later (see deleted-parts.ts). */
+const deleteCollection = (sql: Sql, { name, part }: DeletedCollection): readonly Statement[] => [
+  sql`DELETE FROM collections WHERE name = ${name} AND part = ${part}::bigint`,
+  sql`DELETE FROM heads WHERE part = ${part}::bigint`,
+  sql`INSERT INTO deleted_parts (part) VALUES (${part}::bigint)`,
+];
+
+/** When another node has created the collection in the meantime, the conflict restarts the whole batch. */
+const writeCollection = (
+  sql: Sql,
+  { name, part, definition, version, createdAt }: CollectionWrite,
+): Statement =>
+  createdAt === undefined
+    ? sql`
+        UPDATE collections SET definition = ${definition}, version = ${version}::bigint
+        WHERE name = ${name} AND part = ${part}::bigint`
+    : sql`
+        INSERT INTO collections (name, part, definition, version, created)
+        VALUES (${name}, ${part}::bigint, ${definition}, ${version}::bigint, ${createdAt}::bigint)`;
+
+function writePart(sql: Sql, writes: PartWrites): readonly Statement[] {
+  const { part, head, isNew, deleted, updated, inserted, keys, endedEpoch } = writes;
+  const { tombstones, deletedTombstones, deletedFiles, files } = writes;
+  const statements = [
+    deleted.length > 0 && deleteResources(sql, part, deleted),
+    updated.length + inserted.length > 0 && putResources(sql, part, [...updated, ...inserted]),
+    deletedTombstones.length > 0 && deleteTombstones(sql, part, deletedTombstones),
+    tombstones.length > 0 && putTombstones(sql, part, tombstones),
+    ...writeIndexes(sql, part, writes),
+    deletedFiles.length > 0 && deleteFiles(sql, part, deletedFiles),
+    files.length > 0 && insertFiles(sql, part, files),
+    keys.length > 0 && deleteExpiredKeys(sql, part, head.keyClock.now, 2 * keys.length + 10),
+    keys.length > 0 && putKeys(sql, part, keys),
+    endedEpoch && endEpoch(sql, part, endedEpoch),
+    endedEpoch && deleteOldEpochs(sql, part, oldestStoredEpoch(head.epoch)),
+    isNew ? insertHead(sql, part, head) : updateHead(sql, part, head),
+  ];
+  return statements.filter((statement) => statement !== false && statement !== undefined);
+}
+
+type IndexRows = Pick<PartWrites, "deletedEntries" | "entries" | "deletedWords" | "words">;
+
+export function writeIndexes(sql: Sql, part: number, writes: IndexRows): readonly Statement[] {
+  const { deletedEntries, entries, deletedWords, words } = writes;
+  const statements = [
+    deletedEntries.length > 0 && deleteEntries(sql, part, deletedEntries),
+    entries.length > 0 && insertEntries(sql, part, entries),
+    deletedWords.length > 0 && deleteWords(sql, part, deletedWords),
+    words.length > 0 && putWords(sql, part, words),
+  ];
+  return statements.filter((statement) => statement !== false);
+}
+
+const deleteResources = (sql: Sql, part: number, seqs: readonly number[]): Statement => sql`
+  DELETE FROM resources
+  USING (SELECT * FROM unnest(${seqs}::bigint[]) LIMIT ${seqs.length}::bigint) AS gone (seq)
+  WHERE resources.part = ${part}::bigint AND resources.seq = gone.seq`;
+
+const putResources = (sql: Sql, part: number, resources: readonly ResourceRow[]): Statement => sql`
   INSERT INTO resources
-    (collection, id, seq, revision, created, updated, fields, owner, parts, shares_date, checksum)
-  SELECT * FROM unnest(
-    ${column(resources, "collection")}::bigint[], ${column(resources, "id")}::text[],
-    ${column(resources, "seq")}::bigint[], ${column(resources, "revision")}::bigint[],
-    ${column(resources, "createdAt")}::bigint[], ${column(resources, "updatedAt")}::bigint[],
-    ${column(resources, "fields")}::text[], ${column(resources, "owner")}::text[],
-    ${column(resources, "parts")}::text[], ${column(resources, "storedSharesDate")}::bigint[],
-    ${column(resources, "checksum")}::bigint[]
+    (part, seq, id, revision, created, updated, fields, owner, files, shares_date, checksum)
+  SELECT ${part}::bigint, * FROM unnest(
+    ${column(resources, "seq")}::bigint[], ${column(resources, "id")}::text[],
+    ${column(resources, "revision")}::bigint[], ${column(resources, "createdAt")}::bigint[],
+    ${column(resources, "updatedAt")}::bigint[], ${column(resources, "fields")}::text[],
+    ${column(resources, "owner")}::text[], ${column(resources, "files")}::text[],
+    ${column(resources, "sharesDate")}::bigint[], ${column(resources, "checksum")}::bigint[]
   )
-  ON CONFLICT (collection, id) DO UPDATE
-  SET seq = excluded.seq, revision = excluded.revision, created = excluded.created,
-    updated = excluded.updated, fields = excluded.fields, owner = excluded.owner,
-    parts = excluded.parts, shares_date = excluded.shares_date, checksum = excluded.checksum`;
+  ON CONFLICT (part, seq) DO UPDATE
+  SET revision = excluded.revision, updated = excluded.updated, fields = excluded.fields,
+    owner = excluded.owner, files = excluded.files, shares_date = excluded.shares_date,
+    checksum = excluded.checksum`;
 
-const insertEntries = (sql: Sql, entries: Rows<"entries">): Statement => sql`
-  INSERT INTO entries (collection, field, key, seq) SELECT * FROM ${entryRows(sql, entries)}`;
+const deleteTombstones = (sql: Sql, part: number, ids: readonly string[]): Statement => sql`
+  DELETE FROM tombstones
+  USING (SELECT * FROM unnest(${ids}::text[]) LIMIT ${ids.length}::bigint) AS gone (id)
+  WHERE tombstones.part = ${part}::bigint AND tombstones.id = gone.id`;
 
-const deleteEntries = (sql: Sql, entries: Rows<"deletedEntries">): Statement => sql`
-  DELETE FROM entries AS entry
-  USING ${entryRows(sql, entries)} AS gone (collection, field, key, seq)
-  WHERE entry.collection = gone.collection AND entry.field = gone.field AND entry.key = gone.key
-    AND entry.seq = gone.seq`;
+const putTombstones = (sql: Sql, part: number, removals: readonly Tombstone[]): Statement => sql`
+  INSERT INTO tombstones (part, id, revision, removed)
+  SELECT ${part}::bigint, * FROM unnest(
+    ${column(removals, "id")}::text[], ${column(removals, "revision")}::bigint[],
+    ${column(removals, "removedAt")}::bigint[]
+  )
+  ON CONFLICT (part, id) DO UPDATE SET revision = excluded.revision, removed = excluded.removed`;
 
-const entryRows = (sql: Sql, entries: readonly EntryWrite[]): Statement => sql`
-  unnest(
-    ${column(entries, "collection")}::bigint[], ${column(entries, "field")}::text[],
-    ${column(entries, "key")}::text[], ${column(entries, "seq")}::bigint[]
+const insertEntries = (sql: Sql, part: number, entries: readonly EntryRow[]): Statement => sql`
+  INSERT INTO entries (part, field, key, seq)
+  SELECT ${part}::bigint, * FROM unnest(
+    ${column(entries, "field")}::text[], ${column(entries, "key")}::text[],
+    ${column(entries, "seq")}::bigint[]
   )`;
 
-const putWords = (sql: Sql, words: Rows<"words">): Statement => sql`
-  INSERT INTO words (collection, seq, vector)
-  SELECT collection, seq, vector::tsvector
-  FROM unnest(
-    ${column(words, "collection")}::bigint[], ${column(words, "seq")}::bigint[],
-    ${column(words, "vector")}::text[]
-  ) AS next (collection, seq, vector)
-  ON CONFLICT (collection, seq) DO UPDATE SET vector = excluded.vector`;
+const deleteEntries = (sql: Sql, part: number, entries: readonly EntryRow[]): Statement => sql`
+  DELETE FROM entries
+  USING (
+    SELECT * FROM unnest(
+      ${column(entries, "field")}::text[], ${column(entries, "key")}::text[],
+      ${column(entries, "seq")}::bigint[]
+    ) LIMIT ${entries.length}::bigint
+  ) AS gone (field, key, seq)
+  WHERE entries.part = ${part}::bigint AND entries.field = gone.field AND entries.key = gone.key
+    AND entries.seq = gone.seq`;
 
-const deleteWords = (sql: Sql, refs: Rows<"deletedWords">): Statement => sql`
+const putWords = (sql: Sql, part: number, words: readonly WordRow[]): Statement => sql`
+  INSERT INTO words (part, word, seq, weight)
+  SELECT ${part}::bigint, * FROM unnest(
+    ${column(words, "word")}::text[], ${column(words, "seq")}::bigint[],
+    ${column(words, "weight")}::bigint[]
+  )
+  ON CONFLICT (part, word, seq) DO UPDATE SET weight = excluded.weight`;
+
+const deleteWords = (sql: Sql, part: number, words: readonly WordRow[]): Statement => sql`
   DELETE FROM words
-  USING unnest(${column(refs, "collection")}::bigint[], ${column(refs, "seq")}::bigint[])
-    AS gone (collection, seq)
-  WHERE words.collection = gone.collection AND words.seq = gone.seq`;
+  USING (
+    SELECT * FROM unnest(${column(words, "word")}::text[], ${column(words, "seq")}::bigint[])
+    LIMIT ${words.length}::bigint
+  ) AS gone (word, seq)
+  WHERE words.part = ${part}::bigint AND words.word = gone.word AND words.seq = gone.seq`;
 
-const insertFileReferences = (sql: Sql, files: Rows<"files">): Statement => sql`
-  INSERT INTO files (collection, key)
-  SELECT * FROM unnest(${column(files, "collection")}::bigint[], ${column(files, "key")}::text[])
+const insertFiles = (sql: Sql, part: number, keys: readonly string[]): Statement => sql`
+  INSERT INTO files (part, key) SELECT ${part}::bigint, * FROM unnest(${keys}::text[])
   ON CONFLICT DO NOTHING`;
 
-const deleteFileReferences = (sql: Sql, files: Rows<"deletedFiles">): Statement => sql`
-  DELETE FROM files AS file
-  USING unnest(${column(files, "collection")}::bigint[], ${column(files, "key")}::text[])
-    AS gone (collection, key)
-  WHERE file.collection = gone.collection AND file.key = gone.key`;
+const deleteFiles = (sql: Sql, part: number, keys: readonly string[]): Statement => sql`
+  DELETE FROM files
+  USING (SELECT * FROM unnest(${keys}::text[]) LIMIT ${keys.length}::bigint) AS gone (key)
+  WHERE files.part = ${part}::bigint AND files.key = gone.key`;
 
-const updateCollections = (sql: Sql, moved: Rows<"collections">): Statement => sql`
-  UPDATE collections AS collection
-  SET revision = next.revision, seq = next.seq, total = next.total, updated = next.updated,
-    definition = coalesce(next.definition, collection.definition), defined = next.defined,
-    epoch = next.epoch, shares_date = next.shares_date
-  FROM unnest(
-    ${column(moved, "key")}::bigint[], ${column(moved, "revision")}::bigint[],
-    ${column(moved, "seq")}::bigint[], ${column(moved, "total")}::bigint[],
-    ${column(moved, "updated")}::bigint[], ${column(moved, "definition")}::text[],
-    ${column(moved, "defined")}::bigint[], ${column(moved, "epoch")}::bigint[],
-    ${column(moved, "sharesDate")}::bigint[]
-  ) AS next (key, revision, seq, total, updated, definition, defined, epoch, shares_date)
-  WHERE collection.key = next.key AND collection.key = ANY (${column(moved, "key")}::bigint[])`;
-
-const endEpochs = (sql: Sql, epochs: Rows<"epochs">): Statement => sql`
-  INSERT INTO epochs (collection, epoch, last)
-  SELECT * FROM unnest(
-    ${column(epochs, "collection")}::bigint[], ${column(epochs, "epoch")}::bigint[],
-    ${column(epochs, "last")}::bigint[]
-  )`;
-
-const insertTokens = (sql: Sql, tokens: Rows<"tokens">): Statement => sql`
-  INSERT INTO tokens (id, hash, name, scopes, created, expires, used, revoked, subject)
-  SELECT * FROM unnest(
-    ${column(tokens, "id")}::text[], ${column(tokens, "hash")}::text[],
-    ${column(tokens, "name")}::text[], ${tokens.map(({ scopes }) => JSON.stringify(scopes))}::text[],
-    ${column(tokens, "createdAt")}::bigint[], ${column(tokens, "expiresAt")}::bigint[],
-    ${column(tokens, "usedAt")}::bigint[], ${column(tokens, "revokedAt")}::bigint[],
-    ${column(tokens, "subject")}::text[]
-  )`;
-
-const updateTokens = (sql: Sql, times: Rows<"tokenTimes">): Statement => sql`
-  UPDATE tokens AS token
-  SET used = greatest(token.used, next.used), revoked = coalesce(token.revoked, next.revoked)
-  FROM unnest(
-    ${column(times, "id")}::text[], ${column(times, "usedAt")}::bigint[],
-    ${column(times, "revokedAt")}::bigint[]
-  ) AS next (id, used, revoked)
-  WHERE token.id = next.id AND token.id = ANY (${column(times, "id")}::text[])`;
-
-/** When another node has stored the same key in the meantime, the conflict restarts the whole batch. */
-const insertKeys = (sql: Sql, storedKeys: Rows<"storedKeys">): Statement => sql`
-  INSERT INTO kept (name, fingerprint, outcomes, until)
-  SELECT * FROM unnest(
-    ${column(storedKeys, "name")}::text[], ${column(storedKeys, "fingerprint")}::text[],
-    ${column(storedKeys, "outcomes")}::text[], ${column(storedKeys, "expiresAt")}::bigint[]
-  )`;
-
-const moveKeyClock = (sql: Sql, { now, seen, before }: KeyClockWrite): Statement => sql`
-  UPDATE key_clock SET now = ${now}::bigint, seen = ${seen}::bigint
-  WHERE one AND seen = ${before}::bigint`;
-
-const deleteKeys = (sql: Sql, names: readonly string[]): Statement => sql`
-  DELETE FROM kept WHERE name = ANY (${names}::text[])`;
+const putKeys = (sql: Sql, part: number, keys: readonly KeyRow[]): Statement => sql`
+  INSERT INTO idempotency_keys (part, owner, key, fingerprint, outcomes, expires)
+  SELECT ${part}::bigint, * FROM unnest(
+    ${column(keys, "owner")}::text[], ${column(keys, "key")}::text[],
+    ${column(keys, "fingerprint")}::text[], ${column(keys, "outcomes")}::text[],
+    ${column(keys, "expiresAt")}::bigint[]
+  )
+  ON CONFLICT (part, owner, key) DO UPDATE
+  SET fingerprint = excluded.fingerprint, outcomes = excluded.outcomes, expires = excluded.expires`;
 
 /** Deletes more expired keys than are stored, so that they never pile up. */
-function deleteExpiredKeys(sql: Sql, storedKeys: Rows<"storedKeys">): Statement {
-  const now = column(storedKeys, "at").reduce((one, other) => Math.min(one, other));
-  return sql`
-    DELETE FROM kept WHERE name = ANY (ARRAY(
-      SELECT name FROM kept WHERE until <= ${now}::bigint
-      ORDER BY until LIMIT ${2 * storedKeys.length + 10}::bigint FOR UPDATE SKIP LOCKED
-    ))`;
-}
+const deleteExpiredKeys = (sql: Sql, part: number, now: number, limit: number): Statement => sql`
+  DELETE FROM idempotency_keys
+  USING (
+    SELECT owner, key FROM idempotency_keys
+    WHERE part = ${part}::bigint AND expires <= ${now}::bigint
+    ORDER BY expires LIMIT ${limit}::bigint
+  ) AS old
+  WHERE idempotency_keys.part = ${part}::bigint AND idempotency_keys.owner = old.owner
+    AND idempotency_keys.key = old.key`;
+
+const endEpoch = (
+  sql: Sql,
+  part: number,
+  { epoch, last }: NonNullable<PartWrites["endedEpoch"]>,
+): Statement => sql`
+  INSERT INTO epochs (part, epoch, last)
+  VALUES (${part}::bigint, ${epoch}::bigint, ${last}::bigint)`;
+
+const deleteOldEpochs = (sql: Sql, part: number, oldest: number): Statement => sql`
+  DELETE FROM epochs WHERE part = ${part}::bigint AND epoch < ${oldest}::bigint`;
+
+const insertHead = (sql: Sql, part: number, head: Head): Statement => sql`
+  INSERT INTO heads
+    (part, revision, seq, total, updated, shares_date, version, epoch, key_now, key_seen)
+  VALUES (
+    ${part}::bigint, ${head.revision}::bigint, ${head.seq}::bigint, ${head.total}::bigint,
+    ${head.updatedAt}::bigint, ${head.sharesDate}::bigint, ${head.version}::bigint,
+    ${head.epoch}::bigint, ${head.keyClock.now}::bigint, ${head.keyClock.seen}::bigint
+  )`;
+
+const updateHead = (sql: Sql, part: number, head: Head): Statement => sql`
+  UPDATE heads
+  SET revision = ${head.revision}::bigint, seq = ${head.seq}::bigint,
+    total = ${head.total}::bigint, updated = ${head.updatedAt}::bigint,
+    shares_date = ${head.sharesDate}::bigint, version = ${head.version}::bigint,
+    epoch = ${head.epoch}::bigint, key_now = ${head.keyClock.now}::bigint,
+    key_seen = ${head.keyClock.seen}::bigint
+  WHERE part = ${part}::bigint`;

@@ -58,6 +58,31 @@ export function onces(question: Question): void {
     },
   );
 
+  question(
+    "a collection that is created again has no keys of the former one",
+    async (candidate) => {
+      const { store } = candidate;
+      await store.commit([found(), all([put("a")], once("k"))]);
+      await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
+      await store.commit([found()]);
+      const [outcome] = await store.commit([all([put("b")], once("k"))]);
+      assert.deepEqual(kinds(doneIn(outcome)), ["created"]);
+      assert.equal(await totalOf(store), 1);
+    },
+  );
+
+  question("a key belongs to a collection: on another one it is new", async ({ store }) => {
+    await store.commit([found(), found("others")]);
+    const [first] = await store.commit([all([put("a")], once("k"))]);
+    const other = { ...put("a"), collection: "others" };
+    const [second, again] = await store.commit([
+      all([other], once("k", { fingerprint: "another" })),
+      all([put("b")], once("k")),
+    ]);
+    assert.deepEqual(kinds(doneIn(second)), ["created"]);
+    assert.deepEqual(doneIn(again, true), doneIn(first));
+  });
+
   question("another request under the same key is refused", async ({ store }) => {
     await store.commit([found(), all([put("a")], once("k"))]);
     const before = await lookAt(store);

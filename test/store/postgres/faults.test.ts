@@ -32,7 +32,7 @@ async function whileLocked(place: Place, lock: string, deed: () => Promise<void>
 }
 
 const lockTable = "LOCK TABLE resources IN ACCESS EXCLUSIVE MODE";
-const lockRow = "SELECT FROM collections FOR UPDATE";
+const lockRow = "SELECT FROM heads FOR UPDATE";
 
 /** Ends the connections of stores that are in the middle of something like this. */
 async function terminate(place: Place, query: string): Promise<void> {
@@ -85,7 +85,7 @@ describe("a lost connection", () => {
       let reads: Promise<readonly unknown[]> = Promise.resolve([]);
       await whileLocked(place, lockTable, async () => {
         reads = Promise.all([store.find("things", "a"), idsOf(store), store.collection("things")]);
-        await terminate(place, "%parent AS%");
+        await terminate(place, "%head AS%");
         await until(async () => (await waiting(place)) > 0);
       });
       assert.deepEqual((await reads)[1], ["a"]);
@@ -314,7 +314,7 @@ describe("a server that cannot write", () => {
         sql.unsafe(`
           CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
             $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$;
-          CREATE TRIGGER full_disk BEFORE UPDATE ON collections EXECUTE FUNCTION fail();
+          CREATE TRIGGER full_disk BEFORE UPDATE ON heads EXECUTE FUNCTION fail();
           CREATE FUNCTION no_room() RETURNS event_trigger LANGUAGE plpgsql AS
             $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$;
           CREATE EVENT TRIGGER full_disk ON ddl_command_start WHEN TAG IN ('CREATE TABLE AS')
@@ -327,7 +327,7 @@ describe("a server that cannot write", () => {
       assert.deepEqual(await store.collection("things"), before);
       assert.deepEqual(await idsOf(store), ["a"]);
       await place.admin((sql) =>
-        sql.unsafe("DROP TRIGGER full_disk ON collections; DROP EVENT TRIGGER full_disk"),
+        sql.unsafe("DROP TRIGGER full_disk ON heads; DROP EVENT TRIGGER full_disk"),
       );
       assert.equal(await store.ready(), undefined);
       assert.equal((await store.commit([put("b")]))[0]?.kind, "created");

@@ -2,47 +2,14 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { countRemoved } from "../../../src/store/postgres/position-tree.ts";
 import type { Store } from "../../../src/store/store.ts";
-import fc from "../../fast-check.ts";
 import { found, idsFrom, idsOf, put, remove, totalOf } from "../exam/words.ts";
 import { type Place, Services } from "./house.ts";
 
 const services = new Services();
 
 const rowCount = (place: Place): Promise<number> =>
-  place.admin(async (sql) => Number((await sql`SELECT count(*) FROM holes`)[0]?.count));
-
-describe("counting holes", () => {
-  it("tells for each row how many are before each block", () => {
-    const position = fc.oneof(
-      fc.nat(300),
-      fc.nat(2 ** 20),
-      fc.maxSafeNat().map((n) => n % 2 ** 48),
-    );
-    fc.assert(
-      fc.property(fc.uniqueArray(position, { minLength: 1, maxLength: 20 }), (positions) => {
-        const rows = countRemoved(positions.map((position) => ({ collection: 7, position })));
-        const places = rows.map(({ place }) => place);
-        assert.equal(new Set(places).size, places.length);
-        for (const { collection, width, place, removed } of rows) {
-          const start = place % 2 ** 48;
-          assert.equal(collection, 7);
-          assert.equal(width, 64 ** Math.floor(place / 2 ** 48));
-          assert.equal(removed.length, 64);
-          for (const [block, count] of removed.entries()) {
-            const end = start + block * width;
-            const before = positions.filter((each) => each >= start && each < end);
-            assert.equal(count, before.length);
-          }
-        }
-        for (const each of positions)
-          for (let level = 0; level < 8; level++)
-            assert.ok(places.includes(level * 2 ** 48 + each - (each % 64 ** (level + 1))));
-      }),
-    );
-  });
-});
+  place.admin(async (sql) => Number((await sql`SELECT count(*) FROM positions`)[0]?.count));
 
 describe("the tree of holes", () => {
   it("adding and replacing do not touch it", { timeout: 60_000 }, () =>
@@ -102,17 +69,17 @@ describe("the tree of holes", () => {
 /** As if all positions up to here had been given out and were holes: so much cannot be put and removed. */
 async function pretendGone(place: Place, gone: number): Promise<void> {
   await place.admin(async (sql) => {
-    const [collection] = await sql`UPDATE collections SET seq = ${gone} RETURNING key`;
-    await sql`DELETE FROM holes`;
+    const [head] = await sql`UPDATE heads SET seq = ${gone} RETURNING part`;
+    await sql`DELETE FROM positions`;
     for (let level = 0; level < 8; level++) {
       const width = 64 ** level;
       const start = gone - (gone % (width * 64));
-      const alive = Array.from({ length: 64 }, (_, block) =>
+      const alive = Array.from({ length: 65 }, (_, block) =>
         Math.max(0, start + block * width - gone),
       );
       await sql`
-        INSERT INTO holes (collection, place, alive)
-        VALUES (${collection?.key}, ${level * 2 ** 48 + start}, ${`{${alive}}`}::text::bigint[])`;
+        INSERT INTO positions (part, level, "row", alive)
+        VALUES (${head?.part}, ${level}, ${start / (width * 64)}, ${`{${alive}}`}::text::bigint[])`;
     }
   });
 }

@@ -3,7 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Connection } from "../../../src/store/postgres/connection.ts";
-import { migrate, type Step, steps } from "../../../src/store/postgres/schema.ts";
+import { oldSteps } from "../../../src/store/postgres/old-schema.ts";
+import { migrate } from "../../../src/store/postgres/schema.ts";
+import type { Step } from "../../../src/store/postgres/step.ts";
+import { upgradeSteps } from "../../../src/store/postgres/upgrade.ts";
 import { assertFinds, is, keep } from "../exam/asking.ts";
 import { define, found, kinds, totalOf } from "../exam/words.ts";
 import { type Place, Services, until } from "./house.ts";
@@ -16,20 +19,29 @@ const connect = ({ url, schema }: Place): Promise<Connection> =>
 async function migrateBy(place: Place, path: readonly Step[]): Promise<void> {
   const connection = await connect(place);
   try {
-    await migrate(connection, place.schema, path);
+    await migrate(connection, place.schema, { steps: path });
   } finally {
     await connection.close();
   }
 }
 
 const versionIn = (place: Place): Promise<unknown> =>
-  place.admin(async (sql) => (await sql`SELECT version FROM form`)[0]?.version);
+  place.admin(async (sql) => (await sql`SELECT version FROM schema_version`)[0]?.version);
+
+/** Gives the table of the version the name that it had up to version 6. */
+const renameVersion = (place: Place): Promise<unknown> =>
+  place.admin((sql) =>
+    sql.unsafe(`
+      ALTER TABLE schema_version RENAME TO form;
+      ALTER TABLE form RENAME CONSTRAINT schema_version_pkey TO form_pkey;
+      ALTER TABLE form RENAME CONSTRAINT schema_version_one_check TO form_one_check`),
+  );
 
 const tablesIn = (place: Place): Promise<readonly string[]> =>
   place.admin(async (sql) => {
     const found = await sql`
       SELECT table_name FROM information_schema.tables
-      WHERE table_schema = ${place.schema} AND table_name <> 'form' ORDER BY table_name`;
+      WHERE table_schema = ${place.schema} AND table_name <> 'schema_version' ORDER BY table_name`;
     return found.map((row) => String(row.table_name));
   });
 
@@ -47,7 +59,8 @@ describe("migrations", () => {
 
   it("what an older version has kept is there, and can be indexed", { timeout: 60_000 }, () =>
     services.inEmpty(async (place) => {
-      await migrateBy(place, steps.slice(0, 2));
+      await migrateBy(place, oldSteps.slice(0, 2));
+      await renameVersion(place);
       await place.admin(async (sql) => {
         await sql`
           INSERT INTO collections (name, revision, seq, total, definition, created, updated, defined)
@@ -97,13 +110,14 @@ describe("migrations", () => {
       const stores = await Promise.all(Array.from({ length: 6 }, () => place.open()));
       await Promise.all(stores.map((store) => store.commit([found()])));
       for (const store of stores) assert.equal(await totalOf(store), 0);
-      assert.equal(await versionIn(place), steps.length);
+      assert.equal(await versionIn(place), oldSteps.length + upgradeSteps.length);
     }),
   );
 
   it("others wait while one is at it, however long it takes", { timeout: 60_000 }, () =>
     services.inEmpty(async (place) => {
-      await migrateBy(place, []);
+      await migrateBy(place, oldSteps.slice(0, 2));
+      await renameVersion(place);
       await place.admin(async (sql) => {
         await sql`BEGIN`;
         await sql`SELECT FROM form FOR UPDATE`;
@@ -142,7 +156,7 @@ describe("migrations", () => {
   it("a newer database is refused, and not touched", { timeout: 60_000 }, () =>
     services.inEmpty(async (place) => {
       await migrateBy(place, []);
-      await place.admin((sql) => sql`UPDATE form SET version = 99`);
+      await place.admin((sql) => sql`UPDATE schema_version SET version = 99`);
       await assert.rejects(place.open(), /Cannot open .*written by a newer Restante/);
       assert.deepEqual([await versionIn(place), await tablesIn(place)], [99, []]);
     }),

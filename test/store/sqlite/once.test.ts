@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change } from "../../../src/store/store.ts";
-import { all, doneIn, found, kinds, once, put } from "../exam/words.ts";
+import { found, put } from "../exam/words.ts";
 import { inDirectory } from "./house.ts";
 
 const keep = (key: string, at: number, expiresAt: number): Change => ({
@@ -57,33 +57,6 @@ describe("keys whose time is over", () => {
       assert.equal(outcome?.kind === "all" && outcome.isReplay, true);
       assert.equal(version(), before);
       connection.close();
-      await store.close();
-    }));
-});
-
-describe("a key", () => {
-  it("of a collection that was deleted is new on the next one of the same name", () =>
-    inDirectory(async (path) => {
-      const store = await openSqlite({ path });
-      await store.commit([found(), all([put("a")], once("k"))]);
-      await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
-      await store.commit([found()]);
-      const [outcome] = await store.commit([all([put("b")], once("k"))]);
-      assert.deepEqual(kinds(doneIn(outcome)), ["created"]);
-      await store.close();
-    }));
-
-  it("is new on another collection", () =>
-    inDirectory(async (path) => {
-      const store = await openSqlite({ path });
-      await store.commit([found(), found("others")]);
-      const [first] = await store.commit([all([put("a")], once("k"))]);
-      const [second, again] = await store.commit([
-        all([put("a", { collection: "others" })], once("k", { fingerprint: "another" })),
-        all([put("b")], once("k")),
-      ]);
-      assert.deepEqual(kinds(doneIn(second)), ["created"]);
-      assert.deepEqual(doneIn(again, true), doneIn(first));
       await store.close();
     }));
 });

@@ -1,18 +1,13 @@
-// Runs a query as a single SQL statement, so that the collection and its resources come from one snapshot.
+// Runs a query as a single SQL statement, so that the head and the resources come from one snapshot.
 
-import type { Collection } from "../../model/collection.ts";
 import type { Candidate, Position, Query } from "../../model/query/query.ts";
 import type { QueryResult } from "../store.ts";
+import { type CollectionRow, type HeadState, toCollection } from "./collections.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";
-import {
-  type CollectionColumns,
-  collectionColumns,
-  collectionIn,
-  resourceColumns,
-  toResource,
-} from "./row.ts";
+import type { Versioned } from "./directory.ts";
+import { type FirstRow, headColumns, headOf, resourceColumns, resourceOf } from "./row.ts";
 
-/** The parts of the statement that differ between queries. They can use `parent`, the row of the collection. */
+/** The parts of the statement that differ between queries. They can use `head`, the row of the part. */
 export interface StatementParts {
   /** Common table expressions that `hits` and `count` use. */
   readonly tables?: Statement;
@@ -29,79 +24,82 @@ export interface Hit extends Candidate {
 }
 
 export interface StatementResult {
-  readonly collection: Collection;
+  readonly head: HeadState;
   readonly hits: readonly Hit[];
   readonly count: number | undefined;
   /** Whether there are more hits than `maxBytes` allows. */
   readonly isCut?: boolean;
 }
 
-type AnswerRow = readonly [...CollectionColumns, number: number | null, key: string];
+type AnswerRow = readonly [...FirstRow, number: number | null, key: string];
 
 /**
- * The statement finds each resource by its key with a lateral join, so that the planner has no other
- * choice. The rows are sorted here, because a sort in SQL would copy all their fields.
+ * Returns undefined when the part was deleted. The statement finds each resource by its key with a
+ * lateral join, so that the planner has no other choice. The rows are sorted here, because a sort in SQL
+ * would copy all their fields.
  */
 export async function runStatement(
   sql: Sql,
-  collection: string,
+  part: number,
   { tables, hits, count, maxBytes }: StatementParts,
 ): Promise<StatementResult | undefined> {
   const found = await rows<AnswerRow>(sql`
-    WITH parent AS (SELECT * FROM collections WHERE name = ${collection}),
+    WITH head AS (SELECT * FROM heads WHERE part = ${part}::bigint),
     ${tables ? sql`${tables},` : sql``}
-    ${maxBytes === undefined ? sql`hits AS (${hits})` : hitsWithin(sql, hits, maxBytes)}
-    SELECT ${collectionColumns(sql)}, 0 AS place, (${count})::bigint AS number,
+    ${maxBytes === undefined ? sql`hits AS (${hits})` : hitsWithin(sql, part, hits, maxBytes)}
+    SELECT ${headColumns(sql)}, 0 AS place, (${count})::bigint AS number,
       ${maxBytes === undefined ? sql`''` : sql`(SELECT count(*) FROM whole)::text`} AS key
-    FROM parent
+    FROM head
     UNION ALL
     SELECT resource.*, place, seq, key
     FROM hits CROSS JOIN LATERAL (
       SELECT ${resourceColumns(sql)}, 0::bigint FROM resources
-      WHERE collection = (SELECT key FROM parent) AND seq = hits.seq
+      WHERE part = ${part}::bigint AND seq = hits.seq
       LIMIT 1
     ) AS resource`);
-  const [parent, ...rest] = found.toSorted((one, other) => one[10] - other[10]);
-  if (!parent) return undefined;
+  const [first, ...rest] = found.toSorted((one, other) => one[10] - other[10]);
+  if (first?.[10] !== 0) return undefined;
   return {
-    collection: collectionIn(parent),
+    head: headOf(first),
     hits: rest.map(toHit),
-    count: parent[11] ?? undefined,
-    isCut: maxBytes !== undefined && rest.length < Number(parent[12]),
+    count: first[11] ?? undefined,
+    isCut: maxBytes !== undefined && rest.length < Number(first[12]),
   };
 }
 
 /** Uses the lengths of the fields, so that the fields of rows beyond the limit are not read. */
-const hitsWithin = (sql: Sql, hits: Statement, maxBytes: number): Statement => sql`
+const hitsWithin = (sql: Sql, part: number, hits: Statement, maxBytes: number): Statement => sql`
   whole AS (${hits}),
   sized AS (
     SELECT whole.*, sum(resource.size) OVER (ORDER BY place) AS size
     FROM whole CROSS JOIN LATERAL (
       SELECT octet_length(fields) AS size FROM resources
-      WHERE collection = (SELECT key FROM parent) AND seq = whole.seq
+      WHERE part = ${part}::bigint AND seq = whole.seq
       LIMIT 1
     ) AS resource
   ),
   hits AS (SELECT place, seq, key FROM sized WHERE size <= ${maxBytes}::bigint OR place = 1)`;
 
 const toHit = (row: AnswerRow): Hit => {
-  return { seq: row[11] ?? 0, key: row[12], resource: toResource(row) };
+  return { seq: row[11] ?? 0, key: row[12], resource: resourceOf(row) };
 };
 
 /** The hits contain one more than the limit, which shows whether more results follow. */
 export function toQueryResult(
-  { collection, hits, count: total, isCut = false }: StatementResult,
+  row: CollectionRow,
+  { head, hits, count: total, isCut = false }: StatementResult,
   { limit }: Query,
   positionOf: (hit: Hit) => Position | undefined,
-): QueryResult {
+): Versioned<QueryResult> {
   const page = hits.slice(0, limit);
   const last = page.at(-1);
-  return {
+  const value: QueryResult = {
     kind: "found",
-    collection,
+    collection: toCollection(row, head),
     resources: page.map(({ resource }) => resource),
     total,
     last: last && (isCut || hits.length > limit) ? positionOf(last) : undefined,
     ...(isCut && hits.length < limit && { isCut }),
   };
+  return { version: head.version, value };
 }

@@ -1,0 +1,36 @@
+// Runs a task in the background some time after it is scheduled, and again later when it fails.
+
+export class BackgroundTask {
+  readonly #run: (isStopped: () => boolean) => Promise<void>;
+  readonly #retryMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(run: (isStopped: () => boolean) => Promise<void>, retryMs: number) {
+    this.#run = run;
+    this.#retryMs = retryMs;
+  }
+
+  /** Does nothing when the task is scheduled already. */
+  schedule(delayMs: number): void {
+    if (this.#isClosed) return;
+    this.#timer ??= setTimeout(() => this.#start(), delayMs).unref();
+  }
+
+  /** Waits for the step that is running. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  #start(): void {
+    this.#timer = undefined;
+    const before = this.#running ?? Promise.resolve();
+    this.#running = before
+      .then(() => this.#run(() => this.#isClosed))
+      // The database is not reachable, which requests report.
+      .catch(() => this.schedule(this.#retryMs));
+  }
+}

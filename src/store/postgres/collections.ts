@@ -1,0 +1,98 @@
+// Reads the rows of collections, which map a name to a part and a definition, and the heads of parts.
+
+import type { Collection, Rules } from "../../model/collection.ts";
+import { type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
+import { allOrFirstError, rows, type Sql } from "./connection.ts";
+
+/** It can be outdated, which the head of its part shows: the head is missing, or has another version. */
+export interface CollectionRow {
+  readonly name: string;
+  readonly part: number;
+  readonly createdAt: number;
+  readonly rules: Rules;
+  readonly plan: IndexPlan;
+}
+
+/** The columns of a head that clients see, and the version of the definition. */
+export interface HeadState {
+  readonly revision: number;
+  readonly total: number;
+  readonly updatedAt: number;
+  readonly sharesDate: number;
+  readonly version: number;
+}
+
+type Columns = readonly [name: string, part: number, string, version: number, createdAt: number];
+
+/** Returns the rows of the collections with these names, in the same order. */
+export async function findCollectionRows(
+  sql: Sql,
+  names: readonly string[],
+): Promise<readonly (CollectionRow | undefined)[]> {
+  const found = await rows<Columns>(sql`
+    SELECT name, part, definition, version, created
+    FROM collections WHERE name = ANY (${names}::text[])`);
+  const byName = new Map(found.map((row) => [row[0], toRow(row)]));
+  return names.map((name) => byName.get(name));
+}
+
+export async function listCollectionRows(sql: Sql): Promise<readonly CollectionRow[]> {
+  const found = await rows<Columns>(sql`
+    SELECT name, part, definition, version, created FROM collections ORDER BY name`);
+  return found.map(toRow);
+}
+
+interface ListedCollection {
+  readonly row: CollectionRow;
+  /** Undefined when the collection was deleted in the meantime. */
+  readonly head: HeadState | undefined;
+}
+
+/** How many heads are read in one round trip. */
+const headsPerRoundTrip = 500;
+
+/** Asks each part, so it is not for the request path. */
+export async function listCollections(sql: Sql): Promise<readonly ListedCollection[]> {
+  const listed = await listCollectionRows(sql);
+  const heads: (HeadState | undefined)[] = [];
+  while (heads.length < listed.length) {
+    const next = listed.slice(heads.length, heads.length + headsPerRoundTrip);
+    heads.push(
+      ...(await findHeads(
+        sql,
+        next.map(({ part }) => part),
+      )),
+    );
+  }
+  return listed.map((row, index) => ({ row, head: heads[index] }));
+}
+
+function toRow([name, part, definition, version, createdAt]: Columns): CollectionRow {
+  const plan = indexPlanOf(definition);
+  return { name, part, createdAt, rules: { version, definition }, plan };
+}
+
+/** Returns the heads of the parts, in the same order; undefined where the part was deleted. */
+export const findHeads = (
+  sql: Sql,
+  parts: readonly number[],
+): Promise<readonly (HeadState | undefined)[]> =>
+  allOrFirstError(parts.map((part) => findHead(sql, part)));
+
+async function findHead(sql: Sql, part: number): Promise<HeadState | undefined> {
+  const [row] = await rows<readonly [number, number, number, number, number]>(sql`
+    SELECT revision, total, updated, shares_date, version
+    FROM heads WHERE part = ${part}::bigint`);
+  if (!row) return undefined;
+  const [revision, total, updatedAt, sharesDate, version] = row;
+  return { revision, total, updatedAt, sharesDate, version };
+}
+
+export function toCollection(
+  { name, createdAt, rules }: CollectionRow,
+  { revision, total, updatedAt, sharesDate }: HeadState,
+): Collection {
+  const { definition } = rules;
+  const collection = { name, revision, total, definition, createdAt, updatedAt };
+  return sharesDate === 1 ? { ...collection, sharesDate: true } : collection;
+}

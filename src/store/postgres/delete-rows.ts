@@ -1,0 +1,67 @@
+// Deletes many rows of a part in short steps.
+
+import { type Row, rows, type Sql, type Statement } from "./connection.ts";
+
+/** The tables of a part, and the columns that follow `part` in their primary keys. */
+const keyColumns = {
+  resources: { seq: "bigint" },
+  tombstones: { id: "text" },
+  positions: { level: "bigint", row: "bigint" },
+  entries: { field: "text", key: "text", seq: "bigint" },
+  words: { word: "text", seq: "bigint" },
+  files: { key: "text" },
+  idempotency_keys: { owner: "text", key: "text" },
+  epochs: { epoch: "bigint" },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, "bigint" | "text">>>>;
+
+export type PartTable = keyof typeof keyColumns;
+
+export const partTables = Object.keys(keyColumns) as readonly PartTable[];
+
+/** The size of a step, well within the statement deadline. */
+const rowsPerStep = 5_000;
+
+/**
+ * Deletes some rows after a key, and returns the key of the last one; undefined when there are no more.
+ * Each step begins where the last one ended, because deleted rows stay in the index until a vacuum.
+ */
+export async function deleteSomeRows(
+  sql: Sql,
+  part: number,
+  table: PartTable,
+  after: Row | undefined,
+  field?: string,
+): Promise<Row | undefined> {
+  const columns: readonly (readonly [string, string])[] = Object.entries(keyColumns[table]);
+  const names = columns.map(([name]) => sql`${sql(name)}`);
+  const start =
+    after &&
+    sql`AND (${list(sql, names)}) > (${list(
+      sql,
+      columns.map(([, type], index) => {
+        const value = after[index] ?? null;
+        return type === "text" ? sql`${value}::text` : sql`${value}::bigint`;
+      }),
+    )})`;
+  const matches = columns.map(([name]) => sql`AND doomed.${sql(name)} = gone.${sql(name)}`);
+  const [last] = await rows<Row>(sql`
+    WITH gone AS (
+      SELECT ${list(sql, names)} FROM ${sql(table)}
+      WHERE part = ${part}::bigint ${field === undefined ? sql`` : sql`AND field = ${field}`}
+        ${start ?? sql``}
+      ORDER BY ${list(sql, names)} LIMIT ${rowsPerStep}::bigint
+    ),
+    deleted AS (
+      DELETE FROM ${sql(table)} AS doomed USING gone
+      WHERE doomed.part = ${part}::bigint ${matches.reduce((one, other) => sql`${one} ${other}`)}
+    )
+    SELECT * FROM gone
+    ORDER BY ${list(
+      sql,
+      names.map((name) => sql`${name} DESC`),
+    )} LIMIT 1`);
+  return last;
+}
+
+const list = (sql: Sql, items: readonly Statement[]): Statement =>
+  items.reduce((one, other) => sql`${one}, ${other}`);

@@ -1,0 +1,98 @@
+// Caches the rows of collections. Each read of a part also reads its head, which shows that a row is outdated.
+
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import type { Rules } from "../../model/collection.ts";
+import { Outage } from "../store.ts";
+import { BatchLoader, type Load } from "./batch-loader.ts";
+import type { CollectionRow } from "./collections.ts";
+
+/** What was read from a part, and the version of the definition in its head at that moment. */
+export interface Versioned<T> {
+  readonly version: number;
+  readonly value: T;
+}
+
+interface Entry {
+  readonly row: CollectionRow;
+  /** When the head last had the version of the row. */
+  checkedAt: number;
+}
+
+interface DirectoryOptions {
+  readonly load: Load<string, CollectionRow | undefined>;
+  readonly maxInFlight: number;
+  /** How long rules are returned without a look at the head. */
+  readonly maxAgeMs: number;
+}
+
+/** When the cache is full it is cleared, which bounds the memory use. */
+const maxEntries = 10_000;
+/** A collection that is deleted or redefined during each of so many reads is not read any further. */
+const maxAttempts = 20;
+
+export class Directory {
+  readonly #maxAgeMs: number;
+  readonly #loader: BatchLoader<string, CollectionRow | undefined>;
+  readonly #entries = new Map<string, Entry>();
+  #invalidatedAt = 0;
+
+  constructor({ load, maxInFlight, maxAgeMs }: DirectoryOptions) {
+    this.#maxAgeMs = maxAgeMs;
+    this.#loader = new BatchLoader((names) => this.#load(load, names), maxInFlight);
+  }
+
+  /** Rules are returned only after the next look at the head. */
+  invalidate(): void {
+    this.#invalidatedAt = performance.now();
+  }
+
+  /** Returns the rules when they were checked recently. */
+  recentRules(name: string): Rules | undefined {
+    const entry = this.#entries.get(name);
+    if (!entry || entry.checkedAt <= this.#invalidatedAt) return undefined;
+    return performance.now() - entry.checkedAt < this.#maxAgeMs ? entry.row.rules : undefined;
+  }
+
+  /** Reads from the part of a collection; again when the row was outdated. Undefined when there is no collection. */
+  async read<T>(
+    name: string,
+    send: (row: CollectionRow) => Promise<Versioned<T> | undefined>,
+  ): Promise<T | undefined> {
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const row = await this.#find(name);
+      if (!row) return undefined;
+      const readAt = performance.now();
+      const found = await send(row);
+      if (found?.version === row.rules.version) {
+        this.#confirm(row, readAt);
+        return found.value;
+      }
+      this.#forget(row);
+    }
+    throw new Outage("busy", `the collection "${name}" is changed too often`);
+  }
+
+  #find(name: string): MaybePromise<CollectionRow | undefined> {
+    return this.#entries.get(name)?.row ?? this.#loader.get(name);
+  }
+
+  #confirm(row: CollectionRow, readAt: number): void {
+    const entry = this.#entries.get(row.name);
+    if (entry?.row === row && entry.checkedAt < readAt) entry.checkedAt = readAt;
+  }
+
+  #forget(row: CollectionRow): void {
+    if (this.#entries.get(row.name)?.row === row) this.#entries.delete(row.name);
+  }
+
+  /** Missing collections are not cached, so that a new one is found at once. */
+  async #load(
+    load: Load<string, CollectionRow | undefined>,
+    names: readonly string[],
+  ): Promise<readonly (CollectionRow | undefined)[]> {
+    const loaded = await load(names);
+    if (this.#entries.size + names.length > maxEntries) this.#entries.clear();
+    for (const row of loaded) if (row) this.#entries.set(row.name, { row, checkedAt: 0 });
+    return loaded;
+  }
+}

@@ -1,0 +1,101 @@
+// Reads what was written or removed in a collection since a position.
+
+import type { FeedPosition } from "../../model/feed-position.ts";
+import type { Resource } from "../../model/resource.ts";
+import { epochName, readEpochName } from "../core/epochs.ts";
+import type { Feed, Removal } from "../store.ts";
+import { type CollectionRow, toCollection } from "./collections.ts";
+import { rows, type Sql, type Statement, type Value } from "./connection.ts";
+import type { Versioned } from "./directory.ts";
+import { rowsWithin } from "./resource.ts";
+import { type FirstRow, headColumns, headOf, resourceColumns, resourceOf } from "./row.ts";
+
+/** A removed resource has no fields. */
+type FeedRow = FirstRow | readonly [string, number, number, number, null, ...Value[]];
+
+/** Additional columns in the row of the head, to check a feed position. */
+type PositionColumns = readonly [
+  epoch: number,
+  /** The last revision of the position's epoch; null when that is the current epoch or unknown. */
+  end: number | null,
+  /** The time of the position's revision; null when the resource was written again. */
+  time: number | null,
+];
+
+/** Returns undefined when the part was deleted. */
+export async function readFeed(
+  sql: Sql,
+  row: CollectionRow,
+  position: FeedPosition | 0,
+  limit: number,
+  maxBytes?: number,
+): Promise<Versioned<Feed | "gone"> | undefined> {
+  const { part } = row;
+  const revision = position === 0 ? 0 : position.revision;
+  const [positionPart, positionEpoch] = readEpochName(position === 0 ? "0.0" : position.epoch);
+  const [first, ...found] = await rows<FeedRow>(sql`
+    SELECT ${headColumns(sql)}, 0 AS place, epoch,
+      (SELECT last FROM epochs
+        WHERE part = ${part}::bigint AND epoch = ${positionEpoch}::bigint),
+      ${timeOf(sql, part, revision)}
+    FROM heads WHERE part = ${part}::bigint
+    UNION ALL
+    (
+      SELECT ${resourceColumns(sql)}, 0::bigint, revision, 0::bigint, 0::bigint, 0::bigint
+      FROM ${rowsWithin(sql, changesAfter(sql, part, revision, limit), sql`revision`, maxBytes)}
+        AS page
+    )
+    ORDER BY place`);
+  if (!first) return undefined;
+  const head = headOf(first as FirstRow);
+  const { version } = head;
+  const [epoch, end, time] = first.slice(11) as unknown as PositionColumns;
+  if (position !== 0) {
+    const last = epoch === positionEpoch ? head.revision : end;
+    const isKnown = part === positionPart && last !== null && revision <= last;
+    const isSameTime = position.time === 0 || time === null || time === position.time;
+    if (!isKnown || !isSameTime) return { version, value: "gone" };
+  }
+  const isCut =
+    maxBytes !== undefined && found.length < limit && (found.at(-1)?.[1] ?? 0) < head.revision;
+  const value: Feed = {
+    collection: toCollection(row, head),
+    epoch: epochName(part, epoch),
+    entries: found.map(toEntry),
+    ...(isCut && { isCut }),
+  };
+  return { version, value };
+}
+
+/** Selects the time of the change with this revision, if it is the last one of its resource. */
+const timeOf = (sql: Sql, part: number, revision: number): Statement => sql`coalesce(
+  (SELECT updated FROM resources
+    WHERE part = ${part}::bigint AND revision = ${revision}::bigint),
+  (SELECT removed FROM tombstones
+    WHERE part = ${part}::bigint AND revision = ${revision}::bigint)
+)`;
+
+/** Selects resources and removals in order of revision. A removal has its time in `updated`, and no fields. */
+const changesAfter = (sql: Sql, part: number, revision: number, limit: number): Statement => sql`
+  SELECT * FROM (
+    (
+      SELECT ${resourceColumns(sql)} FROM resources
+      WHERE part = ${part}::bigint AND revision > ${revision}::bigint
+      ORDER BY revision LIMIT ${limit}::bigint
+    )
+    UNION ALL
+    (
+      SELECT id, revision, removed, removed, NULL, NULL, NULL, 0::bigint, NULL FROM tombstones
+      WHERE part = ${part}::bigint AND revision > ${revision}::bigint
+      ORDER BY revision LIMIT ${limit}::bigint
+    )
+  ) AS change
+  ORDER BY revision LIMIT ${limit}::bigint`;
+
+function toEntry(row: FeedRow): Resource | Removal {
+  if (hasContent(row)) return resourceOf(row);
+  const [id, revision, , removedAt] = row;
+  return { kind: "removal", id, revision, removedAt };
+}
+
+const hasContent = (row: FeedRow): row is FirstRow => row[4] !== null;

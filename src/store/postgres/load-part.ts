@@ -1,0 +1,152 @@
+// Locks a part, and loads the rows of it that a batch needs.
+
+import { hasNoIndexes } from "../core/index-rows.ts";
+import type { Head } from "../core/rows.ts";
+import type { ResourceState, StoredKey } from "../core/state.ts";
+import { claimsOf, nameOf } from "../core/unique-values.ts";
+import type { IdempotencyKey } from "../store.ts";
+import type { CollectionRow } from "./collections.ts";
+import { allOrFirstError, column, rows, type Sql } from "./connection.ts";
+import type { Referenced } from "./references.ts";
+
+export interface LoadedPart {
+  /** Undefined when the part was deleted. */
+  readonly head: Head | undefined;
+  /** Contains every id that was asked for. */
+  readonly resources: ReadonlyMap<string, ResourceState | undefined>;
+  /** When the last resource with the id was removed. */
+  readonly removals: ReadonlyMap<string, number>;
+  /** The seq of the resource that has a unique value, by the name of the entry. */
+  readonly holders: ReadonlyMap<string, number>;
+  readonly keys: ReadonlyMap<string, StoredKey>;
+}
+
+export const keyName = ({ owner, key }: Pick<IdempotencyKey, "owner" | "key">): string =>
+  JSON.stringify([owner, key]);
+
+/**
+ * Sends all statements together. Rows are read after the head is locked; every write needs that lock, so
+ * they do not change until the batch is written.
+ */
+export async function loadPart(
+  sql: Sql,
+  row: CollectionRow,
+  { ids, puts, keys }: Referenced,
+): Promise<LoadedPart> {
+  const { part, plan } = row;
+  const claims = puts.flatMap(({ id, fields, at }) =>
+    // An existing resource keeps its creation time, so that value cannot conflict.
+    claimsOf(plan, { id, revision: 0, createdAt: at, updatedAt: at, fields }),
+  );
+  const [head, states, holders, storedKeys] = await allOrFirstError([
+    lockHead(sql, part),
+    ids.size > 0 ? readResources(sql, part, [...ids], !hasNoIndexes(plan)) : none,
+    claims.length > 0 ? readHolders(sql, part, claims) : none,
+    keys.length > 0 ? readKeys(sql, part, keys) : none,
+  ]);
+  return {
+    head,
+    resources: new Map([
+      ...[...ids].map((id) => [id, undefined] as const),
+      ...states.map(({ id, resource }) => [id, resource] as const),
+    ]),
+    removals: new Map(
+      states.flatMap(({ id, removedAt }) => (removedAt === null ? [] : [[id, removedAt]])),
+    ),
+    holders: new Map(holders),
+    keys: new Map(storedKeys),
+  };
+}
+
+const none: Promise<readonly never[]> = Promise.resolve([]);
+
+type HeadRow = readonly [
+  ...(readonly [revision: number, seq: number, total: number, updatedAt: number]),
+  ...(readonly [sharesDate: number, version: number, epoch: number, now: number, seen: number]),
+];
+
+async function lockHead(sql: Sql, part: number): Promise<Head | undefined> {
+  const [row] = await rows<HeadRow>(sql`
+    SELECT revision, seq, total, updated, shares_date, version, epoch, key_now, key_seen
+    FROM heads WHERE part = ${part}::bigint FOR UPDATE`);
+  if (!row) return undefined;
+  const [revision, seq, total, updatedAt, sharesDate, version, epoch, now, seen] = row;
+  const counters = { revision, seq, total, updatedAt };
+  return { ...counters, sharesDate, version, epoch, keyClock: { now, seen } };
+}
+
+interface LoadedResource {
+  readonly id: string;
+  readonly resource: ResourceState | undefined;
+  readonly removedAt: number | null;
+}
+
+type StateRow = readonly [
+  ...(readonly [id: string, seq: number | null, revision: number]),
+  ...(readonly [createdAt: number, updatedAt: number, owner: string | null]),
+  ...(readonly [files: string | null, fields: string | null, removedAt: number | null]),
+];
+
+async function readResources(
+  sql: Sql,
+  part: number,
+  ids: readonly string[],
+  needsFields: boolean,
+): Promise<readonly LoadedResource[]> {
+  const found = await rows<StateRow>(sql`
+    SELECT wanted.id, seq, revision, created, updated, owner, files, fields, removed
+    FROM unnest(${ids}::text[]) AS wanted (id)
+    LEFT JOIN LATERAL (
+      SELECT seq, revision, created, updated, owner, files,
+        ${needsFields ? sql`fields` : sql`NULL AS fields`}
+      FROM resources WHERE part = ${part}::bigint AND id = wanted.id
+      LIMIT 1
+    ) AS resource ON true
+    LEFT JOIN LATERAL (
+      SELECT removed FROM tombstones WHERE part = ${part}::bigint AND id = wanted.id
+      LIMIT 1
+    ) AS tombstone ON true`);
+  return found.map(([id, seq, ...columns]) => {
+    const [revision, createdAt, updatedAt, owner, files, fields, removedAt] = columns;
+    if (seq === null) return { id, resource: undefined, removedAt };
+    const resource = { seq, revision, createdAt, updatedAt, owner, files, fields };
+    return { id, resource, removedAt };
+  });
+}
+
+async function readHolders(
+  sql: Sql,
+  part: number,
+  claims: ReturnType<typeof claimsOf>,
+): Promise<readonly (readonly [name: string, seq: number])[]> {
+  const found = await rows<readonly [field: string, key: string, seq: number]>(sql`
+    SELECT claim.field, claim.key, seq
+    FROM unnest(${column(claims, "field")}::text[], ${column(claims, "key")}::text[])
+      AS claim (field, key)
+    CROSS JOIN LATERAL (
+      SELECT seq FROM entries
+      WHERE part = ${part}::bigint AND field = claim.field AND key = claim.key
+      LIMIT 1
+    ) AS entry`);
+  return found.map(([field, key, seq]) => [nameOf({ field, key }), seq]);
+}
+
+async function readKeys(
+  sql: Sql,
+  part: number,
+  keys: readonly IdempotencyKey[],
+): Promise<readonly (readonly [name: string, StoredKey])[]> {
+  const found = await rows<readonly [string, string, string, string, number]>(sql`
+    SELECT stored.*
+    FROM unnest(${column(keys, "owner")}::text[], ${column(keys, "key")}::text[])
+      AS wanted (owner, key)
+    CROSS JOIN LATERAL (
+      SELECT owner, key, fingerprint, outcomes, expires FROM idempotency_keys
+      WHERE part = ${part}::bigint AND owner = wanted.owner AND key = wanted.key
+      LIMIT 1
+    ) AS stored`);
+  return found.map(([owner, key, fingerprint, outcomes, expiresAt]) => [
+    keyName({ owner, key }),
+    { fingerprint, outcomes, expiresAt },
+  ]);
+}

@@ -1,0 +1,67 @@
+// Checks the servers, and migrates the tables, before a store is opened.
+
+import { Connection, type ConnectionOptions, type Row, rows, type Sql } from "./connection.ts";
+import { migrate, migration } from "./schema.ts";
+import type { ReportProgress } from "./step.ts";
+
+/** Has no deadline: while one node creates the tables, the others wait. */
+export async function prepare(
+  options: ConnectionOptions,
+  onProgress: ReportProgress,
+): Promise<void> {
+  const connection = await Connection.open(options);
+  try {
+    await connection.run(assertDurable);
+    await migrate(connection, options.schema, migration, everySecond(onProgress));
+  } finally {
+    await connection.close();
+  }
+}
+
+function everySecond(report: ReportProgress): ReportProgress {
+  let nextAt = 0;
+  return (message) => {
+    if (performance.now() < nextAt) return;
+    nextAt = performance.now() + 1_000;
+    report(message);
+  };
+}
+
+/** Acknowledged commits must be on disk, so a server without fsync is rejected. */
+async function assertDurable(sql: Sql): Promise<void> {
+  const [row] = await rows(sql`SELECT current_setting('fsync', true)`);
+  if (row?.[0] === "off")
+    throw new Error("the server runs with fsync = off and can lose committed data: set fsync = on");
+}
+
+/** Without synchronous_standby_names a commit would not wait for the replica, and reads would lag behind. */
+export async function assertReplica(settings: ConnectionOptions, readUrl: string): Promise<void> {
+  const isStandby = await readOne({ ...settings, url: readUrl }, (sql) =>
+    rows(sql`SELECT pg_is_in_recovery()::text`),
+  );
+  if (isStandby !== "true") throw new Error(`${withoutSecrets(readUrl)} is not a replica`);
+  const names = await readOne(settings, (sql) =>
+    rows(sql`SELECT current_setting('synchronous_standby_names', true)`),
+  );
+  if (!names)
+    throw new Error(
+      "reads from a replica need synchronous_standby_names on the server, or they would lag behind",
+    );
+}
+
+async function readOne(
+  options: ConnectionOptions,
+  load: (sql: Sql) => Promise<readonly Row[]>,
+): Promise<Row[number] | undefined> {
+  const connection = await Connection.open(options);
+  try {
+    return (await connection.run(load))[0]?.[0];
+  } finally {
+    await connection.close();
+  }
+}
+
+export function withoutSecrets(url: string): string {
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
+}

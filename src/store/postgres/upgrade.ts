@@ -1,0 +1,219 @@
+// Migrates databases up to version 6, in which a collection had a key instead of a part.
+
+import { indexPlanOf } from "../../model/query/index-plan.ts";
+import { checksumOf, type StoredResource } from "../core/checksum.ts";
+import { collectIndexRows, noIndexWrites } from "../core/index-rows.ts";
+import type { TreeWrite } from "../core/position-tree.ts";
+import { PositionTreeBuilder } from "../core/position-tree-builder.ts";
+import { resourceIn } from "../core/resource.ts";
+import { allOrFirstError, rows, type Sql } from "./connection.ts";
+import { writeTree } from "./position-tree.ts";
+import { type ResourceColumns, resourceColumns } from "./row.ts";
+import type { ReportProgress, Step } from "./step.ts";
+import { planSettings, tables } from "./tables.ts";
+import { moveKeys } from "./upgrade-keys.ts";
+import { writeIndexes } from "./writes.ts";
+
+/**
+ * The key of a collection becomes its part, so that feed positions stay valid. `upgrade` contains the
+ * parts that the next steps have to go through. From here on, nodes of older versions fail.
+ */
+const rename: Step = `
+  ALTER TABLE form RENAME TO schema_version;
+  ALTER TABLE schema_version RENAME CONSTRAINT form_pkey TO schema_version_pkey;
+  ALTER TABLE schema_version RENAME CONSTRAINT form_one_check TO schema_version_one_check;
+
+  ALTER TABLE collections RENAME TO old_collections;
+  ALTER TABLE old_collections RENAME CONSTRAINT collections_pkey TO old_collections_pkey;
+  ${tables.collections}
+  INSERT INTO collections
+    SELECT name, key, definition, defined, created FROM old_collections WHERE revision > 0;
+  ${tables.heads}
+  INSERT INTO heads
+    SELECT key, revision, seq, total, updated, shares_date, defined, epoch, now, seen
+    FROM old_collections CROSS JOIN key_clock WHERE revision > 0;
+  CREATE TABLE upgrade (part bigint PRIMARY KEY, step integer NOT NULL, after bigint NOT NULL);
+  INSERT INTO upgrade SELECT part, 0, 0 FROM heads;
+  DROP TABLE old_collections, key_clock;
+
+  ALTER TABLE resources RENAME COLUMN collection TO part;
+  ALTER TABLE resources RENAME COLUMN parts TO files;
+  ${tables.tombstones}
+  DROP TABLE holes;
+  ${tables.positions}
+
+  ALTER TABLE entries RENAME COLUMN collection TO part;
+  DROP TABLE words;
+  ${tables.words}
+  ALTER TABLE files RENAME COLUMN collection TO part;
+  DROP INDEX files_by_key;
+  ${tables.idempotency_keys}
+
+  ${tables.store}
+  INSERT INTO store
+    SELECT true, gen_random_uuid()::text, coalesce(max(epoch), 0) FROM epochs WHERE collection = 0;
+  DELETE FROM epochs WHERE collection = 0;
+  ALTER TABLE epochs RENAME COLUMN collection TO part;
+  ${tables.deleted_parts}
+
+  ${tables.token_uses}
+  INSERT INTO token_uses SELECT id, used FROM tokens WHERE used IS NOT NULL;
+  UPDATE tokens SET subject = id WHERE subject IS NULL;
+  ALTER TABLE tokens ALTER subject SET NOT NULL, DROP COLUMN used;
+`;
+
+/** The steps of one part. Each returns where the next transaction continues; undefined when it is done. */
+const partSteps: readonly ((
+  sql: Sql,
+  part: number,
+  after: number,
+) => Promise<number | undefined>)[] = [moveTombstones, countPositions, completeResources];
+
+/** Runs one transaction of the first part that is not done. */
+async function upgradeParts(sql: Sql, report: ReportProgress): Promise<boolean> {
+  const [next] = await rows<readonly [part: number, step: number, after: number]>(sql`
+    SELECT part, step, after FROM upgrade WHERE step < ${partSteps.length}::bigint
+    ORDER BY part LIMIT 1`);
+  if (!next) return true;
+  const [part, step, after] = next;
+  const last = await partSteps[step]?.(sql, part, after);
+  const [newStep, newAfter] = last === undefined ? [step + 1, 0] : [step, last];
+  await rows(sql`
+    UPDATE upgrade SET step = ${newStep}::bigint, after = ${newAfter}::bigint
+    WHERE part = ${part}::bigint`);
+  await reportProgress(sql, report);
+  return false;
+}
+
+async function reportProgress(sql: Sql, report: ReportProgress): Promise<void> {
+  const [row] = await rows<readonly [done: number, seqs: number]>(sql`
+    SELECT coalesce(sum(CASE
+        WHEN step = ${partSteps.length}::bigint THEN heads.seq + 1
+        WHEN step = ${partSteps.length - 1}::bigint THEN upgrade.after
+        ELSE 0
+      END), 0)::bigint, coalesce(sum(heads.seq + 1), 0)::bigint
+    FROM upgrade JOIN heads USING (part)`);
+  const [done = 0, seqs = 0] = row ?? [];
+  report(`migrating the database: ${seqs === 0 ? 100 : Math.floor((100 * done) / seqs)} %`);
+}
+
+const rowsPerTransaction = 2_000;
+const bytesPerTransaction = 8 * 1024 * 1024;
+
+/** Removed resources had rows without seq and fields. */
+async function moveTombstones(sql: Sql, part: number): Promise<number | undefined> {
+  const moved = await rows(sql`
+    WITH gone AS (
+      SELECT id FROM resources WHERE part = ${part}::bigint AND seq IS NULL
+      LIMIT ${rowsPerTransaction}::bigint
+    ),
+    deleted AS (
+      DELETE FROM resources USING gone
+      WHERE resources.part = ${part}::bigint AND resources.id = gone.id
+      RETURNING resources.id, revision, updated
+    )
+    INSERT INTO tombstones (part, id, revision, removed)
+    SELECT ${part}::bigint, id, revision, updated FROM deleted
+    RETURNING id`);
+  return moved.length === 0 ? undefined : 0;
+}
+
+const seqsPerStatement = 50_000;
+
+/** Reads all seqs of the part, which are few bytes, in one transaction. */
+async function countPositions(sql: Sql, part: number): Promise<undefined> {
+  const [head] = await rows<readonly [seq: number, total: number]>(sql`
+    SELECT seq, total FROM heads WHERE part = ${part}::bigint`);
+  const [positions = 0, total = 0] = head ?? [];
+  if (positions === total) return;
+  const tree: TreeWrite[] = [];
+  const builder = new PositionTreeBuilder((row) => tree.push(row));
+  const save = async () => {
+    await allOrFirstError(writeTree(sql, part, tree.splice(0)).map(rows));
+  };
+  for (let after = 0; ; ) {
+    const seqs = await rows<readonly [number]>(sql`
+      SELECT seq FROM resources WHERE part = ${part}::bigint AND seq > ${after}::bigint
+      ORDER BY seq LIMIT ${seqsPerStatement}::bigint`);
+    for (const [seq] of seqs) builder.add(seq - 1);
+    await save();
+    const last = seqs.at(-1);
+    if (!last) break;
+    after = last[0];
+  }
+  builder.finish(positions);
+  await save();
+}
+
+/** Adds missing checksums, and the words of searchable fields. */
+async function completeResources(
+  sql: Sql,
+  part: number,
+  after: number,
+): Promise<number | undefined> {
+  const [collection] = await rows<readonly [string]>(sql`
+    SELECT definition FROM collections WHERE part = ${part}::bigint`);
+  const plan = { ...indexPlanOf(collection?.[0] ?? "{}"), indexes: [] };
+  const found = await readIncomplete(sql, part, after, plan.searchable.length > 0);
+  const last = found.at(-1);
+  if (!last) return undefined;
+  const missing = found.filter((row) => row[8] === null);
+  if (missing.length > 0) await addChecksums(sql, part, missing);
+  const writes = noIndexWrites();
+  for (const row of found)
+    collectIndexRows(writes, plan, undefined, { seq: row[9], resource: resourceIn(storedIn(row)) });
+  await allOrFirstError(writeIndexes(sql, part, writes).map(rows));
+  return last[9];
+}
+
+type OldResource = readonly [...ResourceColumns, seq: number];
+
+const storedIn = (row: OldResource): StoredResource => row.slice(0, 8) as unknown as StoredResource;
+
+const readIncomplete = (
+  sql: Sql,
+  part: number,
+  after: number,
+  isSearchable: boolean,
+): Promise<readonly OldResource[]> =>
+  rows<OldResource>(sql`
+    SELECT ${resourceColumns(sql)}, seq
+    FROM (
+      SELECT *, sum(octet_length(fields)) OVER (ORDER BY seq) - octet_length(fields) AS before
+      FROM (
+        SELECT * FROM resources
+        WHERE part = ${part}::bigint AND seq > ${after}::bigint
+          ${isSearchable ? sql`` : sql`AND checksum IS NULL`}
+        ORDER BY seq LIMIT ${rowsPerTransaction}::bigint
+      ) AS next
+    ) AS sized
+    WHERE before < ${bytesPerTransaction}::bigint ORDER BY seq`);
+
+const addChecksums = (sql: Sql, part: number, resources: readonly OldResource[]) =>
+  rows(sql`
+    UPDATE resources SET checksum = next.checksum
+    FROM (
+      SELECT * FROM unnest(
+        ${resources.map((row) => row[9])}::bigint[],
+        ${resources.map((row) => checksumOf(storedIn(row)))}::bigint[]
+      ) LIMIT ${resources.length}::bigint
+    ) AS next (seq, checksum)
+    WHERE resources.part = ${part}::bigint AND resources.seq = next.seq`);
+
+/** Builds the keys of the new layout. */
+const finish: Step = `
+  DROP TABLE upgrade, kept;
+  ALTER TABLE resources
+    DROP CONSTRAINT resources_pkey,
+    DROP CONSTRAINT resources_collection_seq_key,
+    ALTER seq SET NOT NULL,
+    ALTER fields SET NOT NULL,
+    ALTER checksum SET NOT NULL,
+    ADD PRIMARY KEY (part, seq),
+    ADD UNIQUE (part, id);
+  ALTER TABLE resources
+    RENAME CONSTRAINT resources_collection_revision_key TO resources_part_revision_key;
+  ${planSettings}
+`;
+
+export const upgradeSteps: readonly Step[] = [rename, moveKeys, upgradeParts, finish];

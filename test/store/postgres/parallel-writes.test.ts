@@ -1,0 +1,84 @@
+// Writes to different collections do not wait for each other, and batches over several still take all locks.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { withGroupCommit } from "../../../src/store/group-commit.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { all, found, idsFrom, kinds, put } from "../exam/words.ts";
+import { type Place, Services, until } from "./house.ts";
+
+const services = new Services();
+const names = ["one", "two", "three"];
+
+const openGrouped = async (place: Place): Promise<Store> =>
+  withGroupCommit(await place.open(), { isByCollection: true });
+
+/** Locks the head of a collection from another session meanwhile. */
+const whileLocked = (place: Place, name: string, work: () => Promise<void>): Promise<void> =>
+  place.admin(async (sql) => {
+    await sql`BEGIN`;
+    await sql`
+      SELECT FROM heads WHERE part = (SELECT part FROM collections WHERE name = ${name})
+      FOR UPDATE`;
+    try {
+      await work();
+    } finally {
+      await sql`ROLLBACK`;
+    }
+  });
+
+const isWaiting = (place: Place): Promise<boolean> =>
+  place.admin(async (sql) => {
+    const waiting = await sql`
+      SELECT FROM pg_stat_activity
+      WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+    return waiting.length > 0;
+  });
+
+describe("a writer that waits for one collection", () => {
+  it("does not hold up writes to others", { timeout: 60_000 }, () =>
+    services.in(async (place) => {
+      const store = await openGrouped(place);
+      await store.commit(names.map((name) => found(name)));
+      const waiting: Promise<unknown>[] = [];
+      await whileLocked(place, "one", async () => {
+        for (const id of idsFrom(50)) waiting.push(store.commit([put(id, { collection: "one" })]));
+        await until(() => isWaiting(place));
+        for (const id of idsFrom(20))
+          for (const collection of ["two", "three"])
+            assert.deepEqual(kinds(await store.commit([put(id, { collection })])), ["created"]);
+        const both = all([put("x", { collection: "two" }), put("x", { collection: "three" })]);
+        assert.deepEqual(kinds(await store.commit([both])), ["all"]);
+        await store.commit([found("four"), put("a", { collection: "four" })]);
+      });
+      await Promise.all(waiting);
+      const totals = (await store.collections()).map(({ name, total }) => [name, total]);
+      assert.deepEqual(totals, [
+        ["four", 1],
+        ["one", 50],
+        ["three", 21],
+        ["two", 21],
+      ]);
+    }),
+  );
+
+  it("writes in order what has a collection in common", { timeout: 60_000 }, () =>
+    services.in(async (place) => {
+      const store = await place.open();
+      await store.commit(names.map((name) => found(name)));
+      const writes: Promise<unknown>[] = [];
+      await whileLocked(place, "one", async () => {
+        for (let n = 0; n < 30; n++) {
+          const fields = JSON.stringify({ n });
+          const one = put("a", { collection: "one", fields });
+          const two = put("a", { collection: "two", fields });
+          writes.push(store.commit(n % 3 === 0 ? [all([two, one])] : [n % 3 === 1 ? one : two]));
+        }
+        await until(() => isWaiting(place));
+      });
+      await Promise.all(writes);
+      assert.equal((await store.find("one", "a"))?.fields, '{"n":28}');
+      assert.equal((await store.find("two", "a"))?.fields, '{"n":29}');
+    }),
+  );
+});

@@ -1,0 +1,93 @@
+// Reads every SQL statement of the Postgres engine: a table with parts is asked for one part, by a parameter.
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { tables } from "../../../src/store/postgres/tables.ts";
+
+const folder = fileURLToPath(new URL("../../../src/store/postgres", import.meta.url));
+
+/** Migrations go through all parts. */
+const isMigration = (file: string): boolean => /^(?:tables|old-schema|upgrade.*)\.ts$/.test(file);
+
+/** These have no parts, or map names to parts. */
+const withoutParts: readonly string[] = ["collections", "tokens", "token_uses", "store"];
+
+/** Statements that look at all parts, off the request path. */
+const exceptions: readonly string[] = ["SELECT part FROM deleted_parts ORDER BY part"];
+
+const partTables = Object.keys(tables).filter((name) => !withoutParts.includes(name));
+
+/** A table is named in the text, or by a parameter of the function. */
+const mention = new RegExp(
+  String.raw`\b(?:FROM|JOIN|INTO|UPDATE|USING)\s+(?:${partTables.join("|")}|\$\{sql\(table\)\})(?!\w)`,
+  "g",
+);
+const comparison = /\bpart = \$\{part\}::bigint|(?:SELECT|VALUES \()\s*\$\{part\}::bigint/g;
+
+interface FoundStatement {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** Returns the templates of a file that are tagged with `sql`, nested ones too. */
+function statementsIn(file: string): readonly FoundStatement[] {
+  const source = ts.createSourceFile(
+    file,
+    readFileSync(join(folder, file), "utf8"),
+    ts.ScriptTarget.Latest,
+  );
+  const found: FoundStatement[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isTaggedTemplateExpression(node) && node.tag.getText(source) === "sql")
+      found.push({ file, text: ownText(node.template, source) });
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+/** Returns the text without nested templates, which are checked by themselves. */
+function ownText(template: ts.TemplateLiteral, source: ts.SourceFile): string {
+  if (ts.isNoSubstitutionTemplateLiteral(template)) return template.text;
+  const spans = template.templateSpans.map(({ expression, literal }) => {
+    const text = expression.getText(source);
+    return `\${${text.includes("`") ? "nested" : text}}${literal.text}`;
+  });
+  return template.head.text + spans.join("");
+}
+
+function complaintsAbout(statements: readonly FoundStatement[]): readonly string[] {
+  return statements.flatMap(({ file, text }) => {
+    const mentions = text.match(mention)?.length ?? 0;
+    const comparisons = text.match(comparison)?.length ?? 0;
+    const isException = exceptions.includes(text.trim());
+    return mentions <= comparisons || isException ? [] : [`${file}: ${text}`];
+  });
+}
+
+describe("every SQL statement of the Postgres engine", () => {
+  const files = readdirSync(folder).filter((file) => !isMigration(file));
+  const statements = files.flatMap(statementsIn);
+
+  it("compares the part with a parameter wherever a table has parts", () => {
+    const withParts = statements.filter(({ text }) => text.match(mention));
+    assert.ok(withParts.length >= 50, `${withParts.length} statements`);
+    assert.deepEqual(complaintsAbout(statements), []);
+  });
+
+  it("is found when it does not", () => {
+    const parameter = (name: string) => `\${${name}}`;
+    const bad = [
+      "SELECT id FROM resources",
+      `SELECT id FROM resources WHERE part = (SELECT part FROM collections WHERE name = ${parameter("name")})`,
+      `SELECT id FROM resources JOIN heads USING (part) WHERE heads.part = ${parameter("part")}::bigint`,
+      `DELETE FROM ${parameter("sql(table)")} WHERE seq = ${parameter("seq")}::bigint`,
+      `INSERT INTO words (part, word) SELECT part, word FROM unnest(${parameter("parts")})`,
+    ];
+    for (const text of bad) assert.equal(complaintsAbout([{ file: "", text }]).length, 1, text);
+  });
+});

@@ -1,0 +1,167 @@
+// Opens databases of older versions, written by their code: nothing is lost, and everything can be queried.
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once as happens } from "node:events";
+import { readFile } from "node:fs/promises";
+import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { Collection } from "../../../src/model/collection.ts";
+import type { Resource } from "../../../src/model/resource.ts";
+import type { Token } from "../../../src/model/token.ts";
+import type { Feed, Outcome, Store } from "../../../src/store/store.ts";
+import { runs } from "../../seeds.ts";
+import { assertFinds, idsFor, is, wordsLike } from "../exam/asking.ts";
+import { all, doneIn, kinds, once, put } from "../exam/words.ts";
+import { type Place, Services } from "./house.ts";
+
+const services = new Services();
+
+interface Expected {
+  readonly collections: readonly Collection[];
+  readonly tokens: readonly (Omit<Token, "subject"> & Partial<Token>)[];
+  /** The outcome of the request with the key "alive". */
+  readonly keyed: Outcome;
+  readonly books: Contents;
+  readonly notes: Contents;
+  readonly empty: Contents;
+}
+
+interface Contents {
+  readonly slice: readonly Resource[];
+  readonly feed: Feed;
+}
+
+const pathOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
+async function restore(place: Place, version: number): Promise<Expected> {
+  const dump = await readFile(pathOf(`./version-${version}.sql`), "utf8");
+  await place.admin((sql) => sql.unsafe(dump).simple());
+  return JSON.parse(await readFile(pathOf(`./version-${version}.json`), "utf8"));
+}
+
+/** Version 4 did not know whether two states share a second, so it is assumed. */
+const upgraded = <T extends object>(version: number, state: T): T =>
+  version < 5 ? { ...state, sharesDate: true } : state;
+
+async function assertSame(store: Store, expected: Expected, version: number): Promise<void> {
+  const collections = expected.collections.map((each) => upgraded(version, each));
+  assert.deepEqual(await store.collections(), collections);
+  const tokens = expected.tokens.map((token) => ({ ...token, subject: token.subject ?? token.id }));
+  assert.deepEqual(await store.tokens(), tokens);
+  for (const name of ["books", "notes", "empty"] as const) {
+    const { slice, feed } = expected[name];
+    const resources = slice.map((each) => upgraded(version, each));
+    const found = await store.slice(name, { offset: 0, limit: 1_000, order: "created" });
+    assert.deepEqual(found?.resources, resources);
+    for (let offset = 0; offset < resources.length; offset++) {
+      const page = await store.slice(name, { offset, limit: 2, order: "created" });
+      assert.deepEqual(page?.resources, resources.slice(offset, offset + 2));
+    }
+    const changes = await store.since(name, 0, 1_000);
+    assert.ok(changes && changes !== "gone");
+    const entries = feed.entries.map((entry) =>
+      "removedAt" in entry ? entry : upgraded(version, entry),
+    );
+    assert.deepEqual(changes.entries, entries);
+    if (version < 5) continue;
+    const { epoch, collection } = feed;
+    const position = { epoch, revision: collection.revision - 1, time: 0 };
+    const since = await store.since(name, position, 1_000);
+    assert.ok(since && since !== "gone", "a position from before is still valid");
+    assert.deepEqual(since.entries, entries.slice(-since.entries.length || entries.length));
+  }
+}
+
+async function assertUsable(store: Store, { keyed }: Expected): Promise<void> {
+  const ranked = await idsFor(store, { words: wordsLike("joyce") }, "books");
+  assert.equal(ranked, "book-3 book-1 book-0");
+  await assertFinds(
+    store,
+    ["book-1"],
+    { conditions: [is("t", "text", "Dubliners by Joyce")] },
+    {
+      collection: "books",
+    },
+  );
+  const taken = { ...put("new", { fields: '{"n":10,"t":"x"}' }), collection: "books" };
+  assert.deepEqual(await store.commit([taken]), [{ kind: "conflict", field: "n" }]);
+  const retry = (key: string) =>
+    all([put("new", { collection: "notes" })], once(key, { at: 4_000, expiresAt: 90_000 }));
+  const [alive, deleted, removal] = await store.commit([
+    ...["alive", "deleted", "removal"].map(retry),
+  ]);
+  assert.deepEqual(doneIn(alive, true), doneIn(keyed));
+  assert.deepEqual(deleted, { kind: "gone" });
+  assert.deepEqual(kinds(doneIn(removal, true)), ["removed"]);
+  const file = "0".repeat(32);
+  assert.deepEqual(await store.findReferencedFiles([file, "1".repeat(32)]), new Set([file]));
+  const outcomes = await store.commit([put("last", { collection: "notes" })]);
+  assert.deepEqual(kinds(outcomes), ["created"]);
+}
+
+for (const version of [4, 6])
+  describe(`a database of schema version ${version}`, () => {
+    it("is there after the migration, and can be used", { timeout: 60_000 }, () =>
+      services.inEmpty(async (place) => {
+        const expected = await restore(place, version);
+        const store = await place.open();
+        await assertSame(store, expected, version);
+        await assertUsable(store, expected);
+        await assertSameTables(place);
+      }),
+    );
+
+    it("is migrated once by many nodes that start at once", { timeout: 60_000 }, () =>
+      services.inEmpty(async (place) => {
+        const expected = await restore(place, version);
+        const stores = await Promise.all(Array.from({ length: 5 }, () => place.open()));
+        for (const store of stores) await assertSame(store, expected, version);
+      }),
+    );
+
+    it("is migrated by others when nodes are killed", { timeout: 120_000 }, () =>
+      services.inEmpty(async (place) => {
+        const expected = await restore(place, version);
+        for (let round = 0; round < runs(8, 40); round++) {
+          const child = startNode(place);
+          const closed = happens(child, "close");
+          await sleep(Math.random() * 400);
+          child.kill("SIGKILL");
+          await closed;
+        }
+        const store = await place.open();
+        await assertSame(store, expected, version);
+        await assertUsable(store, expected);
+      }),
+    );
+  });
+
+function startNode({ url, schema }: Place): ChildProcess {
+  return spawn(process.execPath, [pathOf("./children/open.ts"), url, schema], {
+    stdio: ["ignore", "ignore", "inherit"],
+    env: { ...process.env, NODE_NO_WARNINGS: "1" },
+  });
+}
+
+/** The tables, columns and indexes are those of a new database. */
+async function assertSameTables(place: Place): Promise<void> {
+  await services.in(async (fresh) => {
+    assert.deepEqual(await schemaOf(place), await schemaOf(fresh));
+  });
+}
+
+const schemaOf = (place: Place): Promise<unknown> =>
+  place.admin(async (sql) => [
+    [
+      ...(await sql`
+        SELECT table_name, column_name, data_type, collation_name, is_nullable
+        FROM information_schema.columns WHERE table_schema = ${place.schema}
+        ORDER BY table_name, column_name`),
+    ],
+    [
+      ...(await sql`
+        SELECT indexdef FROM pg_indexes WHERE schemaname = ${place.schema} ORDER BY indexdef`),
+    ],
+  ]);
