@@ -56,7 +56,7 @@ const properties = {
   access: {
     type: "object",
     description:
-      "Who may do what: `token`, callers with the scope; `public`, everyone; `owner`, callers with the scope, on resources that the same token created.",
+      "Who may do what: `token`, callers with the scope; `public`, everyone; `owner`, callers with the scope, on resources that their subject owns.",
     properties: {
       read: audience,
       create: {
