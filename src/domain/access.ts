@@ -2,7 +2,7 @@
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { isActionName } from "../model/action.ts";
-import { type Principal, principalOf } from "../model/principal.ts";
+import { noRoles, type Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import {
   actionScope,
@@ -11,6 +11,7 @@ import {
   isAdmin,
   isAlive,
   isSecret,
+  type Token,
 } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
 import {
@@ -70,6 +71,14 @@ export class Access {
     this.#hashes.set(secret, hash);
   }
 }
+
+const principalOf = (token: Token): Principal => ({
+  kind: "token",
+  subject: token.subject,
+  scopes: token.scopes,
+  roles: noRoles,
+  token,
+});
 
 /** Returns a problem for an anonymous caller. */
 export const requireToken = ({ kind }: Principal): Problem | undefined =>

@@ -56,7 +56,7 @@ function checkRequest(context: RequestContext, peerAddress: () => string): Probl
     if (rejected !== undefined) return rejected;
   }
   if (!services.proxies.isEmpty) readForwarded(context, peerAddress());
-  return limitAddress(context);
+  return services.rateLimits.perAddress === 0 ? undefined : limitAddress(context);
 }
 
 /** Health checks often use the server's IP address as host. */
@@ -143,7 +143,7 @@ function finish(context: RequestContext, result: Response | Problem): Response {
   // HSTS must not be sent over plain HTTP, where anyone could change it (RFC 6797 §7.2).
   if (context.inClearText) response.headers.delete("strict-transport-security");
   if (context.quotas.length > 0) setRateLimitFields(response.headers, context.quotas);
-  allowOrigin(context, response.headers);
+  if (context.services.corsOrigins !== "*") allowOrigin(context, response.headers);
   context.services.logRequest?.(context, response.status);
   context.releaseMemory();
   return response;

@@ -12,7 +12,8 @@ export interface Principal {
   readonly token: Token | undefined;
 }
 
-const noRoles: readonly string[] = Object.freeze([]);
+/** No caller has roles yet. */
+export const noRoles: readonly string[] = Object.freeze([]);
 
 /** A caller without a token. It may use what a collection opens to everyone. */
 export const anonymous: Principal = Object.freeze({
@@ -30,12 +31,4 @@ export const system: Principal = Object.freeze({
   scopes: Object.freeze(["admin"]),
   roles: noRoles,
   token: undefined,
-});
-
-export const principalOf = (token: Token): Principal => ({
-  kind: "token",
-  subject: token.subject,
-  scopes: token.scopes,
-  roles: noRoles,
-  token,
 });

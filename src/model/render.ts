@@ -4,10 +4,13 @@ import { isObject, readTree, writeTree } from "../lib/json/tree.ts";
 import type { Rules } from "./collection.ts";
 import { definitionOf } from "./definition.ts";
 import { addFileMembers, readFiles } from "./file.ts";
-import { type Resource, represent } from "./resource.ts";
+import type { Resource } from "./resource.ts";
 import { validatorOf } from "./validator.ts";
 
-const hides = (rules: Rules): boolean => validatorOf(definitionOf(rules)).hasHidden;
+function hides(rules: Rules): boolean {
+  const definition = definitionOf(rules);
+  return definition.schema !== undefined && validatorOf(definition).hasHidden;
+}
 
 /** `collectionUrl` is the URL of the collection. A new collection has no rules yet. */
 export function renderFields(
@@ -20,6 +23,18 @@ export function renderFields(
   const whole = withFileMembers(resource.fields, resource, collectionUrl);
   const fields = isOpen ? whole : validatorOf(definitionOf(rules)).visible(whole);
   return represent({ ...resource, fields });
+}
+
+/** The JSON representation: `id`, the user's fields unchanged, the times. */
+export function represent(resource: Resource): string {
+  const { fields } = resource;
+  const inner = fields.length > 2 ? `,${fields.slice(1, -1)}` : "";
+  const createdAt = new Date(resource.createdAt).toISOString();
+  const updatedAt =
+    resource.updatedAt === resource.createdAt
+      ? createdAt
+      : new Date(resource.updatedAt).toISOString();
+  return `{"id":"${resource.id}"${inner},"createdAt":"${createdAt}","updatedAt":"${updatedAt}"}`;
 }
 
 /** Adds the members that represent the files to the text of the fields. */

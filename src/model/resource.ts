@@ -1,4 +1,4 @@
-// A resource: its stored state, its reserved member names and its JSON representation.
+// A resource: its stored state and its reserved member names.
 
 export interface Resource {
   readonly id: string;
@@ -25,15 +25,3 @@ export const reservedMembers: readonly string[] = ["_etag", "_expanded", "_owner
 
 /** Members that are ignored in a body, so that a client can send back what it read. */
 export const ignoredMembers: readonly string[] = [...serverMembers, ...reservedMembers];
-
-/** The JSON representation: `id`, the user's fields unchanged, the times. */
-export function represent(resource: Resource): string {
-  const { fields } = resource;
-  const inner = fields.length > 2 ? `,${fields.slice(1, -1)}` : "";
-  const createdAt = new Date(resource.createdAt).toISOString();
-  const updatedAt =
-    resource.updatedAt === resource.createdAt
-      ? createdAt
-      : new Date(resource.updatedAt).toISOString();
-  return `{"id":"${resource.id}"${inner},"createdAt":"${createdAt}","updatedAt":"${updatedAt}"}`;
-}

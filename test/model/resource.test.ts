@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { readDraft } from "../../src/model/draft.ts";
-import { type Resource, represent, serverMembers } from "../../src/model/resource.ts";
+import { represent } from "../../src/model/render.ts";
+import { type Resource, serverMembers } from "../../src/model/resource.ts";
 import fc from "../fast-check.ts";
 import { anyObject, anySpacing, errorsOf, write } from "./random-json.ts";
 

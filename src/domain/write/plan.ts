@@ -66,9 +66,11 @@ export class Plan {
 
   /** The files that no resource has after the plan. */
   get unusedFiles(): readonly StoredFile[] {
-    const written = [...this.#states.values()].filter(({ isWritten }) => isWritten);
+    const states = [...this.#states.values()];
+    const written = states.filter(({ isWritten, stored }) => isWritten && stored?.parts);
+    if (written.length === 0) return [];
     const kept = new Set(
-      written.flatMap(({ current }) => readFiles(current?.parts)).map(({ key }) => key),
+      states.flatMap(({ current }) => readFiles(current?.parts)).map(({ key }) => key),
     );
     return written
       .flatMap(({ stored }) => readFiles(stored?.parts))

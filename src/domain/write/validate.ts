@@ -59,14 +59,16 @@ function validate(
   const text = validator.accept(whole, before, writer.isAdmin, writer.isUnread);
   if (typeof text !== "string") return invalid(text);
   const accepted = splitFiles(text, parts);
-  const tooMany = entryErrors(definition, accepted.fields);
+  const { maxBytes, indexed, unique } = definition;
+  const isIndexed = indexed.length > 0 || unique.length > 0;
+  const tooMany = isIndexed ? entryErrors(definition, accepted.fields) : [];
   if (tooMany.length > 0) return invalid(tooMany);
-  const { maxBytes } = definition;
   const isTooLarge = maxBytes !== undefined && Buffer.byteLength(accepted.fields) > maxBytes;
   return isTooLarge ? tooLarge(maxBytes) : accepted;
 }
 
 function splitFiles(whole: string, candidates: readonly StoredFile[]): Accepted {
+  if (candidates.length === 0) return { fields: whole };
   const { fields, parts } = separateFiles(whole, candidates);
   const text = writeFiles(parts);
   return text === undefined ? { fields } : { fields, parts: text };

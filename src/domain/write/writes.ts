@@ -1,6 +1,6 @@
 // The one way to write resources: plans operations, commits them, and retries when the state has changed.
 
-import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
 import type { Draft } from "../../model/draft.ts";
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
@@ -12,7 +12,7 @@ import type { CollectionAccess } from "../collection-access.ts";
 import { collectionNotFound } from "../problems.ts";
 import type { Uploads } from "../uploads.ts";
 import { BatchMemory } from "./batch-memory.ts";
-import { PlanCommitter } from "./commit.ts";
+import { conflictProblem, PlanCommitter, resultOf, retryOnConflict } from "./commit.ts";
 import type {
   AllCreated,
   AllDone,
@@ -24,7 +24,6 @@ import type {
   WriteResult,
   Written,
 } from "./operation.ts";
-import { conflictProblem, resultOf, retryOnConflict } from "./outcomes.ts";
 import { Plan, type PlannedOperation } from "./plan.ts";
 
 export interface WriteOptions {
@@ -145,10 +144,10 @@ export class Writes {
 
   /** The access of the first attempt is the caller's; a retry reads the rules again. */
   #opener(access: CollectionAccess, operations: readonly Operation[]): Open {
-    return async (isFirst) => {
-      const current = isFirst ? access : await this.#reopen(access);
-      return operations.map((operation) => ({ access: current, operation }));
-    };
+    return (isFirst) =>
+      then(isFirst ? access : this.#reopen(access), (current) =>
+        operations.map((operation) => ({ access: current, operation })),
+      );
   }
 
   #reopen({ principal, name }: CollectionAccess): MaybePromise<CollectionAccess> {
@@ -175,12 +174,15 @@ export class Writes {
     return retryOnConflict(async (isFirst) => {
       const memory = isCounted ? new Reservation(this.#options.memory) : undefined;
       try {
-        const operations = await open(isFirst);
         const plan = this.#plan(once?.key, memory && new BatchMemory(memory));
-        const planned = await plan.plan(operations, isListingAll);
-        const done = await this.#committer.all({ operations, plan, planned }, once);
-        if (done !== undefined && "results" in done && !done.isReplay)
-          await this.#uploads.discard(plan.unusedFiles);
+        const done = await then(open(isFirst), (operations) =>
+          then(plan.plan(operations, isListingAll), (planned) =>
+            this.#committer.all({ operations, plan, planned }, once),
+          ),
+        );
+        const isDone = done !== undefined && "results" in done && !done.isReplay;
+        const unused = isDone ? plan.unusedFiles : [];
+        if (unused.length > 0) await this.#uploads.discard(unused);
         return done;
       } finally {
         memory?.release();

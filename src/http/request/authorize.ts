@@ -40,7 +40,8 @@ export function authorize(
   return then(context.services.access.identify(secret), (principal) => {
     if (principal === undefined) return limitWrongTokens(context) ?? invalidToken;
     context.principal = principal;
-    return limitToken(context) ?? checkPermission(context, permission);
+    const isLimited = context.services.rateLimits.perToken > 0;
+    return (isLimited && limitToken(context)) || checkPermission(context, permission);
   });
 }
 
@@ -100,7 +101,7 @@ function readBearer(authorization: string): string | Problem {
 
 /** Rejects a credential in the URL, where it would be logged, cached and visible. */
 export function rejectCredentialInUrl(context: RequestContext): Problem | undefined {
-  const name = findCredential(context.query);
+  const name = context.query === "" ? undefined : findCredential(context.query);
   const location = holdsSecret(context.path) ? "path" : name && `parameter ${name}`;
   if (location === undefined) return undefined;
   const advice =

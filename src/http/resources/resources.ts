@@ -3,10 +3,12 @@
 import type { Written } from "../../domain/write/operation.ts";
 import { requirePrecondition } from "../../domain/write/requirements.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
+import type { Rules } from "../../model/collection.ts";
 import type { Draft } from "../../model/draft.ts";
 import { newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
-import { viewVersion } from "../../model/render.ts";
+import type { NamedField } from "../../model/query/list-request.ts";
+import { renderFields, viewVersion } from "../../model/render.ts";
 import {
   checkContentLength,
   checkJsonBody,
@@ -21,8 +23,10 @@ import { readCondition } from "../headers/conditional.ts";
 import { idempotencyKeyOf, readKey, replayedHeader } from "../headers/idempotency-key.ts";
 import {
   checkAccept,
+  isForm,
   isNdjson,
   jsonTypes,
+  prefersHtml,
   putTypes,
   readPatchKind,
 } from "../headers/media-type.ts";
@@ -30,7 +34,7 @@ import { readPreference } from "../headers/prefer.ts";
 import type { RequestContext } from "../request/context.ts";
 import { limitCreation } from "../request/rate-limit.ts";
 import { rejectParameters } from "../request/search-params.ts";
-import { answerCreated, isFromBrowser } from "../response/browser.ts";
+import { answerCreated } from "../response/browser.ts";
 import { createResponse } from "../response/large-response.ts";
 import { collectionUrl, renderResource, sendPage } from "../response/representation.ts";
 import { noCache, responseHeadOf, withDate } from "../response/response-head.ts";
@@ -38,7 +42,7 @@ import { checkedRendererFor, type RenderResource, readFieldsParam } from "./fiel
 
 export function getResource(context: RequestContext): MaybePromise<Response | Problem> {
   const { request, services, collection } = context;
-  const fields = readFieldsParam(context.query);
+  const fields = fieldsOf(context);
   if (fields instanceof Problem) return fields;
   return then(services.resources.find(collection, context.param("id")), (shown) => {
     if (shown instanceof Problem) return shown;
@@ -46,7 +50,7 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
     if (unacceptable !== undefined) return unacceptable;
     const whole = renderResource(context, shown.resource, shown.rules);
     if (fields.length === 0) return sendPage(context, whole);
-    const show = checkedRendererFor(fields, context.principal, shown.rules);
+    const show = rendererOf(context, fields, shown.rules);
     if (show instanceof Problem) return show;
     const body = show(shown.rules, shown.resource, collectionUrl(context));
     return sendPage(context, { ...whole, body });
@@ -58,11 +62,11 @@ export async function createResource(context: RequestContext): Promise<Response 
   if (isNdjson(request.headers)) return createMany(context);
   const key = readKey(request.headers);
   if (key instanceof Problem) return key;
-  const fields = readFieldsParam(context.query);
+  const fields = fieldsOf(context);
   if (fields instanceof Problem) return fields;
-  const show = checkedRendererFor(fields, context.principal, collection.rules);
+  const show = rendererOf(context, fields, collection.rules);
   if (show instanceof Problem) return show;
-  const tooMany = limitCreation(context, collection.rules);
+  const tooMany = limitAnonymous(context);
   if (tooMany !== undefined) return tooMany;
   const received = await readDraftBody(context, key);
   if (received instanceof Problem) return received;
@@ -93,13 +97,13 @@ function honeypotResult(
 export async function putResource(context: RequestContext): Promise<Response | Problem> {
   const { request, services, collection } = context;
   const condition = readCondition(request.headers);
-  const fields = readFieldsParam(context.query);
+  const fields = fieldsOf(context);
   if (fields instanceof Problem) return fields;
-  const show = checkedRendererFor(fields, context.principal, collection.rules);
+  const show = rendererOf(context, fields, collection.rules);
   if (show instanceof Problem) return show;
   if (condition instanceof Problem) return condition;
   const rejected =
-    limitCreation(context, collection.rules) ??
+    limitAnonymous(context) ??
     (request.headers.has("content-range") ? partialPut : undefined) ??
     checkJsonBody(context, putTypes) ??
     requirePrecondition(collection.rules, condition);
@@ -118,12 +122,12 @@ export async function patchResource(context: RequestContext): Promise<Response |
   const { request, services, collection } = context;
   const id = context.param("id");
   const condition = readCondition(request.headers);
-  const fields = readFieldsParam(context.query);
+  const fields = fieldsOf(context);
   if (fields instanceof Problem) return fields;
   // A resource that does not exist is 404, whatever the rest of the request says.
   const found = await services.resources.find(collection, id, "update");
   if (found instanceof Problem) return found;
-  const show = checkedRendererFor(fields, context.principal, found.rules);
+  const show = rendererOf(context, fields, found.rules);
   if (show instanceof Problem) return show;
   const patchKind = readPatchKind(request.headers);
   if (patchKind instanceof Problem) return patchKind;
@@ -161,12 +165,31 @@ export async function deleteResource(context: RequestContext): Promise<Response 
   return new Response(null, { status: 204, headers });
 }
 
+const limitAnonymous = (context: RequestContext): Problem | undefined =>
+  context.principal.kind === "anonymous"
+    ? limitCreation(context, context.collection.rules)
+    : undefined;
+
+const noFields: readonly NamedField[] = [];
+
+/** Most requests have no parameters. */
+const fieldsOf = ({ query }: RequestContext): readonly NamedField[] | Problem =>
+  query === "" ? noFields : readFieldsParam(query);
+
+const rendererOf = (
+  { principal }: RequestContext,
+  fields: readonly NamedField[],
+  rules: Rules | undefined,
+): RenderResource | Problem =>
+  fields.length === 0 ? renderFields : checkedRendererFor(fields, principal, rules);
+
 /** Responds with the resource; without a body when the client prefers that or may not read it. */
 function answerWritten(context: RequestContext, written: Written, show: RenderResource): Response {
   const { request, query } = context;
   const { resource, access, isNew, isReplay } = written;
   const { rules } = access;
-  if (isNew && isFromBrowser(context)) return answerCreated(context, written);
+  if (isNew && isForm(request.headers) && prefersHtml(request.headers))
+    return answerCreated(context, written);
   const { headers } = responseHeadOf(context, resource, noCache, viewVersion(rules));
   const address = `${collectionUrl(context)}/${resource.id}`;
   if (isNew) headers.set("location", address);

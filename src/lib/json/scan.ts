@@ -39,14 +39,14 @@ export function scanObject(text: string): ScannedObject | readonly FieldError[] 
   if (start !== failed && text.charCodeAt(start) !== code.openBrace)
     return [{ pointer: "", detail: `must be a JSON object, but is ${typeAt(text, start)}` }];
   const { members, lexer, report } = scanner;
-  return report.errors.length > 0 ? report.errors : { text, members, gaps: lexer.gaps };
+  return report === undefined ? { text, members, gaps: lexer.gaps } : report.errors;
 }
 
 /** Returns all errors of a text that may be any JSON value. */
 export function scanJson(text: string): readonly FieldError[] {
   const scanner = new Scanner(text);
   scanner.document();
-  return scanner.report.errors;
+  return scanner.report?.errors ?? [];
 }
 
 const types: Readonly<Record<string, string>> = {
@@ -74,7 +74,8 @@ const inexactNumber = (literal: string): string =>
 class Scanner {
   readonly lexer: Lexer;
   readonly members: Member[] = [];
-  readonly report = new ErrorReport();
+  /** Undefined as long as there is no error. */
+  report: ErrorReport | undefined;
   private readonly text: string;
   /** The path to the current value; only its first `depth` steps are valid. */
   private readonly path: (string | number)[] = [];
@@ -85,6 +86,11 @@ class Scanner {
     this.lexer = new Lexer(text);
   }
 
+  private get errors(): ErrorReport {
+    this.report ??= new ErrorReport();
+    return this.report;
+  }
+
   /** Scans the whole text. Returns the start of its value, or `failed`. */
   document(): number {
     const { text, lexer } = this;
@@ -93,7 +99,7 @@ class Scanner {
     const rest = end === failed ? failed : lexer.skipWhitespace(end);
     if (rest !== failed && rest < text.length) lexer.fail(rest, "expected the end of the text");
     if (lexer.error !== undefined)
-      this.report.addMalformed(text, lexer.error.at, lexer.error.expected);
+      this.errors.addMalformed(text, lexer.error.at, lexer.error.expected);
     return rest === text.length ? start : failed;
   }
 
@@ -203,7 +209,7 @@ class Scanner {
   }
 
   private addError(steps: number, detail: string): void {
-    this.report.add(this.path.slice(0, steps), detail);
+    this.errors.add(this.path.slice(0, steps), detail);
   }
 }
 
