@@ -1,0 +1,196 @@
+// The write path: what it reads and commits, and what it does when rules or state change in between.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { Access } from "../../src/domain/access.ts";
+import type { CollectionAccess, CollectionPermission } from "../../src/domain/collection-access.ts";
+import { Uploads } from "../../src/domain/uploads.ts";
+import { Writes } from "../../src/domain/write/writes.ts";
+import { MemoryBudget } from "../../src/lib/memory-budget.ts";
+import type { IdempotencyKey } from "../../src/model/idempotency-key.ts";
+import { type Principal, system } from "../../src/model/principal.ts";
+import { Problem } from "../../src/model/problem.ts";
+import { openDisk } from "../../src/store/disk/disk.ts";
+import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
+import type { Change, Store } from "../../src/store/store.ts";
+
+const holderOf = (subject: string, ...scopes: readonly string[]): Principal => {
+  return { kind: "token", subject, scopes, roles: [], token: undefined };
+};
+const writer = holderOf("writer", "notes:*");
+
+const draft = (fields: object) => ({ fields: JSON.stringify(fields), id: undefined });
+const create = (fields: object = {}) => ({ kind: "create", draft: draft(fields) }) as const;
+const put = (id: string, fields: object = {}) =>
+  ({ kind: "put", id, draft: draft(fields) }) as const;
+const patch = (id: string, fields: object) =>
+  ({ kind: "patch", id, patchKind: "merge", patch: JSON.stringify(fields) }) as const;
+
+const define = (definition: object, collection = "notes"): Change => {
+  return { kind: "define", collection, definition: JSON.stringify(definition), at: Date.now() };
+};
+const strict = { schema: { type: "object", required: ["text"] } };
+
+describe("the write path", () => {
+  let folder: string;
+  let store: Store;
+  let access: Access;
+  let writes: Writes;
+  let calls: string[];
+  /** Runs once, before the next commit. */
+  let beforeCommit: (() => Promise<unknown>) | undefined;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "restante-"));
+    store = await openSqlite({ path: join(folder, "data") });
+    calls = [];
+    beforeCommit = undefined;
+    const watched = new Proxy(store, {
+      get(target, name) {
+        return async (...args: readonly unknown[]) => {
+          calls.push(String(name));
+          const before = name === "commit" ? beforeCommit : undefined;
+          if (before !== undefined) beforeCommit = undefined;
+          await before?.();
+          return Reflect.get(target, name).apply(target, args);
+        };
+      },
+    });
+    access = new Access(watched, Date.now);
+    const uploads = new Uploads(watched, openDisk(join(folder, "files")));
+    const memory = new MemoryBudget(2 ** 24);
+    const options = { clock: Date.now, maxBytes: 2 ** 20, base: "", memory };
+    writes = new Writes(watched, access, uploads, options);
+    await store.commit([define({})]);
+  });
+
+  afterEach(async () => {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function open(
+    permission: CollectionPermission,
+    principal = writer,
+    name = "notes",
+  ): Promise<CollectionAccess> {
+    const opened = await access.open(principal, name, permission);
+    assert.ok(!(opened instanceof Problem), `${opened instanceof Problem && opened.detail}`);
+    return opened;
+  }
+
+  const resourceOf = (result: Awaited<ReturnType<typeof writes.run>>) => {
+    assert.ok(!(result instanceof Problem) && result.kind === "written", JSON.stringify(result));
+    return result.resource;
+  };
+
+  it("reads the rules once and commits once; a POST reads no state", async () => {
+    const { id } = resourceOf(await writes.run(await open("create"), create()));
+    assert.deepEqual(calls.splice(0), ["rules", "commit"]);
+    await writes.run(await open("put"), put(id));
+    assert.deepEqual(calls.splice(0), ["rules", "find", "commit"]);
+    await writes.run(await open("update"), patch(id, { text: "x" }));
+    assert.deepEqual(calls.splice(0), ["rules", "find", "commit"]);
+    await writes.run(await open("delete"), { kind: "remove", id });
+    assert.deepEqual(calls.splice(0), ["rules", "find", "commit"]);
+    await writes.createEach(await open("create"), [draft({}), draft({})]);
+    assert.deepEqual(calls.splice(0), ["rules", "commit"]);
+    await writes.runAll(writer, [
+      { ...create(), collection: "notes" },
+      { ...create(), collection: "notes" },
+    ]);
+    assert.deepEqual(calls.splice(0), ["rules", "commit"]);
+  });
+
+  it("stores nothing when the rules reject it", async () => {
+    await store.commit([define(strict)]);
+    const refused = await writes.run(await open("create"), create());
+    assert.ok(refused instanceof Problem && refused.kind === "invalid-body");
+    assert.deepEqual(calls, ["rules"]);
+  });
+
+  it("validates again when the rules change before the commit", async () => {
+    beforeCommit = () => store.commit([define(strict)]);
+    const refused = await writes.run(await open("create"), create());
+    assert.ok(refused instanceof Problem && refused.kind === "invalid-body");
+    assert.equal((await store.collection("notes"))?.total, 0);
+    // The rules of the access are old, so the first attempt is made with them.
+    const old = await open("create");
+    await store.commit([define({})]);
+    resourceOf(await writes.run(old, create({ text: "x" })));
+    assert.equal((await store.collection("notes"))?.total, 1);
+  });
+
+  it("checks the permission again when the rules change before the commit", async () => {
+    await store.commit([define({ access: { create: "public" } })]);
+    const stranger = holderOf("stranger");
+    const opened = await open("create", stranger);
+    beforeCommit = () => store.commit([define({})]);
+    const refused = await writes.run(opened, create());
+    assert.ok(refused instanceof Problem && refused.kind === "insufficient-scope");
+    assert.equal((await store.collection("notes"))?.total, 0);
+  });
+
+  it("does not skip a definition that is set while a collection is created", async () => {
+    const opened = await open("create", system, "new");
+    assert.equal(opened.rules, undefined);
+    beforeCommit = () => store.commit([define(strict, "new")]);
+    const refused = await writes.run(opened, create());
+    assert.ok(refused instanceof Problem && refused.kind === "invalid-body");
+    assert.equal((await store.collection("new"))?.total, 0);
+    resourceOf(await writes.run(opened, create({ text: "x" })));
+  });
+
+  it("creates a missing collection for an admin only, with every kind of write", async () => {
+    const others = await open("create");
+    await store.commit([{ kind: "drop", collection: "notes", isEmptyOnly: false }]);
+    for (const refused of [
+      await writes.run(others, create()),
+      (await writes.createEach(others, [draft({})]))[0],
+    ])
+      assert.ok(refused instanceof Problem && refused.kind === "not-found");
+    assert.equal(await store.collection("notes"), undefined);
+    const admin = holderOf("admin", "admin");
+    resourceOf(await writes.run(await open("create", admin, "one"), create()));
+    await writes.createEach(await open("create", admin, "two"), [draft({}), draft({})]);
+    await writes.createAll(await open("create", admin, "three"), [draft({}), draft({})]);
+    await writes.runAll(admin, [
+      { ...create(), collection: "four" },
+      { ...put("a"), collection: "five" },
+    ]);
+    const totals = (await store.collections()).map(({ name, total }) => [name, total]);
+    assert.deepEqual(Object.fromEntries(totals), { one: 1, two: 2, three: 2, four: 1, five: 1 });
+  });
+
+  it("patches again when the state changes before the commit", async () => {
+    const opened = await open("put");
+    await writes.run(opened, put("a", { n: 1 }));
+    beforeCommit = () => {
+      const fields = '{"n":1,"other":true}';
+      const at = Date.now();
+      return store.commit([
+        { kind: "put", collection: "notes", id: "a", fields, at, expect: "anything" },
+      ]);
+    };
+    const { fields } = resourceOf(await writes.run(await open("update"), patch("a", { n: 2 })));
+    assert.equal(fields, '{"n":2,"other":true}');
+  });
+
+  it("gives a retry the first result even if the rules would reject it now", async () => {
+    const once: IdempotencyKey = {
+      ...{ owner: "writer", key: "k", fingerprint: "same" },
+      ...{ at: Date.now(), expiresAt: Date.now() + 60_000 },
+    };
+    const first = await writes.run(await open("create"), create(), once);
+    await store.commit([define(strict)]);
+    const retried = await writes.run(await open("create"), create(), once);
+    assert.ok(!(retried instanceof Problem) && retried.isReplay);
+    assert.equal(resourceOf(retried).id, resourceOf(first).id);
+    assert.equal((await store.collection("notes"))?.total, 1);
+    const other = await writes.run(await open("create"), create(), { ...once, key: "other" });
+    assert.ok(other instanceof Problem && other.kind === "invalid-body");
+  });
+});
