@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Files } from "../../src/store/files.ts";
-import { bytesOf, hashOf, inChunks, keep, read } from "./disk/house.ts";
+import { bytesOf, hashOf, inChunks, read, saveFile } from "./disk/file-helpers.ts";
 
 export interface FileStorage {
   readonly files: Files;
@@ -44,7 +44,7 @@ function savedFiles(test: Test): void {
   for (const size of [0, 1, 64 * kibi - 1, 64 * kibi, 64 * kibi + 1, 20_000_000])
     test(`has the same ${size} bytes`, async ({ files, count }) => {
       const bytes = bytesOf(size);
-      const saved = await keep(files, bytes);
+      const saved = await saveFile(files, bytes);
       assert.deepEqual(saved, { key: saved.key, size, sha256: hashOf(bytes) });
       assert.equal(hashOf(await read(files, saved.key, 0, size)), saved.sha256);
       assert.equal(await count(), 1);
@@ -67,7 +67,7 @@ function savedFiles(test: Test): void {
 
   test("has its own key, also with the same bytes", async ({ files }) => {
     const bytes = bytesOf(1_000);
-    const [one, other] = [await keep(files, bytes), await keep(files, bytes)];
+    const [one, other] = [await saveFile(files, bytes), await saveFile(files, bytes)];
     assert.notEqual(one.key, other.key);
     await files.remove([one.key]);
     assert.equal(await files.read(one.key, 0, 1_000), undefined);
@@ -75,7 +75,7 @@ function savedFiles(test: Test): void {
   });
 
   test("can be read and removed by another process", async ({ files, second }) => {
-    const saved = await keep(files, bytesOf(100));
+    const saved = await saveFile(files, bytesOf(100));
     const other = second();
     assert.equal(hashOf(await read(other, saved.key, 0, 100)), saved.sha256);
     await other.remove([saved.key]);
@@ -84,14 +84,14 @@ function savedFiles(test: Test): void {
 
   test("can be one of many at once", async ({ files, count }) => {
     const all = Array.from({ length: 60 }, (_, index) => bytesOf(index * 5_003));
-    const saved = await Promise.all(all.map((bytes) => keep(files, bytes)));
+    const saved = await Promise.all(all.map((bytes) => saveFile(files, bytes)));
     const back = await Promise.all(saved.map(({ key, size }) => read(files, key, 0, size)));
     assert.deepEqual(back.map(hashOf), all.map(hashOf));
     assert.equal(await count(), all.length);
   });
 
   test("is confirmed while it exists, and an outage when it does not", async ({ files }) => {
-    const saved = await keep(files, bytesOf(10));
+    const saved = await saveFile(files, bytesOf(10));
     await files.confirm([saved.key]);
     await files.touch([saved.key]);
     await files.remove([saved.key]);
@@ -101,7 +101,7 @@ function savedFiles(test: Test): void {
   });
 
   test("is not found under any other key", async ({ files, count }) => {
-    const saved = await keep(files, bytesOf(10));
+    const saved = await saveFile(files, bytesOf(10));
     const others = ["", "0".repeat(32), "0".repeat(31), "..", "../incoming", "/etc/passwd"];
     const strange = [`${"0".repeat(31)}\0`, `${saved.key}\n`, saved.key.toUpperCase()];
     const unknown = [...others, ...strange].filter((key) => key !== saved.key);
@@ -118,7 +118,7 @@ function savedFiles(test: Test): void {
 function ranges(test: Test): void {
   test("is exactly what was asked for", async ({ files }) => {
     const bytes = bytesOf(200_000);
-    const { key } = await keep(files, bytes);
+    const { key } = await saveFile(files, bytes);
     const edges = [0, 1, 65_535, 65_536, 65_537, 131_072, 199_999, 200_000];
     for (const start of edges)
       for (const end of edges.filter((each) => each >= start)) {
@@ -129,7 +129,7 @@ function ranges(test: Test): void {
   });
 
   test("is read to its end when the file is removed meanwhile", async ({ files }) => {
-    const { key, sha256 } = await keep(files, bytesOf(1_000_000));
+    const { key, sha256 } = await saveFile(files, bytesOf(1_000_000));
     const stream = await files.read(key, 0, 1_000_000);
     await files.remove([key]);
     assert.ok(stream);
@@ -137,7 +137,7 @@ function ranges(test: Test): void {
   });
 
   test("fails when the file is shorter", async ({ files }) => {
-    const { key } = await keep(files, bytesOf(1_000));
+    const { key } = await saveFile(files, bytesOf(1_000));
     await assert.rejects(read(files, key, 0, 1_001));
   });
 }
@@ -185,9 +185,9 @@ function failures(test: Test): void {
 function sweeps(test: Test): void {
   test("removes only old files that no resource references", async ({ files, age, count }) => {
     const [referenced, unreferenced, young] = [
-      await keep(files, bytesOf(10)),
-      await keep(files, bytesOf(20)),
-      await keep(files, bytesOf(30)),
+      await saveFile(files, bytesOf(10)),
+      await saveFile(files, bytesOf(20)),
+      await saveFile(files, bytesOf(30)),
     ];
     for (const { key } of [referenced, unreferenced]) await age(key);
     const asked: string[] = [];
@@ -204,7 +204,7 @@ function sweeps(test: Test): void {
   });
 
   test("leaves an old file that was touched", async ({ files, age }) => {
-    const saved = await keep(files, bytesOf(10));
+    const saved = await saveFile(files, bytesOf(10));
     await age(saved.key);
     await files.touch([saved.key]);
     assert.equal(await files.sweep(none, hour / 2), 0);
@@ -212,7 +212,7 @@ function sweeps(test: Test): void {
   });
 
   test("removes nothing when it cannot know what is referenced", async ({ files, age, count }) => {
-    const saved = await keep(files, bytesOf(10));
+    const saved = await saveFile(files, bytesOf(10));
     await age(saved.key);
     const outage = new Error("the store is not available");
     await assert.rejects(files.sweep(() => Promise.reject(outage), hour / 2));

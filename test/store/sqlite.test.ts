@@ -6,22 +6,28 @@ import { join } from "node:path";
 import { withGroupCommit } from "../../src/store/group-commit.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
-import { type Candidate, candidateOf, exam, examVariant, fewCandidates } from "./exam.ts";
+import {
+  type EngineUnderTest,
+  engineUnderTest,
+  storeContract,
+  storeContractVariant,
+  testMaxCandidates,
+} from "./contract.ts";
 
 /** Bun maps the file of the commit counter; on Node, readers ask the database before each read. */
 const mapFile = globalThis.Bun && ((file: string) => Bun.mmap(file, { shared: true }));
 
-async function candidate(openAt: (path: string) => Promise<Store>): Promise<Candidate> {
+async function engine(openAt: (path: string) => Promise<Store>): Promise<EngineUnderTest> {
   const path = await mkdtemp(join(tmpdir(), "restante-"));
-  return candidateOf(
+  return engineUnderTest(
     () => openAt(path),
     () => rm(path, { recursive: true }),
   );
 }
 
-const maxCandidates = fewCandidates;
+const maxCandidates = testMaxCandidates;
 
-exam("sqlite", () => candidate((path) => openSqlite({ path, maxCandidates })));
-examVariant("sqlite, grouped, with a commit counter", () =>
-  candidate(async (path) => withGroupCommit(await openSqlite({ path, mapFile, maxCandidates }))),
+storeContract("sqlite", () => engine((path) => openSqlite({ path, maxCandidates })));
+storeContractVariant("sqlite, grouped, with a commit counter", () =>
+  engine(async (path) => withGroupCommit(await openSqlite({ path, mapFile, maxCandidates }))),
 );

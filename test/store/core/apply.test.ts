@@ -1,4 +1,4 @@
-// Any sequence of changes, decided by the core on a store in memory, against a simple model.
+// Random sequences of changes, decided by the core on a store in memory, compared with a simple model.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -8,13 +8,13 @@ import { checksumOf } from "../../../src/store/core/checksum.ts";
 import { locate } from "../../../src/store/core/position-tree.ts";
 import fc from "../../fast-check.ts";
 import { newSeed, runs } from "../../seeds.ts";
-import { batch, Sequence } from "../exam/sequences.ts";
-import { define, found, put, remove } from "../exam/words.ts";
+import { define, found, put, remove } from "../contract/change-helpers.ts";
+import { batch, Sequence } from "../contract/random-sequences.ts";
 import { MemoryStore, type Part, resourceOf } from "./memory.ts";
 
 describe("the core of the store", () => {
   for (const canInsertDirectly of [false, true])
-    it(`decides as a simple model does${canInsertDirectly ? ", with inserts that look nothing up" : ""}`, () => {
+    it(`has the outcomes of a simple model${canInsertDirectly ? ", with inserts that look nothing up" : ""}`, () => {
       let directInserts = 0;
       fc.assert(
         fc.property(fc.array(batch, { minLength: 1, maxLength: 8 }), (batches) => {
@@ -37,7 +37,7 @@ describe("the core of the store", () => {
       assert.equal(directInserts > 0, canInsertDirectly);
     });
 
-  it("gives a collection that is created again another part and another version", () => {
+  it("gives a recreated collection another part and another version", () => {
     const store = new MemoryStore(true);
     store.commit([define('{"indexed":["n"]}', "things", 5), put("a", { collection: "things" })]);
     const part = store.collections.get("things");
@@ -51,7 +51,7 @@ describe("the core of the store", () => {
     assert.equal(store.partOf("things")?.resources.size, 0);
   });
 
-  it("takes a key on another collection for a new key", () => {
+  it("treats a key on another collection as a new key", () => {
     const store = new MemoryStore(true);
     const once = { owner: "x", key: "k", fingerprint: "f", at: 10, expiresAt: 1_000 };
     const create = (collection: string) =>

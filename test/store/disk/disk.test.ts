@@ -1,4 +1,4 @@
-// Files on disk: what was kept comes back byte for byte, and what failed leaves nothing.
+// Files on disk: a saved file has the same bytes, and a failed one leaves nothing behind.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -9,8 +9,8 @@ import { describe, it } from "node:test";
 import { openDisk } from "../../../src/store/disk/disk.ts";
 import type { Files } from "../../../src/store/files.ts";
 import { filesContract } from "../files-contract.ts";
-import { inDirectory } from "../sqlite/house.ts";
-import { bytesOf, countOpen, filesIn, hashOf, keep, read } from "./house.ts";
+import { inDirectory } from "../sqlite/test-directory.ts";
+import { bytesOf, countOpen, filesIn, hashOf, read, saveFile } from "./file-helpers.ts";
 
 const kibi = 1024;
 
@@ -36,11 +36,11 @@ filesContract("disk", async () => {
 
 const pathOf = (folder: string, key: string): string => join(folder, key.slice(0, 2), key.slice(2));
 
-describe("a file that is kept", () => {
-  it("has a key of its own, and is for nobody else on the machine", () =>
+describe("a saved file", () => {
+  it("has its own key, and no permissions for others", () =>
     onDisk(async (files, folder) => {
       const bytes = bytesOf(1_000);
-      const [one, other] = [await keep(files, bytes), await keep(files, bytes)];
+      const [one, other] = [await saveFile(files, bytes), await saveFile(files, bytes)];
       assert.notEqual(one.key, other.key);
       await files.remove([one.key]);
       assert.equal(hashOf(await read(files, other.key, 0, 1_000)), other.sha256);
@@ -50,7 +50,7 @@ describe("a file that is kept", () => {
         assert.equal((await stat(directory)).mode & 0o777, 0o700);
     }));
 
-  it("takes the next chunk only when the last is written", () =>
+  it("reads the next chunk only when the last is written", () =>
     onDisk(async (files, folder) => {
       let written = 0;
       const source = async function* () {
@@ -67,9 +67,9 @@ describe("a file that is kept", () => {
 });
 
 describe("a range", () => {
-  it("may lie beyond four gibibytes", () =>
+  it("may be beyond four gibibytes", () =>
     onDisk(async (files, folder) => {
-      const { key } = await keep(files, bytesOf(10));
+      const { key } = await saveFile(files, bytesOf(10));
       const size = 5 * kibi ** 3;
       await truncate(pathOf(folder, key), size);
       const back = await read(files, key, size - 100_000, size);
@@ -80,7 +80,7 @@ describe("a range", () => {
   it("closes the file at its end, when it is cancelled, and when it fails", async (context) => {
     if (platform() !== "linux") return context.skip("open files are told by /proc");
     await onDisk(async (files, folder) => {
-      const { key } = await keep(files, bytesOf(1_000_000));
+      const { key } = await saveFile(files, bytesOf(1_000_000));
       await read(files, key, 0, 1_000_000);
       await read(files, key, 5, 5);
       assert.equal(countOpen(folder), 0);
@@ -96,9 +96,9 @@ describe("a range", () => {
     });
   });
 
-  it("of a file that has lost its end fails, rather than to end early", () =>
+  it("of a truncated file fails instead of ending early", () =>
     onDisk(async (files, folder) => {
-      const { key } = await keep(files, bytesOf(100_000));
+      const { key } = await saveFile(files, bytesOf(100_000));
       await truncate(pathOf(folder, key), 70_000);
       await assert.rejects(read(files, key, 0, 100_000), /shorter/);
     }));
@@ -108,9 +108,9 @@ describe("a file that is sent by the runtime", () => {
   const send = (path: string, start: number, end: number) =>
     new Blob([readFileSync(path).subarray(start, end)]);
 
-  it("is the same range, as long as it is whole", () =>
+  it("is the same range, if the file is complete", () =>
     onDisk(async (files, folder) => {
-      const { key } = await keep(files, bytesOf(1_000));
+      const { key } = await saveFile(files, bytesOf(1_000));
       const sending = openDisk(folder, send);
       assert.ok((await sending.read(key, 0, 1)) instanceof Blob);
       assert.deepEqual(await read(sending, key, 10, 990), bytesOf(1_000).slice(10, 990));
@@ -120,8 +120,8 @@ describe("a file that is sent by the runtime", () => {
     }));
 });
 
-describe("what fails leaves nothing", () => {
-  it("a source that throws, at once or half-way", () =>
+describe("a failed upload leaves nothing behind", () => {
+  it("when a source throws, at once or in the middle", () =>
     onDisk(async (files, folder) => {
       for (const count of [0, 1, 30]) {
         const error = new Error("gone");
@@ -135,7 +135,7 @@ describe("what fails leaves nothing", () => {
       if (platform() === "linux") assert.equal(countOpen(folder), 0);
     }));
 
-  it("a stream that is aborted", () =>
+  it("when a stream is aborted", () =>
     onDisk(async (files, folder) => {
       const reason = new Error("aborted");
       let count = 0;
@@ -150,7 +150,7 @@ describe("what fails leaves nothing", () => {
     }));
 });
 
-describe("what is not there", () => {
+describe("a missing file", () => {
   const unknownFlags = [
     "",
     "0".repeat(32),
@@ -165,9 +165,9 @@ describe("what is not there", () => {
     "/etc/passwd",
   ];
 
-  it("is not read, and removing it is no fault", () =>
+  it("cannot be read, and removing it is not an error", () =>
     onDisk(async (files, folder) => {
-      const kept = await keep(files, bytesOf(10));
+      const kept = await saveFile(files, bytesOf(10));
       const before = await filesIn(folder);
       for (const key of unknownFlags) {
         assert.equal(await files.read(key, 0, 1), undefined, key);
@@ -179,7 +179,7 @@ describe("what is not there", () => {
       assert.equal(await files.read(kept.key, 0, 10), undefined);
     }));
 
-  it("nor is there anything before the first file came", () =>
+  it("does not exist before the first file is saved", () =>
     onDisk(async (files) => {
       const key = "0".repeat(32);
       assert.equal(await files.read(key, 0, 1), undefined);
@@ -187,7 +187,7 @@ describe("what is not there", () => {
       assert.equal(await files.sweep(async () => new Set(), 0), 0);
     }));
 
-  it("a link is not followed", () =>
+  it("that is a symbolic link is not followed", () =>
     onDisk(async (files, folder) => {
       const key = "ab".repeat(16);
       await mkdir(join(folder, "ab"), { recursive: true });
@@ -196,12 +196,12 @@ describe("what is not there", () => {
       await assert.rejects(files.read(key, 0, 6));
     }));
 
-  it("a folder that was taken away is made again with the next file", () =>
+  it("in a deleted folder does not prevent the next file", () =>
     onDisk(async (files, folder) => {
-      await keep(files, bytesOf(10));
+      await saveFile(files, bytesOf(10));
       await rm(folder, { recursive: true });
-      await assert.rejects(keep(files, bytesOf(10)), { reason: "unavailable" });
-      const kept = await keep(files, bytesOf(10));
+      await assert.rejects(saveFile(files, bytesOf(10)), { reason: "unavailable" });
+      const kept = await saveFile(files, bytesOf(10));
       assert.equal(hashOf(await read(files, kept.key, 0, 10)), kept.sha256);
     }));
 });

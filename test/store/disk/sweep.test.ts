@@ -1,4 +1,4 @@
-// Sweeping: what nobody names goes when it is old enough, and nothing else does.
+// The sweep removes old files that no resource references, and nothing else.
 
 import assert from "node:assert/strict";
 import { mkdir, rename, utimes, writeFile } from "node:fs/promises";
@@ -8,8 +8,8 @@ import { openDisk } from "../../../src/store/disk/disk.ts";
 import type { Files } from "../../../src/store/files.ts";
 import { Outage } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
-import { inDirectory, startChild } from "../sqlite/house.ts";
-import { bytesOf, filesIn, keep, read } from "./house.ts";
+import { inDirectory, startChild } from "../sqlite/test-directory.ts";
+import { bytesOf, filesIn, read, saveFile } from "./file-helpers.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -25,12 +25,12 @@ async function age(folder: string, name: string, ms: number): Promise<void> {
   await utimes(join(folder, name), at, at);
 }
 
-describe("sweeping", () => {
-  it("removes what nobody names and is old", () =>
+describe("the sweep", () => {
+  it("removes old files that no resource references", () =>
     inDirectory(async (folder) => {
       const files = openDisk(folder);
       const [named, unnamed, young] = await Promise.all(
-        [1, 2, 3].map(() => keep(files, bytesOf(9))),
+        [1, 2, 3].map(() => saveFile(files, bytesOf(9))),
       );
       assert.ok(named && unnamed && young);
       await age(folder, nameOf(named.key), 3 * hour);
@@ -45,10 +45,10 @@ describe("sweeping", () => {
       assert.deepEqual(await filesIn(folder), []);
     }));
 
-  it("removes what began to arrive and is old", () =>
+  it("removes old incomplete uploads", () =>
     inDirectory(async (folder) => {
       const files = openDisk(folder);
-      const kept = await keep(files, bytesOf(9));
+      const kept = await saveFile(files, bytesOf(9));
       for (const [name, ms] of [
         ["old", 3 * hour],
         ["young", hour],
@@ -60,7 +60,7 @@ describe("sweeping", () => {
       assert.deepEqual(await filesIn(folder), [nameOf(kept.key), "incoming/young"].sort());
     }));
 
-  it("asks for a few at a time, and again for what it is about to remove", () =>
+  it("asks for a few files at a time, and again before it removes them", () =>
     inDirectory(async (folder) => {
       await mkdir(join(folder, "ab"));
       const keys = Array.from({ length: 1_200 }, (_, index) => {
@@ -80,7 +80,7 @@ describe("sweeping", () => {
       assert.equal((await filesIn(folder)).length, 600);
     }));
 
-  it("leaves alone what is not ours", () =>
+  it("ignores other files", () =>
     inDirectory(async (folder) => {
       const unknownFlags = ["notes/a.txt", "ab/readme.txt", "restante.db"];
       await mkdir(join(folder, "notes"));
@@ -90,39 +90,36 @@ describe("sweeping", () => {
       assert.equal((await filesIn(folder)).length, unknownFlags.length);
     }));
 
-  it("removes nothing when it cannot be told what is named", () =>
+  it("removes nothing when references cannot be read", () =>
     inDirectory(async (folder) => {
       const files = openDisk(folder);
-      const kept = await keep(files, bytesOf(9));
+      const kept = await saveFile(files, bytesOf(9));
       const error = new Error("the store is gone");
       const named = () => Promise.reject(error);
       await assert.rejects(files.sweep(named, 0), (thrown) => thrown === error);
       assert.deepEqual(await read(files, kept.key, 0, 9), bytesOf(9));
     }));
 
-  it(
-    "clears what a process has left that was killed while it kept a file",
-    { timeout: 60_000 },
-    () =>
-      inDirectory(async (folder) => {
-        const child = startChild(new URL("./children/keep.ts", import.meta.url), folder);
-        await new Promise<void>((resolve) => child.onLine(() => resolve()));
-        child.kill();
-        await child.gone;
-        const left = await filesIn(folder);
-        assert.equal(left.length, 1);
-        assert.match(left[0] ?? "", /^incoming\//);
-        const files = openDisk(folder);
-        assert.equal(await files.sweep(only(), hour), 0);
-        assert.equal(await files.sweep(only(), -1_000), 1);
-        assert.deepEqual(await filesIn(folder), []);
-      }),
+  it("removes the files of a process that was killed during an upload", { timeout: 60_000 }, () =>
+    inDirectory(async (folder) => {
+      const child = startChild(new URL("./children/keep.ts", import.meta.url), folder);
+      await new Promise<void>((resolve) => child.onLine(() => resolve()));
+      child.kill();
+      await child.gone;
+      const left = await filesIn(folder);
+      assert.equal(left.length, 1);
+      assert.match(left[0] ?? "", /^incoming\//);
+      const files = openDisk(folder);
+      assert.equal(await files.sweep(only(), hour), 0);
+      assert.equal(await files.sweep(only(), -1_000), 1);
+      assert.deepEqual(await filesIn(folder), []);
+    }),
   );
 
-  it("puts back what is named meanwhile, and what a killed sweep has moved aside", () =>
+  it("restores files that are referenced meanwhile, and those that a killed sweep has moved", () =>
     inDirectory(async (folder) => {
       const files = openDisk(folder);
-      const kept = await keep(files, bytesOf(9));
+      const kept = await saveFile(files, bytesOf(9));
       let times = 0;
       const late = async (keys: readonly string[]) => new Set(times++ === 0 ? [] : keys);
       assert.equal(await files.sweep(late, -1_000), 0);
@@ -134,7 +131,7 @@ describe("sweeping", () => {
       assert.deepEqual(await filesIn(folder), [nameOf(kept.key)]);
     }));
 
-  it("never takes a file whose upload is acknowledged, whatever the clocks and whoever stalls", async () => {
+  it("never removes a file of an acknowledged upload, with wrong clocks and stalled processes", async () => {
     const random = randomNumbers(newSeed("sweep"));
     let acknowledged = 0;
     let refused = 0;
@@ -204,7 +201,7 @@ class StepwiseUpload {
   async #step(): Promise<void> {
     try {
       if (this.state === "begun") {
-        this.key = (await keep(this.#files, bytesOf(9))).key;
+        this.key = (await saveFile(this.#files, bytesOf(9))).key;
         this.state = "kept";
       } else if (this.state === "kept") {
         await this.#files.touch([this.key]);

@@ -1,4 +1,4 @@
-// Connections: what is set on each, what opening refuses, and what errors are taken for.
+// Connections: their settings, errors when opening, and the classification of errors.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
@@ -12,12 +12,12 @@ import {
 import { outageOf } from "../../../src/store/postgres/errors.ts";
 import { openPostgres } from "../../../src/store/postgres/postgres.ts";
 import { Outage } from "../../../src/store/store.ts";
-import { type Place, Services, until } from "./house.ts";
+import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
-const services = new Services("own");
+const services = new TestDatabases("own");
 
 async function onConnection(
-  { url, schema }: Place,
+  { url, schema }: TestDatabase,
   test: (connection: Connection) => Promise<void>,
   deadlineMs = 10_000,
 ): Promise<void> {
@@ -33,7 +33,7 @@ describe("a connection", () => {
   const settingOf = async (connection: Connection, name: string) =>
     (await connection.run((sql) => rows(sql`SELECT current_setting(${name})`)))[0]?.[0];
 
-  it("commits to the disk, whatever the server's default is", { timeout: 60_000 }, () =>
+  it("commits to disk, whatever the default of the server is", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const database = new URL(place.url).pathname.slice(1);
       for (const [configured, expected] of [
@@ -51,7 +51,7 @@ describe("a connection", () => {
     }),
   );
 
-  it("gives up statements and idle transactions at the deadline", { timeout: 60_000 }, () =>
+  it("ends statements and idle transactions at the deadline", { timeout: 60_000 }, () =>
     services.in((place) =>
       onConnection(
         place,
@@ -64,7 +64,7 @@ describe("a connection", () => {
     ),
   );
 
-  it("tells all answers, or the first error, and goes on after it", { timeout: 60_000 }, () =>
+  it("returns all results, or the first error, and continues after it", { timeout: 60_000 }, () =>
     services.in((place) =>
       onConnection(place, async (connection) => {
         // Rows that came before the error must not come back with the next answer.
@@ -90,7 +90,7 @@ describe("a connection", () => {
     ),
   );
 
-  it("texts and numbers come back as they were, in arrays too", { timeout: 60_000 }, () =>
+  it("returns texts and numbers unchanged, also in arrays", { timeout: 60_000 }, () =>
     services.in((place) =>
       onConnection(place, async (connection) => {
         const texts = ['"', "\\", "{}", ",", "NULL", "null", "", "é ☃ 𝄞", "\\u0000", "'", "\n\t "];
@@ -145,7 +145,7 @@ describe("a connection", () => {
       assert.deepEqual(await marks(), []);
     }));
 
-  it("a server that says nothing more is given up", { timeout: 60_000 }, () =>
+  it("closes when the server does not respond any more", { timeout: 60_000 }, () =>
     services.in((place) =>
       onConnection(
         place,
@@ -176,7 +176,7 @@ describe("opening", () => {
     ["an unknown user", (url) => (url.username = "stranger"), /rejects the user/],
   ];
   for (const [text, change, words] of cases)
-    it(`${text} is told in words, without the password`, { timeout: 60_000 }, () =>
+    it(`${text} is reported without the password`, { timeout: 60_000 }, () =>
       services.in(async (place) => {
         const url = new URL(place.url);
         url.password = "geheim";
@@ -190,14 +190,14 @@ describe("opening", () => {
       }),
     );
 
-  it("a schema's name must be plain", { timeout: 60_000 }, () =>
+  it("a schema name must be plain", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       for (const schema of ["", "A", "a b", 'a"', "1a", "a".repeat(41), "a;drop"])
         await assert.rejects(place.open({ schema }), /is not a valid schema name/);
     }),
   );
 
-  it("a server that does not sync its files is refused", { timeout: 60_000 }, () =>
+  it("a server without fsync is rejected", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const { server } = place;
       const setFsync = async (value: string) => {
@@ -216,7 +216,7 @@ describe("opening", () => {
     }),
   );
 
-  it("something else that listens there is given up", { timeout: 60_000 }, async () => {
+  it("a server that is not Postgres is given up", { timeout: 60_000 }, async () => {
     const silent = createServer((socket) => void socket.on("error", () => undefined)).listen(
       0,
       "127.0.0.1",
@@ -233,17 +233,17 @@ describe("opening", () => {
 describe("errors", () => {
   const code = (code: string) => Object.assign(new Error("words"), { code });
 
-  it("of the network tell that the server is unavailable", () => {
+  it("of the network mean that the server is unavailable", () => {
     for (const each of ["ECONNREFUSED", "ECONNRESET", "CONNECTION_CLOSED", "CONNECT_TIMEOUT"])
       assert.equal(outageOf(code(each))?.reason, "unavailable");
   });
 
-  it("of ours are not taken for the server's", () => {
+  it("in the code are not reported as outages", () => {
     for (const each of [new TypeError("oops"), code("UNDEFINED_VALUE"), "text", undefined])
       assert.equal(outageOf(each), undefined);
   });
 
-  it("that are named already keep their name", () => {
+  it("that are outages already stay the same", () => {
     const outage = new Outage("full", "no room");
     assert.equal(outageOf(outage), outage);
   });

@@ -1,22 +1,22 @@
-// Deleted content leaves the outcomes that are kept under Idempotency-Keys.
+// Deleted content is removed from the outcomes that are stored with Idempotency-Keys.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Connection } from "../../../src/store/postgres/connection.ts";
 import { eraseOutcomes } from "../../../src/store/postgres/erase.ts";
-import { all, found, idsFrom, once, put, remove } from "../exam/words.ts";
-import { type Place, Services } from "./house.ts";
+import { all, found, idsFrom, once, put, remove } from "../contract/change-helpers.ts";
+import { type TestDatabase, TestDatabases } from "./test-databases.ts";
 
-const services = new Services();
+const services = new TestDatabases();
 
 /** The ids whose content is kept under keys. */
-const keptIds = (place: Place): Promise<readonly string[]> =>
+const keptIds = (place: TestDatabase): Promise<readonly string[]> =>
   place.admin(async (sql) => {
     const found = await sql<{ outcomes: string }[]>`SELECT outcomes FROM idempotency_keys`;
     return found.flatMap(({ outcomes }) => outcomes.match(/id-\d+/g) ?? []).sort();
   });
 
-describe("the outcomes kept under keys", () => {
+describe("stored outcomes", () => {
   it("lose what was deleted, and nothing else", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const store = await place.open();

@@ -1,4 +1,4 @@
-// Several nodes on one database: each sees what the others have done, and none undoes it.
+// Several nodes on one database: each sees what the others have written, and none undoes it.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -16,19 +16,19 @@ import {
   token,
   totalOf,
   written,
-} from "../exam/words.ts";
-import { type Place, Services, until } from "./house.ts";
+} from "../contract/change-helpers.ts";
+import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
-const services = new Services();
+const services = new TestDatabases();
 
-async function openNodes(place: Place, count: number): Promise<readonly Store[]> {
+async function openNodes(place: TestDatabase, count: number): Promise<readonly Store[]> {
   return Promise.all(
     Array.from({ length: count }, async () => withGroupCommit(await place.open())),
   );
 }
 
 describe("several nodes", () => {
-  it("give revisions in the order of commits, and count exactly", { timeout: 60_000 }, () =>
+  it("assign revisions in the order of commits, and count exactly", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const nodes = await openNodes(place, 4);
       await nodes[0]?.commit([found()]);
@@ -59,7 +59,7 @@ describe("several nodes", () => {
     }),
   );
 
-  it("pages, totals and revisions agree at every moment", { timeout: 60_000 }, () =>
+  it("return pages, totals and revisions that agree at every moment", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const [one, two, reader] = await openNodes(place, 3);
       assert.ok(one && two && reader);
@@ -88,7 +88,7 @@ describe("several nodes", () => {
     }),
   );
 
-  it("found the same collections at once, each once", { timeout: 60_000 }, () =>
+  it("create the same collections at once, each once", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const nodes = await openNodes(place, 4);
       const names = idsFrom(10, "collection");
@@ -108,7 +108,7 @@ describe("several nodes", () => {
     }),
   );
 
-  it("do the same keyed request once", { timeout: 60_000 }, () =>
+  it("execute the same request with a key once", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const nodes = await openNodes(place, 4);
       await nodes[0]?.commit([found()]);
@@ -130,7 +130,7 @@ describe("several nodes", () => {
     }),
   );
 
-  it("survive being at odds about locks", { timeout: 60_000 }, () =>
+  it("recover from deadlocks", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const nodes = await openNodes(place, 3);
       const names = idsFrom(5, "collection");
@@ -160,7 +160,7 @@ async function assertAgreement(reader: Store): Promise<void> {
 }
 
 describe("a token", () => {
-  it("works on all nodes from the moment it was made", { timeout: 60_000 }, () =>
+  it("works on all nodes as soon as it is created", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const [one, other] = await openNodes(place, 2);
       for (const id of idsFrom(10)) {
@@ -171,46 +171,55 @@ describe("a token", () => {
     }),
   );
 
-  it("is remembered, and forgotten when it is revoked on any node", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      // So old that only being told can be the reason.
-      const one = await place.open({ cacheMs: 1_000_000 });
-      const other = await place.open({ cacheMs: 1_000_000 });
-      for (const id of idsFrom(10)) {
-        await one.commit([{ kind: "create-token", token: token(id) }]);
-        const known = await other.token(`hash of ${id}`);
-        assert.equal(await other.token(`hash of ${id}`), known);
-        await one.commit([{ kind: "revoke-token", id, at: 9 }]);
-        assert.equal((await one.token(`hash of ${id}`))?.revokedAt, 9);
-        await until(async () => (await other.token(`hash of ${id}`))?.revokedAt === 9);
-      }
-    }),
+  it(
+    "is cached, and removed from the cache when it is revoked on any node",
+    { timeout: 60_000 },
+    () =>
+      services.in(async (place) => {
+        // So old that only being told can be the reason.
+        const one = await place.open({ cacheMs: 1_000_000 });
+        const other = await place.open({ cacheMs: 1_000_000 });
+        for (const id of idsFrom(10)) {
+          await one.commit([{ kind: "create-token", token: token(id) }]);
+          const known = await other.token(`hash of ${id}`);
+          assert.equal(await other.token(`hash of ${id}`), known);
+          await one.commit([{ kind: "revoke-token", id, at: 9 }]);
+          assert.equal((await one.token(`hash of ${id}`))?.revokedAt, 9);
+          await until(async () => (await other.token(`hash of ${id}`))?.revokedAt === 9);
+        }
+      }),
   );
 
-  it("revoked behind our backs, it is dead within a second", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
-      await store.commit([{ kind: "create-token", token: token("t") }]);
-      assert.equal((await store.token("hash of t"))?.revokedAt, null);
-      await place.admin((sql) => sql`UPDATE tokens SET revoked = 9`);
-      await sleep(1_000);
-      assert.equal((await store.token("hash of t"))?.revokedAt, 9);
-    }),
+  it(
+    "that is revoked without a notification is rejected within a second",
+    { timeout: 60_000 },
+    () =>
+      services.in(async (place) => {
+        const store = await place.open();
+        await store.commit([{ kind: "create-token", token: token("t") }]);
+        assert.equal((await store.token("hash of t"))?.revokedAt, null);
+        await place.admin((sql) => sql`UPDATE tokens SET revoked = 9`);
+        await sleep(1_000);
+        assert.equal((await store.token("hash of t"))?.revokedAt, 9);
+      }),
   );
 
-  it("a notice missed while nobody listened is made up for", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const one = await place.open();
-      const other = await place.open({ cacheMs: 1_000_000 });
-      await one.commit([{ kind: "create-token", token: token("t") }]);
-      assert.equal((await other.token("hash of t"))?.revokedAt, null);
-      await place.admin(
-        (sql) => sql`
+  it(
+    "that is revoked while nobody listens is rejected after the next LISTEN",
+    { timeout: 60_000 },
+    () =>
+      services.in(async (place) => {
+        const one = await place.open();
+        const other = await place.open({ cacheMs: 1_000_000 });
+        await one.commit([{ kind: "create-token", token: token("t") }]);
+        assert.equal((await other.token("hash of t"))?.revokedAt, null);
+        await place.admin(
+          (sql) => sql`
           SELECT pg_terminate_backend(pid) FROM pg_stat_activity
           WHERE query LIKE 'LISTEN%' AND datname = current_database()`,
-      );
-      await one.commit([{ kind: "revoke-token", id: "t", at: 9 }]);
-      await until(async () => (await other.token("hash of t"))?.revokedAt === 9);
-    }),
+        );
+        await one.commit([{ kind: "revoke-token", id: "t", at: 9 }]);
+        await until(async () => (await other.token("hash of t"))?.revokedAt === 9);
+      }),
   );
 });

@@ -4,17 +4,17 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { withGroupCommit } from "../../../src/store/group-commit.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { all, found, idsFrom, kinds, put } from "../exam/words.ts";
-import { type Place, Services, until } from "./house.ts";
+import { all, found, idsFrom, kinds, put } from "../contract/change-helpers.ts";
+import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
-const services = new Services();
+const services = new TestDatabases();
 const names = ["one", "two", "three"];
 
-const openGrouped = async (place: Place): Promise<Store> =>
+const openGrouped = async (place: TestDatabase): Promise<Store> =>
   withGroupCommit(await place.open(), { isByCollection: true });
 
 /** Locks the head of a collection from another session meanwhile. */
-const whileLocked = (place: Place, name: string, work: () => Promise<void>): Promise<void> =>
+const whileLocked = (place: TestDatabase, name: string, work: () => Promise<void>): Promise<void> =>
   place.admin(async (sql) => {
     await sql`BEGIN`;
     await sql`
@@ -27,7 +27,7 @@ const whileLocked = (place: Place, name: string, work: () => Promise<void>): Pro
     }
   });
 
-const isWaiting = (place: Place): Promise<boolean> =>
+const isWaiting = (place: TestDatabase): Promise<boolean> =>
   place.admin(async (sql) => {
     const waiting = await sql`
       SELECT FROM pg_stat_activity

@@ -1,4 +1,4 @@
-// Definitions and drops that reach all of a collection, and what nodes know of its rules meanwhile.
+// Definitions and drops that change all of a collection, and nodes with outdated rules meanwhile.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -6,14 +6,32 @@ import { isDeepStrictEqual } from "node:util";
 import { keyOf } from "../../../src/model/query/sort-key.ts";
 import { checksumOf } from "../../../src/store/core/checksum.ts";
 import { Outage, type Store } from "../../../src/store/store.ts";
-import { answerTo, ask, assertFinds, by, idsFor, is, keep, wordsLike } from "../exam/asking.ts";
-import { define, found, idsFrom, kinds, lookAt, put, remove, token } from "../exam/words.ts";
-import { type Place, Services, until } from "./house.ts";
+import {
+  define,
+  found,
+  idsFrom,
+  kinds,
+  lookAt,
+  put,
+  remove,
+  token,
+} from "../contract/change-helpers.ts";
+import {
+  answerTo,
+  ask,
+  assertFinds,
+  by,
+  idsFor,
+  is,
+  keep,
+  wordsLike,
+} from "../contract/query-helpers.ts";
+import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
-const services = new Services();
+const services = new TestDatabases();
 
 /** How many rows each table has. */
-const countsIn = (place: Place): Promise<Readonly<Record<string, number>>> =>
+const countsIn = (place: TestDatabase): Promise<Readonly<Record<string, number>>> =>
   place.admin(async (sql) => {
     const [row] = await sql`
       SELECT (SELECT count(*)::int FROM collections) AS collections,
@@ -25,7 +43,7 @@ const countsIn = (place: Place): Promise<Readonly<Record<string, number>>> =>
   });
 
 /** Inserts resources directly into the table, each with a different value, in the order of their values. */
-const fill = (place: Place, count: number): Promise<unknown> =>
+const fill = (place: TestDatabase, count: number): Promise<unknown> =>
   place.admin(async (sql) => {
     const seqs = Array.from({ length: count }, (_, index) => index + 1);
     const fields = seqs.map((n) => `{"v":"${String(n).padStart(6, "0")}","t":"some words"}`);
@@ -102,7 +120,7 @@ describe("a large collection", () => {
     }),
   );
 
-  it("what a plan no longer asks for is gone from the tables", { timeout: 60_000 }, () =>
+  it("loses index entries that a plan no longer needs", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const store = await place.open();
       await store.commit([define(rules), keep("a", { v: "x", t: "y" }), keep("b", {}), found("c")]);
@@ -118,7 +136,7 @@ describe("a large collection", () => {
   );
 });
 
-describe("words", () => {
+describe("search words", () => {
   it("are found in texts of any size", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const store = await place.open();
@@ -157,13 +175,13 @@ describe("words", () => {
 });
 
 /** Two nodes that remember for long: only being told, or finding out, can make them forget. */
-async function twoNodes(place: Place): Promise<readonly [Store, Store]> {
+async function twoNodes(place: TestDatabase): Promise<readonly [Store, Store]> {
   const options = { cacheMs: 1_000_000 };
   return [await place.open(options), await place.open(options)];
 }
 
 describe("several nodes", () => {
-  it("write by the rules that hold, whatever they remember", { timeout: 60_000 }, () =>
+  it("write by the current rules, whatever they have cached", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const [one, other] = await twoNodes(place);
       await one.commit([define('{"indexed":["n"]}'), keep("a", { n: 1, m: 1 })]);
@@ -186,7 +204,7 @@ describe("several nodes", () => {
     }),
   );
 
-  it("answer by the rules that hold, whatever they remember", { timeout: 60_000 }, () =>
+  it("answer by the current rules, whatever they have cached", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const [one, other] = await twoNodes(place);
       await one.commit([found(), ...idsFrom(5).map((id, n) => keep(id, { n, t: id }))]);
@@ -204,7 +222,7 @@ describe("several nodes", () => {
     }),
   );
 
-  it("a version that came to nothing is not taken for another", { timeout: 60_000 }, () =>
+  it("do not confuse a version that was rolled back with another", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const one = await place.open({ deadlineMs: 300 });
       const other = await place.open();
@@ -227,7 +245,7 @@ describe("several nodes", () => {
     }),
   );
 
-  it("found and drop the same collection at once, and lose nothing", { timeout: 60_000 }, () =>
+  it("create and drop the same collection at once, and lose nothing", { timeout: 60_000 }, () =>
     services.in(async (place) => {
       const [one, other] = await twoNodes(place);
       for (const id of idsFrom(40)) {

@@ -1,4 +1,4 @@
-// Reads from a replica: whoever was answered reads what it wrote, on every node.
+// Reads from a replica: a client reads what it wrote, on every node.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -7,8 +7,8 @@ import { after, before, describe, it } from "node:test";
 import { openPostgres } from "../../../src/store/postgres/postgres.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { PostgresServer } from "../../postgres-server.ts";
-import { found, put, written } from "../exam/words.ts";
-import { until } from "./house.ts";
+import { found, put, written } from "../contract/change-helpers.ts";
+import { until } from "./test-databases.ts";
 
 let primary: PostgresServer;
 let standby: PostgresServer;
@@ -31,7 +31,7 @@ after(async () => {
 });
 
 describe("a replica for reads", () => {
-  it("shows every write as soon as it is acknowledged, whichever node is asked", async () => {
+  it("has every write as soon as it is acknowledged, on each node", async () => {
     await nodes[0]?.commit([{ kind: "create-collection", collection: "people", at: 1 }]);
     for (let count = 0; count < 100; count++) {
       const [writer, reader] = count % 2 === 0 ? nodes : [...nodes].reverse();
@@ -44,7 +44,7 @@ describe("a replica for reads", () => {
     }
   });
 
-  it("is where the reads go", async () => {
+  it("is used for reads", async () => {
     const [row] = await standby.admin(
       async (sql) =>
         sql`SELECT count(*)::int AS readers FROM pg_stat_activity WHERE application_name = 'restante'`,
@@ -61,7 +61,7 @@ describe("a replica for reads", () => {
     await assert.rejects(openPostgres({ url, readUrl: url }), /is not a replica/);
   });
 
-  it("must be waited for", async () => {
+  it("must be synchronous", async () => {
     const set = (value: string) =>
       primary.admin(async (sql) => {
         await sql.unsafe(`ALTER SYSTEM SET synchronous_standby_names = '${value}'`);
@@ -98,7 +98,7 @@ async function movingAddress(first: string) {
 }
 
 describe("a server that has become read-only", () => {
-  it("is left for the one that took over, by writes and reads", { timeout: 60_000 }, async () => {
+  it("is replaced by the new primary, for writes and reads", { timeout: 60_000 }, async () => {
     const address = await movingAddress(url);
     const store = await openPostgres({ url: address.url, schema: "moving" });
     try {

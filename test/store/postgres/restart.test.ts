@@ -1,4 +1,4 @@
-// Servers and nodes that die under load, with a client-side journal of what was acknowledged.
+// Servers and nodes that die under load, with a record of what was acknowledged.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -10,10 +10,19 @@ import { fileURLToPath } from "node:url";
 import { withGroupCommit } from "../../../src/store/group-commit.ts";
 import { Outage, type Store } from "../../../src/store/store.ts";
 import { runs } from "../../seeds.ts";
-import { all, found, idsFrom, idsOf, once, put, totalOf, written } from "../exam/words.ts";
-import { type Place, Services, until } from "./house.ts";
+import {
+  all,
+  found,
+  idsFrom,
+  idsOf,
+  once,
+  put,
+  totalOf,
+  written,
+} from "../contract/change-helpers.ts";
+import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
-const services = new Services("own");
+const services = new TestDatabases("own");
 
 /** Clients that make one resource after another, and try again under the same key until it is done. */
 class Load {
@@ -99,7 +108,7 @@ async function assertJournal(store: Store, journal: readonly string[]): Promise<
 
 describe("under load", () => {
   it(
-    "a server restarted, stopped at once and killed: none lost, none doubled",
+    "a server is restarted, stopped and killed: nothing is lost or done twice",
     { timeout: 120_000 },
     () =>
       services.in(async (place) => {
@@ -122,7 +131,7 @@ describe("under load", () => {
       }),
   );
 
-  it("connections ended again and again: none lost, none doubled", { timeout: 120_000 }, () =>
+  it("connections are closed repeatedly: nothing is lost or done twice", { timeout: 120_000 }, () =>
     services.in(async (place) => {
       const nodes = [withGroupCommit(await place.open()), withGroupCommit(await place.open())];
       await nodes[0]?.commit([found()]);
@@ -141,7 +150,7 @@ describe("under load", () => {
   );
 
   it(
-    "nodes killed: all that was acknowledged is there, and the others go on",
+    "nodes are killed: everything acknowledged is stored, and the others continue",
     { timeout: 120_000 },
     () =>
       services.in(async (place) => {
@@ -177,7 +186,11 @@ describe("under load", () => {
   );
 });
 
-function startNode({ url, schema }: Place, prefix: string, acknowledged: string[]): ChildProcess {
+function startNode(
+  { url, schema }: TestDatabase,
+  prefix: string,
+  acknowledged: string[],
+): ChildProcess {
   const script = fileURLToPath(new URL("./children/load.ts", import.meta.url));
   const child = spawn(process.execPath, [script, url, schema, prefix], {
     stdio: ["ignore", "pipe", "inherit"],

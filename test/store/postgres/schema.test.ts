@@ -1,4 +1,4 @@
-// Migrations: each step is taken whole or not at all, by one node, and a stranger's tables are left alone.
+// Migrations: each step is applied completely or not at all, by one node, and tables of other programs are not touched.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -7,16 +7,16 @@ import { oldSteps } from "../../../src/store/postgres/old-schema.ts";
 import { migrate } from "../../../src/store/postgres/schema.ts";
 import type { Step } from "../../../src/store/postgres/step.ts";
 import { upgradeSteps } from "../../../src/store/postgres/upgrade.ts";
-import { assertFinds, is, keep } from "../exam/asking.ts";
-import { define, found, kinds, totalOf } from "../exam/words.ts";
-import { type Place, Services, until } from "./house.ts";
+import { define, found, kinds, totalOf } from "../contract/change-helpers.ts";
+import { assertFinds, is, keep } from "../contract/query-helpers.ts";
+import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
-const services = new Services("own");
+const services = new TestDatabases("own");
 
-const connect = ({ url, schema }: Place): Promise<Connection> =>
+const connect = ({ url, schema }: TestDatabase): Promise<Connection> =>
   Connection.open({ url, schema, deadlineMs: 0 });
 
-async function migrateBy(place: Place, path: readonly Step[]): Promise<void> {
+async function migrateBy(place: TestDatabase, path: readonly Step[]): Promise<void> {
   const connection = await connect(place);
   try {
     await migrate(connection, place.schema, { steps: path });
@@ -25,11 +25,11 @@ async function migrateBy(place: Place, path: readonly Step[]): Promise<void> {
   }
 }
 
-const versionIn = (place: Place): Promise<unknown> =>
+const versionIn = (place: TestDatabase): Promise<unknown> =>
   place.admin(async (sql) => (await sql`SELECT version FROM schema_version`)[0]?.version);
 
 /** Gives the table of the version the name that it had up to version 6. */
-const renameVersion = (place: Place): Promise<unknown> =>
+const renameVersion = (place: TestDatabase): Promise<unknown> =>
   place.admin((sql) =>
     sql.unsafe(`
       ALTER TABLE schema_version RENAME TO form;
@@ -37,7 +37,7 @@ const renameVersion = (place: Place): Promise<unknown> =>
       ALTER TABLE form RENAME CONSTRAINT schema_version_one_check TO form_one_check`),
   );
 
-const tablesIn = (place: Place): Promise<readonly string[]> =>
+const tablesIn = (place: TestDatabase): Promise<readonly string[]> =>
   place.admin(async (sql) => {
     const found = await sql`
       SELECT table_name FROM information_schema.tables
@@ -46,7 +46,7 @@ const tablesIn = (place: Place): Promise<readonly string[]> =>
   });
 
 describe("migrations", () => {
-  it("are taken in order, once", { timeout: 60_000 }, () =>
+  it("are applied in order, once", { timeout: 60_000 }, () =>
     services.inEmpty(async (place) => {
       await migrateBy(place, ["CREATE TABLE one (a int)"]);
       assert.deepEqual([await versionIn(place), await tablesIn(place)], [1, ["one"]]);
@@ -57,7 +57,7 @@ describe("migrations", () => {
     }),
   );
 
-  it("what an older version has kept is there, and can be indexed", { timeout: 60_000 }, () =>
+  it("keep the data of an older version, which can then be indexed", { timeout: 60_000 }, () =>
     services.inEmpty(async (place) => {
       await migrateBy(place, oldSteps.slice(0, 2));
       await renameVersion(place);
@@ -81,7 +81,7 @@ describe("migrations", () => {
     }),
   );
 
-  it("a step that fails leaves the version before it, whole", { timeout: 60_000 }, () =>
+  it("that fail leave the previous version unchanged", { timeout: 60_000 }, () =>
     services.inEmpty(async (place) => {
       const first = "CREATE TABLE one (a int)";
       const failing = "CREATE TABLE two (a int); INSERT INTO one VALUES (1); SELECT 1 / 0";
@@ -93,7 +93,7 @@ describe("migrations", () => {
     }),
   );
 
-  it("of many nodes that start at once, one takes each step", { timeout: 60_000 }, () =>
+  it("are applied once when many nodes start at once", { timeout: 60_000 }, () =>
     services.inEmpty(async (place) => {
       const path = Array.from(
         { length: 10 },
@@ -105,7 +105,7 @@ describe("migrations", () => {
     }),
   );
 
-  it("many stores open at once on an empty database", { timeout: 60_000 }, () =>
+  it("work when many stores open at once on an empty database", { timeout: 60_000 }, () =>
     services.inEmpty(async (place) => {
       const stores = await Promise.all(Array.from({ length: 6 }, () => place.open()));
       await Promise.all(stores.map((store) => store.commit([found()])));
@@ -114,7 +114,7 @@ describe("migrations", () => {
     }),
   );
 
-  it("others wait while one is at it, however long it takes", { timeout: 60_000 }, () =>
+  it("make other nodes wait, however long they take", { timeout: 60_000 }, () =>
     services.inEmpty(async (place) => {
       await migrateBy(place, oldSteps.slice(0, 2));
       await renameVersion(place);
@@ -134,7 +134,7 @@ describe("migrations", () => {
     }),
   );
 
-  it("killed in the middle of a step, the next one takes it", { timeout: 60_000 }, () =>
+  it("are repeated when a node was killed in the middle of a step", { timeout: 60_000 }, () =>
     services.inEmpty(async (place) => {
       const slow = "CREATE TABLE one (a int); SELECT pg_sleep(60)";
       const killed = assert.rejects(migrateBy(place, [slow]));
@@ -153,7 +153,7 @@ describe("migrations", () => {
     }),
   );
 
-  it("a newer database is refused, and not touched", { timeout: 60_000 }, () =>
+  it("reject a newer database without changing it", { timeout: 60_000 }, () =>
     services.inEmpty(async (place) => {
       await migrateBy(place, []);
       await place.admin((sql) => sql`UPDATE schema_version SET version = 99`);
@@ -162,7 +162,7 @@ describe("migrations", () => {
     }),
   );
 
-  it("tables of another program are left alone", { timeout: 60_000 }, () =>
+  it("leave tables of other programs alone", { timeout: 60_000 }, () =>
     services.inEmpty(async (place) => {
       const { schema } = place;
       await place.admin((sql) => sql`CREATE SCHEMA ${sql(schema)}`);
@@ -172,7 +172,7 @@ describe("migrations", () => {
     }),
   );
 
-  it("a user who may not make schemas can be given one", { timeout: 60_000 }, () =>
+  it("work in a given schema for a user who may not create one", { timeout: 60_000 }, () =>
     services.inEmpty(async (place) => {
       const { server, url, schema } = place;
       await place.admin(async (sql) => {
@@ -187,7 +187,7 @@ describe("migrations", () => {
   );
 });
 
-const waiting = (place: Place): Promise<number> =>
+const waiting = (place: TestDatabase): Promise<number> =>
   place.admin(async (sql) => {
     const found = await sql`
       SELECT FROM pg_stat_activity

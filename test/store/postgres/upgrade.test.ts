@@ -12,11 +12,11 @@ import type { Resource } from "../../../src/model/resource.ts";
 import type { Token } from "../../../src/model/token.ts";
 import type { Feed, Outcome, Store } from "../../../src/store/store.ts";
 import { runs } from "../../seeds.ts";
-import { assertFinds, idsFor, is, wordsLike } from "../exam/asking.ts";
-import { all, doneIn, kinds, once, put } from "../exam/words.ts";
-import { type Place, Services } from "./house.ts";
+import { all, doneIn, kinds, once, put } from "../contract/change-helpers.ts";
+import { assertFinds, idsFor, is, wordsLike } from "../contract/query-helpers.ts";
+import { type TestDatabase, TestDatabases } from "./test-databases.ts";
 
-const services = new Services();
+const services = new TestDatabases();
 
 interface Expected {
   readonly collections: readonly Collection[];
@@ -35,7 +35,7 @@ interface Contents {
 
 const pathOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-async function restore(place: Place, version: number): Promise<Expected> {
+async function restore(place: TestDatabase, version: number): Promise<Expected> {
   const dump = await readFile(pathOf(`./version-${version}.sql`), "utf8");
   await place.admin((sql) => sql.unsafe(dump).simple());
   return JSON.parse(await readFile(pathOf(`./version-${version}.json`), "utf8"));
@@ -138,7 +138,7 @@ for (const version of [4, 6])
     );
   });
 
-function startNode({ url, schema }: Place): ChildProcess {
+function startNode({ url, schema }: TestDatabase): ChildProcess {
   return spawn(process.execPath, [pathOf("./children/open.ts"), url, schema], {
     stdio: ["ignore", "ignore", "inherit"],
     env: { ...process.env, NODE_NO_WARNINGS: "1" },
@@ -146,13 +146,13 @@ function startNode({ url, schema }: Place): ChildProcess {
 }
 
 /** The tables, columns and indexes are those of a new database. */
-async function assertSameTables(place: Place): Promise<void> {
+async function assertSameTables(place: TestDatabase): Promise<void> {
   await services.in(async (fresh) => {
     assert.deepEqual(await schemaOf(place), await schemaOf(fresh));
   });
 }
 
-const schemaOf = (place: Place): Promise<unknown> =>
+const schemaOf = (place: TestDatabase): Promise<unknown> =>
   place.admin(async (sql) => [
     [
       ...(await sql`

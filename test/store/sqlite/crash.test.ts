@@ -5,11 +5,11 @@ import { describe, it } from "node:test";
 import { normalizeWords } from "../../../src/model/query/index-plan.ts";
 import { someValue } from "../../../src/model/query/sort-key.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
-import { answerTo, ask, idsIn, is, where, wordsLike } from "../exam/asking.ts";
-import { inDirectory, startChild } from "./house.ts";
+import { answerTo, ask, idsIn, is, where, wordsLike } from "../contract/query-helpers.ts";
+import { inDirectory, startChild } from "./test-directory.ts";
 
 describe("several processes", () => {
-  it("what one has acknowledged the others see at once", { timeout: 60_000 }, () =>
+  it("see immediately what another has acknowledged", { timeout: 60_000 }, () =>
     inDirectory(async (path) => {
       const store = await openSqlite({ path });
       await store.commit([{ kind: "create-collection", collection: "things", at: 1 }]);
@@ -32,7 +32,7 @@ describe("several processes", () => {
   );
 
   it(
-    "killed under load, they leave all that was acknowledged, and nothing in between",
+    "that are killed under load lose nothing acknowledged, and leave nothing incomplete",
     { timeout: 60_000 },
     () =>
       inDirectory(async (path) => {

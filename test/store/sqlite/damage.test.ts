@@ -1,4 +1,4 @@
-// Flipped bytes in the database file: what is read is what was written, or an error, never anything else.
+// Flipped bytes in the database file: a read returns what was written, or an error.
 
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -10,8 +10,8 @@ import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import { Outage, type Put, type Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
-import { found, put } from "../exam/words.ts";
-import { inDirectory } from "./house.ts";
+import { found, put } from "../contract/change-helpers.ts";
+import { inDirectory } from "./test-directory.ts";
 
 const ids = Array.from({ length: 120 }, (_, index) => `id-${String(index).padStart(3, "0")}`);
 
@@ -54,7 +54,7 @@ async function attempt<T>(read: () => MaybePromise<T>): Promise<T | undefined> {
 }
 
 describe("a damaged row", () => {
-  it("is told by its id and collection, alone and in a list; all others are there", () =>
+  it("is reported by its id and collection, alone and in a list; all others can be read", () =>
     inDirectory(async (path) => {
       const expected = await build(path);
       const connection = new Connection(join(path, "restante.db"), "write");

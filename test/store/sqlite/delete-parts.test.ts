@@ -8,8 +8,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { all, define, found, idsFrom, kinds, once, put, remove } from "../exam/words.ts";
-import { inDirectory } from "./house.ts";
+import {
+  all,
+  define,
+  found,
+  idsFrom,
+  kinds,
+  once,
+  put,
+  remove,
+} from "../contract/change-helpers.ts";
+import { inDirectory } from "./test-directory.ts";
 
 const tables = [
   ...["heads", "resources", "tombstones", "positions", "entries", "words", "files"],

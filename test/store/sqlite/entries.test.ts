@@ -1,4 +1,4 @@
-// Walks through an index: any part of any order, as if all had been sorted.
+// Reads of an index: any range in any order, compared with sorting everything.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -13,7 +13,7 @@ import {
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { createTables } from "../../../src/store/sqlite/schema.ts";
 import fc from "../../fast-check.ts";
-import { inDirectory } from "./house.ts";
+import { inDirectory } from "./test-directory.ts";
 
 const part = 2 ** 51;
 
@@ -79,7 +79,7 @@ const copied = (some: readonly EntryRow[]): readonly EntryRow[] =>
   some.map(([key, seq]) => [key, seq]);
 
 describe("the entries of an index", () => {
-  it("are counted rightly, with a limited number of cached counts", () =>
+  it("are counted exactly, with a limited number of cached counts", () =>
     inIndex((reader) => {
       const all = places.length;
       for (let index = 0; index < 2 * maxCounts + 10; index++) {
@@ -90,7 +90,7 @@ describe("the entries of an index", () => {
       }
     }));
 
-  it("are walked from any offset", () =>
+  it("are read from any offset", () =>
     inIndex((reader) => {
       fc.assert(
         fc.property(scan, fc.nat(95), fc.integer({ min: 1, max: 95 }), (scan, offset, limit) => {
@@ -101,7 +101,7 @@ describe("the entries of an index", () => {
       );
     }));
 
-  it("are walked after any place, there or not", () =>
+  it("are read after any position, whether it exists or not", () =>
     inIndex((reader) => {
       const place = fc.tuple(fc.constantFrom(...keys, "n", "n25", "z"), fc.nat(95));
       fc.assert(
@@ -118,7 +118,7 @@ describe("the entries of an index", () => {
       );
     }));
 
-  it("are counted, and counted anew only when something has moved", () =>
+  it("are counted, and counted again only after a change", () =>
     inIndex((reader) => {
       fc.assert(
         fc.property(scan, fc.nat(3), fc.nat(95), (scan, revision, limit) => {

@@ -1,4 +1,4 @@
-// Deleted content leaves the files: the rows, the indexes, the words, the kept outcomes and the WAL.
+// Deleted content is removed from the files: rows, indexes, search words, stored outcomes and the WAL.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -9,8 +9,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
-import { answerTo, ask, wordsLike } from "../exam/asking.ts";
-import { inDirectory } from "./house.ts";
+import { answerTo, ask, wordsLike } from "../contract/query-helpers.ts";
+import { inDirectory } from "./test-directory.ts";
 
 const define: Change = {
   kind: "define",
@@ -89,7 +89,7 @@ class Writes {
 
 describe("deleted content", () => {
   it(
-    "is gone from every file, and what is there is still found",
+    "is removed from every file, and existing content can still be found",
     { timeout: 60_000 * runs(1, 20) },
     () =>
       inDirectory(async (path) => {
@@ -121,7 +121,7 @@ describe("deleted content", () => {
       }),
   );
 
-  it("that a process left behind is gone after the next start", { timeout: 60_000 }, () =>
+  it("that a process left behind is removed after the next start", { timeout: 60_000 }, () =>
     inDirectory(async (path) => {
       const random = randomNumbers(newSeed("erase later"));
       const store = await openSqlite({ path });

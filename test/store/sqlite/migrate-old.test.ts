@@ -12,9 +12,9 @@ import { upgradeOld } from "../../../src/store/sqlite/old-schema.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change, Outcome, Put, Remove, Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
-import { ask, by, is, wordsLike } from "../exam/asking.ts";
-import { all, doneIn, feedSince, kinds, once, put } from "../exam/words.ts";
-import { inDirectory, mountSmall, startChild } from "./house.ts";
+import { all, doneIn, feedSince, kinds, once, put } from "../contract/change-helpers.ts";
+import { ask, by, is, wordsLike } from "../contract/query-helpers.ts";
+import { inDirectory, mountSmall, startChild } from "./test-directory.ts";
 
 async function inOldFolder(version: number, test: (path: string) => Promise<void>): Promise<void> {
   await inDirectory(async (path) => {
@@ -75,7 +75,7 @@ for (const version of [4, 6])
         assert.equal((await store.rules("books"))?.version, 6);
       }));
 
-    it("keeps indexes, unique values, words, owners and files", () =>
+    it("keeps indexes, unique values, search words, owners and files", () =>
       withOldStore(version, async (store) => {
         const ids = async (query: Parameters<typeof ask>[0]) => {
           const result = await store.query("books", ask(query));
@@ -136,7 +136,7 @@ for (const version of [4, 6])
         assert.equal((await store.collection("plain"))?.total, 12);
       }));
 
-    it("keeps the feed, and takes new writes", () =>
+    it("keeps the feed, and accepts new writes", () =>
       withOldStore(version, async (store) => {
         const feed = await feedSince(store, 13, 100, "plain");
         assert.deepEqual(
@@ -176,7 +176,7 @@ describe("a database of version 6", () => {
       assert.equal(await since(563_446_569, 26), "gone");
     }));
 
-  it("has a damaged row reported as before, and its others served", () =>
+  it("reports a damaged row as before, and returns the others", () =>
     inOldFolder(6, async (path) => {
       const database = new DatabaseSync(join(path, "restante.db"));
       database.exec(`UPDATE resources_4 SET fields = '{"isbn":' WHERE id = 'book-2'`);
@@ -267,7 +267,7 @@ describe("a migration", () => {
       connection.close();
     }));
 
-  it("says how much room it needs before it begins, and leaves the old file", (context) =>
+  it("says how much space it needs before it begins, and keeps the old file", (context) =>
     inDirectory(async (path) => {
       const reason = mountSmall(path);
       if (reason) return context.skip(reason);

@@ -1,4 +1,4 @@
-// Opening: what is made, with which rights and settings, and words for a person when it fails.
+// Opening a database: what is created, with which permissions and settings, and error messages.
 
 import assert from "node:assert/strict";
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
-import { inDirectory, startChild } from "./house.ts";
+import { inDirectory, startChild } from "./test-directory.ts";
 
 const rights = async (path: string): Promise<string> =>
   ((await stat(path)).mode & 0o777).toString(8);
@@ -20,7 +20,7 @@ async function openAsNobody(path: string): Promise<string> {
 }
 
 describe("opening a database", () => {
-  it("makes the directory and the file for the owner only, whatever the path is called", () =>
+  it("creates the directory and the file for the owner only, with any path", () =>
     inDirectory(async (path) => {
       const data = join(path, "a b", "c?d#e%20f é");
       const store = await openSqlite({ path: data });
@@ -33,7 +33,7 @@ describe("opening a database", () => {
       assert.deepEqual((await readdir(data)).sort(), ["restante.commits", "restante.db"]);
     }));
 
-  it("sets what durability rests on", () =>
+  it("sets what durability depends on", () =>
     inDirectory(async (path) => {
       await (await openSqlite({ path })).close();
       const settings = (access: "read" | "write", names: readonly string[]) => {
@@ -47,7 +47,7 @@ describe("opening a database", () => {
       assert.deepEqual(settings("read", [...names, "query_only"]), ["wal", 2, 5_000, 0, 1]);
     }));
 
-  it("a reader cannot write", () =>
+  it("gives a reader no write access", () =>
     inDirectory(async (path) => {
       await (await openSqlite({ path })).close();
       const reader = new Connection(join(path, "restante.db"), "read");
@@ -55,7 +55,7 @@ describe("opening a database", () => {
       reader.close();
     }));
 
-  it("may be done by several processes at once, also the first time", { timeout: 60_000 }, () =>
+  it("works in several processes at once, also the first time", { timeout: 60_000 }, () =>
     inDirectory(async (path) => {
       const children = ["a", "b", "c", "d"].map((name) => startChild("load", path, name, "10"));
       assert.deepEqual(await Promise.all(children.map(({ gone }) => gone)), [0, 0, 0, 0]);
@@ -65,7 +65,7 @@ describe("opening a database", () => {
     }),
   );
 
-  it("a directory that may not be written is named", (context) =>
+  it("reports a directory that is not writable", (context) =>
     inDirectory(async (path) => {
       await chmod(path, 0o555);
       const words = await openAsNobody(join(path, "data"));
@@ -74,7 +74,7 @@ describe("opening a database", () => {
       assert.deepEqual(await readdir(path), []);
     }));
 
-  it("a file that may not be written is named", (context) =>
+  it("reports a file that is not writable", (context) =>
     inDirectory(async (path) => {
       await (await openSqlite({ path })).close();
       await chmod(path, 0o777);
@@ -85,21 +85,21 @@ describe("opening a database", () => {
       assert.match(words, /Cannot open .*restante\.db: the database is read-only/);
     }));
 
-  it("a path through a file is named", () =>
+  it("reports a path through a file", () =>
     inDirectory(async (path) => {
       await writeFile(join(path, "file"), "");
       await assert.rejects(openSqlite({ path: join(path, "file", "data") }), /not a directory/);
       await assert.rejects(openSqlite({ path: join(path, "file") }), /a file exists/);
     }));
 
-  it("a file that is no database is named, and left as it is", () =>
+  it("reports a file that is not a database, and leaves it unchanged", () =>
     inDirectory(async (path) => {
       await writeFile(join(path, "restante.db"), "no database ".repeat(1_000));
       await assert.rejects(openSqlite({ path }), /Cannot open .*not a SQLite database/);
       assert.equal((await stat(join(path, "restante.db"))).size, 12_000);
     }));
 
-  it("a damaged database is named", () =>
+  it("reports a damaged database", () =>
     inDirectory(async (path) => {
       await (await openSqlite({ path })).close();
       const file = join(path, "restante.db");
@@ -109,7 +109,7 @@ describe("opening a database", () => {
       await assert.rejects(openSqlite({ path }), /Cannot open .*damaged/);
     }));
 
-  it("a database of a newer version is named", () =>
+  it("reports a database of a newer version", () =>
     inDirectory(async (path) => {
       await (await openSqlite({ path })).close();
       const database = new DatabaseSync(join(path, "restante.db"));
@@ -118,7 +118,7 @@ describe("opening a database", () => {
       await assert.rejects(openSqlite({ path }), /Cannot open .*newer Restante/);
     }));
 
-  it("a directory where the file should be is named", () =>
+  it("reports a directory in place of the file", () =>
     inDirectory(async (path) => {
       await mkdir(join(path, "restante.db"));
       await assert.rejects(openSqlite({ path }), /Cannot open .*restante\.db/);

@@ -7,7 +7,7 @@ import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { PositionReader, PositionWriter } from "../../../src/store/sqlite/positions.ts";
 import { createTables } from "../../../src/store/sqlite/schema.ts";
-import { inDirectory } from "./house.ts";
+import { inDirectory } from "./test-directory.ts";
 
 const part = 2 ** 51 + 1;
 

@@ -1,4 +1,4 @@
-// What the reader keeps in memory: the same object while nothing moved, never an old one.
+// The cache of the reader: the same object while nothing changes, never an old one.
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { Reader } from "../../../src/store/sqlite/reader.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
-import { inDirectory } from "./house.ts";
+import { inDirectory } from "./test-directory.ts";
 
 const put = (collection: string, id: string, number = 0): Change => ({
   kind: "put",
@@ -43,8 +43,8 @@ async function withTwo(test: (reader: Store, writer: Store) => Promise<void>): P
   });
 }
 
-describe("the reader's memory", () => {
-  it("gives the same object until that very resource is written", () =>
+describe("the cache of the reader", () => {
+  it("returns the same object until that resource is written", () =>
     withTwo(async (reader, writer) => {
       await writer.commit([found("things"), put("things", "a"), put("things", "b")]);
       const a = await reader.find("things", "a");
@@ -55,7 +55,7 @@ describe("the reader's memory", () => {
       assert.equal((await reader.find("things", "b"))?.fields, '{"number":1}');
     }));
 
-  it("is not old after it fell far behind", () =>
+  it("is not stale after it fell far behind", () =>
     withTwo(async (reader, writer) => {
       await writer.commit([found("things"), put("things", "a"), put("things", "b")]);
       assert.ok(await reader.find("things", "a"));
@@ -70,7 +70,7 @@ describe("the reader's memory", () => {
       assert.equal(await reader.find("things", "b"), undefined);
     }));
 
-  it("is not old when there is more than it may keep", () =>
+  it("is not stale when there is more than it may hold", () =>
     inDirectory(async (path) => {
       const writer = await openSqlite({ path });
       const names = ["one", "two", "three"];
@@ -100,7 +100,7 @@ describe("the reader's memory", () => {
       await writer.close();
     }));
 
-  it("does not know tokens that do not exist", () =>
+  it("does not contain tokens that do not exist", () =>
     withTwo(async (reader, writer) => {
       assert.equal(await reader.token("hash of t"), undefined);
       await writer.commit([{ kind: "create-token", token: token("t") }]);

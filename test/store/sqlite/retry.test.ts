@@ -1,12 +1,18 @@
-// Killed at any moment and asked again: nothing is done twice, and what was said is said again.
+// Retries after a kill at any moment: nothing is done twice, and the outcome is repeated.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Outcome, Store } from "../../../src/store/store.ts";
-import { feedSince } from "../exam/words.ts";
-import { attempt } from "./attempt.ts";
-import { type Child, canInject, inDirectory, startChild, startChildUnder } from "./house.ts";
+import { feedSince } from "../contract/change-helpers.ts";
+import { attempt } from "./retried-request.ts";
+import {
+  type Child,
+  canInject,
+  inDirectory,
+  startChild,
+  startChildUnder,
+} from "./test-directory.ts";
 
 /** What a client knows: the keys it has tried, and for some the answer that it got. */
 class Journal {
@@ -74,8 +80,8 @@ const deaths = [
   ["fsync", 5],
 ] as const;
 
-describe("a retry under the same key", () => {
-  it("after kill -9 under load never does it twice", { timeout: 60_000 }, () =>
+describe("a retry with the same key", () => {
+  it("after kill -9 under load is never executed twice", { timeout: 60_000 }, () =>
     inDirectory(async (path) => {
       const journal = new Journal();
       for (let round = 0; round < 4; round++) {
@@ -97,7 +103,7 @@ describe("a retry under the same key", () => {
     }),
   );
 
-  it("after a death at any write to the disk never does it twice", { timeout: 60_000 }, (context) =>
+  it("after a kill at any write to disk is never executed twice", { timeout: 60_000 }, (context) =>
     inDirectory(async (path) => {
       if (!canInject()) return context.skip("strace is not here or not allowed");
       const founder = await openSqlite({ path });

@@ -1,4 +1,4 @@
-// Migrations: each step is taken whole or not at all, and a stranger's file is left alone.
+// Migrations: each step is applied completely or not at all, and files of other programs are not touched.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -11,9 +11,9 @@ import { type Step, steps, upgradeOld } from "../../../src/store/sqlite/old-sche
 import { createTables } from "../../../src/store/sqlite/schema.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change } from "../../../src/store/store.ts";
-import { assertFinds, is, keep } from "../exam/asking.ts";
-import { feedSince } from "../exam/words.ts";
-import { inDirectory, startChild } from "./house.ts";
+import { feedSince } from "../contract/change-helpers.ts";
+import { assertFinds, is, keep } from "../contract/query-helpers.ts";
+import { inDirectory, startChild } from "./test-directory.ts";
 
 const version = (connection: Connection): unknown =>
   connection.query("PRAGMA user_version").one()?.[0];
@@ -36,7 +36,7 @@ async function onConnection(test: (connection: Connection) => void): Promise<voi
 }
 
 describe("migrations", () => {
-  it("are taken in order, once", () =>
+  it("are applied in order, once", () =>
     onConnection((connection) => {
       const first: Step = () => connection.run("CREATE TABLE one (a)");
       const second: Step = () => connection.run("ALTER TABLE one RENAME TO two");
@@ -47,7 +47,7 @@ describe("migrations", () => {
       assert.deepEqual([version(connection), tables(connection)], [2, ["two"]]);
     }));
 
-  it("a step that fails leaves the version before it, whole", () =>
+  it("that fail leave the previous version unchanged", () =>
     onConnection((connection) => {
       const first: Step = () => connection.run("CREATE TABLE one (a)");
       const failing: Step = () => {
@@ -61,7 +61,7 @@ describe("migrations", () => {
       assert.deepEqual([version(connection), tables(connection)], [2, ["one", "two"]]);
     }));
 
-  it("killed at any moment, the database is in one version or the next", { timeout: 60_000 }, () =>
+  it("that are killed at any moment leave one version or the next", { timeout: 60_000 }, () =>
     inDirectory(async (path) => {
       const file = prepareFile(path).path;
       const stepCount = 400;
@@ -90,14 +90,14 @@ describe("migrations", () => {
     }),
   );
 
-  it("a newer database is refused, and not touched", () =>
+  it("reject a newer database without changing it", () =>
     onConnection((connection) => {
       connection.run("CREATE TABLE future (a); PRAGMA user_version = 99");
       assert.throws(() => createTables(connection), /written by a newer Restante/);
       assert.deepEqual([version(connection), tables(connection)], [99, ["future"]]);
     }));
 
-  it("the database of another program is refused, and not touched", () =>
+  it("reject the database of another program without changing it", () =>
     inDirectory(async (path) => {
       const { path: file } = prepareFile(path);
       const stranger = new DatabaseSync(file);
@@ -122,7 +122,7 @@ describe("a database of version 1", () => {
     });
   }
 
-  it("comes along with all that is in it, and what came and went is told once", () =>
+  it("is migrated with all its data, and its feed contains each removal once", () =>
     inOldDatabase(async (path) => {
       const store = await openSqlite({ path });
       assert.deepEqual(await store.collections(), [
@@ -167,7 +167,7 @@ describe("a database of version 1", () => {
       await store.close();
     }));
 
-  it("takes all that a new one takes", () =>
+  it("accepts everything that a new one does", () =>
     inOldDatabase(async (path) => {
       const store = await openSqlite({ path });
       const common = { collection: "things", at: 60, expect: "anything" } as const;
@@ -202,7 +202,7 @@ describe("a database of version 1", () => {
       await store.close();
     }));
 
-  it("is then of the very form of a new one", () =>
+  it("has exactly the tables of a new one", () =>
     inOldDatabase(async (path) => {
       await (await openSqlite({ path })).close();
       const fresh = join(path, "fresh");
@@ -244,7 +244,7 @@ describe("a database of version 2", () => {
     });
   }
 
-  it("is indexed and searched with all that was in it", () =>
+  it("is indexed and searchable with all its data", () =>
     inOldDatabase(async (path) => {
       const store = await openSqlite({ path });
       assert.equal((await store.rules("empty"))?.definition, '{"preconditions":"required"}');

@@ -10,8 +10,8 @@ import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { Reader } from "../../../src/store/sqlite/reader.ts";
 import { createTables } from "../../../src/store/sqlite/schema.ts";
 import type { Change } from "../../../src/store/store.ts";
-import { all, define, found, once, put, remove, token } from "../exam/words.ts";
-import { inDirectory } from "./house.ts";
+import { all, define, found, once, put, remove, token } from "../contract/change-helpers.ts";
+import { inDirectory } from "./test-directory.ts";
 
 const sources = new URL("../../../src/store/sqlite/", import.meta.url);
 

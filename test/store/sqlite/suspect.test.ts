@@ -10,8 +10,14 @@ import { mapFile } from "#runtime";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import { type Change, Outage, type Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
-import { assertKept, contentOf, Told } from "./content.ts";
-import { canInject, inDirectory, mountSmall, startChild, startChildUnder } from "./house.ts";
+import {
+  canInject,
+  inDirectory,
+  mountSmall,
+  startChild,
+  startChildUnder,
+} from "./test-directory.ts";
+import { assertAllStored, contentOf, ReportedWrites } from "./written-content.ts";
 
 const found: Change = { kind: "create-collection", collection: "things", at: 1 };
 const put = (id: string, bytes = 0): Change => ({
@@ -51,7 +57,7 @@ async function assertStored(
 ): Promise<void> {
   const store = await openSqlite({ path });
   assert.equal(await store.ready(), undefined);
-  await assertKept(store, ids, unknown, bytes);
+  await assertAllStored(store, ids, unknown, bytes);
   await store.close();
 }
 
@@ -80,13 +86,13 @@ describe("system calls that fail", () => {
           const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...filter, ...inject];
           const child = startChildUnder(strace, "persist", path, `${count}`, `${bytes}`, prefix);
           assert.equal(await child.gone, 0, child.lines.join("\n"));
-          const told = new Told(child.lines);
+          const told = new ReportedWrites(child.lines);
           assert.match(told.with("error").join("\n"), /writes are rejected/);
           assert.match(told.with("info").join("\n"), /copied to new files and verified/);
           const kept = told.with("kept");
           assert.ok(kept.length >= count - 3, `${kept.length} of ${count}`);
           const store = await openSqlite({ path });
-          await assertKept(store, kept, told.with("unknown"), bytes);
+          await assertAllStored(store, kept, told.with("unknown"), bytes);
           await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
           await store.close();
         }
@@ -97,7 +103,7 @@ describe("system calls that fail", () => {
 describe("a database that is marked as suspect", () => {
   const ids = ["a", "b", "c"];
 
-  it("is copied to new files at the start, before it takes writes", () =>
+  it("is copied to new files at start, before it accepts writes", () =>
     inDirectory(async (path) => {
       await fill(path, ids, 5_000);
       const before = await inode(path);
@@ -114,35 +120,38 @@ describe("a database that is marked as suspect", () => {
       await assertStored(path, [...ids, "later"], 5_000);
     }));
 
-  it("stays readable and takes no writes while there is no room for a copy", patience, (context) =>
-    inDirectory(async (path) => {
-      const reason = mountSmall(path);
-      if (reason) return context.skip(reason);
-      try {
-        await fill(path, ids, 300_000);
-        await writeFile(join(path, "ballast"), new Uint8Array(5 * 512 * 1024));
-        await writeFile(join(path, "restante.suspect"), "{}");
-        const store = await openSqlite({ path });
-        await assertKept(store, ids, [], 300_000);
-        await assert.rejects(store.commit([put("d")]), isSuspect);
-        assert.match((await store.ready()) ?? "", /needs \d+ bytes, but only \d+ are free/);
-        // Started again, it is as suspect as before.
-        await store.close();
-        assert.ok(existsSync(join(path, "restante.suspect")));
-        const again = await openSqlite({ path });
-        await assert.rejects(again.commit([put("d")]), isSuspect);
-        await rm(join(path, "ballast"));
-        await untilReady(again);
-        await again.commit([put("d", 300_000)]);
-        await assertKept(again, [...ids, "d"], [], 300_000);
-        await again.close();
-      } finally {
-        execFileSync("umount", ["--lazy", path]);
-      }
-    }),
+  it(
+    "stays readable and accepts no writes while there is no room for a copy",
+    patience,
+    (context) =>
+      inDirectory(async (path) => {
+        const reason = mountSmall(path);
+        if (reason) return context.skip(reason);
+        try {
+          await fill(path, ids, 300_000);
+          await writeFile(join(path, "ballast"), new Uint8Array(5 * 512 * 1024));
+          await writeFile(join(path, "restante.suspect"), "{}");
+          const store = await openSqlite({ path });
+          await assertAllStored(store, ids, [], 300_000);
+          await assert.rejects(store.commit([put("d")]), isSuspect);
+          assert.match((await store.ready()) ?? "", /needs \d+ bytes, but only \d+ are free/);
+          // Started again, it is as suspect as before.
+          await store.close();
+          assert.ok(existsSync(join(path, "restante.suspect")));
+          const again = await openSqlite({ path });
+          await assert.rejects(again.commit([put("d")]), isSuspect);
+          await rm(join(path, "ballast"));
+          await untilReady(again);
+          await again.commit([put("d", 300_000)]);
+          await assertAllStored(again, [...ids, "d"], [], 300_000);
+          await again.close();
+        } finally {
+          execFileSync("umount", ["--lazy", path]);
+        }
+      }),
   );
 
-  it("says what to do when the file system has become read-only", patience, (context) =>
+  it("reports what to do when the file system has become read-only", patience, (context) =>
     inDirectory(async (path) => {
       if (!canInject()) return context.skip("strace is not here or not allowed");
       await fill(path, ids);
@@ -152,7 +161,7 @@ describe("a database that is marked as suspect", () => {
       const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...only, ...inject];
       const child = startChildUnder(strace, "persist", path, "3");
       assert.equal(await child.gone, 0);
-      const told = new Told(child.lines);
+      const told = new ReportedWrites(child.lines);
       assert.match(
         told.with("error").at(-1) ?? "",
         /read-only.*unmount.*run fsck.*reads still work/,
@@ -163,7 +172,7 @@ describe("a database that is marked as suspect", () => {
     }),
   );
 
-  it("says what is missing when acknowledged writes are", () =>
+  it("reports which acknowledged writes are missing", () =>
     inDirectory(async (path) => {
       await fill(path, ids);
       const mark = { reason: "the disk failed", since: "", batch: 1_000 };
@@ -174,35 +183,43 @@ describe("a database that is marked as suspect", () => {
         /acknowledged writes are missing.*Restore a backup/,
       );
       await assert.rejects(store.commit([put("d")]), isSuspect);
-      await assertKept(store, ids, [], 0);
+      await assertAllStored(store, ids, [], 0);
       await store.close();
     }));
 
-  it("killed at any step of its repair, it is the old one or the new one", patience, (context) =>
-    inDirectory(async (path) => {
-      if (!canInject()) return context.skip("strace is not here or not allowed");
-      const steps = [
-        ["rename", 1],
-        ["unlink", runs(10, 1)],
-        ["fsync,fdatasync", runs(10, 1)],
-        ["pwrite64", runs(150, 1)],
-      ] as const;
-      let kills = 0;
-      for (const [calls, stride] of steps)
-        for (let when = 1, isKilled = true; isKilled; when += stride) {
-          const folder = join(path, `${calls}-${when}`);
-          await mkdir(folder);
-          await leaveOpen(folder, ids);
-          await writeFile(join(folder, "restante.suspect"), "");
-          const inject = ["-e", `trace=${calls}`, "-e", `inject=${calls}:signal=KILL:when=${when}`];
-          const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...inject];
-          isKilled = (await startChildUnder(strace, "persist", folder, "0").gone) !== 0;
-          if (isKilled) kills++;
-          await assertStored(folder, ids, 5_000);
-          await rm(folder, { recursive: true });
-        }
-      assert.ok(kills > 3, `${kills} kills`);
-    }),
+  it(
+    "that is killed at any step of its repair is the old one or the new one",
+    patience,
+    (context) =>
+      inDirectory(async (path) => {
+        if (!canInject()) return context.skip("strace is not here or not allowed");
+        const steps = [
+          ["rename", 1],
+          ["unlink", runs(10, 1)],
+          ["fsync,fdatasync", runs(10, 1)],
+          ["pwrite64", runs(150, 1)],
+        ] as const;
+        let kills = 0;
+        for (const [calls, stride] of steps)
+          for (let when = 1, isKilled = true; isKilled; when += stride) {
+            const folder = join(path, `${calls}-${when}`);
+            await mkdir(folder);
+            await leaveOpen(folder, ids);
+            await writeFile(join(folder, "restante.suspect"), "");
+            const inject = [
+              "-e",
+              `trace=${calls}`,
+              "-e",
+              `inject=${calls}:signal=KILL:when=${when}`,
+            ];
+            const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...inject];
+            isKilled = (await startChildUnder(strace, "persist", folder, "0").gone) !== 0;
+            if (isKilled) kills++;
+            await assertStored(folder, ids, 5_000);
+            await rm(folder, { recursive: true });
+          }
+        assert.ok(kills > 3, `${kills} kills`);
+      }),
   );
 });
 
@@ -217,7 +234,7 @@ async function leaveOpen(folder: string, ids: readonly string[]): Promise<void> 
   });
 }
 
-describe("files taken away under a running store", () => {
+describe("files that are deleted under a running store", () => {
   const thefts: readonly (readonly [string, (file: string) => Promise<void>])[] = [
     ["the WAL is deleted", (file) => rm(`${file}-wal`)],
     ["the shared memory is deleted", (file) => rm(`${file}-shm`)],
@@ -231,7 +248,7 @@ describe("files taken away under a running store", () => {
   ];
 
   for (const [title, steal] of thefts)
-    it(`${title}: refused, then saved with all that was acknowledged`, () =>
+    it(`${title}: rejected, then saved with everything acknowledged`, () =>
       inDirectory(async (path) => {
         const store = await openSqlite({ path });
         await store.commit([found, put("a")]);
@@ -242,12 +259,12 @@ describe("files taken away under a running store", () => {
         assert.equal((await store.find("things", "a"))?.id, "a");
         await untilReady(store);
         await store.commit([put("c")]);
-        await assertKept(store, ["a", "c"], ["b"], 0);
+        await assertAllStored(store, ["a", "c"], ["b"], 0);
         await store.close();
         await assertStored(path, ["a", "c"], 0, ["b"]);
       }));
 
-  it("is noticed also while nobody writes", () =>
+  it("are noticed also while nobody writes", () =>
     inDirectory(async (path) => {
       const told = Promise.withResolvers<string>();
       const store = await openSqlite({ path, report: (_, message) => told.resolve(message) });
@@ -265,7 +282,7 @@ describe("readers of a database that was replaced by its copy", () => {
     ["told by the bell", mapFile],
     ["asking SQLite", undefined],
   ] as const)
-    it(`${title}, see the next write at once`, () =>
+    it(`${title}, see the next write immediately`, () =>
       inDirectory(async (path) => {
         const store = await openSqlite({ path, mapFile: map });
         await store.commit([found, put("a")]);
@@ -283,7 +300,7 @@ describe("readers of a database that was replaced by its copy", () => {
         await store.commit([put("c")]);
         for (const reader of [follower, store]) {
           assert.equal((await reader.find("things", "c"))?.id, "c");
-          await assertKept(reader, ["a", "c"], ["b"], 0);
+          await assertAllStored(reader, ["a", "c"], ["b"], 0);
         }
         await follower.close();
         await store.close();
@@ -301,7 +318,7 @@ describe("closing", () => {
       const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...only, ...inject];
       const child = startChildUnder(strace, "persist", path, "20");
       assert.equal(await child.gone, 0);
-      const kept = new Told(child.lines).with("kept");
+      const kept = new ReportedWrites(child.lines).with("kept");
       assert.equal(kept.length, 20);
       assert.ok(existsSync(join(path, "restante.suspect")));
       assert.ok(existsSync(join(path, "restante.db-wal")));

@@ -1,4 +1,4 @@
-// A volume that fails for a moment under load: after a remount every acknowledged write is there.
+// A volume that fails for a moment under load: after a remount every acknowledged write is stored.
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,9 +6,9 @@ import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
-import { assertKept, Told } from "./content.ts";
-import { type Child, inDirectory, startChild } from "./house.ts";
+import { type Child, inDirectory, startChild } from "./test-directory.ts";
 import { ThinVolume } from "./thin-volume.ts";
+import { assertAllStored, ReportedWrites } from "./written-content.ts";
 
 const rounds = runs(1, 40);
 const windows = 2;
@@ -56,7 +56,7 @@ describe("a thin volume that runs full for 30 to 120 ms under load", () => {
           }
           child.kill();
           await child.gone;
-          const told = new Told(child.lines);
+          const told = new ReportedWrites(child.lines);
           suspicions += told.with("error writes are rejected,").length;
           repairs += told.with("info").length;
           acknowledged += told.with("kept").length;
@@ -68,7 +68,7 @@ describe("a thin volume that runs full for 30 to 120 ms under load", () => {
           // The one that was under way when it was killed.
           const last = child.lines.filter((line) => / id-\d+$/.test(line)).length;
           const unknown = [...told.with("unknown"), `id-${last}`];
-          await assertKept(store, told.with("kept"), unknown, bytes).catch((error) => {
+          await assertAllStored(store, told.with("kept"), unknown, bytes).catch((error) => {
             const words = `round ${round}, ${bytes} bytes each, ${errorCount} errors of the file system`;
             throw new Error(`${words}\n${remarks(child)}`, { cause: error });
           });

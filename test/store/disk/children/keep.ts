@@ -1,4 +1,4 @@
-// Keeps files, as many as asked, and says of each what became of it; without a number, one without end.
+// Saves files, as many as asked for, and prints the result of each; without a number, one endless file.
 
 import { writeSync } from "node:fs";
 import { openDisk } from "../../../../src/store/disk/disk.ts";

@@ -1,4 +1,4 @@
-// A node that writes without end; says each id once it is acknowledged.
+// A node that writes endlessly and prints each id when it is acknowledged.
 
 import { writeSync } from "node:fs";
 import { withGroupCommit } from "../../../../src/store/group-commit.ts";

@@ -1,4 +1,4 @@
-// Kills a thread that is handed a change to the id `die`.
+// Ends the thread that gets a change to the id `die`.
 
 import { parentPort } from "node:worker_threads";
 

@@ -1,4 +1,4 @@
-// The writer's thread, but death sees each message first.
+// The writer thread with death.ts loaded first.
 
 import "./death.ts";
 import "../../../../src/store/sqlite/writer.ts";

@@ -1,4 +1,4 @@
-// Writes without end; says each id once it is acknowledged.
+// Writes endlessly and prints each id when it is acknowledged.
 
 import { writeSync } from "node:fs";
 import { withGroupCommit } from "../../../../src/store/group-commit.ts";

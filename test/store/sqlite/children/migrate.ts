@@ -1,4 +1,4 @@
-// Takes the given number of migration steps; each makes a table and fills it in several strokes.
+// Applies the given number of migration steps; each creates a table and fills it in several statements.
 
 import { Connection } from "../../../../src/store/sqlite/connection.ts";
 import { type Step, upgradeOld } from "../../../../src/store/sqlite/old-schema.ts";

@@ -1,4 +1,4 @@
-// Opens the store without root's rights, and says what came of it.
+// Opens the store without root permissions, and prints the result.
 
 import { accessSync } from "node:fs";
 import { openSqlite } from "../../../../src/store/sqlite/sqlite.ts";

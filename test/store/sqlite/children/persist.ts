@@ -1,8 +1,8 @@
-// Writes one after another, and says of each whether it was kept or why not; waits when the disk is suspect.
+// Writes one resource after another, and prints whether each was stored or why not; waits while the disk is suspect.
 
 import { openSqlite } from "../../../../src/store/sqlite/sqlite.ts";
 import { Outage } from "../../../../src/store/store.ts";
-import { contentOf } from "../content.ts";
+import { contentOf } from "../written-content.ts";
 
 const [path = "", count = "0", bytes = "0", prefix = "id"] = process.argv.slice(2);
 const report = (level: string, message: string) => console.log(`${level} ${message}`);

@@ -1,9 +1,9 @@
-// Creates without end, each under a key; says which key it tries, and what was acknowledged.
+// Creates resources endlessly, each with a key; prints the key before and the outcome after.
 
 import { writeSync } from "node:fs";
 import { withGroupCommit } from "../../../../src/store/group-commit.ts";
 import { openSqlite } from "../../../../src/store/sqlite/sqlite.ts";
-import { attempt, failure } from "../attempt.ts";
+import { attempt, failure } from "../retried-request.ts";
 
 const [path = "", prefix = ""] = process.argv.slice(2);
 const store = withGroupCommit(await openSqlite({ path }));

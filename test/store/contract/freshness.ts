@@ -1,0 +1,58 @@
+// Reads are never stale, whoever wrote.
+
+import assert from "node:assert/strict";
+import fc from "../../fast-check.ts";
+import { runs } from "../../seeds.ts";
+import { found, idsOf, put, remove, token, written } from "./change-helpers.ts";
+import type { ContractTest } from "./engine-under-test.ts";
+
+export function freshness(contractTest: ContractTest): void {
+  contractTest("a resource that was returned never changes under its reader", async ({ store }) => {
+    await store.commit([found(), put("a", { fields: '{"n":1}' })]);
+    const first = await store.find("things", "a");
+    const copy = { ...first };
+    await store.commit([put("a", { fields: '{"n":2}' })]);
+    const second = await store.find("things", "a");
+    assert.notEqual(second, first);
+    assert.equal(second?.fields, '{"n":2}');
+    assert.deepEqual(first, copy);
+    await store.commit([remove("a")]);
+    assert.equal(await store.find("things", "a"), undefined);
+    await store.commit([put("a", { fields: '{"n":2}' })]);
+    assert.ok(((await store.find("things", "a"))?.revision ?? 0) > (second?.revision ?? 0));
+  });
+
+  contractTest("what one store commits the other sees immediately", async (engine) => {
+    const { store: one } = engine;
+    const other = await engine.second();
+    await one.commit([found(), { kind: "create-token", token: token("t") }]);
+    assert.ok(await other.collection("things"));
+    assert.deepEqual(await other.token("hash of t"), token("t"));
+    let round = 0;
+    const write = fc.record({
+      through: fc.constantFrom(one, other),
+      id: fc.constantFrom("a", "b", "c"),
+      isPut: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(write, async ({ through, id, isPut }) => {
+        round++;
+        const change = isPut ? put(id, { fields: `{"round":${round}}` }) : remove(id);
+        const [outcome] = await through.commit([
+          change,
+          { kind: "touch-token", id: "t", at: round },
+        ]);
+        const expected = isPut ? written(outcome) : undefined;
+        for (const store of [one, other]) {
+          assert.deepEqual(await store.find("things", id), expected);
+          assert.equal((await store.token("hash of t"))?.usedAt, round);
+        }
+        assert.deepEqual(await one.collection("things"), await other.collection("things"));
+        assert.deepEqual(await idsOf(one), await idsOf(other));
+      }),
+      { numRuns: runs(15, 40) },
+    );
+    await one.commit([{ kind: "revoke-token", id: "t", at: 9 }]);
+    assert.equal((await other.token("hash of t"))?.revokedAt, 9);
+  });
+}

@@ -1,0 +1,174 @@
+// Indexes: queries stay right when definitions change; queries without an index are limited.
+
+import assert from "node:assert/strict";
+import { kindOf } from "../../../src/model/query/index-plan.ts";
+import { type Candidate, type Query, select } from "../../../src/model/query/query.ts";
+import {
+  above,
+  keyOf,
+  noValue,
+  someValue,
+  type ValueKind,
+} from "../../../src/model/query/sort-key.ts";
+import type { Resource } from "../../../src/model/resource.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { define, found, idsFrom, kinds, remove } from "./change-helpers.ts";
+import { type ContractTest, testMaxCandidates } from "./engine-under-test.ts";
+import {
+  answerTo,
+  ask,
+  assertFinds,
+  by,
+  idsByOffset,
+  idsByPosition,
+  idsIn,
+  is,
+  keep,
+  like,
+  where,
+  wordsLike,
+} from "./query-helpers.ts";
+
+const property = (type: string, format?: string) => ({ properties: { v: { type, format } } });
+
+/** Each takes the place of the one before it. */
+const definitions = [
+  {},
+  { indexed: ["v"] },
+  { indexed: ["v", "w"] },
+  { indexed: ["w"], unique: ["v"] },
+  { indexed: ["w"], schema: property("string") },
+  { indexed: ["v"], schema: property("string") },
+  { indexed: ["v"], schema: property("string", "date-time") },
+  { indexed: ["v", "w", "createdAt"], schema: property("number") },
+  { unique: ["v"], schema: property("number"), access: { read: "owner" }, searchable: ["w"] },
+  { unique: ["v", "id"], schema: property("boolean"), searchable: ["w", "v"] },
+  {},
+];
+
+const values = ["2024-01-02", "2024-01-01T12:00:00Z", "x", 5, -1, true, ["x5", 55], null];
+
+async function all(store: Store): Promise<readonly Resource[]> {
+  const slice = await store.slice("things", { offset: 0, limit: 1_000, order: "created" });
+  return slice?.resources ?? [];
+}
+
+/** Asserts that the store finds what is found by looking at every one, as a whole and in pages of either kind. */
+async function assertRight(
+  store: Store,
+  query: Query,
+  candidates: readonly Candidate[],
+): Promise<void> {
+  const text = JSON.stringify(query);
+  const expected = select(candidates, query);
+  const { resources, total } = await answerTo(store, query);
+  assert.deepEqual([resources, total], [expected.resources, expected.total], text);
+  const ids = idsIn(resources);
+  const paged = { ...query, limit: Math.ceil(ids.length / 3) + 1 };
+  assert.deepEqual(await idsByOffset(store, paged), ids, text);
+  assert.deepEqual(await idsByPosition(store, paged), ids, text);
+}
+
+/** Asserts that all these queries find what is found by looking at every one. */
+async function assertAllRight(store: Store, queries: readonly Query[]): Promise<void> {
+  const candidates = (await all(store)).map((resource, seq) => ({ seq, resource }));
+  for (const query of queries) await assertRight(store, query, candidates);
+}
+
+function queriesOn(field: string, kind: ValueKind): readonly Query[] {
+  const conditions = [
+    ...values.map((value) => is(field, kind, value)),
+    where(field, kind, noValue),
+    where(field, kind, someValue),
+    where(field, kind, above(keyOf(kind, values[1]))),
+  ];
+  const sortings = [by(field, kind), by(field, kind, true)];
+  return [
+    ...conditions.map((condition) => ask({ conditions: [condition] })),
+    ...sortings.map((sorting) => ask({ sortings: [sorting] })),
+    ...sortings.map((sorting) =>
+      ask({ sortings: [sorting], conditions: conditions.slice(-2, -1) }),
+    ),
+  ];
+}
+
+export function indexes(contractTest: ContractTest): void {
+  contractTest("are added, changed and removed, and every query stays right", async (engine) => {
+    const { store } = engine;
+    const other = await engine.second();
+    await store.commit([
+      found(),
+      ...values.map((v, index) => keep(`id-${index}`, { v, w: "some words" }, { owner: "ann" })),
+    ]);
+    for (const [index, definition] of definitions.entries()) {
+      const outcomes = await store.commit([
+        keep("before", { v: `before ${index}`, w: index }),
+        define(JSON.stringify(definition)),
+        keep("after", { v: `after ${index}`, w: index }),
+        remove(`id-${index - 1}`),
+        keep(`new-${index}`, { v: 100 + index, w: "other words" }),
+      ]);
+      assert.deepEqual(
+        outcomes.filter(({ kind }) => kind === "conflict"),
+        [],
+      );
+      const kind = kindOf("schema" in definition ? definition.schema : undefined, "v");
+      for (const each of [store, other]) await assertAllRight(each, queriesOn("v", kind));
+      await assertAllRight(other, queriesOn("w", "any"));
+    }
+  });
+
+  contractTest("of one value after another are right across batches", async ({ store }) => {
+    await store.commit([define('{"unique":["v"],"indexed":["w"]}')]);
+    for (let round = 0; round < 12; round++) {
+      const id = `id-${round % 5}`;
+      const outcomes = await store.commit([
+        keep(id, { v: round, w: [round % 3, "all"] }),
+        keep(`id-${(round + 2) % 5}`, { v: round, w: "nothing" }),
+        ...(round % 4 === 3 ? [remove(id)] : []),
+      ]);
+      assert.equal(outcomes[1]?.kind, "conflict");
+      const one = ask({ conditions: [is("w", "any", "all")] });
+      await assertAllRight(store, [...queriesOn("v", "any"), ...queriesOn("w", "any"), one]);
+    }
+  });
+
+  contractTest("queries without one check a limited number of resources", async ({ store }) => {
+    const schema = { properties: { n: { type: "number" }, rare: { type: "number" } } };
+    const definition = { schema, indexed: ["n", "rare"], searchable: ["title"] };
+    const ids = idsFrom(testMaxCandidates + 1);
+    const last = ids.length - 1;
+    await store.commit([
+      define(JSON.stringify(definition)),
+      ...ids.map((id, index) => keep(id, { n: 1, rare: index, other: index, title: "common" })),
+    ]);
+    const one = is("other", "number", 7);
+    const large = where("rare", "number", above(keyOf("number", last - 3)));
+    const broad: readonly Partial<Query>[] = [
+      { conditions: [one] },
+      { conditions: [like("title", "*x*")] },
+      { conditions: [is("n", "number", 1), one] },
+      { sortings: [by("other", "number")] },
+      { sortings: [by("other", "number")], conditions: [is("n", "number", 1)] },
+      { sortings: [by("other", "number")], words: wordsLike("common") },
+      { conditions: [one], words: wordsLike("common") },
+    ];
+    for (const more of broad) {
+      const answer = await store.query("things", ask(more));
+      assert.deepEqual(answer, { kind: "broad", collection: await store.collection("things") });
+    }
+    // What one index narrows down is found all the same.
+    const newest = ids.slice(-3).reverse();
+    const sortings = [by("other", "number", true)];
+    await assertFinds(store, newest, { conditions: [large], sortings });
+    await assertFinds(store, ["id-7"], { conditions: [one, is("rare", "number", 7)] });
+    await assertFinds(store, [], { conditions: [one, is("rare", "number", 8)] });
+    await assertFinds(store, ["id-7"], { conditions: [one, is("id", "text", "id-7")] });
+    await assertFinds(store, newest, { conditions: [large], sortings, words: wordsLike("common") });
+    const rare = await answerTo(store, ask({ conditions: [large], words: wordsLike("common") }));
+    assert.deepEqual(idsIn(rare.resources).toSorted(), newest.toSorted());
+    assert.deepEqual(kinds(await store.commit([remove("id-0")])), ["removed"]);
+    for (const more of broad) await answerTo(store, ask(more));
+    await assertFinds(store, ["id-7"], { conditions: [one] });
+  });
+}

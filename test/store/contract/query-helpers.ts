@@ -1,0 +1,124 @@
+// Helpers for the contract tests: queries and their results.
+
+import assert from "node:assert/strict";
+import type { Condition, Position, Query, Sorting, Word } from "../../../src/model/query/query.ts";
+import {
+  beginningWith,
+  equalTo,
+  keyOf,
+  type Span,
+  type ValueKind,
+} from "../../../src/model/query/sort-key.ts";
+import type { Resource } from "../../../src/model/resource.ts";
+import type { Put, QueryResult, Store } from "../../../src/store/store.ts";
+import { put } from "./change-helpers.ts";
+
+export const ask = (more: Partial<Query> = {}): Query => ({
+  conditions: [],
+  words: [],
+  sortings: [],
+  isNewestFirst: false,
+  start: 0,
+  limit: 1_000,
+  isCounted: true,
+  ...more,
+});
+
+export const where = (field: string, kind: ValueKind, ...spans: readonly Span[]): Condition => ({
+  field,
+  kind,
+  spans,
+});
+
+export const is = (field: string, kind: ValueKind, value: unknown): Condition =>
+  where(field, kind, equalTo(keyOf(kind, value)));
+
+export const not = (condition: Condition): Condition => ({ ...condition, isNegated: true });
+
+/** A text that fits the pattern, and begins as the pattern does. */
+export const like = (field: string, pattern: string): Condition => {
+  const [start = ""] = pattern.split("*");
+  return { ...where(field, "text", beginningWith(start)), pattern };
+};
+
+export const by = (field: string, kind: ValueKind, isDescending = false): Sorting => ({
+  field,
+  kind,
+  isDescending,
+});
+
+/** Words as they are searched: one that ends with an asterisk is a prefix. */
+export const wordsLike = (text: string): readonly Word[] =>
+  text.split(" ").map((word) => ({ text: word.replace("*", ""), isPrefix: word.endsWith("*") }));
+
+export const keep = (id: string, fields: unknown, more: Partial<Put> = {}): Put => ({
+  ...put(id, { fields: JSON.stringify(fields) }),
+  ...more,
+});
+
+export const idsIn = (resources: readonly Resource[]): readonly string[] =>
+  resources.map(({ id }) => id);
+
+export async function answerTo(
+  store: Store,
+  query: Query,
+  collection = "things",
+): Promise<QueryResult> {
+  const answer = await store.query(collection, query);
+  assert.ok(answer?.kind === "found", `not ${answer?.kind}`);
+  return answer;
+}
+
+/** The ids of all that a query finds, divided by spaces. */
+export async function idsFor(store: Store, more: Partial<Query>, collection = "things") {
+  const { resources } = await answerTo(store, ask(more), collection);
+  return idsIn(resources).join(" ");
+}
+
+/** The ids of page after page, each found by how many came before it. */
+export async function idsByOffset(store: Store, query: Query, collection = "things") {
+  const ids: string[] = [];
+  for (;;) {
+    const { resources } = await answerTo(store, { ...query, start: ids.length }, collection);
+    if (resources.length === 0) return ids;
+    ids.push(...idsIn(resources));
+  }
+}
+
+/** The ids of page after page, each found by where the one before it ended. */
+export async function idsByPosition(store: Store, query: Query, collection = "things") {
+  const ids: string[] = [];
+  for (let start: number | Position | undefined = 0; start !== undefined; ) {
+    const { resources, last }: QueryResult = await answerTo(store, { ...query, start }, collection);
+    assert.ok(resources.length > 0 || last === undefined);
+    ids.push(...idsIn(resources));
+    start = last;
+  }
+  return ids;
+}
+
+/** That a query finds these and no others, as a whole and in pages of either kind. */
+export async function assertFinds(
+  store: Store,
+  expected: readonly string[],
+  more: Partial<Query>,
+  { collection = "things", limit = 2, text = "" } = {},
+): Promise<void> {
+  const query = ask(more);
+  const whole = await answerTo(store, query, collection);
+  assert.deepEqual(idsIn(whole.resources), expected, text);
+  assert.equal(whole.total, expected.length, text);
+  assert.equal(whole.last, undefined, text);
+  assert.deepEqual(whole.collection, await store.collection(collection));
+  for (const resource of whole.resources)
+    assert.deepEqual(resource, await store.find(collection, resource.id), text);
+  const paged = { ...query, limit };
+  assert.deepEqual(await idsByOffset(store, paged, collection), expected, text);
+  assert.deepEqual(await idsByPosition(store, paged, collection), expected, text);
+  for (const start of [0, 1, expected.length, expected.length + 1]) {
+    const page = await answerTo(store, { ...paged, start }, collection);
+    assert.equal(page.total, expected.length, text);
+    const uncounted = { ...paged, start, isCounted: false };
+    assert.deepEqual(await answerTo(store, uncounted, collection), { ...page, total: undefined });
+  }
+}

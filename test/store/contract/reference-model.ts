@@ -1,0 +1,264 @@
+// A simple model of the store: plain maps, one change after another.
+
+import type { Collection } from "../../../src/model/collection.ts";
+import { readFiles } from "../../../src/model/file.ts";
+import { entriesOf, indexPlanOf, searchTextOf } from "../../../src/model/query/index-plan.ts";
+import { type Query, type Selection, select, type Word } from "../../../src/model/query/query.ts";
+import { minKey } from "../../../src/model/query/sort-key.ts";
+import type { Resource } from "../../../src/model/resource.ts";
+import type {
+  Change,
+  Expectation,
+  Feed,
+  IdempotencyKey,
+  Outcome,
+  Put,
+  Range,
+  Removal,
+  Remove,
+  Slice,
+} from "../../../src/store/store.ts";
+
+interface Shelf {
+  collection: Collection;
+  /** In the order of creation. */
+  readonly resources: Map<string, Resource>;
+  readonly removals: Map<string, Removal>;
+}
+
+interface Kept {
+  readonly fingerprint: string;
+  readonly expiresAt: number;
+  readonly unit: Unit;
+  readonly outcomes: readonly Outcome[];
+}
+
+type Unit = Extract<Change, { kind: "all" }>;
+
+export class ReferenceModel {
+  #shelves = new Map<string, Shelf>();
+  readonly #kept = new Map<string, Kept>();
+  /** By which keys expire, and as the batch under way moves it. */
+  #keyClock = 0;
+  #movedKeyClock = 0;
+  #isKeyKept = false;
+
+  collections(): readonly Collection[] {
+    const all = [...this.#shelves.values()].map(({ collection }) => collection);
+    return all.sort((one, other) => (one.name < other.name ? -1 : 1));
+  }
+
+  collection(name: string): Collection | undefined {
+    return this.#shelves.get(name)?.collection;
+  }
+
+  find(collection: string, id: string): Resource | undefined {
+    return this.#shelves.get(collection)?.resources.get(id);
+  }
+
+  slice(name: string, { offset, limit, order }: Range): Slice | undefined {
+    const shelf = this.#shelves.get(name);
+    if (!shelf) return undefined;
+    const all = [...shelf.resources.values()];
+    const ordered = order === "created" ? all : all.reverse();
+    return { collection: shelf.collection, resources: ordered.slice(offset, offset + limit) };
+  }
+
+  since(name: string, revision: number, limit: number): Feed | undefined {
+    const shelf = this.#shelves.get(name);
+    if (!shelf) return undefined;
+    const entries = [...shelf.resources.values(), ...shelf.removals.values()]
+      .filter((entry) => entry.revision > revision)
+      .sort((one, other) => one.revision - other.revision);
+    return { collection: shelf.collection, epoch: "", entries: entries.slice(0, limit) };
+  }
+
+  /** The keys of all files. */
+  named(): ReadonlySet<string> {
+    const all = [...this.#shelves.values()].flatMap(({ resources }) => [...resources.values()]);
+    return new Set(all.flatMap(({ parts = "[]" }) => readFiles(parts).map(({ key }) => key)));
+  }
+
+  /** Where the best come first, they come in no particular order. */
+  query(name: string, query: Query): Selection | undefined {
+    const shelf = this.#shelves.get(name);
+    if (!shelf) return undefined;
+    const plan = indexPlanOf(shelf.collection.definition);
+    const candidates = [...shelf.resources.values()].map((resource, seq) => ({ seq, resource }));
+    const spoken = candidates.filter(({ resource }) =>
+      has(searchTextOf(plan, resource), query.words),
+    );
+    return select(spoken, query);
+  }
+
+  commit(changes: readonly Change[]): readonly Outcome[] {
+    this.#movedKeyClock = this.#keyClock;
+    this.#isKeyKept = false;
+    const outcomes = changes.map((change) => this.#judge(change));
+    const [before, after] = [this.#keyClock, this.#movedKeyClock];
+    if (this.#isKeyKept && (before === 0 || after - before >= 1_000)) this.#keyClock = after;
+    return outcomes;
+  }
+
+  #judge(change: Change): Outcome {
+    switch (change.kind) {
+      case "put":
+        return this.#put(change);
+      case "remove":
+        return this.#remove(change);
+      case "all":
+        return change.once ? this.#doOnce(change, change.once) : this.#doAll(change);
+      case "create-collection":
+        if (!this.#shelves.has(change.collection)) this.#found(change.collection, change.at);
+        return { kind: "done" };
+      case "define":
+        return this.#define(change.collection, change.definition, change.at);
+      case "drop":
+        return this.#drop(change.collection, change.isEmptyOnly);
+      default:
+        throw new TypeError(`${change.kind} is not modelled`);
+    }
+  }
+
+  #put({ collection, id, fields, at, expect, owner, setOwner, parts }: Put): Outcome {
+    const shelf = this.#shelves.get(collection);
+    const state = shelf?.resources.get(id);
+    if (!shelf) return { kind: "missing" };
+    if (expect === "nothing" && state) return { kind: "taken" };
+    if (typeof expect === "number" && state?.revision !== expect) return unexpected(state);
+    const before = state?.updatedAt ?? shelf.removals.get(id)?.removedAt;
+    const time = before === undefined ? at : Math.max(before, at);
+    const times = { createdAt: state?.createdAt ?? time, updatedAt: time };
+    const isShared = before !== undefined && secondOf(before) === secondOf(time);
+    const dated = isShared ? { sharesDate: true as const } : {};
+    const creator = state ? state.owner : owner;
+    const newOwner = setOwner === undefined ? creator : (setOwner ?? undefined);
+    const owned = newOwner === undefined ? {} : { owner: newOwner };
+    const attached = parts === undefined ? {} : { parts };
+    const revision = shelf.collection.revision + 1;
+    const resource: Resource = { id, revision, ...times, fields, ...owned, ...attached, ...dated };
+    const others = [...shelf.resources.values()].filter((other) => other !== state);
+    const field = sharedField(shelf.collection.definition, [...others, resource]);
+    if (field !== undefined) return { kind: "conflict", field };
+    touch(shelf, time, state ? 0 : 1);
+    shelf.resources.set(id, resource);
+    shelf.removals.delete(id);
+    return { kind: state ? "replaced" : "created", resource };
+  }
+
+  #remove({ collection, id, at, expect }: Remove): Outcome {
+    const shelf = this.#shelves.get(collection);
+    const state = shelf?.resources.get(id);
+    if (!shelf || !state || !fits(state, expect)) return unexpected(state);
+    const removedAt = Math.max(state.updatedAt, at);
+    const revision = touch(shelf, removedAt, -1);
+    shelf.resources.delete(id);
+    shelf.removals.set(id, { kind: "removal", id, revision, removedAt });
+    return { kind: "removed", revision };
+  }
+
+  #doAll({ changes }: Unit): Outcome {
+    const before = structuredClone(this.#shelves);
+    const outcomes: Outcome[] = [];
+    for (const [index, change] of changes.entries()) {
+      const outcome = this.#judge(change);
+      if (!doneKinds.has(outcome.kind)) {
+        this.#shelves = before;
+        return { kind: "none", index, outcome };
+      }
+      outcomes.push(outcome);
+    }
+    return { kind: "all", outcomes, isReplay: false };
+  }
+
+  #doOnce(unit: Unit, { owner, key, fingerprint, at, expiresAt }: IdempotencyKey): Outcome {
+    const name = JSON.stringify([owner, key]);
+    const kept = this.#kept.get(name);
+    // Steps of the clock are small here, and it does not go backwards.
+    this.#movedKeyClock = Math.max(this.#movedKeyClock, at);
+    const now = this.#movedKeyClock;
+    if (kept && kept.expiresAt > now)
+      return kept.fingerprint === fingerprint ? this.#replay(kept) : { kind: "reused" };
+    const outcome = this.#doAll(unit);
+    if (outcome.kind === "all") {
+      this.#isKeyKept = true;
+      const until = now + (expiresAt - at);
+      this.#kept.set(name, { fingerprint, expiresAt: until, unit, outcomes: outcome.outcomes });
+    }
+    return outcome;
+  }
+
+  #replay({ unit, outcomes }: Kept): Outcome {
+    const isGone = outcomes.some((outcome, index) => {
+      if (!("resource" in outcome)) return false;
+      const shelf = this.#shelves.get(unit.changes[index]?.collection ?? "");
+      return shelf?.resources.get(outcome.resource.id)?.createdAt !== outcome.resource.createdAt;
+    });
+    return isGone ? { kind: "gone" } : { kind: "all", outcomes, isReplay: true };
+  }
+
+  /** Founding takes the first revision, and each write the next: none is left out. */
+  #found(name: string, at: number, definition = "{}"): void {
+    const times = { createdAt: at, updatedAt: at };
+    const collection = { name, revision: 1, total: 0, definition, ...times };
+    this.#shelves.set(name, { collection, resources: new Map(), removals: new Map() });
+  }
+
+  #define(name: string, definition: string, at: number): Outcome {
+    const shelf = this.#shelves.get(name);
+    const field = shelf && sharedField(definition, [...shelf.resources.values()]);
+    if (field !== undefined) return { kind: "conflict", field };
+    if (shelf) touch(shelf, at, 0);
+    if (shelf) shelf.collection = { ...shelf.collection, definition };
+    else this.#found(name, at, definition);
+    return { kind: "done" };
+  }
+
+  #drop(name: string, isEmptyOnly: boolean): Outcome {
+    const shelf = this.#shelves.get(name);
+    if (!shelf) return { kind: "missing" };
+    if (isEmptyOnly && shelf.collection.total > 0) return { kind: "taken" };
+    this.#shelves.delete(name);
+    return { kind: "done" };
+  }
+}
+
+const secondOf = (ms: number): number => Math.floor(ms / 1000);
+
+const doneKinds: ReadonlySet<Outcome["kind"]> = new Set(["created", "replaced", "removed"]);
+
+/** The first unique field in which two of the resources have the same value. */
+function sharedField(definition: string, resources: readonly Resource[]): string | undefined {
+  const plan = indexPlanOf(definition);
+  const shared = plan.indexes.find((index) => {
+    if (!index.isUnique) return false;
+    const entries = resources.flatMap((each) => entriesOf({ ...plan, indexes: [index] }, each));
+    const keys = entries.map(({ key }) => key).filter((key) => key !== minKey);
+    return new Set(keys).size < keys.length;
+  });
+  return shared?.field;
+}
+
+const has = (text: string, words: readonly Word[]): boolean =>
+  words.every(({ text: wanted, isPrefix }) =>
+    text.split(" ").some((word) => (isPrefix ? word.startsWith(wanted) : word === wanted)),
+  );
+
+const fits = (state: Resource, expect: Expectation): boolean =>
+  expect === "anything" || expect === state.revision;
+
+const unexpected = (state: Resource | undefined): Outcome => ({
+  kind: state ? "stale" : "missing",
+});
+
+/** Takes the next revision. */
+function touch(shelf: Shelf, at: number, growth: number): number {
+  const { revision, total, updatedAt } = shelf.collection;
+  shelf.collection = {
+    ...shelf.collection,
+    revision: revision + 1,
+    total: total + growth,
+    updatedAt: Math.max(updatedAt, at),
+  };
+  return revision + 1;
+}

@@ -1,0 +1,242 @@
+// Search: words in searchable fields, ordered by rank.
+
+import assert from "node:assert/strict";
+import type { Query } from "../../../src/model/query/query.ts";
+import { above, keyOf } from "../../../src/model/query/sort-key.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { define, found, idsFrom, put, remove } from "./change-helpers.ts";
+import { type ContractTest, testMaxCandidates } from "./engine-under-test.ts";
+import {
+  answerTo,
+  ask,
+  assertFinds,
+  by,
+  idsByOffset,
+  idsFor,
+  idsIn,
+  is,
+  keep,
+  where,
+  wordsLike,
+} from "./query-helpers.ts";
+
+const searchable = JSON.stringify({
+  schema: { properties: { n: { type: "number" } } },
+  searchable: ["title", "body", "deep.tags"],
+  indexed: ["n"],
+});
+
+const things = [
+  keep("a", { title: "Crème brûlée", body: "A dessert of cream, burnt.", n: 1 }),
+  keep("b", { title: "Burnt toast", body: "Bread; left too long (2 minutes).", n: 2 }),
+  keep("c", { title: "Müsli", deep: { tags: ["bread", { more: "oats" }, 42] }, n: 3 }),
+  keep("d", { title: 'NEAR "quoted" OR * AND NOT ^ : -x', other: "burnt", n: 4 }),
+  keep("e", { n: 5 }),
+  keep("f", { title: "東京 Straße 𝔘nicode ꙮ don't", n: 6 }),
+];
+
+const rows: readonly (readonly [words: string, ids: string])[] = [
+  ["burnt", "a b"],
+  ["creme", "a"],
+  ["brulee", "a"],
+  ["cream", "a"],
+  ["cre*", "a"],
+  ["cre", ""],
+  ["b*", "a b c"],
+  ["burnt bread", "b"],
+  ["bread", "b c"],
+  ["bread burnt*", "b"],
+  ["burnt oats", ""],
+  ["musli", "c"],
+  ["42", "c"],
+  ["4*", "c"],
+  ["2", "b"],
+  ["oats", "c"],
+  ["near", "d"],
+  ["or", "d"],
+  ["not and", "d"],
+  ["x", "d"],
+  ["straße", "f"],
+  ["東京", "f"],
+  ["東*", "f"],
+  ["unicode", "f"],
+  ["ꙮ", "f"],
+  ["don", "f"],
+  ["nowhere", ""],
+];
+
+async function assertSearch(store: Store, text: string, ids: string, more: Partial<Query> = {}) {
+  const query = ask({ words: wordsLike(text), ...more });
+  const { resources, total, last } = await answerTo(store, query);
+  assert.equal([...idsIn(resources)].sort().join(" "), ids, text);
+  assert.equal(total, resources.length, text);
+  assert.equal(last, undefined);
+  assert.deepEqual(await idsByOffset(store, { ...query, limit: 1 }), idsIn(resources), text);
+}
+
+export function searches(contractTest: ContractTest): void {
+  contractTest("find what contains all of the words", async ({ store }) => {
+    await store.commit([define(searchable), ...things]);
+    for (const [words, ids] of rows) await assertSearch(store, words, ids);
+  });
+
+  contractTest("find what was stored before its field was searchable", async ({ store }) => {
+    await store.commit([found(), ...things]);
+    await assertSearch(store, "burnt", "");
+    await store.commit([define(searchable)]);
+    for (const [words, ids] of rows) await assertSearch(store, words, ids);
+    await store.commit([define('{"searchable":["other"]}')]);
+    await assertSearch(store, "burnt", "d");
+    await store.commit([
+      keep("e", { other: "burnt" }),
+      define("{}"),
+      keep("g", { other: "burnt" }),
+    ]);
+    await assertSearch(store, "burnt", "");
+    await store.commit([define('{"searchable":["other"]}')]);
+    await assertSearch(store, "burnt", "d e g");
+  });
+
+  contractTest(
+    "find replaced and removed resources by their current state only",
+    async (engine) => {
+      const { store } = engine;
+      const other = await engine.second();
+      await store.commit([define(searchable), ...things]);
+      await assertSearch(other, "burnt", "a b");
+      await other.commit([keep("a", { title: "cold" }), remove("b"), keep("e", { body: "burnt" })]);
+      await assertSearch(store, "burnt", "e");
+      await assertSearch(store, "cream", "");
+      await store.commit([
+        put("b"),
+        keep("a", { title: "cold", n: 7 }),
+        keep("e", { body: "Burnt!" }),
+      ]);
+      await store.commit([
+        { kind: "all", changes: [keep("x", { title: "cold" }), remove("nothing")] },
+      ]);
+      await assertSearch(store, "cold", "a");
+      for (const each of [other, await engine.reopen()]) {
+        await assertSearch(each, "cold", "a");
+        await assertSearch(each, "burnt", "e");
+        await assertSearch(each, "bread", "c");
+      }
+    },
+  );
+
+  contractTest("are ordered by rank", async ({ store }) => {
+    const noise = "and many other words that say nothing of it at all ".repeat(8);
+    await store.commit([
+      define(searchable),
+      ...idsFrom(20).map((id) => keep(id, { title: noise })),
+      keep("little", { title: `zebra ${noise}` }),
+      keep("much", { title: "zebra zebra zebra" }),
+      keep("less", { title: `zebra ${noise} ${noise} ${noise}` }),
+    ]);
+    const ids = await idsFor(store, { words: wordsLike("zebra") });
+    assert.equal(ids, "much little less");
+    const conditions = [where("title", "text", above(keyOf("text", "zebra a")))];
+    assert.equal(
+      await idsFor(store, { words: wordsLike("zebra"), conditions }),
+      "much little less",
+    );
+  });
+
+  contractTest("work with conditions and a sort order", async ({ store }) => {
+    await store.commit([define(searchable), ...things]);
+    const words = wordsLike("b*");
+    const large = where("n", "number", above(keyOf("number", 1)));
+    await assertSearch(store, "b*", "b c", { conditions: [large] });
+    await assertSearch(store, "b*", "a", { conditions: [is("n", "number", 1)] });
+    await assertSearch(store, "b*", "a", { conditions: [is("title", "text", "Crème brûlée")] });
+    const sortings = [by("n", "number", true)];
+    await assertFinds(store, ["c", "b", "a"], { words, sortings });
+    await assertFinds(store, ["c", "b"], { words, sortings, conditions: [large] });
+    await assertFinds(store, ["b", "a", "c"], { words, sortings: [by("title", "text")] });
+  });
+
+  contractTest("of words that many contain are exact", async ({ store }) => {
+    const ids = idsFrom(testMaxCandidates * 2);
+    await store.commit([
+      define(searchable),
+      ...ids.map((id, index) => keep(id, { title: `common ${id}`, n: index })),
+    ]);
+    const query = ask({ words: wordsLike("common"), limit: 30 });
+    const found = await idsByOffset(store, query);
+    assert.deepEqual(found.toSorted(), ids.toSorted());
+    assert.equal((await answerTo(store, query)).total, ids.length);
+    const uncounted = await answerTo(store, { ...query, isCounted: false });
+    assert.equal(uncounted.total, undefined);
+    assert.equal(uncounted.resources.length, 30);
+    await assertSearch(store, "common", "id-7", { conditions: [is("n", "number", 7)] });
+    await assertSearch(store, "7 common", "id-7", {
+      conditions: [is("title", "any", "common id-7")],
+    });
+  });
+
+  contractTest("find nothing in hidden fields, also in a searchable object", async (engine) => {
+    const { store } = engine;
+    const isHidden = (writeOnly: boolean) =>
+      JSON.stringify({
+        schema: {
+          properties: {
+            card: {
+              $ref: "#/$defs/card",
+            },
+          },
+          $defs: {
+            card: {
+              properties: {
+                name: { type: "string" },
+                pin: { type: "string", writeOnly },
+                card: { $ref: "#/$defs/card" },
+              },
+            },
+          },
+        },
+        searchable: ["card"],
+      });
+    const card = {
+      name: "open",
+      pin: "secret",
+      other: "free",
+      card: { name: "inner", pin: "deep" },
+    };
+    await store.commit([define(isHidden(false)), keep("a", { card }), keep("b", { card })]);
+    await assertSearch(store, "secret", "a b");
+    await store.commit([define(isHidden(true)), keep("c", { card })]);
+    for (const [words, ids] of [
+      ["open", "a b c"],
+      ["free inner", "a b c"],
+      ["secret", ""],
+      ["sec*", ""],
+      ["open secret", ""],
+      ["deep", ""],
+    ] as const)
+      await assertSearch(store, words, ids);
+    await store.commit([keep("b", { card: { pin: "other", name: "closed" } })]);
+    await assertSearch(store, "other", "");
+    await assertSearch(store, "closed", "b");
+    await store.commit([define(isHidden(false))]);
+    await assertSearch(store, "secret", "a c");
+  });
+
+  contractTest("of one owner are in an order that does not depend on others", async ({ store }) => {
+    const definition = '{"searchable":["t"],"access":{"read":"owner"}}';
+    const of = (owner: string, id: string, t: string) => ({ ...keep(id, { t }), owner });
+    await store.commit([
+      define(definition),
+      of("ann", "long", "sea sea ship and much that says nothing of it at all"),
+      of("ann", "first", "sea sea ship"),
+      of("ann", "second", "sea ship ship"),
+    ]);
+    const conditions = [is("", "text", "ann")];
+    const words = wordsLike("sea ship");
+    const before = await idsFor(store, { words, conditions });
+    assert.equal(before.split(" ").at(-1), "long");
+    for (const word of ["sea", "ship"]) {
+      await store.commit(idsFrom(20).map((id) => of("bob", `${word}-${id}`, `${word} ${word}`)));
+      assert.equal(await idsFor(store, { words, conditions }), before, word);
+    }
+  });
+}

@@ -1,0 +1,50 @@
+// Tokens: stored, found, revoked and touched.
+
+import assert from "node:assert/strict";
+import { kinds, token } from "./change-helpers.ts";
+import type { ContractTest } from "./engine-under-test.ts";
+
+export function tokens(contractTest: ContractTest): void {
+  contractTest("are stored, found by their hash and listed in order", async ({ store }) => {
+    const late = token("a", { createdAt: 9, expiresAt: 12, usedAt: 13, revokedAt: 14 });
+    const early = token("b", { scopes: [] });
+    assert.deepEqual(
+      kinds(
+        await store.commit([
+          { kind: "create-token", token: late },
+          { kind: "create-token", token: early },
+        ]),
+      ),
+      ["done", "done"],
+    );
+    assert.deepEqual(await store.token("hash of a"), late);
+    assert.deepEqual(await store.token("hash of b"), early);
+    assert.equal(await store.token("hash of c"), undefined);
+    assert.deepEqual(await store.tokens(), [early, late]);
+  });
+
+  contractTest("have unique ids and hashes", async ({ store }) => {
+    const outcomes = await store.commit([
+      { kind: "create-token", token: token("a") },
+      { kind: "create-token", token: token("a", { hash: "another" }) },
+      { kind: "create-token", token: token("b", { hash: "hash of a" }) },
+    ]);
+    assert.deepEqual(kinds(outcomes), ["done", "taken", "taken"]);
+    assert.deepEqual(await store.tokens(), [token("a")]);
+  });
+
+  contractTest("are revoked once and touched at the latest time", async ({ store }) => {
+    await store.commit([{ kind: "create-token", token: token("a") }]);
+    assert.equal((await store.token("hash of a"))?.revokedAt, null);
+    const outcomes = await store.commit([
+      { kind: "touch-token", id: "a", at: 30 },
+      { kind: "touch-token", id: "a", at: 20 },
+      { kind: "revoke-token", id: "a", at: 40 },
+      { kind: "revoke-token", id: "a", at: 50 },
+      { kind: "revoke-token", id: "nobody", at: 50 },
+      { kind: "touch-token", id: "nobody", at: 50 },
+    ]);
+    assert.deepEqual(kinds(outcomes), ["done", "done", "done", "done", "missing", "missing"]);
+    assert.deepEqual(await store.token("hash of a"), token("a", { usedAt: 30, revokedAt: 40 }));
+  });
+}

@@ -1,0 +1,207 @@
+// Unique fields: no two resources have the same value, also with concurrent writers.
+
+import assert from "node:assert/strict";
+import { someValue } from "../../../src/model/query/sort-key.ts";
+import {
+  all,
+  define,
+  doneIn,
+  found,
+  idsFrom,
+  kinds,
+  lookAt,
+  put,
+  remove,
+  written,
+} from "./change-helpers.ts";
+import type { ContractTest } from "./engine-under-test.ts";
+import { assertFinds, is, keep, where } from "./query-helpers.ts";
+
+const unique = JSON.stringify({
+  schema: { properties: { email: { type: "string" }, n: { type: "number" } } },
+  unique: ["email", "n"],
+});
+
+const mail = (id: string, email: unknown) => keep(id, { email });
+const conflict = (field = "email") => ({ kind: "conflict", field });
+
+export function uniqueFields(contractTest: ContractTest): void {
+  contractTest("one resource has a value, within a batch and across batches", async (engine) => {
+    const { store } = engine;
+    const other = await engine.second();
+    const outcomes = await store.commit([define(unique), mail("a", "x"), mail("b", "x")]);
+    assert.deepEqual(kinds(outcomes), ["done", "created", "conflict"]);
+    assert.deepEqual(outcomes[2], conflict());
+    const before = await lookAt(store);
+    assert.deepEqual(await other.commit([mail("c", "x")]), [conflict()]);
+    assert.deepEqual(await store.commit([{ ...mail("c", "x"), expect: "nothing" }]), [conflict()]);
+    assert.deepEqual(await lookAt(store), before);
+    assert.equal(await other.find("things", "b"), undefined);
+    await assertFinds(other, ["a"], { conditions: [is("email", "text", "x")] });
+    const more = await other.commit([keep("b", { email: "y", n: 1 }), keep("c", { n: 1 })]);
+    assert.deepEqual([more[0]?.kind, more[1]], ["created", conflict("n")]);
+  });
+
+  contractTest("a resource keeps its own value, and may not take another's", async ({ store }) => {
+    await store.commit([define(unique), mail("a", "x"), mail("b", "y")]);
+    const outcomes = await store.commit([
+      mail("a", "x"),
+      keep("a", { email: "x", more: 1 }),
+      mail("b", "x"),
+      mail("a", "z"),
+      mail("b", "x"),
+    ]);
+    assert.deepEqual(kinds(outcomes), ["replaced", "replaced", "conflict", "replaced", "replaced"]);
+    assert.deepEqual(await store.find("things", "b"), written(outcomes[4]));
+    await assertFinds(store, ["b"], { conditions: [is("email", "text", "x")] });
+    await assertFinds(store, [], { conditions: [is("email", "text", "y")] });
+  });
+
+  contractTest("a value is free again when its resource no longer has it", async ({ store }) => {
+    await store.commit([define(unique), mail("a", "x"), mail("b", "y")]);
+    const within = await store.commit([
+      remove("a"),
+      mail("c", "x"),
+      mail("b", "w"),
+      mail("d", "y"),
+    ]);
+    assert.deepEqual(kinds(within), ["removed", "created", "replaced", "created"]);
+    await store.commit([remove("c")]);
+    const across = await store.commit([mail("a", "x"), mail("c", "x")]);
+    assert.deepEqual(kinds(across), ["created", "conflict"]);
+  });
+
+  contractTest("a missing value never conflicts", async ({ store }) => {
+    const nothing = [{}, {}, { email: null }, { email: null }, { email: {} }, { email: {} }];
+    const outcomes = await store.commit([
+      define(unique),
+      ...nothing.map((fields, index) => keep(`id-${index}`, fields)),
+      mail("empty", ""),
+      mail("second", ""),
+    ]);
+    assert.deepEqual(kinds(outcomes.slice(1, 7)), Array(6).fill("created"));
+    assert.deepEqual(kinds(outcomes.slice(7)), ["created", "conflict"]);
+  });
+
+  contractTest("values are the same when they compare equal", async ({ store }) => {
+    const definition = {
+      schema: {
+        properties: { n: { type: "number" }, when: { type: "string", format: "date-time" } },
+      },
+      unique: ["n", "when", "any"],
+    };
+    const outcomes = await store.commit([
+      define(JSON.stringify(definition)),
+      put("a", { fields: '{"n":1.0}' }),
+      put("b", { fields: '{"n":10e-1}' }),
+      keep("c", { when: "2024-01-01T00:00:00Z" }),
+      keep("d", { when: "2024-01-01T01:00:00+01:00" }),
+      keep("e", { any: 1 }),
+      keep("f", { any: "1" }),
+      keep("g", { any: true }),
+      keep("h", { any: ["x", "y"] }),
+      keep("i", { any: ["y", "z"] }),
+      keep("j", { any: "x" }),
+    ]);
+    assert.deepEqual(kinds(outcomes.slice(1)), [
+      ...["created", "conflict", "created", "conflict"],
+      ...["created", "created", "created", "created", "conflict", "conflict"],
+    ]);
+    assert.deepEqual(outcomes[2], conflict("n"));
+    assert.deepEqual(outcomes[4], conflict("when"));
+    assert.deepEqual(outcomes[9], conflict("any"));
+  });
+
+  contractTest("other errors are reported before a conflict", async ({ store }) => {
+    await store.commit([define(unique), mail("a", "x"), mail("b", "y")]);
+    const outcomes = await store.commit([
+      { ...mail("b", "x"), expect: "nothing" },
+      { ...mail("b", "x"), expect: 999 },
+      { ...mail("c", "x"), expect: 999 },
+      { ...mail("b", "x"), rules: 987_654 },
+    ]);
+    assert.deepEqual(kinds(outcomes), ["taken", "stale", "missing", "outdated"]);
+  });
+
+  contractTest("an atomic group with a conflict has no effect", async ({ store }) => {
+    await store.commit([define(unique), mail("a", "x"), mail("b", "y")]);
+    const before = await lookAt(store);
+    for (const [changes, index] of [
+      [[mail("c", "z"), mail("d", "x")], 1],
+      [[mail("c", "z"), mail("d", "z")], 1],
+      [[remove("a"), mail("c", "x"), mail("d", "y"), mail("e", "w")], 2],
+      [[mail("c", "x")], 0],
+    ] as const) {
+      const outcomes = await store.commit([all(changes), all(changes)]);
+      const none = { kind: "none", index, outcome: conflict() };
+      assert.deepEqual(outcomes, [none, none]);
+      assert.deepEqual(await lookAt(store), before);
+    }
+    // Nothing of what was undone is in the way.
+    const swap = all([remove("a"), mail("c", "x"), mail("b", "z"), mail("d", "y")]);
+    const [unit, ...rest] = await store.commit([swap, mail("e", "x"), mail("f", "w")]);
+    assert.deepEqual(kinds(doneIn(unit)), ["removed", "created", "replaced", "created"]);
+    assert.deepEqual(kinds(rest), ["conflict", "created"]);
+    const conditions = [where("email", "text", someValue)];
+    await assertFinds(store, ["b", "c", "d", "f"], { conditions });
+  });
+
+  contractTest("of many that want a value at once, one gets it", async (engine) => {
+    const stores = [engine.store, await engine.second()];
+    await engine.store.commit([define(unique)]);
+    for (const round of idsFrom(5, "round")) {
+      const commits = idsFrom(10, round).flatMap((id) =>
+        stores.map((store, index) => store.commit([mail(`${id}-${index}`, round)])),
+      );
+      const outcomes = kinds((await Promise.all(commits)).flat());
+      assert.equal(outcomes.filter((kind) => kind === "created").length, 1);
+      assert.equal(outcomes.filter((kind) => kind === "conflict").length, 19);
+    }
+  });
+
+  contractTest(
+    "a definition is rejected where values are not unique, and changes nothing",
+    async (engine) => {
+      const { store } = engine;
+      await store.commit([found(), mail("a", "x"), mail("b", "y"), mail("c", "x"), put("d")]);
+      const plain = '{"indexed":["email"],"searchable":["email"]}';
+      for (const definition of ["{}", plain]) {
+        await store.commit([define(definition)]);
+        const rules = await store.rules("things");
+        const before = await lookAt(store);
+        assert.deepEqual(await store.commit([define(unique)]), [conflict()]);
+        assert.deepEqual(await lookAt(store), before);
+        assert.equal(await store.rules("things"), rules);
+        await assertFinds(store, ["a", "c"], { conditions: [is("email", "any", "x")] });
+      }
+      const outcomes = await store.commit([
+        { ...mail("c", "x"), rules: (await store.rules("things"))?.version ?? -1 },
+        define(unique),
+        mail("e", "x"),
+        mail("c", "z"),
+        remove("e"),
+        define(unique),
+        mail("e", "x"),
+      ]);
+      assert.deepEqual(kinds(outcomes), [
+        ...["replaced", "conflict", "created", "replaced", "removed", "done", "conflict"],
+      ]);
+      assert.deepEqual(kinds(await (await engine.second()).commit([mail("f", "z")])), ["conflict"]);
+    },
+  );
+
+  contractTest(
+    "a field may have duplicates again when the definition no longer says unique",
+    async ({ store }) => {
+      await store.commit([define(unique), mail("a", "x")]);
+      const outcomes = await store.commit([
+        define('{"indexed":["email"]}'),
+        mail("b", "x"),
+        define("{}"),
+        mail("c", "x"),
+      ]);
+      assert.deepEqual(kinds(outcomes), ["done", "created", "done", "created"]);
+      assert.deepEqual(await store.commit([define(unique)]), [conflict()]);
+    },
+  );
+}

@@ -1,0 +1,388 @@
+// Failures of a server: nothing acknowledged is lost, nothing is done twice, and everything recovers.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Sql } from "postgres";
+import { Outage } from "../../../src/store/store.ts";
+import {
+  all,
+  found,
+  idsFrom,
+  idsOf,
+  once,
+  put,
+  token,
+  totalOf,
+  written,
+} from "../contract/change-helpers.ts";
+import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
+
+const services = new TestDatabases("own");
+
+const isOutage =
+  (reason: Outage["reason"], words = /./) =>
+  (error: unknown) => {
+    assert.ok(error instanceof Outage, String(error));
+    assert.equal(error.reason, reason, error.message);
+    assert.match(error.message, words);
+    return true;
+  };
+
+/** Holds a lock while the deed goes on. */
+async function whileLocked(
+  place: TestDatabase,
+  lock: string,
+  deed: () => Promise<void>,
+): Promise<void> {
+  await place.admin(async (sql) => {
+    await sql`BEGIN`;
+    await sql.unsafe(lock);
+    try {
+      await deed();
+    } finally {
+      await sql`ROLLBACK`;
+    }
+  });
+}
+
+const lockTable = "LOCK TABLE resources IN ACCESS EXCLUSIVE MODE";
+const lockRow = "SELECT FROM heads FOR UPDATE";
+
+/** Ends the connections of stores that are in the middle of something like this. */
+async function terminate(place: TestDatabase, query: string): Promise<void> {
+  await until(() =>
+    place.admin(async (sql) => {
+      const ended = await sql`
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE query LIKE ${query} AND state <> 'idle' AND application_name = 'restante'`;
+      return ended.length > 0;
+    }),
+  );
+}
+
+const waiting = (place: TestDatabase): Promise<number> =>
+  place.admin(async (sql) => {
+    const found = await sql`
+      SELECT FROM pg_stat_activity
+      WHERE wait_event_type = 'Lock' AND application_name = 'restante'`;
+    return found.length;
+  });
+
+describe("a lost connection", () => {
+  it("while idle has no effect", { timeout: 60_000 }, () =>
+    services.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found(), put("a"), { kind: "create-token", token: token("t") }]);
+      for (let round = 0; round < 3; round++) {
+        await place.admin(
+          (sql) => sql`
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE application_name = 'restante'`,
+        );
+        const [resource, total, commit, known] = await Promise.all([
+          store.find("things", "a"),
+          totalOf(store),
+          store.commit([put("a")]),
+          store.token("hash of t"),
+        ]);
+        assert.ok(resource && total === 1 && known);
+        assert.equal(commit[0]?.kind, "replaced");
+        assert.equal(await store.ready(), undefined);
+      }
+    }),
+  );
+
+  it("in the middle of a read has no effect", { timeout: 60_000 }, () =>
+    services.in(async (place) => {
+      const store = await place.open({ readers: 1 });
+      await store.commit([found(), put("a")]);
+      let reads: Promise<readonly unknown[]> = Promise.resolve([]);
+      await whileLocked(place, lockTable, async () => {
+        reads = Promise.all([store.find("things", "a"), idsOf(store), store.collection("things")]);
+        await terminate(place, "%head AS%");
+        await until(async () => (await waiting(place)) > 0);
+      });
+      assert.deepEqual((await reads)[1], ["a"]);
+    }),
+  );
+
+  it("before the commit is sent: the batch is applied once", { timeout: 60_000 }, () =>
+    services.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found()]);
+      let commit: Promise<readonly unknown[]> = Promise.resolve([]);
+      await whileLocked(place, lockRow, async () => {
+        commit = store.commit([put("a"), put("b", { expect: "nothing" })]);
+        await terminate(place, "%FOR UPDATE%");
+        await until(async () => (await waiting(place)) === 1);
+      });
+      assert.deepEqual(
+        (await commit).map((outcome) => written(outcome as never).revision),
+        [2, 3],
+      );
+      assert.equal(await totalOf(store), 2);
+    }),
+  );
+
+  it("during the commit leaves it unknown, and a key shows the result", { timeout: 60_000 }, () =>
+    services.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found()]);
+      await place.admin(sleepAtCommit);
+      const unit = (id: string) => all([put(id)], once("k"));
+      const commit = assert.rejects(
+        store.commit([unit("a")]),
+        isOutage("unknown", /during the commit/),
+      );
+      await terminate(place, "COMMIT");
+      await commit;
+      assert.notEqual(await store.ready(), "the database is read-only");
+      await place.admin((sql) => sql`DROP TRIGGER slow ON resources`);
+      const [first] = await store.commit([unit("b")]);
+      const [again] = await store.commit([unit("c")]);
+      assert.ok(first?.kind === "all" && again?.kind === "all" && again.isReplay);
+      assert.deepEqual(again.outcomes, first.outcomes);
+      assert.equal(await totalOf(store), 1);
+    }),
+  );
+});
+
+/** Raises an error in each commit that writes a resource, so many times. */
+const failAtCommit = (code: string, times: number) => (sql: Sql) =>
+  sql.unsafe(`
+    CREATE SEQUENCE IF NOT EXISTS failures;
+    SELECT setval('failures', 1);
+    CREATE OR REPLACE FUNCTION fail_at_commit() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN
+        IF nextval('failures') <= ${times + 1} THEN
+          RAISE EXCEPTION 'failed at commit' USING ERRCODE = '${code}';
+        END IF;
+        RETURN NULL;
+      END $$;
+    DROP TRIGGER IF EXISTS failing ON resources;
+    CREATE CONSTRAINT TRIGGER failing AFTER INSERT ON resources DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION fail_at_commit()`);
+
+describe("an error at the commit", () => {
+  it(
+    "that does not say whether it was stored is unknown, and a key shows the result",
+    { timeout: 60_000 },
+    () =>
+      services.in(async (place) => {
+        const store = await place.open();
+        await store.commit([found()]);
+        const codes = ["08006", "08P01", "57P01", "57014", "58030", "XX000", "XX001"];
+        for (const [index, code] of codes.entries()) {
+          await place.admin(failAtCommit(code, 1));
+          const unit = (id: string) => all([put(id)], once(code));
+          await assert.rejects(
+            store.commit([unit(`a${index}`)]),
+            isOutage("unknown", /during the commit/),
+          );
+          const [first] = await store.commit([unit(`b${index}`)]);
+          const [again] = await store.commit([unit(`c${index}`)]);
+          assert.ok(first?.kind === "all" && again?.kind === "all" && again.isReplay, code);
+          assert.equal(await totalOf(store), index + 1);
+        }
+      }),
+  );
+
+  it("that is a conflict repeats the whole batch", { timeout: 60_000 }, () =>
+    services.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found()]);
+      for (const [index, code] of ["40001", "40P01", "23505"].entries()) {
+        await place.admin(failAtCommit(code, 3));
+        const [outcome] = await store.commit([all([put(`a${index}`)], once(code))]);
+        assert.ok(outcome?.kind === "all" && !outcome.isReplay, code);
+        assert.equal(await totalOf(store), index + 1);
+      }
+    }),
+  );
+
+  it("of another kind has stored nothing, and is reported as it is", { timeout: 60_000 }, () =>
+    services.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found()]);
+      await place.admin(failAtCommit("53100", 1));
+      await assert.rejects(store.commit([put("a")]), isOutage("full"));
+      assert.equal(await totalOf(store), 0);
+      assert.equal((await store.commit([put("a")]))[0]?.kind, "created");
+    }),
+  );
+});
+
+/** So that a commit lasts long enough to be broken. */
+async function sleepAtCommit(sql: Sql): Promise<void> {
+  await sql.unsafe(`
+    CREATE FUNCTION sleep() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON resources DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION sleep()`);
+}
+
+describe("a deadline", () => {
+  it("ends reads and commits that wait for others; nothing is stored", { timeout: 60_000 }, () =>
+    services.in(async (place) => {
+      const store = await place.open({ deadlineMs: 200 });
+      await store.commit([found(), put("a")]);
+      await whileLocked(place, lockTable, async () => {
+        await Promise.all([
+          assert.rejects(Promise.resolve(store.find("things", "a")), isOutage("busy", /in time/)),
+          assert.rejects(idsOf(store), isOutage("busy")),
+          assert.rejects(store.commit([put("b")]), isOutage("busy")),
+        ]);
+      });
+      await whileLocked(place, lockRow, async () => {
+        await assert.rejects(store.commit([put("c")]), isOutage("busy"));
+        assert.ok(await store.find("things", "a"));
+      });
+      assert.deepEqual(await idsOf(store), ["a"]);
+      assert.equal((await store.commit([put("d")]))[0]?.kind, "created");
+      assert.equal(await store.ready(), undefined);
+    }),
+  );
+});
+
+describe("overload", () => {
+  it("rejects reads that would wait too long, and answers the others", { timeout: 60_000 }, () =>
+    services.in(async (place) => {
+      const store = await place.open({ readers: 1 });
+      await store.commit([found(), put("a")]);
+      await idsOf(store);
+      let answers: Promise<readonly PromiseSettledResult<unknown>[]> = Promise.resolve([]);
+      await whileLocked(place, lockTable, async () => {
+        answers = Promise.allSettled(idsFrom(300).map(() => idsOf(store)));
+        await until(async () => (await waiting(place)) === 1);
+      });
+      const settled = await answers;
+      const failed = settled.filter((each) => each.status === "rejected");
+      assert.ok(failed.length >= 100 && failed.length < 300, String(failed.length));
+      for (const { reason } of failed) isOutage("busy", /too many/)(reason);
+      assert.deepEqual(await idsOf(store), ["a"]);
+    }),
+  );
+
+  it("works with the connections that a server accepts", { timeout: 60_000 }, () =>
+    services.in(async (place) => {
+      const { server, url, schema } = place;
+      await (await place.open()).close();
+      await place.admin(async (sql) => {
+        await sql`CREATE ROLE limited LOGIN CONNECTION LIMIT 3`;
+        await sql`GRANT USAGE ON SCHEMA ${sql(schema)} TO limited`;
+        await sql`GRANT ALL ON ALL TABLES IN SCHEMA ${sql(schema)} TO limited`;
+      });
+      const asLimited = server.url(new URL(url).pathname.slice(1), "limited");
+      const store = await place.open({ url: asLimited, readers: 8 });
+      await store.commit([found(), put("a")]);
+      const reads = await Promise.all(idsFrom(200).map(() => idsOf(store, 0, 1)));
+      assert.ok(reads.every((ids) => ids?.[0] === "a"));
+      // The next node finds no room for its own.
+      await assert.rejects(place.open({ url: asLimited }), /accepts no more connections/);
+      assert.equal((await store.commit([put("b")]))[0]?.kind, "created");
+    }),
+  );
+});
+
+describe("a server that cannot write", () => {
+  it("that is read-only: reads work, writes are rejected, and recover", { timeout: 60_000 }, () =>
+    services.in(async (place) => {
+      const database = new URL(place.url).pathname.slice(1);
+      const setReadOnly = (value: string) =>
+        place.admin(async (sql) => {
+          await sql.unsafe(`SET default_transaction_read_only = off`);
+          await sql.unsafe(
+            `ALTER DATABASE ${database} SET default_transaction_read_only = ${value}`,
+          );
+          await sql`
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE application_name = 'restante'`;
+        });
+      const store = await place.open();
+      await store.commit([found(), put("a")]);
+      await setReadOnly("on");
+      try {
+        await assert.rejects(store.commit([put("b")]), isOutage("unavailable", /read-only/));
+        assert.match((await store.ready()) ?? "", /read-only/);
+        assert.deepEqual(await idsOf(store), ["a"]);
+        // Opening needs to write nothing when all is there.
+        assert.deepEqual(await idsOf(await place.open()), ["a"]);
+      } finally {
+        await setReadOnly("off");
+      }
+      await until(async () => (await store.ready()) === undefined);
+      assert.equal((await store.commit([put("b")]))[0]?.kind, "created");
+      assert.deepEqual(await idsOf(store), ["a", "b"]);
+    }),
+  );
+
+  it(
+    "that is full: reported as such, nothing is stored, and it recovers",
+    { timeout: 60_000 },
+    () =>
+      services.in(async (place) => {
+        const store = await place.open();
+        await store.commit([found(), put("a")]);
+        const before = await store.collection("things");
+        await place.admin((sql) =>
+          sql.unsafe(`
+          CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$;
+          CREATE TRIGGER full_disk BEFORE UPDATE ON heads EXECUTE FUNCTION fail();
+          CREATE FUNCTION no_room() RETURNS event_trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$;
+          CREATE EVENT TRIGGER full_disk ON ddl_command_start WHEN TAG IN ('CREATE TABLE AS')
+            EXECUTE FUNCTION no_room()`),
+        );
+        // What is written in place still works, and what needs room was not tried yet.
+        assert.equal(await store.ready(), undefined);
+        await assert.rejects(store.commit([put("b"), put("a")]), isOutage("full", /is full/));
+        assert.match((await store.ready()) ?? "", /is full/);
+        assert.deepEqual(await store.collection("things"), before);
+        assert.deepEqual(await idsOf(store), ["a"]);
+        await place.admin((sql) =>
+          sql.unsafe("DROP TRIGGER full_disk ON heads; DROP EVENT TRIGGER full_disk"),
+        );
+        assert.equal(await store.ready(), undefined);
+        assert.equal((await store.commit([put("b")]))[0]?.kind, "created");
+      }),
+  );
+});
+
+describe("a server that is gone", () => {
+  it("is reported immediately, and everything recovers with it", { timeout: 60_000 }, () =>
+    services.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found(), put("a")]);
+      await place.server.stop("INT");
+      try {
+        await assert.rejects(Promise.resolve(store.find("things", "a")), isOutage("unavailable"));
+        await assert.rejects(idsOf(store), isOutage("unavailable"));
+        await assert.rejects(store.commit([put("b")]), isOutage("unavailable"));
+        assert.notEqual(await store.ready(), undefined);
+      } finally {
+        await place.server.start();
+      }
+      assert.equal(await store.ready(), undefined);
+      assert.deepEqual(await idsOf(store), ["a"]);
+      assert.equal((await store.commit([put("b")]))[0]?.kind, "created");
+    }),
+  );
+
+  it("allows the store to be closed", { timeout: 60_000 }, () =>
+    services.in(async (place) => {
+      const store = await place.open();
+      await store.commit([found()]);
+      await place.server.stop("QUIT");
+      try {
+        await store.close();
+      } finally {
+        await place.server.start();
+      }
+      await assert.rejects(
+        Promise.resolve(store.find("things", "a")),
+        isOutage("unavailable", /closed/),
+      );
+    }),
+  );
+});

@@ -1,0 +1,104 @@
+// A Postgres database that is restored from a backup, or damaged: reported to feeds and readers.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { Outage, type Store } from "../../../src/store/store.ts";
+import { found, idsFrom, put, remove } from "../contract/change-helpers.ts";
+import { type TestDatabase, TestDatabases } from "./test-databases.ts";
+
+const services = new TestDatabases();
+const tables = ["collections", "heads", "resources", "tombstones", "positions", "epochs", "store"];
+
+const backUp = (place: TestDatabase) =>
+  place.admin((sql) =>
+    sql.unsafe(tables.map((name) => `CREATE TABLE old_${name} AS TABLE ${name};`).join("")),
+  );
+
+const restore = (place: TestDatabase) =>
+  place.admin((sql) =>
+    sql.unsafe(
+      tables.map((name) => `DELETE FROM ${name}; INSERT INTO ${name} TABLE old_${name};`).join(""),
+    ),
+  );
+
+async function positionOf(store: Store) {
+  const feed = await store.since("things", 0, 1_000);
+  assert.ok(feed && feed !== "gone");
+  const { revision } = feed.collection;
+  return { epoch: feed.epoch, revision, time: 0 };
+}
+
+describe("a database that is restored from a backup", () => {
+  it("rejects positions from after it, whatever was written since", { timeout: 60_000 }, () =>
+    services.in(async (place) => {
+      const first = await place.open();
+      await first.commit([found(), put("a"), put("b")]);
+      const early = await positionOf(first);
+      await backUp(place);
+      await first.commit([put("a"), put("c"), put("b")]);
+      const late = await positionOf(first);
+      await first.close();
+      await restore(place);
+
+      const second = await place.open();
+      assert.equal(await second.since("things", late, 10), "gone");
+      for (let round = 0; round < 10; round++) await second.commit([put("a"), put("d")]);
+      assert.equal(await second.since("things", late, 10), "gone");
+      const feed = await second.since("things", early, 10);
+      assert.ok(feed && feed !== "gone");
+      assert.deepEqual(
+        feed.entries.map(({ id }) => id),
+        ["a", "d"],
+      );
+    }),
+  );
+
+  it("keeps positions over restarts, of one node and of two", { timeout: 60_000 }, () =>
+    services.in(async (place) => {
+      const stores = [await place.open(), await place.open()];
+      await stores[0]?.commit([found()]);
+      for (let round = 0; round < 6; round++) {
+        const store = stores[round % 2];
+        assert.ok(store);
+        const before = await positionOf(store);
+        await store.commit([put(`id-${round}`), put("a"), remove("a")]);
+        for (const each of stores) {
+          const feed = await each.since("things", before, 10);
+          assert.ok(feed && feed !== "gone");
+          assert.equal(feed.entries.length, 2);
+        }
+        if (round === 3) stores[0] = await place.open();
+      }
+      const epochs = await place.admin((sql) => sql`SELECT FROM epochs`);
+      assert.ok(epochs.length <= 3, "an epoch for each start, not for each turn");
+    }),
+  );
+});
+
+describe("a damaged row", () => {
+  it(
+    "is reported by its id, alone and in a list; all others can be read",
+    { timeout: 60_000 },
+    () =>
+      services.in(async (place) => {
+        const store = await place.open();
+        const ids = idsFrom(30);
+        await store.commit([found(), ...ids.map((id) => put(id))]);
+        await place.admin((sql) => sql`UPDATE resources SET fields = '{"n":1}' WHERE id = 'id-7'`);
+        const isDamage = (error: unknown) => {
+          assert.ok(error instanceof Outage && error.reason === "damaged", String(error));
+          assert.match(error.message, /"id-7" in the collection "things"/);
+          return true;
+        };
+        const answers = await Promise.allSettled(ids.map(async (id) => store.find("things", id)));
+        for (const [index, answer] of answers.entries())
+          if (index === 7) assert.ok(answer.status === "rejected" && isDamage(answer.reason));
+          else assert.ok(answer.status === "fulfilled" && answer.value?.id === ids[index]);
+        const slice = async (offset: number) =>
+          store.slice("things", { offset, limit: 5, order: "created" });
+        await assert.rejects(() => slice(5), isDamage);
+        assert.equal((await slice(10))?.resources.length, 5);
+        await assert.rejects(async () => store.since("things", 0, 100), isDamage);
+      }),
+  );
+});

@@ -1,0 +1,158 @@
+// Storage that fails under a running store: nothing false is acknowledged, and it recovers.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { prepareFile } from "../../../src/store/sqlite/file.ts";
+import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
+import { WriterClient } from "../../../src/store/sqlite/writer-client.ts";
+import { type Change, Outage } from "../../../src/store/store.ts";
+import { inDirectory, mountSmall } from "./test-directory.ts";
+
+const found: Change = { kind: "create-collection", collection: "things", at: 1 };
+
+const put = (id: string, fields = "{}", at = 10): Change => ({
+  kind: "put",
+  collection: "things",
+  id,
+  fields,
+  at,
+  expect: "nothing",
+});
+
+const outageOf =
+  (reason: Outage["reason"]) =>
+  (error: unknown): boolean =>
+    error instanceof Outage && error.reason === reason;
+
+describe("a full disk", () => {
+  it("rejects writes, allows reads, and accepts writes again when there is room", (context) =>
+    inDirectory(async (path) => {
+      const reason = mountSmall(path);
+      if (reason) return context.skip(reason);
+      try {
+        await writeFile(join(path, "ballast"), new Uint8Array(2 * 1024 * 1024));
+        const store = await openSqlite({ path });
+        await store.commit([found]);
+        const kept: string[] = [];
+        const fields = `{"x":"${"x".repeat(20_000)}"}`;
+        const fill = async () => {
+          for (let count = 0; count < 200; count++) {
+            const id = `id-${kept.length}`;
+            await store.commit([put(id, fields)]);
+            kept.push(id);
+          }
+        };
+        await assert.rejects(fill(), outageOf("full"));
+        assert.ok(kept.length > 0);
+        await assert.rejects(store.commit([put("large", fields.repeat(3))]), outageOf("full"));
+        for (const id of kept) assert.equal((await store.find("things", id))?.fields, fields);
+        assert.equal(await store.find("things", `id-${kept.length}`), undefined);
+        assert.equal((await store.collection("things"))?.total, kept.length);
+
+        // Started again, it serves reads too, and comes back without being told.
+        await store.close();
+        const again = await openSqlite({ path });
+        assert.equal((await again.collection("things"))?.total, kept.length);
+        await rm(join(path, "ballast"));
+        assert.equal(await again.ready(), undefined);
+        await again.commit([put("later", fields)]);
+        assert.equal((await again.collection("things"))?.total, kept.length + 1);
+        await again.close();
+      } finally {
+        execFileSync("umount", [path]);
+      }
+    }));
+});
+
+describe("a database file that is moved away", () => {
+  it("accepts no writes until it is back", () =>
+    inDirectory(async (path) => {
+      const file = join(path, "restante.db");
+      const store = await openSqlite({ path });
+      await store.commit([found, put("a")]);
+      await rename(file, `${file}.away`);
+      // The one that finds it out was committed to the file that is away.
+      await assert.rejects(store.commit([put("b")]), (error) =>
+        [outageOf("unknown"), outageOf("unavailable")].some((is) => is(error)),
+      );
+      assert.match((await store.ready()) ?? "", /moved or replaced/);
+      await assert.rejects(store.commit([put("refused")]), outageOf("unavailable"));
+      // Another file under the same name is no better.
+      await writeFile(file, "");
+      await assert.rejects(store.commit([put("refused")]), outageOf("unavailable"));
+      assert.equal((await stat(file)).size, 0);
+      await rename(`${file}.away`, file);
+      assert.equal(await store.ready(), undefined);
+      await store.commit([put("c")]);
+      for (const id of ["a", "c"]) assert.equal((await store.find("things", id))?.id, id);
+      assert.equal(await store.find("things", "refused"), undefined);
+      await store.close();
+    }));
+});
+
+describe("a bug in a change", () => {
+  it("fails the whole batch, is not an outage, and does not stop the store", () =>
+    inDirectory(async (path) => {
+      const store = await openSqlite({ path });
+      await store.commit([found]);
+      const notATime = 1.5;
+      await assert.rejects(
+        store.commit([put("a"), put("b", "{}", notATime)]),
+        (error) => error instanceof Error && !(error instanceof Outage),
+      );
+      assert.equal(await store.find("things", "a"), undefined);
+      assert.equal(await store.ready(), undefined);
+      await store.commit([put("a")]);
+      assert.equal((await store.collection("things"))?.total, 1);
+      await store.close();
+    }));
+});
+
+describe("a writer thread that dies", () => {
+  const script = new URL("./children/dying-writer.ts", import.meta.url);
+
+  it("leaves pending writes unknown, and is replaced", () =>
+    inDirectory(async (path) => {
+      const writerClient = new WriterClient(prepareFile(path), script);
+      await writerClient.commit([found, put("a")]);
+      const underWay = [
+        writerClient.commit([put("die")]),
+        writerClient.commit([put("b")]),
+        writerClient.commit([put("c")]),
+      ];
+      for (const { status, ...result } of await Promise.allSettled(underWay)) {
+        assert.equal(status, "rejected");
+        assert.ok("reason" in result && outageOf("unknown")(result.reason));
+      }
+      assert.match(writerClient.lastError ?? "", /stopped unexpectedly/);
+      const [outcome] = await writerClient.commit([put("a")]);
+      assert.equal(outcome?.kind, "taken");
+      assert.equal(writerClient.lastError, undefined);
+      await writerClient.close();
+    }));
+});
+
+describe("the WAL", () => {
+  it("does not grow without limit, also with many readers", () =>
+    inDirectory(async (path) => {
+      const store = await openSqlite({ path });
+      const other = await openSqlite({ path });
+      await store.commit([found]);
+      const fields = `{"x":"${"x".repeat(500_000)}"}`;
+      for (let round = 0; round < 100; round++) {
+        const commit = store.commit([put(`id-${round}`, fields)]);
+        for (let look = 0; look < 5; look++) {
+          await other.slice("things", { offset: round, limit: 2, order: "-created" });
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        await commit;
+      }
+      const logBytes = (await stat(join(path, "restante.db-wal"))).size;
+      assert.ok(logBytes < 32 * 1024 * 1024, `${logBytes} bytes of log for 50 MB of changes`);
+      await store.close();
+      await other.close();
+    }));
+});
