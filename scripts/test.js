@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { bringChromium } from "./chromium.js";
+import { groupFiles } from "./test-groups.js";
 import { runJobs } from "./test-jobs.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -26,6 +27,7 @@ const slots = availableParallelism() + 1;
 
 const files = findTests();
 if (files.some((file) => file.includes("browser"))) bringChromium();
+const jobs = jobsToRun();
 const results = [];
 const startedAt = Date.now();
 const signal = await runAll();
@@ -76,10 +78,10 @@ async function runAll() {
   };
   const postgres = files.some(usesPostgres) ? await startPostgres(env) : undefined;
   if (postgres !== undefined) env.RESTANTE_TEST_POSTGRES_PORT = postgres.port;
-  const jobs = jobsToRun().map((job) => ({ ...job, program: programOf(job.step), cwd: root, env }));
   try {
+    const programs = jobs.map((job) => ({ ...job, program: programOf(job.step), cwd: root, env }));
     const options = { slots, timeoutMs: fileTimeoutMs, stop: stopping.signal, onResult: show };
-    await runJobs(jobs, options);
+    await runJobs(programs, options);
   } finally {
     await postgres?.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -119,18 +121,31 @@ function jobsToRun() {
     { step: "tsc", name: "", args: ["--noEmit"] },
     { step: "biome", name: "", args: ["check", "."] },
   ];
-  const tests = files.flatMap((file) =>
-    chosen.map((step) => ({ step, name: file, count: step, args: argumentsFor(step, file) })),
+  const isWhole = filters.length === 0;
+  const groups = isWhole && !isLong ? groupFiles(files, root) : files.map((file) => [file]);
+  const tests = groups.flatMap((group) =>
+    chosen.map((step) => ({
+      ...{ step, name: nameOf(group), count: step },
+      args: argumentsFor(step, group),
+    })),
   );
-  return filters.length === 0 ? [...checks, ...tests] : tests;
+  return isWhole ? [...checks, ...tests] : tests;
 }
 
-function argumentsFor(runtime, file) {
+function nameOf([first, ...more]) {
+  return more.length === 0 ? first : `${first} and ${more.length} more`;
+}
+
+function argumentsFor(runtime, group) {
+  const inOneProcess = group.length === 1 ? [] : ["--test", "--test-isolation=none"];
   const flags = {
-    node: ["--disable-warning=ExperimentalWarning", `--test-timeout=${testTimeoutMs}`],
+    node: [
+      ...["--disable-warning=ExperimentalWarning", `--test-timeout=${testTimeoutMs}`],
+      ...inOneProcess,
+    ],
     bun: ["test", `--timeout=${testTimeoutMs}`],
   };
-  return [...flags[runtime], file];
+  return [...flags[runtime], ...group];
 }
 
 /** Shows one line for each job, and the output of those that failed. A single file is shown in full. */
@@ -149,7 +164,7 @@ function report() {
   showFailed();
   const total = { passed: 0, failed: 0, skipped: 0 };
   console.log(`\n${"─".repeat(width)}\n`);
-  for (const step of new Set(jobsToRun().map((job) => job.step))) {
+  for (const step of new Set(jobs.map((job) => job.step))) {
     const own = results.filter(({ job }) => job.step === step);
     const counts = own.some((result) => result.counts) ? sum(own) : undefined;
     for (const kind in counts) total[kind] += counts[kind];
@@ -158,7 +173,7 @@ function report() {
   }
   console.log(`\n${((Date.now() - startedAt) / 1000).toFixed(0)} seconds`);
   console.log(words(total));
-  const isComplete = results.length === jobsToRun().length;
+  const isComplete = results.length === jobs.length;
   return isComplete && results.every(({ isGood }) => isGood) && total.passed > 0;
 }
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import * as zlib from "node:zlib";
 import { freeBytes, maxRatio } from "../../src/http/body/decoding.ts";
-import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { isLong, newSeed, randomNumbers, runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { filesIn } from "./multipart.ts";
@@ -163,7 +163,9 @@ describe("an encoded body", () => {
       const seed = newSeed(`coded bodies, ${name}`);
       for (let run = 0; run < runs(1, 20); run++) {
         const chance = new Chance(randomNumbers(seed + run));
-        for (const coding of codings)
+        // Half of the codings in `npm test`, another half with another seed.
+        const tried = codings.filter((_, index) => isLong || (index + seed) % 2 === 0);
+        for (const coding of tried)
           for (const [trial, prepare] of Object.entries(trials)) {
             const label = `${trial}, ${coding}, seed ${seed + run}`;
             const { coding: field, bytes, status } = prepare(chance, kind, coding);

@@ -63,8 +63,8 @@ async function assertStored(
 
 describe("system calls that fail", () => {
   const cases = [
-    ["a sync of a commit", "fsync,fdatasync", "", 300, 0],
-    ["a write of a commit", "pwrite64", "restante.db-wal", 300, 0],
+    ["a sync of a commit", "fsync,fdatasync", "", runs(130, 300), 0],
+    ["a write of a commit", "pwrite64", "restante.db-wal", runs(130, 300), 0],
     ["a write of a checkpoint", "pwrite64", "restante.db", 120, 200_000],
     ["a sync of a checkpoint", "fsync,fdatasync", "restante.db", 120, 200_000],
     ["a call of our own", "pwrite64", "restante.commits", 300, 0],
