@@ -9,7 +9,7 @@ import { checkValue } from "../../lib/schema/check-value.ts";
 import { isObjectSchema } from "../../lib/schema/subschemas.ts";
 import { type Draft, draftOf } from "../../model/draft.ts";
 import { Problem } from "../../model/problem.ts";
-import { type BatchOperation, batchSchema } from "../../model/schemas/batch.ts";
+import { type BatchOperation, batchLimits, batchSchema } from "../../model/schemas/batch.ts";
 import { invalidBody } from "../body/content.ts";
 import { allOf, ifMatch, ifNoneMatch } from "../headers/conditional.ts";
 
@@ -32,7 +32,7 @@ export function readOperations(bytes: Uint8Array): readonly TargetedOperation[] 
 /** Reads the preconditions, also of a batch with other errors. */
 function readConditions(batch: unknown, report: ErrorReport): readonly (Condition | undefined)[] {
   const operations = isObjectSchema(batch) ? batch.operations : undefined;
-  if (!Array.isArray(operations)) return [];
+  if (!Array.isArray(operations) || operations.length > batchLimits.maxOperations) return [];
   return operations.map((operation: unknown, index) => {
     if (!isObjectSchema(operation)) return undefined;
     const match = ifMatch(textOf(operation.ifMatch));

@@ -2,7 +2,7 @@
 
 import { ErrorReport, type Path, pointerTo } from "../../lib/json/error-report.ts";
 import { checkValue } from "../../lib/schema/check-value.ts";
-import { isObjectSchema } from "../../lib/schema/subschemas.ts";
+import { isObjectSchema, type ObjectSchema } from "../../lib/schema/subschemas.ts";
 import type { Problem } from "../../model/problem.ts";
 import type { ListRequest, Located } from "../../model/query/list-request.ts";
 import { type QueryBody, querySchema } from "../../model/schemas/query.ts";
@@ -25,18 +25,20 @@ export function readQueryBody(text: string): ListRequest | Problem {
 }
 
 /** Returns the valid members, so that their errors against the definition are found as well. */
-function withoutInvalid(body: object, report: ErrorReport): QueryBody {
+function withoutInvalid(body: ObjectSchema, { errors }: ErrorReport): QueryBody {
+  if (errors.length === 0) return body as QueryBody;
   const isValid = (...path: Path) => {
     const own = pointerTo(path);
-    return !report.errors.some(({ pointer }) => pointer === own || pointer.startsWith(`${own}/`));
+    return !errors.some(({ pointer }) => pointer === own || pointer.startsWith(`${own}/`));
   };
-  const valid = Object.entries(body).filter(([name]) => isValid(name));
-  const { where } = body as QueryBody;
-  const tests = Object.entries(isObjectSchema(where) && report.errors.length > 0 ? where : {});
-  const validTests = tests.filter(([field]) => isValid("where", field));
+  const isTooLong = errors.some(({ pointer }) => pointer === "/where");
+  const tests = Object.entries(isObjectSchema(body.where) && !isTooLong ? body.where : {});
+  const members = Object.keys(querySchema.properties)
+    .filter((name) => Object.hasOwn(body, name) && isValid(name))
+    .map((name) => [name, body[name]]);
   return {
-    ...(validTests.length > 0 && { where: Object.fromEntries(validTests) }),
-    ...Object.fromEntries(valid),
+    where: Object.fromEntries(tests.filter(([field]) => isValid("where", field))),
+    ...Object.fromEntries(members),
   };
 }
 

@@ -142,7 +142,7 @@ class Explainer {
           this.explain(first[index] ?? true, item, [...path, index]);
         return;
       case "items":
-        for (const [index, item] of items.entries())
+        for (const [index, item] of items.slice(0, limitOf(schema.maxItems)).entries())
           if (index >= first.length) this.explain(schema.items as Schema, item, [...path, index]);
         return;
       case "contains":
@@ -184,7 +184,7 @@ class Explainer {
             this.#report.add([...path, name], "this field name is not allowed");
         return;
       case "additionalProperties":
-        for (const name of additionalNames(schema, members))
+        for (const name of additionalNames(schema, members).slice(0, limitOf(schema.maxProperties)))
           this.#explainUnknown(inner as Schema, members[name], [...path, name], schema);
     }
   }
@@ -261,6 +261,9 @@ class Explainer {
     return target ?? schema;
   }
 }
+
+/** Items and members beyond their allowed number are not explained: one message covers them. */
+const limitOf = (limit: unknown): number => (typeof limit === "number" ? limit : Infinity);
 
 function additionalNames(schema: ObjectSchema, members: Members): readonly string[] {
   const declared = (schema.properties as Members | undefined) ?? {};

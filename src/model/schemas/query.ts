@@ -8,9 +8,10 @@ import { pageLimits } from "../query/page.ts";
 
 const operand = { type: ["string", "number", "boolean"] } as const;
 
+/** One schema for all types, because a choice between schemas is slow to explain for a long body. */
 const filterSchema = {
-  type: "object",
-  description: "All of these must hold for the field.",
+  type: ["string", "number", "boolean", "object"],
+  description: "The value of the field, or operators that must all hold.",
   minProperties: 1,
   properties: {
     eq: operand,
@@ -30,11 +31,11 @@ const filterSchema = {
 
 const names = (description: string, maxItems: number) =>
   ({
+    type: ["string", "array"],
     description,
-    anyOf: [
-      { type: "string" },
-      { type: "array", items: { type: "string" }, minItems: 1, maxItems },
-    ],
+    items: { type: "string" },
+    minItems: 1,
+    maxItems,
   }) as const;
 
 const properties = {
@@ -42,7 +43,7 @@ const properties = {
     type: "object",
     description: "A value or operators for each field, with dots in the name of a nested field.",
     maxProperties: listRequestLimits.maxFilters,
-    additionalProperties: { anyOf: [operand, filterSchema] },
+    additionalProperties: filterSchema,
   },
   q: { type: "string", description: "As the parameter `q`." },
   sort: names(
