@@ -35,7 +35,14 @@ const fieldPath = {
 } as const;
 
 const fieldList = (description: string) =>
-  ({ type: "array", items: fieldPath, maxItems: maxFields, default: [], description }) as const;
+  ({
+    type: "array",
+    items: fieldPath,
+    maxItems: maxFields,
+    default: [],
+    description,
+    examples: [["email"]],
+  }) as const;
 
 const properties = {
   $schema: {

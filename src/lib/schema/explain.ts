@@ -3,13 +3,7 @@
 import { type ErrorReport, type Path, reportLimits } from "../json/error-report.ts";
 import { own } from "../own-property.ts";
 import { choiceMessage, constantsOf, discriminatorError, propertiesOf } from "./explain-choice.ts";
-import {
-  containsMessage,
-  describeType,
-  describeValue,
-  joinAtMost,
-  keywordMessages,
-} from "./messages.ts";
+import { containsMessage, joinAtMost, keywordMessages, typeMessage } from "./messages.ts";
 import {
   invalidMessage,
   isObjectSchema,
@@ -70,7 +64,7 @@ class Explainer {
       return;
     }
     if (!this.#fits(schema, value, "type")) {
-      this.#report.add(path, `must be ${describeType(schema.type)}, not ${describeValue(value)}`);
+      this.#report.add(path, typeMessage(schema, value));
       return;
     }
     for (const keyword of Object.keys(schema)) {

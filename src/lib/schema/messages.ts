@@ -71,6 +71,17 @@ export const keywordMessages: Readonly<Record<string, (limit: unknown, value: un
     maxProperties: (limit) => `must have at most ${counted(limit, "field")}`,
   };
 
+/** The message for a value of another type. It names the choices or an example, if the schema has them. */
+export function typeMessage(
+  { type, enum: choices, examples }: ObjectSchema,
+  value: unknown,
+): string {
+  if (Array.isArray(choices)) return keywordMessages.enum?.(choices, value) ?? "";
+  const [example] = Array.isArray(examples) ? examples : [];
+  const suchAs = example === undefined ? "" : ` such as ${quoted(example)}`;
+  return `must be ${describeType(type)}${suchAs}, not ${describeValue(value)}`;
+}
+
 export function containsMessage({ minContains = 1, maxContains }: ObjectSchema): string {
   const max = maxContains === undefined ? "" : ` and at most ${maxContains}`;
   return `must contain at least ${minContains}${max} items that match the contains schema`;

@@ -27,6 +27,7 @@ const chosen = {
     type: "array",
     minItems: 1,
     maxItems: tokenLimits.maxScopes,
+    examples: [["people:read"]],
     items: {
       type: "string",
       pattern: scopePattern.source,
