@@ -1,6 +1,7 @@
 // The JSON Schemas of collections as they are shown, and of the resources that violate a definition.
 
 import type { FromSchema } from "../../lib/schema/from-schema.ts";
+import type { ObjectSchema } from "../../lib/schema/subschemas.ts";
 import type { Collection } from "../collection.ts";
 import { type DefinitionRequest, definitionSchema } from "../definition-schema.ts";
 import { exampleId, exampleTime } from "./examples.ts";
@@ -8,11 +9,14 @@ import { errorDetailSchema } from "./problem.ts";
 import { collectionNameSchema } from "./resource.ts";
 import { timeSchema, timeText } from "./time.ts";
 
+/** Without its exact type, which would have to be written out in the package's declarations. */
+const definition: ObjectSchema = definitionSchema;
+
 const shown = {
   name: collectionNameSchema,
   total: { type: "integer", minimum: 0, description: "How many resources it has." },
   revision: { type: "integer", minimum: 0, description: "The revision of its last change." },
-  definition: definitionSchema,
+  definition,
   createdAt: timeSchema,
   updatedAt: timeSchema,
 } as const;
@@ -76,7 +80,7 @@ export const dryRunSchema = {
   required: ["name", "definition", "dryRun", "violations"],
   properties: {
     name: collectionNameSchema,
-    definition: definitionSchema,
+    definition,
     dryRun: { type: "boolean", description: "Always true." },
     violations: violationsSchema,
   },

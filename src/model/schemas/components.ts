@@ -1,5 +1,6 @@
 // Names each schema as it is called in the OpenAPI document.
 
+import type { ObjectSchema } from "../../lib/schema/subschemas.ts";
 import { acceptedSchema, actionListSchema, actionSchema } from "../action-schema.ts";
 import { definitionSchema } from "../definition-schema.ts";
 import {
@@ -34,7 +35,7 @@ import { healthSchema, homeSchema } from "./server.ts";
 import { issuedTokenSchema, tokenListSchema, tokenRequestSchema, tokenSchema } from "./token.ts";
 
 /** Every schema of the API that has a name, except those of the user's collections and actions. */
-export const schemaComponents = {
+export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   Draft: draftSchema,
   Replacement: replacementSchema,
   Resource: resourceSchema,
@@ -72,4 +73,4 @@ export const schemaComponents = {
   Health: healthSchema,
   Problem: problemSchema,
   ErrorDetail: errorDetailSchema,
-} as const satisfies Readonly<Record<string, object>>;
+};
