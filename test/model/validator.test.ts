@@ -128,6 +128,16 @@ describe("an error", () => {
       '{"a":"x"}',
       ['/a: must be a list such as ["x","y"], not text'],
     ],
+    [
+      a({ maxItems: 2, items: { type: "string" } }),
+      '{"a":[1,"x",2,3]}',
+      ["/a: must have at most 2 items, but has 4", "/a/0: must be text, not a number"],
+    ],
+    [
+      a({ maxProperties: 1, additionalProperties: { type: "string" } }),
+      '{"a":{"b":1,"c":2}}',
+      ["/a: must have at most 1 field", "/a/b: must be text, not a number"],
+    ],
     [a({ format: "email" }), '{"a":"x"}', ["/a: must be an email address"]],
     [a({ minLength: 1 }), '{"a":""}', ["/a: must not be empty"]],
     [a({ minLength: 2 }), '{"a":"x"}', ["/a: must have at least 2 characters"]],
