@@ -1,4 +1,4 @@
-// Decides what one principal may do with one collection.
+// Decides what one principal may do with one collection, and what the collection requires of its writes.
 
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
@@ -61,6 +61,18 @@ export class CollectionAccess {
       : insufficientScope(`${this.name}:${verb}`);
   }
 
+  /** A collection may require an Idempotency-Key on POST. */
+  requireKey(key: string | undefined): Problem | undefined {
+    if (this.rules === undefined || key !== undefined) return undefined;
+    return definitionOf(this.rules).idempotencyKey === "required" ? keyRequired : undefined;
+  }
+
+  /** A collection may require a precondition by entity tag on every change. */
+  requirePrecondition(isByTag: boolean): Problem | undefined {
+    if (this.rules === undefined || isByTag) return undefined;
+    return definitionOf(this.rules).preconditions === "required" ? preconditionRequired : undefined;
+  }
+
   /** Whether access depends on the owner of a resource. */
   get isOwned(): boolean {
     return (
@@ -104,4 +116,14 @@ export const insufficientScope = (scope: string): Problem =>
 export const unauthenticated = new Problem(
   "unauthenticated",
   "Send a token: `Authorization: Bearer rst_…`.",
+);
+
+const preconditionRequired = new Problem(
+  "precondition-required",
+  "Send If-Match with the current ETag, or If-None-Match: * to create the resource.",
+);
+
+const keyRequired = new Problem(
+  "key-required",
+  "Send an Idempotency-Key, so that the request can be retried safely.",
 );

@@ -195,6 +195,8 @@ const others: Readonly<Record<string, string>> = {
   "Collections.usable": "returns what the principal may use; tested below",
   "CollectionAccess.isAdmin": "part of the check itself",
   "CollectionAccess.require": "the check itself",
+  "CollectionAccess.requireKey": "part of the check itself",
+  "CollectionAccess.requirePrecondition": "part of the check itself",
   "CollectionAccess.isOwned": "part of the check itself",
   "CollectionAccess.creator": "part of the check itself",
   "CollectionAccess.visibleOwner": "part of the check itself",

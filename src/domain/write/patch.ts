@@ -8,8 +8,7 @@ import { renderFields } from "../../model/render.ts";
 import { ignoredMembers, type Resource } from "../../model/resource.ts";
 import { type CollectionAccess, insufficientScope } from "../collection-access.ts";
 import { namesOwner, ownerAfter, withOwner } from "./owner-patch.ts";
-import { idMismatch } from "./requirements.ts";
-import { type Accepted, accept } from "./validate.ts";
+import { type Accepted, accept, idMismatch } from "./validate.ts";
 import { hideStoredErrors, rejectReadingPatch, type SentPatch } from "./without-read.ts";
 
 export interface PatchContext {

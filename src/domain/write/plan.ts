@@ -8,12 +8,11 @@ import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Expectation, Put, Remove, Store } from "../../store/store.ts";
 import type { CollectionAccess } from "../collection-access.ts";
-import { resourceNotFound } from "../problems.ts";
+import { preconditionFailed, resourceNotFound } from "../problems.ts";
 import type { BatchMemory } from "./batch-memory.ts";
 import type { AddressedOperation, Operation, Refused } from "./operation.ts";
 import { acceptPatch } from "./patch.ts";
-import { checkPrecondition, checkPutDraft, requireKey } from "./requirements.ts";
-import { type Accepted, accept, needsCurrent } from "./validate.ts";
+import { type Accepted, accept, checkPutDraft, needsCurrent } from "./validate.ts";
 
 /** After this time a plan yields to other requests. */
 const maxTurnMs = 10;
@@ -144,8 +143,7 @@ export class Plan {
     const id = newId();
     const { draft, files = [] } = operation;
     const target = { address: this.#urlOf(access, id), current: undefined, parts: files };
-    const accepted =
-      requireKey(access.rules, this.#context.key) ?? accept(access, draft.fields, target);
+    const accepted = access.requireKey(this.#context.key) ?? accept(access, draft.fields, target);
     if (accepted instanceof Problem) return accepted;
     const full = this.#context.memory?.takeWritten(accepted.fields.length);
     return full ?? this.#put(access, id, accepted, "nothing");
@@ -168,7 +166,9 @@ export class Plan {
         ? access.require(current === undefined ? "create" : "update")
         : current === undefined
           ? resourceNotFound
-          : undefined) ?? checkPrecondition(access.rules, condition, current);
+          : undefined) ??
+      access.requirePrecondition(condition?.isByTag === true) ??
+      (condition?.(current, access.rules) === false ? preconditionFailed : undefined);
     if (rejected !== undefined) return rejected;
     if (kind === "put" && state.current && !isVisible) this.#noteHidden(state, index);
     const isAnyState =

@@ -1,8 +1,10 @@
 // Validates an incoming representation with the rules of its collection.
 
 import type { Rules } from "../../model/collection.ts";
-import { definitionOf } from "../../model/definition.ts";
+import { type Definition, definitionOf } from "../../model/definition.ts";
+import type { Draft } from "../../model/draft.ts";
 import { addFileMembers, readFiles, type StoredFile, writeFiles } from "../../model/file.ts";
+import { isResourceId } from "../../model/id.ts";
 import { type FieldError, Problem } from "../../model/problem.ts";
 import { entryErrors } from "../../model/query/entry-limit.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -53,10 +55,7 @@ function validate(
 ): Accepted | Problem {
   if (rules === undefined) return splitFiles(fields, parts);
   const definition = definitionOf(rules);
-  const validator = validatorOf(definition);
-  // A client that writes back what it read must not lose hidden fields.
-  const whole = before && validator.hasHidden ? validator.withHidden(fields, before) : fields;
-  const text = validator.accept(whole, before, writer.isAdmin, writer.isUnread);
+  const text = definition.schema ? complete(writer, definition, fields, before) : fields;
   if (typeof text !== "string") return invalid(text);
   const accepted = splitFiles(text, parts);
   const { maxBytes, indexed, unique } = definition;
@@ -65,6 +64,19 @@ function validate(
   if (tooMany.length > 0) return invalid(tooMany);
   const isTooLarge = maxBytes !== undefined && Buffer.byteLength(accepted.fields) > maxBytes;
   return isTooLarge ? tooLarge(maxBytes) : accepted;
+}
+
+/** Validates with the schema and returns the text with its defaults, or all errors. */
+function complete(
+  { isAdmin, isUnread }: Writer,
+  definition: Definition,
+  fields: string,
+  before: string | undefined,
+): string | readonly FieldError[] {
+  const validator = validatorOf(definition);
+  // A client that writes back what it read must not lose hidden fields.
+  const whole = before && validator.hasHidden ? validator.withHidden(fields, before) : fields;
+  return validator.accept(whole, before, isAdmin, isUnread);
 }
 
 function splitFiles(whole: string, candidates: readonly StoredFile[]): Accepted {
@@ -86,3 +98,27 @@ const tooLarge = (maxBytes: number): Problem =>
     "content-too-large",
     `A resource of this collection may have at most ${maxBytes} bytes. Nothing was stored.`,
   );
+
+/** Checks what does not depend on the current state. */
+export function checkPutDraft(id: string, draft: Draft): Problem | undefined {
+  if (!isResourceId(id)) return invalidId;
+  return draft.id !== undefined && draft.id !== id ? idMismatch : undefined;
+}
+
+const invalidId = new Problem("invalid-parameter", "The id in the URL is not valid.", {
+  errors: [
+    {
+      parameter: "id",
+      detail:
+        "an id has 1 to 128 characters of A-Z a-z 0-9 . _ ~ -, and starts with a letter or digit",
+    },
+  ],
+});
+
+export const idMismatch = new Problem(
+  "conflict",
+  "The id in the body does not match the id in the URL.",
+  {
+    errors: [{ pointer: "/id", detail: "leave it out, or send the id of the URL" }],
+  },
+);

@@ -10,7 +10,7 @@ import type { RequestContext } from "../request/context.ts";
 import { limitCreation } from "../request/rate-limit.ts";
 import { releaseOnAbort } from "../response/large-response.ts";
 import { problemBody, problemStatus } from "../response/problem.ts";
-import { collectionUrl, encodedHeaders } from "../response/representation.ts";
+import { encodedHeaders } from "../response/representation.ts";
 import { noCache } from "../response/response-head.ts";
 import { idInPost, readFields } from "./content.ts";
 import { streamOf } from "./text-stream.ts";
@@ -43,7 +43,7 @@ const lineTooLong = (limitBytes: number): Problem =>
 export function resultLine(bulk: BulkRequest, line: number, result: Written | Problem): string {
   if (result instanceof Problem) return problemLine(bulk, line, result);
   if (bulk.isMinimal) return "";
-  return `{"line":${line},"status":201,"location":"${collectionUrl(bulk.context)}/${result.resource.id}"}\n`;
+  return `{"line":${line},"status":201,"location":"${bulk.context.collectionUrl}/${result.resource.id}"}\n`;
 }
 
 /** A problem without a line is about the whole request. */

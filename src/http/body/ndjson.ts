@@ -2,7 +2,6 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import type { Written } from "../../domain/write/operation.ts";
-import { requireKey } from "../../domain/write/requirements.ts";
 import { type Line, LineSplitter } from "../../lib/json/line-splitter.ts";
 import { Reservation } from "../../lib/memory-budget.ts";
 import { Outage } from "../../model/outage.ts";
@@ -41,7 +40,7 @@ export async function createMany(context: RequestContext): Promise<Response | Pr
   const rejected =
     (hasNoBody(headers) ? emptyBody : undefined) ??
     checkNdjsonType(headers) ??
-    requireKey(context.collection.rules, key) ??
+    context.collection.requireKey(key) ??
     (key !== undefined && !isAtomic ? keyWithoutAtomic : undefined);
   if (rejected !== undefined) return rejected;
   const type = chooseType(headers, ndjsonTypes);

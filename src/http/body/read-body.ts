@@ -1,6 +1,5 @@
 // Reads the body of a POST as a draft, in any supported format.
 
-import { requireKey } from "../../domain/write/requirements.ts";
 import type { Rules } from "../../model/collection.ts";
 import { isHoneypotFilled } from "../../model/form.ts";
 import { Problem } from "../../model/problem.ts";
@@ -19,7 +18,7 @@ export async function readDraftBody(
   key: string | undefined,
 ): Promise<ReceivedDraft | Problem> {
   const { rules } = context.collection;
-  const keyProblem = requireKey(rules, key);
+  const keyProblem = context.collection.requireKey(key);
   switch (typeOf(context.request.headers)) {
     case "application/json":
       return readJson(context, keyProblem);

@@ -96,6 +96,11 @@ export class RequestContext {
     return this.params[name] ?? "";
   }
 
+  /** The URL of the collection in the path. */
+  get collectionUrl(): string {
+    return `${this.services.base}/${this.params.collection}`;
+  }
+
   /** The caller's access to the collection in the path, on routes whose permission is about it. */
   get collection(): CollectionAccess {
     if (this.#collection === undefined) throw new Error("this route must name a verb");

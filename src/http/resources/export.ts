@@ -21,7 +21,7 @@ import { chooseCoding } from "../headers/content-coding.ts";
 import { ndjsonTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { reserveWhileSent } from "../response/large-response.ts";
-import { collectionUrl, encodedHeaders } from "../response/representation.ts";
+import { encodedHeaders } from "../response/representation.ts";
 import { type ResponseHead, withDate } from "../response/response-head.ts";
 import { addedNames, rendererFor } from "./fields-param.ts";
 
@@ -54,7 +54,7 @@ export const exportPage = (
   listed: ListResult,
   type: ExportType,
 ): string => {
-  const writer = writerFor(type, listed, collectionUrl(context));
+  const writer = writerFor(type, listed, context.collectionUrl);
   return writer.head + writer.rows(listed);
 };
 
@@ -137,7 +137,7 @@ async function* textsOf(
   type: ExportType,
 ): AsyncGenerator<string> {
   const { services } = context;
-  const writer = writerFor(type, first, collectionUrl(context));
+  const writer = writerFor(type, first, context.collectionUrl);
   let listed = first;
   let text = writer.head + writer.rows(first);
   try {

@@ -11,7 +11,7 @@ import type { Resource } from "../../model/resource.ts";
 import { checkAccept, jsonTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { conditionalResponse } from "../response/conditional-response.ts";
-import { collectionUrl, sendPage } from "../response/representation.ts";
+import { sendPage } from "../response/representation.ts";
 import { responseHeadOf } from "../response/response-head.ts";
 import { checkedRendererFor, type RenderResource } from "./fields-param.ts";
 import type { FeedQuery } from "./list-params.ts";
@@ -43,7 +43,7 @@ export function listChanges(
       state.headers.set("link", `<${address}>; rel="next"`);
     }
     const changes = feed.entries.map((entry) =>
-      entryBody(entry, shown, collectionUrl(context), show),
+      entryBody(entry, shown, context.collectionUrl, show),
     );
     const positions = `"since":"${textOf(since)}","next":"${textOf(next)}","more":${isMore}`;
     const body = `{"changes":[${changes.join(",")}],${positions}}`;

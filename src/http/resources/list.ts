@@ -16,12 +16,7 @@ import { chooseType, queryTypes, requireContentType } from "../headers/media-typ
 import type { RequestContext } from "../request/context.ts";
 import { parsePairs, rejectParameters } from "../request/search-params.ts";
 import { conditionalResponse } from "../response/conditional-response.ts";
-import {
-  collectionUrl,
-  type RenderedPage,
-  sendEncoded,
-  sendPage,
-} from "../response/representation.ts";
+import { type RenderedPage, sendEncoded, sendPage } from "../response/representation.ts";
 import {
   noCache,
   partialResponseHead,
@@ -71,7 +66,7 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
       if (isExport) return answerExport(context, listed, type as ExportType);
       const isJson = type === "application/json";
       const body = isJson
-        ? listBody(listed, collectionUrl(context))
+        ? listBody(listed, context.collectionUrl)
         : exportPage(context, listed, type);
       const page = { body, ...listHead(context, listed.target, type, listed, body) };
       if (isJson && !showsMoreToAdmins(listed)) cachePage(listed.target, query, page);
@@ -133,7 +128,7 @@ export async function queryResources(context: RequestContext): Promise<Response 
   setCaching(headers, listed.target.rules);
   headers.set("cache-control", noCache);
   if (listed.total !== undefined) headers.set("x-total-count", `${listed.total}`);
-  const body = listBody(listed, collectionUrl(context));
+  const body = listBody(listed, context.collectionUrl);
   return sendEncoded(context, {
     body,
     headers,

@@ -1,7 +1,6 @@
 // Handles GET, POST, PUT, PATCH and DELETE of single resources.
 
 import type { Written } from "../../domain/write/operation.ts";
-import { requirePrecondition } from "../../domain/write/requirements.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Rules } from "../../model/collection.ts";
 import type { Draft } from "../../model/draft.ts";
@@ -36,7 +35,7 @@ import { limitCreation } from "../request/rate-limit.ts";
 import { rejectParameters } from "../request/search-params.ts";
 import { answerCreated } from "../response/browser.ts";
 import { createResponse } from "../response/large-response.ts";
-import { collectionUrl, renderResource, sendPage } from "../response/representation.ts";
+import { renderResource, sendPage } from "../response/representation.ts";
 import { noCache, responseHeadOf, withDate } from "../response/response-head.ts";
 import { checkedRendererFor, type RenderResource, readFieldsParam } from "./fields-param.ts";
 
@@ -52,7 +51,7 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
     if (fields.length === 0) return sendPage(context, whole);
     const show = rendererOf(context, fields, shown.rules);
     if (show instanceof Problem) return show;
-    const body = show(shown.rules, shown.resource, collectionUrl(context));
+    const body = show(shown.rules, shown.resource, context.collectionUrl);
     return sendPage(context, { ...whole, body });
   });
 }
@@ -106,7 +105,7 @@ export async function putResource(context: RequestContext): Promise<Response | P
     limitAnonymous(context) ??
     (request.headers.has("content-range") ? partialPut : undefined) ??
     checkJsonBody(context, putTypes) ??
-    requirePrecondition(collection.rules, condition);
+    collection.requirePrecondition(condition?.isByTag === true);
   if (rejected !== undefined) return rejected;
   const bytes = await readBody(context);
   if (bytes instanceof Problem) return bytes;
@@ -135,7 +134,7 @@ export async function patchResource(context: RequestContext): Promise<Response |
   const rejected =
     checkContentLength(context) ??
     checkAccept(request.headers, jsonTypes) ??
-    requirePrecondition(found.rules, condition);
+    collection.requirePrecondition(condition?.isByTag === true);
   if (rejected !== undefined) return rejected;
   const patch = readText(await readBody(context));
   if (patch instanceof Problem) return patch;
@@ -191,7 +190,7 @@ function answerWritten(context: RequestContext, written: Written, show: RenderRe
   if (isNew && isForm(request.headers) && prefersHtml(request.headers))
     return answerCreated(context, written);
   const { headers } = responseHeadOf(context, resource, noCache, viewVersion(rules));
-  const address = `${collectionUrl(context)}/${resource.id}`;
+  const address = `${context.collectionUrl}/${resource.id}`;
   if (isNew) headers.set("location", address);
   if (isReplay) headers.set(replayedHeader, "true");
   // The stored bytes differ from the sent ones, so a PUT gets no validator (RFC 9110 §9.3.4).
@@ -206,7 +205,7 @@ function answerWritten(context: RequestContext, written: Written, show: RenderRe
   else headers.set("content-location", query === "" ? address : `${address}?${query}`);
   // Without it Node would send an empty chunked body; a 204 must not have it.
   if (isMinimal && isNew) headers.set("content-length", "0");
-  const body = isMinimal ? null : show(rules, resource, collectionUrl(context));
+  const body = isMinimal ? null : show(rules, resource, context.collectionUrl);
   return withDate(createResponse(context, body, { status, headers }), resource.updatedAt);
 }
 

@@ -28,14 +28,10 @@ export function renderResource(
   const cached = renderedResources.get(resource);
   if (cached?.rules === rules) return cached;
   const state = responseHeadOf(context, resource, rules, viewVersion(rules));
-  const rendered = { body: renderFields(rules, resource, collectionUrl(context)), ...state, rules };
+  const rendered = { body: renderFields(rules, resource, context.collectionUrl), ...state, rules };
   renderedResources.set(resource, rendered);
   return rendered;
 }
-
-/** Returns the URL of the collection in the path. */
-export const collectionUrl = ({ services, params }: RequestContext): string =>
-  `${services.base}/${params.collection}`;
 
 export function sendPage(
   context: RequestContext,
