@@ -36,6 +36,7 @@ export function withGroupCommit(store: Store, options: Partial<GroupOptions> = {
     token: (hash) => store.token(hash),
     tokens: () => store.tokens(),
     commit: (changes) => queue.commit(changes),
+    watch: (listener) => store.watch(listener),
     ready: () => store.ready(),
     close: () => queue.close(),
   };

@@ -55,6 +55,13 @@ export interface Store {
    */
   commit(changes: readonly Change[]): Promise<readonly Outcome[]>;
 
+  /**
+   * Calls the listener soon after every commit, also after those of other processes and nodes. One call
+   * can report several commits, and a call can be in vain. A listener reads on with `since` from its own
+   * position: nothing is stored for it. Returns a function that ends it.
+   */
+  watch(listener: () => void): () => void;
+
   /** Returns undefined when writes are possible now, otherwise the reason why not. */
   ready(): MaybePromise<string | undefined>;
   /** Waits for commits in progress, then releases all resources. */

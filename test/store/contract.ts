@@ -13,6 +13,7 @@ import { feeds } from "./contract/feeds.ts";
 import { freshness } from "./contract/freshness.ts";
 import { idempotencyKeys } from "./contract/idempotency.ts";
 import { indexes } from "./contract/indexes.ts";
+import { listeners } from "./contract/listeners.ts";
 import { owners } from "./contract/owners.ts";
 import { queries } from "./contract/queries.ts";
 import { randomSequences } from "./contract/random-sequences.ts";
@@ -62,6 +63,7 @@ function commitContract(name: string, open: () => Promise<EngineUnderTest>): voi
   describe(`${name}: atomic groups`, () => atomicGroups(contractTest));
   describe(`${name}: tokens`, () => tokens(contractTest));
   describe(`${name}: reads are never stale`, () => freshness(contractTest));
+  describe(`${name}: listeners`, () => listeners(contractTest));
   describe(`${name}: concurrent writers`, () => concurrentWriters(contractTest));
   describe(`${name}: random sequences`, () => randomSequences(contractTest));
   describe(`${name}: opening and closing`, () => closing(contractTest));

@@ -39,6 +39,7 @@ class Gate {
       findReferencedFiles: (keys) => store.findReferencedFiles(keys),
       token: (hash) => store.token(hash),
       tokens: () => store.tokens(),
+      watch: (listener) => store.watch(listener),
       ready: () => store.ready(),
       close: () => store.close(),
       commit: async (changes) => {

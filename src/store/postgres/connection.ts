@@ -13,7 +13,7 @@ export interface ConnectionOptions {
   /** Whether a commit waits until the standby has applied it. */
   readonly waitsForReplica?: boolean;
   /** Called for each notification on a channel that the connection listens to. */
-  readonly onNotify?: () => void;
+  readonly onNotify?: (payload: string) => void;
 }
 
 export type Sql = postgres.Sql<Record<string, never>>;
@@ -64,7 +64,7 @@ export class Connection {
       connection: { application_name: "restante" },
       onclose: () => this.destroy(),
       onnotice: () => undefined,
-      onnotify: onNotify,
+      onnotify: (_channel: string, payload: string) => onNotify?.(payload),
     };
     this.#sql = postgres(url, driverOptions) as unknown as Sql;
   }

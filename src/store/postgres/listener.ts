@@ -1,7 +1,10 @@
-// Listens for notifications from all nodes that a token was revoked or a collection was redefined.
+// Sends and receives the notifications of all nodes: of commits, and of changes to what nodes cache.
 
 import { type Connection, rows, type Sql } from "./connection.ts";
 import { outageOf } from "./errors.ts";
+
+/** `cached`: a token was revoked, or a collection was redefined. `commit`: anything was committed. */
+export type Notification = "cached" | "commit";
 
 /** How often the connection is checked and replaced when it is lost. */
 const checkMs = 500;
@@ -9,27 +12,27 @@ const checkMs = 500;
 export class Listener {
   readonly #open: () => Promise<Connection>;
   readonly #channel: string;
-  readonly #onNotified: () => void;
+  readonly #onNotified: (notification: Notification) => void;
   #connection: Connection | undefined;
   #attempt: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** Some Postgres-compatible servers have neither LISTEN nor NOTIFY. */
   #isSupported = true;
 
-  /** `onNotified` is also called after a reconnect, when a notification may have been missed. */
+  /** `onNotified` is also called after a reconnect, when notifications may have been missed. */
   constructor(
-    open: (onNotify: () => void) => Promise<Connection>,
+    open: (onNotify: (payload: string) => void) => Promise<Connection>,
     channel: string,
-    onNotified: () => void,
+    onNotified: (notification: Notification) => void,
   ) {
-    this.#open = () => open(onNotified);
+    this.#open = () => open((payload) => onNotified(payload === "commit" ? "commit" : "cached"));
     this.#channel = channel;
     this.#onNotified = onNotified;
   }
 
   /** The notification is sent when the current transaction commits. */
-  async notify(sql: Sql): Promise<void> {
-    if (this.#isSupported) await rows(sql`SELECT pg_notify(${this.#channel}, '')`);
+  async notify(sql: Sql, notification: Notification): Promise<void> {
+    if (this.#isSupported) await rows(sql`SELECT pg_notify(${this.#channel}, ${notification})`);
   }
 
   async listen(): Promise<void> {
@@ -61,7 +64,8 @@ export class Listener {
     try {
       this.#connection = await this.#open();
       await this.#connection.run((sql) => rows(sql`LISTEN ${sql(this.#channel)}`));
-      this.#onNotified();
+      this.#onNotified("cached");
+      this.#onNotified("commit");
     } catch (error) {
       // After an outage it tries again; when LISTEN is not supported it stops.
       if (!outageOf(error)) this.#isSupported = false;

@@ -6,6 +6,7 @@ import type { FeedPosition } from "../../model/feed-position.ts";
 import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
+import { CommitListeners } from "../commit-listeners.ts";
 import { Damage, withCollection } from "../core/checksum.ts";
 import {
   type Change,
@@ -31,6 +32,7 @@ import {
   listCollections,
   toCollection,
 } from "./collections.ts";
+import { CommitAnnouncer } from "./commit-announcer.ts";
 import { Connection } from "./connection.ts";
 import { deleteParts } from "./deleted-parts.ts";
 import { Directory, type Versioned } from "./directory.ts";
@@ -105,6 +107,9 @@ class PostgresStore implements Store {
   readonly #pool: Pool;
   readonly #writer: BatchWriter;
   readonly #listener: Listener;
+  readonly #announcer: CommitAnnouncer;
+  /** The listener of notifications follows the commits of other nodes. */
+  readonly #listeners = new CommitListeners(() => () => undefined);
   readonly #tokens: TtlCache<Token>;
   readonly #directory: Directory;
   readonly #resources: BatchLoader<Address, Versioned<Resource | Damage | undefined> | undefined>;
@@ -136,16 +141,19 @@ class PostgresStore implements Store {
     this.#listener = new Listener(
       (onNotify) => Connection.open({ ...settings, onNotify }),
       `restante_${settings.schema}`,
-      () => this.#invalidate(),
+      (notification) => (notification === "cached" ? this.#invalidate() : this.#listeners.notify()),
     );
     const waitsForReplica = readUrl !== undefined;
     const writer = new BatchWriter({
       open: () => Connection.open({ ...settings, waitsForReplica }),
       maxConnections: settings.writers,
-      notify: (sql) => this.#listener.notify(sql),
+      notify: (sql) => this.#listener.notify(sql, "cached"),
       onFailover: () => this.#reconnect(waitsForReplica),
     });
     this.#writer = writer;
+    this.#announcer = new CommitAnnouncer(() =>
+      writer.run((connection) => connection.run((sql) => this.#listener.notify(sql, "commit"))),
+    );
     const task = (run: typeof deleteParts) =>
       new BackgroundTask((isStopped) => run((work) => writer.run(work), isStopped), minute);
     this.#deletion = task(deleteParts);
@@ -229,10 +237,16 @@ class PostgresStore implements Store {
     if (this.#isClosed) throw new Outage("unavailable", closed);
     if (changes.length === 0) return [];
     const outcomes = await this.#writer.commit(changes);
+    this.#listeners.notify();
+    this.#announcer.announce();
     if (changes.some(changesCachedData) || outcomes.some(isOutdated)) this.#invalidate();
     if (changes.some(({ kind }) => kind === "drop")) this.#deletion.schedule(0);
     if (changes.some(deletesContent)) this.#erasure.schedule(minute);
     return outcomes;
+  }
+
+  watch(listener: () => void): () => void {
+    return this.#listeners.add(listener);
   }
 
   ready(): MaybePromise<string | undefined> {
@@ -246,6 +260,8 @@ class PostgresStore implements Store {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#listeners.close();
+    this.#announcer.close();
     await Promise.all([this.#deletion.close(), this.#erasure.close()]);
     await Promise.all([this.#writer.close(), this.#pool.close(), this.#listener.close()]);
   }

@@ -1,6 +1,6 @@
 // Detects cheaply whether any process has committed, with a number in a small memory-mapped file.
 
-import { closeSync, ftruncateSync, openSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, openSync, watch, writeSync } from "node:fs";
 import { Outage } from "../store.ts";
 
 /** Maps a file into shared memory. Not every runtime supports it. */
@@ -61,5 +61,17 @@ export class CommitCounter {
 
   get number(): number {
     return this.#number[0] ?? 0;
+  }
+}
+
+/** Calls back after the commits of any process. Returns a function that ends it. */
+export function followCommits(path: string, onCommit: () => void): () => void {
+  try {
+    const watcher = watch(path, { persistent: false }, onCommit);
+    // Listeners are also called once a second, so a system that cannot watch files only makes it slower.
+    watcher.on("error", () => watcher.close());
+    return () => watcher.close();
+  } catch {
+    return () => undefined;
   }
 }

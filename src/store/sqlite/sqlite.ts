@@ -7,6 +7,7 @@ import type { FeedPosition } from "../../model/feed-position.ts";
 import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
+import { CommitListeners } from "../commit-listeners.ts";
 import { withCollection } from "../core/checksum.ts";
 import type { Committer } from "../remote-committer.ts";
 import {
@@ -21,7 +22,7 @@ import {
   type Store,
   type TooBroad,
 } from "../store.ts";
-import { CommitCounter, type MapFile } from "./commit-counter.ts";
+import { CommitCounter, followCommits, type MapFile } from "./commit-counter.ts";
 import { Connection, outageOf } from "./connection.ts";
 import { type DatabaseFile, finishSwap, prepareFile } from "./file.ts";
 import { migrateOld } from "./migrate-old.ts";
@@ -58,7 +59,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     const commitCounter = options.mapFile && new CommitCounter(file.commitCounter, options.mapFile);
     const limits = { ...readerLimits, maxCandidates: options.maxCandidates ?? maxCandidates };
     const openReader = () => new Reader(new Connection(file.path, "read"), commitCounter, limits);
-    return new SqliteStore(writerClient, openReader);
+    const listeners = new CommitListeners((onCommit) =>
+      followCommits(file.commitCounter, onCommit),
+    );
+    return new SqliteStore(writerClient, openReader, listeners);
   } catch (error) {
     await writerClient.close();
     throw cannotOpen(file, error);
@@ -100,13 +104,15 @@ async function checkWrites(writerClient: WriterClient): Promise<void> {
 class SqliteStore implements Store {
   readonly #committer: Committer;
   readonly #openReader: () => Reader;
+  readonly #listeners: CommitListeners;
   #reader: Reader;
   #probe: Promise<string | undefined> | undefined;
   #isClosed = false;
 
-  constructor(committer: Committer, openReader: () => Reader) {
+  constructor(committer: Committer, openReader: () => Reader, listeners: CommitListeners) {
     this.#committer = committer;
     this.#openReader = openReader;
+    this.#listeners = listeners;
     this.#reader = openReader();
   }
 
@@ -159,7 +165,14 @@ class SqliteStore implements Store {
 
   async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
     if (this.#isClosed) throw closed();
-    return changes.length === 0 ? [] : this.#committer.commit(changes);
+    if (changes.length === 0) return [];
+    const outcomes = await this.#committer.commit(changes);
+    this.#listeners.notify();
+    return outcomes;
+  }
+
+  watch(listener: () => void): () => void {
+    return this.#listeners.add(listener);
   }
 
   /** After an error it tries to write, so that a server without traffic recovers by itself. */
@@ -177,6 +190,7 @@ class SqliteStore implements Store {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#listeners.close();
     await this.#committer.settled();
     // The writer is closed last: it can empty the WAL when no reader uses it.
     this.#reader.close();

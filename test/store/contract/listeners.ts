@@ -1,0 +1,85 @@
+// Listeners that are called after commits, whoever commits.
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { Store } from "../../../src/store/store.ts";
+import { feedSince, found, put } from "./change-helpers.ts";
+import type { ContractTest } from "./engine-under-test.ts";
+
+/** Resolves when the store reports a commit after which the condition holds. */
+async function reported(store: Store, holds: () => Promise<boolean>): Promise<void> {
+  const events = new EventTarget();
+  const end = store.watch(() => events.dispatchEvent(new Event("commit")));
+  try {
+    while (!(await holds())) await once(events, "commit");
+  } finally {
+    end();
+  }
+}
+
+export function listeners(contractTest: ContractTest): void {
+  contractTest(
+    "a listener is called after the commits of its own and of another store",
+    async (candidate) => {
+      const { store } = candidate;
+      const other = await candidate.second();
+      await store.commit([found()]);
+      for (const [number, writer] of [store, other, store, other].entries()) {
+        const id = `r${number}`;
+        const seen = reported(store, async () => (await store.find("things", id)) !== undefined);
+        const seenElsewhere = reported(
+          other,
+          async () => (await other.find("things", id)) !== undefined,
+        );
+        await writer.commit([put(id)]);
+        await Promise.all([seen, seenElsewhere]);
+      }
+    },
+  );
+
+  contractTest(
+    "a slow reader misses nothing: it reads on from its own position",
+    async (candidate) => {
+      const { store } = candidate;
+      const other = await candidate.second();
+      await store.commit([found()]);
+      const ids = new Set<string>();
+      let revision = 0;
+      const count = 30;
+      const readAll = reported(store, async () => {
+        const feed = await feedSince(store, revision, 7);
+        for (const entry of feed?.entries ?? []) {
+          ids.add(entry.id);
+          revision = Math.max(revision, entry.revision);
+        }
+        if ((feed?.entries.length ?? 0) === 7) return false;
+        return ids.size === count;
+      });
+      for (let number = 0; number < count; number++)
+        await (number % 2 === 0 ? store : other).commit([put(`r${number}`)]);
+      await readAll;
+      assert.equal(ids.size, count);
+    },
+  );
+
+  contractTest(
+    "a listener that was removed is not called, and the others are",
+    async ({ store }) => {
+      await store.commit([found()]);
+      let calls = 0;
+      const listener = () => calls++;
+      const [first, second] = [store.watch(listener), store.watch(listener)];
+      first();
+      first();
+      await reported(store, async () => {
+        await store.commit([put("a")]);
+        return calls > 0;
+      });
+      second();
+      const before = calls;
+      await reported(store, async () => (await store.commit([put("b")])).length === 1);
+      await new Promise((resolve) => setImmediate(resolve));
+      assert.equal(calls, before);
+    },
+  );
+}
