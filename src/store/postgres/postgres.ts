@@ -12,7 +12,6 @@ import {
   type Change,
   type Feed,
   isOutdated,
-  maxCandidates,
   Outage,
   type Outcome,
   type QueryResult,
@@ -42,55 +41,18 @@ import { readFeed } from "./feed.ts";
 import { findReferencedFiles } from "./files.ts";
 import { Listener } from "./listener.ts";
 import { assertReplica, prepare, withoutSecrets } from "./open.ts";
+import { assertSchemaName, type PostgresOptions, type Settings, withDefaults } from "./options.ts";
 import { Pool } from "./pool.ts";
 import { runQuery } from "./query.ts";
 import { type Address, findResources, readSlice } from "./resource.ts";
 import { findTokens, listTokens } from "./token.ts";
 import { TtlCache } from "./ttl-cache.ts";
 
-export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database`, with `?sslmode=…` and the like. */
-  readonly url: string;
-  /** A replica for reads. A commit waits until the replica has applied it, so that nodes read their own writes. */
-  readonly readUrl?: string | undefined;
-  /** The schema of the tables; created when it does not exist. */
-  readonly schema?: string;
-  /** The number of connections for reads. One more is for LISTEN. */
-  readonly readers?: number;
-  /** How many batches are written at the same time, each on a connection of its own. */
-  readonly writers?: number;
-  /** A statement that takes longer is cancelled. */
-  readonly deadlineMs?: number;
-  /** How long tokens and rules are cached; a change whose notification is lost takes effect after this time. */
-  readonly cacheMs?: number;
-  /** How many resources a query may check one by one. */
-  readonly maxCandidates?: number;
-  /** Called about once a second while an old database is migrated. */
-  readonly onProgress?: (message: string) => void;
-}
-
-const defaults = {
-  readUrl: undefined,
-  schema: "restante",
-  readers: 4,
-  writers: 4,
-  deadlineMs: 10_000,
-  cacheMs: 1_000,
-  maxCandidates,
-  onProgress: () => undefined,
-};
-const schemaPattern = /^[a-z_][a-z0-9_]{0,39}$/;
-
-type Settings = Required<PostgresOptions>;
-
 /** Opens the store, and creates the tables when needed. Rejects with a readable message when it cannot. */
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
-  const settings = { ...defaults, ...options };
+  const settings = withDefaults(options);
   try {
-    if (!schemaPattern.test(settings.schema))
-      throw new Error(
-        `"${settings.schema}" is not a valid schema name: use lower-case letters, digits and _`,
-      );
+    assertSchemaName(settings.schema);
     await prepare({ ...settings, deadlineMs: 0 }, settings.onProgress);
     if (settings.readUrl !== undefined) await assertReplica(settings, settings.readUrl);
     const store = new PostgresStore(settings);

@@ -3,7 +3,8 @@
 import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Sql } from "postgres";
-import { openPostgres, type PostgresOptions } from "../../../src/store/postgres/postgres.ts";
+import type { PostgresOptions } from "../../../src/store/postgres/options.ts";
+import { openPostgres } from "../../../src/store/postgres/postgres.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { PostgresServer } from "../../postgres-server.ts";
 

@@ -1,0 +1,46 @@
+// Defines the options of the Postgres store, and their defaults.
+
+import { maxCandidates } from "../store.ts";
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database`, with `?sslmode=…` and the like. */
+  readonly url: string;
+  /** A replica for reads. A commit waits until the replica has applied it, so that nodes read their own writes. */
+  readonly readUrl?: string | undefined;
+  /** The schema of the tables; created when it does not exist. */
+  readonly schema?: string;
+  /** The number of connections for reads. One more is for LISTEN. */
+  readonly readers?: number;
+  /** How many batches are written at the same time, each on a connection of its own. */
+  readonly writers?: number;
+  /** A statement that takes longer is cancelled. */
+  readonly deadlineMs?: number;
+  /** How long tokens and rules are cached; a change whose notification is lost takes effect after this time. */
+  readonly cacheMs?: number;
+  /** How many resources a query may check one by one. */
+  readonly maxCandidates?: number;
+  /** Called about once a second while an old database is migrated. */
+  readonly onProgress?: (message: string) => void;
+}
+
+const defaults = {
+  readUrl: undefined,
+  schema: "restante",
+  readers: 4,
+  writers: 4,
+  deadlineMs: 10_000,
+  cacheMs: 1_000,
+  maxCandidates,
+  onProgress: () => undefined,
+};
+
+export type Settings = Required<PostgresOptions>;
+
+export const withDefaults = (options: PostgresOptions): Settings => ({ ...defaults, ...options });
+
+const schemaPattern = /^[a-z_][a-z0-9_]{0,39}$/;
+
+export function assertSchemaName(schema: string): void {
+  if (!schemaPattern.test(schema))
+    throw new Error(`"${schema}" is not a valid schema name: use lower-case letters, digits and _`);
+}
