@@ -122,11 +122,18 @@ export class PostgresServer {
   makeTemplate(): Promise<string> {
     this.#template ??= (async () => {
       await this.admin(async (sql) => sql`CREATE DATABASE ${sql(templateName)}`);
-      const store = await openPostgres({ url: this.url(templateName) });
+      const url = this.url(templateName);
+      const store = await openPostgres({ url });
       await store.close();
+      await this.admin((sql) => sql.unsafe(keepCopies), url);
       return templateName;
     })();
     return this.#template;
+  }
+
+  /** Makes a prepared database as it was at first, which is faster than to make another one. */
+  async reset(url: string): Promise<void> {
+    await this.admin((sql) => sql.unsafe("SELECT copies.restore()"), url);
   }
 
   async drop(url: string): Promise<void> {
@@ -234,6 +241,28 @@ async function initialize(directory: string, binaries: string): Promise<void> {
     ...["-U", user, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"],
   );
 }
+
+/** Keeps a copy of each table, and makes a function that brings the tables back to that state. */
+const keepCopies = `
+  CREATE SCHEMA copies;
+  DO $$ DECLARE name text; BEGIN
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'restante' LOOP
+      EXECUTE format('CREATE TABLE copies.%1$I AS TABLE restante.%1$I', name);
+    END LOOP;
+  END $$;
+  CREATE FUNCTION copies.restore() RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE name text; has_rows boolean;
+  BEGIN
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'restante' LOOP
+      EXECUTE format('DELETE FROM restante.%I', name);
+      EXECUTE format('SELECT EXISTS (SELECT FROM copies.%I)', name) INTO has_rows;
+      IF has_rows THEN
+        EXECUTE format(
+          'INSERT INTO restante.%1$I OVERRIDING SYSTEM VALUE TABLE copies.%1$I', name);
+      END IF;
+    END LOOP;
+  END $$;
+`;
 
 async function run(...[program = "", ...words]: readonly string[]): Promise<void> {
   await promisify(execFile)(program, words, { cwd: "/" });

@@ -1,4 +1,4 @@
-// Runs the contract tests of the store on the Postgres engine, each in a database of its own.
+// Runs the contract tests of the store on the Postgres engine, each with empty tables.
 
 import { after } from "node:test";
 import { withGroupCommit } from "../../src/store/group-commit.ts";
@@ -14,17 +14,19 @@ import {
 } from "./contract.ts";
 
 let started: Promise<PostgresServer> | undefined;
+let database: Promise<string> | undefined;
 after(async () => (await started)?.close(), { timeout: 60_000 });
 
 async function engine(wrap: (store: Store) => Store): Promise<EngineUnderTest> {
   started ??= PostgresServer.shared();
   const server = await started;
-  const url = await server.preparedDatabase();
+  database ??= server.preparedDatabase();
+  const url = await database;
   // The contract tests allow no stale read, of tokens neither, so that nothing is cached.
   const options = { url, readers: 2, cacheMs: 0, maxCandidates: testMaxCandidates };
   return engineUnderTest(
     async () => wrap(await openPostgres(options)),
-    () => server.drop(url),
+    () => server.reset(url),
   );
 }
 
