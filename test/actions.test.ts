@@ -95,7 +95,7 @@ describe("a folder of actions", () => {
       assert.ok(error instanceof CliError);
       assert.equal(error.code, 2);
       const lines = error.message.split("\n");
-      const told: readonly [place: string, words: RegExp][] = [
+      const reported: readonly [place: string, words: RegExp][] = [
         ["throws.ts:", /cannot be loaded: .*throws\.ts:1:\d+: at once/],
         ["syntax.ts:", /cannot be loaded/],
         ["import.ts:", /cannot be loaded.*no-such-package-anywhere/],
@@ -115,7 +115,7 @@ describe("a folder of actions", () => {
         ["wrong.ts /input/properties/a/pattern:", /unsafe/],
         ["circle.ts /input:", /must be JSON/],
       ];
-      for (const [place, words] of told)
+      for (const [place, words] of reported)
         assert.ok(
           lines.some((line) => line.includes(`/${place}`) && words.test(line)),
           `${place} in\n${error.message}`,
@@ -315,8 +315,8 @@ describe("actions in an embedding program", () => {
   };
 
   it("are given as objects, or as a folder", async () => {
-    const greeted = await ask({ actions: { greet } }, "greet", { name: "Ada" });
-    assert.equal(await greeted.json(), "Hello, Ada!");
+    const bannerText = await ask({ actions: { greet } }, "greet", { name: "Ada" });
+    assert.equal(await bannerText.json(), "Hello, Ada!");
     rmSync(cwd, { recursive: true });
     const said = await ask({ actions }, "echo", { id: "x" });
     assert.deepEqual(((await said.json()) as { input: unknown }).input, { id: "x", count: 1 });
@@ -448,11 +448,11 @@ describe("the types of an action", () => {
     ];
     const lines = [...bodies, ...definitions];
     const found = await compile([head, ...lines].join("\n"));
-    const told = new Set(
+    const reported = new Set(
       [...found.matchAll(/program\.ts\((\d+),/g)].map(([, line]) => Number(line)),
     );
-    const missed = lines.filter((_, index) => !told.has(index + 3));
+    const missed = lines.filter((_, index) => !reported.has(index + 3));
     assert.deepEqual(missed, [], found);
-    assert.equal(told.size, lines.length, found);
+    assert.equal(reported.size, lines.length, found);
   });
 });

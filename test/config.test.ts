@@ -34,7 +34,7 @@ function config(sources?: Partial<ConfigSources>): Config {
   return result as Config;
 }
 
-function faults(sources: Partial<ConfigSources>): readonly ConfigError[] {
+function errors(sources: Partial<ConfigSources>): readonly ConfigError[] {
   const result = read(sources);
   assert(Array.isArray(result), "no fault was found");
   return result;
@@ -136,7 +136,7 @@ describe("the config file", () => {
     });
   });
 
-  const refused: [string, unknown, RegExp, RegExp][] = [
+  const rejected: [string, unknown, RegExp, RegExp][] = [
     ["an unknown key", { prot: 1 }, /^f\.json, "prot"$/, /not a setting; there are host, port/],
     ["a key of Object", '{"__proto__": 1}', /^f\.json, "__proto__"$/, /not a setting/],
     ["a value of the wrong type", { port: true }, /^f\.json, "port" true$/, /must be a whole/],
@@ -145,18 +145,18 @@ describe("the config file", () => {
     ["no object", [], /^--config "f\.json"$/, /must hold a JSON object/],
     ["broken JSON", "{", /^--config "f\.json"$/, /cannot be used: .*JSON/],
   ];
-  for (const [what, values, where, detail] of refused)
+  for (const [what, values, where, detail] of rejected)
     it(`is rejected with ${what}`, () => {
-      const [fault, ...others] = faults({ flags: { config: file("f.json", values) } });
-      assert.match(fault?.where ?? "", where);
-      assert.match(fault?.detail ?? "", detail);
+      const [error, ...others] = errors({ flags: { config: file("f.json", values) } });
+      assert.match(error?.where ?? "", where);
+      assert.match(error?.detail ?? "", detail);
       assert.deepEqual(others, []);
     });
 
   it("must exist when it is configured", () => {
-    const [fault] = faults({ environment: { RESTANTE_CONFIG: "missing.json" } });
-    assert.equal(fault?.where, 'RESTANTE_CONFIG "missing.json"');
-    assert.match(fault?.detail ?? "", /ENOENT/);
+    const [error] = errors({ environment: { RESTANTE_CONFIG: "missing.json" } });
+    assert.equal(error?.where, 'RESTANTE_CONFIG "missing.json"');
+    assert.match(error?.detail ?? "", /ENOENT/);
   });
 });
 
@@ -172,28 +172,28 @@ describe("values", () => {
     "./data",
     "5432",
   ];
-  const table: Record<keyof Config, { allowed: [string, unknown][]; refused: string[] }> = {
+  const table: Record<keyof Config, { allowed: [string, unknown][]; rejected: string[] }> = {
     host: {
       allowed: ["localhost", "0.0.0.0", "::", "api.example.org"].map((host) => [host, host]),
-      refused: ["[::1]", "a b", "http://a", "a:80", "-a", "a".repeat(254)],
+      rejected: ["[::1]", "a b", "http://a", "a:80", "-a", "a".repeat(254)],
     },
     port: {
       allowed: [
         ["0", 0],
         ["65535", 65535],
       ],
-      refused: ["65536", "-1", "1.5", "1e3", "0x10", "80 ", "eighty"],
+      rejected: ["65536", "-1", "1.5", "1e3", "0x10", "80 ", "eighty"],
     },
-    data: { allowed: [["/x/../y", "/y"]], refused: ["a\0b"] },
-    collections: { allowed: [["/x/../y", "/y"]], refused: ["a\0b"] },
-    actions: { allowed: [["/x/../y", "/y"]], refused: ["a\0b"] },
+    data: { allowed: [["/x/../y", "/y"]], rejected: ["a\0b"] },
+    collections: { allowed: [["/x/../y", "/y"]], rejected: ["a\0b"] },
+    actions: { allowed: [["/x/../y", "/y"]], rejected: ["a\0b"] },
     baseUrl: {
       allowed: [
         ["https://example.org", "https://example.org"],
         ["HTTP://Example.org:80/", "http://example.org"],
         ["https://example.org/a/b//", "https://example.org/a/b"],
       ],
-      refused: [
+      rejected: [
         ...["example.org", "/api", "ftp://a", "https:a", "https://", "https://a b", "https://a\\b"],
         ...[
           "https://u:p@a",
@@ -210,11 +210,11 @@ describe("values", () => {
         ["*", ["*"]],
         ["a.example, A.example:80 ,[::1]:8080", ["a.example", "A.example:80", "[::1]:8080"]],
       ],
-      refused: ["a b", "http://a", "a/b", "a:99999", "a:x", "::1", "a,,b", "[::1", "a@b"],
+      rejected: ["a b", "http://a", "a/b", "a:99999", "a:x", "::1", "a,,b", "[::1", "a@b"],
     },
     trustProxy: {
       allowed: [["127.0.0.1, 10.0.0.0/8 ,fd00::/8", ["127.0.0.1", "10.0.0.0/8", "fd00::/8"]]],
-      refused: [
+      rejected: [
         "10.0.0.0/33",
         "::1/129",
         "10.0.0.0/",
@@ -227,7 +227,7 @@ describe("values", () => {
     },
     adminToken: {
       allowed: [[secret, secret]],
-      refused: ["admin", `${secret}x`, secret.slice(0, -1)],
+      rejected: ["admin", `${secret}x`, secret.slice(0, -1)],
     },
     corsOrigins: {
       allowed: [
@@ -236,49 +236,56 @@ describe("values", () => {
         ["https://a.test,http://localhost:5173", ["https://a.test", "http://localhost:5173"]],
         ["capacitor://localhost", ["capacitor://localhost"]],
       ],
-      refused: ["https://a.test/", "https://A.test", "https://a.test:443", "a.test", "null", "*,*"],
+      rejected: [
+        "https://a.test/",
+        "https://A.test",
+        "https://a.test:443",
+        "a.test",
+        "null",
+        "*,*",
+      ],
     },
-    logLevel: { allowed: [["silent", "silent"]], refused: ["INFO", "debug"] },
-    maxBodyBytes: { allowed: [["1", 1]], refused: ["0", "268435457", "1MB"] },
+    logLevel: { allowed: [["silent", "silent"]], rejected: ["INFO", "debug"] },
+    maxBodyBytes: { allowed: [["1", 1]], rejected: ["0", "268435457", "1MB"] },
     maxUploadBytes: {
       allowed: [["1099511627776", 2 ** 40]],
-      refused: ["0", "1099511627777", "1G"],
+      rejected: ["0", "1099511627777", "1G"],
     },
     maxInFlightBytes: {
       allowed: [["16777216", 2 ** 24]],
-      refused: ["0", "16777215", "1099511627777", "256MB"],
+      rejected: ["0", "16777215", "1099511627777", "256MB"],
     },
-    rateLimitPerAddress: { allowed: [["0", 0]], refused: ["-1", "1000001", "1/s"] },
-    rateLimitPerToken: { allowed: [["600", 600]], refused: ["-1", "1000001", "none"] },
-    files: { allowed: [["/x/../y", "/y"]], refused: ["a\0b"] },
-    store: { allowed: databases, refused: notDatabases },
-    readStore: { allowed: databases, refused: notDatabases },
+    rateLimitPerAddress: { allowed: [["0", 0]], rejected: ["-1", "1000001", "1/s"] },
+    rateLimitPerToken: { allowed: [["600", 600]], rejected: ["-1", "1000001", "none"] },
+    files: { allowed: [["/x/../y", "/y"]], rejected: ["a\0b"] },
+    store: { allowed: databases, rejected: notDatabases },
+    readStore: { allowed: databases, rejected: notDatabases },
     workers: {
       allowed: [
         ["1", 1],
         ["256", 256],
         ["auto", availableParallelism()],
       ],
-      refused: ["0", "257", "-1", "1.5", "Auto", "two"],
+      rejected: ["0", "257", "-1", "1.5", "Auto", "two"],
     },
   };
   /** What another setting needs beside it. */
-  const beside = { RESTANTE_STORE: "postgres://db.test/people" };
+  const besideConfig = { RESTANTE_STORE: "postgres://db.test/people" };
 
-  for (const [name, { allowed, refused }] of Object.entries(table)) {
+  for (const [name, { allowed, rejected }] of Object.entries(table)) {
     const { variable } = settings[name as keyof Config];
     for (const [text, value] of allowed)
       it(`${name} may be ${JSON.stringify(text).slice(0, 60)}`, () => {
         const result: Record<string, unknown> = {
-          ...config({ environment: { ...beside, [variable]: text } }),
+          ...config({ environment: { ...besideConfig, [variable]: text } }),
         };
         assert.deepEqual(result[name], value);
       });
-    for (const text of refused)
+    for (const text of rejected)
       it(`${name} may not be ${JSON.stringify(text).slice(0, 60)}`, () => {
-        const [fault, ...others] = faults({ environment: { ...beside, [variable]: text } });
-        assert(fault?.where.startsWith(variable));
-        assert.equal(fault?.detail, `must be ${settings[name as keyof Config].allowed}`);
+        const [error, ...others] = errors({ environment: { ...besideConfig, [variable]: text } });
+        assert(error?.where.startsWith(variable));
+        assert.equal(error?.detail, `must be ${settings[name as keyof Config].allowed}`);
         assert.deepEqual(others, []);
       });
   }
@@ -292,7 +299,7 @@ describe("errors", () => {
       config: file("g.json", { maxBodyBytes: 0, nope: 1 }),
     } as const;
     const environment = { RESTANTE_LOG_LEVEL: "loud", RESTANTE_BASE_URL: "nowhere" };
-    const where = faults({ flags, environment }).map((fault) => fault.where);
+    const where = errors({ flags, environment }).map((error) => error.where);
     assert.deepEqual(where, [
       'g.json, "nope"',
       "--host",
@@ -304,8 +311,8 @@ describe("errors", () => {
   });
 
   it("say that a flag has no value", () => {
-    assert.match(faults({ flags: { config: true } })[0]?.detail ?? "", /needs a value/);
-    assert.match(faults({ flags: { port: true } })[0]?.detail ?? "", /needs a value/);
+    assert.match(errors({ flags: { config: true } })[0]?.detail ?? "", /needs a value/);
+    assert.match(errors({ flags: { port: true } })[0]?.detail ?? "", /needs a value/);
   });
 
   const privates = Object.entries<Setting<unknown>>(settings).filter(([, each]) => each.isPrivate);
@@ -318,15 +325,17 @@ describe("errors", () => {
         ...(flag === undefined ? [] : [{ flags: { [name]: wrong } }]),
       ];
       for (const source of sources) {
-        const told = faults(source);
-        assert.match(told[0]?.detail ?? "", /^must be /);
-        assert.doesNotMatch(JSON.stringify(told), /wrong|hunter2|db\.test/);
+        const reported = errors(source);
+        assert.match(reported[0]?.detail ?? "", /^must be /);
+        assert.doesNotMatch(JSON.stringify(reported), /wrong|hunter2|db\.test/);
       }
     });
 
   it("report a replica without a database", () => {
-    const told = faults({ environment: { RESTANTE_READ_STORE: "postgres://replica.test/people" } });
-    assert.deepEqual(told, [
+    const reported = errors({
+      environment: { RESTANTE_READ_STORE: "postgres://replica.test/people" },
+    });
+    assert.deepEqual(reported, [
       { where: "--read-store", detail: "needs --store, the database that it is a replica of" },
     ]);
   });

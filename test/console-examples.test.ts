@@ -90,17 +90,17 @@ const lowered = (line: string): string =>
 
 /** The page may leave fields out, but shows none that is not there. */
 function assertShown({ shown, line }: Step, output: string, page: string, values: Values): void {
-  const [told, real] = [messageOf(shown), messageOf(output.trim())];
+  const [reported, real] = [messageOf(shown), messageOf(output.trim())];
   const where = `${page}:${line}\n${output}`;
   const fields = real.head.map(lowered);
-  for (const field of told.head.map(lowered)) {
+  for (const field of reported.head.map(lowered)) {
     const found = fields.find((each) => masked(each) === masked(field));
     assert.ok(found !== undefined, `there is no "${field}" at ${where}`);
     values.learn(field, found);
   }
-  if (told.body === "") return;
-  assert.deepEqual(JSON.parse(masked(real.body)), JSON.parse(masked(told.body)), where);
-  values.learn(told.body, real.body);
+  if (reported.body === "") return;
+  assert.deepEqual(JSON.parse(masked(real.body)), JSON.parse(masked(reported.body)), where);
+  values.learn(reported.body, real.body);
 }
 
 /** What a page takes for granted: done before the first command that contains the text. */

@@ -65,13 +65,13 @@ async function runAll(
 }
 
 /** A text in which `…` stands for anything. */
-const isLike = (told: string, real: string): boolean =>
-  new RegExp(`^${told.split("…").map(RegExp.escape).join("[\\s\\S]*")}$`).test(real);
+const isLike = (reported: string, real: string): boolean =>
+  new RegExp(`^${reported.split("…").map(RegExp.escape).join("[\\s\\S]*")}$`).test(real);
 
 /** Each line that is told is there, in this order; a line with nothing but `…` is for the reader. */
-function assertText(told: string, real: string, where: string): void {
+function assertText(reported: string, real: string, where: string): void {
   const lines = real.split("\n").map((line) => line.trimEnd());
-  for (const line of told.trimEnd().split("\n")) {
+  for (const line of reported.trimEnd().split("\n")) {
     if (line.trim() === "…" || line === "") continue;
     const at = lines.findIndex((one) => isLike(line, one));
     assert.ok(at >= 0, `${where}: there is no line ${line} in\n${real}`);
@@ -80,24 +80,24 @@ function assertText(told: string, real: string, where: string): void {
 }
 
 /** Every member that is told is there; of a list, every item, unless `"…"` is the last. */
-function assertJson(told: unknown, real: unknown, where: string): void {
-  if (typeof told === "string" && told.includes("…")) {
+function assertJson(reported: unknown, real: unknown, where: string): void {
+  if (typeof reported === "string" && reported.includes("…")) {
     assert.ok(
-      isLike(told, typeof real === "string" ? real : JSON.stringify(real)),
+      isLike(reported, typeof real === "string" ? real : JSON.stringify(real)),
       `${where}: ${real}`,
     );
-  } else if (Array.isArray(told)) {
+  } else if (Array.isArray(reported)) {
     assert.ok(Array.isArray(real), `${where} is no list`);
-    const items = told.at(-1) === "…" ? told.slice(0, -1) : told;
-    if (items.length === told.length) assert.equal(real.length, told.length, where);
+    const items = reported.at(-1) === "…" ? reported.slice(0, -1) : reported;
+    if (items.length === reported.length) assert.equal(real.length, reported.length, where);
     for (const [index, item] of items.entries()) assertJson(item, real[index], `${where}/${index}`);
-  } else if (typeof told === "object" && told !== null) {
+  } else if (typeof reported === "object" && reported !== null) {
     assert.ok(typeof real === "object" && real !== null, `${where} is no object`);
-    for (const [name, member] of Object.entries(told)) {
+    for (const [name, member] of Object.entries(reported)) {
       assertJson(member, (real as Record<string, unknown>)[name], `${where}/${name}`);
     }
   } else {
-    assert.deepEqual(real, told, where);
+    assert.deepEqual(real, reported, where);
   }
 }
 

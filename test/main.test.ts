@@ -76,48 +76,49 @@ describe("help and version", () => {
 });
 
 describe("usage errors are reported with exit code 2", () => {
-  const cases: readonly [args: string, environment: Record<string, string>, told: RegExp[]][] = [
-    ["", {}, [/Usage: restante/]],
-    ["srve", {}, [/unknown command 'srve'/, /Did you mean serve/]],
-    ["token", {}, [/Usage: restante token/]],
-    ["token revoke", {}, [/missing required argument 'id'/]],
-    ["token list --dta x", {}, [/unknown option '--dta'/]],
-    ["serve --trust-proxy ::1 --trust-proxy x", {}, [/^--trust-proxy "::1,x": must be IP/m]],
-    ["serve stray", {}, [/^stray: is unknown to restante serve$/m]],
+  const cases: readonly [args: string, environment: Record<string, string>, reported: RegExp[]][] =
     [
-      "serve --workers 0 --store mysql://me:hunter2@db.test/people",
-      {},
-      [/^--workers "0": must be a whole number/m, /^--store: must be a URL such as postgres:/m],
-    ],
-    [
-      "serve --prot 9 --port x --host --speed=2 --config nope.json",
-      { RESTANTE_LOG_LEVEL: "loud", RESTANTE_ADMIN_TOKEN: "rst_wrong" },
+      ["", {}, [/Usage: restante/]],
+      ["srve", {}, [/unknown command 'srve'/, /Did you mean serve/]],
+      ["token", {}, [/Usage: restante token/]],
+      ["token revoke", {}, [/missing required argument 'id'/]],
+      ["token list --dta x", {}, [/unknown option '--dta'/]],
+      ["serve --trust-proxy ::1 --trust-proxy x", {}, [/^--trust-proxy "::1,x": must be IP/m]],
+      ["serve stray", {}, [/^stray: is unknown to restante serve$/m]],
       [
-        /^--prot: is unknown/m,
-        /^--speed=2: is unknown/m,
-        /^--port "x": must be a whole number/m,
-        /^--host: needs a value/m,
-        /^--config "nope.json": cannot be used: ENOENT/m,
-        /^RESTANTE_LOG_LEVEL "loud": must be info, warn/m,
-        /^RESTANTE_ADMIN_TOKEN: must be a secret/m,
+        "serve --workers 0 --store mysql://me:hunter2@db.test/people",
+        {},
+        [/^--workers "0": must be a whole number/m, /^--store: must be a URL such as postgres:/m],
       ],
-    ],
-    [
-      "token create --scope people:fly --expires 2001-01-01 --data empty",
-      {},
-      [/^--name: /m, /^--scope: "people:fly" is not a scope/m, /^--expires: .*future/m],
-    ],
-    [
-      "token create --name x --scope admin --expires soon --data empty",
-      {},
-      [/^--expires "soon": must be/m],
-    ],
-  ];
-  for (const [args, environment, told] of cases)
+      [
+        "serve --prot 9 --port x --host --speed=2 --config nope.json",
+        { RESTANTE_LOG_LEVEL: "loud", RESTANTE_ADMIN_TOKEN: "rst_wrong" },
+        [
+          /^--prot: is unknown/m,
+          /^--speed=2: is unknown/m,
+          /^--port "x": must be a whole number/m,
+          /^--host: needs a value/m,
+          /^--config "nope.json": cannot be used: ENOENT/m,
+          /^RESTANTE_LOG_LEVEL "loud": must be info, warn/m,
+          /^RESTANTE_ADMIN_TOKEN: must be a secret/m,
+        ],
+      ],
+      [
+        "token create --scope people:fly --expires 2001-01-01 --data empty",
+        {},
+        [/^--name: /m, /^--scope: "people:fly" is not a scope/m, /^--expires: .*future/m],
+      ],
+      [
+        "token create --name x --scope admin --expires soon --data empty",
+        {},
+        [/^--expires "soon": must be/m],
+      ],
+    ];
+  for (const [args, environment, reported] of cases)
     it(`restante ${args}`, async () => {
       const words = args.split(" ").filter((word) => word !== "");
       const { code, stdout, stderr } = await run(words, { cwd, environment });
-      for (const pattern of told) assert.match(stderr, pattern);
+      for (const pattern of reported) assert.match(stderr, pattern);
       assert.deepEqual([code, stdout], [2, ""]);
       assert.doesNotMatch(stderr, /^\s+at |rst_wrong|hunter2/m);
     });
@@ -232,7 +233,7 @@ describe("on a terminal", () => {
   const shells = ["sh", "bash", "zsh"].filter((shell) => has(shell, "-c", "true"));
 
   /** What the greeting shows, in the end without colours; the process ends with the test. */
-  async function greeted(act: (text: string) => void): Promise<void> {
+  async function bannerText(act: (text: string) => void): Promise<void> {
     const command = `exec ${commandLine.join(" ")} serve --port 0 --data "greeted here"`;
     const env = { PATH: process.env.PATH, TERM: "xterm" };
     const child = spawn("script", ["-qec", command, "/dev/null"], { cwd, env, stdio: "pipe" });
@@ -257,7 +258,7 @@ describe("on a terminal", () => {
     text.split(/\n\s*\n/).filter((section) => section.includes("curl "));
 
   it("serve shows three commands that work as written", { skip }, () =>
-    greeted((text) => {
+    bannerText((text) => {
       assert.match(text, /data +\.\/greeted here\n/);
       assert.match(text, /admin token +rst_\w+\n +It is shown only once/);
       assert.equal(commandsIn(text).length, 3);
@@ -273,7 +274,7 @@ describe("on a terminal", () => {
   );
 
   it("a later start shows how to create a token, and the commands use it", { skip }, () =>
-    greeted((text) => {
+    bannerText((text) => {
       assert.doesNotMatch(text, secretPattern);
       const making = /TOKEN=\$\(.*\)$/m.exec(text)?.[0] ?? assert.fail(text);
       const { stdout } = paste("sh", [making, ...commandsIn(text)]);

@@ -114,9 +114,9 @@ describe("a database that accepts no writes", () => {
     for (const ask of asks) {
       assert.equal((await ask("/people?limit=1")).status, 200);
       assert.equal((await ask("/-/health")).status, 200);
-      const refused = await ask("/people", json("POST", {}));
-      assertProblem(refused, "unavailable");
-      assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/);
+      const rejected = await ask("/people", json("POST", {}));
+      assertProblem(rejected, "unavailable");
+      assert.match(rejected.headers.get("retry-after") ?? "", /^\d+$/);
     }
     await setReadOnly("off");
     await untilStatus(200);

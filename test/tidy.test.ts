@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, normalize } from "node:path";
+import { basename, dirname, join, normalize } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
@@ -69,6 +69,15 @@ const restrictedCode: readonly [what: string, pattern: RegExp, within: RegExp, a
     ["console", /\bconsole\./, source, /^src\/(main|cli\/serve|cli\/token)\.ts$/],
     ["the type any", /(?:[:<|&]|\bas|\bextends)\s*any\b/, anywhere, nowhere],
   ];
+
+/** Former names of files, types and functions that say nothing to a reader who is new here. */
+const oldFileNames = new Set(
+  "asking askable bell beside behold buckets claims courier door drafts exam exchange exit gather greeting grouped guard handed holes hot house inquiry intake judge line many misfits named once questions rate refusals reform remembered runaway shape sheet shelf slots soon together trouble turned unit units walk wire words".split(
+    " ",
+  ),
+);
+const oldIdentifiers =
+  /\b(?:Asker|Deed|Door|Exchange|House|Misfit|Shelf|Soon|askable|behold|coded|courier|faultsOf|homeOf|inquiry|judge|misfits|misuse|patiently|sealOf|shelf|shelves|strangers|told|untilSettled|windClock)\b/;
 
 const openTask = new RegExp(`\\b(${"TO"}DO|${"FIX"}ME)\\b`);
 const vagueFolders = /\/(routes|middleware|utils|helpers|common|misc)\//;
@@ -162,6 +171,16 @@ const rules: Readonly<Record<string, (sources: readonly Source[]) => readonly st
 
   "no task is left open": (sources) =>
     sources.flatMap(({ path, lines }) => linesWith(path, lines, openTask, "leaves work undone")),
+
+  "no old name is used": (sources) =>
+    sources
+      .filter(({ path }) => /^(src|test)\//.test(path) && path !== "test/tidy.test.ts")
+      .flatMap(({ path, code }) => [
+        ...(oldFileNames.has(basename(path).split(".")[0] ?? "")
+          ? [`${path}:1: has an old file name`]
+          : []),
+        ...linesWith(path, code, oldIdentifiers, "has an old name"),
+      ]),
 
   "every regular expression takes linear time": (sources) =>
     sources
@@ -293,6 +312,15 @@ describe("the rules find violations", () => {
       "test/a.test.ts",
       `${firstLine}// ${"TO"}${"DO"}: later`,
       ["test/a.test.ts:2: leaves work undone"],
+    ],
+    [
+      "no old name is used",
+      "test/store/hot.test.ts",
+      `${firstLine}class House {}\nconst greatHouse = "House";`,
+      [
+        "test/store/hot.test.ts:1: has an old file name",
+        "test/store/hot.test.ts:2: has an old name",
+      ],
     ],
     [
       "every regular expression takes linear time",

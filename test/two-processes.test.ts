@@ -66,7 +66,7 @@ class Rig {
   readonly #arriving: Upload[] = [];
   #owner: ServerProcess | undefined;
   readonly trace: string[] = [];
-  readonly counts = { refused: 0, killed: 0, uploads: 0, tokens: 0 };
+  readonly counts = { rejected: 0, killed: 0, uploads: 0, tokens: 0 };
 
   constructor(random: () => number, cwd: string) {
     this.#random = random;
@@ -141,7 +141,7 @@ class Rig {
       second.message,
       new RegExp(`process ${owner.pid} at ${owner.url}, since .* owns it`),
     );
-    this.counts.refused++;
+    this.counts.rejected++;
   };
 
   #stall = async () => {
@@ -203,7 +203,7 @@ class Rig {
 describe("two processes and one folder", () => {
   it("only one owns it at any time, and nothing acknowledged is lost", async () => {
     const random = randomNumbers(newSeed("two processes"));
-    const total = { refused: 0, killed: 0, uploads: 0, tokens: 0 };
+    const total = { rejected: 0, killed: 0, uploads: 0, tokens: 0 };
     for (let round = 0; round < runs(2, 60); round++) {
       const cwd = await mkdtemp(join(tmpdir(), "restante-two-"));
       // A command without an owner finds a folder that is empty.
@@ -218,7 +218,7 @@ describe("two processes and one folder", () => {
         await rig.end();
         await rm(cwd, { recursive: true, force: true });
       }
-      for (const key of ["refused", "killed", "uploads", "tokens"] as const)
+      for (const key of ["rejected", "killed", "uploads", "tokens"] as const)
         total[key] += rig.counts[key];
     }
     console.log(`two processes: ${JSON.stringify(total)}`);

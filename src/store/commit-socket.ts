@@ -104,14 +104,14 @@ export async function connectToOwner(
     else remote.receive(message);
   });
   const timer = setTimeout(() => hello.resolve(undefined), helloTimeoutMs);
-  const greeting = await hello.promise;
+  const owner = await hello.promise;
   clearTimeout(timer);
   cleanUp();
-  if (greeting?.version === version) return committerOn(socket, remote);
+  if (owner?.version === version) return committerOn(socket, remote);
   socket.destroy();
-  if (greeting === undefined) return undefined;
+  if (owner === undefined) return undefined;
   throw new OtherVersion(
-    `The server that owns ${folder} is version ${greeting.version}, and this command is version ${version}. Use the same version for both.`,
+    `The server that owns ${folder} is version ${owner.version}, and this command is version ${version}. Use the same version for both.`,
   );
 }
 

@@ -31,14 +31,14 @@ export class RemoteCommitter implements Committer {
   readonly #send: (request: CommitRequest) => void;
   readonly #waiting = new Map<number, PromiseWithResolvers<readonly Outcome[]>>();
   #number = 0;
-  #trouble: string | undefined;
+  #failure: string | undefined;
 
   constructor(send: (request: CommitRequest) => void) {
     this.#send = send;
   }
 
   get lastError(): string | undefined {
-    return this.#trouble;
+    return this.#failure;
   }
 
   commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
@@ -54,10 +54,10 @@ export class RemoteCommitter implements Committer {
     const waiting = this.#waiting.get(answer.number);
     this.#waiting.delete(answer.number);
     if (answer.kind === "outcomes") {
-      this.#trouble = undefined;
+      this.#failure = undefined;
       waiting?.resolve(answer.outcomes);
     } else if (answer.kind === "outage") {
-      this.#trouble = answer.message;
+      this.#failure = answer.message;
       waiting?.reject(new Outage(answer.reason, answer.message));
     } else waiting?.reject(new Error(answer.message));
   }

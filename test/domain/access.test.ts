@@ -273,8 +273,8 @@ describe("a principal without the scope", () => {
       const problem = problemIn(await call(all, anonymous));
       assert.equal(problem?.kind, "unauthenticated");
       for (const principal of principalsWithout(needs)) {
-        const refused = problemIn(await call(all, principal));
-        assert.equal(refused?.kind, "insufficient-scope", principal.scopes.join(" "));
+        const rejected = problemIn(await call(all, principal));
+        assert.equal(rejected?.kind, "insufficient-scope", principal.scopes.join(" "));
       }
       assert.deepEqual(await all.store.collection("notes"), all.collection);
       assert.deepEqual(await all.store.collections(), [all.collection]);

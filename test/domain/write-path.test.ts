@@ -107,15 +107,15 @@ describe("the write path", () => {
 
   it("stores nothing when the rules reject it", async () => {
     await store.commit([define(strict)]);
-    const refused = await writes.run(await open("create"), create());
-    assert.ok(refused instanceof Problem && refused.kind === "invalid-body");
+    const rejected = await writes.run(await open("create"), create());
+    assert.ok(rejected instanceof Problem && rejected.kind === "invalid-body");
     assert.deepEqual(calls, ["rules"]);
   });
 
   it("validates again when the rules change before the commit", async () => {
     beforeCommit = () => store.commit([define(strict)]);
-    const refused = await writes.run(await open("create"), create());
-    assert.ok(refused instanceof Problem && refused.kind === "invalid-body");
+    const rejected = await writes.run(await open("create"), create());
+    assert.ok(rejected instanceof Problem && rejected.kind === "invalid-body");
     assert.equal((await store.collection("notes"))?.total, 0);
     // The rules of the access are old, so the first attempt is made with them.
     const old = await open("create");
@@ -129,8 +129,8 @@ describe("the write path", () => {
     const stranger = holderOf("stranger");
     const opened = await open("create", stranger);
     beforeCommit = () => store.commit([define({})]);
-    const refused = await writes.run(opened, create());
-    assert.ok(refused instanceof Problem && refused.kind === "insufficient-scope");
+    const rejected = await writes.run(opened, create());
+    assert.ok(rejected instanceof Problem && rejected.kind === "insufficient-scope");
     assert.equal((await store.collection("notes"))?.total, 0);
   });
 
@@ -138,8 +138,8 @@ describe("the write path", () => {
     const opened = await open("create", system, "new");
     assert.equal(opened.rules, undefined);
     beforeCommit = () => store.commit([define(strict, "new")]);
-    const refused = await writes.run(opened, create());
-    assert.ok(refused instanceof Problem && refused.kind === "invalid-body");
+    const rejected = await writes.run(opened, create());
+    assert.ok(rejected instanceof Problem && rejected.kind === "invalid-body");
     assert.equal((await store.collection("new"))?.total, 0);
     resourceOf(await writes.run(opened, create({ text: "x" })));
   });
@@ -147,11 +147,11 @@ describe("the write path", () => {
   it("creates a missing collection for an admin only, with every kind of write", async () => {
     const others = await open("create");
     await store.commit([{ kind: "drop", collection: "notes", isEmptyOnly: false }]);
-    for (const refused of [
+    for (const rejected of [
       await writes.run(others, create()),
       (await writes.createEach(others, [draft({})]))[0],
     ])
-      assert.ok(refused instanceof Problem && refused.kind === "not-found");
+      assert.ok(rejected instanceof Problem && rejected.kind === "not-found");
     assert.equal(await store.collection("notes"), undefined);
     const admin = holderOf("admin", "admin");
     resourceOf(await writes.run(await open("create", admin, "one"), create()));

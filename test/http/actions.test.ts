@@ -115,8 +115,8 @@ describe("the input of an action", () => {
       assert.equal(answer?.status, 200, `${framing} ${answer?.body}`);
       assert.deepEqual(JSON.parse(answer?.body ?? "").input, { count: 1 });
     }
-    const refused = await answerOf(app.request("/-/actions/verbs", { method: "POST" }));
-    assert.deepEqual(pointersOf(assertProblem(refused, "invalid-body")), ["/verb", "/args"]);
+    const rejected = await answerOf(app.request("/-/actions/verbs", { method: "POST" }));
+    assert.deepEqual(pointersOf(assertProblem(rejected, "invalid-body")), ["/verb", "/args"]);
   });
 
   it("must match its schema: otherwise every error is reported and nothing runs", async () => {
@@ -334,7 +334,7 @@ describe("resources in an action", () => {
     const client = new Client(app, await app.token("action:verbs", "guarded:read"));
     assert.equal((await call("get", ["guarded", "one"], client)).status, 200);
     assert.equal((await call("list", ["guarded"], client)).status, 200);
-    const refused: readonly [string, readonly unknown[], string][] = [
+    const rejected: readonly [string, readonly unknown[], string][] = [
       ["create", ["guarded", {}], "guarded:create"],
       ["put", ["guarded", "one", {}], "guarded:update"],
       ["patch", ["guarded", "one", {}], "guarded:update"],
@@ -343,7 +343,7 @@ describe("resources in an action", () => {
       ["list", ["others"], "others:read"],
       ["batch", [[{ method: "DELETE", path: "/guarded/one" }]], "guarded:delete"],
     ];
-    for (const [verb, args, scope] of refused) {
+    for (const [verb, args, scope] of rejected) {
       const problem = await client.rejects("guarded", "insufficient-scope", () =>
         call(verb, args, client),
       );
@@ -389,35 +389,58 @@ describe("resources in an action", () => {
       preconditions: "required",
       idempotencyKey: "required",
     });
-    const refuse = async (
+    const rejectionOf = async (
       kind: Parameters<Client["rejects"]>[1],
       verb: string,
       ...args: unknown[]
     ) => admin.rejects("strict", kind, () => call(verb, ["strict", ...args]));
     const key = { idempotencyKey: "k1" };
-    await refuse("key-required", "create", { email: "a@b.test" });
-    const faults = await refuse("invalid-body", "create", { other: 1 }, key);
-    assert.deepEqual(pointersOf(faults).toSorted(), ["/email", "/other"]);
-    await refuse("invalid-body", "create", { id: "mine", email: "a@b.test" }, key);
-    await refuse("malformed-request", "create", { email: "a@b.test" }, { idempotencyKey: "\n" });
+    await rejectionOf("key-required", "create", { email: "a@b.test" });
+    const errors = await rejectionOf("invalid-body", "create", { other: 1 }, key);
+    assert.deepEqual(pointersOf(errors).toSorted(), ["/email", "/other"]);
+    await rejectionOf("invalid-body", "create", { id: "mine", email: "a@b.test" }, key);
+    await rejectionOf(
+      "malformed-request",
+      "create",
+      { email: "a@b.test" },
+      { idempotencyKey: "\n" },
+    );
     const made = await kept("create", "strict", { email: "a@b.test", pin: 1 }, key);
     assert.deepEqual(Object.keys(made.body), ["id", "email", "createdAt", "updatedAt"]);
     const again = await kept("create", "strict", { email: "a@b.test", pin: 1 }, key);
     assert.equal(again.body.id, made.body.id);
     assert.equal(await app.total("strict"), 1);
-    await refuse("key-reused", "create", { email: "b@b.test" }, key);
-    await refuse("conflict", "create", { email: "a@b.test" }, { idempotencyKey: "k2" });
+    await rejectionOf("key-reused", "create", { email: "b@b.test" }, key);
+    await rejectionOf("conflict", "create", { email: "a@b.test" }, { idempotencyKey: "k2" });
     const id = made.body.id;
-    await refuse("precondition-required", "patch", id, { email: "c@b.test" });
-    await refuse("precondition-failed", "patch", id, { email: "c@b.test" }, { ifMatch: '"x"' });
-    await refuse("precondition-failed", "put", id, { email: "c@b.test" }, { ifNoneMatch: "*" });
-    await refuse("precondition-failed", "remove", id, { ifMatch: '"x"' });
+    await rejectionOf("precondition-required", "patch", id, { email: "c@b.test" });
+    await rejectionOf(
+      "precondition-failed",
+      "patch",
+      id,
+      { email: "c@b.test" },
+      { ifMatch: '"x"' },
+    );
+    await rejectionOf(
+      "precondition-failed",
+      "put",
+      id,
+      { email: "c@b.test" },
+      { ifNoneMatch: "*" },
+    );
+    await rejectionOf("precondition-failed", "remove", id, { ifMatch: '"x"' });
     const { etag: ifMatch } = made;
     const changed = await kept("patch", "strict", id, { email: "c@b.test" }, { ifMatch });
     assert.equal(changed.body.email, "c@b.test");
-    await refuse("not-found", "get", "nobody");
-    await refuse("conflict", "put", id, { id: "x", email: "a@b.test" }, { ifMatch: changed.etag });
-    await refuse("invalid-body", "list", { nonsense: 1 });
+    await rejectionOf("not-found", "get", "nobody");
+    await rejectionOf(
+      "conflict",
+      "put",
+      id,
+      { id: "x", email: "a@b.test" },
+      { ifMatch: changed.etag },
+    );
+    await rejectionOf("invalid-body", "list", { nonsense: 1 });
   });
 
   it("are subject to the limits of HTTP", async () => {

@@ -65,16 +65,16 @@ describe("a request without a valid token", () => {
     const typo = app.admin.replace(/.$/, (last) => (last === "0" ? "1" : "0"));
     const expired = await expiredToken();
 
-    const told = new Set<string>();
+    const reported = new Set<string>();
     for (const secret of [newSecret(), typo, revoked.token, expired, "x", "rst_"]) {
       const answer = await withAuthorization(`Bearer ${secret}`);
       assertChallenge(answer, invalid);
       const { requestId, ...words } = assertProblem(answer, "unauthenticated");
       assert.ok(requestId);
-      told.add(JSON.stringify(words));
+      reported.add(JSON.stringify(words));
       assert.ok(!JSON.stringify([answer.body, ...answer.headers]).includes(`${secret}"`));
     }
-    assert.equal(told.size, 1);
+    assert.equal(reported.size, 1);
   });
 
   it("gets invalid_token when the token has another format", async () => {
@@ -294,21 +294,21 @@ describe("scopes", () => {
 
   it("that do not include a collection give the same response whether it exists or not", async () => {
     const token = await app.token("places:read");
-    const told = new Set<string>();
+    const reported = new Set<string>();
     for (const path of ["/people", `/people/${id}`, "/people/no-such-id"]) {
       const { requestId, instance, ...words } = await expectProblem(
         app.request(path, { token }),
         "insufficient-scope",
       );
       assert.ok(requestId && instance);
-      told.add(JSON.stringify(words));
+      reported.add(JSON.stringify(words));
     }
     const unknown = await expectProblem(
       app.request("/no-such-collection", { token }),
       "insufficient-scope",
     );
-    told.add(JSON.stringify(unknown).replaceAll("no-such-collection", "people"));
-    assert.equal(told.size, 2);
+    reported.add(JSON.stringify(unknown).replaceAll("no-such-collection", "people"));
+    assert.equal(reported.size, 2);
   });
 
   it("without admin do not create a collection", async () => {

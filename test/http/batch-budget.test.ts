@@ -124,8 +124,8 @@ describe("the plan of a batch", () => {
     assert.equal(budget.usedBytes, 0);
 
     const little = new Reservation(new MemoryBudget(10 * fields.length));
-    const refused = await planWithin(little);
-    assert.equal(refused.at(-1), overloaded);
+    const rejected = await planWithin(little);
+    assert.equal(rejected.at(-1), overloaded);
     await store.close();
     await rm(path, { recursive: true, force: true });
   });

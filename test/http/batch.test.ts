@@ -32,7 +32,7 @@ async function run(operations: readonly unknown[], by = client): Promise<readonl
 }
 
 /** The batch is refused, and neither collection has changed. */
-async function refuse(
+async function rejectionOf(
   kind: Parameters<Client["rejects"]>[1],
   operations: readonly unknown[],
   by = client,
@@ -91,7 +91,7 @@ describe("a batch", () => {
     const [first, second] = await run([post("/people", { a: 1 }), post("/pets", { b: 1 })]);
     assert.match(first?.location ?? "", /^\/people\//);
     assert.match(second?.location ?? "", /^\/pets\//);
-    const pointers = await refuse("not-found", [
+    const pointers = await rejectionOf("not-found", [
       post("/people", {}),
       put("/pets/undone", {}),
       remove("/pets/seed"),
@@ -178,26 +178,27 @@ describe("a batch", () => {
         ...last,
         put("/pets/last", {}),
       ];
-      const [pointer = ""] = await refuse(kind, operations);
+      const [pointer = ""] = await rejectionOf(kind, operations);
       assert.ok(pointer.startsWith(`/operations/${operations.length - 2}`), pointer);
     });
   }
 
   it("points to the error in the operation's body", async () => {
     assert.deepEqual(
-      await refuse("conflict", [put("/people/a", {}), put("/people/b", { id: "c" })]),
+      await rejectionOf("conflict", [put("/people/a", {}), put("/people/b", { id: "c" })]),
       ["/operations/1/body/id"],
     );
     const operations = [{ op: "remove", path: "/nowhere" }];
-    assert.deepEqual(await refuse("conflict", [patch("/people/seed", operations, jsonPatch)]), [
-      "/operations/0/body/0",
-    ]);
+    assert.deepEqual(
+      await rejectionOf("conflict", [patch("/people/seed", operations, jsonPatch)]),
+      ["/operations/0/body/0"],
+    );
   });
 
   it("checks each operation's own precondition", async () => {
     const one = await client.putAndReadTag("/people/one", { n: 1 });
     const two = await client.putAndReadTag("/people/two", { n: 1 });
-    await refuse("precondition-failed", [
+    await rejectionOf("precondition-failed", [
       put("/people/one", {}, { ifMatch: one }),
       put("/people/two", {}, { ifMatch: one }),
     ]);
@@ -211,7 +212,7 @@ describe("a batch", () => {
     );
     // A tag from before the batch is stale once the batch itself has written.
     const now = await client.tag("/people/one");
-    await refuse("precondition-failed", [
+    await rejectionOf("precondition-failed", [
       patch("/people/one", {}, { ifMatch: now }),
       patch("/people/one", {}, { ifMatch: now }),
     ]);
@@ -254,7 +255,7 @@ describe("the body of a batch", () => {
   }
 
   it("is 400 with every error of every operation at once", async () => {
-    const pointers = await refuse("invalid-body", [
+    const pointers = await rejectionOf("invalid-body", [
       put("/people/fine", {}),
       { method: "GET", path: "/people/a" },
       { method: "put", path: "/people/a", body: {} },
@@ -300,20 +301,22 @@ describe("the body of a batch", () => {
           patch("/people/seed", {}, { [member]: value }),
           remove("/people/seed", { [member]: value }),
         ])
-          assert.deepEqual(await refuse("invalid-body", [operation]), [`/operations/0/${member}`]);
+          assert.deepEqual(await rejectionOf("invalid-body", [operation]), [
+            `/operations/0/${member}`,
+          ]);
       }
     }
     const onPost = { ...post("/people", {}), ifMatch: "*", contentType: "application/json" };
-    assert.deepEqual(await refuse("invalid-body", [onPost]), [
+    assert.deepEqual(await rejectionOf("invalid-body", [onPost]), [
       "/operations/0/ifMatch",
       "/operations/0/contentType",
     ]);
-    await refuse("invalid-body", [put("/people/seed", {}, { "if-match": '"x"' })]);
+    await rejectionOf("invalid-body", [put("/people/seed", {}, { "if-match": '"x"' })]);
     // What names no tags is no precondition that anybody meant.
     for (const value of ["", "abc", "W/", '"a" "b"'])
       for (const member of ["ifMatch", "ifNoneMatch"])
         assert.deepEqual(
-          await refuse("invalid-body", [remove("/people/seed", { [member]: value })]),
+          await rejectionOf("invalid-body", [remove("/people/seed", { [member]: value })]),
           [`/operations/0/${member}`],
         );
   });
@@ -323,7 +326,7 @@ describe("the body of a batch", () => {
       Array.from({ length: count }, (_, index) => put(`/many/m${index}`, { index }));
     assert.equal((await run(many(100))).length, 100);
     assert.equal(await app.total("many"), 100);
-    assert.deepEqual(await refuse("invalid-body", many(101)), ["/operations"]);
+    assert.deepEqual(await rejectionOf("invalid-body", many(101)), ["/operations"]);
     assert.equal(await app.total("many"), 100);
   });
 
@@ -332,7 +335,7 @@ describe("the body of a batch", () => {
       Array.from({ length: 900 }, (_, index) => [`s${index}`, 1]),
     );
     const operations = Array(10).fill({ ...remove("/people/seed"), ...unknownFlags });
-    assert.equal((await refuse("invalid-body", operations)).length, 100);
+    assert.equal((await rejectionOf("invalid-body", operations)).length, 100);
   });
 
   it("has the same limits as any body", async () => {
@@ -366,19 +369,25 @@ describe("permissions in a batch", () => {
     ];
     for (const [operation, scope] of forbidden) {
       const operations = [put("/pets/b", {}), operation];
-      assert.deepEqual(await refuse("insufficient-scope", operations, creator), ["/operations/1"]);
+      assert.deepEqual(await rejectionOf("insufficient-scope", operations, creator), [
+        "/operations/1",
+      ]);
       const { headers } = await creator.batch(operations);
       assert.match(headers.get("www-authenticate") ?? "", new RegExp(`scope="${scope}"`));
     }
     // What it has made itself, it may not change either.
-    await refuse("insufficient-scope", [put("/people/mine", {}), put("/people/mine", {})], creator);
+    await rejectionOf(
+      "insufficient-scope",
+      [put("/people/mine", {}), put("/people/mine", {})],
+      creator,
+    );
   });
 
   it("with update alone allow to replace and not to create", async () => {
     const updater = new Client(app, await app.token("people:update"));
     await run([put("/people/seed", {}), patch("/people/seed", { n: 1 })], updater);
-    await refuse("insufficient-scope", [put("/people/not-there", {})], updater);
-    await refuse("insufficient-scope", [put("/people/x", {}, { ifMatch: '"x"' })], updater);
+    await rejectionOf("insufficient-scope", [put("/people/not-there", {})], updater);
+    await rejectionOf("insufficient-scope", [put("/people/x", {}, { ifMatch: '"x"' })], updater);
   });
 
   it("do not reveal which collections exist", async () => {
@@ -401,9 +410,10 @@ describe("permissions in a batch", () => {
 
   it("let an admin create collections, and nobody else", async () => {
     const other = new Client(app, await app.token("*:*"));
-    assert.deepEqual(await refuse("not-found", [post("/people", {}), post("/unborn", {})], other), [
-      "/operations/1",
-    ]);
+    assert.deepEqual(
+      await rejectionOf("not-found", [post("/people", {}), post("/unborn", {})], other),
+      ["/operations/1"],
+    );
     assertProblem(await client.get("/unborn"), "not-found");
     await run([post("/born-1", {}), put("/born-2/a", {}), patch("/born-2/a", { n: 1 })]);
     assert.equal(await app.total("born-1"), 1);
@@ -411,9 +421,9 @@ describe("permissions in a batch", () => {
   });
 
   it("create no collection when an admin's batch is rejected", async () => {
-    await refuse("not-found", [put("/unborn/a", {}), remove("/people/nobody")]);
-    await refuse("not-found", [put("/unborn/a", {}), remove("/unborn/b")]);
-    await refuse("precondition-failed", [put("/unborn/a", {}, { ifMatch: "*" })]);
+    await rejectionOf("not-found", [put("/unborn/a", {}), remove("/people/nobody")]);
+    await rejectionOf("not-found", [put("/unborn/a", {}), remove("/unborn/b")]);
+    await rejectionOf("precondition-failed", [put("/unborn/a", {}, { ifMatch: "*" })]);
     assertProblem(await client.get("/unborn"), "not-found");
   });
 

@@ -158,14 +158,14 @@ describe("a form in a browser", () => {
   check("shows each error when it is rejected, and keeps the input for another try", async () => {
     const before = await stored("contact");
     await fill("contact", { email: "ann", message: "", age: "-3" });
-    const refused = await submit();
-    assert.equal(refused.status(), 400);
-    assert.equal(refused.url(), `${app.url}/contact`);
-    const faults = await page.locator("li").allTextContents();
+    const rejected = await submit();
+    assert.equal(rejected.status(), 400);
+    assert.equal(rejected.url(), `${app.url}/contact`);
+    const errors = await page.locator("li").allTextContents();
     assert.deepEqual(
-      faults.map((fault) => fault.split(":")[0]).toSorted(),
+      errors.map((error) => error.split(":")[0]).toSorted(),
       ["age", "email", "message"],
-      faults.join("\n"),
+      errors.join("\n"),
     );
     assert.deepEqual(await stored("contact"), before);
     await page.goBack();
@@ -177,8 +177,8 @@ describe("a form in a browser", () => {
     await page.locator('[name="age"]').evaluate((input: { name: string }) => {
       input.name = "<img src=x onerror=\"document.title='owned'\">";
     });
-    const refused = await submit();
-    assert.equal(refused.status(), 400);
+    const rejected = await submit();
+    assert.equal(rejected.status(), 400);
     assert.equal(await page.title(), "Your input was not accepted");
     assert.equal(await page.locator("img, script").count(), 0);
   });

@@ -34,9 +34,9 @@ describe("caching", () => {
   });
 
   it("no cache stores an error", () => {
-    const refusals = stops.filter(isError);
-    assert.ok(refusals.length >= 12);
-    for (const { asked, headers } of refusals) {
+    const rejections = stops.filter(isError);
+    assert.ok(rejections.length >= 12);
+    for (const { asked, headers } of rejections) {
       assert.equal(headers.get("cache-control"), "no-store", asked);
     }
   });

@@ -196,8 +196,8 @@ describe("a definition", () => {
     assertProblem(await client.get("/short-lived"), "not-found");
     assertProblem(await client.remove("/-/collections/short-lived"), "not-found");
     await client.put("/full/a", { n: 1 });
-    const refused = assertProblem(await client.remove("/-/collections/full"), "conflict");
-    assert.match(refused.detail, /confirm=full/);
+    const rejected = assertProblem(await client.remove("/-/collections/full"), "conflict");
+    assert.match(rejected.detail, /confirm=full/);
     assertProblem(await client.remove("/-/collections/full?confirm=yes"), "invalid-parameter");
     assert.equal((await client.get("/full/a")).status, 200);
     assert.equal((await client.remove("/-/collections/full?confirm=full")).status, 204);

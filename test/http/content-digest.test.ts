@@ -91,10 +91,10 @@ describe("Content-Digest", () => {
   });
 
   it("is of the content as it was sent, before decoding", async () => {
-    const coded = gzipSync(body);
+    const encoded = gzipSync(body);
     const fields = { "content-encoding": "gzip" };
-    assert.equal((await post(coded, digestOf("sha-256", coded), fields)).status, 201);
-    await client.rejects("notes", "invalid-body", () => post(coded, right, fields));
+    assert.equal((await post(encoded, digestOf("sha-256", encoded), fields)).status, 201);
+    await client.rejects("notes", "invalid-body", () => post(encoded, right, fields));
   });
 
   it("is checked for every kind of body", async () => {
@@ -130,19 +130,19 @@ describe("Content-Digest", () => {
 
     const { status, body: text } = await many("/lines", other);
     assert.equal(status, 200);
-    const told = text
+    const reported = text
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line));
     assert.deepEqual(
-      told.map(({ line, status }) => [line, status]),
+      reported.map(({ line, status }) => [line, status]),
       [
         [1, 201],
         [2, 201],
         [undefined, 400],
       ],
     );
-    assert.match(told[2].problem.detail, /Content-Digest/);
+    assert.match(reported[2].problem.detail, /Content-Digest/);
     assert.equal(await app.total("lines"), 2);
   });
 

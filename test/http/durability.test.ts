@@ -34,7 +34,7 @@ const fieldsOf = (n: number) => ({ n, text: `${n},`.repeat(1 + (n % 20) * 40) })
 let posted = 0;
 
 /** One client that POSTs until the server is gone, and writes down what was acknowledged. */
-async function pour(daemon: ServerProcess, journal: Journal): Promise<void> {
+async function postMany(daemon: ServerProcess, journal: Journal): Promise<void> {
   for (;;) {
     const answer = await answerOf(daemon.post("people", fieldsOf(++posted))).catch(() => undefined);
     if (answer === undefined) return;
@@ -98,7 +98,7 @@ describe("a server that is stopped under load", () => {
     daemon = server;
     if (journal.size > 0) await verify(server, journal);
     const enough = journal.size + acknowledged;
-    const poured = Promise.all(Array.from({ length: clients }, () => pour(server, journal)));
+    const poured = Promise.all(Array.from({ length: clients }, () => postMany(server, journal)));
     while (journal.size < enough) await sleep(5);
     return { server, poured };
   }
@@ -198,10 +198,10 @@ for (const [title, { possible, prepare, starve, feed, cleanUp }] of Object.entri
         for (let count = 0; count < 20; count++) assert.equal((await create()).status, 201);
 
         await starve(server);
-        let refused = await create();
+        let rejected = await create();
         // What the log has already taken from the disk may be used up before there is no room.
-        while (refused.status === 201) refused = await create();
-        const answers = [refused, ...(await Promise.all([create(), create(), create()]))];
+        while (rejected.status === 201) rejected = await create();
+        const answers = [rejected, ...(await Promise.all([create(), create(), create()]))];
         for (const answer of answers) {
           const kind = answer.status === 507 ? "storage-full" : "unavailable";
           const { detail } = assertProblem(answer, kind);

@@ -229,7 +229,7 @@ describe("an unexpected error", () => {
   it("is a 500 without stack, SQL or path, and its cause is in the log", async () => {
     const answer = await answerOf(broken.request("/people"));
     const { requestId } = assertProblem(answer, "internal-error", "https://api.example.org/v1");
-    const told = JSON.stringify([answer.body, ...answer.headers]);
+    const reported = JSON.stringify([answer.body, ...answer.headers]);
     for (const secret of [
       data,
       "resources",
@@ -240,7 +240,7 @@ describe("an unexpected error", () => {
       ".ts",
       "at ",
     ]) {
-      assert.ok(!told.includes(secret), `${secret} in ${told}`);
+      assert.ok(!reported.includes(secret), `${secret} in ${reported}`);
     }
     await log.settled();
     const lines = log.lines().filter((line) => line.requestId === requestId);

@@ -264,7 +264,7 @@ describe("a copy", () => {
   class Copy {
     readonly items = new Map<string, Item>();
     /** The newest revision at which each was told. */
-    readonly told = new Map<string, number>();
+    readonly reported = new Map<string, number>();
     readonly #collection: string;
     readonly #limit: number;
     #next = "0";
@@ -295,8 +295,8 @@ describe("a copy", () => {
 
     #take({ revision, resource, removed }: Change): void {
       const id = resource?.id ?? removed ?? "";
-      assert.ok(revision > (this.told.get(id) ?? 0));
-      this.told.set(id, revision);
+      assert.ok(revision > (this.reported.get(id) ?? 0));
+      this.reported.set(id, revision);
       if (resource === undefined) this.items.delete(id);
       else this.items.set(id, resource);
     }

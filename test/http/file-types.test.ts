@@ -41,7 +41,7 @@ async function made(body: string | Uint8Array, headers: Fields): Promise<Shown> 
   return file;
 }
 
-async function refuses(kind: Parameters<typeof assertProblem>[1], ask: () => Promise<Answer>) {
+async function rejects(kind: Parameters<typeof assertProblem>[1], ask: () => Promise<Answer>) {
   const before = await filesIn(files);
   const problem = await client.rejects("scans", kind, ask);
   assert.deepEqual(await filesIn(files), before);
@@ -109,8 +109,8 @@ describe("a body of another type", () => {
     const headers = { "content-type": "text/csv", "content-encoding": "gzip" };
     const file = await made(gzipSync(text), headers);
     assert.deepEqual([file.size, file.sha256], [text.length, hashOf(text)]);
-    await refuses("content-too-large", () => post(gzipSync(Buffer.alloc(200_000)), headers));
-    await refuses("invalid-body", () => post(gzipSync(text).subarray(0, 20), headers));
+    await rejects("content-too-large", () => post(gzipSync(Buffer.alloc(200_000)), headers));
+    await rejects("invalid-body", () => post(gzipSync(text).subarray(0, 20), headers));
   });
 
   it("is not stored twice with the same key", async () => {
@@ -118,8 +118,8 @@ describe("a body of another type", () => {
     const first = await post("one", key);
     const before = await filesIn(files);
     assert.equal((await post("one", key)).body, first.body);
-    await refuses("key-reused", () => post("two", key));
-    await refuses("key-reused", () => post("one", { ...key, "content-type": "image/gif" }));
+    await rejects("key-reused", () => post("two", key));
+    await rejects("key-reused", () => post("one", { ...key, "content-type": "image/gif" }));
     assert.deepEqual(await filesIn(files), before);
   });
 });
@@ -127,14 +127,14 @@ describe("a body of another type", () => {
 describe("a rejected body leaves nothing behind", () => {
   it("when it is too large, with or without a length", async () => {
     const large = Buffer.alloc(100_001);
-    await refuses("content-too-large", () => post(large, { "content-type": "image/png" }));
+    await rejects("content-too-large", () => post(large, { "content-type": "image/png" }));
     const init = {
       method: "POST",
       headers: { "content-type": "image/png" },
       body: new Blob([large]).stream(),
       duplex: "half",
     };
-    await refuses("content-too-large", () => answerOf(app.request("/scans", init as RequestInit)));
+    await rejects("content-too-large", () => answerOf(app.request("/scans", init as RequestInit)));
   });
 
   it("without a type, of an unknown JSON type, or another multipart type", async () => {
@@ -158,10 +158,10 @@ describe("a rejected body leaves nothing behind", () => {
       `a; filename=${" ".repeat(4_000)}b"`,
       `a;${" ".repeat(4_000)}"`,
     ])
-      await refuses("malformed-request", () => post("x", { ...png, "content-disposition": field }));
+      await rejects("malformed-request", () => post("x", { ...png, "content-disposition": field }));
     const digest = `sha-256=:${Buffer.alloc(32).toString("base64")}:`;
-    await refuses("invalid-body", () => post("x", { ...png, "content-digest": digest }));
-    await refuses("not-acceptable", () => post("x", { ...png, accept: "image/png" }));
+    await rejects("invalid-body", () => post("x", { ...png, "content-digest": digest }));
+    await rejects("not-acceptable", () => post("x", { ...png, accept: "image/png" }));
   });
 
   it("that the schema of the collection does not allow", async () => {
@@ -170,7 +170,7 @@ describe("a rejected body leaves nothing behind", () => {
       properties: { file: { type: "object", properties: { type: { pattern: "^image/" } } } },
     };
     assert.ok((await client.put("/-/collections/scans", { schema })).status < 300);
-    await refuses("invalid-body", () => post("x", { "content-type": "text/html" }));
+    await rejects("invalid-body", () => post("x", { "content-type": "text/html" }));
     await made("x", { "content-type": "image/png" });
     assert.ok((await client.put("/-/collections/scans", {})).status < 300);
   });
@@ -178,7 +178,7 @@ describe("a rejected body leaves nothing behind", () => {
 
 describe("JSON with a text type", () => {
   const long = "x".repeat(2_000);
-  const refused: readonly string[] = [
+  const rejected: readonly string[] = [
     "{}",
     '{"name":"Ada"}',
     ' \r\n\t{"name": "Ada",\n "age": 36}\n',
@@ -193,9 +193,9 @@ describe("JSON with a text type", () => {
   ];
   for (const type of ["text/plain;charset=UTF-8", "text/plain", "Text/Plain; charset=iso-8859-1"])
     it(`is rejected like JSON with a form type: ${type}`, async () => {
-      for (const body of refused) {
+      for (const body of rejected) {
         const ask = () => post(body, { "content-type": type });
-        const problem = await refuses("unsupported-media-type", ask);
+        const problem = await rejects("unsupported-media-type", ask);
         assert.match(problem.detail, /Send `Content-Type: application\/json`/);
         assert.match((await ask()).headers.get("accept-post") ?? "", /^application\/json,/);
       }
@@ -208,12 +208,12 @@ describe("JSON with a text type", () => {
     const chunks = [" ", ...body].map((character) => `1\r\n${character}\r\n`);
     const { responses } = await send(app.port, [`${head}${chunks.join("")}0\r\n\r\n`]);
     assert.equal(responses.at(-1)?.status, 415);
-    const coded = { "content-type": "text/plain", "content-encoding": "gzip" };
-    await refuses("unsupported-media-type", () => post(gzipSync(body), coded));
+    const encoded = { "content-type": "text/plain", "content-encoding": "gzip" };
+    await rejects("unsupported-media-type", () => post(gzipSync(body), encoded));
   });
 
   it("is rejected as fetch sends it, without a Content-Type", async () => {
-    await refuses("unsupported-media-type", () =>
+    await rejects("unsupported-media-type", () =>
       answerOf(app.request("/scans", { method: "POST", body: JSON.stringify({ name: "Ada" }) })),
     );
   });

@@ -215,7 +215,7 @@ describe("a filter", () => {
 });
 
 describe("an invalid filter", () => {
-  const refused: readonly (readonly [query: string, parameter: string, words: RegExp])[] = [
+  const rejected: readonly (readonly [query: string, parameter: string, words: RegExp])[] = [
     ["age=x", "age", /must be a number/],
     ["age=", "age", /must be a number/],
     ["age=030", "age", /must be a number/],
@@ -257,7 +257,7 @@ describe("an invalid filter", () => {
     ["name=a&name[eq]=b", "name[eq]", /repeated/],
     ["age[gt]=1&age[gt]=2", "age[gt]", /repeated/],
   ];
-  for (const [query, parameter, words] of refused) {
+  for (const [query, parameter, words] of rejected) {
     it(`is rejected: ?${query}`, async () => {
       const problem = assertProblem(await asker.get(`/people?${query}`), "invalid-parameter");
       assert.deepEqual(pointersOf(problem), [parameter]);

@@ -201,11 +201,11 @@ describe("a form", () => {
     const options = await app.request("/contact", { method: "OPTIONS", token: null });
     assert.match(options.headers.get("accept-post") ?? "", /application\/x-www-form-urlencoded/);
     for (const path of ["/-/tokens", "/-/batch"]) {
-      const refused = await answerOf(
+      const rejected = await answerOf(
         app.request(path, { method: "POST", headers: form, body: "name=a" }),
       );
-      assertProblem(refused, "unsupported-media-type");
-      assert.equal(refused.headers.get("accept-post"), "application/json");
+      assertProblem(rejected, "unsupported-media-type");
+      assert.equal(rejected.headers.get("accept-post"), "application/json");
     }
     const put = await answerOf(
       app.request("/open/a", { method: "PUT", headers: form, body: "name=a" }),
@@ -411,9 +411,9 @@ describe("a rate limit", () => {
     const before = await app.total("limited");
     assert.equal((await from(app, "192.0.2.1")).status, 201);
     assert.equal((await from(app, "192.0.2.1")).status, 201);
-    const refused = await from(app, "192.0.2.1");
-    assertProblem(refused, "too-many-requests");
-    assert.match(refused.headers.get("retry-after") ?? "", /^([1-9]|[1-3]\d)$/);
+    const rejected = await from(app, "192.0.2.1");
+    assertProblem(rejected, "too-many-requests");
+    assert.match(rejected.headers.get("retry-after") ?? "", /^([1-9]|[1-3]\d)$/);
     assertPage(await from(app, "192.0.2.1", asBrowser), 429);
     assert.equal((await from(app, "192.0.2.2")).status, 201);
     assert.equal(await app.total("limited"), before + 3);

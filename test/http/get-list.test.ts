@@ -198,7 +198,7 @@ describe("parameters", () => {
     }
   }
 
-  const refused: readonly (readonly [query: string, ...names: string[]])[] = [
+  const rejected: readonly (readonly [query: string, ...names: string[]])[] = [
     ["limit=1001", "limit"],
     ["sort=", "sort"],
     ["sort=%2BcreatedAt", "sort"],
@@ -210,7 +210,7 @@ describe("parameters", () => {
     ["limit=5&limit=5&x[y]", "limit", "x[y]"],
     ["page=0&limit=0&sort=", "page", "limit", "sort"],
   ];
-  for (const [query, ...names] of refused) {
+  for (const [query, ...names] of rejected) {
     it(`?${query} is rejected, with every error at once`, async () => {
       const response = app.request(`/people?${query}`);
       const { errors } = await expectProblem(response, "invalid-parameter");

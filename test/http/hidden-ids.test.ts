@@ -16,7 +16,7 @@ const wordsOf = ({ status, body }: Answer, id: string): string =>
 type Ask = (client: Client, path: string) => Promise<Answer>;
 
 /** Each would be refused where nothing is, or does nothing there. */
-const refused: Readonly<Record<string, Ask>> = {
+const rejected: Readonly<Record<string, Ask>> = {
   "PUT, with an impossible If-Match": (client, path) => client.put(path, {}, { "if-match": '"x"' }),
   "PUT, with If-Match: *": (client, path) => client.put(path, {}, { "if-match": "*" }),
   "PUT, with an invalid body": (client, path) => client.put(path, { n: "x" }),
@@ -71,7 +71,7 @@ for (const store of ["sqlite", "postgres"] as const) {
     });
     after(() => app.stop());
 
-    for (const [words, ask] of Object.entries(refused)) {
+    for (const [words, ask] of Object.entries(rejected)) {
       it(`${words}: gets the response of an unused id`, async () => {
         const before = await admin.state("notes");
         for (const client of [bob, updater]) {

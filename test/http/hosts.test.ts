@@ -15,17 +15,17 @@ describe("allowed hosts", () => {
     readonly base?: string;
     readonly listed?: readonly string[];
     readonly allowed: readonly string[];
-    readonly refused: readonly string[];
+    readonly rejected: readonly string[];
   }
   const cases: Readonly<Record<string, Case>> = {
     "without base URL and list: all": {
       allowed: ["a", "evil.example", "127.0.0.1:8080", "[::1]"],
-      refused: [],
+      rejected: [],
     },
     "the base URL's, with its port or none, in any case": {
       base: "https://api.example.org/v1",
       allowed: ["api.example.org", "API.Example.ORG", "api.example.org:443", "api.example.org."],
-      refused: [
+      rejected: [
         ...["api.example.org:80", "api.example.org:8080", "example.org", "x.api.example.org"],
         ...["api.example.org.evil.example", "localhost", "127.0.0.1", "[::1]"],
       ],
@@ -33,47 +33,47 @@ describe("allowed hosts", () => {
     "a base URL with a port": {
       base: "https://api.example.org:8443",
       allowed: ["api.example.org:8443", "api.example.org"],
-      refused: ["api.example.org:443", "api.example.org:844", "api.example.org:84430"],
+      rejected: ["api.example.org:443", "api.example.org:844", "api.example.org:84430"],
     },
     "a base URL on this machine: each of its names": {
       base: "http://localhost:8080",
       allowed: ["localhost:8080", "127.0.0.1:8080", "[::1]:8080", "localhost", "[0:0::1]:8080"],
-      refused: ["localhost:80", "127.0.0.2:8080", "evil.example:8080", "localhost.evil.example"],
+      rejected: ["localhost:80", "127.0.0.2:8080", "evil.example:8080", "localhost.evil.example"],
     },
     "an IPv6 base URL, in any spelling": {
       base: "http://[2001:db8::1]:8080",
       allowed: ["[2001:db8::1]:8080", "[2001:0DB8:0:0::1]:8080", "[2001:db8::1]"],
-      refused: ["[2001:db8::2]:8080", "[2001:db8::1]:80"],
+      rejected: ["[2001:db8::2]:8080", "[2001:db8::1]:80"],
     },
     "a list alone": {
       listed: ["internal", "10.0.0.7:8080", "[fd00::1]"],
       allowed: ["internal", "INTERNAL:9", "10.0.0.7:8080", "[fd00::1]:1", "[fd00:0::1]"],
-      refused: ["10.0.0.7", "10.0.0.7:80", "localhost", "internal.example", "[fd00::2]"],
+      rejected: ["10.0.0.7", "10.0.0.7:80", "localhost", "internal.example", "[fd00::2]"],
     },
     "a list beside a base URL": {
       base: "https://api.example.org",
       listed: ["10.0.0.7", "api.example.org:8080", "plain.example:80"],
       allowed: ["api.example.org", "api.example.org:8080", "10.0.0.7:9", "plain.example"],
-      refused: ["api.example.org:8081", "10.0.0.8", "plain.example:8080"],
+      rejected: ["api.example.org:8081", "10.0.0.8", "plain.example:8080"],
     },
     "a list that drops the port": {
       base: "https://api.example.org",
       listed: ["api.example.org"],
       allowed: ["api.example.org:8080", "api.example.org"],
-      refused: ["localhost"],
+      rejected: ["localhost"],
     },
     "a star": {
       base: "https://api.example.org",
       listed: ["*"],
       allowed: ["evil.example", "api.example.org"],
-      refused: [],
+      rejected: [],
     },
   };
-  for (const [title, { base, listed = [], allowed, refused }] of Object.entries(cases)) {
+  for (const [title, { base, listed = [], allowed, rejected }] of Object.entries(cases)) {
     it(title, () => {
       const hosts = new AllowedHosts(base, listed);
       for (const host of allowed) assert.equal(hosts.allows(host), true, host);
-      for (const host of refused) assert.equal(hosts.allows(host), false, host);
+      for (const host of rejected) assert.equal(hosts.allows(host), false, host);
     });
   }
 });

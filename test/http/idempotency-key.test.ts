@@ -27,13 +27,14 @@ after(() => app.stop());
 /** A new key as its header field. */
 const newKey = () => ({ "idempotency-key": `"${randomUUID()}"` });
 
-const told = ["location", "content-location", "etag", "last-modified", "content-type", "vary"];
+const reported = ["location", "content-location", "etag", "last-modified", "content-type", "vary"];
 
 /** The same answer as before in all that a client goes by, and marked as such. */
 function assertReplay(answer: Answer, first: Answer): void {
   assert.equal(answer.status, first.status, answer.body);
   assert.equal(answer.body, first.body);
-  for (const name of told) assert.equal(answer.headers.get(name), first.headers.get(name), name);
+  for (const name of reported)
+    assert.equal(answer.headers.get(name), first.headers.get(name), name);
   assert.equal(answer.headers.get("idempotency-replayed"), "true");
 }
 
@@ -246,7 +247,7 @@ describe("POST with an Idempotency-Key", () => {
 
   it("is not used up by a rejected request", async () => {
     const key = newKey();
-    const refusals: readonly [status: number, ask: () => Promise<Answer>][] = [
+    const rejections: readonly [status: number, ask: () => Promise<Answer>][] = [
       [400, () => client.post("/people", '{"a":1,"a":2}', key)],
       [400, () => client.post("/people", { id: "mine" }, key)],
       [400, () => client.post("/people?x=1", {}, key)],
@@ -258,7 +259,7 @@ describe("POST with an Idempotency-Key", () => {
       [404, () => client.batch([{ method: "DELETE", path: "/people/nobody" }], key)],
     ];
     const before = await client.state("people");
-    for (const [status, ask] of refusals) assert.equal((await ask()).status, status);
+    for (const [status, ask] of rejections) assert.equal((await ask()).status, status);
     assert.deepEqual(await client.state("people"), before);
     const first = await client.post("/people", { a: 1 }, key);
     assertNew(first);
@@ -434,7 +435,7 @@ describe("a server that is killed", () => {
         const server = new Client(daemon);
         const enough = wishes.size + 80;
         let isKilled = false;
-        const pour = async (): Promise<void> => {
+        const postMany = async (): Promise<void> => {
           while (!isKilled) {
             const wish: Wish = { key: newKey(), n: wishes.size };
             wishes.set(wish, undefined);
@@ -443,7 +444,7 @@ describe("a server that is killed", () => {
             wishes.set(wish, answer);
           }
         };
-        const poured = Promise.all(Array.from({ length: 12 }, pour));
+        const poured = Promise.all(Array.from({ length: 12 }, postMany));
         while (wishes.size < enough) await sleep(2);
         await daemon.end("SIGKILL");
         isKilled = true;

@@ -98,8 +98,8 @@ describe("the log", () => {
             const answer = await answerOf(
               app.request(target, { method, ...(token === undefined ? {} : { token }) }),
             );
-            const told = decodedFully(JSON.stringify([...answer.headers]) + answer.body);
-            assert.ok(!told.includes(secret), `${method} ${target}: ${told}`);
+            const reported = decodedFully(JSON.stringify([...answer.headers]) + answer.body);
+            assert.ok(!reported.includes(secret), `${method} ${target}: ${reported}`);
           }
         }
       }

@@ -167,7 +167,7 @@ describe("random multipart streams", () => {
     const seed = newSeed("multipart streams");
     const count = runs(400, 12_000);
     let made: Created[] = [];
-    const seen = { valid: 0, created: 0, refused: 0, cutOff: 0 };
+    const seen = { valid: 0, created: 0, rejected: 0, cutOff: 0 };
     for (let run = 0; run < count; run++) {
       const label = `seed ${seed + run}`;
       const chance = new Chance(randomNumbers(seed + run));
@@ -176,7 +176,7 @@ describe("random multipart streams", () => {
       const sent = encoded(chance, generated, isMutated);
       const result = await attempt(chance, generated, sent, label);
       if (result === undefined) seen.cutOff++;
-      else if (typeof result === "number") seen.refused++;
+      else if (typeof result === "number") seen.rejected++;
       else seen.created++;
       if (typeof result === "object") made.push(result);
       if (!isMutated && result !== undefined) {

@@ -62,7 +62,7 @@ describe("a multipart body", () => {
 
   it("that is invalid has one result, however it is split", async () => {
     const seed = newSeed("multipart parser, broken bodies");
-    let refused = 0;
+    let rejected = 0;
     const count = runs(500, 20_000);
     for (let run = 0; run < count; run++) {
       const chance = new Chance(randomNumbers(seed + run));
@@ -71,9 +71,9 @@ describe("a multipart body", () => {
       const whole = await read([body], generated.boundary);
       const cut = await read(chance.pieces(body, 50), generated.boundary);
       assert.deepEqual(cut, whole, `seed ${seed + run}`);
-      if (typeof whole === "string") refused++;
+      if (typeof whole === "string") rejected++;
     }
-    assert.ok(refused > count / 4 && refused < count, `${refused} of ${count} were refused`);
+    assert.ok(rejected > count / 4 && rejected < count, `${rejected} of ${count} were refused`);
   });
 
   it("may have padding after a boundary, a preamble and an epilogue (RFC 2046 §5.1.1)", async () => {
@@ -100,7 +100,7 @@ describe("a multipart body", () => {
     assert.deepEqual(await readText(folded), one(""));
   });
 
-  const refused: readonly (readonly [name: string, body: string, detail: RegExp])[] = [
+  const rejected: readonly (readonly [name: string, body: string, detail: RegExp])[] = [
     ["nothing", "", /ends before the closing boundary/],
     ["no delimiter", "x", /ends before the closing boundary/],
     ["a delimiter within a line", `x--b\r\n${head}\r\n\r\nx--b--`, /ends before/],
@@ -133,7 +133,7 @@ describe("a multipart body", () => {
     ["many header lines", `--b\r\n${"X: y\r\n".repeat(1_500)}\r\n\r\n--b--`, /is longer than/],
     ["much padding", `--b${" ".repeat(9_000)}\r\n${head}\r\n\r\n\r\n--b--`, /is longer than/],
   ];
-  for (const [name, body, detail] of refused) {
+  for (const [name, body, detail] of rejected) {
     it(`with ${name} is rejected`, async () => {
       const result = await readText(body);
       assert.ok(typeof result === "string", "it was read");

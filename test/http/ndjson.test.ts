@@ -66,7 +66,7 @@ async function results(
   return read(answer.body);
 }
 
-const told = (all: readonly Result[]) => all.map(({ line, status }) => `${line} ${status}`);
+const reported = (all: readonly Result[]) => all.map(({ line, status }) => `${line} ${status}`);
 
 const define = async (name: string, definition: object) => {
   const { status, body } = await client.put(`/-/collections/${name}`, definition);
@@ -76,7 +76,7 @@ const define = async (name: string, definition: object) => {
 describe("lines", () => {
   it("are created one by one, and their results are in order", async () => {
     const all = await results("/plain", '{"n":1}\n{"n":2}\n{"n":3}\n');
-    assert.deepEqual(told(all), ["1 201", "2 201", "3 201"]);
+    assert.deepEqual(reported(all), ["1 201", "2 201", "3 201"]);
     for (const [index, { location = "" }] of all.entries()) {
       assert.equal((await client.json<{ n: number }>(location)).n, index + 1);
     }
@@ -89,7 +89,7 @@ describe("lines", () => {
 
   it("need no newline at the end, may end in CRLF, and are counted when they are empty", async () => {
     const all = await results("/ends", '\n{"n":1}\r\n \t\r\n\n{"n":2}');
-    assert.deepEqual(told(all), ["2 201", "5 201"]);
+    assert.deepEqual(reported(all), ["2 201", "5 201"]);
   });
 
   it("do not affect each other", async () => {
@@ -130,7 +130,7 @@ describe("lines", () => {
         bytes.subarray(index * size, (index + 1) * size),
       );
       const all = await results("/pieces", pieces);
-      assert.deepEqual(told(all), ["1 201", "2 201", "4 201"]);
+      assert.deepEqual(reported(all), ["1 201", "2 201", "4 201"]);
       const { name } = await client.json<{ name: string }>(all[1]?.location ?? "");
       assert.equal(name, "👩‍🚀");
     }
@@ -143,7 +143,7 @@ describe("lines", () => {
       "Application/X-NDJSON; charset=utf-8",
     ]) {
       const all = await results("/names", "{}", { headers: { "content-type": name } });
-      assert.deepEqual(told(all), ["1 201"]);
+      assert.deepEqual(reported(all), ["1 201"]);
     }
     const latin = await post("/names", "{}", {
       headers: { "content-type": `${type}; charset=latin1` },
@@ -188,7 +188,7 @@ describe("lines", () => {
     for (const line of [1, 2, 3]) {
       if (line > 1) request.write(`{"n":${line}}\n`);
       const { value } = await heard.next();
-      assert.deepEqual(told([JSON.parse(value ?? "")]), [`${line} 201`]);
+      assert.deepEqual(reported([JSON.parse(value ?? "")]), [`${line} 201`]);
     }
     request.end();
     assert.equal((await heard.next()).done, true);
@@ -206,8 +206,8 @@ describe("lines", () => {
       headers: { prefer: "return=minimal" },
     });
     assert.equal(headers.get("preference-applied"), "return=minimal");
-    const [refused, sum, ...rest] = read(text);
-    assert.deepEqual([refused?.line, refused?.status], [2, 400]);
+    const [rejected, sum, ...rest] = read(text);
+    assert.deepEqual([rejected?.line, rejected?.status], [2, 400]);
     assert.deepEqual([sum, rest], [{ lines: 3, created: 2 }, []]);
   });
 
@@ -225,12 +225,12 @@ describe("lines", () => {
 
   it("may be encoded, and an error in the coding is reported at the end", async () => {
     const lines = Array.from({ length: 3_000 }, (_, n) => `{"n":${n},"x":"${Math.sin(n)}"}\n`);
-    const coded = gzipSync(lines.join(""));
+    const encoded = gzipSync(lines.join(""));
     const headers = { "content-encoding": "gzip" };
-    const all = await results("/coded", coded, { headers });
+    const all = await results("/coded", encoded, { headers });
     assert.equal(all.filter(({ status }) => status === 201).length, 3_000);
 
-    const broken = await results("/broken", coded.subarray(0, coded.length - 8), { headers });
+    const broken = await results("/broken", encoded.subarray(0, encoded.length - 8), { headers });
     const last = broken.at(-1);
     assert.deepEqual([last?.line, last?.status], [undefined, 400]);
     const done = broken.filter(({ status }) => status === 201).length;
@@ -264,7 +264,7 @@ describe("lines", () => {
       await once(request, "close");
     }
     assert.equal(await app.total("left"), 6);
-    assert.deepEqual(told(await results("/left", "{}")), ["1 201"]);
+    assert.deepEqual(reported(await results("/left", "{}")), ["1 201"]);
   });
 
   it("are not stored when no response format is acceptable", async () => {
@@ -303,7 +303,7 @@ describe("the rules of a collection", () => {
         `{"email":"${"c".repeat(100)}"}`,
       ].join("\n"),
     );
-    assert.deepEqual(told(all), ["1 201", "2 400", "3 400", "4 201", "5 409", "6 413"]);
+    assert.deepEqual(reported(all), ["1 201", "2 400", "3 400", "4 201", "5 409", "6 413"]);
     assert.deepEqual(
       all[2]?.problem?.errors?.map(({ pointer }) => pointer),
       ["/email"],
@@ -348,7 +348,7 @@ describe("the rules of a collection", () => {
     const headers = { "idempotency-key": '"k1"' };
     const problem = assertProblem(await post("/keyed", "{}", { headers }), "invalid-parameter");
     assert.deepEqual(pointersOf(problem), ["atomic"]);
-    assert.deepEqual(told(await results("/keyed?atomic=true", "{}\n{}", { headers })), [
+    assert.deepEqual(reported(await results("/keyed?atomic=true", "{}\n{}", { headers })), [
       "1 201",
       "2 201",
     ]);
@@ -364,24 +364,24 @@ describe("atomic lines", () => {
     });
     const path = "/team?atomic=true";
     const all = await results(path, '{"email":"a"}\n\n{"email":"b"}\n');
-    assert.deepEqual(told(all), ["1 201", "3 201"]);
+    assert.deepEqual(reported(all), ["1 201", "3 201"]);
 
-    const refused = async (body: string, kind: "invalid-body" | "conflict") =>
+    const rejected = async (body: string, kind: "invalid-body" | "conflict") =>
       pointersOf(await client.rejects("team", kind, () => post(path, body)));
-    assert.deepEqual(await refused('{"email":"c"}\n\n{"email":1}\n{}', "invalid-body"), [
+    assert.deepEqual(await rejected('{"email":"c"}\n\n{"email":1}\n{}', "invalid-body"), [
       "/3/email",
       "/4/email",
     ]);
-    assert.deepEqual(await refused('{"email":"c"}\n{"email"', "invalid-body"), ["/2"]);
-    assert.deepEqual(await refused('{"email":"c"}\n{"id":"x","email":"d"}', "invalid-body"), [
+    assert.deepEqual(await rejected('{"email":"c"}\n{"email"', "invalid-body"), ["/2"]);
+    assert.deepEqual(await rejected('{"email":"c"}\n{"id":"x","email":"d"}', "invalid-body"), [
       "/2/id",
     ]);
-    assert.deepEqual(await refused('{"email":"c"}\n\n{"email":"a"}', "conflict"), ["/3/email"]);
-    assert.deepEqual(await refused('{"email":"c"}\n{"email":"c"}', "conflict"), ["/2/email"]);
+    assert.deepEqual(await rejected('{"email":"c"}\n\n{"email":"a"}', "conflict"), ["/3/email"]);
+    assert.deepEqual(await rejected('{"email":"c"}\n{"email":"c"}', "conflict"), ["/2/email"]);
   });
 
   it("of an admin create the collection", async () => {
-    assert.deepEqual(told(await results("/fresh?atomic=true", '{"n":1}\n{"n":2}')), [
+    assert.deepEqual(reported(await results("/fresh?atomic=true", '{"n":1}\n{"n":2}')), [
       "1 201",
       "2 201",
     ]);
@@ -457,9 +457,9 @@ describe("an outage", { skip: canStarve ? false : "this machine does not let us 
         Array.from({ length: 42 }, (_, index) => index + 1),
       );
       const created = all.filter(({ status }) => status === 201);
-      const refused = all.slice(created.length);
-      assert.ok(created.length >= 2 && refused.length > 0);
-      assert.ok(refused.every(({ status }) => status === 503 || status === 507));
+      const rejected = all.slice(created.length);
+      assert.ok(created.length >= 2 && rejected.length > 0);
+      assert.ok(rejected.every(({ status }) => status === 503 || status === 507));
       const found = await Promise.all(
         created.map(async ({ location = "" }) => (await daemon.request(location)).status),
       );

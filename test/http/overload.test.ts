@@ -105,9 +105,9 @@ async function behave(attack: Promise<unknown>): Promise<number> {
 
 async function assertBounded(before: number): Promise<void> {
   const growth = (await peakBytes(server.pid)) - before;
-  const told = `grew by ${Math.round(growth / mebibyte)} MiB of ${allowedGrowth / mebibyte} MiB`;
-  console.log(told);
-  assert.ok(growth < allowedGrowth, told);
+  const reported = `grew by ${Math.round(growth / mebibyte)} MiB of ${allowedGrowth / mebibyte} MiB`;
+  console.log(reported);
+  assert.ok(growth < allowedGrowth, reported);
 }
 
 /** What the answer begins with that nobody has read yet. */

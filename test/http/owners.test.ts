@@ -191,8 +191,8 @@ for (const store of ["sqlite", "postgres"] as const)
       const [ann, bob] = [await issue({ subject: "ann" }), await issue({ subject: "bob" })];
       const path = `/notes/${await createAs(ann.client)}`;
       const patch = { method: "PATCH", path, body: { _owner: "bob" } };
-      const refused = await ann.client.batch([patch]);
-      assertProblem(refused, "insufficient-scope");
+      const rejected = await ann.client.batch([patch]);
+      assertProblem(rejected, "insufficient-scope");
       const more = { method: "PATCH", path, body: { text: "z" } };
       const { status, body } = await admin.batch([patch, more]);
       assert.equal(status, 200, body);

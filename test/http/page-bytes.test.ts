@@ -54,8 +54,8 @@ for (const store of [undefined, "postgres"])
 
     for (const query of ["", "sort=-createdAt&", "sort=n&", "n[gte]=0&", "g=all&", "q=word&"]) {
       it(`?${query}limit=24 is 400 and names a limit that fits`, async () => {
-        const refused = await read(`/large?${query}limit=24`);
-        const problem = assertProblem(refused, "invalid-parameter");
+        const rejected = await read(`/large?${query}limit=24`);
+        const problem = assertProblem(rejected, "invalid-parameter");
         assert.match(problem.detail, /larger than 20 MiB/);
         assert.deepEqual(pointersOf(problem), ["limit"]);
         const [, fits] = /^use at most (\d+)/.exec(problem.errors?.[0]?.detail ?? "") ?? [];

@@ -115,8 +115,8 @@ describe("POST /{collection}", () => {
       const { id } = (await made.json()) as { id: string };
       assert.equal(made.headers.get("location"), `${base}/people/${id}`);
       assert.equal(made.headers.get("content-location"), `${base}/people/${id}`);
-      const refused = prefixed.request("/people", { ...init, body: "[]" });
-      const problem = await expectProblem(refused, "invalid-body", base);
+      const rejected = prefixed.request("/people", { ...init, body: "[]" });
+      const problem = await expectProblem(rejected, "invalid-body", base);
       assert.equal(problem.instance, `${base}/people`);
     } finally {
       await prefixed.stop();
@@ -198,7 +198,7 @@ describe("the stored text", () => {
 });
 
 describe("an invalid body is 400 and leaves nothing behind", () => {
-  const refused = async (body: Body) => {
+  const rejected = async (body: Body) => {
     const problem = assertProblem(await post("/faulty", body), "invalid-body");
     assert.equal(await app.total("faulty"), 0);
     return problem.errors ?? [];
@@ -229,7 +229,7 @@ describe("an invalid body is 400 and leaves nothing behind", () => {
   ];
   for (const [text, line, column] of malformed) {
     it(`malformed JSON, with line and column: ${JSON.stringify(text)}`, async () => {
-      const errors = await refused(text);
+      const errors = await rejected(text);
       assert.equal(errors.length, 1);
       assert.match(errors[0]?.detail ?? "", new RegExp(`line ${line}\\b.*column ${column}\\b`));
     });
@@ -275,20 +275,20 @@ describe("an invalid body is 400 and leaves nothing behind", () => {
   ];
   for (const [title, body, ...pointers] of rules) {
     it(title, async () => {
-      const errors = await refused(body);
+      const errors = await rejected(body);
       assert.deepEqual(errors.map(({ pointer }) => pointer).sort(), pointers);
       for (const { detail } of errors) assert.ok(detail.length > 5, detail);
     });
   }
 
   it("an id, and the problem says to use PUT", async () => {
-    const [fault] = await refused('{"id":"mine"}');
-    assert.match(fault?.detail ?? "", /PUT/);
+    const [error] = await rejected('{"id":"mine"}');
+    assert.match(error?.detail ?? "", /PUT/);
   });
 
   it("more than 64 levels of nesting, however deep, while 64 are accepted", async () => {
-    assert.match((await refused(deep(65)))[0]?.detail ?? "", /64/);
-    assert.match((await refused(`{"a":${"[".repeat(4000)}`))[0]?.detail ?? "", /64/);
+    assert.match((await rejected(deep(65)))[0]?.detail ?? "", /64/);
+    assert.match((await rejected(`{"a":${"[".repeat(4000)}`))[0]?.detail ?? "", /64/);
     assert.equal((await post("/deep", deep(64))).status, 201);
   });
 

@@ -182,9 +182,9 @@ describe("Prefer", () => {
     await client.put("/people/gone", {});
     const prefer = { prefer: "return=representation" };
     assert.equal((await client.remove("/people/gone", prefer)).status, 204);
-    const refused = await client.patch("/people/gone", {}, { prefer: "return=minimal" });
-    assert.equal(refused.status, 404);
-    assert.match(refused.body, /not-found/);
-    assert.equal(refused.headers.get("preference-applied"), null);
+    const rejected = await client.patch("/people/gone", {}, { prefer: "return=minimal" });
+    assert.equal(rejected.status, 404);
+    assert.match(rejected.body, /not-found/);
+    assert.equal(rejected.headers.get("preference-applied"), null);
   });
 });

@@ -112,9 +112,9 @@ describe("with trusted proxies", () => {
     const answer = await answerOf(app.request("/people", { headers: ofEvil }));
     assert.ok(answer.headers.get("link")?.includes(`<${base}/people?`));
     const other = { ...ofEvil, host: "evil.example" };
-    const refused = await rawRequest(app, "/people", { headers: other });
-    assertProblem(refused, "misdirected", base);
-    for (const { body, headers } of [answer, refused]) {
+    const rejected = await rawRequest(app, "/people", { headers: other });
+    assertProblem(rejected, "misdirected", base);
+    for (const { body, headers } of [answer, rejected]) {
       assert.ok(!JSON.stringify([body, ...headers]).includes("evil"));
     }
   });

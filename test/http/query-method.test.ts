@@ -150,9 +150,9 @@ describe("QUERY", () => {
     assert.match(options.headers.get("allow") ?? "", /\bQUERY\b/);
     assert.match(options.headers.get("access-control-allow-methods") ?? "", /\bQUERY\b/);
     assert.match(options.headers.get("access-control-expose-headers") ?? "", /\bAccept-Query\b/);
-    const refused = await answerOf(app.request("/people", { method: "DELETE" }));
-    assertProblem(refused, "method-not-allowed");
-    assert.equal(refused.headers.get("accept-query"), "application/json");
+    const rejected = await answerOf(app.request("/people", { method: "DELETE" }));
+    assertProblem(rejected, "method-not-allowed");
+    assert.equal(rejected.headers.get("accept-query"), "application/json");
     const elsewhere = await answerOf(app.request("/people/ann", { method: "QUERY" }));
     assertProblem(elsewhere, "method-not-allowed");
     assert.equal(elsewhere.headers.get("accept-query"), null);

@@ -30,10 +30,10 @@ describe("a limit for each address", () => {
       assert.equal(headers.get("ratelimit-policy"), '"address";q=3;w=60');
       assert.equal(headers.get("ratelimit"), `"address";r=${left};t=${(3 - left) * 20}`);
     }
-    const refused = await from(app, "192.0.2.1", "/");
-    assertProblem(refused, "too-many-requests");
-    assert.equal(refused.headers.get("retry-after"), "20");
-    assert.equal(refused.headers.get("ratelimit"), '"address";r=0;t=60');
+    const rejected = await from(app, "192.0.2.1", "/");
+    assertProblem(rejected, "too-many-requests");
+    assert.equal(rejected.headers.get("retry-after"), "20");
+    assert.equal(rejected.headers.get("ratelimit"), '"address";r=0;t=60');
   });
 
   it("counts requests with a valid token, and 404s, too", async () => {
@@ -119,9 +119,9 @@ describe("without settings", () => {
     const more = isLong ? 600 : 20;
     const let401 = statuses.get(401) ?? 0;
     assert.ok(let401 >= 20 && let401 <= 20 + more, `${let401}`);
-    const refused = await from(app, "192.0.2.7", "/people", bearer(newSecret()));
-    assertProblem(refused, "too-many-requests");
-    assert.match(refused.headers.get("retry-after") ?? "", /^[123]$/);
+    const rejected = await from(app, "192.0.2.7", "/people", bearer(newSecret()));
+    assertProblem(rejected, "too-many-requests");
+    assert.match(rejected.headers.get("retry-after") ?? "", /^[123]$/);
     assertProblem(await from(app, "192.0.2.7", "/people"), "unauthenticated");
     assertProblem(await from(app, "192.0.2.8", "/people", bearer("wrong")), "unauthenticated");
   });

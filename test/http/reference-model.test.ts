@@ -419,8 +419,8 @@ function plainFeed(body: string): unknown {
 }
 
 function assertFields(body: Record<string, unknown>, id: string, fields: unknown): void {
-  const { createdAt, updatedAt, id: told, ...rest } = body;
-  assert.equal(told, id);
+  const { createdAt, updatedAt, id: reported, ...rest } = body;
+  assert.equal(reported, id);
   assert.deepEqual(rest, fields);
   assert.ok(Date.parse(`${createdAt}`) <= Date.parse(`${updatedAt}`));
 }
@@ -453,10 +453,10 @@ function assertResults(
   isReader: boolean,
 ): void {
   assert.equal(status, 200, body);
-  const told: Record<string, unknown>[] = JSON.parse(body).results;
-  assert.equal(told.length, results.length);
+  const reported: Record<string, unknown>[] = JSON.parse(body).results;
+  assert.equal(reported.length, results.length);
   for (const [index, { status: each, collection, id, fields }] of results.entries()) {
-    const entry = told[index] ?? {};
+    const entry = reported[index] ?? {};
     const isMinimal = fields !== undefined && !isReader;
     assert.equal(entry.status, isMinimal && each === 200 ? 204 : each);
     if (fields === undefined) continue;

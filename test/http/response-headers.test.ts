@@ -68,11 +68,11 @@ function assertOwn(answer: Response, { path, coding, from, protocol }: Asked): v
   const allowed = headers.get("access-control-allow-origin");
   assert.equal(allowed, isKnown ? from : null, `the origin of ${words}`);
   assert.equal(headers.has("strict-transport-security"), protocol === "https", `HSTS of ${words}`);
-  const coded = headers.get("content-encoding");
-  assert.ok(coded === null || coded === coding, `the coding of ${words} is ${coded}`);
+  const encoded = headers.get("content-encoding");
+  assert.ok(encoded === null || encoded === coding, `the coding of ${words} is ${encoded}`);
   // What is not encrypted gets no data here, but the pages that everyone may see.
-  const refused = protocol === "http" ? [403] : [];
-  assert.ok([200, 304, ...refused].includes(status), `${words}: ${status}`);
+  const rejected = protocol === "http" ? [403] : [];
+  assert.ok([200, 304, ...rejected].includes(status), `${words}: ${status}`);
 }
 
 describe("requests with different origins, codings and protocols", () => {

@@ -102,7 +102,7 @@ describe("q", () => {
     assert.deepEqual(await asker.ids("/changing?q=three"), []);
   });
 
-  const refused: readonly (readonly [path: string, parameter: string, words: RegExp])[] = [
+  const rejected: readonly (readonly [path: string, parameter: string, words: RegExp])[] = [
     ["/open?q=whale", "q", /list fields under "searchable"/],
     ["/books?q=", "q", /1 to 20 words/],
     ["/books?q=*", "q", /1 to 20 words/],
@@ -110,7 +110,7 @@ describe("q", () => {
     ["/books?q=a&q=b", "q", /repeated/],
     ["/books?q=whale&cursor=", "cursor", /send sort, or use page/],
   ];
-  for (const [path, parameter, words] of refused) {
+  for (const [path, parameter, words] of rejected) {
     it(`is rejected: ${path}`, async () => {
       const problem = assertProblem(await asker.get(path), "invalid-parameter");
       assert.deepEqual(pointersOf(problem), [parameter]);

@@ -93,7 +93,7 @@ describe("sort", () => {
     }
   });
 
-  const refused: readonly (readonly [query: string, words: RegExp])[] = [
+  const rejected: readonly (readonly [query: string, words: RegExp])[] = [
     ["sort=", /a field is a name/],
     ["sort=,", /a field is a name/],
     ["sort=name,", /a field is a name/],
@@ -107,7 +107,7 @@ describe("sort", () => {
     ["sort=tags", /is an array and cannot be sorted by/],
     ["sort=name&sort=age", /repeated/],
   ];
-  for (const [query, words] of refused) {
+  for (const [query, words] of rejected) {
     it(`is rejected: ?${query}`, async () => {
       const problem = assertProblem(await asker.get(`/plain?${query}`), "invalid-parameter");
       assert.ok(pointersOf(problem).every((name) => name === "sort"));
@@ -174,8 +174,8 @@ describe("fields", () => {
     assert.deepEqual(walked.data, first.data);
   });
 
-  const refused = ["", ",", "name,", "name,name", "nom", "pin", "address.street", "name.first"];
-  for (const fields of refused) {
+  const rejected = ["", ",", "name,", "name,name", "nom", "pin", "address.street", "name.first"];
+  for (const fields of rejected) {
     it(`is rejected: ?fields=${fields}`, async () => {
       const answer = await asker.get(`/plain?fields=${fields}`);
       assert.deepEqual(

@@ -62,7 +62,7 @@ async function bytesAt({ url }: Shown): Promise<Buffer> {
 }
 
 /** The answer must be this problem; then there is no new resource, and no new file. */
-async function refuses(
+async function rejects(
   kind: Parameters<typeof assertProblem>[1],
   ask: () => Promise<Answer>,
   collection = "people",
@@ -129,7 +129,7 @@ describe("a file in a form", () => {
     const { f } = (await made(pieces.slice(1))) as { f: readonly Shown[] };
     assert.equal(f.length, 100);
     assert.equal(String(await bytesAt(f.at(-1) as Shown)), "100");
-    const problem = await refuses("invalid-body", () => post(form(pieces)));
+    const problem = await rejects("invalid-body", () => post(form(pieces)));
     assert.match(problem.errors?.[0]?.detail ?? "", /more than 100 files/);
   });
 
@@ -217,7 +217,7 @@ describe("a file's name", () => {
 describe("a rejected upload leaves nothing behind", () => {
   const photo = file("photo", "a.png", "bytes");
   const raw = (...head: readonly string[]): Piece => ({ head, bytes: "x" });
-  const refused: readonly [name: string, pieces: readonly Piece[], pointer: string][] = [
+  const rejected: readonly [name: string, pieces: readonly Piece[], pointer: string][] = [
     ["a text and a file under one name", [text("a", "1"), file("a", "b", "c")], "/a"],
     ["a file as id", [photo, file("id", "b", "c")], "/id"],
     ["a file as createdAt", [photo, file("createdAt", "b", "c")], "/createdAt"],
@@ -268,9 +268,9 @@ describe("a rejected upload leaves nothing behind", () => {
     ],
     ["a text that is no UTF-8", [photo, { ...text("a", ""), bytes: Buffer.from([0xff]) }], "/a"],
   ];
-  for (const [name, pieces, pointer] of refused) {
+  for (const [name, pieces, pointer] of rejected) {
     it(name, async () => {
-      const problem = await refuses("invalid-body", () => post(form(pieces)));
+      const problem = await rejects("invalid-body", () => post(form(pieces)));
       assert.deepEqual(pointersOf(problem), [pointer]);
     });
   }
@@ -279,13 +279,13 @@ describe("a rejected upload leaves nothing behind", () => {
     const { headers, body } = form([text("name", "Ada"), photo]);
     for (const length of [0, 5, 20, 60, 100, body.length - 20, body.length - 4]) {
       const cut = { headers, body: body.subarray(0, length) as Form["body"] };
-      await refuses("invalid-body", () => post(cut));
+      await rejects("invalid-body", () => post(cut));
     }
   });
 
   it("when the boundary does not match, is missing, or is invalid", async () => {
     const { body } = form([photo]);
-    await refuses("invalid-body", () =>
+    await rejects("invalid-body", () =>
       post({ headers: { "content-type": "multipart/form-data; boundary=other" }, body }),
     );
     for (const parameter of [
@@ -296,25 +296,25 @@ describe("a rejected upload leaves nothing behind", () => {
       '; boundary="a "',
     ]) {
       const headers = { "content-type": `multipart/form-data${parameter}` };
-      await refuses("malformed-request", () => post({ headers, body }));
+      await rejects("malformed-request", () => post({ headers, body }));
     }
   });
 
   it("when it has more than a thousand texts, or too large ones", async () => {
     const many = Array.from({ length: 1001 }, (_, index) => text(`t${index}`, "1"));
-    await refuses("invalid-body", () => post(form([photo, ...many])));
+    await rejects("invalid-body", () => post(form([photo, ...many])));
     const long = form([
       photo,
       text("a", "x".repeat(maxBodyBytes / 2)),
       text("b", "x".repeat(maxBodyBytes / 2)),
     ]);
-    const problem = await refuses("content-too-large", () => post(long));
+    const problem = await rejects("content-too-large", () => post(long));
     assert.match(problem.detail, /text fields of the form are larger than 20000 bytes/);
   });
 
   it("when it is too large, with or without a Content-Length", async () => {
     const large = form([photo, file("b", "b", Buffer.alloc(maxUploadBytes))]);
-    const problem = await refuses("content-too-large", () => post(large));
+    const problem = await rejects("content-too-large", () => post(large));
     assert.match(problem.detail, /larger than 8000000 bytes/);
     const { headers, body } = large;
     const stream = () => new Blob([body]).stream();
@@ -327,14 +327,14 @@ describe("a rejected upload leaves nothing behind", () => {
           duplex: "half",
         } as RequestInit),
       );
-    await refuses("content-too-large", streamed);
+    await rejects("content-too-large", streamed);
   });
 
   it("when it exceeds the limit of the collection", async () => {
     await define("small", { maxBytes: 1000 });
     assert.equal((await post(form([file("a", "a", "x".repeat(500))]), {}, "/small")).status, 201);
     const large = form([file("a", "a", "x".repeat(1000))]);
-    await refuses("content-too-large", () => post(large, {}, "/small"), "small");
+    await rejects("content-too-large", () => post(large, {}, "/small"), "small");
   });
 
   it("when it violates the schema or a unique field, or the caller may not create", async () => {
@@ -362,20 +362,20 @@ describe("a rejected upload leaves nothing behind", () => {
       [[png("1"), png("2")], "/photo"],
     ];
     for (const [pieces, pointer] of refusedBySchema) {
-      const problem = await refuses(
+      const problem = await rejects(
         "invalid-body",
         () => post(form(pieces), {}, "/photos"),
         "photos",
       );
       assert.ok(pointersOf(problem).includes(pointer), pointer);
     }
-    await refuses(
+    await rejects(
       "conflict",
       () => post(form([png("1"), text("name", "a")]), {}, "/photos"),
       "photos",
     );
     const reader = await app.token("photos:read");
-    await refuses(
+    await rejects(
       "insufficient-scope",
       () => post(form([png("1")]), { authorization: `Bearer ${reader}` }, "/photos"),
       "photos",
@@ -383,11 +383,11 @@ describe("a rejected upload leaves nothing behind", () => {
   });
 
   it("when its coding is unknown, or its digest does not match", async () => {
-    await refuses("unsupported-media-type", () =>
+    await rejects("unsupported-media-type", () =>
       post(form([photo]), { "content-encoding": "compress" }),
     );
     const digest = { "content-digest": `sha-256=:${Buffer.alloc(32).toString("base64")}:` };
-    await refuses("invalid-body", () => post(form([photo]), digest));
+    await rejects("invalid-body", () => post(form([photo]), digest));
   });
 
   it("when it fills in a honeypot, which looks like success", async () => {
@@ -419,7 +419,7 @@ describe("lists of files in the schema", () => {
       );
     }
     const both = form([text("photos", "{}"), file("photos[]", "a", "x")]);
-    await refuses("invalid-body", () => post(both, {}, "/albums"), "albums");
+    await rejects("invalid-body", () => post(both, {}, "/albums"), "albums");
     const texts = [text("size", "12"), file("photos", "a", "x")];
     await define("albums", {
       schema: {
@@ -440,7 +440,7 @@ describe("a retry with the same key", () => {
     const second = await post(form(pieces, "another-boundary"), key);
     assert.equal(second.headers.get("idempotency-replayed"), "true");
     assert.equal(second.body, first.body);
-    await refuses("key-reused", () =>
+    await rejects("key-reused", () =>
       post(form([text("name", "Ada"), file("photo", "a", "twice")]), key),
     );
     assert.deepEqual(await filesIn(files), before);
@@ -620,19 +620,19 @@ describe("a change to a resource with files", () => {
 
   it("that is rejected changes nothing", async () => {
     const { resource, path, left } = await make();
-    await refuses("precondition-failed", () => client.put(path, {}, { "if-match": '"other"' }));
-    await refuses("precondition-failed", () => client.remove(path, { "if-match": '"other"' }));
+    await rejects("precondition-failed", () => client.put(path, {}, { "if-match": '"other"' }));
+    await rejects("precondition-failed", () => client.remove(path, { "if-match": '"other"' }));
     assert.equal(await left(), 4);
     assert.equal(String(await bytesAt(resource.photo)), "photo");
   });
 
   it("in a batch does the same", async () => {
     const { resource, path, left } = await make();
-    const refused = [
+    const rejected = [
       { method: "DELETE", path },
       { method: "DELETE", path: "/people/nobody" },
     ];
-    await refuses("not-found", () => client.batch(refused));
+    await rejects("not-found", () => client.batch(rejected));
     const { status } = await client.batch([
       { method: "PATCH", path, body: { photo: null } },
       { method: "PATCH", path, body: { name: "Bob" } },

@@ -193,10 +193,10 @@ describe("a writeOnly field", () => {
 describe("a readOnly field", () => {
   it("is set by admins only, and may be sent back unchanged", async () => {
     await client.put("/people/poor", person());
-    const refused = await admin.rejects("people", "invalid-body", () =>
+    const rejected = await admin.rejects("people", "invalid-body", () =>
       client.patch("/people/poor", { credit: 1_000_000 }),
     );
-    assert.deepEqual(pointersOf(refused), ["/credit"]);
+    assert.deepEqual(pointersOf(rejected), ["/credit"]);
     await admin.rejects("people", "invalid-body", () =>
       client.post("/people", person({ credit: 5 })),
     );

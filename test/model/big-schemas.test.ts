@@ -18,15 +18,15 @@ function shapeIn(schema: object): ResourceValidator | undefined {
   return "access" in definition ? validatorOf(definition as Definition) : undefined;
 }
 
-const isTaken = (shape: ResourceValidator | undefined, value: unknown): boolean =>
-  typeof shape?.accept(JSON.stringify(value), undefined, false) === "string";
+const isTaken = (validator: ResourceValidator | undefined, value: unknown): boolean =>
+  typeof validator?.accept(JSON.stringify(value), undefined, false) === "string";
 
 describe("a schema with a long list", () => {
   for (const count of [99, 101, 2_000, 5_000, 50_000]) {
     it(`accepts each of ${count} choices and no other`, () => {
       const nested = [null, [1, { b: 2, a: 1 }], { x: [] }];
-      const shape = shapeIn({ properties: { a: { enum: [...words(count), ...nested, 7] } } });
-      const takes = (a: unknown) => isTaken(shape, { a });
+      const validator = shapeIn({ properties: { a: { enum: [...words(count), ...nested, 7] } } });
+      const takes = (a: unknown) => isTaken(validator, { a });
       const good = ["word-0", `word-${count - 1}`, 7, null, [1, { a: 1, b: 2 }], { x: [] }];
       assert.deepEqual(
         good.map(takes),
@@ -37,8 +37,8 @@ describe("a schema with a long list", () => {
         bad.map(takes),
         bad.map(() => false),
       );
-      const refused = shape?.accept('{"a":"other"}', undefined, false);
-      assert.match(JSON.stringify(refused), /must be one of: .*word-0.* and \d+ more/);
+      const rejected = validator?.accept('{"a":"other"}', undefined, false);
+      assert.match(JSON.stringify(rejected), /must be one of: .*word-0.* and \d+ more/);
     });
   }
 
@@ -98,10 +98,10 @@ const value = fc.constantFrom(
 describe("a schema of any size", () => {
   it("that is accepted can validate every value, and explain the errors", () => {
     const check = fc.property(wrapped, value, ({ whole, depth }, inner) => {
-      const shape = shapeIn(whole);
+      const validator = shapeIn(whole);
       let fields: unknown = { a: inner };
       for (let level = 0; level < depth; level++) fields = { a: fields };
-      shape?.accept(JSON.stringify(fields), undefined, false);
+      validator?.accept(JSON.stringify(fields), undefined, false);
     });
     fc.assert(check, { numRuns: runs(25, 2_000) });
   });

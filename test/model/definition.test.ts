@@ -11,14 +11,14 @@ import {
 } from "../../src/model/definition.ts";
 import type { FieldError } from "../../src/model/problem.ts";
 
-const faultsOf = (text: string): readonly FieldError[] => {
+const errorsOf = (text: string): readonly FieldError[] => {
   const read = readDefinition(text);
   assert.ok(!("preconditions" in read), text);
   return read;
 };
 
 const pointersOf = (text: string): readonly string[] =>
-  faultsOf(text).map(({ pointer }) => pointer);
+  errorsOf(text).map(({ pointer }) => pointer);
 
 describe("a definition", () => {
   it("allows everything by default", () => {
@@ -126,10 +126,10 @@ describe("a definition", () => {
 
   it("gets errors that say what is allowed", () => {
     assert.match(
-      faultsOf('{"acess":{}}')[0]?.detail ?? "",
+      errorsOf('{"acess":{}}')[0]?.detail ?? "",
       /known rules: description, schema, access/,
     );
-    assert.match(faultsOf('{"access":{"create":"owner"}}')[0]?.detail ?? "", /has no owner yet/);
+    assert.match(errorsOf('{"access":{"create":"owner"}}')[0]?.detail ?? "", /has no owner yet/);
   });
 
   it("is found for a collection, and is the default for one without", () => {
@@ -184,7 +184,7 @@ describe("field names in a definition", () => {
     it(`${rule}: ${field} is ${words === undefined ? "valid" : "invalid"}`, () => {
       const text = JSON.stringify({ schema, [rule]: [field] });
       if (words === undefined) assert.ok("preconditions" in readDefinition(text));
-      else assert.match(faultsOf(text)[0]?.detail ?? "", words);
+      else assert.match(errorsOf(text)[0]?.detail ?? "", words);
     });
 });
 
@@ -209,7 +209,7 @@ describe("the schema of a definition", () => {
       return [`d${n}`, n < 19 ? { allOf: [next, next] } : {}];
     }),
   );
-  const wrong: readonly [what: string, schema: object, faults: Readonly<Record<string, RegExp>>][] =
+  const wrong: readonly [what: string, schema: object, errors: Readonly<Record<string, RegExp>>][] =
     [
       ["of another type", { type: "array" }, { "/type": /"object"/ }],
       [
@@ -397,9 +397,9 @@ describe("the schema of a definition", () => {
     ];
   for (const [what, schema, expected] of wrong)
     it(`is invalid ${what}`, () => {
-      const faults = faultsOf(JSON.stringify({ schema }));
+      const errors = errorsOf(JSON.stringify({ schema }));
       const first = new Map(
-        faults.map(({ pointer, detail }) => [pointer, detail]).reverse() as [string, string][],
+        errors.map(({ pointer, detail }) => [pointer, detail]).reverse() as [string, string][],
       );
       assert.deepEqual(
         [...first.keys()].sort(),

@@ -97,10 +97,10 @@ describe("the id of a draft", () => {
 
 describe("an invalid draft", () => {
   it("reports every error of the text", () => {
-    const faults = readDraft(encoder.encode('{"id":1e400,"a":{"b":1,"b":2}}'));
-    assert.ok(!("fields" in faults));
+    const errors = readDraft(encoder.encode('{"id":1e400,"a":{"b":1,"b":2}}'));
+    assert.ok(!("fields" in errors));
     assert.deepEqual(
-      faults.map(({ pointer }) => pointer),
+      errors.map(({ pointer }) => pointer),
       ["/id", "/a/b"],
     );
   });

@@ -28,7 +28,7 @@ function read(form: string, properties?: object): string {
   return fields;
 }
 
-function faults(form: string, properties: object): readonly unknown[] {
+function errors(form: string, properties: object): readonly unknown[] {
   const problem = fieldsOfForm(pairsOf(form), rulesOf({ schema: { properties } }));
   assert.ok(problem instanceof Problem, JSON.stringify(problem));
   assert.equal(problem.kind, "invalid-body");
@@ -156,7 +156,7 @@ describe("a text in a form", () => {
   it("that is repeated where one is allowed is rejected by name", () => {
     const properties = { age: integer, ok: boolean, tags: list(string) };
     const detail = "this field was sent 2 times, but takes one value";
-    assert.deepEqual(faults("age=1&ok=on&age=2&ok=off&tags=a&tags=b", properties), [
+    assert.deepEqual(errors("age=1&ok=on&age=2&ok=off&tags=a&tags=b", properties), [
       { pointer: "/age", detail },
       { pointer: "/ok", detail },
     ]);
@@ -209,14 +209,14 @@ describe("a name in a form", () => {
     it(`${form} is ${fields}`, () => assert.equal(read(form, properties), fields));
 
   it("may be written in two ways, but only once", () => {
-    assert.deepEqual(faults("address[zip]=1&address.zip=2", properties), [
+    assert.deepEqual(errors("address[zip]=1&address.zip=2", properties), [
       { pointer: "/address/zip", detail: "this field was sent 2 times, but takes one value" },
     ]);
   });
 
   for (const form of ["address=x&address[zip]=1", "address[zip]=1&address=x"])
     it(`cannot be a text and an object: ${form}`, () => {
-      const [first] = faults(form, properties);
+      const [first] = errors(form, properties);
       assert.match(JSON.stringify(first), /both as a value and as an object/);
     });
 
@@ -224,15 +224,15 @@ describe("a name in a form", () => {
     const deep = (steps: number) => `address${"[twin]".repeat(steps)}[zip]=1`;
     assert.ok("fields" in draftOf(read(deep(62), properties)));
     for (const steps of [63, 64, 65, 50_000]) {
-      const [fault] = draftOf(read(deep(steps), properties)) as readonly { detail: string }[];
-      assert.equal(fault?.detail, "nested deeper than 64 levels");
+      const [error] = draftOf(read(deep(steps), properties)) as readonly { detail: string }[];
+      assert.equal(error?.detail, "nested deeper than 64 levels");
     }
   });
 
   it("is limited in number as in JSON", () => {
     const form = (count: number) => Array.from({ length: count }, (_, n) => `f${n}=`).join("&");
     assert.ok("fields" in draftOf(read(form(formLimits.maxFields), {})));
-    assert.deepEqual(faults(form(formLimits.maxFields + 1), {}), [
+    assert.deepEqual(errors(form(formLimits.maxFields + 1), {}), [
       { pointer: "", detail: "a form must not have more than 1000 fields" },
     ]);
   });

@@ -187,38 +187,39 @@ function parses(text: string): boolean {
 }
 
 describe("rejected JSON", () => {
-  const refused: readonly [text: string, ...faults: (readonly [pointer: string, ErrorKind])[]][] = [
-    ['{"a":1,"a":1}', ["/a", "repeated"]],
-    [String.raw`{"a":1,"\u0061":2}`, ["/a", "repeated"]],
-    ['{"a":1,"a":2,"a":3}', ["/a", "repeated"]],
-    ['{"a":1,"b":2,"a":3,"b":4}', ["/a", "repeated"], ["/b", "repeated"]],
-    ['{"x":[0,{"a":{"b":1,"b":2}}]}', ["/x/1/a/b", "repeated"]],
-    ['{"":{"":1,"":2}}', ["//", "repeated"]],
-    ['{"a/b":{"m~n":1,"m~n":2}}', ["/a~1b/m~0n", "repeated"]],
-    ['{"~1":1e400}', ["/~01", "inexact"]],
-    ['{"a":12345678901234567890}', ["/a", "inexact"]],
-    ['{"a":[1,1e400,-1e400]}', ["/a/1", "inexact"], ["/a/2", "inexact"]],
-    ['{"a":{"b":0.1000000000000000055}}', ["/a/b", "inexact"]],
-    [String.raw`{"a":"\ud800"}`, ["/a", "surrogate"]],
-    [String.raw`{"a":"\udc00\ud800"}`, ["/a", "surrogate"]],
-    [String.raw`{"a":"\udc00\udc00"}`, ["/a", "surrogate"]],
-    [String.raw`{"a":"\ud800\ue000"}`, ["/a", "surrogate"]],
-    ['{"a":"\udc00\udc00"}', ["/a", "surrogate"]],
-    ['{"a":"\ud800\ue000"}', ["/a", "surrogate"]],
-    [String.raw`{"a":"\ud83d\n\ude00"}`, ["/a", "surrogate"]],
-    [String.raw`{"a":"\ud83d\ud83d\ude00"}`, ["/a", "surrogate"]],
-    ['{"a":"\ud800"}', ["/a", "surrogate"]],
-    ['{"a":"\ude00"}', ["/a", "surrogate"]],
-    ['{"a":"\ud83d\\ude00"}', ["/a", "surrogate"]],
-    ['{"a":"\\ud83d\ude00"}', ["/a", "surrogate"]],
-    [String.raw`{"\ud800":1}`, ["/\ufffd", "surrogate"]],
-    ['{"__proto__":{"admin":true}}', ["/__proto__", "prototype"]],
-    [String.raw`{"a":[{"\u005f_proto__":1}]}`, ["/a/0/__proto__", "prototype"]],
-  ];
-  for (const [text, ...faults] of refused) {
+  const rejected: readonly [text: string, ...errors: (readonly [pointer: string, ErrorKind])[]][] =
+    [
+      ['{"a":1,"a":1}', ["/a", "repeated"]],
+      [String.raw`{"a":1,"\u0061":2}`, ["/a", "repeated"]],
+      ['{"a":1,"a":2,"a":3}', ["/a", "repeated"]],
+      ['{"a":1,"b":2,"a":3,"b":4}', ["/a", "repeated"], ["/b", "repeated"]],
+      ['{"x":[0,{"a":{"b":1,"b":2}}]}', ["/x/1/a/b", "repeated"]],
+      ['{"":{"":1,"":2}}', ["//", "repeated"]],
+      ['{"a/b":{"m~n":1,"m~n":2}}', ["/a~1b/m~0n", "repeated"]],
+      ['{"~1":1e400}', ["/~01", "inexact"]],
+      ['{"a":12345678901234567890}', ["/a", "inexact"]],
+      ['{"a":[1,1e400,-1e400]}', ["/a/1", "inexact"], ["/a/2", "inexact"]],
+      ['{"a":{"b":0.1000000000000000055}}', ["/a/b", "inexact"]],
+      [String.raw`{"a":"\ud800"}`, ["/a", "surrogate"]],
+      [String.raw`{"a":"\udc00\ud800"}`, ["/a", "surrogate"]],
+      [String.raw`{"a":"\udc00\udc00"}`, ["/a", "surrogate"]],
+      [String.raw`{"a":"\ud800\ue000"}`, ["/a", "surrogate"]],
+      ['{"a":"\udc00\udc00"}', ["/a", "surrogate"]],
+      ['{"a":"\ud800\ue000"}', ["/a", "surrogate"]],
+      [String.raw`{"a":"\ud83d\n\ude00"}`, ["/a", "surrogate"]],
+      [String.raw`{"a":"\ud83d\ud83d\ude00"}`, ["/a", "surrogate"]],
+      ['{"a":"\ud800"}', ["/a", "surrogate"]],
+      ['{"a":"\ude00"}', ["/a", "surrogate"]],
+      ['{"a":"\ud83d\\ude00"}', ["/a", "surrogate"]],
+      ['{"a":"\\ud83d\ude00"}', ["/a", "surrogate"]],
+      [String.raw`{"\ud800":1}`, ["/\ufffd", "surrogate"]],
+      ['{"__proto__":{"admin":true}}', ["/__proto__", "prototype"]],
+      [String.raw`{"a":[{"\u005f_proto__":1}]}`, ["/a/0/__proto__", "prototype"]],
+    ];
+  for (const [text, ...errors] of rejected) {
     it(JSON.stringify(text), () => {
-      const found = faultsIn(text).map((fault) => [fault.pointer, kindOf(fault)]);
-      assert.deepEqual(found, faults);
+      const found = faultsIn(text).map((error) => [error.pointer, kindOf(error)]);
+      assert.deepEqual(found, errors);
     });
   }
 
@@ -236,7 +237,7 @@ describe("rejected JSON", () => {
     fc.assert(
       fc.property(anyObject, anySpacing, (object, spacing) => {
         const found = faultsIn(write(object, spacing));
-        const names = new Set(found.map((fault) => `${kindOf(fault)} ${fault.pointer}`));
+        const names = new Set(found.map((error) => `${kindOf(error)} ${error.pointer}`));
         const expected = errorsOf(object);
         if (found.length < reportLimits.maxErrors) assert.deepEqual(names, expected);
         else assert.ok(names.isSubsetOf(expected));
@@ -331,9 +332,9 @@ describe("limits", () => {
 
   it("do not repeat a long name in every error below it", () => {
     const name = "x".repeat(reportLimits.maxPointerChars);
-    const faults = faultsIn(`{"${name}":[1e400,1e400,1e400]}`);
+    const errors = faultsIn(`{"${name}":[1e400,1e400,1e400]}`);
     assert.deepEqual(
-      faults.map(({ pointer }) => pointer),
+      errors.map(({ pointer }) => pointer),
       [`/${name}/0`],
     );
   });
@@ -343,7 +344,7 @@ describe("limits", () => {
 describe("large documents are parsed in time", () => {
   const size = 1_000_000;
   const fill = (part: string): string => part.repeat(size / part.length);
-  const worst: readonly [what: string, text: string, faults: number][] = [
+  const worst: readonly [what: string, text: string, errors: number][] = [
     ["one repeated name", `{${fill('"a":1,')}"a":1}`, 2],
     ["repeated names in many objects", `{"a":[${fill('{"a":1,"a":1},')}0]}`, 100],
     ["escaped halves of surrogate pairs", `{"a":"${fill("\\ud800")}"}`, 1],
@@ -359,8 +360,8 @@ describe("large documents are parsed in time", () => {
     ["escaped names", `{"a":[${fill('{"\\n":0},')}0]}`, 0],
     ["objects of many long names", `{"a":[${fill(`{${longNames()}},`)}0]}`, 0],
   ];
-  for (const [what, text, faults] of worst)
-    it(what, () => assert.equal(faultsIn(text).length, faults));
+  for (const [what, text, errors] of worst)
+    it(what, () => assert.equal(faultsIn(text).length, errors));
 
   function longNames(): string {
     return Array.from({ length: 15 }, (_, index) => `"${"x".repeat(1000)}${index}":0`).join(",");

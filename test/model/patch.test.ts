@@ -21,7 +21,7 @@ function patch(kind: PatchKind, document: string, text: string, maxChars = roomy
   return written;
 }
 
-function refuse(kind: PatchKind, document: string, text: string, maxChars = roomy): Problem {
+function rejectionOf(kind: PatchKind, document: string, text: string, maxChars = roomy): Problem {
   const problem = applyPatch(kind, document, text, maxChars);
   assert.ok(problem instanceof Problem, `it was patched: ${text.slice(0, 200)}`);
   return problem;
@@ -253,10 +253,10 @@ describe("a JSON Patch", () => {
   ];
   for (const [title, original, operations] of unfit) {
     it(`does not apply: ${title}`, () => {
-      const { kind, errors } = refuse("json", original, operations);
+      const { kind, errors } = rejectionOf("json", original, operations);
       assert.equal(kind, "conflict");
       assert.deepEqual(
-        errors?.map((fault) => "pointer" in fault && fault.pointer),
+        errors?.map((error) => "pointer" in error && error.pointer),
         ["/0"],
       );
     });
@@ -265,7 +265,7 @@ describe("a JSON Patch", () => {
   it("says which operation failed", () => {
     const operations =
       '[{"op":"add","path":"/b","value":1},{"op":"remove","path":"/a"},{"op":"remove","path":"/a"}]';
-    const { errors } = refuse("json", '{"a":1}', operations);
+    const { errors } = rejectionOf("json", '{"a":1}', operations);
     assert.deepEqual(errors, [{ pointer: "/2", detail: "remove: the path does not exist" }]);
   });
 
@@ -292,10 +292,10 @@ describe("a JSON Patch", () => {
   ];
   for (const [operations, pointers] of malformed) {
     it(`must not be ${operations}`, () => {
-      const { kind, errors } = refuse("json", '{"a":{"b":1}}', operations);
+      const { kind, errors } = rejectionOf("json", '{"a":{"b":1}}', operations);
       assert.equal(kind, "invalid-body");
       assert.deepEqual(
-        errors?.map((fault) => "pointer" in fault && fault.pointer),
+        errors?.map((error) => "pointer" in error && error.pointer),
         pointers,
       );
     });
@@ -305,7 +305,7 @@ describe("a JSON Patch", () => {
     const many = (count: number) =>
       JSON.stringify(Array(count).fill({ op: "replace", path: "/a", value: 2 }));
     assert.equal(patch("json", '{"a":1}', many(maxOperations)), '{"a":2}');
-    assert.equal(refuse("json", '{"a":1}', many(maxOperations + 1)).kind, "invalid-body");
+    assert.equal(rejectionOf("json", '{"a":1}', many(maxOperations + 1)).kind, "invalid-body");
   });
 
   it("keeps what it does not name as it was written, and where it was", () => {
@@ -365,7 +365,7 @@ describe("a patch that grows the document", () => {
     const half = `{"a":${JSON.stringify(nest(30))}}`;
     const deepest = `/a${"/0".repeat(29)}/-`;
     patch("json", half, at(deepest, 33));
-    const { kind, errors } = refuse("json", half, at(deepest, 34));
+    const { kind, errors } = rejectionOf("json", half, at(deepest, 34));
     assert.equal(kind, "invalid-body");
     assert.deepEqual(errors, [
       { pointer: "", detail: "the result is nested deeper than 64 levels" },
@@ -383,7 +383,7 @@ describe("a patch that grows the document", () => {
       );
     const big = `{"big":"${"x".repeat(998)}"}`;
     assert.equal(Object.keys(JSON.parse(patch("json", big, copies(5), 5_000))).length, 6);
-    const { errors } = refuse("json", big, copies(6), 5_000);
+    const { errors } = rejectionOf("json", big, copies(6), 5_000);
     assert.deepEqual(errors, [{ pointer: "/5", detail: "this copies too much data" }]);
   });
 });
@@ -421,10 +421,10 @@ describe("a patch of a large document", () => {
       JSON.stringify(Array(count).fill({ op: "add", path: `/deep/list/${path}`, value: 1 }));
     patch("json", many(50_000), operations(150, "0"));
     patch("json", many(50_000), operations(1000, "-"));
-    const { errors } = refuse("json", many(50_000), operations(1000, "0"));
+    const { errors } = rejectionOf("json", many(50_000), operations(1000, "0"));
     assert.match(JSON.stringify(errors), /shifts too many items/);
     const turns = Array(1000).fill({ op: "move", from: "/deep/list/0", path: "/deep/list/-" });
-    refuse("json", many(50_000), JSON.stringify(turns));
+    rejectionOf("json", many(50_000), JSON.stringify(turns));
   });
 });
 

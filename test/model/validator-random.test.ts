@@ -92,10 +92,10 @@ describe("a random definition", () => {
   it("has errors or a validator, and never throws", () => {
     fc.assert(
       fc.property(json, json, json, (one, other, given) => {
-        const faults = readDefinition(
+        const errors = readDefinition(
           JSON.stringify({ schema: one, unique: other, access: given }),
         );
-        assert.ok("preconditions" in faults || faults.length > 0);
+        assert.ok("preconditions" in errors || errors.length > 0);
         const definition = readDefinition(JSON.stringify({ schema: one }));
         if (!("preconditions" in definition)) return;
         const fields = JSON.stringify({ a: given, b: other });
@@ -110,7 +110,7 @@ describe("a random definition", () => {
 describe("the validator of a random schema", () => {
   it("accepts valid values unchanged, and explains the others", () => {
     let taken = 0;
-    let refused = 0;
+    let rejected = 0;
     fc.assert(
       fc.property(root, fc.array(anyFields, { minLength: 5, maxLength: 5 }), (one, documents) => {
         const definition = readDefinition(JSON.stringify({ schema: one }));
@@ -122,11 +122,11 @@ describe("the validator of a random schema", () => {
           if (isGood) assert.equal(accepted, text);
           else assert.ok(typeof accepted !== "string" && accepted.length > 0);
           if (isGood) taken++;
-          else refused++;
+          else rejected++;
         }
       }),
       { numRuns: 50 },
     );
-    assert.ok(taken > 10 && refused > 10, `${taken} taken, ${refused} refused`);
+    assert.ok(taken > 10 && rejected > 10, `${taken} taken, ${rejected} refused`);
   });
 });

@@ -13,21 +13,21 @@ function shapeBy(schema: object): ResourceValidator {
 }
 
 /** Each fault as `pointer: words`. */
-function faultsOf(shape: ResourceValidator, fields: string, before?: string, isAdmin = false) {
-  const accepted = shape.accept(fields, before, isAdmin);
+function errorsOf(validator: ResourceValidator, fields: string, before?: string, isAdmin = false) {
+  const accepted = validator.accept(fields, before, isAdmin);
   assert.ok(typeof accepted !== "string", `accepted ${fields}`);
   return accepted.map(({ pointer, detail }) => `${pointer}: ${detail}`);
 }
 
 describe("a validator", () => {
   it("accepts everything without a schema", () => {
-    const shape = validatorOf(openDefinition);
+    const validator = validatorOf(openDefinition);
     const fields = '{"a":1.0,"b":[1e2,{}]}';
-    assert.equal(shape.accept(fields, undefined, false), fields);
-    assert.equal(shape.visible(fields), fields);
-    assert.equal(shape.withHidden(fields, "{}"), fields);
+    assert.equal(validator.accept(fields, undefined, false), fields);
+    assert.equal(validator.visible(fields), fields);
+    assert.equal(validator.withHidden(fields, "{}"), fields);
     assert.deepEqual(
-      [shape.hasHidden, shape.dependsOnStored, shape.isHidden("a")],
+      [validator.hasHidden, validator.dependsOnStored, validator.isHidden("a")],
       [false, false, false],
     );
   });
@@ -39,22 +39,22 @@ describe("a validator", () => {
 
   it("accepts every price in cents as a multiple of 0.01", () => {
     const price = { type: "number", multipleOf: 0.01, exclusiveMinimum: 0 };
-    const shape = shapeBy({ properties: { price, any: { anyOf: [price, { type: "null" }] } } });
+    const validator = shapeBy({ properties: { price, any: { anyOf: [price, { type: "null" }] } } });
     for (const text of ["1000000.01", "1396.07", "99999999.99", "4503599627370.49", "1e3", "0.07"])
       assert.equal(
-        typeof shape.accept(`{"price":${text},"any":${text}}`, undefined, false),
+        typeof validator.accept(`{"price":${text},"any":${text}}`, undefined, false),
         "string",
       );
     for (const text of ["1000000.001", "0.005", "99999999.999"])
-      assert.deepEqual(faultsOf(shape, `{"price":${text}}`), [
+      assert.deepEqual(errorsOf(validator, `{"price":${text}}`), [
         "/price: must be a multiple of 0.01",
       ]);
   });
 
   it("leaves valid fields unchanged", () => {
-    const shape = shapeBy({ properties: { a: { type: "number" } } });
+    const validator = shapeBy({ properties: { a: { type: "number" } } });
     const fields = '{"b\\u0041":1e2,"a":1.50,"c":"\\u0041"}';
-    assert.equal(shape.accept(fields, undefined, false), fields);
+    assert.equal(validator.accept(fields, undefined, false), fields);
   });
 });
 
@@ -70,7 +70,7 @@ describe("names in a schema", () => {
     `a'"\`\${1}\n`,
     "\u2028",
   ];
-  const shape = shapeBy({
+  const validator = shapeBy({
     $id: "https://example.com/people",
     properties: Object.fromEntries(names.map((name) => [name, { $ref: "#/$defs/text" }])),
     required: ["hasOwnProperty"],
@@ -80,10 +80,10 @@ describe("names in a schema", () => {
   it("are names, whatever they look like", () => {
     const good = Object.fromEntries(["hasOwnProperty", ...names].map((name) => [name, "x"]));
     const fields = JSON.stringify(good);
-    assert.equal(shape.accept(fields, undefined, false), fields);
+    assert.equal(validator.accept(fields, undefined, false), fields);
     const bad = Object.fromEntries(names.map((name) => [name, 1]));
     assert.deepEqual(
-      faultsOf(shape, JSON.stringify(bad)).sort(),
+      errorsOf(validator, JSON.stringify(bad)).sort(),
       [
         ...names.map((name) => `/${name}: must be text, not a number`),
         "/hasOwnProperty: hasOwnProperty is required",
@@ -92,7 +92,7 @@ describe("names in a schema", () => {
   });
 
   it("are not inherited from Object.prototype", () => {
-    assert.deepEqual(faultsOf(shape, "{}"), ["/hasOwnProperty: hasOwnProperty is required"]);
+    assert.deepEqual(errorsOf(validator, "{}"), ["/hasOwnProperty: hasOwnProperty is required"]);
   });
 
   it("in a constant are not keywords", () => {
@@ -109,7 +109,7 @@ describe("an error", () => {
   const conditional = JSON.parse(
     '{"if":{"required":["a"]},"then":{"required":["b"]},"else":{"required":["c"]}}',
   );
-  const cases: readonly [schema: object, fields: string, faults: readonly string[]][] = [
+  const cases: readonly [schema: object, fields: string, errors: readonly string[]][] = [
     [
       { required: ["email", "name"] },
       "{}",
@@ -242,7 +242,7 @@ describe("an error", () => {
       ['{"a":{"kind":"coin","value":"x"}}', "/a/value: must be a number, not text"],
       ['{"a":{"kind":"card"}}', "/a/number: number is required"],
       ['{"a":7}', "/a: must be an object, not a number"],
-    ].map(([fields = "", fault = ""]): (typeof cases)[number] => [
+    ].map(([fields = "", error = ""]): (typeof cases)[number] => [
       a({
         oneOf: [
           {
@@ -259,7 +259,7 @@ describe("an error", () => {
         ],
       }),
       fields,
-      [fault],
+      [error],
     ]),
     [
       a({ oneOf: [{ type: "object", properties: { kind: { const: "x" } } }, { type: "null" }] }),
@@ -311,63 +311,63 @@ describe("an error", () => {
   ];
   const cash = { properties: { kind: { const: "cash" } } };
   const $defs = { cash, cashed: { type: "object", required: ["kind"], ...cash } };
-  for (const [schema, fields, faults] of cases)
+  for (const [schema, fields, errors] of cases)
     it(`${JSON.stringify(schema).slice(0, 90)} of ${fields}`, () => {
-      const shape = shapeBy({ type: "object", $defs, ...schema });
-      assert.deepEqual(faultsOf(shape, fields), faults);
+      const validator = shapeBy({ type: "object", $defs, ...schema });
+      assert.deepEqual(errorsOf(validator, fields), errors);
     });
 
   it("is reported with all others, up to a hundred", () => {
-    const shape = shapeBy({ additionalProperties: { type: "string" } });
+    const validator = shapeBy({ additionalProperties: { type: "string" } });
     const fields = JSON.stringify(
       Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`f${n}`, n])),
     );
-    assert.equal(faultsOf(shape, fields).length, 100);
+    assert.equal(errorsOf(validator, fields).length, 100);
   });
 
   it("is found without reading all of a large document", () => {
-    const shape = shapeBy(a({ items: { type: "string" } }));
+    const validator = shapeBy(a({ items: { type: "string" } }));
     const fields = `{"a":[${'"x",'.repeat(250_000)}1]}`;
-    assert.deepEqual(faultsOf(shape, fields), [": does not match the schema"]);
+    assert.deepEqual(errorsOf(validator, fields), [": does not match the schema"]);
   });
 
   it("exists for every format, and every format is checked", () => {
     for (const format of Object.keys(formats)) {
-      const shape = shapeBy(a({ format }));
+      const validator = shapeBy(a({ format }));
       const bad = format === "regex" ? "(" : " { ";
-      assert.deepEqual(faultsOf(shape, JSON.stringify({ a: bad })), [
+      assert.deepEqual(errorsOf(validator, JSON.stringify({ a: bad })), [
         `/a: must be ${formats[format]}`,
       ]);
     }
   });
 
   it("is reported quickly for a text that is too long for any format", () => {
-    const shape = shapeBy(a({ format: "iri" }));
+    const validator = shapeBy(a({ format: "iri" }));
     const fields = JSON.stringify({ a: `http://${"ü.".repeat(500_000)}` });
-    assert.deepEqual(faultsOf(shape, fields), [
+    assert.deepEqual(errorsOf(validator, fields), [
       "/a: must have at most 8192 characters, as any iri",
     ]);
   });
 
   it("is reported without matching a slow pattern on a text that is too long for it", () => {
-    const shape = shapeBy(a({ pattern: "a.*b", maxLength: 256 }));
-    assert.deepEqual(faultsOf(shape, JSON.stringify({ a: "a".repeat(1_000_000) })), [
+    const validator = shapeBy(a({ pattern: "a.*b", maxLength: 256 }));
+    assert.deepEqual(errorsOf(validator, JSON.stringify({ a: "a".repeat(1_000_000) })), [
       "/a: must have at most 256 characters, but has 1000000",
     ]);
   });
 
   it("is found in the deepest document", () => {
-    const shape = shapeBy({ properties: { a: { $ref: "#" }, n: { type: "number" } } });
+    const validator = shapeBy({ properties: { a: { $ref: "#" }, n: { type: "number" } } });
     const nest = (inner: string) => `${'{"a":'.repeat(63)}${inner}${"}".repeat(63)}`;
-    assert.equal(shape.accept(nest('{"n":1}'), undefined, false), nest('{"n":1}'));
-    assert.deepEqual(faultsOf(shape, nest('{"n":""}')), [
+    assert.equal(validator.accept(nest('{"n":1}'), undefined, false), nest('{"n":1}'));
+    assert.deepEqual(errorsOf(validator, nest('{"n":""}')), [
       `${"/a".repeat(63)}/n: must be a number, not text`,
     ]);
   });
 });
 
 describe("a default", () => {
-  const shape = shapeBy({
+  const validator = shapeBy({
     required: ["role"],
     properties: {
       role: { enum: ["guest", "member"], default: "guest" },
@@ -392,7 +392,7 @@ describe("a default", () => {
   ];
   for (const [given, stored] of cases)
     it(`changes ${given} to ${stored}`, () =>
-      assert.equal(shape.accept(given, undefined, false), stored));
+      assert.equal(validator.accept(given, undefined, false), stored));
 
   it("of an item applies where `items` does", () => {
     const list = { prefixItems: [{}], items: { properties: { b: { default: 2 } } } };
@@ -402,12 +402,12 @@ describe("a default", () => {
 
   it("is not filled in where there is a value, even null", () => {
     const fields = '{"role":"member","price":0,"tree":null}';
-    assert.equal(shape.accept(fields, undefined, false), fields);
+    assert.equal(validator.accept(fields, undefined, false), fields);
   });
 });
 
 describe("a readOnly field", () => {
-  const shape = shapeBy({
+  const validator = shapeBy({
     properties: {
       verified: { type: "boolean", readOnly: true, default: false },
       rank: { type: "number", readOnly: true },
@@ -458,9 +458,9 @@ describe("a readOnly field", () => {
     ["is left out by an admin", "{}", before, true, '{"verified":false}'],
   ];
   for (const [what, given, old, isAdmin, stored] of accepted)
-    it(what, () => assert.equal(shape.accept(given, old, isAdmin), stored));
+    it(what, () => assert.equal(validator.accept(given, old, isAdmin), stored));
 
-  const refused: readonly [given: string, old: string | undefined, faults: readonly string[]][] = [
+  const rejected: readonly [given: string, old: string | undefined, errors: readonly string[]][] = [
     [
       '{"verified":true,"rank":1,"x":1}',
       undefined,
@@ -493,16 +493,16 @@ describe("a readOnly field", () => {
       ],
     ],
   ];
-  for (const [given, old, faults] of refused)
+  for (const [given, old, errors] of rejected)
     it(`cannot be set by others: ${given}`, () =>
-      assert.deepEqual(faultsOf(shape, given, old), faults));
+      assert.deepEqual(errorsOf(validator, given, old), errors));
 
   it("has an error that says that the stored value stays", () =>
-    assert.equal(shape.dependsOnStored, true));
+    assert.equal(validator.dependsOnStored, true));
 });
 
 describe("a writeOnly field", () => {
-  const shape = shapeBy({
+  const validator = shapeBy({
     properties: {
       password: { type: "string", writeOnly: true },
       login: { $ref: "#/$defs/login" },
@@ -513,25 +513,25 @@ describe("a writeOnly field", () => {
   const fields = '{"a":1.0,"password":"x","login":{"pin":1,"b":2},"child":{"password":"y"}}';
 
   it("is stored and not shown, at any depth", () => {
-    assert.deepEqual([shape.hasHidden, shape.dependsOnStored], [true, true]);
-    assert.equal(shape.accept(fields, undefined, false), fields);
-    assert.equal(shape.visible(fields), '{"a":1.0,"login":{"b":2},"child":{}}');
+    assert.deepEqual([validator.hasHidden, validator.dependsOnStored], [true, true]);
+    assert.equal(validator.accept(fields, undefined, false), fields);
+    assert.equal(validator.visible(fields), '{"a":1.0,"login":{"b":2},"child":{}}');
   });
 
   it("costs nothing where there is none", () => {
     const plain = '{"a":"\\u0041","login":[{}],"child":{"b":1.0}}';
-    assert.equal(shape.visible(plain), plain);
-    assert.equal(shape.withHidden(plain, plain), plain);
+    assert.equal(validator.visible(plain), plain);
+    assert.equal(validator.withHidden(plain, plain), plain);
   });
 
   it("is found by its path", () => {
     const hidden = ["password", "password.x", "login.pin", "child.child.login.pin"];
     assert.deepEqual(
-      hidden.map((field) => shape.isHidden(field)),
+      hidden.map((field) => validator.isHidden(field)),
       [true, true, true, true],
     );
     assert.deepEqual(
-      ["a", "login", "login.b", "child.a"].map((field) => shape.isHidden(field)),
+      ["a", "login", "login.b", "child.a"].map((field) => validator.isHidden(field)),
       [...[false, false, false, false]],
     );
   });
@@ -546,5 +546,6 @@ describe("a writeOnly field", () => {
     ['{"login":1,"child":[]}', '{"login":1,"child":[],"password":"x"}'],
   ];
   for (const [given, whole] of restored)
-    it(`is added again to ${given}`, () => assert.equal(shape.withHidden(given, fields), whole));
+    it(`is added again to ${given}`, () =>
+      assert.equal(validator.withHidden(given, fields), whole));
 });

@@ -97,11 +97,11 @@ describe("a remote commit", () => {
     const answer = Promise.withResolvers<readonly Outcome[]>();
     const committer = handTo(() => answer.promise);
     const committed = committer.commit(changes);
-    const told: string[] = [];
-    const settled = committer.settled().then(() => told.push("settled"));
-    void committed.then(() => told.push("committed"));
+    const reported: string[] = [];
+    const settled = committer.settled().then(() => reported.push("settled"));
+    void committed.then(() => reported.push("committed"));
     answer.resolve(done);
     await settled;
-    assert.deepEqual(told, ["committed", "settled"]);
+    assert.deepEqual(reported, ["committed", "settled"]);
   });
 });

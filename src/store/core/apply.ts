@@ -148,7 +148,7 @@ class Batch {
     const outcomes: Outcome[] = [];
     for (const [index, change] of changes.entries()) {
       const outcome = this.#applyOne(change);
-      if (isRefusal(outcome)) return { kind: "none", index, outcome };
+      if (isFailure(outcome)) return { kind: "none", index, outcome };
       outcomes.push(outcome);
     }
     return { kind: "all", outcomes, isReplay: false };
@@ -197,10 +197,10 @@ class Batch {
   }
 }
 
-const refusals: ReadonlySet<Outcome["kind"]> = new Set([
+const failedKinds: ReadonlySet<Outcome["kind"]> = new Set([
   ...(["taken", "stale", "missing", "outdated", "conflict"] as const),
 ]);
-const isRefusal = ({ kind }: Outcome): boolean => refusals.has(kind);
+const isFailure = ({ kind }: Outcome): boolean => failedKinds.has(kind);
 
 const nameOf = ({ part }: OpenCollection, { owner, key }: IdempotencyKey): string =>
   JSON.stringify([part, owner, key]);

@@ -104,8 +104,8 @@ export class OpenCollection {
   remove({ id, at, expect }: Remove): Outcome {
     const state = this.#stateOf(id);
     if (!state) return { kind: "missing" };
-    const refusal = refuse(state, expect);
-    if (refusal) return refusal;
+    const failure = failedExpectation(state, expect);
+    if (failure) return failure;
     this.#claim(id, state, noClaim);
     const removedAt = notBefore(state.updatedAt, at);
     const { revision } = this.#touch(removedAt, -1);
@@ -183,8 +183,8 @@ export class OpenCollection {
 
   #put({ id, fields, at, expect, ...put }: Put): Outcome {
     const state = this.#stateOf(id);
-    const refusal = refuse(state, expect);
-    if (refusal) return refusal;
+    const failure = failedExpectation(state, expect);
+    if (failure) return failure;
     const { owner: creator = null, setOwner, parts: files = null } = nullable(put);
     const before = this.#changedAt(id);
     const time = before === undefined ? at : notBefore(before, at);
@@ -290,7 +290,10 @@ const nullable = (
 } => put;
 
 /** Returns the outcome when the precondition of a change fails. */
-function refuse(state: ResourceState | undefined, expect: Expectation): Outcome | undefined {
+function failedExpectation(
+  state: ResourceState | undefined,
+  expect: Expectation,
+): Outcome | undefined {
   if (expect === "nothing") return state && { kind: "taken" };
   if (expect === "anything" || expect === state?.revision) return undefined;
   return { kind: state ? "stale" : "missing" };

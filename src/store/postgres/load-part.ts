@@ -34,14 +34,14 @@ export async function loadPart(
   { ids, puts, keys }: Referenced,
 ): Promise<LoadedPart> {
   const { part, plan } = row;
-  const claims = puts.flatMap(({ id, fields, at }) =>
+  const uniqueValues = puts.flatMap(({ id, fields, at }) =>
     // An existing resource keeps its creation time, so that value cannot conflict.
     claimsOf(plan, { id, revision: 0, createdAt: at, updatedAt: at, fields }),
   );
   const [head, states, holders, storedKeys] = await allOrFirstError([
     lockHead(sql, part),
     ids.size > 0 ? readResources(sql, part, [...ids], !hasNoIndexes(plan)) : none,
-    claims.length > 0 ? readHolders(sql, part, claims) : none,
+    uniqueValues.length > 0 ? readHolders(sql, part, uniqueValues) : none,
     keys.length > 0 ? readKeys(sql, part, keys) : none,
   ]);
   return {
@@ -117,11 +117,11 @@ async function readResources(
 async function readHolders(
   sql: Sql,
   part: number,
-  claims: ReturnType<typeof claimsOf>,
+  uniqueValues: ReturnType<typeof claimsOf>,
 ): Promise<readonly (readonly [name: string, seq: number])[]> {
   const found = await rows<readonly [field: string, key: string, seq: number]>(sql`
     SELECT claim.field, claim.key, seq
-    FROM unnest(${column(claims, "field")}::text[], ${column(claims, "key")}::text[])
+    FROM unnest(${column(uniqueValues, "field")}::text[], ${column(uniqueValues, "key")}::text[])
       AS claim (field, key)
     CROSS JOIN LATERAL (
       SELECT seq FROM entries

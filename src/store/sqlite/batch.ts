@@ -90,7 +90,7 @@ const hasTokens = ({ tokens, revokedTokens, usedTokens }: Writes): boolean =>
  * it, and a crash before the next commit would bring it back.
  */
 function commitError(error: unknown): unknown {
-  const trouble = outageOf(error);
-  if (trouble?.reason !== "unavailable") return trouble ?? error;
-  return new Outage("unknown", trouble.message, { cause: error });
+  const outage = outageOf(error);
+  if (outage?.reason !== "unavailable") return outage ?? error;
+  return new Outage("unknown", outage.message, { cause: error });
 }

@@ -8,7 +8,7 @@ import type { CachedCollection } from "./cached-collection.ts";
 import type { Connection, Query as Statement } from "./connection.ts";
 import type { EntryReader } from "./entries.ts";
 import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource.ts";
-import type { WordReader } from "./words.ts";
+import type { WordReader } from "./search.ts";
 
 type Candidates = readonly Candidate[];
 

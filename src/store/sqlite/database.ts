@@ -23,7 +23,7 @@ export class Database {
    * A read-only connection. While it is open, closing the other connection does not run SQLite's own
    * checkpoint, which hides errors. It also keeps a deleted WAL readable, so that it can be copied.
    */
-  readonly guard: Connection;
+  readonly copyLock: Connection;
   readonly #file: DatabaseFile;
   readonly #eraser: Eraser;
   readonly #connection: Connection;
@@ -34,20 +34,20 @@ export class Database {
 
   constructor(file: DatabaseFile, eraseAfterMs = defaultEraseAfterMs) {
     this.#file = file;
-    this.guard = new Connection(file.path, "copy");
+    this.copyLock = new Connection(file.path, "copy");
     let connection: Connection | undefined;
     try {
-      holdLock(this.guard);
+      holdLock(this.copyLock);
       connection = new Connection(file.path, "write");
       this.#connection = connection;
       // Again, because the file may have switched to WAL mode only now.
-      holdLock(this.guard);
+      holdLock(this.copyLock);
       this.#checkpoints = new Checkpoints(connection);
       this.#eraser = new Eraser(connection, this.#checkpoints, eraseAfterMs);
       this.#commitCounter = new CommitCounterWriter(file.commitCounter);
       this.#areWalFilesSame = watchWalFiles(file);
     } catch (error) {
-      closeAll(connection, this.guard);
+      closeAll(connection, this.copyLock);
       throw error;
     }
   }
@@ -108,14 +108,14 @@ export class Database {
       isEmpty = this.#checkpoints.empty();
     } finally {
       // When the WAL is empty, SQLite only removes it with the last close.
-      if (isEmpty) closeAll(this.guard, this.#connection, this.#commitCounter);
+      if (isEmpty) closeAll(this.copyLock, this.#connection, this.#commitCounter);
       else this.abandon();
     }
   }
 
   /** Closes without a checkpoint, so that the files do not change. */
   abandon(): void {
-    closeAll(this.#connection, this.guard, this.#commitCounter);
+    closeAll(this.#connection, this.copyLock, this.#commitCounter);
   }
 
   #prepare(): BatchWriter {

@@ -67,10 +67,10 @@ export function assertStillThere({ path, identity }: DatabaseFile): void {
 /** Returns a function that checks whether the WAL files are still the same. */
 export function watchWalFiles({ path }: DatabaseFile): () => boolean {
   const seen = walSuffixes.map((suffix) => {
-    const beside = path + suffix;
-    return [beside, identify(beside)] as const;
+    const sibling = path + suffix;
+    return [sibling, identify(sibling)] as const;
   });
-  return () => seen.every(([beside, identity]) => isAt(beside, identity));
+  return () => seen.every(([sibling, identity]) => isAt(sibling, identity));
 }
 
 export function removeCopy({ copy }: DatabaseFile): void {

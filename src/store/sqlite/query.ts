@@ -12,7 +12,7 @@ import type { Connection, LimitedRows, Query as Statement } from "./connection.t
 import { EntryReader, type EntryRow } from "./entries.ts";
 import { PositionReader } from "./positions.ts";
 import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource.ts";
-import { WordReader } from "./words.ts";
+import { WordReader } from "./search.ts";
 
 /** All keys, including the key of a missing value. */
 const everyKey: readonly Span[] = [{ from: minKey, to: someValue.to }];

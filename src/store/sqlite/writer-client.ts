@@ -34,7 +34,7 @@ export class WriterClient implements Committer {
   readonly #pending: PromiseWithResolvers<Reply>[] = [];
   #file: DatabaseFile;
   #worker: Worker | undefined;
-  #trouble: string | undefined;
+  #failure: string | undefined;
   /** Why batches are rejected until the database is repaired. */
   #suspectReason: string | undefined;
   #repairTimer: NodeJS.Timeout | undefined;
@@ -50,7 +50,7 @@ export class WriterClient implements Committer {
 
   /** Why the last write failed; undefined when it succeeded. */
   get lastError(): string | undefined {
-    return this.#suspectReason ?? this.#trouble;
+    return this.#suspectReason ?? this.#failure;
   }
 
   /** An empty list of changes tests whether writes work. */
@@ -58,11 +58,11 @@ export class WriterClient implements Committer {
     if (this.#suspectReason !== undefined) throw new Outage("suspect", this.#suspectReason);
     const reply = await this.#send(packChanges(changes));
     if (reply.kind === "done") {
-      this.#trouble = undefined;
+      this.#failure = undefined;
       return unpackOutcomes(changes, reply.outcomes);
     }
     if (reply.kind !== "outage") throw new Error(`the writer failed: ${messageOf(reply)}`);
-    this.#trouble = reply.message;
+    this.#failure = reply.message;
     throw new Outage(reply.reason, reply.message);
   }
 
@@ -78,7 +78,7 @@ export class WriterClient implements Committer {
           "the database was copied to new files and verified: writes are possible again",
         );
       this.#suspectReason = undefined;
-      this.#trouble = undefined;
+      this.#failure = undefined;
       this.#nextRepairMs = firstRepairMs;
       return;
     }
@@ -143,8 +143,8 @@ export class WriterClient implements Committer {
   #handleExit(worker: Worker, reason: string): void {
     if (worker !== this.#worker) return;
     this.#worker = undefined;
-    this.#trouble = `the writer stopped unexpectedly: ${reason}`;
-    const outage = new Outage("unknown", this.#trouble);
+    this.#failure = `the writer stopped unexpectedly: ${reason}`;
+    const outage = new Outage("unknown", this.#failure);
     for (const request of this.#pending.splice(0)) request.reject(outage);
   }
 }

@@ -107,7 +107,7 @@ function repair(): Reply {
     if (!hasVerifiedCopy(file)) assertStillThere(file);
     database ??= new Database(file);
     if (!hasVerifiedCopy(file)) {
-      replaceByCopy(file, database.guard, suspectRecord.batch);
+      replaceByCopy(file, database.copyLock, suspectRecord.batch);
     }
     const fresh = finishSwap(file);
     database.markMoved();

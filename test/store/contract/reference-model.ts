@@ -19,7 +19,7 @@ import type {
   Slice,
 } from "../../../src/store/store.ts";
 
-interface Shelf {
+interface CollectionState {
   collection: Collection;
   /** In the order of creation. */
   readonly resources: Map<string, Resource>;
@@ -36,7 +36,7 @@ interface Kept {
 type Unit = Extract<Change, { kind: "all" }>;
 
 export class ReferenceModel {
-  #shelves = new Map<string, Shelf>();
+  #collections = new Map<string, CollectionState>();
   readonly #kept = new Map<string, Kept>();
   /** By which keys expire, and as the batch under way moves it. */
   #keyClock = 0;
@@ -44,47 +44,53 @@ export class ReferenceModel {
   #isKeyKept = false;
 
   collections(): readonly Collection[] {
-    const all = [...this.#shelves.values()].map(({ collection }) => collection);
+    const all = [...this.#collections.values()].map(({ collection }) => collection);
     return all.sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
   collection(name: string): Collection | undefined {
-    return this.#shelves.get(name)?.collection;
+    return this.#collections.get(name)?.collection;
   }
 
   find(collection: string, id: string): Resource | undefined {
-    return this.#shelves.get(collection)?.resources.get(id);
+    return this.#collections.get(collection)?.resources.get(id);
   }
 
   slice(name: string, { offset, limit, order }: Range): Slice | undefined {
-    const shelf = this.#shelves.get(name);
-    if (!shelf) return undefined;
-    const all = [...shelf.resources.values()];
+    const collectionState = this.#collections.get(name);
+    if (!collectionState) return undefined;
+    const all = [...collectionState.resources.values()];
     const ordered = order === "created" ? all : all.reverse();
-    return { collection: shelf.collection, resources: ordered.slice(offset, offset + limit) };
+    return {
+      collection: collectionState.collection,
+      resources: ordered.slice(offset, offset + limit),
+    };
   }
 
   since(name: string, revision: number, limit: number): Feed | undefined {
-    const shelf = this.#shelves.get(name);
-    if (!shelf) return undefined;
-    const entries = [...shelf.resources.values(), ...shelf.removals.values()]
+    const collectionState = this.#collections.get(name);
+    if (!collectionState) return undefined;
+    const entries = [...collectionState.resources.values(), ...collectionState.removals.values()]
       .filter((entry) => entry.revision > revision)
       .sort((one, other) => one.revision - other.revision);
-    return { collection: shelf.collection, epoch: "", entries: entries.slice(0, limit) };
+    return { collection: collectionState.collection, epoch: "", entries: entries.slice(0, limit) };
   }
 
   /** The keys of all files. */
   named(): ReadonlySet<string> {
-    const all = [...this.#shelves.values()].flatMap(({ resources }) => [...resources.values()]);
+    const all = [...this.#collections.values()].flatMap(({ resources }) => [...resources.values()]);
     return new Set(all.flatMap(({ parts = "[]" }) => readFiles(parts).map(({ key }) => key)));
   }
 
   /** Where the best come first, they come in no particular order. */
   query(name: string, query: Query): Selection | undefined {
-    const shelf = this.#shelves.get(name);
-    if (!shelf) return undefined;
-    const plan = indexPlanOf(shelf.collection.definition);
-    const candidates = [...shelf.resources.values()].map((resource, seq) => ({ seq, resource }));
+    const collectionState = this.#collections.get(name);
+    if (!collectionState) return undefined;
+    const plan = indexPlanOf(collectionState.collection.definition);
+    const candidates = [...collectionState.resources.values()].map((resource, seq) => ({
+      seq,
+      resource,
+    }));
     const spoken = candidates.filter(({ resource }) =>
       has(searchTextOf(plan, resource), query.words),
     );
@@ -94,13 +100,13 @@ export class ReferenceModel {
   commit(changes: readonly Change[]): readonly Outcome[] {
     this.#movedKeyClock = this.#keyClock;
     this.#isKeyKept = false;
-    const outcomes = changes.map((change) => this.#judge(change));
+    const outcomes = changes.map((change) => this.#apply(change));
     const [before, after] = [this.#keyClock, this.#movedKeyClock];
     if (this.#isKeyKept && (before === 0 || after - before >= 1_000)) this.#keyClock = after;
     return outcomes;
   }
 
-  #judge(change: Change): Outcome {
+  #apply(change: Change): Outcome {
     switch (change.kind) {
       case "put":
         return this.#put(change);
@@ -109,7 +115,7 @@ export class ReferenceModel {
       case "all":
         return change.once ? this.#doOnce(change, change.once) : this.#doAll(change);
       case "create-collection":
-        if (!this.#shelves.has(change.collection)) this.#found(change.collection, change.at);
+        if (!this.#collections.has(change.collection)) this.#found(change.collection, change.at);
         return { kind: "done" };
       case "define":
         return this.#define(change.collection, change.definition, change.at);
@@ -121,12 +127,12 @@ export class ReferenceModel {
   }
 
   #put({ collection, id, fields, at, expect, owner, setOwner, parts }: Put): Outcome {
-    const shelf = this.#shelves.get(collection);
-    const state = shelf?.resources.get(id);
-    if (!shelf) return { kind: "missing" };
+    const collectionState = this.#collections.get(collection);
+    const state = collectionState?.resources.get(id);
+    if (!collectionState) return { kind: "missing" };
     if (expect === "nothing" && state) return { kind: "taken" };
     if (typeof expect === "number" && state?.revision !== expect) return unexpected(state);
-    const before = state?.updatedAt ?? shelf.removals.get(id)?.removedAt;
+    const before = state?.updatedAt ?? collectionState.removals.get(id)?.removedAt;
     const time = before === undefined ? at : Math.max(before, at);
     const times = { createdAt: state?.createdAt ?? time, updatedAt: time };
     const isShared = before !== undefined && secondOf(before) === secondOf(time);
@@ -135,35 +141,35 @@ export class ReferenceModel {
     const newOwner = setOwner === undefined ? creator : (setOwner ?? undefined);
     const owned = newOwner === undefined ? {} : { owner: newOwner };
     const attached = parts === undefined ? {} : { parts };
-    const revision = shelf.collection.revision + 1;
+    const revision = collectionState.collection.revision + 1;
     const resource: Resource = { id, revision, ...times, fields, ...owned, ...attached, ...dated };
-    const others = [...shelf.resources.values()].filter((other) => other !== state);
-    const field = sharedField(shelf.collection.definition, [...others, resource]);
+    const others = [...collectionState.resources.values()].filter((other) => other !== state);
+    const field = sharedField(collectionState.collection.definition, [...others, resource]);
     if (field !== undefined) return { kind: "conflict", field };
-    touch(shelf, time, state ? 0 : 1);
-    shelf.resources.set(id, resource);
-    shelf.removals.delete(id);
+    touch(collectionState, time, state ? 0 : 1);
+    collectionState.resources.set(id, resource);
+    collectionState.removals.delete(id);
     return { kind: state ? "replaced" : "created", resource };
   }
 
   #remove({ collection, id, at, expect }: Remove): Outcome {
-    const shelf = this.#shelves.get(collection);
-    const state = shelf?.resources.get(id);
-    if (!shelf || !state || !fits(state, expect)) return unexpected(state);
+    const collectionState = this.#collections.get(collection);
+    const state = collectionState?.resources.get(id);
+    if (!collectionState || !state || !fits(state, expect)) return unexpected(state);
     const removedAt = Math.max(state.updatedAt, at);
-    const revision = touch(shelf, removedAt, -1);
-    shelf.resources.delete(id);
-    shelf.removals.set(id, { kind: "removal", id, revision, removedAt });
+    const revision = touch(collectionState, removedAt, -1);
+    collectionState.resources.delete(id);
+    collectionState.removals.set(id, { kind: "removal", id, revision, removedAt });
     return { kind: "removed", revision };
   }
 
   #doAll({ changes }: Unit): Outcome {
-    const before = structuredClone(this.#shelves);
+    const before = structuredClone(this.#collections);
     const outcomes: Outcome[] = [];
     for (const [index, change] of changes.entries()) {
-      const outcome = this.#judge(change);
+      const outcome = this.#apply(change);
       if (!doneKinds.has(outcome.kind)) {
-        this.#shelves = before;
+        this.#collections = before;
         return { kind: "none", index, outcome };
       }
       outcomes.push(outcome);
@@ -191,8 +197,11 @@ export class ReferenceModel {
   #replay({ unit, outcomes }: Kept): Outcome {
     const isGone = outcomes.some((outcome, index) => {
       if (!("resource" in outcome)) return false;
-      const shelf = this.#shelves.get(unit.changes[index]?.collection ?? "");
-      return shelf?.resources.get(outcome.resource.id)?.createdAt !== outcome.resource.createdAt;
+      const collectionState = this.#collections.get(unit.changes[index]?.collection ?? "");
+      return (
+        collectionState?.resources.get(outcome.resource.id)?.createdAt !==
+        outcome.resource.createdAt
+      );
     });
     return isGone ? { kind: "gone" } : { kind: "all", outcomes, isReplay: true };
   }
@@ -201,24 +210,25 @@ export class ReferenceModel {
   #found(name: string, at: number, definition = "{}"): void {
     const times = { createdAt: at, updatedAt: at };
     const collection = { name, revision: 1, total: 0, definition, ...times };
-    this.#shelves.set(name, { collection, resources: new Map(), removals: new Map() });
+    this.#collections.set(name, { collection, resources: new Map(), removals: new Map() });
   }
 
   #define(name: string, definition: string, at: number): Outcome {
-    const shelf = this.#shelves.get(name);
-    const field = shelf && sharedField(definition, [...shelf.resources.values()]);
+    const collectionState = this.#collections.get(name);
+    const field =
+      collectionState && sharedField(definition, [...collectionState.resources.values()]);
     if (field !== undefined) return { kind: "conflict", field };
-    if (shelf) touch(shelf, at, 0);
-    if (shelf) shelf.collection = { ...shelf.collection, definition };
+    if (collectionState) touch(collectionState, at, 0);
+    if (collectionState) collectionState.collection = { ...collectionState.collection, definition };
     else this.#found(name, at, definition);
     return { kind: "done" };
   }
 
   #drop(name: string, isEmptyOnly: boolean): Outcome {
-    const shelf = this.#shelves.get(name);
-    if (!shelf) return { kind: "missing" };
-    if (isEmptyOnly && shelf.collection.total > 0) return { kind: "taken" };
-    this.#shelves.delete(name);
+    const collectionState = this.#collections.get(name);
+    if (!collectionState) return { kind: "missing" };
+    if (isEmptyOnly && collectionState.collection.total > 0) return { kind: "taken" };
+    this.#collections.delete(name);
     return { kind: "done" };
   }
 }
@@ -252,10 +262,10 @@ const unexpected = (state: Resource | undefined): Outcome => ({
 });
 
 /** Takes the next revision. */
-function touch(shelf: Shelf, at: number, growth: number): number {
-  const { revision, total, updatedAt } = shelf.collection;
-  shelf.collection = {
-    ...shelf.collection,
+function touch(collectionState: CollectionState, at: number, growth: number): number {
+  const { revision, total, updatedAt } = collectionState.collection;
+  collectionState.collection = {
+    ...collectionState.collection,
     revision: revision + 1,
     total: total + growth,
     updatedAt: Math.max(updatedAt, at),

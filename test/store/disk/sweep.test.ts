@@ -134,7 +134,7 @@ describe("the sweep", () => {
   it("never removes a file of an acknowledged upload, with wrong clocks and stalled processes", async () => {
     const random = randomNumbers(newSeed("sweep"));
     let acknowledged = 0;
-    let refused = 0;
+    let rejected = 0;
     for (let round = 0; round < runs(150, 5_000); round++)
       await inDirectory(async (folder) => {
         const named = new Set<string>();
@@ -162,7 +162,7 @@ describe("the sweep", () => {
         await Promise.allSettled(sweeps);
         for (const upload of uploads) while (!upload.isOver) await upload.step();
         for (const { state, key } of uploads) {
-          if (state === "refused") refused++;
+          if (state === "refused") rejected++;
           if (state !== "acknowledged") continue;
           acknowledged++;
           assert.deepEqual(await read(openDisk(folder), key, 0, 9), bytesOf(9), `round ${round}`);
@@ -171,7 +171,7 @@ describe("the sweep", () => {
         }
       });
     assert.ok(acknowledged > 100, "uploads succeed");
-    assert.ok(refused > 10, "sweeps meet uploads");
+    assert.ok(rejected > 10, "sweeps meet uploads");
   });
 });
 

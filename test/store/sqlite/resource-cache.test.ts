@@ -18,50 +18,50 @@ const hotResources = (): ResourceCache => new ResourceCache(20_000);
 
 describe("the resource cache", () => {
   it("returns the same object", () => {
-    const hot = hotResources();
+    const cache = hotResources();
     const kept = resource("a");
-    hot.add(1, kept);
-    assert.equal(hot.find(1, "a"), kept);
-    assert.equal(hot.find(2, "a"), undefined);
-    assert.equal(hot.find(1, "b"), undefined);
+    cache.add(1, kept);
+    assert.equal(cache.find(1, "a"), kept);
+    assert.equal(cache.find(2, "a"), undefined);
+    assert.equal(cache.find(1, "b"), undefined);
   });
 
   it("evicts what is not read, and keeps what is read", () => {
-    const hot = hotResources();
-    hot.add(1, resource("asked"));
-    hot.add(1, resource("unasked"));
+    const cache = hotResources();
+    cache.add(1, resource("asked"));
+    cache.add(1, resource("unasked"));
     for (let index = 0; index < 100; index++) {
-      hot.add(1, resource(`other-${index}`));
-      assert.ok(hot.find(1, "asked"));
+      cache.add(1, resource(`other-${index}`));
+      assert.ok(cache.find(1, "asked"));
     }
-    assert.equal(hot.find(1, "unasked"), undefined);
+    assert.equal(cache.find(1, "unasked"), undefined);
   });
 
   it("stays within its limit", () => {
-    const hot = hotResources();
-    for (let index = 0; index < 100; index++) hot.add(index % 3, resource(`id-${index}`));
+    const cache = hotResources();
+    for (let index = 0; index < 100; index++) cache.add(index % 3, resource(`id-${index}`));
     let bytes = 0;
     for (let index = 99; index >= 0; index--)
-      if (hot.find(index % 3, `id-${index}`)) bytes += 1_000;
+      if (cache.find(index % 3, `id-${index}`)) bytes += 1_000;
     assert.ok(bytes > 0 && bytes <= 20_000, `${bytes} bytes`);
-    hot.add(1, resource("too large", 20_000));
-    assert.equal(hot.find(1, "too large"), undefined);
+    cache.add(1, resource("too large", 20_000));
+    assert.equal(cache.find(1, "too large"), undefined);
   });
 
   it("removes one, those of a collection, or all, in both generations", () => {
     const ids = Array.from({ length: 11 }, (_, index) => `id-${index}`);
-    const hot = hotResources();
-    for (const [index, id] of ids.entries()) hot.add(index % 2, resource(id));
-    const left = () => ids.filter((id, index) => hot.find(index % 2, id)).length;
+    const cache = hotResources();
+    for (const [index, id] of ids.entries()) cache.add(index % 2, resource(id));
+    const left = () => ids.filter((id, index) => cache.find(index % 2, id)).length;
     assert.equal(left(), 11);
-    hot.delete(0, "id-0");
-    hot.delete(0, "id-10");
+    cache.delete(0, "id-0");
+    cache.delete(0, "id-10");
     assert.equal(left(), 9);
-    hot.deleteAllOf(1);
+    cache.deleteAllOf(1);
     assert.equal(left(), 4);
-    assert.equal(hot.hasAnyOf(1), false);
-    assert.equal(hot.hasAnyOf(0), true);
-    hot.clear();
+    assert.equal(cache.hasAnyOf(1), false);
+    assert.equal(cache.hasAnyOf(0), true);
+    cache.clear();
     assert.equal(left(), 0);
   });
 });

@@ -86,13 +86,13 @@ describe("system calls that fail", () => {
           const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...filter, ...inject];
           const child = startChildUnder(strace, "persist", path, `${count}`, `${bytes}`, prefix);
           assert.equal(await child.gone, 0, child.lines.join("\n"));
-          const told = new ReportedWrites(child.lines);
-          assert.match(told.with("error").join("\n"), /writes are rejected/);
-          assert.match(told.with("info").join("\n"), /copied to new files and verified/);
-          const kept = told.with("kept");
+          const reported = new ReportedWrites(child.lines);
+          assert.match(reported.with("error").join("\n"), /writes are rejected/);
+          assert.match(reported.with("info").join("\n"), /copied to new files and verified/);
+          const kept = reported.with("kept");
           assert.ok(kept.length >= count - 3, `${kept.length} of ${count}`);
           const store = await openSqlite({ path });
-          await assertAllStored(store, kept, told.with("unknown"), bytes);
+          await assertAllStored(store, kept, reported.with("unknown"), bytes);
           await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
           await store.close();
         }
@@ -161,14 +161,14 @@ describe("a database that is marked as suspect", () => {
       const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...only, ...inject];
       const child = startChildUnder(strace, "persist", path, "3");
       assert.equal(await child.gone, 0);
-      const told = new ReportedWrites(child.lines);
+      const reported = new ReportedWrites(child.lines);
       assert.match(
-        told.with("error").at(-1) ?? "",
+        reported.with("error").at(-1) ?? "",
         /read-only.*unmount.*run fsck.*reads still work/,
       );
-      assert.match(told.with("info").join("\n"), /copied to new files and verified/);
-      assert.equal(told.with("kept").length, 3);
-      await assertStored(path, [...ids, ...told.with("kept")]);
+      assert.match(reported.with("info").join("\n"), /copied to new files and verified/);
+      assert.equal(reported.with("kept").length, 3);
+      await assertStored(path, [...ids, ...reported.with("kept")]);
     }),
   );
 
@@ -266,11 +266,11 @@ describe("files that are deleted under a running store", () => {
 
   it("are noticed also while nobody writes", () =>
     inDirectory(async (path) => {
-      const told = Promise.withResolvers<string>();
-      const store = await openSqlite({ path, report: (_, message) => told.resolve(message) });
+      const reported = Promise.withResolvers<string>();
+      const store = await openSqlite({ path, report: (_, message) => reported.resolve(message) });
       await store.commit([found, put("a")]);
       await rm(join(path, "restante.db-wal"));
-      assert.match(await told.promise, /restante\.db-wal.* was deleted or replaced/);
+      assert.match(await reported.promise, /restante\.db-wal.* was deleted or replaced/);
       await untilReady(store);
       await store.close();
       await assertStored(path, ["a"]);

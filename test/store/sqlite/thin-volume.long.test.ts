@@ -56,10 +56,10 @@ describe("a thin volume that runs full for 30 to 120 ms under load", () => {
           }
           child.kill();
           await child.gone;
-          const told = new ReportedWrites(child.lines);
-          suspicions += told.with("error writes are rejected,").length;
-          repairs += told.with("info").length;
-          acknowledged += told.with("kept").length;
+          const reported = new ReportedWrites(child.lines);
+          suspicions += reported.with("error writes are rejected,").length;
+          repairs += reported.with("info").length;
+          acknowledged += reported.with("kept").length;
           // A file system that has failed takes no more writes, and has lost none either.
           const { errorCount } = volume;
           if (errorCount > 0) failedFileSystems++;
@@ -67,8 +67,8 @@ describe("a thin volume that runs full for 30 to 120 ms under load", () => {
           const store = await openSqlite({ path });
           // The one that was under way when it was killed.
           const last = child.lines.filter((line) => / id-\d+$/.test(line)).length;
-          const unknown = [...told.with("unknown"), `id-${last}`];
-          await assertAllStored(store, told.with("kept"), unknown, bytes).catch((error) => {
+          const unknown = [...reported.with("unknown"), `id-${last}`];
+          await assertAllStored(store, reported.with("kept"), unknown, bytes).catch((error) => {
             const words = `round ${round}, ${bytes} bytes each, ${errorCount} errors of the file system`;
             throw new Error(`${words}\n${remarks(child)}`, { cause: error });
           });
