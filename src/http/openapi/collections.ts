@@ -3,11 +3,12 @@
 import type { UsableCollection } from "../../domain/collections.ts";
 import { own } from "../../lib/own-property.ts";
 import { exampleOf } from "../../lib/schema/example.ts";
-import { isObjectSchema, type Schema } from "../../lib/schema/subschemas.ts";
+import { isObjectSchema, type ObjectSchema, type Schema } from "../../lib/schema/subschemas.ts";
 import { componentPath } from "../../lib/schema/variant.ts";
 import { type CollectionSchemas, collectionComponents } from "../../model/collection-components.ts";
 import { type Definition, definitionOf } from "../../model/definition.ts";
 import { exampleId, exampleTime } from "../../model/schemas/examples.ts";
+import { mergePatchSchema } from "../../model/schemas/patch.ts";
 import { pageOf } from "../../model/schemas/resource.ts";
 import type { Verb } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
@@ -136,11 +137,17 @@ function componentsOf(
   return {
     [typeName]: resource,
     [`${typeName}Draft`]: { ...sent, ...examples.draft },
-    [`${typeName}Patch`]: patchOf(sent),
+    [`${typeName}Patch`]: withOwner(patchOf(sent)),
     [`${typeName}Page`]: pageOf(resource),
     ...parts,
   };
 }
+
+/** An admin can set the owner with a patch. */
+const withOwner = ({ properties = {}, ...patch }: ObjectSchema): ObjectSchema => ({
+  ...patch,
+  properties: { ...(properties as object), ...mergePatchSchema.properties },
+});
 
 /** Returns the example of the schema or a generated one; none when it is not valid. */
 function examplesOf({ typeName, schemas, definition }: Omit<VisibleCollection, "components">) {
