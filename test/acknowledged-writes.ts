@@ -70,7 +70,7 @@ export class AcknowledgedWrites {
     while (this.acknowledged.size < enough) await sleep(5);
   }
 
-  /** Resolves when a client was told to wait. */
+  /** Resolves when a client got 503. */
   async untilToldToWait(): Promise<void> {
     while (this.counts.wait === 0) await sleep(5);
   }

@@ -269,7 +269,7 @@ describe("values", () => {
       rejected: ["0", "257", "-1", "1.5", "Auto", "two"],
     },
   };
-  /** What another setting needs beside it. */
+  /** Other settings that a setting needs. */
   const besideConfig = { RESTANTE_STORE: "postgres://db.test/people" };
 
   for (const [name, { allowed, rejected }] of Object.entries(table)) {

@@ -74,12 +74,12 @@ interface Message {
   readonly body: string;
 }
 
-/** An answer with its header section, or a body alone. */
+/** A response with its headers, or a body alone. */
 function messageOf(text: string): Message {
   if (!text.startsWith("HTTP/")) return { head: [], body: text.replaceAll(/\n\s*/g, "") };
   const [head = "", ...rest] = text.replaceAll("\r", "").split("\n\n");
   const lines = head.split("\n").filter((line) => line !== "…");
-  // The fields that are left out stand before the body.
+  // The omitted headers are before the body.
   const body = lines.at(-1)?.startsWith("{") ? lines.pop() : undefined;
   return { head: lines, body: (body ?? rest.join("\n")).replaceAll(/\n\s*/g, "").trim() };
 }

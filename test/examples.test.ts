@@ -17,7 +17,7 @@ interface Example {
   /** Where it begins in the page. */
   readonly line: number;
   readonly script: string;
-  /** What stands right below it: the output, as far as it is told. */
+  /** The output below it, as far as it is shown. */
   readonly expected: { readonly language: string; readonly text: string } | undefined;
 }
 
@@ -68,7 +68,7 @@ async function runAll(
 const isLike = (reported: string, real: string): boolean =>
   new RegExp(`^${reported.split("…").map(RegExp.escape).join("[\\s\\S]*")}$`).test(real);
 
-/** Each line that is told is there, in this order; a line with nothing but `…` is for the reader. */
+/** Each line that is shown is in the output, in this order; a line of only `…` is skipped. */
 function assertText(reported: string, real: string, where: string): void {
   const lines = real.split("\n").map((line) => line.trimEnd());
   for (const line of reported.trimEnd().split("\n")) {
@@ -79,7 +79,7 @@ function assertText(reported: string, real: string, where: string): void {
   }
 }
 
-/** Every member that is told is there; of a list, every item, unless `"…"` is the last. */
+/** Every member that is shown is there; of a list, every item, unless `"…"` is the last. */
 function assertJson(reported: unknown, real: unknown, where: string): void {
   if (typeof reported === "string" && reported.includes("…")) {
     assert.ok(
@@ -104,7 +104,7 @@ function assertJson(reported: unknown, real: unknown, where: string): void {
 function assertExpected({ expected }: Example, output: string, where: string): void {
   if (expected?.language === "text") assertText(expected.text, output, where);
   if (expected?.language !== "json") return;
-  // What was printed last: an answer in JSON is one line, without a line break at its end.
+  // The last output: a JSON response is one line, without a line break at its end.
   const last = output.trimEnd().replaceAll("}{", "}\n{").split("\n").at(-1) ?? "";
   assert.ok(/^[[{]/.test(last), `${where}: no JSON in\n${output}`);
   assertJson(JSON.parse(expected.text), JSON.parse(last), where);

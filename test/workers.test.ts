@@ -31,7 +31,7 @@ before(async () => {
 });
 after(() => rm(cwd, { recursive: true, force: true }));
 
-/** One secret for all starts: it is kept at the first, and every later one finds it in the store. */
+/** One secret for all starts. The first one stores it. */
 const secret = newSecret();
 const launch = (place: readonly string[]): Promise<ServerProcess> =>
   start([...place, "--workers", "2"], { cwd, environment: { RESTANTE_ADMIN_TOKEN: secret } });
@@ -51,7 +51,7 @@ async function killWorker({ pid }: ServerProcess): Promise<void> {
   });
 }
 
-/** A POST whose body is not whole yet; the rest of it, and then the answer. */
+/** A POST whose body is incomplete; then the rest of it and the response. */
 async function halfPost(running: ServerProcess): Promise<() => Promise<string>> {
   const socket = connect(running.port, new URL(running.url).hostname);
   await once(socket, "connect");

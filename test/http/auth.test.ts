@@ -42,7 +42,7 @@ const guarded = Object.values(routes)
 const withAuthorization = (authorization: string, path = "/people") =>
   answerOf(app.request(path, { headers: { authorization } }));
 
-/** A refusal for want of a token. HEAD has the fields of it and no body. */
+/** The 401 response. HEAD has its headers and no body. */
 function assertChallenge(answer: Answer, expected: string): void {
   assert.equal(answer.status, 401, answer.body);
   assert.equal(answer.headers.get("www-authenticate"), expected);
@@ -247,7 +247,7 @@ describe("scopes", () => {
       may: [...ofPeople, ...ofPlaces, "GET /-/tokens", "GET /-/collections"],
     },
   ];
-  /** What a refusal names. Of PUT, who has neither of the two scopes is told of one. */
+  /** The scope that a 403 names. For PUT without both scopes it is one of them. */
   const needs: Record<string, RegExp> = {
     "GET /people": /^people:read$/,
     "POST /people": /^people:create$/,
@@ -411,7 +411,7 @@ describe("tokens over HTTP", () => {
     const { id, token } = await makeToken({ name: "used", scopes: ["*:read"] });
     await app.request("/people", { token });
     let usedAt: unknown = null;
-    // The note is written behind the answer's back.
+    // The last use is written after the response.
     for (let tries = 0; tries < 200 && usedAt === null; tries++) {
       ({ usedAt } = (await (await app.request(`/-/tokens/${id}`)).json()) as TokenBody);
     }

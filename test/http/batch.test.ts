@@ -31,7 +31,7 @@ async function run(operations: readonly unknown[], by = client): Promise<readonl
   return (JSON.parse(body) as { results: Result[] }).results;
 }
 
-/** The batch is refused, and neither collection has changed. */
+/** Expects that the batch is rejected and neither collection changes. */
 async function rejectionOf(
   kind: Parameters<Client["rejects"]>[1],
   operations: readonly unknown[],

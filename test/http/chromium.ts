@@ -22,7 +22,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** It talks to nobody but the pages of the test. As root it has no sandbox. */
+/** It connects only to the pages of the test. As root it has no sandbox. */
 export function startChromium(executablePath: string): Promise<Browser> {
   const args = [
     ...["--disable-background-networking", "--disable-component-update", "--no-first-run"],

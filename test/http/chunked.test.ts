@@ -17,7 +17,7 @@ import { file, filesIn, form, text } from "./multipart.ts";
 let app: TestApp;
 let client: Client;
 let folder: string;
-/** For the requests that are written by hand, so that the log tells them from others. */
+/** For the raw requests, so that they can be found in the log. */
 let secret: string;
 let adminId: unknown;
 let count = 0;
@@ -90,7 +90,7 @@ const headOf = ({ method, path, type }: Write, ...fields: readonly string[]): st
   ].join("\r\n");
 const chunkOf = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n`;
 
-/** Resolves when so many of the requests in this file are done; the runtime may answer before that. */
+/** Resolves when so many of the requests in this file are done; the response may be sent before that. */
 async function finished(count: number): Promise<void> {
   const isOurs = ({ token }: { token?: unknown }) => token !== undefined && token !== adminId;
   const isDone = () => captured.lines().filter(isOurs).length >= count;
@@ -106,7 +106,7 @@ async function state(): Promise<string> {
   return `${list.body} ${(await filesIn(folder)).length}`;
 }
 
-/** The status of the first answer, and whether anything changed. */
+/** The status of the first response, and whether anything changed. */
 async function attempt(segments: readonly string[], halfClose = false) {
   const before = await state();
   const { responses } = await send(app.port, segments, { halfClose, waitMs: 100 });

@@ -36,7 +36,7 @@ const definition = {
   indexed: ["age"],
 };
 
-/** Uses every verb, each as its types want it; and tells what came back. */
+/** Uses every operation with its types, and returns the results. */
 const program = `
 import { client } from "./client/client.gen.ts";
 import { createPeople, deletePeople, getPeople, listNews, listPeople, replacePeople, updatePeople } from "./client/sdk.gen.ts";

@@ -58,7 +58,7 @@ class Run {
   }
 
   #pick<T>(all: readonly T[]): T | undefined {
-    // What was seen last is asked for most often.
+    // What was seen last is requested most often.
     return all.at(-1 - Math.floor(this.#random() ** 3 * all.length));
   }
 

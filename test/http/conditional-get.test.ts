@@ -20,7 +20,7 @@ const ask = (path: string, headers: Record<string, string>, method = "GET") =>
 const imfFixdate =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d\d:\d\d:\d\d GMT$/;
 
-/** Both are asked in every test: a resource and a list must behave alike. */
+/** Both are used in every test: a resource and a list must behave alike. */
 const places: Readonly<Record<string, () => string>> = {
   "a resource": () => one,
   "a list": () => "/people?page=1&limit=5",

@@ -18,7 +18,7 @@ const names = Object.keys(codings) as Coding[];
 
 const encode = (coding: Coding, text: string | Uint8Array): Buffer => codings[coding][0](text);
 
-/** What the body says once it is decoded as the answer tells. */
+/** The body, decoded by its Content-Encoding. */
 function decoded({ headers, bytes }: RawResponse): string {
   const coding = headers.get("content-encoding");
   return (coding === null ? bytes : codings[coding as Coding][1](bytes)).toString();

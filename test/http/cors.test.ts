@@ -28,7 +28,7 @@ const preflight = (app: TestApp, path: string, from: string, method = "POST") =>
 
 const listOf = (field: string | null) => (field ?? "").split(",").map((item) => item.trim());
 
-/** The request fields that the source asks for by name. */
+/** The request headers that the source reads by name. */
 async function fieldsRead(): Promise<ReadonlySet<string>> {
   const folder = fileURLToPath(new URL("../../src/http/", import.meta.url));
   const names = new Set<string>();
@@ -214,7 +214,7 @@ describe("with a list of origins", () => {
 
   it("errors of the parser have Vary too", async () => {
     const { responses } = await send(app.port, "GET /people HTTP/1.1\r\nHost : x\r\n\r\n");
-    // Bun answers this below the application, with a bare status line.
+    // Bun responds to this before the application, with a bare status line.
     if (onBun) assert.equal(responses[0]?.headers.vary, undefined);
     else assert.equal(responses[0]?.headers.vary, "Origin");
   });

@@ -106,7 +106,7 @@ describe("reading by cursor", () => {
           const body: ListBody = await asker.list(`/${name}?limit=4&sort=${sort}&cursor=${cursor}`);
           seen.push(...idsOf(body).filter((id) => id in rows));
           cursor = body.next;
-          // Even the one that the cursor stands on may go.
+          // Even the resource at the cursor may be deleted.
           const last = body.data.at(-1);
           if (last !== undefined && !(last.id in rows)) {
             await app.request(`/${name}/${last.id}`, { method: "DELETE" });

@@ -39,7 +39,7 @@ const encoders = {
 type Coding = keyof typeof encoders;
 const codings = Object.keys(encoders) as Coding[];
 
-/** A kind of body with a filling of any length, and what is answered when it is stored. */
+/** A kind of body with content of any length, and the status when it is stored. */
 interface Kind {
   readonly type: string;
   readonly body: (filling: Buffer) => Buffer;
@@ -48,7 +48,7 @@ interface Kind {
   readonly stored: number;
   /** The number of files that a stored one has. */
   readonly files: number;
-  /** Whether what comes before the fault may have been stored and reported. */
+  /** Whether what comes before the error may have been stored and reported. */
   readonly isStream?: boolean;
 }
 
@@ -184,7 +184,7 @@ describe("an encoded body", () => {
               );
             if (isReported && expected !== 200)
               assert.match(answer.body, new RegExp(`"status":${expected}`));
-            // What stands behind the first frame may be decoded, and a line stored, before it is refused.
+            // What follows the first frame may be decoded, and a line stored, before it is rejected.
             const lines = isReported ? answer.body.match(/"status":201/g)?.length : 1;
             const grown = answer.status < 300 ? [lines ?? 0, kind.files] : [0, 0];
             assert.deepEqual(

@@ -76,11 +76,11 @@ for (const workers of [1, 2])
       while ((await request(running, "/-/ready")).status !== 200) await sleep(50);
       for (let n = 11; n < 20; n++) {
         assert.equal((await create(n)).status, 201);
-        // Whichever process answers sees what was just written.
+        // Every process sees what was just written.
         for (const { location, body } of kept.slice(-2))
           assert.equal((await request(running, location)).body, body);
       }
-      // The log is written a little later than the answers.
+      // The log is written a little later than the responses.
       while (!running.stdout().includes("copied to new files and verified")) await sleep(50);
       assert.match(running.stdout(), /writes are rejected.*deleted or replaced/);
 

@@ -70,10 +70,10 @@ async function raw(port: number, head: string): Promise<Answer> {
 const request = (path: string, init: Parameters<TestApp["request"]>[1] = {}) =>
   answerOf(app.request(path, init));
 
-/** Where only the parser can be provoked, and Bun answers below the application with a bare status line. */
+/** Errors of the parser, where Bun responds with a bare status line before the application. */
 const parser = (head: string) => (onBun ? undefined : () => raw(app.port, head));
 
-/** How to provoke each kind; undefined is for the tests of another room, or for nobody on Bun. */
+/** A request for each kind; undefined where another test file has it, or where Bun cannot return it. */
 const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
   "malformed-request": () => request("/people/%ff"),
   unauthenticated: () => request("/people", { token: null }),

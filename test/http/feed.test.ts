@@ -263,7 +263,7 @@ describe("a copy", () => {
   /** What a client keeps of a collection: it only ever follows `next`. */
   class Copy {
     readonly items = new Map<string, Item>();
-    /** The newest revision at which each was told. */
+    /** The newest revision of each that was returned. */
     readonly reported = new Map<string, number>();
     readonly #collection: string;
     readonly #limit: number;

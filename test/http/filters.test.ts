@@ -412,7 +412,7 @@ describe("a list of a collection with owners", () => {
       "fields=n",
       "total=exact&limit=9",
     ];
-    // Twice, because a page that was asked for once is remembered.
+    // Twice, because a page that was read once is cached.
     for (const query of [...questions, ...questions]) {
       assert.deepEqual((await ask(ann, query)).ns, [1, 3, 5], query);
       assert.deepEqual((await ask(bob, query)).ns, [2, 4], query);

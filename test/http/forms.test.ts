@@ -65,7 +65,7 @@ async function last(name: string): Promise<Record<string, unknown>> {
   return fields;
 }
 
-/** The answer must be a page that runs nothing and is kept by nobody. */
+/** The response must be a page without scripts that no cache stores. */
 function assertPage({ status, headers, body }: Answer, expected: number): void {
   assert.equal(status, expected, body);
   assert.equal(headers.get("content-type"), "text/html; charset=utf-8");

@@ -154,7 +154,7 @@ describe("HEAD", () => {
     });
   }
 
-  /** Date and request id differ from answer to answer. */
+  /** Date and request id differ from response to response. */
   async function read(method: string, path: string) {
     const answer = await speak(method, path);
     const end = answer.indexOf("\r\n\r\n");

@@ -15,7 +15,7 @@ const wordsOf = ({ status, body }: Answer, id: string): string =>
 
 type Ask = (client: Client, path: string) => Promise<Answer>;
 
-/** Each would be refused where nothing is, or does nothing there. */
+/** Each would be rejected for an unused id, or has no effect on one. */
 const rejected: Readonly<Record<string, Ask>> = {
   "PUT, with an impossible If-Match": (client, path) => client.put(path, {}, { "if-match": '"x"' }),
   "PUT, with If-Match: *": (client, path) => client.put(path, {}, { "if-match": "*" }),

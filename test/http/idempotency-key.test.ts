@@ -29,7 +29,7 @@ const newKey = () => ({ "idempotency-key": `"${randomUUID()}"` });
 
 const reported = ["location", "content-location", "etag", "last-modified", "content-type", "vary"];
 
-/** The same answer as before in all that a client goes by, and marked as such. */
+/** Expects the same response as before, marked as a replay. */
 function assertReplay(answer: Answer, first: Answer): void {
   assert.equal(answer.status, first.status, answer.body);
   assert.equal(answer.body, first.body);
@@ -428,7 +428,7 @@ describe("a server that is killed", () => {
     "with kill -9 at any moment: after a restart a retry is never executed twice",
     patience,
     async () => {
-      /** What was asked for, and how it was answered, if it was. */
+      /** The request, and its response if there was one. */
       const wishes = new Map<Wish, Answer | undefined>();
       for (let kill = 0; kill < 2; kill++) {
         daemon = await startServerProcess(folder);

@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => app.stop());
 
-/** What was sent, and the beginning of what is told to use. */
+/** The parameter that was sent, and the beginning of the advice. */
 const misses: Readonly<Record<string, string>> = {
   "limt=5": "limit",
   "limits=5": "limit",

@@ -25,7 +25,7 @@ let folder: string;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "restante-"));
   app = await startApp({ files: folder, maxBodyBytes: 20_000 });
-  // Anyone may send these, so that nothing but the parser refuses them.
+  // Creating is public, so that only the parser rejects a request.
   await new Client(app).put("/-/collections/drop", {
     access: { create: "public", read: "public" },
   });
@@ -90,7 +90,7 @@ function encoded(chance: Chance, generated: GeneratedBody, isMutated: boolean): 
 
 type Created = Readonly<Record<string, unknown>> & { readonly id: string };
 
-/** The new resource, the status of a refusal, or undefined where the client left too early. */
+/** The new resource, the status of an error, or undefined when the client disconnected too early. */
 async function attempt(
   chance: Chance,
   { boundary }: GeneratedBody,

@@ -16,7 +16,7 @@ async function* sourceOf(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Arra
   yield* pieces;
 }
 
-/** The parts, or the detail of the refusal. */
+/** The parts, or the message of the error. */
 async function read(
   pieces: Iterable<Uint8Array>,
   boundary: string,

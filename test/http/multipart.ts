@@ -31,7 +31,7 @@ export const text = (name: string, value: string): Piece => ({
   bytes: value,
 });
 
-/** The file's name as it stands between the quotes. */
+/** The file name between the quotes. */
 export const file = (
   name: string,
   fileName: string,

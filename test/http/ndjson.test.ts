@@ -401,7 +401,7 @@ describe("atomic lines", () => {
     assert.equal(await app.total("retried"), 2);
     assertProblem(await post("/retried?atomic=true", '{"n":1}\n', { headers }), "key-reused");
 
-    // Also when the rules would refuse it by now.
+    // Also when the current rules would reject it.
     await define("retried", { schema: { type: "object", required: ["other"] } });
     const third = await post("/retried?atomic=true", body, { headers });
     assert.equal(third.body, first.body);

@@ -47,8 +47,8 @@ export interface SentRequest {
 }
 
 /**
- * The operation that was asked for, if it is one, by its answer's status: a collection's own leave
- * answers of another shape to the path of any collection.
+ * The operation of a request, if there is one, by the status of its response: the operations of a
+ * collection do not describe every response at the path of any collection.
  */
 export function operationAt(
   document: Document,

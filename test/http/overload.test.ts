@@ -86,7 +86,7 @@ function leave(): void {
   sockets.clear();
 }
 
-/** Asks for a resource again and again until the attack has come to its end; all must be answered. */
+/** Reads a resource repeatedly until the attack ends; all reads must succeed. */
 async function behave(attack: Promise<unknown>): Promise<number> {
   let isOver = false;
   void attack.finally(() => (isOver = true));
@@ -110,7 +110,7 @@ async function assertBounded(before: number): Promise<void> {
   assert.ok(growth < allowedGrowth, reported);
 }
 
-/** What the answer begins with that nobody has read yet. */
+/** The beginning of the response that was not read yet. */
 function statusOf(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     socket.once("data", (data) => {
@@ -180,7 +180,7 @@ describe("half-sent bodies", { skip: process.platform !== "linux" }, () => {
         );
         await Promise.race([Promise.all(all), ask("/-/ready")]);
       }
-      // Every body has arrived as far as it will, or was refused, when nothing more changes.
+      // When nothing changes any more, every body has arrived as far as it will, or was rejected.
       for (let rest = 0; rest < 50; rest++) await ask("/-/health");
     })();
     await behave(attack);

@@ -8,7 +8,7 @@ import { type RawResponse, send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { answerOf, assertProblem, expectProblem } from "./expect.ts";
 
-/** What Bun answers below the application is asserted as it is, so that a change of it is noticed. */
+/** What Bun responds before the application is asserted as it is, so that a change in Bun is noticed. */
 const onBun = process.versions.bun !== undefined;
 
 let app: TestApp;
@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => app.stop());
 
-/** The answer to a request line sent as it is; undefined when the connection closes without one. */
+/** The response to a raw request line; undefined when the connection closes without one. */
 async function ask(line: string, ...fields: string[]): Promise<RawResponse | undefined> {
   const head = [`${line} HTTP/1.1`, "Host: localhost", ...fields, "Connection: close"];
   const { responses } = await send(app.port, `${head.join("\r\n")}\r\n\r\n`, {
@@ -39,7 +39,7 @@ async function askAs(line: string, ...fields: string[]): Promise<RawResponse> {
 const problemOf = (answer: RawResponse, kind: Parameters<typeof assertProblem>[1]) =>
   assertProblem({ ...answer, headers: new Headers(answer.headers) }, kind);
 
-/** Every route as a path that can be asked for. */
+/** Every route as a path that can be requested. */
 const paths = [...Map.groupBy(Object.values(routes), ({ path }) => path)].map(([route, some]) => ({
   route,
   path: route
@@ -302,7 +302,7 @@ describe("OPTIONS", () => {
 });
 
 describe("HEAD", () => {
-  /** These differ between any two answers. */
+  /** These differ between any two responses. */
   const varying = new Set(["date", "x-request-id", "connection", "keep-alive"]);
   const fieldsOf = (answer: RawResponse) =>
     Object.entries(answer.headers)
@@ -326,7 +326,7 @@ describe("HEAD", () => {
         assert.ok(get !== undefined && head !== undefined);
         assert.equal(head.status, get.status, target);
         assert.equal(head.bytes.length, 0);
-        // Bun sends an answer over 64 KiB in chunks, without its length.
+        // Bun sends a response over 64 KiB in chunks, without its length.
         const length = get.headers["content-length"] ?? (onBun ? get.bytes.length : undefined);
         const lengths = [length, head.headers["content-length"]].map(Number);
         const [ofGet = Number.NaN, ofHead = Number.NaN] = lengths;

@@ -26,7 +26,7 @@ const postHead = (path: string, ...fields: string[]): string =>
     .join("\r\n")
     .concat("\r\n\r\n");
 
-/** The answer to bytes that are sent as they are. */
+/** The response to raw bytes. */
 async function speak(...segments: string[]): Promise<RawResponse> {
   const { responses } = await send(app.port, segments);
   const [answer] = responses;

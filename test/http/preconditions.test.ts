@@ -19,7 +19,7 @@ after(() => app.stop());
 
 type Fields = Readonly<Record<string, string>>;
 
-/** Every way to change what is there; each must judge a condition in the same way. */
+/** Every way to change a resource. Each must evaluate a precondition in the same way. */
 const changes: Readonly<Record<string, (path: string, condition: Fields) => Promise<Answer>>> = {
   PUT: (path, condition) => client.put(path, { changed: true }, condition),
   PATCH: (path, condition) => client.patch(path, { changed: true }, condition),

@@ -19,7 +19,7 @@ const address = "https://api.example/v1/people/ada";
 
 type Ask = (prefer: string) => Promise<Answer>;
 
-/** Each changes the same resource; what it must be answered in full, and in brief. */
+/** Each changes the same resource, with the full and the minimal status. */
 const changes: Readonly<Record<string, { ask: Ask; full: number; brief: number }>> = {
   "a PUT that creates": {
     ask: async (prefer) => {
@@ -75,7 +75,7 @@ describe("Prefer: return=minimal", () => {
         assert.equal(answer.headers.get(name), null, name);
       assert.equal(answer.headers.get("location"), brief === 201 ? address : null);
       const read = await client.get("/people/ada");
-      // (145) A PUT tells no tag, a PATCH does (155).
+      // A PUT returns no ETag, a PATCH does.
       const etag = title.includes("PATCH") ? read.headers.get("etag") : null;
       assert.equal(answer.headers.get("etag"), etag);
     });

@@ -44,7 +44,7 @@ before(async () => {
 });
 after(() => app.stop());
 
-/** With the URL that asks the same, where one can. */
+/** With the URL of the same query, where there is one. */
 const alike: readonly (readonly [question: object, query: string])[] = [
   [{}, ""],
   [{ where: {} }, ""],

@@ -151,7 +151,7 @@ const steps = fc.array(step, { minLength: 5, maxLength: 25 });
 const seeded = fc.constantFrom([], [0], [0, 1], [0, 1]);
 
 const everything = ["read", "create", "update", "delete"];
-/** The first two are asked most often. */
+/** The first two are used most often. */
 const callers: readonly Caller[] = [
   { name: "admin", isAdmin: true, verbs: everything },
   { name: "writer", isAdmin: false, verbs: everything },

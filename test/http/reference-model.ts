@@ -63,7 +63,7 @@ interface ModelResource {
   readonly revision: number;
   readonly fields: Fields;
   readonly born: number;
-  /** As the server told it; undefined until it has. */
+  /** As the server returned it; undefined until then. */
   tag?: string;
   createdAt?: string;
 }
@@ -103,7 +103,7 @@ export class ReferenceModel {
   /** Counts the requests that change something. All that one of them creates has the same time of creation. */
   #time = 0;
 
-  /** Judges a request, and does it if it can be. `newIds` are those that the server has chosen. */
+  /** Checks a request and executes it if it is valid. `newIds` are those that the server has chosen. */
   respond(caller: Caller, ask: ModelRequest, newIds: readonly string[]): ModelResponse {
     const before = structuredClone(this.#collections);
     try {
@@ -122,7 +122,7 @@ export class ReferenceModel {
     }
     const changes = ask.kind === "batch" ? ask.changes : [ask];
     const isBatch = ask.kind === "batch";
-    // A batch is read as a whole before anything in it is judged.
+    // A batch is parsed as a whole before any operation is checked.
     if (isBatch) for (const change of changes) demand(isReadable(change), "invalid-body");
     else this.#precheck(caller, ask);
     const key = ask.kind === "batch" || ask.kind === "post" ? ask.key : undefined;
@@ -144,7 +144,7 @@ export class ReferenceModel {
     return { results, isReplay: false };
   }
 
-  /** What a single request is refused for before its body is read. */
+  /** The errors of a single request before its body is read. */
   #precheck(caller: Caller, change: Change): void {
     this.#mayTry(caller, change);
     if (change.kind === "post") {

@@ -108,7 +108,7 @@ async function state(): Promise<ReadonlyMap<string, number>> {
 
 const sorted = (map: ReadonlyMap<string, number>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** Bun's router compares up to three segments that are not empty; below that nothing is of ours. */
+/** Bun's router compares up to three segments that are not empty. The application has no longer paths. */
 const isBeyondRouter = (target: string): boolean => {
   const path = target.replace(/^https?:\/\/[^/?]*/i, "").split("?", 1)[0] ?? "";
   const parts = path.slice(1).replace(/\/$/, "").split("/");
@@ -126,7 +126,7 @@ async function check(method: string, target: string, mark: number): Promise<void
       assert.ok(location.split("/").length > 4, `${words} leads to ${location}`);
     } else assert.equal(status, 400, words);
   } else if (meaning === "nothing") {
-    // OPTIONS tells what an address takes, be there something or not.
+    // OPTIONS returns what an address supports, whether something exists there or not.
     const isTold = method === "OPTIONS" && status === 204;
     assert.ok(isTold || [400, 404, 405].includes(status), `${words}: ${status}`);
   } else if ("slashed" in meaning) {

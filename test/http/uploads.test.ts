@@ -61,7 +61,7 @@ async function bytesAt({ url }: Shown): Promise<Buffer> {
   return Buffer.from(await (await app.request(url)).arrayBuffer());
 }
 
-/** The answer must be this problem; then there is no new resource, and no new file. */
+/** Expects this problem, and no new resource or file. */
 async function rejects(
   kind: Parameters<typeof assertProblem>[1],
   ask: () => Promise<Answer>,
@@ -449,7 +449,7 @@ describe("a retry with the same key", () => {
   });
 });
 
-/** What broke off is cleared away soon after. */
+/** Interrupted uploads are removed a little later. */
 async function settles(check: () => Promise<boolean>): Promise<void> {
   for (let patience = 200; !(await check()); patience--) {
     assert.ok(patience > 0, "it was not cleared away");

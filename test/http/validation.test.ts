@@ -167,7 +167,7 @@ describe("a writeOnly field", () => {
   });
 
   it("is kept when a client that cannot see it writes the resource back", async () => {
-    // It is required from here on, so its loss would be told.
+    // It is required from here on, so its loss would be reported.
     const schema = { ...people.schema, required: ["name", "email", "password"] };
     await admin.put("/-/collections/people", { ...people, schema });
     const read = await client.json<object>("/people/secretive");

@@ -22,7 +22,7 @@ const schema = {
   },
 };
 
-/** What was valid is not any more, so that a patch is refused for what is stored beside it. */
+/** The stored resource is not valid any more, so that a patch is rejected for its other fields. */
 const stricter = {
   properties: {
     ...schema.properties,

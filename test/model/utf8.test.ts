@@ -7,7 +7,7 @@ import fc from "../fast-check.ts";
 
 const encoder = new TextEncoder();
 
-/** A fault's offset, or undefined for a text. */
+/** The offset of the error, or undefined for a valid text. */
 function badOffset(bytes: Uint8Array): number | undefined {
   const decoded = decodeUtf8(bytes);
   if (typeof decoded === "string") return undefined;

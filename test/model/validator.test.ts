@@ -12,7 +12,7 @@ function shapeBy(schema: object): ResourceValidator {
   return validatorOf(definition);
 }
 
-/** Each fault as `pointer: words`. */
+/** Each error as `pointer: message`. */
 function errorsOf(validator: ResourceValidator, fields: string, before?: string, isAdmin = false) {
   const accepted = validator.accept(fields, before, isAdmin);
   assert.ok(typeof accepted !== "string", `accepted ${fields}`);

@@ -12,7 +12,7 @@ const get = (target: string, ...fields: string[]) =>
 const post = (target: string, ...fields: string[]) =>
   [`POST ${target} HTTP/1.1`, "Host: a", ...fields, "", ""].join("\r\n");
 
-/** What the application saw, as it tells in its answer. */
+/** What the application received, from its response. */
 function seen(response: RawResponse | undefined): SeenRequest {
   assert.equal(response?.status, 200);
   return JSON.parse(response.body);

@@ -21,7 +21,7 @@ const puts = (prefix: string, count: number): readonly Put[] =>
 
 const unit = (changes: readonly Put[]): Change => ({ kind: "all", changes });
 
-/** Tells what arrives at the store, and lets a commit through only when asked to. */
+/** Records what arrives at the store, and continues a commit only when the test says so. */
 class Gate {
   readonly batches: (readonly Change[])[] = [];
   readonly #waiting: (() => void)[] = [];

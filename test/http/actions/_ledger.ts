@@ -1,4 +1,4 @@
-// What the actions of the tests tell each other: beginning with `_`, so no action itself.
+// State that the test actions share. Its name begins with `_`, so it is not an action.
 
-/** What was seen after the answer. */
+/** What was recorded after the response. */
 export const seen: string[] = [];

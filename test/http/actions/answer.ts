@@ -1,4 +1,4 @@
-// An action of the tests: answers in every way there is, and in some that there are not.
+// A test action with every kind of result, valid and invalid.
 
 import { accepted, defineAction, problem, seeOther } from "../../../src/index.ts";
 

@@ -1,4 +1,4 @@
-// An action of the tests: says what it was given. Written without importing anything at run time.
+// A test action that returns its input. It imports nothing at run time.
 
 import type { ActionContext } from "../../../src/index.ts";
 

@@ -1,4 +1,4 @@
-// An action of the tests: fails in every way that takes nothing down.
+// A test action that fails in every way that does not end the process.
 
 import { defineAction } from "../../../src/index.ts";
 

@@ -1,4 +1,4 @@
-// An action of the tests: is silent for longer than a runtime leaves an idle connection alone.
+// A test action that takes longer than the idle timeout of a connection.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { defineAction } from "../../../src/index.ts";

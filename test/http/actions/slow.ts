@@ -1,4 +1,4 @@
-// An action of the tests: is not done in time.
+// A test action that exceeds its deadline.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { defineAction } from "../../../src/index.ts";

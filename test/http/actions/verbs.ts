@@ -1,4 +1,4 @@
-// An action of the tests: does what it is told with the resources, and says what came of it.
+// A test action that calls a method of its resources and returns the result.
 
 import { defineAction, ProblemError } from "../../../src/index.ts";
 

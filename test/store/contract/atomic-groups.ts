@@ -25,7 +25,7 @@ interface Row {
   readonly failed?: readonly [index: number, kind: string];
 }
 
-/** On a collection that was founded (its first revision) and then was put `a` and `b`. */
+/** On a collection that was created (its first revision) and then got `a` and `b`. */
 const rows: readonly Row[] = [
   { text: "nothing at all", changes: [], done: [] },
   { text: "one", changes: [put("c")], done: ["created"] },

@@ -66,7 +66,7 @@ export const define = (definition: string, collection = "things", at = 30): Chan
 export const kinds = (outcomes: readonly Outcome[]): readonly string[] =>
   outcomes.map(({ kind }) => kind);
 
-/** The resource that the outcome tells of. */
+/** The resource in the outcome. */
 export function written(outcome: Outcome | undefined): Resource {
   assert.ok(outcome?.kind === "created" || outcome?.kind === "replaced", `not ${outcome?.kind}`);
   return outcome.resource;

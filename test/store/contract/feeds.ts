@@ -31,7 +31,7 @@ function withoutEpoch(feed: Feed | undefined): Omit<Feed, "epoch"> | undefined {
   return rest;
 }
 
-/** A client's copy, which asks for what changed and for no more than `limit` of it at once. */
+/** A client's copy, which reads the changes in pages of at most `limit`. */
 class Copy {
   readonly resources = new Map<string, Resource>();
   revision = 0;

@@ -1,4 +1,4 @@
-// Reads are never stale, whoever wrote.
+// Reads are never stale, whichever store wrote.
 
 import assert from "node:assert/strict";
 import fc from "../../fast-check.ts";

@@ -122,7 +122,7 @@ export class Sequence {
 
   constructor(number: number) {
     this.#number = number;
-    // After that of all runs before, because what is kept of keys goes by one clock in a store.
+    // After the time of all earlier runs, because a store has one clock for its keys.
     this.#clock = 10_000 * (number + 1);
   }
 

@@ -51,7 +51,7 @@ export async function filesIn(folder: string): Promise<readonly string[]> {
     .sort();
 }
 
-/** How many files of the folder this process has open, where that can be told. */
+/** How many files of the folder this process has open, where that can be counted. */
 export function countOpen(folder: string): number {
   return readdirSync("/proc/self/fd").filter((number) => {
     try {

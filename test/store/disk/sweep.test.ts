@@ -192,7 +192,7 @@ class StepwiseUpload {
     return this.state === "acknowledged" || this.state === "refused";
   }
 
-  /** One at a time, whoever asks for it. */
+  /** One at a time. */
   step(): Promise<void> {
     this.#last = this.#last.then(() => this.#step());
     return this.#last;

@@ -67,7 +67,7 @@ describe("a connection", () => {
   it("returns all results, or the first error, and continues after it", { timeout: 60_000 }, () =>
     services.in((place) =>
       onConnection(place, async (connection) => {
-        // Rows that came before the error must not come back with the next answer.
+        // Rows before the error must not be in the next result.
         const failing = connection.run((sql) =>
           allOrFirstError([
             rows(sql`BEGIN`),

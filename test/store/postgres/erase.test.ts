@@ -9,7 +9,7 @@ import { type TestDatabase, TestDatabases } from "./test-databases.ts";
 
 const services = new TestDatabases();
 
-/** The ids whose content is kept under keys. */
+/** The ids whose content is stored with keys. */
 const keptIds = (place: TestDatabase): Promise<readonly string[]> =>
   place.admin(async (sql) => {
     const found = await sql<{ outcomes: string }[]>`SELECT outcomes FROM idempotency_keys`;

@@ -176,7 +176,7 @@ describe("a token", () => {
     { timeout: 60_000 },
     () =>
       services.in(async (place) => {
-        // So old that only being told can be the reason.
+        // The cache is so long that only a notification can be the reason.
         const one = await place.open({ cacheMs: 1_000_000 });
         const other = await place.open({ cacheMs: 1_000_000 });
         for (const id of idsFrom(10)) {

@@ -174,7 +174,7 @@ describe("search words", () => {
   );
 });
 
-/** Two nodes that remember for long: only being told, or finding out, can make them forget. */
+/** Two nodes with a long cache: only a notification or a conflict makes them reload. */
 async function twoNodes(place: TestDatabase): Promise<readonly [Store, Store]> {
   const options = { cacheMs: 1_000_000 };
   return [await place.open(options), await place.open(options)];

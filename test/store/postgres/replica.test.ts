@@ -76,7 +76,7 @@ describe("a replica for reads", () => {
   });
 });
 
-/** An address that leads to another server when it is told to; connections that are there stay. */
+/** A proxy that can be switched to another server; existing connections stay. */
 async function movingAddress(first: string) {
   let target = new URL(first);
   const server = createServer((socket) => {

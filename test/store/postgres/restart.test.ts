@@ -66,7 +66,7 @@ class Load {
     }
   }
 
-  /** Under another id for each attempt, as for a POST: only the key tells that it is the same. */
+  /** With another id for each attempt, as for a POST: only the key shows that it is the same request. */
   async #make(key: string, attempt: number, node: Store): Promise<boolean> {
     try {
       const [outcome] = await node.commit([all([put(`${key}.${attempt}`)], once(key))]);

@@ -41,7 +41,7 @@ async function readAll(store: Store): Promise<ReadonlyMap<string, Resource>> {
   return all;
 }
 
-/** The answer, or nothing when the store says that it has none. */
+/** The result, or undefined when the store reports an error. */
 async function attempt<T>(read: () => MaybePromise<T>): Promise<T | undefined> {
   try {
     return await read();

@@ -46,7 +46,7 @@ function partOf(path: string, name: string): number {
 const files = (key: string): string =>
   JSON.stringify([{ slot: "a", name: "a", type: "b", size: 1, sha256: "c", key }]);
 
-/** Rows in every table of two collections; the second one is kept. */
+/** Rows in every table of two collections; the second one is not dropped. */
 async function fill(store: Store): Promise<void> {
   for (const collection of ["things", "kept"]) {
     const ids = idsFrom(2_000, collection);

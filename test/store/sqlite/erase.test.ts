@@ -34,7 +34,7 @@ async function untilErased(path: string, words: ReadonlySet<string>): Promise<vo
 
 interface Alive {
   readonly word: string;
-  /** Those that a key's outcome may tell again until the resource is deleted. */
+  /** Those that a stored outcome may contain until the resource is deleted. */
   readonly kept: readonly string[];
 }
 

@@ -52,7 +52,7 @@ describe("a full disk", () => {
         assert.equal(await store.find("things", `id-${kept.length}`), undefined);
         assert.equal((await store.collection("things"))?.total, kept.length);
 
-        // Started again, it serves reads too, and comes back without being told.
+        // After a restart it serves reads too, and recovers by itself.
         await store.close();
         const again = await openSqlite({ path });
         assert.equal((await again.collection("things"))?.total, kept.length);

@@ -17,7 +17,7 @@ import { inDirectory } from "./test-directory.ts";
 
 const ids = ["a", "b", "c", "d", "e"];
 
-/** A client that keeps a copy, and begins again only when it is told to. */
+/** A client that keeps a copy, and starts again only when its position is gone. */
 class Follower {
   readonly #limit: number;
   readonly #copy = new Map<string, string>();
@@ -92,7 +92,7 @@ class Run {
     await this.#store.close();
   }
 
-  /** Few ids, so that most revisions are soon written over. */
+  /** Few ids, so that most revisions are replaced soon. */
   async #write(): Promise<void> {
     const changes = Array.from({ length: 1 + Math.floor(this.#random() * 6) }, (): Change => {
       const id = ids[Math.floor(this.#random() * ids.length)] ?? "a";

@@ -36,7 +36,7 @@ async function withOldStore(version: number, test: (store: Store) => Promise<voi
 
 const at = 1_700_000_050_000;
 
-/** Repeats a request of the fixture, as a client does that has not got its answer. */
+/** Repeats a request of the fixture, as a client does that has not got its response. */
 async function repeat(store: Store, key: string, ...changes: (Put | Remove)[]): Promise<Outcome> {
   const options = { owner: "token-1", fingerprint: `request ${key}`, at, expiresAt: at + 1 };
   const [outcome] = await store.commit([all(changes, once(key, options))]);

@@ -12,7 +12,7 @@ import { inDirectory, startChild } from "./test-directory.ts";
 const rights = async (path: string): Promise<string> =>
   ((await stat(path)).mode & 0o777).toString(8);
 
-/** What opening says to somebody who is not root; nothing when nobody else can run the code. */
+/** The error when a user other than root opens it; undefined when no other user can run the code. */
 async function openAsNobody(path: string): Promise<string> {
   const child = startChild("open-as-nobody", path);
   await child.gone;

@@ -14,7 +14,7 @@ import {
   startChildUnder,
 } from "./test-directory.ts";
 
-/** What a client knows: the keys it has tried, and for some the answer that it got. */
+/** What a client knows: the keys that it has tried, and the outcome of some. */
 class Journal {
   readonly #answers = new Map<string, Outcome | undefined>();
 
@@ -45,7 +45,7 @@ class Journal {
     }
   }
 
-  /** Each was done once, whole, and is what the answer said. */
+  /** Each was done once, completely, and equals its outcome. */
   async assertKept(store: Store): Promise<void> {
     const slice = await store.slice("things", { offset: 0, limit: 1e6, order: "created" });
     const kept = new Map(slice?.resources.map((resource) => [resource.id, resource]));

@@ -54,7 +54,7 @@ it("words that were stored before their field was hidden are not found", () =>
     await store.commit([
       { kind: "put", collection: "cards", id: "a", fields, at: 2, expect: "nothing" },
     ]);
-    // As version 0.1.0 has kept them.
+    // As version 0.1.0 has stored them.
     const other = new DatabaseSync(join(path, "restante.db"));
     other.exec("INSERT INTO words SELECT part, 'secret', 1, 1000 FROM collections");
     other.close();

@@ -30,7 +30,7 @@ const put = (id: string, bytes = 0): Change => ({
 });
 const isSuspect = (error: unknown): boolean =>
   error instanceof Outage && error.reason === "suspect";
-/** The write that finds the files gone was committed into them; one after it is refused. */
+/** The write that notices the missing files was committed into them; the next one is rejected. */
 const isNotAcknowledged = (error: unknown): boolean =>
   isSuspect(error) || (error instanceof Outage && error.reason === "unknown");
 

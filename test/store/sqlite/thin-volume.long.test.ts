@@ -13,7 +13,7 @@ import { assertAllStored, ReportedWrites } from "./written-content.ts";
 const rounds = runs(1, 40);
 const windows = 2;
 
-/** What the child said beside its acknowledgements: what a failure is to be understood from. */
+/** The other output of the child process, to explain a failure. */
 const remarks = ({ lines }: Child): string =>
   lines.filter((line) => !line.startsWith("kept ")).join("\n");
 

@@ -43,7 +43,7 @@ export class ThinVolume {
     run("truncate", "-s", "1G", image);
     this.#device = run("losetup", "-f", "--show", image);
     // When only the first part of a request finds room, the loop driver reports success (Linux 6.18):
-    // a disk that lies. A request of one page is kept or fails.
+    // a disk that lies. A request of one page is stored or fails.
     writeFileSync(
       `/sys/block/${basename(this.#device)}/queue/max_sectors_kb`,
       `${pageBytes / 1024}`,
@@ -73,7 +73,7 @@ export class ThinVolume {
   }
 
   /**
-   * Lets it be full for so long, but for some pages, so that a part of a write may still be kept.
+   * Keeps it full for so long, except for some pages, so that a part of a write may still be stored.
    * Meanwhile another process may have everything written to it.
    */
   async starve(ms: number, freePages: number, isSynced: boolean): Promise<void> {

@@ -7,7 +7,7 @@ import type { Store } from "../../../src/store/store.ts";
 export const contentOf = (id: string, bytes: number): string =>
   JSON.stringify({ of: id, text: `${id},`.repeat(Math.ceil(bytes / (id.length + 1))) });
 
-/** What a child has told of its writes. */
+/** What a child process has printed about its writes. */
 export class ReportedWrites {
   readonly #lines: readonly string[];
 
@@ -15,7 +15,7 @@ export class ReportedWrites {
     this.#lines = lines;
   }
 
-  /** What stands after the word, on each line that it starts. */
+  /** The rest of each line that begins with the word. */
   with(word: string): readonly string[] {
     const start = `${word} `;
     return this.#lines
