@@ -1,4 +1,4 @@
-// Finds the files that a written representation retains: a member equal to a file's representation keeps the file.
+// Separates the files that a written representation retains from its fields: a member equal to a file's representation retains the file.
 
 import { isObject, readTree, sameTree, type Tree, writeTree } from "../lib/json/tree.ts";
 import { isNumbered, memberOf, type StoredFile } from "./file.ts";

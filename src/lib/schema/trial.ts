@@ -1,4 +1,4 @@
-// Compiles a new schema and validates a few values with it, because every write depends on it later.
+// Adds errors for a schema that does not compile or fails on sample values, because every write depends on it later.
 
 import { ErrorReport, type Path } from "../json/error-report.ts";
 import { exampleOf } from "./example.ts";

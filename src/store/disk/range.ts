@@ -1,4 +1,4 @@
-// Streams a byte range of a file, at the pace of the reader.
+// The source of a stream: a byte range of a file, read at the pace of the reader.
 
 import type { FileHandle } from "node:fs/promises";
 import { mapDiskError } from "./errors.ts";

@@ -1,4 +1,4 @@
-// Reads and writes messages between threads as flat arrays of strings and numbers.
+// Cells and rows of messages between threads: flat arrays of strings and numbers.
 
 /**
  * A flat array of strings and numbers is the cheapest message to clone: for 64 small changes half the
