@@ -2,6 +2,7 @@
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../model/collection.ts";
+import type { Feed } from "../model/feed.ts";
 import type { FeedPosition } from "../model/feed-position.ts";
 import { Problem } from "../model/problem.ts";
 import { writeCursor } from "../model/query/cursor.ts";
@@ -9,7 +10,7 @@ import { isPlain, type ListRequest, listOffset } from "../model/query/list-reque
 import { pageCount, pageLimits } from "../model/query/page.ts";
 import { isRanked, type Position, type Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
-import type { Feed, QueryResult, Slice, Store } from "../store/store.ts";
+import type { QueryResult, Slice, Store } from "../store/store.ts";
 import {
   buildQuery,
   pageTooLargeProblem,

@@ -1,9 +1,10 @@
 // Stores the files of resources before a row refers to them, and removes them when no row does.
 
 import { readFiles, type StoredFile } from "../model/file.ts";
+import { Outage } from "../model/outage.ts";
 import { Problem } from "../model/problem.ts";
 import type { FileBytes, Files, SavedFile } from "../store/files.ts";
-import { Outage, type Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import type { CollectionAccess } from "./collection-access.ts";
 
 export class Uploads {

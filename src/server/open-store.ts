@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { mapFile } from "#runtime";
+import { Outage } from "../model/outage.ts";
 import { type CommitListener, listenForCommits } from "../store/commit-socket.ts";
 import { withGroupCommit } from "../store/group-commit.ts";
 import type { PostgresOptions } from "../store/postgres/options.ts";
@@ -10,7 +11,7 @@ import type { Committer } from "../store/remote-committer.ts";
 import { FolderLock } from "../store/sqlite/lock.ts";
 import { openSqlite } from "../store/sqlite/sqlite.ts";
 import type { Report } from "../store/sqlite/writer-client.ts";
-import { Outage, type Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import type { Config } from "./config.ts";
 
 export { connectToOwner, OtherVersion } from "../store/commit-socket.ts";

@@ -6,6 +6,7 @@ import { mkdtempSync, realpathSync, rmdirSync, rmSync, symlinkSync, unlinkSync }
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { Outage } from "../model/outage.ts";
 import {
   type Answer,
   type CommitRequest,
@@ -13,7 +14,6 @@ import {
   RemoteCommitter,
   runCommitRequest,
 } from "./remote-committer.ts";
-import { Outage } from "./store.ts";
 
 /** Sent by the owner first, because another version may use another format. */
 interface Hello {

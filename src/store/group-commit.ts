@@ -1,6 +1,7 @@
 // Groups commits: calls that arrive while a commit is in progress are committed together in the next one.
 
-import { type Change, Outage, type Outcome, type Store } from "./store.ts";
+import { Outage } from "../model/outage.ts";
+import type { Change, Outcome, Store } from "./store.ts";
 
 export interface GroupOptions {
   /** When more changes than this are waiting, new ones are rejected, so that the wait stays short. */

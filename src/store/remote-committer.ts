@@ -1,6 +1,7 @@
 // Sends commits to another process, so that many processes share one writer and one fsync.
 
-import { type Change, Outage, type Outcome } from "./store.ts";
+import { Outage } from "../model/outage.ts";
+import type { Change, Outcome } from "./store.ts";
 
 /** Commits changes on behalf of an engine. */
 export interface Committer {

@@ -10,10 +10,6 @@ import type { Position, Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Token } from "../model/token.ts";
 
-export type { Feed, Removal } from "../model/feed.ts";
-export type { IdempotencyKey } from "../model/idempotency-key.ts";
-export { Outage } from "../model/outage.ts";
-
 export interface Store {
   /** Returns the collection with its current revision and total. A conditional list request needs only this. */
   collection(name: string): MaybePromise<Collection | undefined>;

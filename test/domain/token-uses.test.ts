@@ -7,10 +7,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { TokenUses } from "../../src/domain/token-uses.ts";
 import { Tokens } from "../../src/domain/tokens.ts";
+import { Outage } from "../../src/model/outage.ts";
 import { system } from "../../src/model/principal.ts";
 import type { Token } from "../../src/model/token.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
-import { type Change, Outage, type Store } from "../../src/store/store.ts";
+import type { Change, Store } from "../../src/store/store.ts";
 
 describe("the last use of a token", () => {
   let folder: string;

@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { Outage } from "../../src/model/outage.ts";
 import { withGroupCommit } from "../../src/store/group-commit.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
-import { type Change, Outage, type Put, type Store } from "../../src/store/store.ts";
+import type { Change, Put, Store } from "../../src/store/store.ts";
 import { inDirectory } from "./sqlite/test-directory.ts";
 
 const put = (id: string, fields = "{}"): Put => ({

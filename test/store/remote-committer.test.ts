@@ -5,6 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { Outage } from "../../src/model/outage.ts";
 import { withGroupCommit } from "../../src/store/group-commit.ts";
 import {
   type Committer,
@@ -12,7 +13,7 @@ import {
   runCommitRequest,
 } from "../../src/store/remote-committer.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
-import { type Change, Outage, type Outcome } from "../../src/store/store.ts";
+import type { Change, Outcome } from "../../src/store/store.ts";
 import {
   type EngineUnderTest,
   engineUnderTest,

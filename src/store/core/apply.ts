@@ -1,6 +1,7 @@
 // Decides what a batch of changes does to the stored state: the outcomes, and the rows to write.
 
-import type { Change, IdempotencyKey, Outcome, Put, Remove } from "../store.ts";
+import type { IdempotencyKey } from "../../model/idempotency-key.ts";
+import type { Change, Outcome, Put, Remove } from "../store.ts";
 import { advanceClock, isWorthSaving } from "./key-clock.ts";
 import { OpenCollection } from "./open-collection.ts";
 import { OpenTokens } from "./open-tokens.ts";

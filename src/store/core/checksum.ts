@@ -1,7 +1,7 @@
 // Computes and checks the checksum of a stored resource, so that damaged rows are detected when they are read.
 
 import { crc32 } from "node:zlib";
-import { Outage } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
 
 /** The columns of a resource, in this order, on every engine. */
 export type StoredResource = readonly [

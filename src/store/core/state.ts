@@ -1,7 +1,7 @@
 // Defines the stored state that a change needs. An engine loads it before, or looks it up when asked.
 
+import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
-import type { IdempotencyKey } from "../store.ts";
 import type { Head, ResourceRow } from "./rows.ts";
 
 export interface StoredCollection {

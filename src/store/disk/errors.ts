@@ -1,6 +1,6 @@
 // Turns file system errors into an Outage with a reason and a message.
 
-import { Outage } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
 
 const reasons: Readonly<Record<string, readonly [Outage["reason"], string]>> = {
   ENOSPC: ["full", "the disk is full"],

@@ -1,6 +1,6 @@
 // Combines the reads of one turn of the event loop into one statement.
 
-import { Outage } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
 
 /** Resolves with the values of the keys, in the same order. */
 export type Load<K, V> = (keys: readonly K[]) => Promise<readonly V[]>;

@@ -2,10 +2,11 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { KeyedQueue } from "../../lib/keyed-queue.ts";
+import { Outage } from "../../model/outage.ts";
 import { applyChanges } from "../core/apply.ts";
 import { isEmpty, type Writes } from "../core/writes.ts";
 import { collectionsIn } from "../group-commit.ts";
-import { type Change, Outage, type Outcome } from "../store.ts";
+import type { Change, Outcome } from "../store.ts";
 import { allOrFirstError, type Connection, rows, type Sql } from "./connection.ts";
 import {
   isConflict,

@@ -1,7 +1,7 @@
 // Opens a database connection with safe settings, and never reuses it after a connection error.
 
 import postgres, { type Row as NamedRow, type PendingQuery } from "postgres";
-import { Outage } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
 import { ConnectionLost, isConnectionLost, messageOf, outageOf } from "./errors.ts";
 
 export interface ConnectionOptions {

@@ -2,7 +2,7 @@
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Rules } from "../../model/collection.ts";
-import { Outage } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
 import { BatchLoader, type Load } from "./batch-loader.ts";
 import type { CollectionRow } from "./collections.ts";
 

@@ -2,7 +2,7 @@
 
 import postgres from "postgres";
 import { own } from "../../lib/own-property.ts";
-import { Outage } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
 
 type Reason = Outage["reason"];
 

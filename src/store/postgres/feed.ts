@@ -1,9 +1,9 @@
 // Reads what was written or removed in a collection since a position.
 
+import type { Feed, Removal } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
 import type { Resource } from "../../model/resource.ts";
 import { epochName, readEpochName } from "../core/epochs.ts";
-import type { Feed, Removal } from "../store.ts";
 import { type CollectionRow, toCollection } from "./collections.ts";
 import { rows, type Sql, type Statement, type Value } from "./connection.ts";
 import type { Versioned } from "./directory.ts";

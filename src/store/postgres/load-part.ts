@@ -1,10 +1,10 @@
 // Locks a part, and loads the rows of it that a batch needs.
 
+import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { hasNoIndexes } from "../core/index-rows.ts";
 import type { Head } from "../core/rows.ts";
 import type { ResourceState, StoredKey } from "../core/state.ts";
 import { claimsOf, nameOf } from "../core/unique-values.ts";
-import type { IdempotencyKey } from "../store.ts";
 import type { CollectionRow } from "./collections.ts";
 import { allOrFirstError, column, rows, type Sql } from "./connection.ts";
 import type { Referenced } from "./references.ts";

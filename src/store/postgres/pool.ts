@@ -1,6 +1,6 @@
 // Pools the connections for reads: uses the least busy one, and replaces lost ones.
 
-import { Outage } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
 import type { Connection, Sql } from "./connection.ts";
 import { isConnectionLost, outageOf } from "./errors.ts";
 

@@ -2,7 +2,9 @@
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../../model/collection.ts";
+import type { Feed } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
+import { Outage } from "../../model/outage.ts";
 import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
@@ -10,9 +12,7 @@ import { CommitListeners } from "../commit-listeners.ts";
 import { Damage, withCollection } from "../core/checksum.ts";
 import {
   type Change,
-  type Feed,
   isOutdated,
-  Outage,
   type Outcome,
   type QueryResult,
   type Range,

@@ -1,7 +1,8 @@
 // Collects what the changes of a batch refer to, so that it can be loaded before they are applied.
 
+import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { decodeOutcomes } from "../core/stored-outcomes.ts";
-import type { Change, IdempotencyKey, Put } from "../store.ts";
+import type { Change, Put } from "../store.ts";
 
 /** What a batch refers to in one collection. */
 export interface Referenced {

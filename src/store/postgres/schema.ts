@@ -1,7 +1,7 @@
 // Creates the tables, and migrates databases of older versions step by step.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { Outage } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
 import { type Connection, rows, type Sql } from "./connection.ts";
 import { isConnectionLost, isMissingTable } from "./errors.ts";
 import { oldSteps } from "./old-schema.ts";

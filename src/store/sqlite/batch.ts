@@ -1,8 +1,9 @@
 // Commits a batch of changes in one transaction; each change succeeds or fails on its own.
 
+import { Outage } from "../../model/outage.ts";
 import { applyChanges, stepsOf } from "../core/apply.ts";
 import { isEmpty, type Writes } from "../core/writes.ts";
-import { type Change, Outage, type Outcome } from "../store.ts";
+import type { Change, Outcome } from "../store.ts";
 import type { CommitCounterWriter } from "./commit-counter.ts";
 import { type Connection, outageOf, type Query } from "./connection.ts";
 import { IndexBuilder } from "./index-builder.ts";

@@ -1,7 +1,7 @@
 // Detects cheaply whether any process has committed, with a number in a small memory-mapped file.
 
 import { closeSync, ftruncateSync, openSync, watch, writeSync } from "node:fs";
-import { Outage } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
 
 /** Maps a file into shared memory. Not every runtime supports it. */
 export type MapFile = (path: string) => Uint8Array;

@@ -2,7 +2,7 @@
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { Outage } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
 
 /** The values that both runtimes bind in the same way; `undefined`, booleans and dates are not among them. */
 export type Value = string | number | null | Uint8Array;

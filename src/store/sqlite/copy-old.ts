@@ -1,12 +1,12 @@
 // Copies all rows of a database with the former layout into the tables of the new one.
 
+import { Outage } from "../../model/outage.ts";
 import { indexPlanOf } from "../../model/query/index-plan.ts";
 import { checksumOf } from "../core/checksum.ts";
 import { collectResource } from "../core/collect-resource.ts";
 import { PositionTreeBuilder } from "../core/position-tree-builder.ts";
 import type { ResourceRow } from "../core/rows.ts";
 import { noPartWrites } from "../core/writes.ts";
-import { Outage } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { copyOldKeys } from "./copy-old-keys.ts";
 import { type OldCollection, readOldCollections } from "./old-collections.ts";

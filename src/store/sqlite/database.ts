@@ -1,6 +1,7 @@
 // Holds the database open for the writer: connections, checkpoints, and checks of the files.
 
-import { type Change, Outage, type Outcome } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
+import type { Change, Outcome } from "../store.ts";
 import { BatchWriter } from "./batch.ts";
 import { Checkpoints } from "./checkpoint.ts";
 import { CommitCounterWriter } from "./commit-counter.ts";

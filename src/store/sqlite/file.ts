@@ -11,7 +11,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { Outage } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
 import { createCommitCounter } from "./commit-counter.ts";
 
 /** Identifies a file independently of its name. */

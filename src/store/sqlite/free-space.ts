@@ -2,7 +2,7 @@
 
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { Outage } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
 import type { Connection } from "./connection.ts";
 import type { DatabaseFile } from "./file.ts";
 

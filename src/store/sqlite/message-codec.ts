@@ -1,7 +1,9 @@
 // Defines the messages between the main thread and the writer thread, and encodes changes.
 
+import type { IdempotencyKey } from "../../model/idempotency-key.ts";
+import type { Outage } from "../../model/outage.ts";
 import type { Token } from "../../model/token.ts";
-import type { Change, Expectation, IdempotencyKey, Outage, Put, Remove } from "../store.ts";
+import type { Change, Expectation, Put, Remove } from "../store.ts";
 import { type Cells, Rows } from "./cells.ts";
 import type { DatabaseFile, FileIdentity } from "./file.ts";
 

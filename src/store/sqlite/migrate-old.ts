@@ -1,8 +1,8 @@
 // Migrates a database with the former layout by copying it to a new file, which then replaces it.
 
 import { setImmediate } from "node:timers/promises";
+import { Outage } from "../../model/outage.ts";
 import { indexPlanOf } from "../../model/query/index-plan.ts";
-import { Outage } from "../store.ts";
 import { Connection } from "./connection.ts";
 import { copyOld } from "./copy-old.ts";
 import { acceptCopy, createFile, type DatabaseFile, finishSwap, removeCopy } from "./file.ts";

@@ -1,7 +1,7 @@
 // Syncs a file, and verifies that the disk has the same bytes as the page cache.
 
 import { closeSync, constants, fstatSync, fsyncSync, openSync, readSync } from "node:fs";
-import { Outage } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
 
 const wasmPages = 16;
 const chunkBytes = wasmPages * 65_536;

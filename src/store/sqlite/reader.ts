@@ -1,12 +1,12 @@
 // Answers reads synchronously on one connection: never stale, and from a cache while nothing has changed.
 
 import type { Collection, Rules } from "../../model/collection.ts";
+import type { Feed } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
 import type { Query as Question } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import {
-  type Feed,
   maxCandidates,
   type QueryResult,
   type Range,

@@ -1,7 +1,7 @@
 // Rescues a database whose disk has failed: copies it to a new file, verifies the copy, and swaps it in.
 
 import { closeSync, openSync } from "node:fs";
-import { Outage } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
 import { CollectionRows } from "./collections.ts";
 import { Connection } from "./connection.ts";
 import { acceptCopy, type DatabaseFile, removeCopy } from "./file.ts";

@@ -1,11 +1,13 @@
 // Reads the resources of a part: by id, by range, and by revision.
 
+import type { Feed, Removal } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
+import { Outage } from "../../model/outage.ts";
 import type { Order } from "../../model/query/page.ts";
 import type { Resource } from "../../model/resource.ts";
 import { epochName, readEpochName } from "../core/epochs.ts";
 import { locate } from "../core/position-tree.ts";
-import { type Feed, Outage, type Range, type Removal, type Slice } from "../store.ts";
+import type { Range, Slice } from "../store.ts";
 import type { CachedCollection } from "./cached-collection.ts";
 import type { Connection, LimitedRows, Query } from "./connection.ts";
 import { PositionReader } from "./positions.ts";

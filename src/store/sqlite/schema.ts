@@ -1,7 +1,7 @@
 // Creates the tables of a new database, and checks the version of an existing one.
 
 import { randomUUID } from "node:crypto";
-import { Outage } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
 import type { Connection } from "./connection.ts";
 
 /** Identifies the file as a Restante database ("rest" in ASCII). */

@@ -3,7 +3,9 @@
 import { extname } from "node:path";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../../model/collection.ts";
+import type { Feed } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
+import { Outage } from "../../model/outage.ts";
 import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
@@ -12,9 +14,7 @@ import { withCollection } from "../core/checksum.ts";
 import type { Committer } from "../remote-committer.ts";
 import {
   type Change,
-  type Feed,
   maxCandidates,
-  Outage,
   type Outcome,
   type QueryResult,
   type Range,

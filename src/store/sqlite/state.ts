@@ -1,5 +1,6 @@
 // Looks up the stored state that the changes of a batch need, when they need it.
 
+import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
 import { indexPlanOf } from "../../model/query/index-plan.ts";
 import { nextEpoch } from "../core/epochs.ts";
@@ -11,7 +12,6 @@ import type {
   StoredCollection,
   StoredKey,
 } from "../core/state.ts";
-import type { IdempotencyKey } from "../store.ts";
 import { CollectionRows } from "./collections.ts";
 import type { Connection, Query } from "./connection.ts";
 import { HeadReader } from "./heads.ts";

@@ -1,8 +1,9 @@
 // Sends batches to the writer thread and receives the outcomes; starts a new thread when one crashes.
 
 import { Worker } from "node:worker_threads";
+import { Outage } from "../../model/outage.ts";
 import type { Committer } from "../remote-committer.ts";
-import { type Change, Outage, type Outcome } from "../store.ts";
+import type { Change, Outcome } from "../store.ts";
 import type { DatabaseFile } from "./file.ts";
 import {
   type Message,

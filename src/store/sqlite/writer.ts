@@ -1,7 +1,7 @@
 // Runs the writer thread, which commits batches one after another on its own connection.
 
 import { parentPort, workerData } from "node:worker_threads";
-import { Outage } from "../store.ts";
+import { Outage } from "../../model/outage.ts";
 import { isIoFailure, outageOf } from "./connection.ts";
 import { Database } from "./database.ts";
 import { assertStillThere, finishSwap, hasVerifiedCopy, messageOf } from "./file.ts";

@@ -1,19 +1,12 @@
 // Helpers for the contract tests: changes and their outcomes.
 
 import assert from "node:assert/strict";
+import type { Feed } from "../../../src/model/feed.ts";
+import type { IdempotencyKey } from "../../../src/model/idempotency-key.ts";
 import type { Order } from "../../../src/model/query/page.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Token } from "../../../src/model/token.ts";
-import type {
-  Change,
-  Expectation,
-  Feed,
-  IdempotencyKey,
-  Outcome,
-  Put,
-  Remove,
-  Store,
-} from "../../../src/store/store.ts";
+import type { Change, Expectation, Outcome, Put, Remove, Store } from "../../../src/store/store.ts";
 
 export const found = (collection = "things", at = 1): Change => ({
   kind: "create-collection",

@@ -1,7 +1,8 @@
 // Closing and opening again.
 
 import assert from "node:assert/strict";
-import { Outage, type Store } from "../../../src/store/store.ts";
+import { Outage } from "../../../src/model/outage.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { found, idsFrom, kinds, put, remove, token, totalOf } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 

@@ -1,8 +1,9 @@
 // Feeds: what changed since a revision, in order, each resource once and in its newest state.
 
 import assert from "node:assert/strict";
+import type { Feed } from "../../../src/model/feed.ts";
 import type { Resource } from "../../../src/model/resource.ts";
-import type { Feed, Store } from "../../../src/store/store.ts";
+import type { Store } from "../../../src/store/store.ts";
 import {
   all,
   define,

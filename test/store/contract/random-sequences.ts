@@ -1,17 +1,11 @@
 // Random sequences of changes through two stores, compared with a simple model.
 
 import assert from "node:assert/strict";
+import type { IdempotencyKey } from "../../../src/model/idempotency-key.ts";
 import type { Order } from "../../../src/model/query/page.ts";
 import { isRanked, type Query } from "../../../src/model/query/query.ts";
 import type { Resource } from "../../../src/model/resource.ts";
-import type {
-  Change,
-  IdempotencyKey,
-  Outcome,
-  Put,
-  Remove,
-  Store,
-} from "../../../src/store/store.ts";
+import type { Change, Outcome, Put, Remove, Store } from "../../../src/store/store.ts";
 import fc from "../../fast-check.ts";
 import { isLong, runs } from "../../seeds.ts";
 import { all, define, feedSince, found, put, remove } from "./change-helpers.ts";

@@ -1,7 +1,9 @@
 // A simple model of the store: plain maps, one change after another.
 
 import type { Collection } from "../../../src/model/collection.ts";
+import type { Feed, Removal } from "../../../src/model/feed.ts";
 import { readFiles } from "../../../src/model/file.ts";
+import type { IdempotencyKey } from "../../../src/model/idempotency-key.ts";
 import { entriesOf, indexPlanOf, searchTextOf } from "../../../src/model/query/index-plan.ts";
 import { type Query, type Selection, select, type Word } from "../../../src/model/query/query.ts";
 import { minKey } from "../../../src/model/query/sort-key.ts";
@@ -9,12 +11,9 @@ import type { Resource } from "../../../src/model/resource.ts";
 import type {
   Change,
   Expectation,
-  Feed,
-  IdempotencyKey,
   Outcome,
   Put,
   Range,
-  Removal,
   Remove,
   Slice,
 } from "../../../src/store/store.ts";

@@ -1,6 +1,7 @@
 // A store in memory on the core: it looks state up in maps, and writes the rows that the core returns.
 
 import assert from "node:assert/strict";
+import type { IdempotencyKey } from "../../../src/model/idempotency-key.ts";
 import { emptyIndexPlan, type IndexPlan } from "../../../src/model/query/index-plan.ts";
 import { applyChanges, stepsOf } from "../../../src/store/core/apply.ts";
 import { collectIndexRows, noIndexWrites } from "../../../src/store/core/index-rows.ts";
@@ -9,7 +10,7 @@ import { resourceIn } from "../../../src/store/core/resource.ts";
 import type { Head, KeyRow, ResourceRow, Tombstone } from "../../../src/store/core/rows.ts";
 import type { DirectInsert, State } from "../../../src/store/core/state.ts";
 import type { CollectionWrite, PartWrites, Writes } from "../../../src/store/core/writes.ts";
-import type { Change, IdempotencyKey, Outcome } from "../../../src/store/store.ts";
+import type { Change, Outcome } from "../../../src/store/store.ts";
 
 /** The rows of one part. */
 export class Part {

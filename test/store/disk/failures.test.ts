@@ -5,8 +5,8 @@ import { execFileSync } from "node:child_process";
 import { statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { Outage } from "../../../src/model/outage.ts";
 import { openDisk } from "../../../src/store/disk/disk.ts";
-import { Outage } from "../../../src/store/store.ts";
 import { canInject, inDirectory, mountSmall, startChildUnder } from "../sqlite/test-directory.ts";
 import { bytesOf, filesIn, hashOf, read, saveFile } from "./file-helpers.ts";
 

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { describe, it } from "node:test";
+import { Outage } from "../../../src/model/outage.ts";
 import {
   allOrFirstError,
   Connection,
@@ -11,7 +12,6 @@ import {
 } from "../../../src/store/postgres/connection.ts";
 import { outageOf } from "../../../src/store/postgres/errors.ts";
 import { openPostgres } from "../../../src/store/postgres/postgres.ts";
-import { Outage } from "../../../src/store/store.ts";
 import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
 const services = new TestDatabases("own");

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Sql } from "postgres";
-import { Outage } from "../../../src/store/store.ts";
+import { Outage } from "../../../src/model/outage.ts";
 import {
   all,
   found,

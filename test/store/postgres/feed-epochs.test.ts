@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Outage, type Store } from "../../../src/store/store.ts";
+import { Outage } from "../../../src/model/outage.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { found, idsFrom, put, remove } from "../contract/change-helpers.ts";
 import { type TestDatabase, TestDatabases } from "./test-databases.ts";
 

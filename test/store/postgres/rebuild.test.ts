@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
+import { Outage } from "../../../src/model/outage.ts";
 import { keyOf } from "../../../src/model/query/sort-key.ts";
 import { checksumOf } from "../../../src/store/core/checksum.ts";
-import { Outage, type Store } from "../../../src/store/store.ts";
+import type { Store } from "../../../src/store/store.ts";
 import {
   define,
   found,

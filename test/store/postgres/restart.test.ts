@@ -7,8 +7,9 @@ import { createInterface } from "node:readline";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { Outage } from "../../../src/model/outage.ts";
 import { withGroupCommit } from "../../../src/store/group-commit.ts";
-import { Outage, type Store } from "../../../src/store/store.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { runs } from "../../seeds.ts";
 import {
   all,

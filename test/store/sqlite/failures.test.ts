@@ -5,10 +5,11 @@ import { execFileSync } from "node:child_process";
 import { rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { Outage } from "../../../src/model/outage.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import { WriterClient } from "../../../src/store/sqlite/writer-client.ts";
-import { type Change, Outage } from "../../../src/store/store.ts";
+import type { Change } from "../../../src/store/store.ts";
 import { inDirectory, mountSmall } from "./test-directory.ts";
 
 const found: Change = { kind: "create-collection", collection: "things", at: 1 };

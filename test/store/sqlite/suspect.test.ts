@@ -7,8 +7,9 @@ import { copyFile, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { mapFile } from "#runtime";
+import { Outage } from "../../../src/model/outage.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
-import { type Change, Outage, type Store } from "../../../src/store/store.ts";
+import type { Change, Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
 import {
   canInject,

@@ -1,8 +1,8 @@
 // Saves files, as many as asked for, and prints the result of each; without a number, one endless file.
 
 import { writeSync } from "node:fs";
+import { Outage } from "../../../../src/model/outage.ts";
 import { openDisk } from "../../../../src/store/disk/disk.ts";
-import { Outage } from "../../../../src/store/store.ts";
 
 const [folder = "", count = "0"] = process.argv.slice(2);
 const files = openDisk(folder);

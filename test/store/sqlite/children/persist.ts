@@ -1,7 +1,7 @@
 // Writes one resource after another, and prints whether each was stored or why not; waits while the disk is suspect.
 
+import { Outage } from "../../../../src/model/outage.ts";
 import { openSqlite } from "../../../../src/store/sqlite/sqlite.ts";
-import { Outage } from "../../../../src/store/store.ts";
 import { contentOf } from "../written-content.ts";
 
 const [path = "", count = "0", bytes = "0", prefix = "id"] = process.argv.slice(2);
