@@ -1,6 +1,7 @@
 // Reads the resources that a query has to check one by one, up to a limit.
 
 import { type Candidate, countWithin, type Query } from "../../model/query/query.ts";
+import { Damage } from "../core/checksum.ts";
 import type { Source } from "../core/query-plan.ts";
 import { type Ranks, withWords } from "../core/search.ts";
 import { maxCandidateBytes } from "../store.ts";
@@ -136,6 +137,9 @@ export class CandidateReader {
   }
 
   #find(part: number, id: string): Candidates {
-    return this.#byId.all(part, id).map(toCandidate);
+    const found = this.#byId.all(part, id).map(toCandidate);
+    // A damaged index can lead to the row of another resource.
+    if (found.some(({ resource }) => resource.id !== id)) throw new Damage(id);
+    return found;
   }
 }

@@ -25,18 +25,15 @@ const tables: readonly PartTable[] = [
 const rowsPerStep = 500;
 const bytesPerStep = 1024 * 1024;
 
-/** Deletes one step after another. Returns whether there was anything to delete. */
-export function* deletedParts(connection: Connection): Generator<void, boolean> {
+/** Deletes one step after another. */
+export function* deleteParts(connection: Connection): Generator<void> {
   const next = connection.query<readonly [part: number]>("SELECT part FROM deleted_parts LIMIT 1");
   const finish = connection.query("DELETE FROM deleted_parts WHERE part = ?");
   const rows = tables.map((table) => new TableRows(connection, table));
-  let isAny = false;
   for (let part = next.one()?.[0]; part !== undefined; part = next.one()?.[0]) {
-    isAny = true;
     for (const each of rows) while (each.deleteSome(part)) yield;
     finish.run(part);
   }
-  return isAny;
 }
 
 class TableRows {

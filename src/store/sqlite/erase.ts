@@ -1,25 +1,18 @@
 // Erases deleted content from the files in small steps: deleted collections, stored outcomes and the WAL.
 
-import {
-  decodeOutcomes,
-  erasedText,
-  isAnyDeleted,
-  type OutcomeResource,
-} from "../core/stored-outcomes.ts";
 import type { Checkpoints } from "./checkpoint.ts";
-import { CollectionRows } from "./collections.ts";
 import type { Connection } from "./connection.ts";
-import { deletedParts } from "./delete-parts.ts";
-
-type KeyRow = readonly [owner: string, key: string, outcomes: string];
+import { deleteParts } from "./delete-parts.ts";
+import { eraseKeys } from "./erase-keys.ts";
 
 /** The size of a step; it delays a commit by a few milliseconds at most. */
-const keysPerStep = 200;
 const pagesPerStep = 128;
 /** Up to this size the database is vacuumed, which delays commits for a moment. */
 const vacuumBytes = 32 * 1024 * 1024;
 /** The minimum number of delays between two vacuums. */
 const delaysPerVacuum = 5;
+/** The part of a larger file that may be unused. */
+const maxUnused = 0.1;
 
 /**
  * SQLite overwrites deleted rows with zeros (secure_delete), but copies stay in the stored outcomes of
@@ -59,11 +52,11 @@ export class Eraser {
   }
 
   *#all(): Generator<void> {
-    const isPartDeleted = yield* deletedParts(this.#connection);
-    yield* this.#eraseKeys();
+    yield* deleteParts(this.#connection);
+    yield* eraseKeys(this.#connection);
     yield;
     if (this.#bytes() <= vacuumBytes) this.#vacuum();
-    else if (isPartDeleted) yield* this.#shrink();
+    else yield* this.#shrink();
   }
 
   #bytes(): number {
@@ -73,10 +66,14 @@ export class Eraser {
     return size.one()?.[0] ?? 0;
   }
 
-  /** Gives unused pages back to the file system. */
+  /** Gives most unused pages back to the file system. Later writes use the others. */
   *#shrink(): Generator<void> {
-    const unused = this.#connection.query<readonly [pages: number]>("PRAGMA freelist_count");
-    while ((unused.one()?.[0] ?? 0) > 0) {
+    const pages = this.#connection.query<readonly [unused: number, all: number]>(
+      "SELECT freelist_count, page_count FROM pragma_freelist_count, pragma_page_count",
+    );
+    for (;;) {
+      const [unused, all] = pages.one() ?? [0, 0];
+      if (unused <= maxUnused * all) return;
       this.#connection.run(`PRAGMA incremental_vacuum(${pagesPerStep})`);
       yield;
     }
@@ -94,47 +91,5 @@ export class Eraser {
     }
     this.#vacuumedAt = now;
     this.#connection.run("VACUUM");
-  }
-
-  *#eraseKeys(): Generator<void> {
-    for (const { part } of new CollectionRows(this.#connection).all())
-      yield* this.#eraseKeysOf(part);
-  }
-
-  *#eraseKeysOf(part: number): Generator<void> {
-    const some = this.#connection.query<KeyRow>(
-      `SELECT owner, key, outcomes FROM idempotency_keys
-       WHERE part = ? AND (owner, key) > (?, ?) AND outcomes <> ?
-       ORDER BY owner, key LIMIT ?`,
-    );
-    const erase = this.#connection.query(
-      "UPDATE idempotency_keys SET outcomes = ? WHERE part = ? AND owner = ? AND key = ?",
-    );
-    for (let last = ["", ""] as readonly [string, string]; ; ) {
-      const rows = some.all(part, ...last, erasedText, keysPerStep);
-      const isThere = this.#lookUp();
-      const gone = rows.filter(([, , text]) => !isThere(decodeOutcomes(text)?.resources ?? []));
-      if (gone.length > 0)
-        this.#connection.transact(() => {
-          for (const [owner, key] of gone) erase.run(erasedText, part, owner, key);
-        });
-      const [owner, key] = rows.at(-1) ?? last;
-      last = [owner, key];
-      if (rows.length < keysPerStep) return;
-      yield;
-    }
-  }
-
-  /** Returns a function that checks whether all of the resources still exist. */
-  #lookUp(): (resources: readonly OutcomeResource[]) => boolean {
-    const created = this.#connection.query<readonly [created: number]>(
-      "SELECT created FROM resources WHERE part = ? AND id = ?",
-    );
-    const collections = new CollectionRows(this.#connection);
-    const createdAtOf = (name: string, id: string): number | undefined => {
-      const part = collections.find(name)?.part;
-      return part === undefined ? undefined : created.one(part, id)?.[0];
-    };
-    return (resources) => !isAnyDeleted(resources, createdAtOf);
   }
 }

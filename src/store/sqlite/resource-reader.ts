@@ -5,6 +5,7 @@ import type { FeedPosition } from "../../model/feed-position.ts";
 import { Outage } from "../../model/outage.ts";
 import type { Order } from "../../model/query/page.ts";
 import type { Resource } from "../../model/resource.ts";
+import { Damage } from "../core/checksum.ts";
 import { epochName, readEpochName } from "../core/epochs.ts";
 import { locate } from "../core/position-tree.ts";
 import type { Range, Slice } from "../store.ts";
@@ -73,6 +74,8 @@ export class ResourceReader {
 
   find(part: number, id: string): Resource | undefined {
     const row = this.#find.one(part, id);
+    // A damaged index can lead to the row of another resource.
+    if (row && row[0] !== id) throw new Damage(id);
     return row && toResource(row);
   }
 

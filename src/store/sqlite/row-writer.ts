@@ -117,8 +117,7 @@ export class RowWriter {
     this.writeIndexRows(part, writes);
     for (const key of writes.deletedFiles) this.#deleteFile.run(part, key);
     for (const key of writes.files) this.#insertFile.run(part, key);
-    const tree = removePositions(this.#positionReader.of(part), writes.removedPositions);
-    for (const row of tree) this.positions.write(part, row);
+    if (writes.removedPositions.length > 0) this.#removePositions(part, writes.removedPositions);
     if (writes.keys.length > 0) this.#saveKeys(part, writes.keys, writes.head);
     if (writes.endedEpoch) {
       this.#deleteOldEpochs.run(part, oldestStoredEpoch(writes.head.epoch));
@@ -140,6 +139,11 @@ export class RowWriter {
 
   saveEpoch(part: number, epoch: number, last: number): void {
     this.#saveEpoch.run(part, epoch, last);
+  }
+
+  #removePositions(part: number, positions: readonly number[]): void {
+    for (const row of removePositions(this.#positionReader.of(part), positions))
+      this.positions.write(part, row);
   }
 
   #saveKeys(part: number, keys: readonly KeyRow[], { keyClock }: Head): void {
