@@ -218,7 +218,10 @@ class Sequence {
     }
     const keyed = deed.key === undefined ? {} : { key: `key-${this.#number}-${deed.key}` };
     if ("changes" in deed) {
-      const changes = deed.changes.map((wish) => withoutDates(this.#change(wish)));
+      const [first] = deed.changes;
+      const place = deed.key === undefined ? undefined : first?.place;
+      const wishes = deed.changes.map((wish) => ({ ...wish, place: place ?? wish.place }));
+      const changes = wishes.map((wish) => withoutDates(this.#change(wish)));
       return { caller, ask: { kind: "batch", changes, ...keyed }, prefer: undefined };
     }
     const change = this.#change(deed.change);
@@ -282,7 +285,10 @@ class Sequence {
     if (ask.kind === "batch") assertResults(answer, results, isReader);
     else if (ask.kind !== "define") assertWritten(answer, ask.kind, results[0], prefer, isReader);
     else assert.ok(answer.status === 200 || answer.status === 201, answer.body);
-    if ("key" in ask) this.#remember(`${caller.name} ${ask.key} ${prefer}`, answer);
+    if ("key" in ask) {
+      const { collection } = results[0] ?? {};
+      this.#remember(`${caller.name} ${collection} ${ask.key} ${prefer}`, answer);
+    }
     if (!isReplay) await this.#learn(results);
   }
 

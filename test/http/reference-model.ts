@@ -126,7 +126,8 @@ export class ReferenceModel {
     if (isBatch) for (const change of changes) demand(isReadable(change), "invalid-body");
     else this.#precheck(caller, ask);
     const key = ask.kind === "batch" || ask.kind === "post" ? ask.key : undefined;
-    const name = `${caller.name} ${key}`;
+    // A key belongs to a collection; the requests of this test with a key write to one only.
+    const name = `${caller.name} ${changes[0]?.collection} ${key}`;
     const print = JSON.stringify(ask);
     const kept = key === undefined ? undefined : this.#keys.get(name);
     if (kept !== undefined) {
