@@ -120,10 +120,7 @@ export class BatchWriter {
         allOrFirstError([begin(sql), loadState(sql, changes, this.#rows, epoch)]),
       );
       const applied = applyChanges(changes, state);
-      return {
-        ...applied,
-        trees: await connection.run((sql) => computeTrees(sql, applied.writes)),
-      };
+      return { ...applied, trees: await computeTrees(connection, applied.writes) };
     });
     if (isEmpty(writes)) await rollback(connection);
     else

@@ -40,6 +40,7 @@ const types = {
 const settings = {
   plan_cache_mode: "force_generic_plan",
   enable_seqscan: "off",
+  enable_bitmapscan: "off",
   enable_mergejoin: "off",
   enable_hashjoin: "off",
   jit: "off",

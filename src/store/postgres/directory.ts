@@ -1,6 +1,5 @@
 // Caches the rows of collections. Each read of a part also reads its head, which shows that a row is outdated.
 
-import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Rules } from "../../model/collection.ts";
 import { Outage } from "../../model/outage.ts";
 import { BatchLoader, type Load } from "./batch-loader.ts";
@@ -59,7 +58,7 @@ export class Directory {
     send: (row: CollectionRow) => Promise<Versioned<T> | undefined>,
   ): Promise<T | undefined> {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const row = await this.#find(name);
+      const row = this.#entries.get(name)?.row ?? (await this.#loader.get(name));
       if (!row) return undefined;
       const readAt = performance.now();
       const found = await send(row);
@@ -70,10 +69,6 @@ export class Directory {
       this.#forget(row);
     }
     throw new Outage("busy", `the collection "${name}" is changed too often`);
-  }
-
-  #find(name: string): MaybePromise<CollectionRow | undefined> {
-    return this.#entries.get(name)?.row ?? this.#loader.get(name);
   }
 
   #confirm(row: CollectionRow, readAt: number): void {

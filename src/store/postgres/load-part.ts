@@ -1,10 +1,12 @@
 // Locks a part, and loads the rows of it that a batch needs.
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
+import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
 import { hasNoIndexes } from "../core/index-rows.ts";
 import type { Head } from "../core/rows.ts";
 import type { ResourceState, StoredKey } from "../core/state.ts";
 import { claimsOf, nameOf } from "../core/unique-values.ts";
+import type { Put } from "../store.ts";
 import type { CollectionRow } from "./collections.ts";
 import { allOrFirstError, column, rows, type Sql } from "./connection.ts";
 import type { Referenced } from "./references.ts";
@@ -12,7 +14,6 @@ import type { Referenced } from "./references.ts";
 export interface LoadedPart {
   /** Undefined when the part was deleted. */
   readonly head: Head | undefined;
-  /** Contains every id that was asked for. */
   readonly resources: ReadonlyMap<string, ResourceState | undefined>;
   /** When the last resource with the id was removed. */
   readonly removals: ReadonlyMap<string, number>;
@@ -34,10 +35,9 @@ export async function loadPart(
   { ids, puts, keys }: Referenced,
 ): Promise<LoadedPart> {
   const { part, plan } = row;
-  const uniqueValues = puts.flatMap(({ id, fields, at }) =>
-    // An existing resource keeps its creation time, so that value cannot conflict.
-    claimsOf(plan, { id, revision: 0, createdAt: at, updatedAt: at, fields }),
-  );
+  const uniqueValues = plan.indexes.some(({ isUnique }) => isUnique)
+    ? puts.flatMap(uniqueValuesOf(plan))
+    : [];
   const [head, states, holders, storedKeys] = await allOrFirstError([
     lockHead(sql, part),
     ids.size > 0 ? readResources(sql, part, [...ids], !hasNoIndexes(plan)) : none,
@@ -46,10 +46,7 @@ export async function loadPart(
   ]);
   return {
     head,
-    resources: new Map([
-      ...[...ids].map((id) => [id, undefined] as const),
-      ...states.map(({ id, resource }) => [id, resource] as const),
-    ]),
+    resources: new Map(states.map(({ id, resource }) => [id, resource])),
     removals: new Map(
       states.flatMap(({ id, removedAt }) => (removedAt === null ? [] : [[id, removedAt]])),
     ),
@@ -57,6 +54,12 @@ export async function loadPart(
     keys: new Map(storedKeys),
   };
 }
+
+/** An existing resource keeps its creation time, so that value cannot conflict. */
+const uniqueValuesOf =
+  (plan: IndexPlan) =>
+  ({ id, fields, at }: Put) =>
+    claimsOf(plan, { id, revision: 0, createdAt: at, updatedAt: at, fields });
 
 const none: Promise<readonly never[]> = Promise.resolve([]);
 
@@ -105,7 +108,8 @@ async function readResources(
     LEFT JOIN LATERAL (
       SELECT removed FROM tombstones WHERE part = ${part}::bigint AND id = wanted.id
       LIMIT 1
-    ) AS tombstone ON true`);
+    ) AS tombstone ON true
+    WHERE seq IS NOT NULL OR removed IS NOT NULL`);
   return found.map(([id, seq, ...columns]) => {
     const [revision, createdAt, updatedAt, owner, files, fields, removedAt] = columns;
     if (seq === null) return { id, resource: undefined, removedAt };
@@ -117,7 +121,7 @@ async function readResources(
 async function readHolders(
   sql: Sql,
   part: number,
-  uniqueValues: ReturnType<typeof claimsOf>,
+  uniqueValues: readonly IndexEntry[],
 ): Promise<readonly (readonly [name: string, seq: number])[]> {
   const found = await rows<readonly [field: string, key: string, seq: number]>(sql`
     SELECT claim.field, claim.key, seq

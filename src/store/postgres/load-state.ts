@@ -47,7 +47,7 @@ export async function loadState(
     const outdated = parts.filter(({ row, head }) => head?.version !== row.rules.version);
     for (const { row } of outdated) cache.delete(row.name);
     const hasMore = parts.map((part) => addOutcomes(references, part)).includes(true);
-    if (outdated.length === 0 && !hasMore) return stateOf(parts, tokens, writerEpoch);
+    if (outdated.length === 0 && !hasMore) return stateOf(references, parts, tokens, writerEpoch);
   }
 }
 
@@ -92,7 +92,12 @@ async function loadTokens(sql: Sql, { tokenIds, tokenHashes }: References): Prom
   };
 }
 
-function stateOf(parts: readonly Part[], tokens: LoadedTokens, writerEpoch: number): State {
+function stateOf(
+  references: References,
+  parts: readonly Part[],
+  tokens: LoadedTokens,
+  writerEpoch: number,
+): State {
   const byName = new Map(parts.map((part) => [part.row.name, part]));
   const byPart = new Map(parts.map((part) => [part.row.part, part]));
   return {
@@ -101,9 +106,10 @@ function stateOf(parts: readonly Part[], tokens: LoadedTokens, writerEpoch: numb
       return row && head && { name, part: row.part, head, plan: row.plan };
     },
     resource(part, id) {
-      const resources = byPart.get(part)?.resources;
-      if (!resources?.has(id)) throw new Error(`the resource ${id} was not loaded`);
-      return resources.get(id);
+      const { row, resources } = byPart.get(part) ?? {};
+      if (!row || !references.collections.get(row.name)?.ids.has(id))
+        throw new Error(`the resource ${id} was not loaded`);
+      return resources?.get(id);
     },
     removedAt: (part, id) => byPart.get(part)?.removals.get(id),
     holder: (part, entry) => byPart.get(part)?.holders.get(nameOf(entry)),

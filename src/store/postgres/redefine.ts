@@ -44,7 +44,7 @@ async function writeStep(connection: Connection, applied: AppliedChanges): Promi
     await connection.run((sql) => rows(sql`ROLLBACK TO SAVEPOINT step`));
     return { outcomes: [{ kind: "conflict", field }], isWritten: false };
   }
-  const trees = await connection.run((sql) => computeTrees(sql, writes));
+  const trees = await computeTrees(connection, writes);
   await connection.run((sql) => allOrFirstError([...sendWrites(sql, writes, trees)]));
   return { outcomes, isWritten: true };
 }

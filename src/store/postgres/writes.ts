@@ -10,7 +10,14 @@ import type {
   TokenTime,
   Writes,
 } from "../core/writes.ts";
-import { allOrFirstError, column, rows, type Sql, type Statement } from "./connection.ts";
+import {
+  allOrFirstError,
+  type Connection,
+  column,
+  rows,
+  type Sql,
+  type Statement,
+} from "./connection.ts";
 import { computeTree, writeTree } from "./position-tree.ts";
 import { insertTokens, revokeTokens, useTokens } from "./token.ts";
 
@@ -18,18 +25,21 @@ import { insertTokens, revokeTokens, useTokens } from "./token.ts";
 export type Trees = ReadonlyMap<number, readonly TreeWrite[]>;
 
 /** Removed positions change rows of the tree that have to be read first. */
-export async function computeTrees(sql: Sql, { parts }: Writes): Promise<Trees> {
+export async function computeTrees(connection: Connection, { parts }: Writes): Promise<Trees> {
   const changed = parts.filter(({ removedPositions }) => removedPositions.length > 0);
-  const trees = await allOrFirstError(
-    changed.map(({ part, removedPositions }) => computeTree(sql, part, removedPositions)),
+  if (changed.length === 0) return new Map();
+  const trees = await connection.run((sql) =>
+    allOrFirstError(
+      changed.map(({ part, removedPositions }) => computeTree(sql, part, removedPositions)),
+    ),
   );
   return new Map(changed.map(({ part }, index) => [part, trees[index] ?? []]));
 }
 
 /**
  * Sends all rows. Every statement finds its rows by key, so that a plan made while a table was small is
- * still good when it is large. Rows to delete are counted with LIMIT: the planner expects few of them
- * then, and looks each one up.
+ * still good when it is large. Entries and words to delete are counted with LIMIT: the planner expects
+ * few of them then, and looks each one up.
  */
 export function sendWrites(sql: Sql, writes: Writes, trees: Trees): readonly Promise<unknown>[] {
   const { deletedCollections, collections, parts, tokens, revokedTokens, usedTokens } = writes;
@@ -105,9 +115,7 @@ export function writeIndexes(sql: Sql, part: number, writes: IndexRows): readonl
 }
 
 const deleteResources = (sql: Sql, part: number, seqs: readonly number[]): Statement => sql`
-  DELETE FROM resources
-  USING (SELECT * FROM unnest(${seqs}::bigint[]) LIMIT ${seqs.length}::bigint) AS gone (seq)
-  WHERE resources.part = ${part}::bigint AND resources.seq = gone.seq`;
+  DELETE FROM resources WHERE part = ${part}::bigint AND seq = ANY (${seqs}::bigint[])`;
 
 const putResources = (sql: Sql, part: number, resources: readonly ResourceRow[]): Statement => sql`
   INSERT INTO resources
@@ -125,9 +133,7 @@ const putResources = (sql: Sql, part: number, resources: readonly ResourceRow[])
     checksum = excluded.checksum`;
 
 const deleteTombstones = (sql: Sql, part: number, ids: readonly string[]): Statement => sql`
-  DELETE FROM tombstones
-  USING (SELECT * FROM unnest(${ids}::text[]) LIMIT ${ids.length}::bigint) AS gone (id)
-  WHERE tombstones.part = ${part}::bigint AND tombstones.id = gone.id`;
+  DELETE FROM tombstones WHERE part = ${part}::bigint AND id = ANY (${ids}::text[])`;
 
 const putTombstones = (sql: Sql, part: number, removals: readonly Tombstone[]): Statement => sql`
   INSERT INTO tombstones (part, id, revision, removed)
@@ -176,9 +182,7 @@ const insertFiles = (sql: Sql, part: number, keys: readonly string[]): Statement
   ON CONFLICT DO NOTHING`;
 
 const deleteFiles = (sql: Sql, part: number, keys: readonly string[]): Statement => sql`
-  DELETE FROM files
-  USING (SELECT * FROM unnest(${keys}::text[]) LIMIT ${keys.length}::bigint) AS gone (key)
-  WHERE files.part = ${part}::bigint AND files.key = gone.key`;
+  DELETE FROM files WHERE part = ${part}::bigint AND key = ANY (${keys}::text[])`;
 
 const putKeys = (sql: Sql, part: number, keys: readonly KeyRow[]): Statement => sql`
   INSERT INTO idempotency_keys (part, owner, key, fingerprint, outcomes, expires)
@@ -193,13 +197,13 @@ const putKeys = (sql: Sql, part: number, keys: readonly KeyRow[]): Statement => 
 /** Deletes more expired keys than are stored, so that they never pile up. */
 const deleteExpiredKeys = (sql: Sql, part: number, now: number, limit: number): Statement => sql`
   DELETE FROM idempotency_keys
-  USING (
-    SELECT owner, key FROM idempotency_keys
-    WHERE part = ${part}::bigint AND expires <= ${now}::bigint
-    ORDER BY expires LIMIT ${limit}::bigint
-  ) AS old
-  WHERE idempotency_keys.part = ${part}::bigint AND idempotency_keys.owner = old.owner
-    AND idempotency_keys.key = old.key`;
+  WHERE part = ${part}::bigint AND expires <= (
+    SELECT max(expires) FROM (
+      SELECT expires FROM idempotency_keys
+      WHERE part = ${part}::bigint AND expires <= ${now}::bigint
+      ORDER BY expires LIMIT ${limit}::bigint
+    ) AS expired
+  )`;
 
 const endEpoch = (
   sql: Sql,
