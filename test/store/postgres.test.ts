@@ -31,4 +31,6 @@ async function engine(wrap: (store: Store) => Store): Promise<EngineUnderTest> {
 }
 
 storeContract("postgres", () => engine((store) => store));
-storeContractVariant("postgres, grouped", () => engine(withGroupCommit));
+storeContractVariant("postgres, grouped", () =>
+  engine((store) => withGroupCommit(store, { isByCollection: true })),
+);

@@ -1,5 +1,6 @@
 // Sends and receives the notifications of all nodes: of commits, and of changes to what nodes cache.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Connection, rows, type Sql } from "./connection.ts";
 import { outageOf } from "./errors.ts";
 
@@ -8,6 +9,8 @@ export type Notification = "cached" | "commit";
 
 /** How often the connection is checked and replaced when it is lost. */
 const checkMs = 500;
+/** The least time between two notifications of commits, so that they cost little with many commits. */
+const pauseMs = 50;
 
 export class Listener {
   readonly #open: () => Promise<Connection>;
@@ -16,6 +19,9 @@ export class Listener {
   #connection: Connection | undefined;
   #attempt: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #isAnnouncing = false;
+  /** Whether there was a commit of which the other nodes have not been notified. */
+  #isDue = false;
   /** Some Postgres-compatible servers have neither LISTEN nor NOTIFY. */
   #isSupported = true;
 
@@ -30,9 +36,15 @@ export class Listener {
     this.#onNotified = onNotified;
   }
 
-  /** The notification is sent when the current transaction commits. */
-  async notify(sql: Sql, notification: Notification): Promise<void> {
-    if (this.#isSupported) await rows(sql`SELECT pg_notify(${this.#channel}, ${notification})`);
+  /** Nodes are notified when the current transaction commits that what they cache has changed. */
+  async notify(sql: Sql): Promise<void> {
+    if (this.#isSupported) await send(sql, this.#channel, "cached");
+  }
+
+  /** Notifies all nodes of a commit, after it. Commits that come together are one notification. */
+  announce(): void {
+    this.#isDue = true;
+    if (!this.#isAnnouncing) void this.#announce();
   }
 
   async listen(): Promise<void> {
@@ -49,6 +61,7 @@ export class Listener {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#attempt;
+    if (this.#isDue) await this.#announceOnce();
     await this.#connection?.close();
   }
 
@@ -60,15 +73,45 @@ export class Listener {
     await this.#attempt;
   }
 
+  async #announce(): Promise<void> {
+    this.#isAnnouncing = true;
+    while (this.#isDue && (await this.#announceOnce()))
+      await sleep(pauseMs, undefined, { ref: false });
+    this.#isAnnouncing = false;
+  }
+
+  /** Returns false when it fails: then the notification is sent when the connection is back. */
+  async #announceOnce(): Promise<boolean> {
+    if (this.#connection?.isLost !== false) return false;
+    this.#isDue = false;
+    try {
+      await this.#connection.run((sql) => send(sql, this.#channel, "commit"));
+      return true;
+    } catch {
+      this.#isDue = true;
+      return false;
+    }
+  }
+
   async #connect(): Promise<void> {
     try {
       this.#connection = await this.#open();
-      await this.#connection.run((sql) => rows(sql`LISTEN ${sql(this.#channel)}`));
+      await this.#connection.run((sql) => listen(sql, this.#channel));
       this.#onNotified("cached");
       this.#onNotified("commit");
+      if (this.#isDue) this.announce();
     } catch (error) {
       // After an outage it tries again; when LISTEN is not supported it stops.
       if (!outageOf(error)) this.#isSupported = false;
     }
   }
+}
+
+const send = (sql: Sql, channel: string, notification: Notification): Promise<unknown> =>
+  rows(sql`SELECT pg_notify(${channel}, ${notification})`);
+
+/** A notification is no data, so on this connection its transaction does not wait for the disk. */
+async function listen(sql: Sql, channel: string): Promise<void> {
+  await rows(sql`SELECT set_config('synchronous_commit', 'off', false)`);
+  await rows(sql`LISTEN ${sql(channel)}`);
 }

@@ -31,7 +31,6 @@ import {
   listCollections,
   toCollection,
 } from "./collections.ts";
-import { CommitAnnouncer } from "./commit-announcer.ts";
 import { Connection } from "./connection.ts";
 import { deleteParts } from "./deleted-parts.ts";
 import { Directory, type Versioned } from "./directory.ts";
@@ -69,7 +68,6 @@ class PostgresStore implements Store {
   readonly #pool: Pool;
   readonly #writer: BatchWriter;
   readonly #listener: Listener;
-  readonly #announcer: CommitAnnouncer;
   /** The listener of notifications follows the commits of other nodes. */
   readonly #listeners = new CommitListeners(() => () => undefined);
   readonly #tokens: TtlCache<Token>;
@@ -109,13 +107,10 @@ class PostgresStore implements Store {
     const writer = new BatchWriter({
       open: () => Connection.open({ ...settings, waitsForReplica }),
       maxConnections: settings.writers,
-      notify: (sql) => this.#listener.notify(sql, "cached"),
+      notify: (sql) => this.#listener.notify(sql),
       onFailover: () => this.#reconnect(waitsForReplica),
     });
     this.#writer = writer;
-    this.#announcer = new CommitAnnouncer(() =>
-      writer.run((connection) => connection.run((sql) => this.#listener.notify(sql, "commit"))),
-    );
     const task = (run: typeof deleteParts) =>
       new BackgroundTask((isStopped) => run((work) => writer.run(work), isStopped), minute);
     this.#deletion = task(deleteParts);
@@ -200,7 +195,7 @@ class PostgresStore implements Store {
     if (changes.length === 0) return [];
     const outcomes = await this.#writer.commit(changes);
     this.#listeners.notify();
-    this.#announcer.announce();
+    this.#listener.announce();
     if (changes.some(changesCachedData) || outcomes.some(isOutdated)) this.#invalidate();
     if (changes.some(({ kind }) => kind === "drop")) this.#deletion.schedule(0);
     if (changes.some(deletesContent)) this.#erasure.schedule(minute);
@@ -223,7 +218,6 @@ class PostgresStore implements Store {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#listeners.close();
-    this.#announcer.close();
     await Promise.all([this.#deletion.close(), this.#erasure.close()]);
     await Promise.all([this.#writer.close(), this.#pool.close(), this.#listener.close()]);
   }
