@@ -50,7 +50,7 @@ const people = {
     pair: { type: "array", prefixItems: [{ type: "string" }, {}], items: false, minItems: 1 },
     scores: { type: "object", additionalProperties: { type: "number" } },
     either: { anyOf: [{ type: "string" }, { $ref: "#/$defs/address" }] },
-    both: { allOf: [{ $ref: "#/$defs/address" }, { properties: { route: { type: "string" } } }] },
+    both: { allOf: [{ $ref: "#/$defs/address" }, { properties: { door: { type: "string" } } }] },
     friends: { type: "array", items: { $ref: "#" } },
     nothing: false,
     anything: true,

@@ -1,4 +1,4 @@
-// Answers OPTIONS and sets the CORS headers (Fetch standard).
+// Responds to OPTIONS and sets the CORS headers (Fetch standard).
 
 import { createTypes, patchTypes, postTypes, queryTypes } from "./headers/media-type.ts";
 import type { RequestContext, Services } from "./request/context.ts";
@@ -44,7 +44,7 @@ export function allowOrigin(context: RequestContext, headers: Headers): void {
     headers.set("access-control-allow-origin", origin);
 }
 
-/** Answers a CORS preflight, which has no token, and a plain OPTIONS. */
+/** Responds to a CORS preflight, which has no token, and to a plain OPTIONS. */
 export function options(context: RequestContext, allow: string): Response {
   const headers = new Headers(context.services.commonHeaders);
   headers.set("allow", allow);

@@ -1,4 +1,4 @@
-// Lists every route: method, path, permission, handler, and what it takes and answers.
+// Lists every route: method, path, permission, handler, request and responses.
 
 import { actionListSchema, actionNameSchema } from "../model/action-schema.ts";
 import { definitionSchema } from "../model/definition-schema.ts";
@@ -44,11 +44,11 @@ import {
 } from "./admin/pages.ts";
 import { createToken, getToken, listTokens, revokeToken } from "./admin/tokens.ts";
 import { anyAction } from "./openapi/actions.ts";
-import { json, jsonContent, noContent, notModified, page, response } from "./openapi/answers.ts";
 import { fileContent } from "./openapi/formats.ts";
 import { headers, validators } from "./openapi/headers.ts";
 import { conditions, parameters } from "./openapi/parameters.ts";
 import { anyCollection, create, get, list, patch, put, remove } from "./openapi/resources.ts";
+import { json, jsonContent, noContent, notModified, page, response } from "./openapi/responses.ts";
 import { type Routes, route } from "./request/route.ts";
 import { runBatch } from "./resources/batch.ts";
 import { getFile } from "./resources/download.ts";
@@ -85,7 +85,7 @@ export const routes: Routes = {
     summary: "A page of a collection, with the query in the body",
     path: inCollection,
     body: jsonContent(querySchema),
-    answers: {
+    responses: {
       200: json("The page.", pageSchema, { "X-Total-Count": headers.totalCount }),
     },
     problems: [404],
@@ -112,7 +112,7 @@ export const routes: Routes = {
       "The ETag is the hash of the bytes. A caller who may read the resource may read its files. A single `Range` returns that part; several return the whole file.",
     path: { ...ofResource, name: fileNameSchema },
     parameters: [...conditions, parameters.ifMatch, parameters.range, parameters.ifRange],
-    answers: {
+    responses: {
       200: response("The whole file.", fileBytes, fileHeaders),
       206: response("The requested range.", fileBytes, {
         ...fileHeaders,
@@ -128,7 +128,7 @@ export const routes: Routes = {
     description: `1 to ${batchLimits.maxOperations} operations in one transaction: all of them happen, or none. Each operation sees the state that the earlier ones leave, needs its own scope and may have its own precondition. The response to a rejected batch is the problem of the first failed operation, and \`errors\` points to it.`,
     parameters: [parameters.fields, parameters.idempotencyKey],
     body: jsonContent(batchSchema),
-    answers: {
+    responses: {
       200: json("The result of each operation, in order.", batchResultsSchema, {
         "Idempotency-Replayed": headers.idempotencyReplayed,
       }),
@@ -138,7 +138,7 @@ export const routes: Routes = {
 
   listActions: route("GET /-/actions", "token", listActions, {
     summary: "The actions that the token may run",
-    answers: { 200: json("Their names, descriptions and schemas.", actionListSchema) },
+    responses: { 200: json("Their names, descriptions and schemas.", actionListSchema) },
   }),
   runAction: route("POST /-/actions/{name}", "action", runAction, {
     ...anyAction,
@@ -147,12 +147,12 @@ export const routes: Routes = {
 
   listCollections: route("GET /-/collections", "admin", listCollections, {
     summary: "All collections",
-    answers: { 200: json("Their names, definitions and sizes.", collectionListSchema) },
+    responses: { 200: json("Their names, definitions and sizes.", collectionListSchema) },
   }),
   getCollection: route("GET /-/collections/{name}", "admin", getCollection, {
     summary: "A collection",
     path: { name: collectionNameSchema },
-    answers: { 200: json("The collection.", collectionSchema) },
+    responses: { 200: json("The collection.", collectionSchema) },
     problems: [404],
   }),
   putCollection: route("PUT /-/collections/{name}", "admin", putCollection, {
@@ -162,7 +162,7 @@ export const routes: Routes = {
     path: { name: collectionNameSchema },
     parameters: [parameters.dryRun],
     body: jsonContent(definitionSchema),
-    answers: {
+    responses: {
       200: json("The collection with its new definition; with `dry-run=true`, what would happen.", {
         oneOf: [definedCollectionSchema, dryRunSchema],
       }),
@@ -176,13 +176,13 @@ export const routes: Routes = {
       "This cannot be undone. A collection with resources is deleted only with `confirm`.",
     path: { name: collectionNameSchema },
     parameters: [parameters.confirm],
-    answers: { 204: noContent("The collection was deleted.") },
+    responses: { 204: noContent("The collection was deleted.") },
     problems: [404, 409],
   }),
 
   listTokens: route("GET /-/tokens", "admin", listTokens, {
     summary: "List all tokens, revoked and expired ones included",
-    answers: { 200: json("Without their secrets.", tokenListSchema) },
+    responses: { 200: json("Without their secrets.", tokenListSchema) },
   }),
   createToken: route("POST /-/tokens", "admin", createToken, {
     summary: "Create a token",
@@ -190,7 +190,7 @@ export const routes: Routes = {
       "With an `Idempotency-Key`, a repeated request creates no second token: it is 409, and its detail names the first.",
     parameters: [parameters.idempotencyKey],
     body: jsonContent(tokenRequestSchema),
-    answers: {
+    responses: {
       201: json("The token and its secret, which is shown only once.", issuedTokenSchema, {
         Location: headers.location,
       }),
@@ -200,7 +200,7 @@ export const routes: Routes = {
   getToken: route("GET /-/tokens/{id}", "admin", getToken, {
     summary: "A token",
     path: { id: tokenIdSchema },
-    answers: { 200: json("Without its secret.", tokenSchema) },
+    responses: { 200: json("Without its secret.", tokenSchema) },
     problems: [404],
   }),
   revokeToken: route("DELETE /-/tokens/{id}", "admin", revokeToken, {
@@ -208,7 +208,7 @@ export const routes: Routes = {
     description:
       "Takes effect at once. The record stays, with `revokedAt`; revoking again changes nothing.",
     path: { id: tokenIdSchema },
-    answers: { 204: noContent("The token is revoked.") },
+    responses: { 204: noContent("The token is revoked.") },
     problems: [404],
   }),
 
@@ -218,11 +218,11 @@ export const routes: Routes = {
   }),
   getHealth: route("GET /-/health", "anyone", health, {
     summary: "Is the process alive?",
-    answers: { 200: json("Yes.", healthSchema) },
+    responses: { 200: json("Yes.", healthSchema) },
   }),
   getReady: route("GET /-/ready", "anyone", ready, {
     summary: "Can requests be served, writes included?",
-    answers: { 200: json("Yes.", healthSchema) },
+    responses: { 200: json("Yes.", healthSchema) },
     problems: [503],
   }),
   getOpenapi: route(
@@ -234,7 +234,7 @@ export const routes: Routes = {
       description:
         "It describes the collections that the caller may see: the public ones, and with a token those that its scopes allow.",
       parameters: [parameters.ifNoneMatch],
-      answers: {
+      responses: {
         200: json("The document.", { type: "object" }, { ETag: headers.etag }),
         304: noContent("The client has the current state.", { ETag: headers.etag }),
       },

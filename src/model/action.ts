@@ -60,7 +60,7 @@ export interface ActionContext<Input = unknown> {
 export interface ActionCaller {
   readonly id: string;
   readonly name: string;
-  /** Whom the token stands for: the owner of what the action creates. */
+  /** The owner of what the action creates. */
   readonly subject: string;
   readonly scopes: readonly string[];
 }

@@ -1,10 +1,10 @@
-// A principal: who is calling, whom the caller stands for, and what it may do.
+// A principal: who is calling, its subject, and what it may do.
 
 import type { Scope, Token } from "./token.ts";
 
 export interface Principal {
   readonly kind: "anonymous" | "token" | "user" | "system";
-  /** Whom the caller stands for: the owner of what it creates. Undefined for anonymous callers. */
+  /** The owner of what the caller creates. Undefined for anonymous callers. */
   readonly subject: string | undefined;
   readonly scopes: readonly Scope[];
   readonly roles: readonly string[];

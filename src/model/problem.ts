@@ -1,4 +1,4 @@
-// All kinds of problems (RFC 9457) that the API answers with. A problem is returned; a bug is thrown.
+// All kinds of problems (RFC 9457) that the API returns. A problem is a value; a bug is thrown.
 
 import type { FieldError } from "../lib/json/error-report.ts";
 

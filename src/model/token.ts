@@ -9,7 +9,7 @@ export interface Token {
   /** SHA-256 of the secret, in hex. A 256-bit random secret needs no slow hash. */
   readonly hash: string;
   readonly name: string;
-  /** Whom the token stands for: the owner of what it creates. By default its own id. */
+  /** The owner of what the token creates. By default the id of the token. */
   readonly subject: string;
   readonly scopes: readonly Scope[];
   readonly createdAt: number;

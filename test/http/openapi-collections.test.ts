@@ -31,7 +31,7 @@ const people = {
     $defs: {
       address: {
         type: "object",
-        properties: { city: { type: "string" }, route: { type: "string", writeOnly: true } },
+        properties: { city: { type: "string" }, door: { type: "string", writeOnly: true } },
         required: ["city"],
       },
       friend: {

@@ -13,7 +13,7 @@ import { notModified } from "../response/conditional-response.ts";
 import { answerHtml, escapeHtml } from "../response/html.ts";
 import { problemStatus } from "../response/problem.ts";
 import { type RenderedPage, sendEncoded } from "../response/representation.ts";
-import { answerPage, json } from "../response/response.ts";
+import { json, pageResponse } from "../response/response.ts";
 
 /** Creates a handler that takes no parameters and has one response type. */
 function page(type: string, answer: Handler): Handler {
@@ -38,7 +38,11 @@ export const home = page("application/json", (context) => {
     },
   };
   const link = `<${base}/-/openapi.json>; rel="service-desc", <${base}/-/problems>; rel="help", <${base}/.well-known/api-catalog>; rel="api-catalog"`;
-  return answerPage(context, { ...revalidated, body: JSON.stringify(document), fields: { link } });
+  return pageResponse(context, {
+    ...revalidated,
+    body: JSON.stringify(document),
+    fields: { link },
+  });
 });
 
 /** Caches revalidate it each time, so that it is current right after an update. */
@@ -99,7 +103,7 @@ export const apiCatalog = page("application/linkset+json", (context) => {
       status: [{ href: `${base}/-/health`, type: "application/json" }],
     },
   ];
-  return answerPage(context, {
+  return pageResponse(context, {
     ...revalidated,
     type: 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
     body: JSON.stringify({ linkset }),

@@ -11,9 +11,9 @@ import { openDefinition } from "../../model/definition.ts";
 import { actionScope } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
 import type { Operation } from "../request/route.ts";
-import { json, jsonContent, noContent } from "./answers.ts";
 import { headers } from "./headers.ts";
 import type { DescribedRoute } from "./operations.ts";
+import { json, jsonContent, noContent } from "./responses.ts";
 
 /** An action with the names of its types. */
 export interface NamedAction {
@@ -86,7 +86,7 @@ export const anyAction = {
   description: `Each action has its own operation in this document, for callers who may run it. Its timeout is at most ${actionLimits.maxTimeoutMs / 1000} seconds.`,
   body: jsonContent(anyInput),
   isBodyOptional: true,
-  answers: {
+  responses: {
     200: json("What the action returned.", anything),
     202: json("The work continues; the location shows its progress.", acceptedSchema, located),
     204: noContent("The action finished without a result."),
@@ -107,7 +107,7 @@ function operationOf({ action, typeName, schemas }: NamedAction): Operation {
     description: `${description}\n\nThe timeout is ${timeoutMs} ms; after it the response is 504.`,
     body: jsonContent(schemas[`${typeName}Input`] ?? anyInput),
     ...(isValidInput(input, {}) && { isBodyOptional }),
-    answers: { ...any.answers, 200: json("What the action returned.", output) },
+    responses: { ...any.responses, 200: json("What the action returned.", output) },
   };
 }
 

@@ -1,7 +1,7 @@
 // Describes the other formats of resources: NDJSON, CSV, forms with files, and the bytes of a file.
 
 import { atomicLimits } from "../body/ndjson-atomic.ts";
-import type { Answer, Content } from "../request/route.ts";
+import type { Content, RouteResponse } from "../request/route.ts";
 import { headers } from "./headers.ts";
 
 const lines = (description: string): Content => ({
@@ -14,7 +14,7 @@ export const bulkContent = lines(
 );
 
 /** The response to it. */
-export const bulkResponse: Answer = {
+export const bulkResponse: RouteResponse = {
   description: `The results of an NDJSON request. Each line has its own result, in order: \`{"line":1,"status":201,"location":"…"}\`, or \`{"line":2,"status":400,"problem":{…}}\`. With \`atomic=true\` (at most ${atomicLimits.maxLines} lines) all are created, or none and the response is a problem. With \`Prefer: return=minimal\` the response has only the rejected lines, and at the end \`{"lines":2,"created":1}\`.`,
   headers: {
     "Preference-Applied": headers.preferenceApplied,

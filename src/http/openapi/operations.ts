@@ -79,10 +79,10 @@ function pathParameters([first]: readonly DescribedRoute[]) {
 
 function operationOf(route: DescribedRoute, problems: Readonly<Record<number, object>>) {
   const { id, tag, security, operation } = route;
-  const { summary, description, parameters = [], answers } = operation;
-  const responses = Object.entries(answers).map(([status, { headers, ...answer }]) => [
+  const { summary, description, parameters = [], responses } = operation;
+  const described = Object.entries(responses).map(([status, { headers, ...response }]) => [
     status,
-    { ...answer, headers: { ...commonHeaders, ...headers } },
+    { ...response, headers: { ...commonHeaders, ...headers } },
   ]);
   const rejections = problemStatuses(route).map((status) => [status, problems[status]]);
   return {
@@ -93,7 +93,7 @@ function operationOf(route: DescribedRoute, problems: Readonly<Record<number, ob
     security,
     ...(parameters.length > 0 && { parameters }),
     ...requestBodyOf(route),
-    responses: { ...Object.fromEntries(responses), ...Object.fromEntries(rejections) },
+    responses: { ...Object.fromEntries(described), ...Object.fromEntries(rejections) },
   };
 }
 

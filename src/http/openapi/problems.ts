@@ -1,4 +1,4 @@
-// Describes the problems that operations answer with in the OpenAPI document.
+// Describes the problems of operations in the OpenAPI document.
 
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
 import { problemSchema } from "../../model/schemas/problem.ts";
@@ -6,10 +6,10 @@ import type { Route } from "../request/route.ts";
 import { problemBody, problemStatus } from "../response/problem.ts";
 import { commonHeaders, headers } from "./headers.ts";
 
-/** The statuses of the problems that an operation may answer with. */
+/** The statuses of the problems that an operation may return. */
 export function problemStatuses({ method, permission, operation }: Route): readonly number[] {
-  const { answers, body, problems = [] } = operation;
-  const types = Object.values(answers).flatMap(({ content = {} }) => Object.keys(content));
+  const { responses, body, problems = [] } = operation;
+  const types = Object.values(responses).flatMap(({ content = {} }) => Object.keys(content));
   const isNegotiated = types.some((type) => type !== "*/*");
   return [
     ...[400, 401, 414, 421, 429, 500],

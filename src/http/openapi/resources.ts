@@ -9,8 +9,7 @@ import {
   replacementSchema,
   resourceSchema,
 } from "../../model/schemas/resource.ts";
-import type { Answer, Operation } from "../request/route.ts";
-import { json, jsonContent, noContent, notModified, response } from "./answers.ts";
+import type { Operation, RouteResponse } from "../request/route.ts";
 import {
   bulkContent,
   bulkResponse,
@@ -20,6 +19,7 @@ import {
 } from "./formats.ts";
 import { headers, validators } from "./headers.ts";
 import { conditions, parameters, preconditions } from "./parameters.ts";
+import { json, jsonContent, noContent, notModified, response } from "./responses.ts";
 
 /** What differs between the operations on any collection and those on one. */
 export interface CollectionShapes {
@@ -70,7 +70,7 @@ const located = { Location: headers.location, ...contentLocation };
 const preferences = ({ isGeneric }: CollectionShapes) =>
   isGeneric ? [parameters.fields, parameters.prefer] : [];
 
-const minimal = ({ isGeneric }: CollectionShapes, fields: Answer["headers"] = {}) => {
+const minimal = ({ isGeneric }: CollectionShapes, fields: RouteResponse["headers"] = {}) => {
   const description =
     "The change was stored. The caller sent `Prefer: return=minimal`, or may not read the resource.";
   return isGeneric ? { 204: noContent(description, { ...fields, ...applied }) } : {};
@@ -103,7 +103,7 @@ export const list = (shapes: CollectionShapes): Operation => ({
   summary: `A page of ${shapes.label}`,
   description: shapes.listDescription,
   parameters: [...shapes.listParameters, ...conditions],
-  answers: {
+  responses: {
     200: response(
       "The page.",
       { ...jsonContent(shapes.page), ...(shapes.isGeneric && listContent) },
@@ -124,7 +124,7 @@ export const create = (shapes: CollectionShapes): Operation => ({
     ...preferences(shapes),
   ],
   body: draftContent(shapes),
-  answers: {
+  responses: {
     ...(shapes.isGeneric && { 200: bulkResponse }),
     201: json(`The resource, as a GET returns it${orNoBody(shapes)}`, shapes.resource, {
       ...validators,
@@ -140,7 +140,7 @@ export const create = (shapes: CollectionShapes): Operation => ({
 export const get = (shapes: CollectionShapes): Operation => ({
   summary: `A resource of ${shapes.label}`,
   parameters: [...(shapes.isGeneric ? [parameters.fields] : []), ...conditions],
-  answers: { 200: json("The resource.", shapes.resource, validators), 304: notModified },
+  responses: { 200: json("The resource.", shapes.resource, validators), 304: notModified },
   problems: [404, 412],
 });
 
@@ -150,7 +150,7 @@ export const put = (shapes: CollectionShapes): Operation => ({
     "The client chooses the id. An existing resource is replaced, never merged. Creating needs the scope `create`, replacing `update`. The response has no ETag, because the stored bytes differ from the sent ones (RFC 9110 §9.3.4); GET returns it.",
   parameters: [...preconditions, ...preferences(shapes)],
   body: jsonContent(shapes.replacement),
-  answers: {
+  responses: {
     200: json("The resource, replaced.", shapes.resource, { ...contentLocation, ...applied }),
     201: json(`The resource, created${orNoBody(shapes)}`, shapes.resource, {
       ...located,
@@ -171,7 +171,7 @@ export const patch = (shapes: CollectionShapes): Operation => ({
     "application/json-patch+json": { schema: jsonPatchSchema },
     "application/json": { schema: shapes.patch },
   },
-  answers: {
+  responses: {
     200: json("The resource, changed.", shapes.resource, {
       ...validators,
       ...contentLocation,
@@ -185,6 +185,6 @@ export const patch = (shapes: CollectionShapes): Operation => ({
 export const remove = (shapes: CollectionShapes): Operation => ({
   summary: `Delete a resource of ${shapes.label}`,
   parameters: preconditions,
-  answers: { 204: noContent("The resource was deleted.") },
+  responses: { 204: noContent("The resource was deleted.") },
   problems: [404, 412, 428],
 });

@@ -12,7 +12,7 @@ import type { TokenBuckets } from "./token-buckets.ts";
 /** Per address and minute: enough for typing errors, too few for guessing. */
 const wrongTokensPerMinute = 20;
 
-/** A monitor would take the server for dead if these were limited. */
+/** Health checks must not fail because of a rate limit. */
 const unlimitedPaths = ["/-/health", "/-/ready"];
 
 /** Rejects a request when its address has sent too many. */

@@ -1,4 +1,4 @@
-// Defines a route: its method, path, permission and handler, and what it takes and answers.
+// Defines a route: its method, path, permission and handler, and its request and responses.
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Problem } from "../../model/problem.ts";
@@ -15,14 +15,14 @@ type Described = Readonly<object>;
 /** The schemas of a body by media type. */
 export type Content = Readonly<Record<string, { readonly schema: Described }>>;
 
-export interface Answer {
+export interface RouteResponse {
   readonly description: string;
   /** The header fields by name, besides those of every response. */
   readonly headers?: Readonly<Record<string, Described>>;
   readonly content?: Content;
 }
 
-/** What a route takes and answers. The OpenAPI document is made from this. */
+/** The request and the responses of a route. The OpenAPI document is made from this. */
 export interface Operation {
   readonly summary: string;
   readonly description?: string;
@@ -33,7 +33,7 @@ export interface Operation {
   readonly body?: Content;
   readonly isBodyOptional?: true;
   /** The successful responses by status. */
-  readonly answers: Readonly<Record<number, Answer>>;
+  readonly responses: Readonly<Record<number, RouteResponse>>;
   /** The statuses of problems, besides those that the permission, method and body imply. */
   readonly problems?: readonly number[];
 }

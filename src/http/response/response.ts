@@ -28,7 +28,10 @@ export interface Page {
 const startedAt = Date.now();
 
 /** Responds with a page that does not change while the program runs; its hash is its ETag. */
-export function answerPage(context: RequestContext, page: Page): MaybePromise<Response | Problem> {
+export function pageResponse(
+  context: RequestContext,
+  page: Page,
+): MaybePromise<Response | Problem> {
   const headers = negotiated(context, page.type);
   const etag = `"${hash("sha256", page.body).slice(0, 32)}"`;
   headers.set("cache-control", page.cacheControl);

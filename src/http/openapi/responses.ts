@@ -1,23 +1,27 @@
-// Builds the bodies and responses of operations.
+// Builds the responses of operations in the OpenAPI document.
 
-import type { Answer, Content } from "../request/route.ts";
+import type { Content, RouteResponse } from "../request/route.ts";
 import { validators } from "./headers.ts";
 import { conditions } from "./parameters.ts";
 
-type Headers = Answer["headers"];
+type Headers = RouteResponse["headers"];
 
 export const jsonContent = (schema: object): Content => ({ "application/json": { schema } });
 
-export const response = (description: string, content: Content, headers: Headers = {}): Answer => ({
+export const response = (
+  description: string,
+  content: Content,
+  headers: Headers = {},
+): RouteResponse => ({
   description,
   headers,
   content,
 });
 
-export const json = (description: string, schema: object, headers?: Headers): Answer =>
+export const json = (description: string, schema: object, headers?: Headers): RouteResponse =>
   response(description, jsonContent(schema), headers);
 
-export const noContent = (description: string, headers: Headers = {}): Answer => ({
+export const noContent = (description: string, headers: Headers = {}): RouteResponse => ({
   description,
   headers,
 });
@@ -31,5 +35,5 @@ export const page = (
   headers: Headers = validators,
 ) => ({
   parameters: conditions,
-  answers: { 200: response("The page.", { [type]: { schema } }, headers), 304: notModified },
+  responses: { 200: response("The page.", { [type]: { schema } }, headers), 304: notModified },
 });
