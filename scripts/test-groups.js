@@ -26,5 +26,5 @@ export function groupFiles(files, root) {
     );
   });
   const alone = files.filter((file) => !canShare(file));
-  return [...alone.map((file) => [file]), ...groups];
+  return [...groups, ...alone.map((file) => [file])];
 }
