@@ -203,6 +203,7 @@ const others: Readonly<Record<string, string>> = {
   "CollectionAccess.includes": "part of the check itself",
   "CollectionAccess.mayRead": "part of the check itself",
   "Plan.plan": "the stage of Writes that checks each operation",
+  "Plan.hasStates": "used by Writes",
   "Plan.unusedFiles": "used by Writes",
   "PlanCommitter.all": "used by Writes, after the plan",
   "PlanCommitter.each": "used by Writes, after the plan",

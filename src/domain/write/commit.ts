@@ -39,10 +39,10 @@ export class PlanCommitter {
     { operations, plan, planned }: PlannedWrite,
     once: IdempotencyKey | undefined,
   ): Promise<AllDone | readonly Refused[] | Problem | undefined> {
-    const refused = refusedIn(planned);
+    const changes = changesIn(planned);
+    const refused = changes.length === planned.length ? [] : refusedIn(planned);
     if (refused.some(({ problem }) => problem === overloaded)) return overloaded;
     if (refused.length > 0 && once === undefined) return refused;
-    const changes = planned.filter((each) => !(each instanceof Problem));
     // A retry must get the first result even if the operations would be rejected now.
     const sent =
       refused.length > 0
@@ -103,9 +103,9 @@ export class PlanCommitter {
       return outcome ?? { kind: "missing" };
     }
     const [outcome = { kind: "missing" }] = await this.each(access, changes);
-    return resultOf(access, outcome, false) === undefined
-      ? { kind: "none", index: 0, outcome }
-      : { kind: "all", outcomes: [outcome], isReplay: false };
+    return isApplied(outcome)
+      ? { kind: "all", outcomes: [outcome], isReplay: false }
+      : { kind: "none", index: 0, outcome };
   }
 
   /** The collection was deleted after its rules were read, or an admin's batch creates it. */
@@ -127,6 +127,12 @@ export class PlanCommitter {
 /** A key belongs to one of the collections of its request, so each is named. */
 const failingIn = (operations: readonly PlannedOperation[]): readonly Remove[] =>
   [...new Set(operations.map(({ access: { name } }) => name))].map(impossibleChange);
+
+const changesIn = (planned: readonly (Put | Remove | Problem)[]): readonly (Put | Remove)[] =>
+  planned.filter((each) => !(each instanceof Problem));
+
+const isApplied = ({ kind }: Outcome): boolean =>
+  kind === "created" || kind === "replaced" || kind === "removed";
 
 const refusedIn = (planned: readonly (Put | Remove | Problem)[]): readonly Refused[] =>
   planned.flatMap((each, index) => (each instanceof Problem ? [{ index, problem: each }] : []));

@@ -63,6 +63,11 @@ export class Plan {
     this.#context = context;
   }
 
+  /** Whether an operation addresses an existing resource. */
+  get hasStates(): boolean {
+    return this.#states.size > 0;
+  }
+
   /** The files that no resource has after the plan. */
   get unusedFiles(): readonly StoredFile[] {
     const states = [...this.#states.values()];

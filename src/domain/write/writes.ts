@@ -124,7 +124,7 @@ export class Writes {
     await retryOnConflict(async (isFirst) => {
       const current = isFirst ? access : await this.#reopen(access);
       const items = pending.map(({ operation }) => ({ access: current, operation }));
-      const planned = await this.#plan(undefined, undefined).plan(items, true);
+      const planned = await this.#plan().plan(items, true);
       const changes = planned.filter((each) => !(each instanceof Problem));
       const outcomes = changes.length === 0 ? [] : await this.#committer.each(current, changes);
       // The collection was deleted after its rules were read.
@@ -167,30 +167,33 @@ export class Writes {
     return result;
   }
 
-  #runAtomic(
-    open: Open,
-    { once, isListingAll = false, isCounted = false }: AtomicOptions,
-  ): Promise<AllDone | readonly Refused[] | Problem> {
-    return retryOnConflict(async (isFirst) => {
-      const memory = isCounted ? new Reservation(this.#options.memory) : undefined;
-      try {
-        const plan = this.#plan(once?.key, memory && new BatchMemory(memory));
-        const done = await then(open(isFirst), (operations) =>
-          then(plan.plan(operations, isListingAll), (planned) =>
-            this.#committer.all({ operations, plan, planned }, once),
-          ),
-        );
-        const isDone = done !== undefined && "results" in done && !done.isReplay;
-        const unused = isDone ? plan.unusedFiles : [];
-        if (unused.length > 0) await this.#uploads.discard(unused);
-        return done;
-      } finally {
-        memory?.release();
-      }
+  #runAtomic(open: Open, options: AtomicOptions): Promise<AllDone | readonly Refused[] | Problem> {
+    const { once, isCounted = false } = options;
+    return retryOnConflict((isFirst) => {
+      if (!isCounted) return this.#attempt(open(isFirst), this.#plan(once?.key), options);
+      const memory = new Reservation(this.#options.memory);
+      const plan = this.#plan(once?.key, new BatchMemory(memory));
+      return this.#attempt(open(isFirst), plan, options).finally(() => memory.release());
     });
   }
 
-  #plan(key: string | undefined, memory: BatchMemory | undefined): Plan {
+  async #attempt(
+    opened: MaybePromise<readonly PlannedOperation[]>,
+    plan: Plan,
+    { once, isListingAll = false }: AtomicOptions,
+  ): Promise<AllDone | readonly Refused[] | Problem | undefined> {
+    // Nothing is awaited on an embedded store before the commit.
+    const operations = opened instanceof Promise ? await opened : opened;
+    const planning = plan.plan(operations, isListingAll);
+    const planned = planning instanceof Promise ? await planning : planning;
+    const done = await this.#committer.all({ operations, plan, planned }, once);
+    const isDone = plan.hasStates && done !== undefined && "results" in done && !done.isReplay;
+    const unused = isDone ? plan.unusedFiles : [];
+    if (unused.length > 0) await this.#uploads.discard(unused);
+    return done;
+  }
+
+  #plan(key?: string, memory?: BatchMemory): Plan {
     const { clock, maxBytes, base } = this.#options;
     return new Plan(this.#store, { key, at: clock(), maxBytes, base, memory });
   }
