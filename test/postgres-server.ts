@@ -142,10 +142,10 @@ export class PostgresServer {
   }
 
   /** Does something as the owner of the server, on a connection of its own. */
-  async admin<T>(deed: (sql: Sql) => Promise<T>, url = this.url("postgres")): Promise<T> {
+  async admin<T>(action: (sql: Sql) => Promise<T>, url = this.url("postgres")): Promise<T> {
     const sql = postgres(url, { max: 1, onnotice: () => undefined });
     try {
-      return await deed(sql);
+      return await action(sql);
     } finally {
       await sql.end();
     }

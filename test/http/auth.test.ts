@@ -270,13 +270,13 @@ describe("scopes", () => {
         new: `/people/${crypto.randomUUID()}`,
         old: `/people/${(await app.post("people", {})).id}`,
       };
-      for (const [deed, scope] of Object.entries(needs)) {
-        const [method = "", place = ""] = deed.split(" ");
+      for (const [operation, scope] of Object.entries(needs)) {
+        const [method = "", place = ""] = operation.split(" ");
         const body = /^P/.test(method) ? { headers: json, body: "{}" } : {};
         const path = places[place] ?? place;
         const answer = await answerOf(app.request(path, { method, token, ...body }));
-        if (may.includes(deed)) {
-          assert.ok(answer.status < 300, `${deed}: ${answer.body}`);
+        if (may.includes(operation)) {
+          assert.ok(answer.status < 300, `${operation}: ${answer.body}`);
           continue;
         }
         const { detail } = assertProblem(answer, "insufficient-scope");
@@ -284,8 +284,8 @@ describe("scopes", () => {
         const [, named = ""] =
           /^Bearer realm="restante", error="insufficient_scope", scope="(.+)"$/.exec(challenge) ??
           [];
-        assert.match(named, scope, deed);
-        assert.ok(detail.includes(named), deed);
+        assert.match(named, scope, operation);
+        assert.ok(detail.includes(named), operation);
       }
       const isLeft = (await app.request(places.old ?? "")).status === 200;
       assert.equal(isLeft, !may.includes("DELETE old"));

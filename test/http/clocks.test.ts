@@ -44,15 +44,15 @@ class Run {
     await this.#put({});
     for (let step = 0; step < count; step++) {
       const seen = this.#pick(this.#seen);
-      const deed = this.#random();
-      if (deed < 0.25) await this.#put({});
-      else if (deed < 0.4 && seen)
+      const operation = this.#random();
+      if (operation < 0.25) await this.#put({});
+      else if (operation < 0.4 && seen)
         await this.#putOver(seen, { "if-unmodified-since": seen.lastModified });
-      else if (deed < 0.5 && seen) await this.#putOver(seen, { "if-match": seen.etag });
-      else if (deed < 0.55) await this.#recreate();
-      else if (deed < 0.75 && seen)
+      else if (operation < 0.5 && seen) await this.#putOver(seen, { "if-match": seen.etag });
+      else if (operation < 0.55) await this.#recreate();
+      else if (operation < 0.75 && seen)
         await this.#get({ "if-modified-since": seen.lastModified }, seen);
-      else if (deed < 0.85 && seen) await this.#get({ "if-none-match": seen.etag }, seen);
+      else if (operation < 0.85 && seen) await this.#get({ "if-none-match": seen.etag }, seen);
       else await this.#get({}, undefined);
     }
   }

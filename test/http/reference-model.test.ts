@@ -112,11 +112,11 @@ const rules = fc.constantFrom<Json>(
   [],
 );
 
-const deed = fc.oneof(
+const randomRequest = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.record({
-      deed: fc.constant("change"),
+      randomRequest: fc.constant("change"),
       change,
       key,
       prefer: fc.constantFrom(undefined, undefined, "return=minimal", "return=representation"),
@@ -125,13 +125,16 @@ const deed = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      deed: fc.constant("batch"),
+      randomRequest: fc.constant("batch"),
       changes: fc.array(change, { minLength: 1, maxLength: 4 }),
       key,
     }),
   },
-  { weight: 2, arbitrary: fc.record({ deed: fc.constant("again"), back: fc.nat(3) }) },
-  { weight: 2, arbitrary: fc.record({ deed: fc.constant("define"), place: fc.nat(1), rules }) },
+  { weight: 2, arbitrary: fc.record({ randomRequest: fc.constant("again"), back: fc.nat(3) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ randomRequest: fc.constant("define"), place: fc.nat(1), rules }),
+  },
 );
 
 const look = fc.record({
@@ -142,7 +145,7 @@ const look = fc.record({
 });
 type Look = typeof look extends fc.Arbitrary<infer T> ? T : never;
 
-const step = fc.record({ who: fc.nat(9), deed, look });
+const step = fc.record({ callerNumber: fc.nat(9), randomRequest, look });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 const steps = fc.array(step, { minLength: 5, maxLength: 25 });
@@ -160,7 +163,7 @@ const callers: readonly Caller[] = [
   { name: "remover", isAdmin: false, verbs: ["delete"] },
 ];
 
-/** What is on its way: the request, who sends it, and what it prefers. */
+/** A request in progress: its content, its caller, and its preference. */
 interface Sent {
   readonly caller: Caller;
   readonly ask: ModelRequest;
@@ -170,7 +173,7 @@ interface Sent {
 /** One sequence on collections and keys of its own. */
 class Sequence {
   readonly #clients: ReadonlyMap<string, Client>;
-  readonly #places: readonly [string, string];
+  readonly #collections: readonly [string, string];
   readonly #number: number;
   readonly #model = new ReferenceModel();
   readonly #sent: Sent[] = [];
@@ -180,17 +183,18 @@ class Sequence {
   constructor(clients: ReadonlyMap<string, Client>, number: number) {
     this.#clients = clients;
     this.#number = number;
-    this.#places = [`one-${number}`, `two-${number}`];
+    this.#collections = [`one-${number}`, `two-${number}`];
   }
 
   async run(seeded: readonly number[], steps: readonly Step[]): Promise<void> {
-    for (const place of seeded) await this.#seed(this.#places[place] ?? "");
-    for (const { who, deed, look } of steps) {
-      const caller = callers[who < 4 ? 0 : who < 7 ? 1 : who - 5] ?? callers[0];
+    for (const place of seeded) await this.#seed(this.#collections[place] ?? "");
+    for (const { callerNumber, randomRequest, look } of steps) {
+      const caller =
+        callers[callerNumber < 4 ? 0 : callerNumber < 7 ? 1 : callerNumber - 5] ?? callers[0];
       assert.ok(caller !== undefined);
-      const sent = this.#resolve(caller, deed);
+      const sent = this.#resolve(caller, randomRequest);
       if (sent !== undefined) await this.#do(sent);
-      for (const place of this.#places) await this.#compare(place, look);
+      for (const place of this.#collections) await this.#compare(place, look);
     }
   }
 
@@ -210,38 +214,46 @@ class Sequence {
   }
 
   /** Puts in what only this run knows: names and tags. */
-  #resolve(caller: Caller, deed: Step["deed"]): Sent | undefined {
-    if ("back" in deed) return this.#sent.at(-1 - deed.back);
-    if ("rules" in deed) {
-      const collection = this.#places[deed.place] ?? "";
-      return { caller, ask: { kind: "define", collection, rules: deed.rules }, prefer: undefined };
+  #resolve(caller: Caller, randomRequest: Step["randomRequest"]): Sent | undefined {
+    if ("back" in randomRequest) return this.#sent.at(-1 - randomRequest.back);
+    if ("rules" in randomRequest) {
+      const collection = this.#collections[randomRequest.place] ?? "";
+      return {
+        caller,
+        ask: { kind: "define", collection, rules: randomRequest.rules },
+        prefer: undefined,
+      };
     }
-    const keyed = deed.key === undefined ? {} : { key: `key-${this.#number}-${deed.key}` };
-    if ("changes" in deed) {
-      const [first] = deed.changes;
-      const place = deed.key === undefined ? undefined : first?.place;
-      const wishes = deed.changes.map((wish) => ({ ...wish, place: place ?? wish.place }));
-      const changes = wishes.map((wish) => withoutDates(this.#change(wish)));
+    const keyed =
+      randomRequest.key === undefined ? {} : { key: `key-${this.#number}-${randomRequest.key}` };
+    if ("changes" in randomRequest) {
+      const [first] = randomRequest.changes;
+      const place = randomRequest.key === undefined ? undefined : first?.place;
+      const plannedChanges = randomRequest.changes.map((planned) => ({
+        ...planned,
+        place: place ?? planned.place,
+      }));
+      const changes = plannedChanges.map((planned) => withoutDates(this.#change(planned)));
       return { caller, ask: { kind: "batch", changes, ...keyed }, prefer: undefined };
     }
-    const change = this.#change(deed.change);
+    const change = this.#change(randomRequest.change);
     const ask = change.kind === "post" ? { ...change, ...keyed } : change;
-    return { caller, ask, prefer: deed.prefer };
+    return { caller, ask, prefer: randomRequest.prefer };
   }
 
-  #change(wish: Wish): Change {
-    const collection = this.#places[wish.place] ?? "";
-    const { id } = wish;
-    if (wish.kind === "post") return { kind: "post", collection, body: wish.fields };
-    const condition = this.#condition(wish, collection);
+  #change(planned: Wish): Change {
+    const collection = this.#collections[planned.place] ?? "";
+    const { id } = planned;
+    if (planned.kind === "post") return { kind: "post", collection, body: planned.fields };
+    const condition = this.#condition(planned, collection);
     const place = { collection, id, condition };
-    switch (wish.kind) {
+    switch (planned.kind) {
       case "put":
-        return { kind: "put", ...place, body: wish.fields };
+        return { kind: "put", ...place, body: planned.fields };
       case "merge":
-        return { kind: "merge", ...place, body: wish.mergePatch };
+        return { kind: "merge", ...place, body: planned.mergePatch };
       case "json":
-        return { kind: "json", ...place, body: wish.operations };
+        return { kind: "json", ...place, body: planned.operations };
       default:
         return { kind: "delete", ...place };
     }

@@ -18,7 +18,7 @@ const names = ["one", "two", "three"] as const;
 const ids = ["a", "b", "c", "d", "e"] as const;
 
 const single = fc.record({
-  deed: fc.constantFrom("put", "put", "create", "replace", "remove", "remove-exactly"),
+  action: fc.constantFrom("put", "put", "create", "replace", "remove", "remove-exactly"),
   name: fc.constantFrom(...names),
   id: fc.constantFrom(...ids),
   /** How a revision is guessed: the one known, one too few, or one that the batch may come to. */
@@ -170,7 +170,7 @@ export class Sequence {
   }
 
   #single({
-    deed,
+    action,
     name,
     id,
     guess,
@@ -184,11 +184,11 @@ export class Sequence {
     const known = this.model.find(collection, id)?.revision;
     const last = this.model.collection(collection)?.revision ?? 1;
     const revision = (guess <= 0 ? (known ?? last) : last) + guess;
-    if (deed === "remove") return { ...remove(id, "anything", collection), at };
-    if (deed === "remove-exactly") return { ...remove(id, revision, collection), at };
+    if (action === "remove") return { ...remove(id, "anything", collection), at };
+    if (action === "remove-exactly") return { ...remove(id, revision, collection), at };
     const expect = { put: "anything", create: "nothing", replace: revision } as const;
     const fields = JSON.stringify({ clock: this.#clock, ...more });
-    const change = put(id, { collection, expect: expect[deed], fields, at });
+    const change = put(id, { collection, expect: expect[action], fields, at });
     const keys = files.map((file) => ({ key: fileKey(collection, id, file) }));
     return {
       ...change,

@@ -28,17 +28,17 @@ const isOutage =
     return true;
   };
 
-/** Holds a lock while the deed goes on. */
+/** Holds a lock during the action. */
 async function whileLocked(
   place: TestDatabase,
   lock: string,
-  deed: () => Promise<void>,
+  action: () => Promise<void>,
 ): Promise<void> {
   await place.admin(async (sql) => {
     await sql`BEGIN`;
     await sql.unsafe(lock);
     try {
-      await deed();
+      await action();
     } finally {
       await sql`ROLLBACK`;
     }

@@ -84,14 +84,14 @@ class Load {
   }
 }
 
-/** Has clients make resources on all nodes while the deed goes on; what was acknowledged. */
+/** Lets clients create resources on all nodes during the action; returns what was acknowledged. */
 async function underLoad(
   nodes: readonly Store[],
-  deed: (load: Load) => Promise<void>,
+  action: (load: Load) => Promise<void>,
 ): Promise<readonly string[]> {
   const load = new Load(nodes);
   try {
-    await deed(load);
+    await action(load);
     await load.end();
     return load.journal;
   } finally {

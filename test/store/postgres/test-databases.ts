@@ -16,7 +16,7 @@ export interface TestDatabase {
   /** A store on it, as one node has it; closed after the test. */
   open(options?: Partial<PostgresOptions>): Promise<Store>;
   /** Does something in it behind the stores' backs. */
-  admin<T>(deed: (sql: Sql) => Promise<T>): Promise<T>;
+  admin<T>(action: (sql: Sql) => Promise<T>): Promise<T>;
 }
 
 /** A test that stops or configures its server needs one of its own. */
@@ -63,10 +63,10 @@ async function inDatabase(
     stores.push(store);
     return store;
   };
-  const admin = <T>(deed: (sql: Sql) => Promise<T>) =>
+  const admin = <T>(action: (sql: Sql) => Promise<T>) =>
     server.admin(async (sql) => {
       await sql`SELECT set_config('search_path', ${schema}, false)`;
-      return deed(sql);
+      return action(sql);
     }, url);
   try {
     await test({ server, url, schema, open, admin });

@@ -80,12 +80,12 @@ class Run {
   async steps(count: number): Promise<void> {
     await this.#write();
     for (let step = 0; step < count; step++) {
-      const deed = this.#random();
-      if (deed < 0.5) await this.#write();
-      else if (deed < 0.6) await this.#reopen(() => this.#backUp());
-      else if (deed < 0.72) await this.#reopen(() => this.#restore());
-      else if (deed < 0.8) await this.#drop();
-      else if (deed < 0.85) await this.#reopen(async () => undefined);
+      const action = this.#random();
+      if (action < 0.5) await this.#write();
+      else if (action < 0.6) await this.#reopen(() => this.#backUp());
+      else if (action < 0.72) await this.#reopen(() => this.#restore());
+      else if (action < 0.8) await this.#drop();
+      else if (action < 0.85) await this.#reopen(async () => undefined);
       else await this.#follow();
     }
     await this.#follow();
