@@ -44,12 +44,14 @@ export type StopSignal = "INT" | "QUIT" | "KILL";
 /** `npm test` starts one server for all test files and puts its port here. */
 const sharedPort = Number(process.env.RESTANTE_TEST_POSTGRES_PORT ?? 0);
 
+/** Several objects of this process may stand for the shared server. */
+let databases = 0;
+
 export class PostgresServer {
   readonly #directory: string;
   readonly #binaries: string;
   readonly #port: number;
   #guard: ChildProcess | undefined;
-  #databases = 0;
   #template: Promise<string> | undefined;
 
   private constructor(directory: string, binaries: string, port: number) {
@@ -153,7 +155,7 @@ export class PostgresServer {
 
   /** Other processes may use the same server. */
   #newName(): string {
-    return `test_${process.pid}_${++this.#databases}`;
+    return `test_${process.pid}_${++databases}`;
   }
 
   /** Tries again for a while: of a server that was killed, some processes live on for a moment. */
