@@ -1,9 +1,10 @@
 // Applies changes to one collection in memory, and collects the rows to write at the end of the batch.
 
 import { emptyIndexPlan, type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
-import type { Expectation, Outcome, Put, Remove } from "../store.ts";
+import type { Outcome, Put, Remove } from "../store.ts";
 import { checksumOf } from "./checksum.ts";
 import { candidateOf, collectResource, isRemoval, type Written } from "./collect-resource.ts";
+import { failedExpectation } from "./expectation.ts";
 import { hasNoIndexes } from "./index-rows.ts";
 import type { KeyClock } from "./key-clock.ts";
 import { newPart } from "./part.ts";
@@ -159,7 +160,8 @@ export class OpenCollection {
   }
 
   /** Returns undefined when the state has to be looked up. */
-  #insertDirectly({ id, at, fields, expect, ...put }: Put): Outcome | undefined {
+  #insertDirectly(put: Put): Outcome | undefined {
+    const { id, at, fields, expect } = put;
     const { directInsert } = this.#state;
     const isKnown = this.#written.has(id) || this.#known.has(id);
     if (!directInsert || expect !== "nothing" || isKnown || !hasNoIndexes(this.#plan))
@@ -169,16 +171,18 @@ export class OpenCollection {
     const { owner: creator = null, setOwner: owner = creator, parts: files = null } = nullable(put);
     if (files !== null) return undefined;
     const seq = this.#head.seq + 1;
-    const stored = [id, this.#head.revision + 1, at, at, fields, owner, files, 0] as const;
-    const resource = resourceIn(stored);
-    const row = { seq, ...resource, owner, files, sharesDate: 0, checksum: checksumOf(stored) };
-    if (!directInsert.insert(this.part, row)) return { kind: "taken" };
+    const revision = this.#head.revision + 1;
+    const stored = [id, revision, at, at, fields, owner, files, 0] as const;
+    const times = { createdAt: at, updatedAt: at };
+    const columns = { owner, files, sharesDate: 0, checksum: checksumOf(stored) };
+    if (!directInsert.insert(this.part, { seq, id, revision, fields, ...times, ...columns }))
+      return { kind: "taken" };
     this.#undoes?.push(() => {
       directInsert.undo(this.part, seq);
       this.#known.delete(id);
     });
     this.#touch(at, 1);
-    return { kind: "created", resource };
+    return { kind: "created", resource: resourceIn(stored) };
   }
 
   #put({ id, fields, at, expect, ...put }: Put): Outcome {
@@ -288,13 +292,3 @@ const nullable = (
   readonly setOwner?: string | null;
   readonly parts?: string | null;
 } => put;
-
-/** Returns the outcome when the precondition of a change fails. */
-function failedExpectation(
-  state: ResourceState | undefined,
-  expect: Expectation,
-): Outcome | undefined {
-  if (expect === "nothing") return state && { kind: "taken" };
-  if (expect === "anything" || expect === state?.revision) return undefined;
-  return { kind: state ? "stale" : "missing" };
-}

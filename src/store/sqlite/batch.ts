@@ -15,7 +15,7 @@ export class BatchWriter {
   readonly #commitCounter: CommitCounterWriter;
   readonly #begin: Query<never>;
   readonly #commit: Query<never>;
-  readonly #count: Query<readonly [commits: number]>;
+  readonly #saveCount: Query<never>;
   readonly #state: StoredState;
   readonly #rows: RowWriter;
   readonly #indexes: IndexBuilder;
@@ -27,10 +27,7 @@ export class BatchWriter {
     // Takes the write lock at once: a transaction that begins as a reader may not be able to write later.
     this.#begin = connection.query("BEGIN IMMEDIATE");
     this.#commit = connection.query("COMMIT");
-    this.#count = connection.query(
-      `UPDATE store SET commits = commits + 1, tokens = iif(?, commits + 1, tokens)
-       RETURNING commits`,
-    );
+    this.#saveCount = connection.query("UPDATE store SET commits = ?, tokens = ?");
     this.#state = new StoredState(connection);
     this.#rows = new RowWriter(connection);
     this.#indexes = new IndexBuilder(connection, this.#rows);
@@ -44,6 +41,7 @@ export class BatchWriter {
   /** An empty batch only counts itself, which tests whether writes work. */
   commit(changes: readonly Change[]): readonly Outcome[] {
     this.#begin.run();
+    const before = this.#state.begin();
     let isChanged = changes.length === 0;
     let areTokensChanged = false;
     const outcomes = stepsOf(changes).flatMap((step) => {
@@ -54,13 +52,14 @@ export class BatchWriter {
       areTokensChanged ||= hasTokens(writes);
       return this.#write(writes) ?? outcomes;
     });
-    const number = isChanged ? this.#count.one(areTokensChanged ? 1 : 0)?.[0] : undefined;
+    const number = before.commits + 1;
+    if (isChanged) this.#saveCount.run(number, areTokensChanged ? number : before.tokens);
     try {
       this.#commit.run();
     } catch (error) {
       throw commitError(error);
     }
-    if (number !== undefined) {
+    if (isChanged) {
       this.#lastCommit = number;
       this.#commitCounter.publish(number);
     }

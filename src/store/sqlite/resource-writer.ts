@@ -25,9 +25,9 @@ export class ResourceWriter {
   /** Returns false when the id exists. */
   insert(part: number, row: ResourceRow): boolean {
     const { seq, id, revision, createdAt, updatedAt, fields, owner, files } = row;
-    const times = [createdAt, updatedAt] as const;
-    const content = [fields, owner, files, row.sharesDate, row.checksum] as const;
-    return this.#insert.run(part, seq, id, revision, ...times, ...content) > 0;
+    const { sharesDate, checksum } = row;
+    const content = [fields, owner, files, sharesDate, checksum] as const;
+    return this.#insert.run(part, seq, id, revision, createdAt, updatedAt, ...content) > 0;
   }
 
   update(part: number, row: ResourceRow): void {

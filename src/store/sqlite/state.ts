@@ -44,12 +44,13 @@ export class StoredState implements State {
   readonly #key: Query<readonly [fingerprint: string, outcomes: string, expiresAt: number]>;
   readonly #token: Query<readonly [1]>;
   readonly #tokenHash: Query<readonly [1]>;
-  readonly #epoch: Query<readonly [epoch: number]>;
+  readonly #store: Query<readonly [epoch: number, commits: number, tokens: number]>;
   readonly #saveEpoch: Query<never>;
   readonly #known = new Map<string, KnownCollection>();
   /** The greatest id with a tombstone, by part. */
   readonly #lastRemovedIds = new Map<number, string>();
   #isEpochBegun = false;
+  #writerEpoch = 0;
 
   constructor(connection: Connection) {
     this.#collections = new CollectionRows(connection);
@@ -74,7 +75,7 @@ export class StoredState implements State {
     );
     this.#token = connection.query("SELECT 1 FROM tokens WHERE id = ?");
     this.#tokenHash = connection.query("SELECT 1 FROM tokens WHERE hash = ?");
-    this.#epoch = connection.query("SELECT epoch FROM store");
+    this.#store = connection.query("SELECT epoch, commits, tokens FROM store");
     this.#saveEpoch = connection.query("UPDATE store SET epoch = ?");
     const writer = new ResourceWriter(connection);
     this.directInsert = {
@@ -131,14 +132,20 @@ export class StoredState implements State {
     return this.#tokenHash.one(hash) !== undefined;
   }
 
+  /** Called at the beginning of a transaction. Returns the number of the last commit, and of the last one with tokens. */
+  begin(): { readonly commits: number; readonly tokens: number } {
+    const [epoch, commits, tokens] = this.#store.one() ?? [0, 0, 0];
+    this.#writerEpoch = epoch;
+    return { commits, tokens };
+  }
+
   /** Begins an epoch with the first write. Another process can begin a later one. */
   writerEpoch(): number {
-    const last = this.#epoch.one()?.[0] ?? 0;
-    if (this.#isEpochBegun) return last;
+    if (this.#isEpochBegun) return this.#writerEpoch;
     this.#isEpochBegun = true;
-    const epoch = nextEpoch(last);
-    this.#saveEpoch.run(epoch);
-    return epoch;
+    this.#writerEpoch = nextEpoch(this.#writerEpoch);
+    this.#saveEpoch.run(this.#writerEpoch);
+    return this.#writerEpoch;
   }
 
   #load(name: string): StoredCollection | undefined {
