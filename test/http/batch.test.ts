@@ -331,10 +331,10 @@ describe("the body of a batch", () => {
   });
 
   it("gets a limited number of errors", async () => {
-    const unknownFlags = Object.fromEntries(
+    const otherMembers = Object.fromEntries(
       Array.from({ length: 900 }, (_, index) => [`s${index}`, 1]),
     );
-    const operations = Array(10).fill({ ...remove("/people/seed"), ...unknownFlags });
+    const operations = Array(10).fill({ ...remove("/people/seed"), ...otherMembers });
     assert.equal((await rejectionOf("invalid-body", operations)).length, 100);
   });
 

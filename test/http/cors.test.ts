@@ -195,7 +195,7 @@ describe("with a list of origins", () => {
   });
 
   it("origins are compared exactly", async () => {
-    const unknownFlags = [
+    const otherOrigins = [
       "null",
       "https://app.example/",
       "https://app.example.evil.example",
@@ -205,10 +205,10 @@ describe("with a list of origins", () => {
       "https://app.example:8443",
       "https://app.example, https://evil.example",
     ];
-    for (const stranger of unknownFlags) {
-      const { status, headers } = await preflight(app, "/people", stranger);
+    for (const otherOrigin of otherOrigins) {
+      const { status, headers } = await preflight(app, "/people", otherOrigin);
       assert.equal(status, 204);
-      assert.equal(headers.get("access-control-allow-origin"), null, stranger);
+      assert.equal(headers.get("access-control-allow-origin"), null, otherOrigin);
     }
   });
 

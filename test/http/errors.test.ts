@@ -178,9 +178,9 @@ describe("a problem", () => {
       errors.map(({ parameter }) => parameter),
       ["page", "limit", "sort"],
     );
-    const unknownFlags = await request("/people?limt[]=5&page=1&page=2");
+    const misspelled = await request("/people?limt[]=5&page=1&page=2");
     assert.deepEqual(
-      assertProblem(unknownFlags, "invalid-parameter").errors?.map(({ parameter }) => parameter),
+      assertProblem(misspelled, "invalid-parameter").errors?.map(({ parameter }) => parameter),
       ["limt[]", "page"],
     );
   });

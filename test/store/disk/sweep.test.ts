@@ -74,7 +74,7 @@ describe("the sweep", () => {
         asked.push(...some);
         return new Set(some.filter(isNamed));
       };
-      assert.equal(await openDisk(folder).sweep(named, 0), 600);
+      assert.equal(await openDisk(folder).sweep(named, -1_000), 600);
       const unnamed = keys.filter((key) => !isNamed(key));
       assert.deepEqual(asked.toSorted(), [...keys, ...unnamed].toSorted());
       assert.equal((await filesIn(folder)).length, 600);
@@ -82,12 +82,12 @@ describe("the sweep", () => {
 
   it("ignores other files", () =>
     inDirectory(async (folder) => {
-      const unknownFlags = ["notes/a.txt", "ab/readme.txt", "restante.db"];
+      const otherFiles = ["notes/a.txt", "ab/readme.txt", "restante.db"];
       await mkdir(join(folder, "notes"));
       await mkdir(join(folder, "ab"));
-      for (const name of unknownFlags) await writeFile(join(folder, name), "mine");
+      for (const name of otherFiles) await writeFile(join(folder, name), "mine");
       assert.equal(await openDisk(folder).sweep(only(), 0), 0);
-      assert.equal((await filesIn(folder)).length, unknownFlags.length);
+      assert.equal((await filesIn(folder)).length, otherFiles.length);
     }));
 
   it("removes nothing when references cannot be read", () =>

@@ -14,7 +14,7 @@ import { outageOf } from "../../../src/store/postgres/errors.ts";
 import { openPostgres } from "../../../src/store/postgres/postgres.ts";
 import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
-const services = new TestDatabases("own");
+const databases = new TestDatabases("own");
 
 async function onConnection(
   { url, schema }: TestDatabase,
@@ -34,17 +34,17 @@ describe("a connection", () => {
     (await connection.run((sql) => rows(sql`SELECT current_setting(${name})`)))[0]?.[0];
 
   it("commits to disk, whatever the default of the server is", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const database = new URL(place.url).pathname.slice(1);
+    databases.in(async (testDatabase) => {
+      const database = new URL(testDatabase.url).pathname.slice(1);
       for (const [configured, expected] of [
         ["off", "on"],
         ["on", "on"],
         ["remote_apply", "remote_apply"],
       ] as const) {
-        await place.admin((sql) =>
+        await testDatabase.admin((sql) =>
           sql.unsafe(`ALTER DATABASE ${database} SET synchronous_commit = ${configured}`),
         );
-        await onConnection(place, async (connection) =>
+        await onConnection(testDatabase, async (connection) =>
           assert.equal(await settingOf(connection, "synchronous_commit"), expected),
         );
       }
@@ -52,9 +52,9 @@ describe("a connection", () => {
   );
 
   it("ends statements and idle transactions at the deadline", { timeout: 60_000 }, () =>
-    services.in((place) =>
+    databases.in((testDatabase) =>
       onConnection(
-        place,
+        testDatabase,
         async (connection) => {
           for (const name of ["statement_timeout", "idle_in_transaction_session_timeout"])
             assert.equal(await settingOf(connection, name), "321ms");
@@ -65,8 +65,8 @@ describe("a connection", () => {
   );
 
   it("returns all results, or the first error, and continues after it", { timeout: 60_000 }, () =>
-    services.in((place) =>
-      onConnection(place, async (connection) => {
+    databases.in((testDatabase) =>
+      onConnection(testDatabase, async (connection) => {
         // Rows before the error must not be in the next result.
         const failing = connection.run((sql) =>
           allOrFirstError([
@@ -91,8 +91,8 @@ describe("a connection", () => {
   );
 
   it("returns texts and numbers unchanged, also in arrays", { timeout: 60_000 }, () =>
-    services.in((place) =>
-      onConnection(place, async (connection) => {
+    databases.in((testDatabase) =>
+      onConnection(testDatabase, async (connection) => {
         const texts = ['"', "\\", "{}", ",", "NULL", "null", "", "é ☃ 𝄞", "\\u0000", "'", "\n\t "];
         const numbers = [0, -1, 2 ** 53 - 1, 1_700_000_000_000];
         const found = await connection.run((sql) =>
@@ -113,15 +113,17 @@ describe("a connection", () => {
   );
 
   it("never runs a statement on another connection after its own was closed", () =>
-    services.inEmpty(async (place) => {
-      await place.admin((sql) => sql`CREATE TABLE public.marks (mark text)`);
+    databases.inEmpty(async (testDatabase) => {
+      await testDatabase.admin((sql) => sql`CREATE TABLE public.marks (mark text)`);
       const marks = async () =>
-        (await place.admin((sql) => sql`SELECT mark FROM public.marks`)).map(({ mark }) => mark);
+        (await testDatabase.admin((sql) => sql`SELECT mark FROM public.marks`)).map(
+          ({ mark }) => mark,
+        );
       const end = (sql: Sql) =>
         rows(sql`SELECT pg_terminate_backend(pg_backend_pid()), ${"now"}::text`);
       const insert = (sql: Sql, mark: string) =>
         rows(sql`INSERT INTO public.marks VALUES (${mark})`);
-      await onConnection(place, async (connection) => {
+      await onConnection(testDatabase, async (connection) => {
         // The driver describes each new statement first, so that the later ones wait in its queue.
         const together = connection.run((sql) =>
           allOrFirstError([rows(sql`BEGIN`), end(sql), insert(sql, "queued"), rows(sql`COMMIT`)]),
@@ -131,9 +133,9 @@ describe("a connection", () => {
         await assert.rejects(later, (error) => outageOf(error)?.reason === "unavailable");
         assert.equal(connection.isLost, true);
       });
-      await onConnection(place, async (connection) => {
+      await onConnection(testDatabase, async (connection) => {
         await connection.run((sql) => rows(sql`BEGIN`));
-        await place.admin(
+        await testDatabase.admin(
           (sql) => sql`
             SELECT pg_terminate_backend(pid) FROM pg_stat_activity
             WHERE application_name = 'restante'`,
@@ -146,9 +148,9 @@ describe("a connection", () => {
     }));
 
   it("closes when the server does not respond any more", { timeout: 60_000 }, () =>
-    services.in((place) =>
+    databases.in((testDatabase) =>
       onConnection(
-        place,
+        testDatabase,
         async (connection) => {
           // The server's own deadline is put off, as if it had gone silent.
           await connection.run((sql) => rows(sql`SET statement_timeout = 0`));
@@ -177,11 +179,11 @@ describe("opening", () => {
   ];
   for (const [text, change, words] of cases)
     it(`${text} is reported without the password`, { timeout: 60_000 }, () =>
-      services.in(async (place) => {
-        const url = new URL(place.url);
+      databases.in(async (testDatabase) => {
+        const url = new URL(testDatabase.url);
         url.password = "geheim";
         change(url);
-        await assert.rejects(place.open({ url: url.href }), (error) => {
+        await assert.rejects(testDatabase.open({ url: url.href }), (error) => {
           assert.match(String(error), /^Error: Cannot open postgres:/);
           assert.match(String(error), words);
           assert.doesNotMatch(String(error), /geheim/);
@@ -191,15 +193,15 @@ describe("opening", () => {
     );
 
   it("a schema name must be plain", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
+    databases.in(async (testDatabase) => {
       for (const schema of ["", "A", "a b", 'a"', "1a", "a".repeat(41), "a;drop"])
-        await assert.rejects(place.open({ schema }), /is not a valid schema name/);
+        await assert.rejects(testDatabase.open({ schema }), /is not a valid schema name/);
     }),
   );
 
   it("a server without fsync is rejected", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const { server } = place;
+    databases.in(async (testDatabase) => {
+      const { server } = testDatabase;
       const setFsync = async (value: string) => {
         await server.admin((sql) => sql.unsafe(`ALTER SYSTEM SET fsync = ${value}`));
         await server.admin((sql) => sql`SELECT pg_reload_conf()`);
@@ -208,11 +210,11 @@ describe("opening", () => {
       };
       await setFsync("off");
       try {
-        await assert.rejects(place.open(), /fsync = off/);
+        await assert.rejects(testDatabase.open(), /fsync = off/);
       } finally {
         await setFsync("on");
       }
-      await place.open();
+      await testDatabase.open();
     }),
   );
 

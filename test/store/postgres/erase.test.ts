@@ -7,26 +7,26 @@ import { eraseOutcomes } from "../../../src/store/postgres/erase.ts";
 import { all, found, idsFrom, once, put, remove } from "../contract/change-helpers.ts";
 import { type TestDatabase, TestDatabases } from "./test-databases.ts";
 
-const services = new TestDatabases();
+const databases = new TestDatabases();
 
 /** The ids whose content is stored with keys. */
-const keptIds = (place: TestDatabase): Promise<readonly string[]> =>
-  place.admin(async (sql) => {
+const keptIds = (testDatabase: TestDatabase): Promise<readonly string[]> =>
+  testDatabase.admin(async (sql) => {
     const found = await sql<{ outcomes: string }[]>`SELECT outcomes FROM idempotency_keys`;
     return found.flatMap(({ outcomes }) => outcomes.match(/id-\d+/g) ?? []).sort();
   });
 
 describe("stored outcomes", () => {
   it("lose what was deleted, and nothing else", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
       // More than one slice, with content that JSON must escape.
       const ids = idsFrom(450);
       const fields = '{"text":"\\u0000 ☃"}';
       await store.commit([found(), ...ids.map((id) => all([put(id, { fields })], once(id)))]);
       const [first = "", second = "", ...others] = ids;
       await store.commit([remove(first), remove(second), put(second, { fields, at: 9_999 })]);
-      const connection = await Connection.open({ ...place, deadlineMs: 10_000 });
+      const connection = await Connection.open({ ...testDatabase, deadlineMs: 10_000 });
       let steps = 0;
       await eraseOutcomes(
         (work) => {
@@ -38,7 +38,7 @@ describe("stored outcomes", () => {
       await connection.close();
       // One lists the collections, and the others check some keys each.
       assert.ok(steps > 2);
-      assert.deepEqual(await keptIds(place), [...others].sort());
+      assert.deepEqual(await keptIds(testDatabase), [...others].sort());
       const [gone, kept] = await store.commit([
         all([put("new")], once(first)),
         all([put("new")], once(others[0] ?? "")),

@@ -17,7 +17,7 @@ import {
 } from "../contract/change-helpers.ts";
 import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
-const services = new TestDatabases("own");
+const databases = new TestDatabases("own");
 
 const isOutage =
   (reason: Outage["reason"], words = /./) =>
@@ -30,11 +30,11 @@ const isOutage =
 
 /** Holds a lock during the action. */
 async function whileLocked(
-  place: TestDatabase,
+  testDatabase: TestDatabase,
   lock: string,
   action: () => Promise<void>,
 ): Promise<void> {
-  await place.admin(async (sql) => {
+  await testDatabase.admin(async (sql) => {
     await sql`BEGIN`;
     await sql.unsafe(lock);
     try {
@@ -49,9 +49,9 @@ const lockTable = "LOCK TABLE resources IN ACCESS EXCLUSIVE MODE";
 const lockRow = "SELECT FROM heads FOR UPDATE";
 
 /** Ends the connections of stores that are in the middle of something like this. */
-async function terminate(place: TestDatabase, query: string): Promise<void> {
+async function terminate(testDatabase: TestDatabase, query: string): Promise<void> {
   await until(() =>
-    place.admin(async (sql) => {
+    testDatabase.admin(async (sql) => {
       const ended = await sql`
         SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE query LIKE ${query} AND state <> 'idle' AND application_name = 'restante'`;
@@ -60,8 +60,8 @@ async function terminate(place: TestDatabase, query: string): Promise<void> {
   );
 }
 
-const waiting = (place: TestDatabase): Promise<number> =>
-  place.admin(async (sql) => {
+const waiting = (testDatabase: TestDatabase): Promise<number> =>
+  testDatabase.admin(async (sql) => {
     const found = await sql`
       SELECT FROM pg_stat_activity
       WHERE wait_event_type = 'Lock' AND application_name = 'restante'`;
@@ -70,11 +70,11 @@ const waiting = (place: TestDatabase): Promise<number> =>
 
 describe("a lost connection", () => {
   it("while idle has no effect", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
       await store.commit([found(), put("a"), { kind: "create-token", token: token("t") }]);
       for (let round = 0; round < 3; round++) {
-        await place.admin(
+        await testDatabase.admin(
           (sql) => sql`
             SELECT pg_terminate_backend(pid) FROM pg_stat_activity
             WHERE application_name = 'restante'`,
@@ -93,28 +93,28 @@ describe("a lost connection", () => {
   );
 
   it("in the middle of a read has no effect", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open({ readers: 1 });
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open({ readers: 1 });
       await store.commit([found(), put("a")]);
       let reads: Promise<readonly unknown[]> = Promise.resolve([]);
-      await whileLocked(place, lockTable, async () => {
+      await whileLocked(testDatabase, lockTable, async () => {
         reads = Promise.all([store.find("things", "a"), idsOf(store), store.collection("things")]);
-        await terminate(place, "%head AS%");
-        await until(async () => (await waiting(place)) > 0);
+        await terminate(testDatabase, "%head AS%");
+        await until(async () => (await waiting(testDatabase)) > 0);
       });
       assert.deepEqual((await reads)[1], ["a"]);
     }),
   );
 
   it("before the commit is sent: the batch is applied once", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
       await store.commit([found()]);
       let commit: Promise<readonly unknown[]> = Promise.resolve([]);
-      await whileLocked(place, lockRow, async () => {
+      await whileLocked(testDatabase, lockRow, async () => {
         commit = store.commit([put("a"), put("b", { expect: "nothing" })]);
-        await terminate(place, "%FOR UPDATE%");
-        await until(async () => (await waiting(place)) === 1);
+        await terminate(testDatabase, "%FOR UPDATE%");
+        await until(async () => (await waiting(testDatabase)) === 1);
       });
       assert.deepEqual(
         (await commit).map((outcome) => written(outcome as never).revision),
@@ -125,19 +125,19 @@ describe("a lost connection", () => {
   );
 
   it("during the commit leaves it unknown, and a key shows the result", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
       await store.commit([found()]);
-      await place.admin(sleepAtCommit);
+      await testDatabase.admin(sleepAtCommit);
       const unit = (id: string) => all([put(id)], once("k"));
       const commit = assert.rejects(
         store.commit([unit("a")]),
         isOutage("unknown", /during the commit/),
       );
-      await terminate(place, "COMMIT");
+      await terminate(testDatabase, "COMMIT");
       await commit;
       assert.notEqual(await store.ready(), "the database is read-only");
-      await place.admin((sql) => sql`DROP TRIGGER slow ON resources`);
+      await testDatabase.admin((sql) => sql`DROP TRIGGER slow ON resources`);
       const [first] = await store.commit([unit("b")]);
       const [again] = await store.commit([unit("c")]);
       assert.ok(first?.kind === "all" && again?.kind === "all" && again.isReplay);
@@ -168,12 +168,12 @@ describe("an error at the commit", () => {
     "that does not say whether it was stored is unknown, and a key shows the result",
     { timeout: 60_000 },
     () =>
-      services.in(async (place) => {
-        const store = await place.open();
+      databases.in(async (testDatabase) => {
+        const store = await testDatabase.open();
         await store.commit([found()]);
         const codes = ["08006", "08P01", "57P01", "57014", "58030", "XX000", "XX001"];
         for (const [index, code] of codes.entries()) {
-          await place.admin(failAtCommit(code, 1));
+          await testDatabase.admin(failAtCommit(code, 1));
           const unit = (id: string) => all([put(id)], once(code));
           await assert.rejects(
             store.commit([unit(`a${index}`)]),
@@ -188,11 +188,11 @@ describe("an error at the commit", () => {
   );
 
   it("that is a conflict repeats the whole batch", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
       await store.commit([found()]);
       for (const [index, code] of ["40001", "40P01", "23505"].entries()) {
-        await place.admin(failAtCommit(code, 3));
+        await testDatabase.admin(failAtCommit(code, 3));
         const [outcome] = await store.commit([all([put(`a${index}`)], once(code))]);
         assert.ok(outcome?.kind === "all" && !outcome.isReplay, code);
         assert.equal(await totalOf(store), index + 1);
@@ -201,10 +201,10 @@ describe("an error at the commit", () => {
   );
 
   it("of another kind has stored nothing, and is reported as it is", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
       await store.commit([found()]);
-      await place.admin(failAtCommit("53100", 1));
+      await testDatabase.admin(failAtCommit("53100", 1));
       await assert.rejects(store.commit([put("a")]), isOutage("full"));
       assert.equal(await totalOf(store), 0);
       assert.equal((await store.commit([put("a")]))[0]?.kind, "created");
@@ -223,17 +223,17 @@ async function sleepAtCommit(sql: Sql): Promise<void> {
 
 describe("a deadline", () => {
   it("ends reads and commits that wait for others; nothing is stored", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open({ deadlineMs: 200 });
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open({ deadlineMs: 200 });
       await store.commit([found(), put("a")]);
-      await whileLocked(place, lockTable, async () => {
+      await whileLocked(testDatabase, lockTable, async () => {
         await Promise.all([
           assert.rejects(Promise.resolve(store.find("things", "a")), isOutage("busy", /in time/)),
           assert.rejects(idsOf(store), isOutage("busy")),
           assert.rejects(store.commit([put("b")]), isOutage("busy")),
         ]);
       });
-      await whileLocked(place, lockRow, async () => {
+      await whileLocked(testDatabase, lockRow, async () => {
         await assert.rejects(store.commit([put("c")]), isOutage("busy"));
         assert.ok(await store.find("things", "a"));
       });
@@ -246,14 +246,14 @@ describe("a deadline", () => {
 
 describe("overload", () => {
   it("rejects reads that would wait too long, and answers the others", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open({ readers: 1 });
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open({ readers: 1 });
       await store.commit([found(), put("a")]);
       await idsOf(store);
       let answers: Promise<readonly PromiseSettledResult<unknown>[]> = Promise.resolve([]);
-      await whileLocked(place, lockTable, async () => {
+      await whileLocked(testDatabase, lockTable, async () => {
         answers = Promise.allSettled(idsFrom(300).map(() => idsOf(store)));
-        await until(async () => (await waiting(place)) === 1);
+        await until(async () => (await waiting(testDatabase)) === 1);
       });
       const settled = await answers;
       const failed = settled.filter((each) => each.status === "rejected");
@@ -264,21 +264,21 @@ describe("overload", () => {
   );
 
   it("works with the connections that a server accepts", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const { server, url, schema } = place;
-      await (await place.open()).close();
-      await place.admin(async (sql) => {
+    databases.in(async (testDatabase) => {
+      const { server, url, schema } = testDatabase;
+      await (await testDatabase.open()).close();
+      await testDatabase.admin(async (sql) => {
         await sql`CREATE ROLE limited LOGIN CONNECTION LIMIT 3`;
         await sql`GRANT USAGE ON SCHEMA ${sql(schema)} TO limited`;
         await sql`GRANT ALL ON ALL TABLES IN SCHEMA ${sql(schema)} TO limited`;
       });
       const asLimited = server.url(new URL(url).pathname.slice(1), "limited");
-      const store = await place.open({ url: asLimited, readers: 8 });
+      const store = await testDatabase.open({ url: asLimited, readers: 8 });
       await store.commit([found(), put("a")]);
       const reads = await Promise.all(idsFrom(200).map(() => idsOf(store, 0, 1)));
       assert.ok(reads.every((ids) => ids?.[0] === "a"));
       // The next node finds no room for its own.
-      await assert.rejects(place.open({ url: asLimited }), /accepts no more connections/);
+      await assert.rejects(testDatabase.open({ url: asLimited }), /accepts no more connections/);
       assert.equal((await store.commit([put("b")]))[0]?.kind, "created");
     }),
   );
@@ -286,10 +286,10 @@ describe("overload", () => {
 
 describe("a server that cannot write", () => {
   it("that is read-only: reads work, writes are rejected, and recover", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const database = new URL(place.url).pathname.slice(1);
+    databases.in(async (testDatabase) => {
+      const database = new URL(testDatabase.url).pathname.slice(1);
       const setReadOnly = (value: string) =>
-        place.admin(async (sql) => {
+        testDatabase.admin(async (sql) => {
           await sql.unsafe(`SET default_transaction_read_only = off`);
           await sql.unsafe(
             `ALTER DATABASE ${database} SET default_transaction_read_only = ${value}`,
@@ -298,7 +298,7 @@ describe("a server that cannot write", () => {
             SELECT pg_terminate_backend(pid) FROM pg_stat_activity
             WHERE application_name = 'restante'`;
         });
-      const store = await place.open();
+      const store = await testDatabase.open();
       await store.commit([found(), put("a")]);
       await setReadOnly("on");
       try {
@@ -306,7 +306,7 @@ describe("a server that cannot write", () => {
         assert.match((await store.ready()) ?? "", /read-only/);
         assert.deepEqual(await idsOf(store), ["a"]);
         // Opening needs to write nothing when all is there.
-        assert.deepEqual(await idsOf(await place.open()), ["a"]);
+        assert.deepEqual(await idsOf(await testDatabase.open()), ["a"]);
       } finally {
         await setReadOnly("off");
       }
@@ -320,11 +320,11 @@ describe("a server that cannot write", () => {
     "that is full: reported as such, nothing is stored, and it recovers",
     { timeout: 60_000 },
     () =>
-      services.in(async (place) => {
-        const store = await place.open();
+      databases.in(async (testDatabase) => {
+        const store = await testDatabase.open();
         await store.commit([found(), put("a")]);
         const before = await store.collection("things");
-        await place.admin((sql) =>
+        await testDatabase.admin((sql) =>
           sql.unsafe(`
           CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
             $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$;
@@ -340,7 +340,7 @@ describe("a server that cannot write", () => {
         assert.match((await store.ready()) ?? "", /is full/);
         assert.deepEqual(await store.collection("things"), before);
         assert.deepEqual(await idsOf(store), ["a"]);
-        await place.admin((sql) =>
+        await testDatabase.admin((sql) =>
           sql.unsafe("DROP TRIGGER full_disk ON heads; DROP EVENT TRIGGER full_disk"),
         );
         assert.equal(await store.ready(), undefined);
@@ -351,17 +351,17 @@ describe("a server that cannot write", () => {
 
 describe("a server that is gone", () => {
   it("is reported immediately, and everything recovers with it", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
       await store.commit([found(), put("a")]);
-      await place.server.stop("INT");
+      await testDatabase.server.stop("INT");
       try {
         await assert.rejects(Promise.resolve(store.find("things", "a")), isOutage("unavailable"));
         await assert.rejects(idsOf(store), isOutage("unavailable"));
         await assert.rejects(store.commit([put("b")]), isOutage("unavailable"));
         assert.notEqual(await store.ready(), undefined);
       } finally {
-        await place.server.start();
+        await testDatabase.server.start();
       }
       assert.equal(await store.ready(), undefined);
       assert.deepEqual(await idsOf(store), ["a"]);
@@ -370,14 +370,14 @@ describe("a server that is gone", () => {
   );
 
   it("allows the store to be closed", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
       await store.commit([found()]);
-      await place.server.stop("QUIT");
+      await testDatabase.server.stop("QUIT");
       try {
         await store.close();
       } finally {
-        await place.server.start();
+        await testDatabase.server.start();
       }
       await assert.rejects(
         Promise.resolve(store.find("things", "a")),

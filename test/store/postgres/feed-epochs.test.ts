@@ -7,16 +7,16 @@ import type { Store } from "../../../src/store/store.ts";
 import { found, idsFrom, put, remove } from "../contract/change-helpers.ts";
 import { type TestDatabase, TestDatabases } from "./test-databases.ts";
 
-const services = new TestDatabases();
+const databases = new TestDatabases();
 const tables = ["collections", "heads", "resources", "tombstones", "positions", "epochs", "store"];
 
-const backUp = (place: TestDatabase) =>
-  place.admin((sql) =>
+const backUp = (testDatabase: TestDatabase) =>
+  testDatabase.admin((sql) =>
     sql.unsafe(tables.map((name) => `CREATE TABLE old_${name} AS TABLE ${name};`).join("")),
   );
 
-const restore = (place: TestDatabase) =>
-  place.admin((sql) =>
+const restore = (testDatabase: TestDatabase) =>
+  testDatabase.admin((sql) =>
     sql.unsafe(
       tables.map((name) => `DELETE FROM ${name}; INSERT INTO ${name} TABLE old_${name};`).join(""),
     ),
@@ -31,17 +31,17 @@ async function positionOf(store: Store) {
 
 describe("a database that is restored from a backup", () => {
   it("rejects positions from after it, whatever was written since", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const first = await place.open();
+    databases.in(async (testDatabase) => {
+      const first = await testDatabase.open();
       await first.commit([found(), put("a"), put("b")]);
       const early = await positionOf(first);
-      await backUp(place);
+      await backUp(testDatabase);
       await first.commit([put("a"), put("c"), put("b")]);
       const late = await positionOf(first);
       await first.close();
-      await restore(place);
+      await restore(testDatabase);
 
-      const second = await place.open();
+      const second = await testDatabase.open();
       assert.equal(await second.since("things", late, 10), "gone");
       for (let round = 0; round < 10; round++) await second.commit([put("a"), put("d")]);
       assert.equal(await second.since("things", late, 10), "gone");
@@ -55,8 +55,8 @@ describe("a database that is restored from a backup", () => {
   );
 
   it("keeps positions over restarts, of one node and of two", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const stores = [await place.open(), await place.open()];
+    databases.in(async (testDatabase) => {
+      const stores = [await testDatabase.open(), await testDatabase.open()];
       await stores[0]?.commit([found()]);
       for (let round = 0; round < 6; round++) {
         const store = stores[round % 2];
@@ -68,9 +68,9 @@ describe("a database that is restored from a backup", () => {
           assert.ok(feed && feed !== "gone");
           assert.equal(feed.entries.length, 2);
         }
-        if (round === 3) stores[0] = await place.open();
+        if (round === 3) stores[0] = await testDatabase.open();
       }
-      const epochs = await place.admin((sql) => sql`SELECT FROM epochs`);
+      const epochs = await testDatabase.admin((sql) => sql`SELECT FROM epochs`);
       assert.ok(epochs.length <= 3, "an epoch for each start, not for each turn");
     }),
   );
@@ -81,11 +81,13 @@ describe("a damaged row", () => {
     "is reported by its id, alone and in a list; all others can be read",
     { timeout: 60_000 },
     () =>
-      services.in(async (place) => {
-        const store = await place.open();
+      databases.in(async (testDatabase) => {
+        const store = await testDatabase.open();
         const ids = idsFrom(30);
         await store.commit([found(), ...ids.map((id) => put(id))]);
-        await place.admin((sql) => sql`UPDATE resources SET fields = '{"n":1}' WHERE id = 'id-7'`);
+        await testDatabase.admin(
+          (sql) => sql`UPDATE resources SET fields = '{"n":1}' WHERE id = 'id-7'`,
+        );
         const isDamage = (error: unknown) => {
           assert.ok(error instanceof Outage && error.reason === "damaged", String(error));
           assert.match(error.message, /"id-7" in the collection "things"/);

@@ -19,18 +19,18 @@ import {
 } from "../contract/change-helpers.ts";
 import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
-const services = new TestDatabases();
+const databases = new TestDatabases();
 
-async function openNodes(place: TestDatabase, count: number): Promise<readonly Store[]> {
+async function openNodes(testDatabase: TestDatabase, count: number): Promise<readonly Store[]> {
   return Promise.all(
-    Array.from({ length: count }, async () => withGroupCommit(await place.open())),
+    Array.from({ length: count }, async () => withGroupCommit(await testDatabase.open())),
   );
 }
 
 describe("several nodes", () => {
   it("assign revisions in the order of commits, and count exactly", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const nodes = await openNodes(place, 4);
+    databases.in(async (testDatabase) => {
+      const nodes = await openNodes(testDatabase, 4);
       await nodes[0]?.commit([found()]);
       let lastSeen = 0;
       const writers = nodes.flatMap((node, number) =>
@@ -60,8 +60,8 @@ describe("several nodes", () => {
   );
 
   it("return pages, totals and revisions that agree at every moment", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const [one, two, reader] = await openNodes(place, 3);
+    databases.in(async (testDatabase) => {
+      const [one, two, reader] = await openNodes(testDatabase, 3);
       assert.ok(one && two && reader);
       await one.commit([found()]);
       let isWriting = true;
@@ -89,8 +89,8 @@ describe("several nodes", () => {
   );
 
   it("create the same collections at once, each once", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const nodes = await openNodes(place, 4);
+    databases.in(async (testDatabase) => {
+      const nodes = await openNodes(testDatabase, 4);
       const names = idsFrom(10, "collection");
       await Promise.all(
         nodes.map((node, number) => {
@@ -109,8 +109,8 @@ describe("several nodes", () => {
   );
 
   it("execute the same request with a key once", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const nodes = await openNodes(place, 4);
+    databases.in(async (testDatabase) => {
+      const nodes = await openNodes(testDatabase, 4);
       await nodes[0]?.commit([found()]);
       for (const key of idsFrom(15, "key")) {
         const unit = (number: number) => all([put(`${key}-${number}`)], once(key));
@@ -131,8 +131,8 @@ describe("several nodes", () => {
   );
 
   it("recover from deadlocks", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const nodes = await openNodes(place, 3);
+    databases.in(async (testDatabase) => {
+      const nodes = await openNodes(testDatabase, 3);
       const names = idsFrom(5, "collection");
       await nodes[0]?.commit(names.map((name) => found(name)));
       const deeds = nodes.flatMap((node, number) =>
@@ -161,8 +161,8 @@ async function assertAgreement(reader: Store): Promise<void> {
 
 describe("a token", () => {
   it("works on all nodes as soon as it is created", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const [one, other] = await openNodes(place, 2);
+    databases.in(async (testDatabase) => {
+      const [one, other] = await openNodes(testDatabase, 2);
       for (const id of idsFrom(10)) {
         assert.equal(await other?.token(`hash of ${id}`), undefined);
         await one?.commit([{ kind: "create-token", token: token(id) }]);
@@ -175,10 +175,10 @@ describe("a token", () => {
     "is cached, and removed from the cache when it is revoked on any node",
     { timeout: 60_000 },
     () =>
-      services.in(async (place) => {
+      databases.in(async (testDatabase) => {
         // The cache is so long that only a notification can be the reason.
-        const one = await place.open({ cacheMs: 1_000_000 });
-        const other = await place.open({ cacheMs: 1_000_000 });
+        const one = await testDatabase.open({ cacheMs: 1_000_000 });
+        const other = await testDatabase.open({ cacheMs: 1_000_000 });
         for (const id of idsFrom(10)) {
           await one.commit([{ kind: "create-token", token: token(id) }]);
           const known = await other.token(`hash of ${id}`);
@@ -194,11 +194,11 @@ describe("a token", () => {
     "that is revoked without a notification is rejected within a second",
     { timeout: 60_000 },
     () =>
-      services.in(async (place) => {
-        const store = await place.open();
+      databases.in(async (testDatabase) => {
+        const store = await testDatabase.open();
         await store.commit([{ kind: "create-token", token: token("t") }]);
         assert.equal((await store.token("hash of t"))?.revokedAt, null);
-        await place.admin((sql) => sql`UPDATE tokens SET revoked = 9`);
+        await testDatabase.admin((sql) => sql`UPDATE tokens SET revoked = 9`);
         await sleep(1_000);
         assert.equal((await store.token("hash of t"))?.revokedAt, 9);
       }),
@@ -208,12 +208,12 @@ describe("a token", () => {
     "that is revoked while nobody listens is rejected after the next LISTEN",
     { timeout: 60_000 },
     () =>
-      services.in(async (place) => {
-        const one = await place.open();
-        const other = await place.open({ cacheMs: 1_000_000 });
+      databases.in(async (testDatabase) => {
+        const one = await testDatabase.open();
+        const other = await testDatabase.open({ cacheMs: 1_000_000 });
         await one.commit([{ kind: "create-token", token: token("t") }]);
         assert.equal((await other.token("hash of t"))?.revokedAt, null);
-        await place.admin(
+        await testDatabase.admin(
           (sql) => sql`
           SELECT pg_terminate_backend(pid) FROM pg_stat_activity
           WHERE query LIKE 'LISTEN%' AND datname = current_database()`,

@@ -7,15 +7,19 @@ import type { Store } from "../../../src/store/store.ts";
 import { all, found, idsFrom, kinds, put } from "../contract/change-helpers.ts";
 import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
-const services = new TestDatabases();
+const databases = new TestDatabases();
 const names = ["one", "two", "three"];
 
-const openGrouped = async (place: TestDatabase): Promise<Store> =>
-  withGroupCommit(await place.open(), { isByCollection: true });
+const openGrouped = async (testDatabase: TestDatabase): Promise<Store> =>
+  withGroupCommit(await testDatabase.open(), { isByCollection: true });
 
 /** Locks the head of a collection from another session meanwhile. */
-const whileLocked = (place: TestDatabase, name: string, work: () => Promise<void>): Promise<void> =>
-  place.admin(async (sql) => {
+const whileLocked = (
+  testDatabase: TestDatabase,
+  name: string,
+  work: () => Promise<void>,
+): Promise<void> =>
+  testDatabase.admin(async (sql) => {
     await sql`BEGIN`;
     await sql`
       SELECT FROM heads WHERE part = (SELECT part FROM collections WHERE name = ${name})
@@ -27,8 +31,8 @@ const whileLocked = (place: TestDatabase, name: string, work: () => Promise<void
     }
   });
 
-const isWaiting = (place: TestDatabase): Promise<boolean> =>
-  place.admin(async (sql) => {
+const isWaiting = (testDatabase: TestDatabase): Promise<boolean> =>
+  testDatabase.admin(async (sql) => {
     const waiting = await sql`
       SELECT FROM pg_stat_activity
       WHERE wait_event_type = 'Lock' AND datname = current_database()`;
@@ -37,13 +41,13 @@ const isWaiting = (place: TestDatabase): Promise<boolean> =>
 
 describe("a writer that waits for one collection", () => {
   it("does not hold up writes to others", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await openGrouped(place);
+    databases.in(async (testDatabase) => {
+      const store = await openGrouped(testDatabase);
       await store.commit(names.map((name) => found(name)));
       const waiting: Promise<unknown>[] = [];
-      await whileLocked(place, "one", async () => {
+      await whileLocked(testDatabase, "one", async () => {
         for (const id of idsFrom(50)) waiting.push(store.commit([put(id, { collection: "one" })]));
-        await until(() => isWaiting(place));
+        await until(() => isWaiting(testDatabase));
         for (const id of idsFrom(20))
           for (const collection of ["two", "three"])
             assert.deepEqual(kinds(await store.commit([put(id, { collection })])), ["created"]);
@@ -63,18 +67,18 @@ describe("a writer that waits for one collection", () => {
   );
 
   it("writes in order what has a collection in common", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
       await store.commit(names.map((name) => found(name)));
       const writes: Promise<unknown>[] = [];
-      await whileLocked(place, "one", async () => {
+      await whileLocked(testDatabase, "one", async () => {
         for (let n = 0; n < 30; n++) {
           const fields = JSON.stringify({ n });
           const one = put("a", { collection: "one", fields });
           const two = put("a", { collection: "two", fields });
           writes.push(store.commit(n % 3 === 0 ? [all([two, one])] : [n % 3 === 1 ? one : two]));
         }
-        await until(() => isWaiting(place));
+        await until(() => isWaiting(testDatabase));
       });
       await Promise.all(writes);
       assert.equal((await store.find("one", "a"))?.fields, '{"n":28}');

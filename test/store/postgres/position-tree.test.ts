@@ -6,18 +6,18 @@ import type { Store } from "../../../src/store/store.ts";
 import { found, idsFrom, idsOf, put, remove, totalOf } from "../contract/change-helpers.ts";
 import { type TestDatabase, TestDatabases } from "./test-databases.ts";
 
-const services = new TestDatabases();
+const databases = new TestDatabases();
 
-const rowCount = (place: TestDatabase): Promise<number> =>
-  place.admin(async (sql) => Number((await sql`SELECT count(*) FROM positions`)[0]?.count));
+const rowCount = (testDatabase: TestDatabase): Promise<number> =>
+  testDatabase.admin(async (sql) => Number((await sql`SELECT count(*) FROM positions`)[0]?.count));
 
 describe("the position tree", () => {
   it("is not changed by creating and replacing", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
       await store.commit([found(), ...idsFrom(500).map((id) => put(id))]);
       await store.commit(idsFrom(500).map((id) => put(id)));
-      assert.equal(await rowCount(place), 0);
+      assert.equal(await rowCount(testDatabase), 0);
     }),
   );
 
@@ -25,8 +25,8 @@ describe("the position tree", () => {
     "is exact, and no larger than needed, while resources are created and removed",
     { timeout: 60_000 },
     () =>
-      services.in(async (place) => {
-        const store = await place.open();
+      databases.in(async (testDatabase) => {
+        const store = await testDatabase.open();
         await store.commit([found()]);
         const size = 2_000;
         for (let round = 0; round < 6; round++) {
@@ -38,13 +38,16 @@ describe("the position tree", () => {
           assert.deepEqual(await idsOf(store, size - 1, 2), ids.slice(size - 1));
         }
         // A row for each 64 positions, for each 4,096, and for each level above.
-        assert.ok((await rowCount(place)) <= 157 + 3 + 6, `${await rowCount(place)} rows`);
+        assert.ok(
+          (await rowCount(testDatabase)) <= 157 + 3 + 6,
+          `${await rowCount(testDatabase)} rows`,
+        );
       }),
   );
 
   it("of an emptied collection continues after the removed positions", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
       const ids = idsFrom(64 * 64);
       await store.commit([found(), ...ids.map((id) => put(id, { fields: "{}" }))]);
       await store.commit(ids.map((id) => remove(id)));
@@ -57,11 +60,11 @@ describe("the position tree", () => {
   );
 
   it("is exact beyond a billion positions", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
       await store.commit([found()]);
       for (const gone of [64 ** 4, 64 ** 5 + 64 ** 3, 64 ** 6 - 5, 64 ** 7 + 1]) {
-        await pretendGone(place, gone);
+        await pretendGone(testDatabase, gone);
         await assertExact(store, `beyond-${gone}`);
         await store.commit(((await idsOf(store)) ?? []).map((id) => remove(id)));
       }
@@ -70,8 +73,8 @@ describe("the position tree", () => {
 });
 
 /** As if all positions up to here had been given out and were holes: so much cannot be put and removed. */
-async function pretendGone(place: TestDatabase, gone: number): Promise<void> {
-  await place.admin(async (sql) => {
+async function pretendGone(testDatabase: TestDatabase, gone: number): Promise<void> {
+  await testDatabase.admin(async (sql) => {
     const [head] = await sql`UPDATE heads SET seq = ${gone} RETURNING part`;
     await sql`DELETE FROM positions`;
     for (let level = 0; level < 8; level++) {

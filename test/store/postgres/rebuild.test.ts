@@ -29,11 +29,11 @@ import {
 } from "../contract/query-helpers.ts";
 import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
-const services = new TestDatabases();
+const databases = new TestDatabases();
 
 /** How many rows each table has. */
-const countsIn = (place: TestDatabase): Promise<Readonly<Record<string, number>>> =>
-  place.admin(async (sql) => {
+const countsIn = (testDatabase: TestDatabase): Promise<Readonly<Record<string, number>>> =>
+  testDatabase.admin(async (sql) => {
     const [row] = await sql`
       SELECT (SELECT count(*)::int FROM collections) AS collections,
         (SELECT count(*)::int FROM resources) AS resources,
@@ -44,8 +44,8 @@ const countsIn = (place: TestDatabase): Promise<Readonly<Record<string, number>>
   });
 
 /** Inserts resources directly into the table, each with a different value, in the order of their values. */
-const fill = (place: TestDatabase, count: number): Promise<unknown> =>
-  place.admin(async (sql) => {
+const fill = (testDatabase: TestDatabase, count: number): Promise<unknown> =>
+  testDatabase.admin(async (sql) => {
     const seqs = Array.from({ length: count }, (_, index) => index + 1);
     const fields = seqs.map((n) => `{"v":"${String(n).padStart(6, "0")}","t":"some words"}`);
     const checksums = seqs.map((n, index) =>
@@ -69,20 +69,20 @@ const noRows = { collections: 0, resources: 0, entries: 0, words: 0, positions: 
 
 describe("a large collection", () => {
   it("is indexed, checked and dropped in short steps", { timeout: 120_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open({ deadlineMs: 2_000 });
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open({ deadlineMs: 2_000 });
       const count = 50_500;
       await store.commit([found()]);
-      await fill(place, count);
+      await fill(testDatabase, count);
       // The same value as the next one, which the next step of the check begins with.
       await store.commit([keep("id-50000", { v: "050001" })]);
       const before = await lookAt(store);
       assert.deepEqual(await store.commit([define(rules)]), [{ kind: "conflict", field: "v" }]);
       assert.deepEqual(await lookAt(store), before);
-      assert.deepEqual((await countsIn(place)).entries, 0);
+      assert.deepEqual((await countsIn(testDatabase)).entries, 0);
       await store.commit([keep("id-50000", { v: "again" })]);
       assert.deepEqual(kinds(await store.commit([define(rules)])), ["done"]);
-      const counts = await countsIn(place);
+      const counts = await countsIn(testDatabase);
       assert.deepEqual([counts.entries, counts.words], [count, 2 * (count - 1)]);
       await assertFinds(store, ["id-50000"], { conditions: [is("v", "text", "again")] });
       const sortings = [by("v", "text", true)];
@@ -104,43 +104,43 @@ describe("a large collection", () => {
         await store.slice("things", { offset: 0, limit: 1, order: "created" }),
         undefined,
       );
-      await until(async () => isDeepStrictEqual(await countsIn(place), noRows));
+      await until(async () => isDeepStrictEqual(await countsIn(testDatabase), noRows));
     }),
   );
 
   it("of large resources is indexed a few at a time", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
       const text = "x".repeat(1_000_000);
       const ids = idsFrom(12);
       await store.commit([found()]);
       for (const id of ids) await store.commit([keep(id, { text, id })]);
       await store.commit([define('{"unique":["id"],"indexed":["text"]}')]);
-      assert.equal((await countsIn(place)).entries, 24);
+      assert.equal((await countsIn(testDatabase)).entries, 24);
       await assertFinds(store, ids, { conditions: [is("text", "any", text)] }, { limit: 7 });
     }),
   );
 
   it("loses index entries that a plan no longer needs", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
       await store.commit([define(rules), keep("a", { v: "x", t: "y" }), keep("b", {}), found("c")]);
-      assert.deepEqual(await countsIn(place), {
+      assert.deepEqual(await countsIn(testDatabase), {
         ...{ collections: 2, resources: 2, entries: 2, words: 1, positions: 0 },
       });
       await store.commit([define("{}")]);
-      const { entries, words } = await countsIn(place);
+      const { entries, words } = await countsIn(testDatabase);
       assert.deepEqual([entries, words], [0, 0]);
       await store.commit([keep("a", { v: "z", t: "z" }), remove("b")]);
-      assert.equal((await countsIn(place)).entries, 0);
+      assert.equal((await countsIn(testDatabase)).entries, 0);
     }),
   );
 });
 
 describe("search words", () => {
   it("are found in texts of any size", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
       const many = Array.from({ length: 300_000 }, (_, index) => `w${index}`).join(" ");
       const long = "é".repeat(5_000);
       await store.commit([
@@ -157,8 +157,8 @@ describe("search words", () => {
   );
 
   it("of other collections are not found", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const store = await place.open();
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
       const names = idsFrom(12, "collection");
       for (const collection of names)
         await store.commit([
@@ -176,15 +176,15 @@ describe("search words", () => {
 });
 
 /** Two nodes with a long cache: only a notification or a conflict makes them reload. */
-async function twoNodes(place: TestDatabase): Promise<readonly [Store, Store]> {
+async function twoNodes(testDatabase: TestDatabase): Promise<readonly [Store, Store]> {
   const options = { cacheMs: 1_000_000 };
-  return [await place.open(options), await place.open(options)];
+  return [await testDatabase.open(options), await testDatabase.open(options)];
 }
 
 describe("several nodes", () => {
   it("write by the current rules, whatever they have cached", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const [one, other] = await twoNodes(place);
+    databases.in(async (testDatabase) => {
+      const [one, other] = await twoNodes(testDatabase);
       await one.commit([define('{"indexed":["n"]}'), keep("a", { n: 1, m: 1 })]);
       await other.commit([keep("b", { n: 1, m: 2 })]);
       for (const [definition, fields, kind] of [
@@ -206,8 +206,8 @@ describe("several nodes", () => {
   );
 
   it("answer by the current rules, whatever they have cached", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const [one, other] = await twoNodes(place);
+    databases.in(async (testDatabase) => {
+      const [one, other] = await twoNodes(testDatabase);
       await one.commit([found(), ...idsFrom(5).map((id, n) => keep(id, { n, t: id }))]);
       for (let round = 0; round < 20; round++) {
         const definition = [{ indexed: ["n"] }, {}, { searchable: ["t"] }][round % 3];
@@ -224,11 +224,11 @@ describe("several nodes", () => {
   );
 
   it("do not confuse a version that was rolled back with another", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const one = await place.open({ deadlineMs: 300 });
-      const other = await place.open();
+    databases.in(async (testDatabase) => {
+      const one = await testDatabase.open({ deadlineMs: 300 });
+      const other = await testDatabase.open();
       await one.commit([found(), { kind: "create-token", token: token("t") }]);
-      await place.admin(async (sql) => {
+      await testDatabase.admin(async (sql) => {
         await sql`BEGIN`;
         await sql`SELECT FROM tokens FOR UPDATE`;
         const revoke = { kind: "revoke-token", id: "t", at: 9 } as const;
@@ -241,14 +241,14 @@ describe("several nodes", () => {
       assert.deepEqual(kinds(outcomes), ["created", "conflict"]);
       assert.equal(
         keyOf("any", 1),
-        (await place.admin((sql) => sql`SELECT key FROM entries`))[0]?.key,
+        (await testDatabase.admin((sql) => sql`SELECT key FROM entries`))[0]?.key,
       );
     }),
   );
 
   it("create and drop the same collection at once, and lose nothing", { timeout: 60_000 }, () =>
-    services.in(async (place) => {
-      const [one, other] = await twoNodes(place);
+    databases.in(async (testDatabase) => {
+      const [one, other] = await twoNodes(testDatabase);
       for (const id of idsFrom(40)) {
         const drop = { kind: "drop", collection: "things", isEmptyOnly: false } as const;
         const [, made] = await Promise.all([one.commit([drop]), other.commit([found(), put(id)])]);

@@ -23,7 +23,7 @@ import {
 } from "../contract/change-helpers.ts";
 import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
-const services = new TestDatabases("own");
+const databases = new TestDatabases("own");
 
 /** Clients that make one resource after another, and try again under the same key until it is done. */
 class Load {
@@ -112,16 +112,19 @@ describe("under load", () => {
     "a server is restarted, stopped and killed: nothing is lost or done twice",
     { timeout: 120_000 },
     () =>
-      services.in(async (place) => {
-        const nodes = [withGroupCommit(await place.open()), withGroupCommit(await place.open())];
+      databases.in(async (testDatabase) => {
+        const nodes = [
+          withGroupCommit(await testDatabase.open()),
+          withGroupCommit(await testDatabase.open()),
+        ];
         await nodes[0]?.commit([found()]);
         const journal = await underLoad(nodes, async (load) => {
           for (const signal of ["INT", "QUIT", "KILL"] as const) {
             await load.goesOn(runs(40, 100));
-            await place.server.stop(signal);
+            await testDatabase.server.stop(signal);
             const { length } = load.outages;
             await until(async () => load.outages.length > length);
-            await place.server.start();
+            await testDatabase.server.start();
           }
           await load.goesOn(runs(40, 100));
         });
@@ -133,12 +136,15 @@ describe("under load", () => {
   );
 
   it("connections are closed repeatedly: nothing is lost or done twice", { timeout: 120_000 }, () =>
-    services.in(async (place) => {
-      const nodes = [withGroupCommit(await place.open()), withGroupCommit(await place.open())];
+    databases.in(async (testDatabase) => {
+      const nodes = [
+        withGroupCommit(await testDatabase.open()),
+        withGroupCommit(await testDatabase.open()),
+      ];
       await nodes[0]?.commit([found()]);
       const journal = await underLoad(nodes, async (load) => {
         for (let round = 0; round < runs(12, 30); round++) {
-          await place.admin(
+          await testDatabase.admin(
             (sql) => sql`
               SELECT pg_terminate_backend(pid) FROM pg_stat_activity
               WHERE application_name = 'restante'`,
@@ -154,12 +160,12 @@ describe("under load", () => {
     "nodes are killed: everything acknowledged is stored, and the others continue",
     { timeout: 120_000 },
     () =>
-      services.in(async (place) => {
-        const store = await place.open();
+      databases.in(async (testDatabase) => {
+        const store = await testDatabase.open();
         const acknowledged: string[] = [];
         for (let round = 0; round < runs(2, 3); round++) {
           const children = [1, 2].map((number) =>
-            startNode(place, `${round}-${number}`, acknowledged),
+            startNode(testDatabase, `${round}-${number}`, acknowledged),
           );
           const { length } = acknowledged;
           await until(async () => acknowledged.length > length + runs(50, 150));

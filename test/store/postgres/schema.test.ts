@@ -11,57 +11,57 @@ import { define, found, kinds, totalOf } from "../contract/change-helpers.ts";
 import { assertFinds, is, keep } from "../contract/query-helpers.ts";
 import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
-const services = new TestDatabases("own");
+const databases = new TestDatabases("own");
 
 const connect = ({ url, schema }: TestDatabase): Promise<Connection> =>
   Connection.open({ url, schema, deadlineMs: 0 });
 
-async function migrateBy(place: TestDatabase, path: readonly Step[]): Promise<void> {
-  const connection = await connect(place);
+async function migrateBy(testDatabase: TestDatabase, path: readonly Step[]): Promise<void> {
+  const connection = await connect(testDatabase);
   try {
-    await migrate(connection, place.schema, { steps: path });
+    await migrate(connection, testDatabase.schema, { steps: path });
   } finally {
     await connection.close();
   }
 }
 
-const versionIn = (place: TestDatabase): Promise<unknown> =>
-  place.admin(async (sql) => (await sql`SELECT version FROM schema_version`)[0]?.version);
+const versionIn = (testDatabase: TestDatabase): Promise<unknown> =>
+  testDatabase.admin(async (sql) => (await sql`SELECT version FROM schema_version`)[0]?.version);
 
 /** Gives the table of the version the name that it had up to version 6. */
-const renameVersion = (place: TestDatabase): Promise<unknown> =>
-  place.admin((sql) =>
+const renameVersion = (testDatabase: TestDatabase): Promise<unknown> =>
+  testDatabase.admin((sql) =>
     sql.unsafe(`
       ALTER TABLE schema_version RENAME TO form;
       ALTER TABLE form RENAME CONSTRAINT schema_version_pkey TO form_pkey;
       ALTER TABLE form RENAME CONSTRAINT schema_version_one_check TO form_one_check`),
   );
 
-const tablesIn = (place: TestDatabase): Promise<readonly string[]> =>
-  place.admin(async (sql) => {
+const tablesIn = (testDatabase: TestDatabase): Promise<readonly string[]> =>
+  testDatabase.admin(async (sql) => {
     const found = await sql`
       SELECT table_name FROM information_schema.tables
-      WHERE table_schema = ${place.schema} AND table_name <> 'schema_version' ORDER BY table_name`;
+      WHERE table_schema = ${testDatabase.schema} AND table_name <> 'schema_version' ORDER BY table_name`;
     return found.map((row) => String(row.table_name));
   });
 
 describe("migrations", () => {
   it("are applied in order, once", { timeout: 60_000 }, () =>
-    services.inEmpty(async (place) => {
-      await migrateBy(place, ["CREATE TABLE one (a int)"]);
-      assert.deepEqual([await versionIn(place), await tablesIn(place)], [1, ["one"]]);
+    databases.inEmpty(async (testDatabase) => {
+      await migrateBy(testDatabase, ["CREATE TABLE one (a int)"]);
+      assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [1, ["one"]]);
       const path = ["CREATE TABLE one (a int)", "ALTER TABLE one RENAME TO two"];
-      await migrateBy(place, path);
-      await migrateBy(place, path);
-      assert.deepEqual([await versionIn(place), await tablesIn(place)], [2, ["two"]]);
+      await migrateBy(testDatabase, path);
+      await migrateBy(testDatabase, path);
+      assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [2, ["two"]]);
     }),
   );
 
   it("keep the data of an older version, which can then be indexed", { timeout: 60_000 }, () =>
-    services.inEmpty(async (place) => {
-      await migrateBy(place, oldSteps.slice(0, 2));
-      await renameVersion(place);
-      await place.admin(async (sql) => {
+    databases.inEmpty(async (testDatabase) => {
+      await migrateBy(testDatabase, oldSteps.slice(0, 2));
+      await renameVersion(testDatabase);
+      await testDatabase.admin(async (sql) => {
         await sql`
           INSERT INTO collections (name, revision, seq, total, definition, created, updated, defined)
           VALUES ('things', 3, 1, 1, '{"preconditions":"required"}', 1, 5, 2)`;
@@ -69,7 +69,7 @@ describe("migrations", () => {
           INSERT INTO resources (collection, id, seq, revision, created, updated, fields)
           SELECT key, 'a', 1, 3, 5, 5, '{"n":7}' FROM collections`;
       });
-      const store = await place.open();
+      const store = await testDatabase.open();
       const times = { createdAt: 5, updatedAt: 5, sharesDate: true };
       const known = { id: "a", revision: 3, ...times, fields: '{"n":7}' };
       assert.deepEqual(await store.find("things", "a"), known);
@@ -82,50 +82,53 @@ describe("migrations", () => {
   );
 
   it("that fail leave the previous version unchanged", { timeout: 60_000 }, () =>
-    services.inEmpty(async (place) => {
+    databases.inEmpty(async (testDatabase) => {
       const first = "CREATE TABLE one (a int)";
       const failing = "CREATE TABLE two (a int); INSERT INTO one VALUES (1); SELECT 1 / 0";
-      await assert.rejects(migrateBy(place, [first, failing]), /division by zero/);
-      assert.deepEqual([await versionIn(place), await tablesIn(place)], [1, ["one"]]);
-      assert.equal(await place.admin(async (sql) => (await sql`SELECT FROM one`).length), 0);
-      await migrateBy(place, [first, "CREATE TABLE two (a int)"]);
-      assert.deepEqual([await versionIn(place), await tablesIn(place)], [2, ["one", "two"]]);
+      await assert.rejects(migrateBy(testDatabase, [first, failing]), /division by zero/);
+      assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [1, ["one"]]);
+      assert.equal(await testDatabase.admin(async (sql) => (await sql`SELECT FROM one`).length), 0);
+      await migrateBy(testDatabase, [first, "CREATE TABLE two (a int)"]);
+      assert.deepEqual(
+        [await versionIn(testDatabase), await tablesIn(testDatabase)],
+        [2, ["one", "two"]],
+      );
     }),
   );
 
   it("are applied once when many nodes start at once", { timeout: 60_000 }, () =>
-    services.inEmpty(async (place) => {
+    databases.inEmpty(async (testDatabase) => {
       const path = Array.from(
         { length: 10 },
         (_, index) => `CREATE TABLE step_${index} (a int); SELECT pg_sleep(0.01)`,
       );
-      await Promise.all(Array.from({ length: 8 }, () => migrateBy(place, path)));
-      assert.equal(await versionIn(place), 10);
-      assert.equal((await tablesIn(place)).length, 10);
+      await Promise.all(Array.from({ length: 8 }, () => migrateBy(testDatabase, path)));
+      assert.equal(await versionIn(testDatabase), 10);
+      assert.equal((await tablesIn(testDatabase)).length, 10);
     }),
   );
 
   it("work when many stores open at once on an empty database", { timeout: 60_000 }, () =>
-    services.inEmpty(async (place) => {
-      const stores = await Promise.all(Array.from({ length: 6 }, () => place.open()));
+    databases.inEmpty(async (testDatabase) => {
+      const stores = await Promise.all(Array.from({ length: 6 }, () => testDatabase.open()));
       await Promise.all(stores.map((store) => store.commit([found()])));
       for (const store of stores) assert.equal(await totalOf(store), 0);
-      assert.equal(await versionIn(place), oldSteps.length + upgradeSteps.length);
+      assert.equal(await versionIn(testDatabase), oldSteps.length + upgradeSteps.length);
     }),
   );
 
   it("make other nodes wait, however long they take", { timeout: 60_000 }, () =>
-    services.inEmpty(async (place) => {
-      await migrateBy(place, oldSteps.slice(0, 2));
-      await renameVersion(place);
-      await place.admin(async (sql) => {
+    databases.inEmpty(async (testDatabase) => {
+      await migrateBy(testDatabase, oldSteps.slice(0, 2));
+      await renameVersion(testDatabase);
+      await testDatabase.admin(async (sql) => {
         await sql`BEGIN`;
         await sql`SELECT FROM form FOR UPDATE`;
         let isOpen = false;
-        const opening = place.open({ deadlineMs: 50 }).then(() => {
+        const opening = testDatabase.open({ deadlineMs: 50 }).then(() => {
           isOpen = true;
         });
-        await until(async () => (await waiting(place)) === 1);
+        await until(async () => (await waiting(testDatabase)) === 1);
         await sql`SELECT pg_sleep(0.2)`;
         assert.equal(isOpen, false);
         await sql`COMMIT`;
@@ -135,11 +138,11 @@ describe("migrations", () => {
   );
 
   it("are repeated when a node was killed in the middle of a step", { timeout: 60_000 }, () =>
-    services.inEmpty(async (place) => {
+    databases.inEmpty(async (testDatabase) => {
       const slow = "CREATE TABLE one (a int); SELECT pg_sleep(60)";
-      const killed = assert.rejects(migrateBy(place, [slow]));
+      const killed = assert.rejects(migrateBy(testDatabase, [slow]));
       await until(() =>
-        place.admin(async (sql) => {
+        testDatabase.admin(async (sql) => {
           const ended = await sql`
             SELECT pg_terminate_backend(pid) FROM pg_stat_activity
             WHERE wait_event = 'PgSleep' AND application_name = 'restante'`;
@@ -147,48 +150,48 @@ describe("migrations", () => {
         }),
       );
       await killed;
-      assert.deepEqual([await versionIn(place), await tablesIn(place)], [0, []]);
-      await migrateBy(place, ["CREATE TABLE one (a int)"]);
-      assert.deepEqual([await versionIn(place), await tablesIn(place)], [1, ["one"]]);
+      assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [0, []]);
+      await migrateBy(testDatabase, ["CREATE TABLE one (a int)"]);
+      assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [1, ["one"]]);
     }),
   );
 
   it("reject a newer database without changing it", { timeout: 60_000 }, () =>
-    services.inEmpty(async (place) => {
-      await migrateBy(place, []);
-      await place.admin((sql) => sql`UPDATE schema_version SET version = 99`);
-      await assert.rejects(place.open(), /Cannot open .*written by a newer Restante/);
-      assert.deepEqual([await versionIn(place), await tablesIn(place)], [99, []]);
+    databases.inEmpty(async (testDatabase) => {
+      await migrateBy(testDatabase, []);
+      await testDatabase.admin((sql) => sql`UPDATE schema_version SET version = 99`);
+      await assert.rejects(testDatabase.open(), /Cannot open .*written by a newer Restante/);
+      assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [99, []]);
     }),
   );
 
   it("leave tables of other programs alone", { timeout: 60_000 }, () =>
-    services.inEmpty(async (place) => {
-      const { schema } = place;
-      await place.admin((sql) => sql`CREATE SCHEMA ${sql(schema)}`);
-      await place.admin((sql) => sql`CREATE TABLE tokens (recipe text)`);
-      await assert.rejects(place.open(), /Cannot open .*"tokens" already exists/);
-      assert.deepEqual(await tablesIn(place), ["tokens"]);
+    databases.inEmpty(async (testDatabase) => {
+      const { schema } = testDatabase;
+      await testDatabase.admin((sql) => sql`CREATE SCHEMA ${sql(schema)}`);
+      await testDatabase.admin((sql) => sql`CREATE TABLE tokens (recipe text)`);
+      await assert.rejects(testDatabase.open(), /Cannot open .*"tokens" already exists/);
+      assert.deepEqual(await tablesIn(testDatabase), ["tokens"]);
     }),
   );
 
   it("work in a given schema for a user who may not create one", { timeout: 60_000 }, () =>
-    services.inEmpty(async (place) => {
-      const { server, url, schema } = place;
-      await place.admin(async (sql) => {
+    databases.inEmpty(async (testDatabase) => {
+      const { server, url, schema } = testDatabase;
+      await testDatabase.admin(async (sql) => {
         await sql`CREATE ROLE modest LOGIN`;
         await sql`CREATE SCHEMA ${sql(schema)} AUTHORIZATION modest`;
       });
       const asModest = server.url(new URL(url).pathname.slice(1), "modest");
-      const store = await place.open({ url: asModest });
+      const store = await testDatabase.open({ url: asModest });
       await store.commit([found()]);
       assert.equal(await totalOf(store), 0);
     }),
   );
 });
 
-const waiting = (place: TestDatabase): Promise<number> =>
-  place.admin(async (sql) => {
+const waiting = (testDatabase: TestDatabase): Promise<number> =>
+  testDatabase.admin(async (sql) => {
     const found = await sql`
       SELECT FROM pg_stat_activity
       WHERE wait_event_type = 'Lock' AND application_name = 'restante'`;

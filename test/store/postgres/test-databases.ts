@@ -33,13 +33,13 @@ export class TestDatabases {
   }
 
   /** Runs a test on a database with the tables of an empty store. */
-  async in(test: (place: TestDatabase) => Promise<void>): Promise<void> {
+  async in(test: (testDatabase: TestDatabase) => Promise<void>): Promise<void> {
     const server = await this.#server();
     await inDatabase(server, await server.preparedDatabase(), test);
   }
 
   /** Runs a test on a database without tables. */
-  async inEmpty(test: (place: TestDatabase) => Promise<void>): Promise<void> {
+  async inEmpty(test: (testDatabase: TestDatabase) => Promise<void>): Promise<void> {
     const server = await this.#server();
     await inDatabase(server, await server.database(), test);
   }
@@ -55,7 +55,7 @@ const schema = "restante";
 async function inDatabase(
   server: PostgresServer,
   url: string,
-  test: (place: TestDatabase) => Promise<void>,
+  test: (testDatabase: TestDatabase) => Promise<void>,
 ): Promise<void> {
   const stores: Store[] = [];
   const open = async (options: Partial<PostgresOptions> = {}) => {

@@ -17,7 +17,7 @@ import { all, doneIn, kinds, once, put } from "../contract/change-helpers.ts";
 import { assertFinds, idsFor, is, wordsLike } from "../contract/query-helpers.ts";
 import { type TestDatabase, TestDatabases } from "./test-databases.ts";
 
-const services = new TestDatabases();
+const databases = new TestDatabases();
 
 interface Expected {
   readonly collections: readonly Collection[];
@@ -36,9 +36,9 @@ interface Contents {
 
 const pathOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-async function restore(place: TestDatabase, version: number): Promise<Expected> {
+async function restore(testDatabase: TestDatabase, version: number): Promise<Expected> {
   const dump = await readFile(pathOf(`./version-${version}.sql`), "utf8");
-  await place.admin((sql) => sql.unsafe(dump).simple());
+  await testDatabase.admin((sql) => sql.unsafe(dump).simple());
   return JSON.parse(await readFile(pathOf(`./version-${version}.json`), "utf8"));
 }
 
@@ -105,34 +105,34 @@ async function assertUsable(store: Store, { keyed }: Expected): Promise<void> {
 for (const version of [4, 6])
   describe(`a database of schema version ${version}`, () => {
     it("is there after the migration, and can be used", { timeout: 60_000 }, () =>
-      services.inEmpty(async (place) => {
-        const expected = await restore(place, version);
-        const store = await place.open();
+      databases.inEmpty(async (testDatabase) => {
+        const expected = await restore(testDatabase, version);
+        const store = await testDatabase.open();
         await assertSame(store, expected, version);
         await assertUsable(store, expected);
-        await assertSameTables(place);
+        await assertSameTables(testDatabase);
       }),
     );
 
     it("is migrated once by many nodes that start at once", { timeout: 60_000 }, () =>
-      services.inEmpty(async (place) => {
-        const expected = await restore(place, version);
-        const stores = await Promise.all(Array.from({ length: 5 }, () => place.open()));
+      databases.inEmpty(async (testDatabase) => {
+        const expected = await restore(testDatabase, version);
+        const stores = await Promise.all(Array.from({ length: 5 }, () => testDatabase.open()));
         for (const store of stores) await assertSame(store, expected, version);
       }),
     );
 
     it("is migrated by others when nodes are killed", { timeout: 120_000 }, () =>
-      services.inEmpty(async (place) => {
-        const expected = await restore(place, version);
+      databases.inEmpty(async (testDatabase) => {
+        const expected = await restore(testDatabase, version);
         for (let round = 0; round < runs(8, 40); round++) {
-          const child = startNode(place);
+          const child = startNode(testDatabase);
           const closed = happens(child, "close");
           await sleep(Math.random() * 400);
           child.kill("SIGKILL");
           await closed;
         }
-        const store = await place.open();
+        const store = await testDatabase.open();
         await assertSame(store, expected, version);
         await assertUsable(store, expected);
       }),
@@ -147,22 +147,22 @@ function startNode({ url, schema }: TestDatabase): ChildProcess {
 }
 
 /** The tables, columns and indexes are those of a new database. */
-async function assertSameTables(place: TestDatabase): Promise<void> {
-  await services.in(async (fresh) => {
-    assert.deepEqual(await schemaOf(place), await schemaOf(fresh));
+async function assertSameTables(testDatabase: TestDatabase): Promise<void> {
+  await databases.in(async (fresh) => {
+    assert.deepEqual(await schemaOf(testDatabase), await schemaOf(fresh));
   });
 }
 
-const schemaOf = (place: TestDatabase): Promise<unknown> =>
-  place.admin(async (sql) => [
+const schemaOf = (testDatabase: TestDatabase): Promise<unknown> =>
+  testDatabase.admin(async (sql) => [
     [
       ...(await sql`
         SELECT table_name, column_name, data_type, collation_name, is_nullable
-        FROM information_schema.columns WHERE table_schema = ${place.schema}
+        FROM information_schema.columns WHERE table_schema = ${testDatabase.schema}
         ORDER BY table_name, column_name`),
     ],
     [
       ...(await sql`
-        SELECT indexdef FROM pg_indexes WHERE schemaname = ${place.schema} ORDER BY indexdef`),
+        SELECT indexdef FROM pg_indexes WHERE schemaname = ${testDatabase.schema} ORDER BY indexdef`),
     ],
   ]);
