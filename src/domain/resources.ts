@@ -45,7 +45,7 @@ export class Resources {
 
 /** Returns the file in a slot of a resource that the caller may read. */
 export function fileAt({ resource, rules }: ResourceWithRules, slot: string): StoredFile | Problem {
-  const part = readFiles(resource.parts).find((one) => one.slot === slot);
+  const part = readFiles(resource.files).find((one) => one.slot === slot);
   const isHidden = part && validatorOf(definitionOf(rules)).isHidden(memberOf(part));
   return part === undefined || isHidden ? fileNotFound : part;
 }

@@ -46,29 +46,29 @@ export class Uploads {
    * `filesOf` returns the files of the written resource.
    */
   async writeWithFiles<T>(
-    parts: readonly StoredFile[],
+    files: readonly StoredFile[],
     write: () => Promise<T | Problem>,
     filesOf: (written: T) => string | undefined,
   ): Promise<T | Problem> {
     try {
       // A process that starts now must not sweep the first files of a long upload.
-      await this.#files.touch(parts.map(({ key }) => key));
+      await this.#files.touch(files.map(({ key }) => key));
       const written = await write();
       const after = written instanceof Problem ? undefined : filesOf(written);
       const referenced = new Set(readFiles(after).map(({ key }) => key));
-      await this.#confirm(parts.filter(({ key }) => referenced.has(key)));
-      await this.discard(parts.filter(({ key }) => !referenced.has(key)));
+      await this.#confirm(files.filter(({ key }) => referenced.has(key)));
+      await this.discard(files.filter(({ key }) => !referenced.has(key)));
       return written;
     } catch (thrown) {
-      if (isCertainlyNotWritten(thrown)) await this.discard(parts);
+      if (isCertainlyNotWritten(thrown)) await this.discard(files);
       throw thrown;
     }
   }
 
   /** The row is committed, so an error with its files must not be reported as "not stored". */
-  async #confirm(parts: readonly StoredFile[]): Promise<void> {
+  async #confirm(files: readonly StoredFile[]): Promise<void> {
     try {
-      await this.#files.confirm(parts.map(({ key }) => key));
+      await this.#files.confirm(files.map(({ key }) => key));
     } catch (cause) {
       throw new Outage("unknown", `the files cannot be confirmed (${cause})`, { cause });
     }

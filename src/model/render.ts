@@ -19,7 +19,7 @@ export function renderFields(
   collectionUrl: string,
 ): string {
   const isOpen = rules === undefined || !hides(rules);
-  if (isOpen && resource.parts === undefined) return represent(resource);
+  if (isOpen && resource.files === undefined) return represent(resource);
   const whole = withFileMembers(resource.fields, resource, collectionUrl);
   const fields = isOpen ? whole : validatorOf(definitionOf(rules)).visible(whole);
   return represent({ ...resource, fields });
@@ -40,10 +40,10 @@ export function represent(resource: Resource): string {
 /** Adds the members that represent the files to the text of the fields. */
 export function withFileMembers(
   fields: string,
-  { id, parts }: Resource,
+  { id, files }: Resource,
   collectionUrl: string,
 ): string {
-  return addFileMembers(fields, readFiles(parts), `${collectionUrl}/${id}`);
+  return addFileMembers(fields, readFiles(files), `${collectionUrl}/${id}`);
 }
 
 /** Adds a reserved member to a representation. */

@@ -12,7 +12,7 @@ export interface Resource {
   /** The subject that created it, when the collection has owners; an admin can change it. */
   readonly owner?: string;
   /** Its files, as the JSON text of an array of StoredFile. */
-  readonly parts?: string;
+  readonly files?: string;
   /** Another state was written within the same second, so an HTTP date cannot distinguish them. */
   readonly sharesDate?: true;
 }

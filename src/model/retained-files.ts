@@ -6,21 +6,21 @@ import { isNumbered, memberOf, type StoredFile } from "./file.ts";
 export interface SeparatedFiles {
   /** The fields without the members that represent files. */
   readonly fields: string;
-  readonly parts: readonly StoredFile[];
+  readonly files: readonly StoredFile[];
 }
 
 /** Separates files from fields. A member that differs from the file's representation is ordinary data. */
 export function separateFiles(fields: string, candidates: readonly StoredFile[]): SeparatedFiles {
   const tree = candidates.length === 0 ? undefined : readTree(fields);
-  if (!isObject(tree)) return { fields, parts: [] };
-  const parts: StoredFile[] = [];
+  if (!isObject(tree)) return { fields, files: [] };
+  const files: StoredFile[] = [];
   for (const [member, several] of Map.groupBy(candidates, memberOf)) {
     const shown = filesIn(tree.members.get(member), several);
     if (shown.length === 0) continue;
-    parts.push(...shown);
+    files.push(...shown);
     tree.members.delete(member);
   }
-  return parts.length === 0 ? { fields, parts } : { fields: writeTree(tree), parts };
+  return files.length === 0 ? { fields, files } : { fields: writeTree(tree), files };
 }
 
 /** The files that the value represents, in order. Returns none when the value contains anything else. */

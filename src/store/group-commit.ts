@@ -160,7 +160,7 @@ function countOf(changes: readonly Change[]): number {
 function sizeOf(changes: readonly Change[]): number {
   let bytes = 0;
   for (const change of changes)
-    if (change.kind === "put") bytes += change.fields.length + (change.parts?.length ?? 0);
+    if (change.kind === "put") bytes += change.fields.length + (change.files?.length ?? 0);
     else if (change.kind === "all") bytes += sizeOf(change.changes);
     else if (change.kind === "define") bytes += change.definition.length;
   return bytes;

@@ -118,7 +118,7 @@ export interface Put {
   /** Sets the owner, also of an existing resource; null removes it. Without it `owner` applies. */
   readonly setOwner?: string | null;
   /** The files of the resource, as in Resource; undefined when it has none. */
-  readonly parts?: string;
+  readonly files?: string;
   /** The version of the rules that it was validated against; with other rules the outcome is `outdated`. */
   readonly rules?: number;
 }

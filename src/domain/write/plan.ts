@@ -71,13 +71,13 @@ export class Plan {
   /** The files that no resource has after the plan. */
   get unusedFiles(): readonly StoredFile[] {
     const states = [...this.#states.values()];
-    const written = states.filter(({ isWritten, stored }) => isWritten && stored?.parts);
+    const written = states.filter(({ isWritten, stored }) => isWritten && stored?.files);
     if (written.length === 0) return [];
     const kept = new Set(
-      states.flatMap(({ current }) => readFiles(current?.parts)).map(({ key }) => key),
+      states.flatMap(({ current }) => readFiles(current?.files)).map(({ key }) => key),
     );
     return written
-      .flatMap(({ stored }) => readFiles(stored?.parts))
+      .flatMap(({ stored }) => readFiles(stored?.files))
       .filter(({ key }) => !kept.has(key));
   }
 
@@ -147,7 +147,7 @@ export class Plan {
     if (operation.kind !== "create") return this.#changeAt(access, operation, index);
     const id = newId();
     const { draft, files = [] } = operation;
-    const target = { address: this.#urlOf(access, id), current: undefined, parts: files };
+    const target = { address: this.#urlOf(access, id), current: undefined, files };
     const accepted = access.requireKey(this.#context.key) ?? accept(access, draft.fields, target);
     if (accepted instanceof Problem) return accepted;
     const full = this.#context.memory?.takeWritten(accepted.fields.length);
@@ -281,7 +281,7 @@ function isPlain(
   current: Resource | undefined,
 ): boolean {
   // The files of the former state must be known, because they are removed.
-  if (kind === "patch" || access.isOwned || current?.parts !== undefined) return false;
+  if (kind === "patch" || access.isOwned || current?.files !== undefined) return false;
   if (kind === "remove") return true;
   const isFreeToPut = (access.require("create") ?? access.require("update")) === undefined;
   return isFreeToPut && !needsCurrent(access.rules);

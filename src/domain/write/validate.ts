@@ -20,7 +20,7 @@ export interface WriteTarget {
   /** The current state. */
   readonly current: Resource | undefined;
   /** The files that were sent with the draft. */
-  readonly parts?: readonly StoredFile[];
+  readonly files?: readonly StoredFile[];
   /** Whether the caller may not read the current state. */
   readonly isUnread?: boolean;
 }
@@ -29,21 +29,21 @@ export interface WriteTarget {
 type Writer = { readonly isAdmin: boolean } & Required<Pick<WriteTarget, "isUnread">>;
 
 /** What will be stored, with the files that the representation still names. */
-export type Accepted = Pick<Resource, "fields" | "parts"> & Pick<Put, "setOwner">;
+export type Accepted = Pick<Resource, "fields" | "files"> & Pick<Put, "setOwner">;
 
 /** Returns the text to store: the sent fields and the defaults of the schema. */
 export function accept(
   { isAdmin, rules }: CollectionAccess,
   fields: string,
-  { address, current, parts = readFiles(current?.parts), isUnread = false }: WriteTarget,
+  { address, current, files = readFiles(current?.files), isUnread = false }: WriteTarget,
 ): Accepted | Problem {
   const writer = { isAdmin, isUnread };
-  if (parts.length === 0) return validate(writer, rules, fields, current?.fields);
+  if (files.length === 0) return validate(writer, rules, fields, current?.fields);
   // The schema validates the whole representation, with files as they are shown.
-  const shown = current === undefined ? { fields, parts } : separateFiles(fields, parts);
-  const whole = addFileMembers(shown.fields, shown.parts, address);
-  const before = current && addFileMembers(current.fields, parts, address);
-  return validate(writer, rules, whole, before, parts);
+  const shown = current === undefined ? { fields, files } : separateFiles(fields, files);
+  const whole = addFileMembers(shown.fields, shown.files, address);
+  const before = current && addFileMembers(current.fields, files, address);
+  return validate(writer, rules, whole, before, files);
 }
 
 function validate(
@@ -51,13 +51,13 @@ function validate(
   rules: Rules | undefined,
   fields: string,
   before: string | undefined,
-  parts: readonly StoredFile[] = [],
+  files: readonly StoredFile[] = [],
 ): Accepted | Problem {
-  if (rules === undefined) return splitFiles(fields, parts);
+  if (rules === undefined) return splitFiles(fields, files);
   const definition = definitionOf(rules);
   const text = definition.schema ? complete(writer, definition, fields, before) : fields;
   if (typeof text !== "string") return invalid(text);
-  const accepted = splitFiles(text, parts);
+  const accepted = splitFiles(text, files);
   const { maxBytes, indexed, unique } = definition;
   const isIndexed = indexed.length > 0 || unique.length > 0;
   const tooMany = isIndexed ? entryErrors(definition, accepted.fields) : [];
@@ -81,9 +81,9 @@ function complete(
 
 function splitFiles(whole: string, candidates: readonly StoredFile[]): Accepted {
   if (candidates.length === 0) return { fields: whole };
-  const { fields, parts } = separateFiles(whole, candidates);
-  const text = writeFiles(parts);
-  return text === undefined ? { fields } : { fields, parts: text };
+  const { fields, files } = separateFiles(whole, candidates);
+  const text = writeFiles(files);
+  return text === undefined ? { fields } : { fields, files: text };
 }
 
 /** Returns whether validation depends on the current state. */

@@ -202,7 +202,7 @@ export class Writes {
 const creationOf = (draft: Draft): CreateOperation => ({ kind: "create", draft });
 
 const filesOf = (result: WriteResult): string | undefined =>
-  result.kind === "written" ? result.resource.parts : undefined;
+  result.kind === "written" ? result.resource.files : undefined;
 
 const firstOf = (done: AllDone | readonly Refused[] | Problem): AllDone | Refused | Problem => {
   if (done instanceof Problem || "results" in done) return done;

@@ -127,7 +127,7 @@ class Form {
   /** Returns the draft; discards the files when the form is invalid. */
   async received(): Promise<ReceivedDraft | Problem> {
     const received = this.#read();
-    const hasNoFiles = received instanceof Problem || received.parts.length === 0;
+    const hasNoFiles = received instanceof Problem || received.files.length === 0;
     if (hasNoFiles) await this.discard();
     return received;
   }
@@ -144,7 +144,7 @@ class Form {
     const fingerprint = Buffer.from(JSON.stringify([this.#pairs, metadata]));
     const isTrapped = isHoneypotFilled(this.#pairs, this.#rules);
     const keepsFiles = !isTrapped && draft.id === undefined;
-    return { draft, parts: keepsFiles ? parts : [], fingerprint, isHoneypotFilled: isTrapped };
+    return { draft, files: keepsFiles ? parts : [], fingerprint, isHoneypotFilled: isTrapped };
   }
 
   /** Removes files that no resource will refer to. */

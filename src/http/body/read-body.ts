@@ -46,7 +46,7 @@ async function readForm(
   if (pairs instanceof Problem) return pairs;
   const draft = draftOfForm(pairs, rules);
   if (draft instanceof Problem) return draft;
-  return { draft, parts: [], fingerprint: bytes, isHoneypotFilled: isHoneypotFilled(pairs, rules) };
+  return { draft, files: [], fingerprint: bytes, isHoneypotFilled: isHoneypotFilled(pairs, rules) };
 }
 
 async function readJson(
@@ -58,5 +58,5 @@ async function readJson(
   const bytes = await readBody(context);
   if (bytes instanceof Problem) return bytes;
   const draft = readFields(bytes);
-  return draft instanceof Problem ? draft : { draft, parts: [], fingerprint: bytes };
+  return draft instanceof Problem ? draft : { draft, files: [], fingerprint: bytes };
 }

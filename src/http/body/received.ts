@@ -6,7 +6,7 @@ import type { StoredFile } from "../../model/file.ts";
 export interface ReceivedDraft {
   readonly draft: Draft;
   /** Files that are on disk and that no resource refers to yet. */
-  readonly parts: readonly StoredFile[];
+  readonly files: readonly StoredFile[];
   /** Identifies the body for an Idempotency-Key. */
   readonly fingerprint: Uint8Array;
   /** Whether the hidden field that only bots fill in has a value. */

@@ -47,7 +47,7 @@ export async function readFile(
 function receivedFile(part: StoredFile): ReceivedDraft {
   const { key: _, ...metadata } = part;
   const fingerprint = Buffer.from(JSON.stringify(metadata));
-  return { draft: { fields: "{}", id: undefined }, parts: [part], fingerprint };
+  return { draft: { fields: "{}", id: undefined }, files: [part], fingerprint };
 }
 
 /** Returns the file name of Content-Disposition (RFC 6266); empty without one. */

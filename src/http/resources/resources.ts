@@ -69,7 +69,7 @@ export async function createResource(context: RequestContext): Promise<Response 
   if (tooMany !== undefined) return tooMany;
   const received = await readDraftBody(context, key);
   if (received instanceof Problem) return received;
-  const { draft, fingerprint, parts: files } = received;
+  const { draft, fingerprint, files } = received;
   if (draft.id !== undefined) return idInPost;
   if (received.isHoneypotFilled)
     return answerWritten(context, honeypotResult(context, draft), show);

@@ -11,21 +11,21 @@ export type StoredResource = readonly [
   updatedAt: number,
   fields: string,
   owner: string | null,
-  parts: string | null,
+  files: string | null,
   /** 1 when another state of the resource has a time within the same second. */
   sharesDate: number,
 ];
 
 /** Short columns are hashed with FNV-1a into the start value of the CRC, so each row needs few native calls. */
 export function checksumOf(stored: StoredResource): number {
-  const [id, revision, createdAt, updatedAt, fields, owner, parts, sharesDate] = stored;
+  const [id, revision, createdAt, updatedAt, fields, owner, files, sharesDate] = stored;
   let hash = withText(0x811c9dc5, id);
   hash = withNumber(hash, revision);
   hash = withNumber(hash, createdAt);
   hash = withNumber(hash, updatedAt);
   hash = withNumber(hash, sharesDate);
   hash = owner === null ? withNumber(hash, 0) : withText(withNumber(hash, 1), owner);
-  const start = parts === null ? withNumber(hash, 0) : crc32(parts, withNumber(hash, 1) >>> 0);
+  const start = files === null ? withNumber(hash, 0) : crc32(files, withNumber(hash, 1) >>> 0);
   return crc32(fields, start >>> 0);
 }
 
@@ -43,12 +43,12 @@ function withText(hash: number, text: string): number {
 
 /** Throws Damage when the checksum does not match. Rows written by older versions have no checksum. */
 export function assertIntact(stored: StoredResource, checksum: number | null): void {
-  const [id, , , , fields, owner, parts] = stored;
+  const [id, , , , fields, owner, files] = stored;
   const hasValidTypes =
     typeof fields === "string" &&
     typeof id === "string" &&
     (owner === null || typeof owner === "string") &&
-    (parts === null || typeof parts === "string");
+    (files === null || typeof files === "string");
   const isIntact = hasValidTypes && (checksum === null || checksum === checksumOf(stored));
   if (!isIntact) throw new Damage(String(id));
 }

@@ -168,7 +168,7 @@ export class OpenCollection {
       return undefined;
     // The time must not be before the removal of a former resource, so that one is looked up.
     if (this.isNew || this.#state.removedAt(this.part, id) !== undefined) return undefined;
-    const { owner: creator = null, setOwner: owner = creator, parts: files = null } = nullable(put);
+    const { owner: creator = null, setOwner: owner = creator, files = null } = nullable(put);
     if (files !== null) return undefined;
     const seq = this.#head.seq + 1;
     const revision = this.#head.revision + 1;
@@ -189,7 +189,7 @@ export class OpenCollection {
     const state = this.#stateOf(id);
     const failure = failedExpectation(state, expect);
     if (failure) return failure;
-    const { owner: creator = null, setOwner, parts: files = null } = nullable(put);
+    const { owner: creator = null, setOwner, files = null } = nullable(put);
     const before = this.#changedAt(id);
     const time = before === undefined ? at : notBefore(before, at);
     const sharesDate = before === undefined ? 0 : sharesSecond(before, time);
@@ -286,9 +286,9 @@ export class OpenCollection {
 
 /** The members of a put that can be missing, as columns. */
 const nullable = (
-  put: Pick<Put, "owner" | "setOwner" | "parts">,
+  put: Pick<Put, "owner" | "setOwner" | "files">,
 ): {
   readonly owner?: string | null;
   readonly setOwner?: string | null;
-  readonly parts?: string | null;
+  readonly files?: string | null;
 } => put;

@@ -17,7 +17,7 @@ export function resourceIn(stored: StoredResource): Resource {
   return {
     ...resource,
     ...(owner !== null && { owner }),
-    ...(files !== null && { parts: files }),
+    ...(files !== null && { files }),
     ...(sharesDate === 1 && { sharesDate: true }),
   };
 }

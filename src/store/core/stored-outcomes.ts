@@ -1,5 +1,6 @@
 // Encodes the outcomes that are stored under an Idempotency-Key, and detects that a resource in them was deleted.
 
+import type { Resource } from "../../model/resource.ts";
 import type { Outcome, Put, Remove } from "../store.ts";
 
 /** A resource whose content is part of the stored text. */
@@ -41,8 +42,15 @@ export function decodeOutcomes(text: string): StoredOutcomes | undefined {
     const { id, createdAt } = member.resource;
     return [{ collection: member.collection, id, createdAt }];
   });
-  const outcomes = members.map(({ collection: _, ...outcome }) => outcome as Outcome);
+  const outcomes = members.map(({ collection: _, ...outcome }) => withFiles(outcome as Outcome));
   return { outcomes, resources };
+}
+
+/** Texts written by version 0.1.0 call the files of a resource `parts`. */
+function withFiles(outcome: Outcome): Outcome {
+  if (!("resource" in outcome)) return outcome;
+  const { parts, ...resource } = outcome.resource as Resource & { readonly parts?: string };
+  return parts === undefined ? outcome : { ...outcome, resource: { ...resource, files: parts } };
 }
 
 /** Returns the resources in a text. Where the text has no collection, it is that of the retried change. */

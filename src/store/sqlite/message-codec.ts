@@ -47,7 +47,7 @@ type ChangeCells = readonly [
   /** `owner`, or `setOwner` after a line break; empty when the change has neither. */
   owner: string,
   /** Empty when the resource has no files. */
-  parts: string,
+  files: string,
 ];
 /** The change does not name a version of the rules. */
 const anyRules = -1;
@@ -107,8 +107,8 @@ function packOne(cells: (string | number)[], change: Put | Remove): void {
   const isPut = kind === "put";
   const content = isPut ? change.fields : "";
   const owner = isPut ? packOwner(change) : "";
-  const parts = isPut ? (change.parts ?? "") : "";
-  cells.push(kind, collection, id, at, expect, content, rules, owner, parts);
+  const files = isPut ? (change.files ?? "") : "";
+  cells.push(kind, collection, id, at, expect, content, rules, owner, files);
 }
 
 function packOnce(cells: (string | number)[], once: IdempotencyKey): void {
@@ -136,7 +136,7 @@ function unpackAtomic([kind, , , , length]: AtomicCells, rows: Rows<Row>): Atomi
 }
 
 function unpackChange(cells: ChangeCells): Change {
-  const [kind, collection, id, at, expect, content, rules, owner, parts] = cells;
+  const [kind, collection, id, at, expect, content, rules, owner, files] = cells;
   const ruleVersion = rules === anyRules ? {} : { rules };
   switch (kind) {
     case "put":
@@ -149,7 +149,7 @@ function unpackChange(cells: ChangeCells): Change {
         fields: content,
         ...ruleVersion,
         ...unpackOwner(owner),
-        ...withParts(parts),
+        ...withFiles(files),
       };
     case "remove":
       return { kind, collection, id, at, expect: expect as Remove["expect"], ...ruleVersion };
@@ -176,4 +176,4 @@ function unpackOwner(owner: string): Pick<Put, "owner" | "setOwner"> {
   return owner.startsWith("\n") ? { setOwner: owner.slice(1) || null } : { owner };
 }
 
-const withParts = (parts: string): { readonly parts?: string } => (parts === "" ? {} : { parts });
+const withFiles = (files: string): { readonly files?: string } => (files === "" ? {} : { files });

@@ -94,12 +94,12 @@ function unpackOutcome(change: Change | undefined, rows: Rows<OutcomeCells>): Ou
     case "created":
     case "replaced": {
       if (change?.kind !== "put") throw new TypeError(`a ${change?.kind} cannot have been ${kind}`);
-      const { id, fields, parts = null } = change;
+      const { id, fields, files = null } = change;
       const owner = detail === "" ? null : detail;
       const times = [createdAt, updatedAt] as const;
       return {
         kind,
-        resource: resourceIn([id, revision, ...times, fields, owner, parts, sharesDate]),
+        resource: resourceIn([id, revision, ...times, fields, owner, files, sharesDate]),
       };
     }
     case "all":

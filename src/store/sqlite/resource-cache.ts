@@ -31,7 +31,7 @@ export class ResourceCache {
   }
 
   add(collectionKey: number, resource: Resource): void {
-    const bytes = resource.fields.length + (resource.parts?.length ?? 0) + overheadBytes;
+    const bytes = resource.fields.length + (resource.files?.length ?? 0) + overheadBytes;
     if (bytes > this.#generationBytes) return;
     if (this.#youngBytes + bytes > this.#generationBytes) this.#age();
     this.#youngBytes += bytes;

@@ -194,7 +194,7 @@ export class Sequence {
       ...change,
       ...(owner !== undefined && { owner }),
       ...(setOwner !== undefined && { setOwner }),
-      ...(keys.length > 0 && { parts: JSON.stringify(keys) }),
+      ...(keys.length > 0 && { files: JSON.stringify(keys) }),
     };
   }
 

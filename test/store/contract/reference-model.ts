@@ -78,7 +78,9 @@ export class ReferenceModel {
   /** The keys of all files. */
   named(): ReadonlySet<string> {
     const all = [...this.#collections.values()].flatMap(({ resources }) => [...resources.values()]);
-    return new Set(all.flatMap(({ parts = "[]" }) => readFiles(parts).map(({ key }) => key)));
+    return new Set(
+      all.flatMap(({ files: parts = "[]" }) => readFiles(parts).map(({ key }) => key)),
+    );
   }
 
   /** Where the best come first, they come in no particular order. */
@@ -125,7 +127,7 @@ export class ReferenceModel {
     }
   }
 
-  #put({ collection, id, fields, at, expect, owner, setOwner, parts }: Put): Outcome {
+  #put({ collection, id, fields, at, expect, owner, setOwner, files: parts }: Put): Outcome {
     const collectionState = this.#collections.get(collection);
     const state = collectionState?.resources.get(id);
     if (!collectionState) return { kind: "missing" };
@@ -139,7 +141,7 @@ export class ReferenceModel {
     const creator = state ? state.owner : owner;
     const newOwner = setOwner === undefined ? creator : (setOwner ?? undefined);
     const owned = newOwner === undefined ? {} : { owner: newOwner };
-    const attached = parts === undefined ? {} : { parts };
+    const attached = parts === undefined ? {} : { files: parts };
     const revision = collectionState.collection.revision + 1;
     const resource: Resource = { id, revision, ...times, fields, ...owned, ...attached, ...dated };
     const others = [...collectionState.resources.values()].filter((other) => other !== state);

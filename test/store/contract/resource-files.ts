@@ -34,7 +34,7 @@ const textOf = (...keys: readonly string[]): string => JSON.stringify(keys.map(p
 
 /** A put of a resource with the files under these keys. */
 const attach = (id: string, keys: readonly string[], more: Partial<Put> = {}): Put =>
-  keep(id, { of: id }, { parts: textOf(...keys), ...more });
+  keep(id, { of: id }, { files: textOf(...keys), ...more });
 
 const drop = (isEmptyOnly = false) =>
   ({ kind: "drop", collection: "things", isEmptyOnly }) as const;
@@ -52,8 +52,8 @@ export function resourceFiles(contractTest: ContractTest): void {
     async ({ store }) => {
       await assertNamed(store, "", "a1 a2");
       const [, a, b] = await store.commit([found(), attach("a", ["a1", "a2"]), put("b")]);
-      assert.equal(written(a).parts, textOf("a1", "a2"));
-      assert.equal("parts" in written(b), false);
+      assert.equal(written(a).files, textOf("a1", "a2"));
+      assert.equal("files" in written(b), false);
       assert.deepEqual(await store.find("things", "a"), written(a));
       assert.deepEqual(await store.find("things", "b"), written(b));
       await assertNamed(store, "a1 a2", "a3");
@@ -72,7 +72,7 @@ export function resourceFiles(contractTest: ContractTest): void {
       put("c"),
     ]);
     const [a, b, c] = outcomes.slice(1).map(written) as [Resource, Resource, Resource];
-    assert.deepEqual([a.owner, a.parts], ["ann", textOf("a1")]);
+    assert.deepEqual([a.owner, a.files], ["ann", textOf("a1")]);
     for (const each of [other, await engine.reopen()]) {
       assert.deepEqual(await each.find("things", "a"), a);
       assert.deepEqual(await each.find("things", "c"), c);
@@ -91,14 +91,14 @@ export function resourceFiles(contractTest: ContractTest): void {
   contractTest("are replaced together with the fields", async ({ store }) => {
     await store.commit([found(), attach("a", ["1", "2"]), put("b")]);
     const [other] = await store.commit([attach("a", ["2", "3"])]);
-    assert.equal(written(other).parts, textOf("2", "3"));
+    assert.equal(written(other).files, textOf("2", "3"));
     assert.deepEqual(await store.find("things", "a"), written(other));
     await assertNamed(store, "2 3", "1");
     const [same] = await store.commit([attach("a", ["2", "3"], { fields: '{"of":"it"}' })]);
     assert.deepEqual(await store.find("things", "a"), written(same));
     await assertNamed(store, "2 3", "1");
     const [none, some] = await store.commit([put("a"), attach("b", ["4"])]);
-    assert.equal("parts" in written(none), false);
+    assert.equal("files" in written(none), false);
     assert.deepEqual(await store.find("things", "a"), written(none));
     assert.deepEqual(await store.find("things", "b"), written(some));
     await assertNamed(store, "4", "1 2 3");
@@ -133,7 +133,7 @@ export function resourceFiles(contractTest: ContractTest): void {
     await assertNamed(store, "b1", "a1 a2");
     const [again] = await store.commit([put("a")]);
     assert.deepEqual(await store.find("things", "a"), written(again));
-    assert.equal("parts" in written(again), false);
+    assert.equal("files" in written(again), false);
     const within = [attach("c", ["c1"]), attach("c", ["c2"]), remove("c"), attach("c", ["c3"])];
     await store.commit(within);
     await assertNamed(store, "b1 c3", "c1 c2");
@@ -158,7 +158,7 @@ export function resourceFiles(contractTest: ContractTest): void {
     const unit = all([attach("a", ["a1"], { owner: "ann" }), put("b")], once("k"));
     const repetition = all([attach("a", ["a2"]), put("b")], once("k"));
     const [, first, second] = await store.commit([found(), unit, repetition]);
-    assert.equal(written(doneIn(first)[0]).parts, textOf("a1"));
+    assert.equal(written(doneIn(first)[0]).files, textOf("a1"));
     assert.deepEqual(doneIn(second, true), doneIn(first));
     const other = await engine.reopen();
     const [third] = await other.commit([repetition]);

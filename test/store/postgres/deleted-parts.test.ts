@@ -24,7 +24,7 @@ const databases = new TestDatabases();
 async function fill(store: Store, collection: string): Promise<void> {
   const rules = '{"indexed":["of"],"searchable":["of"]}';
   const putIn = (id: string) => put(id, { collection });
-  const file = { ...putIn("file"), parts: JSON.stringify([{ key: `key of ${collection}` }]) };
+  const file = { ...putIn("file"), files: JSON.stringify([{ key: `key of ${collection}` }]) };
   await store.commit([found(collection), define(rules, collection)]);
   await store.commit([...idsFrom(800).map(putIn), file, all([putIn("x")], once("k"))]);
   await store.commit(idsFrom(30).map((id) => remove(id, "anything", collection)));

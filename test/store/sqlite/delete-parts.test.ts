@@ -56,7 +56,7 @@ async function fill(store: Store): Promise<void> {
     await store.commit(ids.map(putIn));
     await store.commit(ids.slice(0, 700).map((id) => remove(id, "anything", collection)));
     await store.commit([
-      { ...putIn("with-file"), parts: files(`file of ${collection}`) },
+      { ...putIn("with-file"), files: files(`file of ${collection}`) },
       all([putIn("with-key")], once("k")),
     ]);
   }

@@ -31,7 +31,7 @@ const batches: readonly (readonly Change[])[] = [
   [found(), put("a"), put("b"), found("others")],
   [put("c", { expect: "nothing" }), put("a"), remove("b")],
   [define(definition), put("a"), put("d", { fields: '{"n":1,"m":2,"text":"words"}' })],
-  [all([put("e"), { ...put("f"), parts: files }], once("k")), all([put("e")], once("k"))],
+  [all([put("e"), { ...put("f"), files }], once("k")), all([put("e")], once("k"))],
   [put("b"), remove("f"), remove("d"), define("{}")],
   [
     { kind: "create-token", token: token("t") },
