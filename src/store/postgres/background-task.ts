@@ -4,6 +4,7 @@ export class BackgroundTask {
   readonly #run: (isStopped: () => boolean) => Promise<void>;
   readonly #retryMs: number;
   #timer: NodeJS.Timeout | undefined;
+  #dueAt = 0;
   #running: Promise<void> | undefined;
   #isClosed = false;
 
@@ -12,10 +13,13 @@ export class BackgroundTask {
     this.#retryMs = retryMs;
   }
 
-  /** Does nothing when the task is scheduled already. */
+  /** Does nothing when the task is scheduled for an earlier time already. */
   schedule(delayMs: number): void {
-    if (this.#isClosed) return;
-    this.#timer ??= setTimeout(() => this.#start(), delayMs).unref();
+    const dueAt = performance.now() + delayMs;
+    if (this.#isClosed || (this.#timer !== undefined && this.#dueAt <= dueAt)) return;
+    clearTimeout(this.#timer);
+    this.#dueAt = dueAt;
+    this.#timer = setTimeout(() => this.#start(), delayMs).unref();
   }
 
   /** Waits for the step that is running. */

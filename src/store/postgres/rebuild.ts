@@ -14,7 +14,7 @@ import { writeIndexes } from "./writes.ts";
 /** The size of a step, well within the statement deadline and the memory. */
 const chunkRows = 1_000;
 const chunkBytes = 4 * 1024 * 1024;
-const rowsPerCheck = 50_000;
+const rowsPerCheck = 5_000;
 
 /** Changes the index rows of a part from one plan to another. */
 export async function rebuild(
