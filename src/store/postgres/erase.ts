@@ -80,15 +80,20 @@ async function readCreationTimes(
   return new Map(found.flat());
 }
 
+/** Finds each row by its key first, as `deleteEntries` in writes.ts does. */
 const erase = (sql: Sql, part: number, keys: readonly StoredOutcomes[]): Promise<unknown> =>
   rows(sql`
     UPDATE idempotency_keys SET outcomes = ${erasedText}
-    FROM (
-      SELECT * FROM unnest(${column(keys, "owner")}::text[], ${column(keys, "key")}::text[])
-      LIMIT ${keys.length}::bigint
-    ) AS old (owner, key)
-    WHERE idempotency_keys.part = ${part}::bigint AND idempotency_keys.owner = old.owner
-      AND idempotency_keys.key = old.key`);
+    WHERE part = ${part}::bigint AND ctid = ANY (ARRAY(
+      SELECT stored.ctid
+      FROM unnest(${column(keys, "owner")}::text[], ${column(keys, "key")}::text[])
+        AS old (owner, key)
+      CROSS JOIN LATERAL (
+        SELECT ctid FROM idempotency_keys
+        WHERE part = ${part}::bigint AND owner = old.owner AND key = old.key
+        LIMIT 1
+      ) AS stored
+    ))`);
 
 export const deletesContent = (change: Change): boolean =>
   change.kind === "remove" ||

@@ -52,14 +52,18 @@ export function writeTree(
   ];
 }
 
+/** Finds each row by its key first, as `deleteEntries` in writes.ts does. */
 const deleteRows = (sql: Sql, part: number, keys: readonly TreeKey[]): Statement => sql`
-  DELETE FROM positions
-  USING (
-    SELECT * FROM unnest(${column(keys, "level")}::bigint[], ${column(keys, "row")}::bigint[])
-    LIMIT ${keys.length}::bigint
-  ) AS gone (level, "row")
-  WHERE positions.part = ${part}::bigint AND positions.level = gone.level
-    AND positions."row" = gone."row"`;
+  DELETE FROM positions WHERE part = ${part}::bigint AND ctid = ANY (ARRAY(
+    SELECT position.ctid
+    FROM unnest(${column(keys, "level")}::bigint[], ${column(keys, "row")}::bigint[])
+      AS gone (level, "row")
+    CROSS JOIN LATERAL (
+      SELECT ctid FROM positions
+      WHERE part = ${part}::bigint AND level = gone.level AND "row" = gone."row"
+      LIMIT 1
+    ) AS position
+  ))`;
 
 const saveRows = (sql: Sql, part: number, tree: readonly TreeWrite[]): Statement => sql`
   INSERT INTO positions (part, level, "row", alive)

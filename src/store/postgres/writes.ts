@@ -150,16 +150,23 @@ const insertEntries = (sql: Sql, part: number, entries: readonly EntryRow[]): St
     ${column(entries, "seq")}::bigint[]
   )`;
 
+/**
+ * Finds each row by its key first. In a plain join the planner may read the whole part for every row,
+ * when its statistics are from a time when the table was small.
+ */
 const deleteEntries = (sql: Sql, part: number, entries: readonly EntryRow[]): Statement => sql`
-  DELETE FROM entries
-  USING (
-    SELECT * FROM unnest(
+  DELETE FROM entries WHERE part = ${part}::bigint AND ctid = ANY (ARRAY(
+    SELECT entry.ctid
+    FROM unnest(
       ${column(entries, "field")}::text[], ${column(entries, "key")}::text[],
       ${column(entries, "seq")}::bigint[]
-    ) LIMIT ${entries.length}::bigint
-  ) AS gone (field, key, seq)
-  WHERE entries.part = ${part}::bigint AND entries.field = gone.field AND entries.key = gone.key
-    AND entries.seq = gone.seq`;
+    ) AS gone (field, key, seq)
+    CROSS JOIN LATERAL (
+      SELECT ctid FROM entries
+      WHERE part = ${part}::bigint AND field = gone.field AND key = gone.key AND seq = gone.seq
+      LIMIT 1
+    ) AS entry
+  ))`;
 
 const putWords = (sql: Sql, part: number, words: readonly WordRow[]): Statement => sql`
   INSERT INTO words (part, word, seq, weight)
@@ -170,12 +177,16 @@ const putWords = (sql: Sql, part: number, words: readonly WordRow[]): Statement 
   ON CONFLICT (part, word, seq) DO UPDATE SET weight = excluded.weight`;
 
 const deleteWords = (sql: Sql, part: number, words: readonly WordRow[]): Statement => sql`
-  DELETE FROM words
-  USING (
-    SELECT * FROM unnest(${column(words, "word")}::text[], ${column(words, "seq")}::bigint[])
-    LIMIT ${words.length}::bigint
-  ) AS gone (word, seq)
-  WHERE words.part = ${part}::bigint AND words.word = gone.word AND words.seq = gone.seq`;
+  DELETE FROM words WHERE part = ${part}::bigint AND ctid = ANY (ARRAY(
+    SELECT entry.ctid
+    FROM unnest(${column(words, "word")}::text[], ${column(words, "seq")}::bigint[])
+      AS gone (word, seq)
+    CROSS JOIN LATERAL (
+      SELECT ctid FROM words
+      WHERE part = ${part}::bigint AND word = gone.word AND seq = gone.seq
+      LIMIT 1
+    ) AS entry
+  ))`;
 
 const insertFiles = (sql: Sql, part: number, keys: readonly string[]): Statement => sql`
   INSERT INTO files (part, key) SELECT ${part}::bigint, * FROM unnest(${keys}::text[])
