@@ -72,7 +72,9 @@ describe("a request without a valid token", () => {
       const { requestId, ...words } = assertProblem(answer, "unauthenticated");
       assert.ok(requestId);
       reported.add(JSON.stringify(words));
-      assert.ok(!JSON.stringify([answer.body, ...answer.headers]).includes(`${secret}"`));
+      // A request id may end with a short one.
+      if (secret.length > 4)
+        assert.ok(!JSON.stringify([answer.body, ...answer.headers]).includes(secret));
     }
     assert.equal(reported.size, 1);
   });
