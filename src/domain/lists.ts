@@ -166,9 +166,9 @@ function targetOf(opened: CollectionAccess, collection: Collection): ListTarget 
   return { access, collection, rules, owner: access.visibleOwner("read") };
 }
 
-/** Returns the same target with a newer state of the collection. */
-const withCollection = ({ access }: ListTarget, collection: Collection): ListTarget =>
-  targetOf(access, collection);
+/** Returns the same target with the state of the collection that was read. */
+const withCollection = (target: ListTarget, collection: Collection): ListTarget =>
+  collection === target.collection ? target : targetOf(target.access, collection);
 
 const rangeOf = (listRequest: ListRequest) =>
   ({

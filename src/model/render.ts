@@ -5,25 +5,33 @@ import type { Rules } from "./collection.ts";
 import { definitionOf } from "./definition.ts";
 import { addFileMembers, readFiles } from "./file.ts";
 import type { Resource } from "./resource.ts";
-import { validatorOf } from "./validator.ts";
+import { type ResourceValidator, validatorOf } from "./validator.ts";
 
-function hides(rules: Rules): boolean {
-  const definition = definitionOf(rules);
-  return definition.schema !== undefined && validatorOf(definition).hasHidden;
+/** Renders a resource as JSON. `collectionUrl` is the URL of its collection. */
+export type Renderer = (resource: Resource, collectionUrl: string) => string;
+
+/** Returns the validator of rules that hide fields. A new collection has no rules yet. */
+function hidingValidator(rules: Rules | undefined): ResourceValidator | undefined {
+  const definition = rules && definitionOf(rules);
+  const validator = definition?.schema === undefined ? undefined : validatorOf(definition);
+  return validator?.hasHidden ? validator : undefined;
 }
 
-/** `collectionUrl` is the URL of the collection. A new collection has no rules yet. */
-export function renderFields(
+/** Returns the function that renders the resources of a collection with these rules. */
+export function rendererOf(rules: Rules | undefined): Renderer {
+  const validator = hidingValidator(rules);
+  return (resource, collectionUrl) => {
+    if (validator === undefined && resource.files === undefined) return represent(resource);
+    const whole = withFileMembers(resource.fields, resource, collectionUrl);
+    return represent({ ...resource, fields: validator?.visible(whole) ?? whole });
+  };
+}
+
+export const renderFields = (
   rules: Rules | undefined,
   resource: Resource,
   collectionUrl: string,
-): string {
-  const isOpen = rules === undefined || !hides(rules);
-  if (isOpen && resource.files === undefined) return represent(resource);
-  const whole = withFileMembers(resource.fields, resource, collectionUrl);
-  const fields = isOpen ? whole : validatorOf(definitionOf(rules)).visible(whole);
-  return represent({ ...resource, fields });
-}
+): string => rendererOf(rules)(resource, collectionUrl);
 
 /** The JSON representation: `id`, the user's fields unchanged, the times. */
 export function represent(resource: Resource): string {
@@ -62,4 +70,4 @@ function withoutMember(view: string, name: string): string {
 
 /** Changes when another definition may hide other fields; 0 when nothing is hidden. */
 export const viewVersion = (rules: Rules | undefined): number =>
-  rules !== undefined && hides(rules) ? rules.version : 0;
+  hidingValidator(rules) === undefined ? 0 : (rules?.version ?? 0);

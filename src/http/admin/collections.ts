@@ -34,7 +34,7 @@ export async function getCollection(context: RequestContext): Promise<Response |
 export async function putCollection(context: RequestContext): Promise<Response | Problem> {
   const { services, principal } = context;
   const name = context.param("name");
-  const parameters = readParameters(context.query, ["dry-run"]);
+  const parameters = readParameters(context.searchParams, ["dry-run"]);
   if (parameters instanceof Problem) return parameters;
   const { "dry-run": dryRun = "false" } = parameters;
   if (dryRun !== "true" && dryRun !== "false") return invalidDryRun;
@@ -68,7 +68,7 @@ export async function putCollection(context: RequestContext): Promise<Response |
 export async function deleteCollection(context: RequestContext): Promise<Response | Problem> {
   const { services, principal } = context;
   const name = context.param("name");
-  const parameters = readParameters(context.query, ["confirm"]);
+  const parameters = readParameters(context.searchParams, ["confirm"]);
   if (parameters instanceof Problem) return parameters;
   const { confirm } = parameters;
   if (confirm !== undefined && confirm !== name) return notConfirmed(name);

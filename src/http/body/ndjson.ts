@@ -11,7 +11,7 @@ import { readKey } from "../headers/idempotency-key.ts";
 import { checkNdjsonType, chooseType, ndjsonTypes } from "../headers/media-type.ts";
 import { readPreference } from "../headers/prefer.ts";
 import type { RequestContext } from "../request/context.ts";
-import { invalid, readParameters } from "../request/search-params.ts";
+import { invalid, readParameters, type SearchParams } from "../request/search-params.ts";
 import { problemFromError } from "../response/problem.ts";
 import { emptyBody, hasNoBody, readContent } from "./content.ts";
 import type { ByteLimit } from "./decoding.ts";
@@ -35,7 +35,7 @@ export async function createMany(context: RequestContext): Promise<Response | Pr
   const { headers } = context.request;
   const key = readKey(headers);
   if (key instanceof Problem) return key;
-  const isAtomic = readAtomic(context.query);
+  const isAtomic = readAtomic(context.searchParams);
   if (isAtomic instanceof Problem) return isAtomic;
   const rejected =
     (hasNoBody(headers) ? emptyBody : undefined) ??
@@ -52,8 +52,8 @@ export async function createMany(context: RequestContext): Promise<Response | Pr
   return isAtomic ? createAtomic(bulk, key) : createEach(bulk);
 }
 
-function readAtomic(query: string): boolean | Problem {
-  const parameters = readParameters(query, ["atomic"]);
+function readAtomic(searchParams: SearchParams): boolean | Problem {
+  const parameters = readParameters(searchParams, ["atomic"]);
   if (parameters instanceof Problem) return parameters;
   const { atomic = "false" } = parameters;
   if (atomic === "true" || atomic === "false") return atomic === "true";

@@ -92,6 +92,13 @@ export interface Validators {
   readonly isDateExact: boolean;
 }
 
+/** Returns whether a read has preconditions to evaluate. */
+export const hasPreconditions = (headers: Headers): boolean =>
+  headers.has("if-none-match") ||
+  headers.has("if-modified-since") ||
+  headers.has("if-match") ||
+  headers.has("if-unmodified-since");
+
 /** Returns whether If-Match or If-Unmodified-Since fails; If-Match takes precedence (§13.1.4). */
 export function isPreconditionFailed(headers: Headers, validators: Validators): boolean {
   const { etag, updatedAt, isDateExact } = validators;

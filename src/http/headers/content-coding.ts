@@ -61,9 +61,11 @@ function readAcceptance(field: string): Acceptance {
   };
 }
 
-function acceptanceOf(field: string): Acceptance {
+function acceptanceOf(field: string): Acceptance | Problem {
   const cached = cache.get(field);
   if (cached !== undefined) return cached;
+  const tooLong = checkFieldLength("Accept-Encoding", field);
+  if (tooLong !== undefined) return tooLong;
   const acceptance = readAcceptance(field);
   if (cache.size === maxCached) cache.clear();
   cache.set(field, acceptance);
@@ -74,9 +76,9 @@ function acceptanceOf(field: string): Acceptance {
 export function chooseCoding(headers: Headers, bytes: number): Coding | undefined | Problem {
   const field = headers.get("accept-encoding");
   if (field === null) return undefined;
-  const tooLong = checkFieldLength("Accept-Encoding", field);
-  if (tooLong !== undefined) return tooLong;
-  const { best, acceptsIdentity } = acceptanceOf(field);
+  const acceptance = acceptanceOf(field);
+  if (acceptance instanceof Problem) return acceptance;
+  const { best, acceptsIdentity } = acceptance;
   if (best !== undefined && (bytes >= minBytes || !acceptsIdentity)) return best;
   return acceptsIdentity ? undefined : codingNotAcceptable;
 }
@@ -84,8 +86,8 @@ export function chooseCoding(headers: Headers, bytes: number): Coding | undefine
 /** Returns whether the client accepts a coding; without Accept-Encoding it accepts none. */
 export function acceptsCoding(headers: Headers, coding: Coding): boolean {
   const field = headers.get("accept-encoding");
-  if (field === null || checkFieldLength("Accept-Encoding", field) !== undefined) return false;
-  return acceptanceOf(field).accepted.has(coding);
+  const acceptance = field === null ? undefined : acceptanceOf(field);
+  return acceptance !== undefined && "accepted" in acceptance && acceptance.accepted.has(coding);
 }
 
 const codingNotAcceptable = new Problem(

@@ -32,7 +32,7 @@ export function listParameters({ schema }: Definition, text: string): readonly o
 }
 
 /** A parameter that looks like a credential is rejected in a URL. */
-const isAllowedInUrl = (field: string): boolean => findCredential(`${field}=`) === undefined;
+const isAllowedInUrl = (field: string): boolean => findCredential([[field, ""]]) === undefined;
 
 const isReserved = (field: string): boolean =>
   (reservedParameters as readonly string[]).includes(field);

@@ -101,7 +101,7 @@ function readBearer(authorization: string): string | Problem {
 
 /** Rejects a credential in the URL, where it would be logged, cached and visible. */
 export function rejectCredentialInUrl(context: RequestContext): Problem | undefined {
-  const name = context.query === "" ? undefined : findCredential(context.query);
+  const name = context.query === "" ? undefined : findCredential(context.searchParams);
   const location = holdsSecret(context.path) ? "path" : name && `parameter ${name}`;
   if (location === undefined) return undefined;
   const advice =

@@ -14,6 +14,7 @@ import { anonymous, type Principal } from "../../model/principal.ts";
 import type { Proxies } from "../headers/forwarded.ts";
 import type { AllowedHosts } from "../headers/host.ts";
 import type { Quota, RateLimitBuckets } from "./rate-limit-buckets.ts";
+import { readSearchParams, type SearchParams } from "./search-params.ts";
 
 /** The services and settings that all requests share. */
 export interface Services {
@@ -57,6 +58,7 @@ export class RequestContext {
   /** Empty until the request target is read. */
   path = "";
   query = "";
+  #searchParams: SearchParams | undefined;
   params: Readonly<Record<string, string>> = noParams;
   principal: Principal = anonymous;
   #collection: CollectionAccess | undefined;
@@ -92,6 +94,13 @@ export class RequestContext {
     if (!this.isReadWhileAnswered) this.#memory?.release();
   }
 
+  /** The parameters of the query string, parsed on first use. */
+  get searchParams(): SearchParams {
+    this.#searchParams ??= readSearchParams(this.query);
+    return this.#searchParams;
+  }
+
+  /** A parameter of the path. */
   param(name: string): string {
     return this.params[name] ?? "";
   }

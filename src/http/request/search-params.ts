@@ -7,29 +7,28 @@ import { holdsSecret } from "../../model/token.ts";
 const credentialName =
   /^(?:access[_-]?token|refresh[_-]?token|id[_-]?token|token|bearer|auth|authorization|jwt|api[_-]?key|apikey|client[_-]?secret|secret|password|passwd|pwd)$/i;
 
+/** The decoded parameters of a query string, in the order in which they were sent. */
+export type SearchParams = readonly (readonly [name: string, value: string])[];
+
+export const readSearchParams = (query: string): SearchParams =>
+  query === "" ? [] : [...new URLSearchParams(query)];
+
 /** Returns the name of a parameter that contains a credential, which a URL must never have. */
-export function findCredential(query: string): string | undefined {
-  if (query === "") return undefined;
-  return parsePairs(query).find(([name, value]) => isCredential(name, value))?.[0];
-}
+export const findCredential = (searchParams: SearchParams): string | undefined =>
+  searchParams.find(([name, value]) => isCredential(name, value))?.[0];
 
 /** The name counts without its operator in brackets. */
 const isCredential = (name: string, value: string): boolean =>
   credentialName.test(name.split("[", 1)[0] ?? "") || holdsSecret(`${name} ${value}`);
 
-/** Returns the decoded parameters in the order in which they were sent. */
-export function parsePairs(query: string): readonly (readonly [string, string])[] {
-  return query === "" ? [] : [...new URLSearchParams(query)];
-}
-
 /** Returns the parameters by name; unknown and repeated ones are errors. */
 export function readParameters<Name extends string>(
-  query: string,
+  searchParams: SearchParams,
   known: readonly Name[],
 ): Partial<Record<Name, string>> | Problem {
   const found: Partial<Record<string, string>> = Object.create(null);
   const errors: ParameterError[] = [];
-  for (const [name, value] of parsePairs(query)) {
+  for (const [name, value] of searchParams) {
     if (!(known as readonly string[]).includes(name)) {
       const exist =
         known.length > 0
@@ -55,8 +54,11 @@ export const invalid = (errors: readonly ParameterError[]): Problem =>
   });
 
 /** Rejects any parameter: most addresses take none, and a mistake must not pass silently. */
-export function rejectParameters({ query }: { readonly query: string }): Problem | undefined {
-  if (query === "") return undefined;
-  const parameters = readParameters(query, []);
+export function rejectParameters({
+  searchParams,
+}: {
+  readonly searchParams: SearchParams;
+}): Problem | undefined {
+  const parameters = readParameters(searchParams, []);
   return parameters instanceof Problem ? parameters : undefined;
 }

@@ -2,7 +2,7 @@
 
 import type { AllDone, Refused, WriteResult } from "../../domain/write/operation.ts";
 import { Problem } from "../../model/problem.ts";
-import { renderFields } from "../../model/render.ts";
+import { rendererOf } from "../../model/render.ts";
 import { checkJsonBody, readBody } from "../body/content.ts";
 import { etagOf } from "../headers/conditional.ts";
 import { idempotencyKeyOf, readKey, replayedHeader } from "../headers/idempotency-key.ts";
@@ -10,16 +10,16 @@ import { postTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { createResponse } from "../response/large-response.ts";
 import { readOperations } from "./batch-operations.ts";
-import { checkedRendererFor, type RenderResource, readFieldsParam } from "./fields-param.ts";
+import { checkedRendererFactory, type RendererFactory, readFieldsParam } from "./fields-param.ts";
 
 export async function runBatch(context: RequestContext): Promise<Response | Problem> {
   const { request, services, principal } = context;
   const key = readKey(request.headers);
   if (key instanceof Problem) return key;
-  const fields = readFieldsParam(context.query);
+  const fields = readFieldsParam(context.searchParams);
   if (fields instanceof Problem) return fields;
-  const show = checkedRendererFor(fields, principal, undefined);
-  if (show instanceof Problem) return show;
+  const rendererFor = checkedRendererFactory(fields, principal, undefined);
+  if (rendererFor instanceof Problem) return rendererFor;
   const rejected = checkJsonBody(context, postTypes);
   if (rejected !== undefined) return rejected;
   const bytes = await readBody(context);
@@ -35,7 +35,7 @@ export async function runBatch(context: RequestContext): Promise<Response | Prob
   const headers = new Headers(services.jsonHeaders);
   headers.set("cache-control", "no-store");
   if (done.isReplay) headers.set(replayedHeader, "true");
-  const results = resultsOf(services.base, done, show);
+  const results = resultsOf(services.base, done, rendererFor);
   return createResponse(context, `{"results":[${results.join(",")}]}`, { headers });
 }
 
@@ -58,11 +58,11 @@ export function problemAt({ index, problem }: Refused): Problem {
 export const resultsOf = (
   base: string,
   { results }: AllDone,
-  show: RenderResource = renderFields,
-): readonly string[] => results.map((result) => resultOf(base, result, show));
+  rendererFor: RendererFactory = rendererOf,
+): readonly string[] => results.map((result) => resultOf(base, result, rendererFor));
 
 /** Omits the body for a caller who may not read the resource. */
-function resultOf(base: string, result: WriteResult, show: RenderResource): string {
+function resultOf(base: string, result: WriteResult, rendererFor: RendererFactory): string {
   if (result.kind === "removed") return '{"status":204}';
   const { resource, access, isNew } = result;
   const isReadable = access.mayRead(resource);
@@ -70,6 +70,6 @@ function resultOf(base: string, result: WriteResult, show: RenderResource): stri
   const home = `${base}/${access.name}`;
   const location = `${home}/${resource.id}`;
   const etag = JSON.stringify(etagOf(resource, access.rules));
-  const body = isReadable ? `,"body":${show(access.rules, resource, home)}` : "";
+  const body = isReadable ? `,"body":${rendererFor(access.rules)(resource, home)}` : "";
   return `{"status":${status},"location":"${location}","etag":${etag}${body}}`;
 }

@@ -23,7 +23,7 @@ import type { RequestContext } from "../request/context.ts";
 import { reserveWhileSent } from "../response/large-response.ts";
 import { encodedHeaders } from "../response/representation.ts";
 import { type ResponseHead, withDate } from "../response/response-head.ts";
-import { addedNames, rendererFor } from "./fields-param.ts";
+import { addedNames, rendererFactory } from "./fields-param.ts";
 
 /** The media types of a list. */
 export const listTypes = ["application/json", ...ndjsonTypes, "text/csv"] as const;
@@ -67,9 +67,11 @@ function writerFor(type: ExportType, first: ListResult, home: string): Writer {
   const fields = first.listRequest.fields.map(({ field }) => field);
   const isCsv = type === "text/csv";
   // CSV picks its columns from the whole representation.
-  const show = rendererFor(isCsv ? [everyField, ...addedNames(fields)] : fields);
-  const viewsOf = ({ target, resources }: ListResult) =>
-    resources.map((resource) => show(target.rules, resource, home));
+  const rendererFor = rendererFactory(isCsv ? [everyField, ...addedNames(fields)] : fields);
+  const viewsOf = ({ target, resources }: ListResult) => {
+    const render = rendererFor(target.rules);
+    return resources.map((resource) => render(resource, home));
+  };
   if (isCsv) {
     const columns = columnsOf(first, fields, viewsOf);
     const rows = (listed: ListResult) =>

@@ -3,17 +3,17 @@
 import { type ListTarget, rulesOf } from "../../domain/lists.ts";
 import { feedForbidden } from "../../domain/problems.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
-import type { Rules } from "../../model/collection.ts";
 import type { Feed, Removal } from "../../model/feed.ts";
 import { type FeedPosition, writeFeedPosition } from "../../model/feed-position.ts";
 import { Problem } from "../../model/problem.ts";
+import type { Renderer } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import { checkAccept, jsonTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { conditionalResponse } from "../response/conditional-response.ts";
 import { sendPage } from "../response/representation.ts";
 import { responseHeadOf } from "../response/response-head.ts";
-import { checkedRendererFor, type RenderResource } from "./fields-param.ts";
+import { checkedRendererFactory } from "./fields-param.ts";
 import type { FeedQuery } from "./list-params.ts";
 
 export function listChanges(
@@ -25,8 +25,8 @@ export function listChanges(
   const rejected =
     (owner === undefined ? undefined : feedForbidden) ?? checkAccept(request.headers, jsonTypes);
   if (rejected !== undefined) return rejected;
-  const show = checkedRendererFor(query.fields, access.principal, rules);
-  if (show instanceof Problem) return show;
+  const rendererFor = checkedRendererFactory(query.fields, access.principal, rules);
+  if (rendererFor instanceof Problem) return rendererFor;
   const conditional = conditionalResponse(context, responseHeadOf(context, collection, rules));
   if (conditional !== undefined) return conditional;
   const { since, limit } = query;
@@ -42,9 +42,8 @@ export function listChanges(
       const address = `${services.base}${context.path}?since=${writeFeedPosition(next)}${others}`;
       state.headers.set("link", `<${address}>; rel="next"`);
     }
-    const changes = feed.entries.map((entry) =>
-      entryBody(entry, shown, context.collectionUrl, show),
-    );
+    const render = rendererFor(shown);
+    const changes = feed.entries.map((entry) => entryBody(entry, context.collectionUrl, render));
     const positions = `"since":"${textOf(since)}","next":"${textOf(next)}","more":${isMore}`;
     const body = `{"changes":[${changes.join(",")}],${positions}}`;
     return sendPage(context, { body, ...state });
@@ -70,14 +69,9 @@ function nextOf(
 const timeOf = (entry: Resource | Removal): number =>
   "kind" in entry ? entry.removedAt : entry.updatedAt;
 
-function entryBody(
-  entry: Resource | Removal,
-  rules: Rules,
-  home: string,
-  show: RenderResource,
-): string {
+function entryBody(entry: Resource | Removal, home: string, render: Renderer): string {
   if (!("kind" in entry)) {
-    return `{"revision":${entry.revision},"resource":${show(rules, entry, home)}}`;
+    return `{"revision":${entry.revision},"resource":${render(entry, home)}}`;
   }
   const removedAt = new Date(entry.removedAt).toISOString();
   return `{"revision":${entry.revision},"removed":"${entry.id}","removedAt":"${removedAt}"}`;

@@ -11,29 +11,29 @@ import {
   ownerMember,
 } from "../../model/query/list-request.ts";
 import { projectionOf } from "../../model/query/projection.ts";
-import { renderFields, withMember } from "../../model/render.ts";
+import { type Renderer, rendererOf, withMember } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import { etagOf } from "../headers/conditional.ts";
-import { invalidListRequest, readParameters } from "../request/search-params.ts";
+import { invalidListRequest, readParameters, type SearchParams } from "../request/search-params.ts";
 import { ListRequestReader } from "./list-request-reader.ts";
 
-/** Renders a resource as JSON; `home` is the URL of its collection. */
-export type RenderResource = (rules: Rules | undefined, resource: Resource, home: string) => string;
+/** Makes the function that renders the resources of a collection with these rules. */
+export type RendererFactory = (rules: Rules | undefined) => Renderer;
 
 /** Returns a renderer for these fields; an empty list means all fields. */
-export function rendererFor(fields: readonly string[]): RenderResource {
-  if (fields.length === 0) return renderFields;
+export function rendererFactory(fields: readonly string[]): RendererFactory {
+  if (fields.length === 0) return rendererOf;
   const isWhole = fields.includes(everyField);
   const project = isWhole ? (view: string) => view : projectionOf(fields);
-  const show: RenderResource = (rules, resource, home) =>
-    project(renderFields(rules, resource, home));
   const added = addedMembers.filter(({ name }) => fields.includes(name));
-  if (added.length === 0) return show;
-  return (rules, resource, home) =>
-    added.reduce(
-      (view, { name, read }) => withMember(view, name, read(resource, rules)),
-      show(rules, resource, home),
-    );
+  return (rules) => {
+    const render = rendererOf(rules);
+    return (resource, home) =>
+      added.reduce(
+        (view, { name, read }) => withMember(view, name, read(resource, rules)),
+        project(render(resource, home)),
+      );
+  };
 }
 
 /** Members that are shown only when `fields` names them. */
@@ -51,9 +51,8 @@ export const addedNames = (fields: readonly string[]): readonly string[] =>
   addedMembers.map(({ name }) => name).filter((name) => fields.includes(name));
 
 /** Reads `fields`, the only parameter that the request may have. */
-export function readFieldsParam(query: string): readonly NamedField[] | Problem {
-  if (query === "") return [];
-  const parameters = readParameters(query, ["fields"]);
+export function readFieldsParam(searchParams: SearchParams): readonly NamedField[] | Problem {
+  const parameters = readParameters(searchParams, ["fields"]);
   if (parameters instanceof Problem) return parameters;
   if (parameters.fields === undefined) return [];
   const reader = new ListRequestReader(true);
@@ -64,11 +63,11 @@ export function readFieldsParam(query: string): readonly NamedField[] | Problem 
 }
 
 /** Returns a renderer for fields that the definition has and the principal may see. */
-export function checkedRendererFor(
+export function checkedRendererFactory(
   fields: readonly NamedField[],
   principal: Principal,
   rules: Rules | undefined,
-): RenderResource | Problem {
+): RendererFactory | Problem {
   const rejected = fields.length > 0 ? checkFields(principal, rules, fields) : undefined;
-  return rejected ?? rendererFor(fields.map(({ field }) => field));
+  return rejected ?? rendererFactory(fields.map(({ field }) => field));
 }

@@ -5,7 +5,7 @@ import { type FeedPosition, readFeedPosition } from "../../model/feed-position.t
 import type { ParameterError, Problem } from "../../model/problem.ts";
 import type { ListRequest, Located, NamedField } from "../../model/query/list-request.ts";
 import { type ListParameter, listParameters } from "../../model/query/near-miss.ts";
-import { invalid, parsePairs } from "../request/search-params.ts";
+import { invalid, type SearchParams } from "../request/search-params.ts";
 import { ListRequestReader, pageWithCursor } from "./list-request-reader.ts";
 
 /** A request for the changes after a position; 0 is before all changes. */
@@ -24,22 +24,23 @@ const isReserved = (name: string): name is Reserved =>
   (reservedParameters as readonly string[]).includes(name);
 
 /** Reads a request for a page, a cursor or changes. Values out of range are rejected, never clamped. */
-export function readListQuery(query: string): ListRequest | FeedQuery | Problem {
-  if (query === "") return defaultRequest;
+export function readListQuery(searchParams: SearchParams): ListRequest | FeedQuery | Problem {
+  if (searchParams.length === 0) return defaultRequest;
   const reader = new ListRequestReader(true);
   const values = new Map<Reserved, string>();
   const others: string[] = [];
   const seen = new Set<string>();
-  for (const [name, value] of parsePairs(query)) {
-    const [, field = name, operator = "eq"] = isReserved(name) ? [] : (bracketed.exec(name) ?? []);
-    const full = isReserved(name) ? name : `${field}[${operator}]`;
+  for (const [name, value] of searchParams) {
+    const isFilter = !isReserved(name);
+    const [, field = name, operator = "eq"] = isFilter ? (bracketed.exec(name) ?? []) : [];
+    const full = isFilter ? `${field}[${operator}]` : name;
     if (seen.has(full)) {
       reader.addError({ parameter: name }, "The parameter is repeated; send it once.");
-    } else if (isReserved(name)) {
-      values.set(name, value);
-    } else {
+    } else if (isFilter) {
       others.push(name);
       reader.filter(field, operator, value, { parameter: name });
+    } else {
+      values.set(name, value);
     }
     seen.add(full);
   }

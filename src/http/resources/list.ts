@@ -12,9 +12,10 @@ import { Problem } from "../../model/problem.ts";
 import { isOnlyForAdmins } from "../../model/query/list-request.ts";
 import { pageCount } from "../../model/query/page.ts";
 import { checkJsonBody, readBody, readText } from "../body/content.ts";
+import { hasPreconditions } from "../headers/conditional.ts";
 import { chooseType, queryTypes, requireContentType } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
-import { parsePairs, rejectParameters } from "../request/search-params.ts";
+import { rejectParameters, type SearchParams } from "../request/search-params.ts";
 import { conditionalResponse } from "../response/conditional-response.ts";
 import { type RenderedPage, sendEncoded, sendPage } from "../response/representation.ts";
 import {
@@ -35,7 +36,7 @@ import {
   streamExport,
 } from "./export.ts";
 import { listChanges } from "./feed.ts";
-import { rendererFor } from "./fields-param.ts";
+import { rendererFactory } from "./fields-param.ts";
 import { readListQuery } from "./list-params.ts";
 import { readQueryBody } from "./query-body.ts";
 
@@ -46,20 +47,19 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
     const type = chooseType(request.headers, listTypes);
     const cached = type === "application/json" ? cachedPage(target, query) : undefined;
     if (cached !== undefined) return sendPage(context, cached);
-    const listRequest = readListQuery(query);
+    const listRequest = readListQuery(context.searchParams);
     if (listRequest instanceof Problem) return listRequest;
     if ("since" in listRequest) return listChanges(context, target, listRequest);
-    const isExport = type !== "application/json" && !hasPaging(query);
+    const isExport = type !== "application/json" && !hasPaging(context.searchParams);
     const planned = services.lists.plan(
       target,
       isExport ? exportRequest(listRequest) : listRequest,
     );
     if (planned instanceof Problem) return planned;
     if (type instanceof Problem) return type;
-    const conditional = seesAll(target)
-      ? answerByRevision(context, planned, type, isExport)
-      : undefined;
-    if (conditional !== undefined) return conditional;
+    const isConditional = seesAll(target) && hasPreconditions(request.headers);
+    const conditional = isConditional && answerByRevision(context, planned, type, isExport);
+    if (conditional) return conditional;
     const maxBytes = isExport ? exportPageBytes : undefined;
     return then(services.lists.read(planned, maxBytes), (listed) => {
       if (listed instanceof Problem) return listed;
@@ -177,8 +177,8 @@ function cachePage(target: ListTarget, query: string, page: RenderedPage): void 
 export function listBody(listed: ListResult, home: string): string {
   const { target, listRequest, resources, total, hasMore: isMore, next } = listed;
   const { page, limit, fields, cursor } = listRequest;
-  const show = rendererFor(fields.map(({ field }) => field));
-  const items = resources.map((resource) => show(target.rules, resource, home));
+  const render = rendererFactory(fields.map(({ field }) => field))(target.rules);
+  const items = resources.map((resource) => render(resource, home));
   const data = `{"data":[${items.join(",")}]`;
   const counted = total === undefined ? "" : `,"total":${total}`;
   if (cursor !== undefined) {
@@ -211,13 +211,13 @@ function listHead(
 const pagingNames = ["page", "limit", "cursor"];
 
 /** Whether the client asks for a page instead of the whole list. */
-const hasPaging = (query: string): boolean =>
-  parsePairs(query).some(([name]) => pagingNames.includes(name));
+const hasPaging = (searchParams: SearchParams): boolean =>
+  searchParams.some(([name]) => pagingNames.includes(name));
 
 /** Returns the Link header (RFC 8288) with all other parameters unchanged. */
 function links(context: RequestContext, listed: ListResult): string {
   const { limit, cursor } = listed.listRequest;
-  const others = parsePairs(context.query).filter(([name]) => !pagingNames.includes(name));
+  const others = context.searchParams.filter(([name]) => !pagingNames.includes(name));
   const otherParams = others.map(([name, value]) => `&${encoded(name)}=${encoded(value)}`).join("");
   const address = `${context.services.base}${context.path}`;
   const targets = cursor === undefined ? pageLinks(listed) : cursorLinks(listed);

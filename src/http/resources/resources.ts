@@ -7,7 +7,7 @@ import type { Draft } from "../../model/draft.ts";
 import { newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import type { NamedField } from "../../model/query/list-request.ts";
-import { renderFields, viewVersion } from "../../model/render.ts";
+import { rendererOf, viewVersion } from "../../model/render.ts";
 import {
   checkContentLength,
   checkJsonBody,
@@ -37,7 +37,7 @@ import { answerCreated } from "../response/browser.ts";
 import { createResponse } from "../response/large-response.ts";
 import { renderResource, sendPage } from "../response/representation.ts";
 import { noCache, responseHeadOf, withDate } from "../response/response-head.ts";
-import { checkedRendererFor, type RenderResource, readFieldsParam } from "./fields-param.ts";
+import { checkedRendererFactory, type RendererFactory, readFieldsParam } from "./fields-param.ts";
 
 export function getResource(context: RequestContext): MaybePromise<Response | Problem> {
   const { request, services, collection } = context;
@@ -49,9 +49,9 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
     if (unacceptable !== undefined) return unacceptable;
     const whole = renderResource(context, shown.resource, shown.rules);
     if (fields.length === 0) return sendPage(context, whole);
-    const show = rendererOf(context, fields, shown.rules);
-    if (show instanceof Problem) return show;
-    const body = show(shown.rules, shown.resource, context.collectionUrl);
+    const rendererFor = factoryOf(context, fields, shown.rules);
+    if (rendererFor instanceof Problem) return rendererFor;
+    const body = rendererFor(shown.rules)(shown.resource, context.collectionUrl);
     return sendPage(context, { ...whole, body });
   });
 }
@@ -63,8 +63,8 @@ export async function createResource(context: RequestContext): Promise<Response 
   if (key instanceof Problem) return key;
   const fields = fieldsOf(context);
   if (fields instanceof Problem) return fields;
-  const show = rendererOf(context, fields, collection.rules);
-  if (show instanceof Problem) return show;
+  const rendererFor = factoryOf(context, fields, collection.rules);
+  if (rendererFor instanceof Problem) return rendererFor;
   const tooMany = limitAnonymous(context);
   if (tooMany !== undefined) return tooMany;
   const received = await readDraftBody(context, key);
@@ -72,12 +72,12 @@ export async function createResource(context: RequestContext): Promise<Response 
   const { draft, fingerprint, files } = received;
   if (draft.id !== undefined) return idInPost;
   if (received.isHoneypotFilled)
-    return answerWritten(context, honeypotResult(context, draft), show);
+    return answerWritten(context, honeypotResult(context, draft), rendererFor);
 
   const once = key === undefined ? undefined : idempotencyKeyOf(context, key, fingerprint);
   const operation = { kind: "create", draft, files } as const;
   const written = await services.writes.run(collection, operation, once);
-  return written instanceof Problem ? written : answerWritten(context, written, show);
+  return written instanceof Problem ? written : answerWritten(context, written, rendererFor);
 }
 
 /** Returns a result as if the draft were stored, for a bot that filled in the honeypot. */
@@ -98,8 +98,8 @@ export async function putResource(context: RequestContext): Promise<Response | P
   const condition = readCondition(request.headers);
   const fields = fieldsOf(context);
   if (fields instanceof Problem) return fields;
-  const show = rendererOf(context, fields, collection.rules);
-  if (show instanceof Problem) return show;
+  const rendererFor = factoryOf(context, fields, collection.rules);
+  if (rendererFor instanceof Problem) return rendererFor;
   if (condition instanceof Problem) return condition;
   const rejected =
     limitAnonymous(context) ??
@@ -114,7 +114,7 @@ export async function putResource(context: RequestContext): Promise<Response | P
 
   const operation = { kind: "put", id: context.param("id"), draft, condition } as const;
   const written = await services.writes.run(collection, operation);
-  return written instanceof Problem ? written : answerWritten(context, written, show);
+  return written instanceof Problem ? written : answerWritten(context, written, rendererFor);
 }
 
 export async function patchResource(context: RequestContext): Promise<Response | Problem> {
@@ -126,8 +126,8 @@ export async function patchResource(context: RequestContext): Promise<Response |
   // A resource that does not exist is 404, whatever the rest of the request says.
   const found = await services.resources.find(collection, id, "update");
   if (found instanceof Problem) return found;
-  const show = rendererOf(context, fields, found.rules);
-  if (show instanceof Problem) return show;
+  const rendererFor = factoryOf(context, fields, found.rules);
+  if (rendererFor instanceof Problem) return rendererFor;
   const patchKind = readPatchKind(request.headers);
   if (patchKind instanceof Problem) return patchKind;
   if (condition instanceof Problem) return condition;
@@ -141,7 +141,7 @@ export async function patchResource(context: RequestContext): Promise<Response |
 
   const operation = { kind: "patch", id, patchKind, patch, condition } as const;
   const written = await services.writes.run(collection, operation);
-  return written instanceof Problem ? written : answerWritten(context, written, show);
+  return written instanceof Problem ? written : answerWritten(context, written, rendererFor);
 }
 
 export async function deleteResource(context: RequestContext): Promise<Response | Problem> {
@@ -172,18 +172,22 @@ const limitAnonymous = (context: RequestContext): Problem | undefined =>
 const noFields: readonly NamedField[] = [];
 
 /** Most requests have no parameters. */
-const fieldsOf = ({ query }: RequestContext): readonly NamedField[] | Problem =>
-  query === "" ? noFields : readFieldsParam(query);
+const fieldsOf = ({ query, searchParams }: RequestContext): readonly NamedField[] | Problem =>
+  query === "" ? noFields : readFieldsParam(searchParams);
 
-const rendererOf = (
+const factoryOf = (
   { principal }: RequestContext,
   fields: readonly NamedField[],
   rules: Rules | undefined,
-): RenderResource | Problem =>
-  fields.length === 0 ? renderFields : checkedRendererFor(fields, principal, rules);
+): RendererFactory | Problem =>
+  fields.length === 0 ? rendererOf : checkedRendererFactory(fields, principal, rules);
 
 /** Responds with the resource; without a body when the client prefers that or may not read it. */
-function answerWritten(context: RequestContext, written: Written, show: RenderResource): Response {
+function answerWritten(
+  context: RequestContext,
+  written: Written,
+  rendererFor: RendererFactory,
+): Response {
   const { request, query } = context;
   const { resource, access, isNew, isReplay } = written;
   const { rules } = access;
@@ -205,7 +209,7 @@ function answerWritten(context: RequestContext, written: Written, show: RenderRe
   else headers.set("content-location", query === "" ? address : `${address}?${query}`);
   // Without it Node would send an empty chunked body; a 204 must not have it.
   if (isMinimal && isNew) headers.set("content-length", "0");
-  const body = isMinimal ? null : show(rules, resource, context.collectionUrl);
+  const body = isMinimal ? null : rendererFor(rules)(resource, context.collectionUrl);
   return withDate(createResponse(context, body, { status, headers }), resource.updatedAt);
 }
 

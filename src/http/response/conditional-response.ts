@@ -4,6 +4,7 @@ import { preconditionFailed } from "../../domain/problems.ts";
 import type { Problem } from "../../model/problem.ts";
 import {
   checkIfMatch,
+  hasPreconditions,
   isNotModified,
   isPreconditionFailed,
   matchingTag,
@@ -22,6 +23,7 @@ export function conditionalResponse(
   state: ResponseHead,
   length = 0,
 ): Response | Problem | undefined {
+  if (!hasPreconditions(headers)) return undefined;
   const rejected = checkIfMatch(headers);
   if (rejected !== undefined) return rejected;
   if (isPreconditionFailed(headers, state)) return preconditionFailed;

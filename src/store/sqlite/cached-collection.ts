@@ -8,6 +8,8 @@ import type { CollectionRow } from "./collections.ts";
 export class CachedCollection {
   readonly name: string;
   readonly part: number;
+  /** The revision up to which the cached resources of the part are known to be current. */
+  cachedRevision: number;
   readonly #createdAt: number;
   #head: Head;
   #rules: Rules;
@@ -17,6 +19,7 @@ export class CachedCollection {
   constructor(row: CollectionRow, head: Head) {
     this.name = row.name;
     this.part = row.part;
+    this.cachedRevision = head.revision;
     this.#createdAt = row.createdAt;
     this.#head = head;
     this.#rules = rulesIn(row);

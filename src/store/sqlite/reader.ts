@@ -111,6 +111,7 @@ export class Reader {
     this.#refresh();
     const known = this.#find(collection);
     if (!known) return undefined;
+    this.#removeChanged(known);
     const { part } = known;
     const cached = this.#cache.find(part, id);
     if (cached) return cached;
@@ -216,16 +217,19 @@ export class Reader {
       const row = this.#collectionRows.find(name);
       if (row?.part === part) cached.redefine(row);
     }
-    this.#removeChanged(part, cached.head.revision, head.revision);
     cached.update(head);
     return true;
   }
 
-  /** Removes the resources from the cache that were written after a revision. */
-  #removeChanged(part: number, before: number, after: number): void {
-    if (after - before > maxRevisionsBehind) this.#cache.deleteAllOf(part);
-    else if (after > before && this.#cache.hasAnyOf(part))
-      for (const id of this.#resources.changedSince(part, before)) this.#cache.delete(part, id);
+  /** Removes the resources from the cache that were written since it was last used. */
+  #removeChanged(known: CachedCollection): void {
+    const { part, head, cachedRevision } = known;
+    if (head.revision === cachedRevision) return;
+    if (head.revision - cachedRevision > maxRevisionsBehind) this.#cache.deleteAllOf(part);
+    else if (this.#cache.hasAnyOf(part))
+      for (const id of this.#resources.changedSince(part, cachedRevision))
+        this.#cache.delete(part, id);
+    known.cachedRevision = head.revision;
   }
 
   #forgetOldest(): void {
