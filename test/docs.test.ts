@@ -12,7 +12,7 @@ import { routes } from "../src/http/routes.ts";
 import { definitionSchema } from "../src/model/definition-schema.ts";
 import { maxOperations as maxPatchOperations } from "../src/model/patch.ts";
 import { type ProblemKind, problemKinds } from "../src/model/problem.ts";
-import { pageLimits } from "../src/model/query/page.ts";
+import { pageLimits } from "../src/model/query/list-request.ts";
 import { batchLimits } from "../src/model/schemas/batch.ts";
 import { configFile, type Setting, settings } from "../src/server/config.ts";
 

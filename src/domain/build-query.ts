@@ -16,9 +16,9 @@ import {
   listOffset,
   listRequestLimits,
   type NamedField,
+  pageLimits,
 } from "../model/query/list-request.ts";
 import { suggestParameter } from "../model/query/near-miss.ts";
-import { pageLimits } from "../model/query/page.ts";
 import {
   type Condition,
   isRanked,

@@ -9,8 +9,7 @@ import { type FieldError, Problem } from "../model/problem.ts";
 import type { Violations } from "../model/schemas/collection.ts";
 import { type Verb, verbs } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
-import { requireAdmin } from "./access.ts";
-import { CollectionAccess } from "./collection-access.ts";
+import { CollectionAccess, requireAdmin } from "./access.ts";
 import { collectionNotFound } from "./problems.ts";
 import { findViolations, noViolations } from "./violations.ts";
 

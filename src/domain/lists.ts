@@ -6,18 +6,23 @@ import type { Feed } from "../model/feed.ts";
 import type { FeedPosition } from "../model/feed-position.ts";
 import { Problem } from "../model/problem.ts";
 import { writeCursor } from "../model/query/cursor.ts";
-import { isPlain, type ListRequest, listOffset } from "../model/query/list-request.ts";
-import { pageCount, pageLimits } from "../model/query/page.ts";
+import {
+  isPlain,
+  type ListRequest,
+  listOffset,
+  pageCount,
+  pageLimits,
+} from "../model/query/list-request.ts";
 import { isRanked, type Position, type Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
 import type { QueryResult, Slice, Store } from "../store/store.ts";
+import { CollectionAccess } from "./access.ts";
 import {
   buildQuery,
   pageTooLargeProblem,
   queryFingerprint,
   tooBroadProblem,
 } from "./build-query.ts";
-import { CollectionAccess } from "./collection-access.ts";
 import { collectionNotFound, feedForbidden, positionGone } from "./problems.ts";
 
 /** A collection as one caller may see it. */

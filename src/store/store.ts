@@ -5,7 +5,7 @@ import type { Collection, Rules } from "../model/collection.ts";
 import type { Feed } from "../model/feed.ts";
 import type { FeedPosition } from "../model/feed-position.ts";
 import type { IdempotencyKey } from "../model/idempotency-key.ts";
-import type { Order } from "../model/query/page.ts";
+import type { Order } from "../model/query/list-request.ts";
 import type { Position, Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Token } from "../model/token.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { pageCount, pageLimits, pageOffset } from "../../src/model/query/page.ts";
+import { pageCount, pageLimits, pageOffset } from "../../src/model/query/list-request.ts";
 import fc from "../fast-check.ts";
 
 describe("pages", () => {

@@ -12,7 +12,7 @@ import {
   type Remove,
   type Store,
 } from "../../store/store.ts";
-import type { CollectionAccess } from "../collection-access.ts";
+import type { CollectionAccess } from "../access.ts";
 import { collectionNotFound, overloaded } from "../problems.ts";
 import type { AllDone, Refused, WriteResult } from "./operation.ts";
 import type { Plan, PlannedOperation } from "./plan.ts";

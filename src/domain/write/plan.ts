@@ -7,7 +7,7 @@ import { newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Expectation, Put, Remove, Store } from "../../store/store.ts";
-import type { CollectionAccess } from "../collection-access.ts";
+import type { CollectionAccess } from "../access.ts";
 import { preconditionFailed, resourceNotFound } from "../problems.ts";
 import type { BatchMemory } from "./batch-memory.ts";
 import type { AddressedOperation, Operation, Refused } from "./operation.ts";

@@ -11,7 +11,7 @@ import type { Resource } from "../../model/resource.ts";
 import { separateFiles } from "../../model/retained-files.ts";
 import { validatorOf } from "../../model/validator.ts";
 import type { Put } from "../../store/store.ts";
-import type { CollectionAccess } from "../collection-access.ts";
+import type { CollectionAccess } from "../access.ts";
 
 /** Where a draft will be stored, and what is known about that address. */
 export interface WriteTarget {

@@ -14,10 +14,8 @@ import { Problem } from "../../model/problem.ts";
 import { checkJsonBody, hasNoBody, invalidBody, readBody } from "../body/content.ts";
 import { checkAccept, jsonTypes, postTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
-import { rejectParameters } from "../request/search-params.ts";
-import { createResponse } from "../response/large-response.ts";
-import { json } from "../response/response.ts";
-import { noCache } from "../response/response-head.ts";
+import { rejectParameters } from "../request/request-target.ts";
+import { createResponse, json, noCache } from "../response/response.ts";
 import { createActionResources } from "./action-resources.ts";
 
 /** Lists the actions that the caller may run. */

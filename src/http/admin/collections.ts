@@ -5,9 +5,8 @@ import { collectionView } from "../../model/schemas/collection.ts";
 import { checkJsonBody, readBody, readText } from "../body/content.ts";
 import { checkAccept, jsonTypes, putTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
-import { readParameters, rejectParameters } from "../request/search-params.ts";
-import { json } from "../response/response.ts";
-import { noCache } from "../response/response-head.ts";
+import { readParameters, rejectParameters } from "../request/request-target.ts";
+import { json, noCache } from "../response/response.ts";
 
 const checkRequest = (context: RequestContext): Problem | undefined =>
   rejectParameters(context) ?? checkAccept(context.request.headers, jsonTypes);

@@ -7,13 +7,17 @@ import { isNotModified } from "../headers/conditional.ts";
 import { checkAccept } from "../headers/media-type.ts";
 import { type Document, documentFor } from "../openapi/document.ts";
 import type { Services } from "../request/context.ts";
+import { rejectParameters } from "../request/request-target.ts";
 import type { Handler, Routes } from "../request/route.ts";
-import { rejectParameters } from "../request/search-params.ts";
-import { notModified } from "../response/conditional-response.ts";
 import { answerHtml, escapeHtml } from "../response/html.ts";
 import { problemStatus } from "../response/problem.ts";
-import { type RenderedPage, sendEncoded } from "../response/representation.ts";
-import { json, pageResponse } from "../response/response.ts";
+import {
+  notModified,
+  pageResponse,
+  type RenderedPage,
+  sendEncoded,
+} from "../response/representation.ts";
+import { json } from "../response/response.ts";
 
 /** Creates a handler that takes no parameters and has one response type. */
 function page(type: string, answer: Handler): Handler {

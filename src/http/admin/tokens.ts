@@ -6,7 +6,7 @@ import { checkJsonBody, readBody, readText } from "../body/content.ts";
 import { readKey } from "../headers/idempotency-key.ts";
 import { checkAccept, jsonTypes, postTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
-import { rejectParameters } from "../request/search-params.ts";
+import { rejectParameters } from "../request/request-target.ts";
 import { json } from "../response/response.ts";
 
 export async function listTokens(context: RequestContext): Promise<Response | Problem> {

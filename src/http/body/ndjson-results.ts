@@ -8,10 +8,9 @@ import type { Coding } from "../headers/content-coding.ts";
 import { replayedHeader } from "../headers/idempotency-key.ts";
 import type { RequestContext } from "../request/context.ts";
 import { limitCreation } from "../request/rate-limit.ts";
-import { releaseOnAbort } from "../response/large-response.ts";
 import { problemBody, problemStatus } from "../response/problem.ts";
 import { encodedHeaders } from "../response/representation.ts";
-import { noCache } from "../response/response-head.ts";
+import { noCache, releaseOnAbort } from "../response/response.ts";
 import { idInPost, readFields } from "./content.ts";
 import { streamOf } from "./text-stream.ts";
 

@@ -11,7 +11,7 @@ import { readKey } from "../headers/idempotency-key.ts";
 import { checkNdjsonType, chooseType, ndjsonTypes } from "../headers/media-type.ts";
 import { readPreference } from "../headers/prefer.ts";
 import type { RequestContext } from "../request/context.ts";
-import { invalid, readParameters, type SearchParams } from "../request/search-params.ts";
+import { invalid, readParameters, type SearchParams } from "../request/request-target.ts";
 import { problemFromError } from "../response/problem.ts";
 import { emptyBody, hasNoBody, readContent } from "./content.ts";
 import type { ByteLimit } from "./decoding.ts";

@@ -8,8 +8,8 @@ import type { Operator } from "../../model/query/list-request.ts";
 import { queryableFieldsOf } from "../../model/query/queryable.ts";
 import type { ValueKind } from "../../model/query/sort-key.ts";
 import { serverMembers } from "../../model/resource.ts";
-import { findCredential } from "../request/search-params.ts";
-import { reservedParameters } from "../resources/list-params.ts";
+import { findCredential } from "../request/request-target.ts";
+import { reservedParameters } from "../resources/list-request.ts";
 import { parameters } from "./parameters.ts";
 
 /** `fields` and `since` change the response format, so only the generic path describes them. */

@@ -1,7 +1,6 @@
 // Describes the parameters of the query string and of the header in the OpenAPI document.
 
-import { operators } from "../../model/query/list-request.ts";
-import { pageLimits } from "../../model/query/page.ts";
+import { operators, pageLimits } from "../../model/query/list-request.ts";
 import { collectionNameSchema } from "../../model/schemas/resource.ts";
 
 const text = { type: "string" };

@@ -1,14 +1,19 @@
 // Authenticates the bearer token of a request, and asks the domain whether its caller may use the route.
 
-import { requireActionScope, requireAdmin, requireToken } from "../../domain/access.ts";
-import { type CollectionPermission, unauthenticated } from "../../domain/collection-access.ts";
+import {
+  type CollectionPermission,
+  requireActionScope,
+  requireAdmin,
+  requireToken,
+  unauthenticated,
+} from "../../domain/access.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { Problem } from "../../model/problem.ts";
 import { holdsSecret } from "../../model/token.ts";
 import { challenge, HttpProblem } from "../headers/http-problem.ts";
 import type { RequestContext } from "./context.ts";
 import { limitToken, limitWrongTokens } from "./rate-limit.ts";
-import { findCredential } from "./search-params.ts";
+import { findCredential } from "./request-target.ts";
 
 /**
  * `anyone` needs no token and `token` a valid one; with `optional-token` a token that is sent must be

@@ -1,8 +1,7 @@
 // Defines the context of one request, and the services that all requests share.
 
-import type { Access } from "../../domain/access.ts";
+import type { Access, CollectionAccess } from "../../domain/access.ts";
 import type { Actions } from "../../domain/actions.ts";
-import type { CollectionAccess } from "../../domain/collection-access.ts";
 import type { Collections } from "../../domain/collections.ts";
 import type { Lists } from "../../domain/lists.ts";
 import type { Resources } from "../../domain/resources.ts";
@@ -14,7 +13,7 @@ import { anonymous, type Principal } from "../../model/principal.ts";
 import type { Proxies } from "../headers/forwarded.ts";
 import type { AllowedHosts } from "../headers/host.ts";
 import type { Quota, RateLimitBuckets } from "./rate-limit-buckets.ts";
-import { readSearchParams, type SearchParams } from "./search-params.ts";
+import { readSearchParams, type SearchParams } from "./request-target.ts";
 
 /** The services and settings that all requests share. */
 export interface Services {

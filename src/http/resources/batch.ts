@@ -8,7 +8,7 @@ import { etagOf } from "../headers/conditional.ts";
 import { idempotencyKeyOf, readKey, replayedHeader } from "../headers/idempotency-key.ts";
 import { postTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
-import { createResponse } from "../response/large-response.ts";
+import { createResponse } from "../response/response.ts";
 import { readOperations } from "./batch-operations.ts";
 import { checkedRendererFactory, type RendererFactory, readFieldsParam } from "./fields-param.ts";
 

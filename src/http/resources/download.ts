@@ -17,8 +17,8 @@ import { writeDisposition } from "../headers/content-disposition.ts";
 import { HttpProblem } from "../headers/http-problem.ts";
 import { isSameFile, readRange } from "../headers/range.ts";
 import type { RequestContext } from "../request/context.ts";
-import { rejectParameters } from "../request/search-params.ts";
-import { setCaching, withDate } from "../response/response-head.ts";
+import { rejectParameters } from "../request/request-target.ts";
+import { setCaching, withDate } from "../response/response.ts";
 
 /** Keeps a file from running scripts and from acting as a page of this origin. */
 const sandbox = "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'";

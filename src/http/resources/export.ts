@@ -20,9 +20,8 @@ import { variantTag } from "../headers/conditional.ts";
 import { chooseCoding } from "../headers/content-coding.ts";
 import { ndjsonTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
-import { reserveWhileSent } from "../response/large-response.ts";
 import { encodedHeaders } from "../response/representation.ts";
-import { type ResponseHead, withDate } from "../response/response-head.ts";
+import { type ResponseHead, reserveWhileSent, withDate } from "../response/response.ts";
 import { addedNames, rendererFactory } from "./fields-param.ts";
 
 /** The media types of a list. */

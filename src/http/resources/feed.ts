@@ -10,11 +10,10 @@ import type { Renderer } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import { checkAccept, jsonTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
-import { conditionalResponse } from "../response/conditional-response.ts";
-import { sendPage } from "../response/representation.ts";
-import { responseHeadOf } from "../response/response-head.ts";
+import { conditionalResponse, sendPage } from "../response/representation.ts";
+import { responseHeadOf } from "../response/response.ts";
 import { checkedRendererFactory } from "./fields-param.ts";
-import type { FeedQuery } from "./list-params.ts";
+import type { FeedQuery } from "./list-request.ts";
 
 export function listChanges(
   context: RequestContext,

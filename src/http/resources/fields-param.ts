@@ -14,8 +14,12 @@ import { projectionOf } from "../../model/query/projection.ts";
 import { type Renderer, rendererOf, withMember } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import { etagOf } from "../headers/conditional.ts";
-import { invalidListRequest, readParameters, type SearchParams } from "../request/search-params.ts";
-import { ListRequestReader } from "./list-request-reader.ts";
+import {
+  invalidListRequest,
+  readParameters,
+  type SearchParams,
+} from "../request/request-target.ts";
+import { ListRequestReader } from "./list-request.ts";
 
 /** Makes the function that renders the resources of a collection with these rules. */
 export type RendererFactory = (rules: Rules | undefined) => Renderer;

@@ -9,22 +9,25 @@ import {
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
-import { isOnlyForAdmins } from "../../model/query/list-request.ts";
-import { pageCount } from "../../model/query/page.ts";
+import { isOnlyForAdmins, pageCount } from "../../model/query/list-request.ts";
 import { checkJsonBody, readBody, readText } from "../body/content.ts";
 import { hasPreconditions } from "../headers/conditional.ts";
 import { chooseType, queryTypes, requireContentType } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
-import { rejectParameters, type SearchParams } from "../request/search-params.ts";
-import { conditionalResponse } from "../response/conditional-response.ts";
-import { type RenderedPage, sendEncoded, sendPage } from "../response/representation.ts";
+import { rejectParameters, type SearchParams } from "../request/request-target.ts";
+import {
+  conditionalResponse,
+  type RenderedPage,
+  sendEncoded,
+  sendPage,
+} from "../response/representation.ts";
 import {
   noCache,
   partialResponseHead,
   type ResponseHead,
   responseHeadOf,
   setCaching,
-} from "../response/response-head.ts";
+} from "../response/response.ts";
 import {
   type ExportType,
   exportHead,
@@ -37,7 +40,7 @@ import {
 } from "./export.ts";
 import { listChanges } from "./feed.ts";
 import { rendererFactory } from "./fields-param.ts";
-import { readListQuery } from "./list-params.ts";
+import { readListQuery } from "./list-request.ts";
 import { readQueryBody } from "./query-body.ts";
 
 export function listResources(context: RequestContext): MaybePromise<Response | Problem> {

@@ -7,7 +7,7 @@ import type { Problem } from "../../model/problem.ts";
 import type { ListRequest, Located } from "../../model/query/list-request.ts";
 import { type QueryBody, querySchema } from "../../model/schemas/query.ts";
 import { invalidBody } from "../body/content.ts";
-import { ListRequestReader, pageWithCursor } from "./list-request-reader.ts";
+import { ListRequestReader, pageWithCursor } from "./list-request.ts";
 
 const at = (...path: Path) => ({ pointer: pointerTo(path) });
 

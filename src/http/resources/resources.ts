@@ -32,11 +32,10 @@ import {
 import { readPreference } from "../headers/prefer.ts";
 import type { RequestContext } from "../request/context.ts";
 import { limitCreation } from "../request/rate-limit.ts";
-import { rejectParameters } from "../request/search-params.ts";
+import { rejectParameters } from "../request/request-target.ts";
 import { answerCreated } from "../response/browser.ts";
-import { createResponse } from "../response/large-response.ts";
 import { renderResource, sendPage } from "../response/representation.ts";
-import { noCache, responseHeadOf, withDate } from "../response/response-head.ts";
+import { createResponse, noCache, responseHeadOf, withDate } from "../response/response.ts";
 import { checkedRendererFactory, type RendererFactory, readFieldsParam } from "./fields-param.ts";
 
 export function getResource(context: RequestContext): MaybePromise<Response | Problem> {
@@ -172,8 +171,8 @@ const limitAnonymous = (context: RequestContext): Problem | undefined =>
 const noFields: readonly NamedField[] = [];
 
 /** Most requests have no parameters. */
-const fieldsOf = ({ query, searchParams }: RequestContext): readonly NamedField[] | Problem =>
-  query === "" ? noFields : readFieldsParam(searchParams);
+const fieldsOf = (context: RequestContext): readonly NamedField[] | Problem =>
+  context.query === "" ? noFields : readFieldsParam(context.searchParams);
 
 const factoryOf = (
   { principal }: RequestContext,

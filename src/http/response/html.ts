@@ -3,7 +3,7 @@
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Problem } from "../../model/problem.ts";
 import type { RequestContext } from "../request/context.ts";
-import { pageResponse } from "./response.ts";
+import { pageResponse } from "./representation.ts";
 
 const style =
   "body{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}code{background:#8883;padding:.1em .3em;border-radius:.2em}";

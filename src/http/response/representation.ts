@@ -1,17 +1,30 @@
-// Renders a resource, and sends rendered pages, encoded where wanted. Rendered and encoded bodies are cached.
+// Sends representations of resources and pages: 412 or 304 by its preconditions, or the body, encoded where wanted.
 
-import { overloaded } from "../../domain/problems.ts";
+import { hash } from "node:crypto";
+import { overloaded, preconditionFailed } from "../../domain/problems.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Rules } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
 import { renderFields, viewVersion } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
-import { variantTag } from "../headers/conditional.ts";
+import {
+  checkIfMatch,
+  hasPreconditions,
+  isNotModified,
+  isPreconditionFailed,
+  matchingTag,
+  variantTag,
+} from "../headers/conditional.ts";
 import { type Coding, chooseCoding, encode } from "../headers/content-coding.ts";
 import type { RequestContext } from "../request/context.ts";
-import { conditionalResponse } from "./conditional-response.ts";
-import { createResponse, smallResponseBytes } from "./large-response.ts";
-import { type ResponseHead, responseHeadOf, withDate } from "./response-head.ts";
+import {
+  createResponse,
+  negotiated,
+  type ResponseHead,
+  responseHeadOf,
+  smallResponseBytes,
+  withDate,
+} from "./response.ts";
 
 export interface RenderedPage extends ResponseHead {
   readonly body: string;
@@ -96,4 +109,70 @@ export function encodedHeaders(plain: Headers, coding: Coding): Headers {
   const etag = plain.get("etag");
   if (etag !== null) headers.set("etag", variantTag(etag, coding));
   return headers;
+}
+
+/**
+ * Evaluates the preconditions in the order of RFC 9110 §13.2.2: returns 412, 304 or undefined. `length`
+ * is that of the body, if it is known.
+ */
+export function conditionalResponse(
+  { request: { headers } }: RequestContext,
+  state: ResponseHead,
+  length = 0,
+): Response | Problem | undefined {
+  if (!hasPreconditions(headers)) return undefined;
+  const rejected = checkIfMatch(headers);
+  if (rejected !== undefined) return rejected;
+  if (isPreconditionFailed(headers, state)) return preconditionFailed;
+  return isNotModified(headers, state) ? notModified(headers, state, length) : undefined;
+}
+
+/** Creates a 304 with the ETag of the variant that the client has, or would get. */
+export function notModified(
+  requestHeaders: Headers,
+  state: ResponseHead,
+  length: number,
+): Response {
+  const { headers: asRead, etag, updatedAt } = state;
+  const headers = new Headers(asRead);
+  headers.delete("content-type");
+  if (etag !== "")
+    headers.set(
+      "etag",
+      matchingTag(requestHeaders, etag) ?? tagToSend(requestHeaders, etag, length),
+    );
+  return withDate(new Response(null, { status: 304, headers }), updatedAt);
+}
+
+function tagToSend(requestHeaders: Headers, etag: string, length: number): string {
+  const coding = chooseCoding(requestHeaders, length);
+  return typeof coding === "string" ? variantTag(etag, coding) : etag;
+}
+
+export interface Page {
+  readonly type: string;
+  readonly body: string;
+  readonly cacheControl: string;
+  /** Further header fields. */
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+/** Pages depend on the program and its configuration, so they do not change while it runs. */
+const startedAt = Date.now();
+
+/** Responds with a page that does not change while the program runs; its hash is its ETag. */
+export function pageResponse(
+  context: RequestContext,
+  page: Page,
+): MaybePromise<Response | Problem> {
+  const headers = negotiated(context, page.type);
+  const etag = `"${hash("sha256", page.body).slice(0, 32)}"`;
+  headers.set("cache-control", page.cacheControl);
+  headers.set("etag", etag);
+  headers.set("last-modified", new Date(startedAt).toUTCString());
+  for (const name in page.fields) headers.set(name, page.fields[name] ?? "");
+  const state = { headers, etag, updatedAt: startedAt, isDateExact: true };
+  return isNotModified(context.request.headers, state)
+    ? notModified(context.request.headers, state, page.body.length)
+    : sendEncoded(context, { ...state, body: page.body });
 }

@@ -1,13 +1,88 @@
-// Builds JSON and page responses that several handlers share.
+// Makes responses: headers with validators and caching, and bodies that are sent in slices when they are large.
 
-import { hash } from "node:crypto";
-import type { MaybePromise } from "../../lib/maybe-promise.ts";
-import type { Problem } from "../../model/problem.ts";
-import { isNotModified } from "../headers/conditional.ts";
+import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
+import type { Rules } from "../../model/collection.ts";
+import { definitionOf } from "../../model/definition.ts";
+import type { Resource } from "../../model/resource.ts";
+import { contentTag, entityTag, httpDate, type Validators } from "../headers/conditional.ts";
 import type { RequestContext } from "../request/context.ts";
-import { notModified } from "./conditional-response.ts";
-import { createResponse } from "./large-response.ts";
-import { sendEncoded } from "./representation.ts";
+
+/** The validators of a state and its response headers. */
+export interface ResponseHead extends Validators {
+  readonly headers: Headers;
+}
+
+/** Responses may differ by token, so shared caches must not store them. */
+const privateCache = "private, no-cache";
+
+/** Shared caches may store what is public, for as long as the collection allows. */
+export function cacheControlOf(rules: Rules): string {
+  const { access, cache } = definitionOf(rules);
+  if (access.read !== "public") return privateCache;
+  return cache.maxAge === 0 ? "public, no-cache" : `public, max-age=${cache.maxAge}`;
+}
+
+/** Sets Cache-Control, and Vary when the response depends on the caller. */
+export function setCaching(headers: Headers, rules: Rules): void {
+  headers.set("cache-control", cacheControlOf(rules));
+  if (definitionOf(rules).access.read === "owner") headers.append("vary", "Authorization");
+}
+
+/** A fresh response to a write could be reused for a later GET (RFC 9110 §9.3.3). */
+export const noCache = "no-store";
+
+/** Returns the head of a resource or collection from its revision. */
+export function responseHeadOf(
+  { services }: RequestContext,
+  { revision, updatedAt, sharesDate }: Pick<Resource, "revision" | "updatedAt" | "sharesDate">,
+  caching: Rules | typeof noCache,
+  viewVersion = 0,
+): ResponseHead {
+  const headers = new Headers(services.jsonHeaders);
+  const etag = entityTag(revision, updatedAt, viewVersion);
+  if (caching === noCache) headers.set("cache-control", noCache);
+  else setCaching(headers, caching);
+  headers.set("etag", etag);
+  headers.set("last-modified", httpDate(updatedAt));
+  return { headers, etag, updatedAt, isDateExact: sharesDate !== true };
+}
+
+/**
+ * Returns the head for a caller who sees a part of a collection: the ETag is a hash of the body, and
+ * there is no Last-Modified, because it would reveal changes of hidden resources.
+ */
+export function partialResponseHead(
+  { services }: RequestContext,
+  rules: Rules,
+  body: string | undefined,
+): ResponseHead {
+  const headers = new Headers(services.jsonHeaders);
+  const etag = body === undefined ? "" : contentTag(body);
+  setCaching(headers, rules);
+  if (etag !== "") headers.set("etag", etag);
+  return { headers, etag, updatedAt: undefined, isDateExact: false };
+}
+
+/**
+ * Last-Modified must not be later than Date (RFC 9110 §8.8.2.1). Bun's Date can be a second late, and
+ * the clock of another node can be ahead of ours.
+ */
+export function withDate(response: Response, updatedAt: number | undefined): Response {
+  const now = Date.now();
+  if (updatedAt === undefined || now - updatedAt >= 2000) return response;
+  const date = httpDate(now);
+  response.headers.set("date", date);
+  if (updatedAt > now) response.headers.set("last-modified", date);
+  return response;
+}
+
+/** The response depends on Accept and Accept-Encoding. */
+export function negotiated(context: RequestContext, type: string): Headers {
+  const headers = new Headers(context.services.commonHeaders);
+  headers.set("content-type", type);
+  headers.append("vary", "Accept, Accept-Encoding");
+  return headers;
+}
 
 /** Responds with JSON that must not be cached. */
 export function json(context: RequestContext, status: number, value: unknown): Response {
@@ -16,38 +91,78 @@ export function json(context: RequestContext, status: number, value: unknown): R
   return createResponse(context, JSON.stringify(value), { status, headers });
 }
 
-export interface Page {
-  readonly type: string;
-  readonly body: string;
-  readonly cacheControl: string;
-  /** Further header fields. */
-  readonly fields?: Readonly<Record<string, string>>;
+/** Responses up to this size are sent as they are and are not counted. */
+export const smallResponseBytes = 65_536;
+
+const sliceBytes = 262_144;
+
+interface ResponseInit {
+  readonly status?: number;
+  readonly headers: Headers;
 }
 
-/** Pages depend on the program and its configuration, so they do not change while it runs. */
-const startedAt = Date.now();
-
-/** Responds with a page that does not change while the program runs; its hash is its ETag. */
-export function pageResponse(
+/** Copies the headers of a large response, because its length is added to them. */
+export function createResponse(
   context: RequestContext,
-  page: Page,
-): MaybePromise<Response | Problem> {
-  const headers = negotiated(context, page.type);
-  const etag = `"${hash("sha256", page.body).slice(0, 32)}"`;
-  headers.set("cache-control", page.cacheControl);
-  headers.set("etag", etag);
-  headers.set("last-modified", new Date(startedAt).toUTCString());
-  for (const name in page.fields) headers.set(name, page.fields[name] ?? "");
-  const state = { headers, etag, updatedAt: startedAt, isDateExact: true };
-  return isNotModified(context.request.headers, state)
-    ? notModified(context.request.headers, state, page.body.length)
-    : sendEncoded(context, { ...state, body: page.body });
+  body: string | Uint8Array<ArrayBuffer> | null,
+  init: ResponseInit,
+): Response {
+  if (body === null || body.length <= smallResponseBytes) return new Response(body, init);
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
+  const headers = new Headers(init.headers);
+  headers.set("content-length", String(bytes.byteLength));
+  return new Response(slicesOf(context, bytes), { ...init, headers });
 }
 
-/** The response depends on Accept and Accept-Encoding. */
-function negotiated(context: RequestContext, type: string): Headers {
-  const headers = new Headers(context.services.commonHeaders);
-  headers.set("content-type", type);
-  headers.append("vary", "Accept, Accept-Encoding");
-  return headers;
+function slicesOf(context: RequestContext, bytes: Uint8Array): ReadableStream<Uint8Array> {
+  const release = countWhileSent(context, bytes.byteLength);
+  let position = 0;
+  return new ReadableStream(
+    {
+      pull(controller) {
+        // A client that reads slowly is not idle.
+        context.extendTimeout();
+        controller.enqueue(bytes.subarray(position, position + sliceBytes));
+        position += sliceBytes;
+        if (position < bytes.byteLength) return;
+        controller.close();
+        release();
+      },
+      cancel: release,
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/**
+ * Counts the bytes of a response even when the budget is used up. The returned function releases
+ * them; so does an abort, because then a runtime may never read the body.
+ */
+function countWhileSent({ services, request }: RequestContext, bytes: number): () => void {
+  return releaseOnAbort(request, addForced(services.memory, bytes));
+}
+
+function addForced(memory: MemoryBudget, bytes: number): () => void {
+  let isHeld = true;
+  memory.add(bytes);
+  return () => {
+    if (isHeld) memory.release(bytes);
+    isHeld = false;
+  };
+}
+
+/** Reserves memory for a streamed response; returns undefined when the budget is used up. */
+export function reserveWhileSent(
+  { services, request }: RequestContext,
+  bytes: number,
+): (() => void) | undefined {
+  const memory = new Reservation(services.memory);
+  if (!memory.take(bytes)) return undefined;
+  return releaseOnAbort(request, () => memory.release());
+}
+
+export function releaseOnAbort({ signal }: Request, release: () => void): () => void {
+  if (signal.aborted) release();
+  else signal.addEventListener("abort", release, { once: true });
+  return release;
 }

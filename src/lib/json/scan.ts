@@ -1,9 +1,7 @@
 // Scans a JSON text in one pass and rejects everything that would not round-trip exactly.
 
-import { code, codeAt } from "./character.ts";
-import type { FieldError } from "./error-report.ts";
-import { ErrorReport } from "./error-report.ts";
-import { failed, Lexer } from "./lexer.ts";
+import { ErrorReport, type FieldError } from "./error-report.ts";
+import { code, codeAt, failed, Lexer } from "./lexer.ts";
 import { exactChars, isExact } from "./number.ts";
 
 export const jsonLimits = {

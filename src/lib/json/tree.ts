@@ -1,8 +1,7 @@
 // Parses JSON into a tree that keeps names and scalars as they were written, so a patch changes only what it names.
 // Nested values can stay unparsed text, so reading a small part of a large document is cheap.
 
-import { code, codeAt } from "./character.ts";
-import { Lexer } from "./lexer.ts";
+import { code, codeAt, Lexer } from "./lexer.ts";
 
 /** A string is the text of a scalar, or of a value that is not parsed yet (`readLevel`). */
 export type Tree = string | ObjectTree | ArrayTree;

@@ -2,7 +2,6 @@
 
 import { jsonLimits } from "../../lib/json/scan.ts";
 import type { FieldError, ParameterError } from "../problem.ts";
-import { pageOffset } from "./page.ts";
 
 export const operators = ["eq", "ne", "lt", "lte", "gt", "gte", "in", "like", "exists"] as const;
 export type Operator = (typeof operators)[number];
@@ -17,6 +16,13 @@ export const listRequestLimits = {
   maxValues: 100,
   maxFields: 100,
   maxWords: 20,
+} as const;
+
+export const pageLimits = {
+  defaultLimit: 20,
+  maxLimit: 1000,
+  /** The limit for the fields of all resources of a page. A default page has room for bodies of the default size. */
+  maxBytes: 20 * 1024 * 1024,
 } as const;
 
 /** The parameter or JSON Pointer that an error refers to. */
@@ -90,6 +96,16 @@ export const isAlwaysShown = (field: string): boolean =>
   field === everyField || field === etagField || field === ownerMember;
 
 export const isOnlyForAdmins = (field: string): boolean => field === ownerMember;
+
+/** `created` is oldest first, so that full pages do not change; `-created` is newest first. */
+export type Order = "created" | "-created";
+
+/** The number of pages, 0 for an empty collection. */
+export const pageCount = (total: number, limit: number): number => Math.ceil(total / limit);
+
+/** The number of items before the page. Pages are counted from 1. */
+export const pageOffset = (page: number, limit: number): number =>
+  Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
 
 /** The number of resources before the page. */
 export const listOffset = ({ page, limit }: ListRequest): number => pageOffset(page, limit);

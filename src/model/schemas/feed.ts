@@ -1,6 +1,6 @@
 // The JSON Schemas of a feed: the changes in a collection after a position.
 
-import { pageLimits } from "../query/page.ts";
+import { pageLimits } from "../query/list-request.ts";
 import { exampleResource, exampleTime } from "./examples.ts";
 import { partialResourceSchema, resourceIdSchema } from "./resource.ts";
 import { timeSchema } from "./time.ts";

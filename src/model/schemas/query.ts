@@ -2,9 +2,8 @@
 
 import type { FromSchema } from "../../lib/schema/from-schema.ts";
 import { unknownMemberMessage } from "../../lib/schema/subschemas.ts";
-import { listRequestLimits, operators } from "../query/list-request.ts";
+import { listRequestLimits, operators, pageLimits } from "../query/list-request.ts";
 import { suggestParameter } from "../query/near-miss.ts";
-import { pageLimits } from "../query/page.ts";
 
 const operand = { type: ["string", "number", "boolean"] } as const;
 

@@ -3,7 +3,7 @@
 import { invalidMessage } from "../../lib/schema/subschemas.ts";
 import { filePathPattern } from "../file.ts";
 import { collectionName, resourceId } from "../id.ts";
-import { pageLimits } from "../query/page.ts";
+import { pageLimits } from "../query/list-request.ts";
 import { exampleResource } from "./examples.ts";
 import { timeSchema } from "./time.ts";
 

@@ -4,9 +4,9 @@ import type { IndexPlan } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import { collectFileReferences } from "./file-references.ts";
 import { collectIndexRows, hasNoIndexes } from "./index-rows.ts";
-import { resourceIn } from "./resource.ts";
 import type { ResourceRow, Tombstone } from "./rows.ts";
 import type { ResourceState } from "./state.ts";
+import { resourceIn } from "./stored-resource.ts";
 import type { PartWrites } from "./writes.ts";
 
 /** What a batch has written for an id. */

@@ -2,15 +2,14 @@
 
 import { emptyIndexPlan, type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
 import type { Outcome, Put, Remove } from "../store.ts";
-import { checksumOf } from "./checksum.ts";
 import { candidateOf, collectResource, isRemoval, type Written } from "./collect-resource.ts";
 import { failedExpectation } from "./expectation.ts";
 import { hasNoIndexes } from "./index-rows.ts";
 import type { KeyClock } from "./key-clock.ts";
 import { newPart } from "./part.ts";
-import { resourceIn } from "./resource.ts";
 import type { Head } from "./rows.ts";
 import type { ResourceState, State, StoredCollection } from "./state.ts";
+import { checksumOf, resourceIn } from "./stored-resource.ts";
 import { notBefore, sharesSecond } from "./times.ts";
 import { noClaim, type UniqueClaim, UniqueValues } from "./unique-values.ts";
 import { type CollectionWrite, noPartWrites, type PartWrites } from "./writes.ts";

@@ -9,7 +9,7 @@ import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import { CommitListeners } from "../commit-listeners.ts";
-import { Damage, withCollection } from "../core/checksum.ts";
+import { Damage, withCollection } from "../core/stored-resource.ts";
 import {
   type Change,
   isOutdated,

@@ -2,10 +2,9 @@
 
 import type { IndexPlan } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
-import type { StoredResource } from "../core/checksum.ts";
 import type { IndexChanges } from "../core/index-changes.ts";
 import { collectIndexRows, hasNoIndexes, noIndexWrites } from "../core/index-rows.ts";
-import { resourceIn } from "../core/resource.ts";
+import { resourceIn, type StoredResource } from "../core/stored-resource.ts";
 import { allOrFirstError, type Connection, type Row, rows, type Sql } from "./connection.ts";
 import { deleteSomeRows } from "./delete-rows.ts";
 import { type ResourceColumns, resourceColumns } from "./row.ts";

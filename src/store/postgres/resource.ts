@@ -2,7 +2,7 @@
 
 import type { Candidate } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
-import { Damage } from "../core/checksum.ts";
+import { Damage } from "../core/stored-resource.ts";
 import type { Range, Slice } from "../store.ts";
 import { type CollectionRow, type HeadState, toCollection } from "./collections.ts";
 import { allOrFirstError, rows, type Sql, type Statement } from "./connection.ts";

@@ -1,8 +1,7 @@
 // Converts rows to heads and resources.
 
 import type { Resource } from "../../model/resource.ts";
-import type { StoredResource } from "../core/checksum.ts";
-import { toResource } from "../core/resource.ts";
+import { type StoredResource, toResource } from "../core/stored-resource.ts";
 import type { HeadState } from "./collections.ts";
 import type { Sql, Statement, Value } from "./connection.ts";
 

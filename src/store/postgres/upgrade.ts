@@ -1,11 +1,10 @@
 // Migrates databases up to version 6, in which a collection had a key instead of a part.
 
 import { indexPlanOf } from "../../model/query/index-plan.ts";
-import { checksumOf, type StoredResource } from "../core/checksum.ts";
 import { collectIndexRows, noIndexWrites } from "../core/index-rows.ts";
 import type { TreeWrite } from "../core/position-tree.ts";
 import { PositionTreeBuilder } from "../core/position-tree-builder.ts";
-import { resourceIn } from "../core/resource.ts";
+import { checksumOf, resourceIn, type StoredResource } from "../core/stored-resource.ts";
 import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import { writeTree } from "./position-tree.ts";
 import { type ResourceColumns, resourceColumns } from "./row.ts";

@@ -1,14 +1,14 @@
 // Reads the resources that a query has to check one by one, up to a limit.
 
 import { type Candidate, countWithin, type Query } from "../../model/query/query.ts";
-import { Damage } from "../core/checksum.ts";
 import type { Source } from "../core/query-plan.ts";
 import { type Ranks, withWords } from "../core/search.ts";
+import { Damage } from "../core/stored-resource.ts";
 import { maxCandidateBytes } from "../store.ts";
-import type { CachedCollection } from "./cached-collection.ts";
+import type { CachedCollection } from "./collections.ts";
 import type { Connection, Query as Statement } from "./connection.ts";
 import type { EntryReader } from "./entries.ts";
-import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource.ts";
+import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource-reader.ts";
 import type { WordReader } from "./search.ts";
 
 type Candidates = readonly Candidate[];

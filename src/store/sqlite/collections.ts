@@ -1,5 +1,8 @@
-// Reads the rows of collections, which the caches of readers and of the writer resolve names with.
+// Reads collections: their rows and the heads of their parts, and holds one as it was last read.
 
+import type { Collection, Rules } from "../../model/collection.ts";
+import { type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
+import type { Head } from "../core/rows.ts";
 import type { Connection, Query } from "./connection.ts";
 
 export interface CollectionRow {
@@ -16,6 +19,7 @@ type Row = readonly [
 ];
 const columns = "name, part, definition, version, created";
 
+/** The caches of readers and of the writer resolve names with these rows. */
 export class CollectionRows {
   readonly #find: Query<Row>;
   readonly #all: Query<Row>;
@@ -37,4 +41,96 @@ export class CollectionRows {
 
 function toCollectionRow([name, part, definition, version, createdAt]: Row): CollectionRow {
   return { name, part, definition, version, createdAt };
+}
+
+type HeadRow = readonly [
+  ...(readonly [revision: number, seq: number, total: number, updated: number]),
+  ...(readonly [sharesDate: number, version: number, epoch: number]),
+  ...(readonly [keyNow: number, keySeen: number]),
+];
+
+/** Reads the head of a part: its counters and the version of its definition. */
+export class HeadReader {
+  readonly #find: Query<HeadRow>;
+
+  constructor(connection: Connection) {
+    this.#find = connection.query(
+      `SELECT revision, seq, total, updated, shares_date, version, epoch, key_now, key_seen
+       FROM heads WHERE part = ?`,
+    );
+  }
+
+  /** Returns undefined when the part was deleted. */
+  find(part: number): Head | undefined {
+    const row = this.#find.one(part);
+    if (!row) return undefined;
+    const [revision, seq, total, updatedAt, sharesDate, version, epoch, now, seen] = row;
+    const counters = { revision, seq, total, updatedAt, sharesDate, version, epoch };
+    return { ...counters, keyClock: { now, seen } };
+  }
+}
+
+/** A collection as it was last read: its counters, its rules, and what is derived from them. */
+export class CachedCollection {
+  readonly name: string;
+  readonly part: number;
+  /** The revision up to which the cached resources of the part are known to be current. */
+  cachedRevision: number;
+  readonly #createdAt: number;
+  #head: Head;
+  #rules: Rules;
+  #collection: Collection;
+  #plan: IndexPlan | undefined;
+
+  constructor(row: CollectionRow, head: Head) {
+    this.name = row.name;
+    this.part = row.part;
+    this.cachedRevision = head.revision;
+    this.#createdAt = row.createdAt;
+    this.#head = head;
+    this.#rules = rulesIn(row);
+    this.#collection = toCollection(row, head);
+  }
+
+  get head(): Head {
+    return this.#head;
+  }
+
+  /** The same object until the definition changes. */
+  get rules(): Rules {
+    return this.#rules;
+  }
+
+  /** The same object until the collection changes. */
+  get collection(): Collection {
+    return this.#collection;
+  }
+
+  get plan(): IndexPlan {
+    this.#plan ??= indexPlanOf(this.#rules.definition);
+    return this.#plan;
+  }
+
+  redefine(row: CollectionRow): void {
+    this.#rules = rulesIn(row);
+    this.#plan = undefined;
+  }
+
+  update(head: Head): void {
+    if (head.revision === this.#head.revision) return;
+    this.#head = head;
+    const { name } = this;
+    const { definition } = this.#rules;
+    this.#collection = toCollection({ name, definition, createdAt: this.#createdAt }, head);
+  }
+}
+
+const rulesIn = ({ version, definition }: CollectionRow): Rules => ({ version, definition });
+
+export function toCollection(
+  { name, definition, createdAt }: Pick<CollectionRow, "name" | "definition" | "createdAt">,
+  { revision, total, updatedAt, sharesDate }: Head,
+): Collection {
+  const collection = { name, revision, total, definition, createdAt, updatedAt };
+  return sharesDate === 1 ? { ...collection, sharesDate: true } : collection;
 }

@@ -2,15 +2,15 @@
 
 import { Outage } from "../../model/outage.ts";
 import { indexPlanOf } from "../../model/query/index-plan.ts";
-import { checksumOf } from "../core/checksum.ts";
 import { collectResource } from "../core/collect-resource.ts";
 import { PositionTreeBuilder } from "../core/position-tree-builder.ts";
 import type { ResourceRow } from "../core/rows.ts";
+import { checksumOf } from "../core/stored-resource.ts";
 import { noPartWrites } from "../core/writes.ts";
 import type { Connection } from "./connection.ts";
 import { copyOldKeys } from "./copy-old-keys.ts";
 import { type OldCollection, readOldCollections } from "./old-collections.ts";
-import type { SeqResourceRow } from "./resource.ts";
+import type { SeqResourceRow } from "./resource-reader.ts";
 import { RowWriter } from "./row-writer.ts";
 import { TokenWriter } from "./token.ts";
 

@@ -6,7 +6,11 @@ import { indexChanges } from "../core/index-changes.ts";
 import { collectIndexRows, hasNoIndexes, noIndexWrites } from "../core/index-rows.ts";
 import type { CollectionWrite } from "../core/writes.ts";
 import type { Connection, Query } from "./connection.ts";
-import { type SeqResourceRow, seqResourceColumns, toUncheckedCandidate } from "./resource.ts";
+import {
+  type SeqResourceRow,
+  seqResourceColumns,
+  toUncheckedCandidate,
+} from "./resource-reader.ts";
 import type { RowWriter } from "./row-writer.ts";
 
 /** How many resources, and how many bytes of them, are read at once; bounds the memory use. */

@@ -1,6 +1,6 @@
 // Encodes the outcomes that the writer thread sends to the main thread.
 
-import { resourceIn } from "../core/resource.ts";
+import { resourceIn } from "../core/stored-resource.ts";
 import type { Change, Outcome } from "../store.ts";
 import { type Cells, Rows } from "./cells.ts";
 

@@ -6,12 +6,12 @@ import { locate } from "../core/position-tree.ts";
 import { type IndexScan, planQuery, type QueryPlan } from "../core/query-plan.ts";
 import { byRank } from "../core/search.ts";
 import type { QueryResult, TooBroad } from "../store.ts";
-import type { CachedCollection } from "./cached-collection.ts";
 import { CandidateReader } from "./candidates.ts";
+import type { CachedCollection } from "./collections.ts";
 import type { Connection, LimitedRows, Query as Statement } from "./connection.ts";
 import { EntryReader, type EntryRow } from "./entries.ts";
 import { PositionReader } from "./positions.ts";
-import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource.ts";
+import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource-reader.ts";
 import { WordReader } from "./search.ts";
 
 /** All keys, including the key of a missing value. */

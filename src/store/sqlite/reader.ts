@@ -13,12 +13,10 @@ import {
   type Slice,
   type TooBroad,
 } from "../store.ts";
-import { CachedCollection, toCollection } from "./cached-collection.ts";
-import { CollectionRows } from "./collections.ts";
+import { CachedCollection, CollectionRows, HeadReader, toCollection } from "./collections.ts";
 import type { CommitCounter } from "./commit-counter.ts";
 import type { Connection, Query } from "./connection.ts";
 import { FileReferenceReader } from "./file-references.ts";
-import { HeadReader } from "./heads.ts";
 import { Moved, movedCommit } from "./moved.ts";
 import { QueryReader } from "./query.ts";
 import { ResourceCache } from "./resource-cache.ts";

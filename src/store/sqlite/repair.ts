@@ -2,11 +2,10 @@
 
 import { closeSync, openSync } from "node:fs";
 import { Outage } from "../../model/outage.ts";
-import { CollectionRows } from "./collections.ts";
+import { CollectionRows, HeadReader } from "./collections.ts";
 import { Connection } from "./connection.ts";
 import { acceptCopy, type DatabaseFile, removeCopy } from "./file.ts";
 import { assertFreeSpace, sizeOf } from "./free-space.ts";
-import { HeadReader } from "./heads.ts";
 import { assertOnDisk } from "./on-disk.ts";
 
 type Table = readonly [name: string];

@@ -1,18 +1,46 @@
-// Reads the resources of a part: by id, by range, and by revision.
+// Reads the resources of a part by id, by range and by revision, and converts rows to resources.
 
 import type { Feed, Removal } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
 import { Outage } from "../../model/outage.ts";
-import type { Order } from "../../model/query/page.ts";
+import type { Order } from "../../model/query/list-request.ts";
+import type { Candidate } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
-import { Damage } from "../core/checksum.ts";
 import { epochName, readEpochName } from "../core/epochs.ts";
 import { locate } from "../core/position-tree.ts";
+import {
+  Damage,
+  resourceIn,
+  type StoredResource,
+  toResource as toCheckedResource,
+} from "../core/stored-resource.ts";
 import type { Range, Slice } from "../store.ts";
-import type { CachedCollection } from "./cached-collection.ts";
-import type { Connection, LimitedRows, Query } from "./connection.ts";
+import type { CachedCollection } from "./collections.ts";
+import type { Connection, LimitedRows, Query, Value } from "./connection.ts";
 import { PositionReader } from "./positions.ts";
-import { type ResourceRow, resourceColumns, toResource } from "./resource.ts";
+
+export type ResourceRow = readonly [...StoredResource, checksum: number | null];
+export const resourceColumns =
+  "id, revision, created, updated, fields, owner, files, shares_date, checksum";
+
+/** Throws Damage when the checksum does not match. */
+export const toResource = (row: readonly [...ResourceRow, ...Value[]]): Resource =>
+  toCheckedResource(row as unknown as StoredResource, row[8]);
+
+/** A resource row with its seq in front. */
+export type SeqResourceRow = readonly [seq: number, ...ResourceRow];
+export const seqResourceColumns = `seq, ${resourceColumns}`;
+
+export const toCandidate = ([seq, ...row]: SeqResourceRow): Candidate => ({
+  seq,
+  resource: toResource(row),
+});
+
+/** Used by the writer: a damaged row must not fail the whole batch. Readers report it. */
+export const toUncheckedCandidate = ([seq, ...row]: SeqResourceRow): Candidate => ({
+  seq,
+  resource: resourceIn(row as unknown as StoredResource),
+});
 
 type RemovalRow = readonly [
   ...(readonly [id: string, revision: number, removedAt: number]),

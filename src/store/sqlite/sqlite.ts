@@ -10,7 +10,7 @@ import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import { CommitListeners } from "../commit-listeners.ts";
-import { withCollection } from "../core/checksum.ts";
+import { withCollection } from "../core/stored-resource.ts";
 import type { Committer } from "../remote-committer.ts";
 import {
   type Change,

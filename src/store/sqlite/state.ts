@@ -1,8 +1,7 @@
 // Looks up the stored state that the changes of a batch need, when they need it.
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
-import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
-import { indexPlanOf } from "../../model/query/index-plan.ts";
+import { type IndexEntry, type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
 import { nextEpoch } from "../core/epochs.ts";
 import type { ResourceRow } from "../core/rows.ts";
 import type {
@@ -12,9 +11,8 @@ import type {
   StoredCollection,
   StoredKey,
 } from "../core/state.ts";
-import { CollectionRows } from "./collections.ts";
+import { CollectionRows, HeadReader } from "./collections.ts";
 import type { Connection, Query } from "./connection.ts";
-import { HeadReader } from "./heads.ts";
 import { ResourceWriter } from "./resource-writer.ts";
 
 type StateRow = readonly [

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { Feed } from "../../../src/model/feed.ts";
 import type { IdempotencyKey } from "../../../src/model/idempotency-key.ts";
-import type { Order } from "../../../src/model/query/page.ts";
+import type { Order } from "../../../src/model/query/list-request.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Token } from "../../../src/model/token.ts";
 import type { Change, Expectation, Outcome, Put, Remove, Store } from "../../../src/store/store.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { IdempotencyKey } from "../../../src/model/idempotency-key.ts";
-import type { Order } from "../../../src/model/query/page.ts";
+import type { Order } from "../../../src/model/query/list-request.ts";
 import { isRanked, type Query } from "../../../src/model/query/query.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Change, Outcome, Put, Remove, Store } from "../../../src/store/store.ts";

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { Outage } from "../../../src/model/outage.ts";
 import { keyOf } from "../../../src/model/query/sort-key.ts";
-import { checksumOf } from "../../../src/store/core/checksum.ts";
+import { checksumOf } from "../../../src/store/core/stored-resource.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {
   define,

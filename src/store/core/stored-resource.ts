@@ -1,7 +1,8 @@
-// Computes and checks the checksum of a stored resource, so that damaged rows are detected when they are read.
+// Converts the stored columns of a resource, the same on every engine, to a resource, and checks their checksum.
 
 import { crc32 } from "node:zlib";
 import { Outage } from "../../model/outage.ts";
+import type { Resource } from "../../model/resource.ts";
 
 /** The columns of a resource, in this order, on every engine. */
 export type StoredResource = readonly [
@@ -15,6 +16,25 @@ export type StoredResource = readonly [
   /** 1 when another state of the resource has a time within the same second. */
   sharesDate: number,
 ];
+
+/** Throws Damage when the checksum does not match. */
+export function toResource(stored: StoredResource, checksum: number | null): Resource {
+  assertIntact(stored, checksum);
+  return resourceIn(stored);
+}
+
+/** Does not check the checksum. */
+export function resourceIn(stored: StoredResource): Resource {
+  const [id, revision, createdAt, updatedAt, fields, owner, files, sharesDate] = stored;
+  const resource = { id, revision, createdAt, updatedAt, fields };
+  if (owner === null && files === null && sharesDate === 0) return resource;
+  return {
+    ...resource,
+    ...(owner !== null && { owner }),
+    ...(files !== null && { files }),
+    ...(sharesDate === 1 && { sharesDate: true }),
+  };
+}
 
 /** Short columns are hashed with FNV-1a into the start value of the CRC, so each row needs few native calls. */
 export function checksumOf(stored: StoredResource): number {
