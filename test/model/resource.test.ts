@@ -32,6 +32,25 @@ describe("a representation", () => {
     );
   });
 
+  it("has the times of any day as toISOString writes them", () => {
+    const latest = 8.64e15;
+    const anyTime = fc.oneof(
+      fc.integer({ min: -latest, max: latest }),
+      // Around midnight, and in years of four digits.
+      fc.integer({ min: 0, max: 40_000 }).map((day) => day * 86_400_000),
+      fc.integer({ min: 1, max: 40_000 }).map((day) => day * 86_400_000 - 1),
+    );
+    fc.assert(
+      fc.property(anyTime, anyTime, (created, updated) => {
+        const { createdAt, updatedAt } = JSON.parse(
+          represent(resource({ createdAt: created, updatedAt: updated })),
+        );
+        assert.equal(createdAt, new Date(created).toISOString());
+        assert.equal(updatedAt, new Date(updated).toISOString());
+      }),
+    );
+  });
+
   it("has two different times", () => {
     const { createdAt, updatedAt } = JSON.parse(
       represent(resource({ createdAt: 0, updatedAt: 1 })),

@@ -65,8 +65,17 @@ const credentialName =
 /** The decoded parameters of a query string, in the order in which they were sent. */
 export type SearchParams = readonly (readonly [name: string, value: string])[];
 
-export const readSearchParams = (query: string): SearchParams =>
-  query === "" ? [] : [...new URLSearchParams(query)];
+/** Pairs without anything to decode. Splitting them is several times faster than URLSearchParams. */
+const plainPairs = /^[\w.[\]-]+=[\w.,:~*-]*(?:&[\w.[\]-]+=[\w.,:~*-]*)*$/;
+
+export function readSearchParams(query: string): SearchParams {
+  if (query === "") return [];
+  if (!plainPairs.test(query)) return [...new URLSearchParams(query)];
+  return query.split("&").map((pair) => {
+    const equals = pair.indexOf("=");
+    return [pair.slice(0, equals), pair.slice(equals + 1)];
+  });
+}
 
 /** Returns the name of a parameter that contains a credential, which a URL must never have. */
 export const findCredential = (searchParams: SearchParams): string | undefined =>

@@ -32,6 +32,8 @@ export class QueryableFields {
   /** The indexed fields. */
   readonly indexed: ReadonlySet<string>;
   readonly isSearchable: boolean;
+  /** The fields that were asked for, as many as the definition declares. */
+  readonly #found = new Map<string, QueryableField>();
 
   constructor(definition: string) {
     const { indexes, searchable } = indexPlanOf(definition);
@@ -44,6 +46,14 @@ export class QueryableFields {
 
   /** Returns undefined when the field does not exist or is write-only. */
   find(field: string): QueryableField | undefined {
+    const cached = this.#found.get(field);
+    if (cached !== undefined) return cached;
+    const found = this.#fieldAt(field);
+    if (found !== undefined && this.declares(field)) this.#found.set(field, found);
+    return found;
+  }
+
+  #fieldAt(field: string): QueryableField | undefined {
     const kind = kindOf(this.#schema, field);
     if (serverMembers.includes(field)) return { kind, holds: "value" };
     const [head = ""] = field.split(".", 1);
@@ -55,6 +65,7 @@ export class QueryableFields {
 
   /** Whether the field is declared in the schema or indexed. */
   declares(field: string): boolean {
+    if (this.#found.has(field)) return true;
     if (serverMembers.includes(field) || this.indexed.has(field)) return true;
     let current = this.#schema;
     for (const name of field.split(".")) {
