@@ -60,6 +60,10 @@ export const provedBounded: ReadonlyMap<string, string> = new Map([
     "is a pattern of a definition, which redosGrowth accepted",
   ],
   [
+    'src/lib/schema/unevaluated.ts new RegExp(pattern, "u")',
+    "is a pattern of a definition, which redosGrowth accepted",
+  ],
+  [
     'src/lib/schema/example.ts new RegExp(pattern, "u")',
     "is a pattern of a definition, which redosGrowth accepted, on constant texts",
   ],

@@ -184,13 +184,10 @@ class Explainer {
   }
 
   #explainUnevaluated(schema: ObjectSchema, value: unknown, path: Path): void {
-    for (const keyword of ["unevaluatedProperties", "unevaluatedItems"]) {
-      if (!Object.hasOwn(schema, keyword) || this.#compiled.fits(schema, value)) continue;
-      for (const step of this.#compiled.unevaluated(keyword, schema, value)) {
-        const item = (value as Readonly<Record<string | number, unknown>>)[step];
-        this.#explainUnknown(schema[keyword] as Schema, item, [...path, step]);
-      }
-    }
+    const keyword = Array.isArray(value) ? "unevaluatedItems" : "unevaluatedProperties";
+    if (!Object.hasOwn(schema, keyword)) return;
+    for (const key of this.#compiled.unevaluatedKeys(schema, value))
+      this.#explainUnknown(schema[keyword] as Schema, (value as Members)[key], [...path, key]);
   }
 
   /** Explains a member or item that no other keyword covers. */

@@ -3,6 +3,7 @@
 import { isMultipleOf } from "../json/number.ts";
 import { mapSchemas } from "./map-schema.ts";
 import { isObjectSchema, type ObjectSchema, type Schema } from "./subschemas.ts";
+import { hasUnevaluated } from "./unevaluated.ts";
 
 /** A longer list compiles to an expression that is nested too deep. */
 const maxListed = 100;
@@ -13,22 +14,49 @@ interface Refinement {
   readonly error: () => string;
 }
 
-const cache = new WeakMap<ObjectSchema, ObjectSchema>();
-
-/** Returns the prepared schema. It is cached for each schema and subschema. */
-export function prepared(schema: Schema): Schema {
-  if (!isObjectSchema(schema)) return schema;
-  const cached = cache.get(schema);
-  if (cached !== undefined) return cached;
-  const result = refined(mapSchemas(schema, prepared));
-  cache.set(schema, result);
-  return result;
+/** What a prepared schema needs from the schema that it is a part of. */
+export interface SchemaContext {
+  /** Returns the check of `$ref`. */
+  checkOfReference(reference: string): Refinement["check"];
+  /** Returns the check of a whole schema that has `unevaluatedProperties` or `unevaluatedItems`. */
+  checkOfUnevaluated(schema: ObjectSchema): Refinement["check"];
 }
 
-function refined(schema: ObjectSchema): ObjectSchema {
-  const { multipleOf, enum: choices, required, dependentRequired, ...rest } = schema;
+/** Prepares the parts of one schema. The result is cached for each schema and subschema. */
+export class Preparation {
+  readonly #context: SchemaContext;
+  readonly #cache = new WeakMap<ObjectSchema, ObjectSchema>();
+
+  constructor(context: SchemaContext) {
+    this.#context = context;
+  }
+
+  prepared(schema: Schema): Schema {
+    if (!isObjectSchema(schema)) return schema;
+    const cached = this.#cache.get(schema);
+    if (cached !== undefined) return cached;
+    const result = hasUnevaluated(schema)
+      ? refinedBy([this.#context.checkOfUnevaluated(schema)])
+      : refined(this.#context, this.#withPreparedParts(schema));
+    this.#cache.set(schema, result);
+    return result;
+  }
+
+  /** Leaves out what is only for references: they are resolved here, and not by the library. */
+  #withPreparedParts({ $id, $anchor, $defs, ...schema }: ObjectSchema): ObjectSchema {
+    return mapSchemas(schema, (inner) => this.prepared(inner));
+  }
+}
+
+const refinedBy = (checks: readonly Refinement["check"][]): ObjectSchema => ({
+  "~refine": checks.map((check) => ({ check, error: () => "" })),
+});
+
+function refined(context: SchemaContext, schema: ObjectSchema): ObjectSchema {
+  const { $ref, multipleOf, enum: choices, required, dependentRequired, ...rest } = schema;
   const checks: Refinement["check"][] = [];
   const keywords: Record<string, unknown> = rest;
+  if (typeof $ref === "string") checks.push(context.checkOfReference($ref));
   if (typeof multipleOf === "number")
     checks.push((value) => typeof value !== "number" || isMultipleOf(value, multipleOf));
   if (isLong(choices)) checks.push(isAmong(choices));
@@ -43,7 +71,7 @@ function refined(schema: ObjectSchema): ObjectSchema {
   }
   if (dependentRequired !== undefined) keywords.dependentRequired = Object.fromEntries(short);
   if (checks.length === 0) return schema;
-  return { ...keywords, "~refine": checks.map((check) => ({ check, error: () => "" })) };
+  return { ...keywords, ...refinedBy(checks) };
 }
 
 const isLong = (list: unknown): list is readonly unknown[] =>

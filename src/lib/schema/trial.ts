@@ -16,6 +16,7 @@ export function addTrialErrors(
   report: ErrorReport,
 ): void {
   try {
+    compiled.compileAll();
     for (const value of valuesFor(compiled, fields)) {
       const parsed = compiled.parse(JSON.stringify(value));
       if (!compiled.isValid(parsed)) explain(compiled, parsed, [], new ErrorReport());

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import type { Format } from "typebox/format";
 import type * as Validator from "typebox/schema";
 import { formats, maxFormatChars } from "./formats.ts";
-import { prepared } from "./prepare.ts";
+import { Preparation } from "./prepare.ts";
 import {
   allSchemas,
   isObjectSchema,
@@ -12,6 +12,7 @@ import {
   References,
   type Schema,
 } from "./subschemas.ts";
+import { Evaluator } from "./unevaluated.ts";
 
 /** Loads the library with the first schema, so that a server without schemas starts faster. */
 function loadValidator(): typeof Validator {
@@ -32,16 +33,30 @@ let loaded: typeof Validator | undefined;
 export class CompiledSchema {
   readonly root: ObjectSchema;
   readonly references: References;
-  readonly #targets: Record<string, Schema>;
-  readonly #prepared: Schema;
+  readonly #preparation: Preparation;
+  readonly #evaluator: Evaluator;
+  /** The schemas that are compiled on their own: the root, the targets of references, and parts of schemas. */
+  readonly #compiled = new Map<Schema, LazyCheck>();
+  readonly #check: LazyCheck;
   readonly #hasInheritedNames: boolean;
-  #isValid: ((value: unknown) => boolean) | undefined;
 
   constructor(root: ObjectSchema) {
     this.root = root;
     this.references = new References(root);
-    this.#targets = targetsOf(root, this.references);
-    this.#prepared = prepared(root);
+    this.#evaluator = new Evaluator(this.references, (schema, value) =>
+      this.#checkOf(schema).isValid(value),
+    );
+    this.#preparation = new Preparation({
+      checkOfReference: (reference) => {
+        const target = this.#checkOf(this.references.find(reference)?.schema ?? false);
+        return (value) => target.isValid(value);
+      },
+      checkOfUnevaluated: (schema) => {
+        for (const part of this.#evaluator.partsOf(schema)) this.#checkOf(part);
+        return (value) => this.#evaluator.apply(schema, value) !== undefined;
+      },
+    });
+    this.#check = this.#checkOf(root);
     this.#hasInheritedNames = !namesIn(root).isDisjointFrom(inherited);
   }
 
@@ -55,32 +70,51 @@ export class CompiledSchema {
       : JSON.parse(text);
   }
 
-  /** Compiles the schema with the first value. */
   isValid(value: unknown): boolean {
-    if (this.#isValid === undefined) {
-      const compiled = loadValidator().Compile(this.#targets as never, this.#prepared as never);
-      this.#isValid = (each) => compiled.Check(each);
-    }
-    return this.#isValid(value);
+    return this.#check.isValid(value);
+  }
+
+  /** Compiles all parts. Throws when one cannot be compiled. Compiling a part adds the parts that it needs. */
+  compileAll(): void {
+    for (const check of this.#compiled.values()) check.compile();
+  }
+
+  #checkOf(schema: Schema): LazyCheck {
+    const known = this.#compiled.get(schema);
+    if (known !== undefined) return known;
+    const check = new LazyCheck(() => this.#preparation.prepared(schema));
+    this.#compiled.set(schema, check);
+    return check;
   }
 
   /** Validates with a part of the schema without compiling it. This is slower and only used to explain errors. */
   fits(schema: Schema, value: unknown): boolean {
-    return loadValidator().Check(this.#targets as never, prepared(schema) as never, value);
+    return loadValidator().Check(this.#preparation.prepared(schema) as never, value);
   }
 
-  /** The members or items that are unevaluated for `unevaluatedProperties` or `unevaluatedItems`. */
-  unevaluated(keyword: string, schema: ObjectSchema, value: unknown): readonly (string | number)[] {
-    const [, errors] = loadValidator().Errors(
-      this.#targets as never,
-      prepared(schema) as never,
-      value,
-    );
-    return errors.flatMap((error) => {
-      const isMatch = error.keyword === keyword && error.instancePath === "";
-      const names = (error.params as Readonly<Record<string, unknown>>)[keyword];
-      return isMatch && Array.isArray(names) ? names : [];
-    });
+  /** The members or items that only `unevaluatedProperties` or `unevaluatedItems` apply to. */
+  unevaluatedKeys(schema: ObjectSchema, value: unknown): readonly string[] {
+    return this.#evaluator.unevaluatedKeys(schema, value);
+  }
+}
+
+/** Compiles a schema with the first value. */
+class LazyCheck {
+  readonly #schema: () => Schema;
+  #isValid: ((value: unknown) => boolean) | undefined;
+
+  constructor(schema: () => Schema) {
+    this.#schema = schema;
+  }
+
+  compile(): (value: unknown) => boolean {
+    const compiled = loadValidator().Compile(this.#schema() as never);
+    this.#isValid = (value) => compiled.Check(value);
+    return this.#isValid;
+  }
+
+  isValid(value: unknown): boolean {
+    return (this.#isValid ?? this.compile())(value);
   }
 }
 
@@ -102,15 +136,3 @@ function namesIn(root: ObjectSchema): ReadonlySet<string> {
 
 const withoutPrototype = (value: unknown): unknown =>
   isObjectSchema(value) ? Object.assign(Object.create(null), value) : value;
-
-/** Maps every reference to its target. References without a target are left out. */
-function targetsOf(root: ObjectSchema, references: References): Record<string, Schema> {
-  const targets: Record<string, Schema> = {};
-  for (const { schema } of allSchemas({ path: [], schema: root })) {
-    const reference = isObjectSchema(schema) ? schema.$ref : undefined;
-    const target = references.find(reference);
-    if (typeof reference === "string" && target !== undefined)
-      targets[reference] = prepared(target.schema);
-  }
-  return targets;
-}
