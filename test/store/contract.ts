@@ -1,6 +1,6 @@
 // The contract tests of the store, which every engine must pass.
 
-import { describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { isLong } from "../seeds.ts";
 import { atomicGroups } from "./contract/atomic-groups.ts";
 import { changes } from "./contract/changes.ts";
@@ -8,7 +8,7 @@ import { closing } from "./contract/closing.ts";
 import { collections } from "./contract/collections.ts";
 import { concurrentWriters } from "./contract/concurrent-writers.ts";
 import { drops } from "./contract/drops.ts";
-import type { ContractTest, EngineUnderTest } from "./contract/engine-under-test.ts";
+import type { ContractTest, ReusedEngine } from "./contract/engine-under-test.ts";
 import { feeds } from "./contract/feeds.ts";
 import { freshness } from "./contract/freshness.ts";
 import { idempotencyKeys } from "./contract/idempotency.ts";
@@ -24,59 +24,69 @@ import { sortOrders } from "./contract/sort-orders.ts";
 import { tokens } from "./contract/tokens.ts";
 import { uniqueFields } from "./contract/unique-fields.ts";
 
-export {
-  type EngineUnderTest,
-  engineUnderTest,
-  testMaxCandidates,
-} from "./contract/engine-under-test.ts";
+export { ReusedEngine, testMaxCandidates } from "./contract/engine-under-test.ts";
+
+type Start = () => Promise<ReusedEngine>;
 
 /** Runs all contract tests on an engine. */
-export function storeContract(name: string, open: () => Promise<EngineUnderTest>): void {
-  const contractTest = contractTestOn(open);
-  describe(`${name}: collections`, () => collections(contractTest));
-  describe(`${name}: idempotency keys`, () => idempotencyKeys(contractTest));
-  describe(`${name}: slices`, () => slices(contractTest));
-  describe(`${name}: feeds`, () => feeds(contractTest));
-  describe(`${name}: queries`, () => queries(contractTest));
-  describe(`${name}: orders`, () => sortOrders(contractTest));
-  describe(`${name}: indexes`, () => indexes(contractTest));
-  describe(`${name}: searches`, () => searches(contractTest));
-  describe(`${name}: unique fields`, () => uniqueFields(contractTest));
-  describe(`${name}: owners`, () => owners(contractTest));
-  describe(`${name}: files of resources`, () => resourceFiles(contractTest));
-  describe(`${name}: drops`, () => drops(contractTest));
-  commitContract(name, open);
+export function storeContract(name: string, start: Start): void {
+  describe(name, () => {
+    const contractTest = contractTestOn(start);
+    describe("collections", () => collections(contractTest));
+    describe("idempotency keys", () => idempotencyKeys(contractTest));
+    describe("slices", () => slices(contractTest));
+    describe("feeds", () => feeds(contractTest));
+    describe("queries", () => queries(contractTest));
+    describe("orders", () => sortOrders(contractTest));
+    describe("indexes", () => indexes(contractTest));
+    describe("searches", () => searches(contractTest));
+    describe("unique fields", () => uniqueFields(contractTest));
+    describe("owners", () => owners(contractTest));
+    describe("files of resources", () => resourceFiles(contractTest));
+    describe("drops", () => drops(contractTest));
+    commitContract(contractTest);
+  });
 }
 
 /**
  * Runs the contract tests on an engine whose commits go another way, such as through group commit: those
  * that depend on how changes travel, are ordered and become visible. `npm run test:long` runs all.
  */
-export function storeContractVariant(name: string, open: () => Promise<EngineUnderTest>): void {
-  if (isLong) storeContract(name, open);
-  else commitContract(name, open);
+export function storeContractVariant(name: string, start: Start): void {
+  if (isLong) storeContract(name, start);
+  else describe(name, () => commitContract(contractTestOn(start)));
 }
 
-function commitContract(name: string, open: () => Promise<EngineUnderTest>): void {
-  const contractTest = contractTestOn(open);
-  describe(`${name}: changes`, () => changes(contractTest));
-  describe(`${name}: atomic groups`, () => atomicGroups(contractTest));
-  describe(`${name}: tokens`, () => tokens(contractTest));
-  describe(`${name}: reads are never stale`, () => freshness(contractTest));
-  describe(`${name}: listeners`, () => listeners(contractTest));
-  describe(`${name}: concurrent writers`, () => concurrentWriters(contractTest));
-  describe(`${name}: random sequences`, () => randomSequences(contractTest));
-  describe(`${name}: opening and closing`, () => closing(contractTest));
+function commitContract(contractTest: ContractTest): void {
+  describe("changes", () => changes(contractTest));
+  describe("atomic groups", () => atomicGroups(contractTest));
+  describe("tokens", () => tokens(contractTest));
+  describe("reads are never stale", () => freshness(contractTest));
+  describe("listeners", () => listeners(contractTest));
+  describe("concurrent writers", () => concurrentWriters(contractTest));
+  describe("random sequences", () => randomSequences(contractTest));
+  describe("opening and closing", () => closing(contractTest));
 }
 
-function contractTestOn(open: () => Promise<EngineUnderTest>): ContractTest {
-  return (text, answer) => {
+/** The tests of one engine use the same stores, because opening them takes longer than most tests. */
+function contractTestOn(start: Start): ContractTest {
+  let started: ReusedEngine | undefined;
+  const end = async () => {
+    const engine = started;
+    started = undefined;
+    await engine?.destroy();
+  };
+  after(end);
+  return (text, answer, { isNew = false } = {}) => {
     it(text, async () => {
-      const engine = await open();
+      if (isNew) await end();
+      started ??= await start();
+      let isReusable = false;
       try {
-        await answer(engine);
+        await answer(started);
+        isReusable = await started.empty();
       } finally {
-        await engine.destroy();
+        if (!isReusable) await end();
       }
     });
   };

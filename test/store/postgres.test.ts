@@ -6,8 +6,7 @@ import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import type { Store } from "../../src/store/store.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import {
-  type EngineUnderTest,
-  engineUnderTest,
+  ReusedEngine,
   storeContract,
   storeContractVariant,
   testMaxCandidates,
@@ -17,14 +16,14 @@ let started: Promise<PostgresServer> | undefined;
 let database: Promise<string> | undefined;
 after(async () => (await started)?.close(), { timeout: 60_000 });
 
-async function engine(wrap: (store: Store) => Store): Promise<EngineUnderTest> {
+async function engine(wrap: (store: Store) => Store): Promise<ReusedEngine> {
   started ??= PostgresServer.shared();
   const server = await started;
   database ??= server.preparedDatabase();
   const url = await database;
   // The contract tests allow no stale read, of tokens neither, so that nothing is cached.
   const options = { url, readers: 2, cacheMs: 0, maxCandidates: testMaxCandidates };
-  return engineUnderTest(
+  return ReusedEngine.start(
     async () => wrap(await openPostgres(options)),
     () => server.reset(url),
   );

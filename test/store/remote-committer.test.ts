@@ -14,12 +14,7 @@ import {
 } from "../../src/store/remote-committer.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Change, Outcome } from "../../src/store/store.ts";
-import {
-  type EngineUnderTest,
-  engineUnderTest,
-  storeContractVariant,
-  testMaxCandidates,
-} from "./contract.ts";
+import { ReusedEngine, storeContractVariant, testMaxCandidates } from "./contract.ts";
 
 /** What becomes of a message on its way from process to process. */
 const sent = <T>(message: T): T => JSON.parse(JSON.stringify(message));
@@ -33,14 +28,14 @@ function handTo(commit: Committer["commit"]): RemoteCommitter {
 }
 
 /** The first process writes; every store of the contract tests is that of a worker. */
-async function engine(): Promise<EngineUnderTest> {
+async function engine(): Promise<ReusedEngine> {
   const path = await mkdtemp(join(tmpdir(), "restante-"));
   const first = withGroupCommit(await openSqlite({ path }));
   const open = async () => {
     const committer = handTo((changes) => first.commit(changes));
     return withGroupCommit(await openSqlite({ path, committer, maxCandidates: testMaxCandidates }));
   };
-  return engineUnderTest(open, async () => {
+  return ReusedEngine.start(open, async () => {
     await first.close();
     await rm(path, { recursive: true });
   });

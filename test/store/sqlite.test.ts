@@ -7,8 +7,7 @@ import { withGroupCommit } from "../../src/store/group-commit.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
-  type EngineUnderTest,
-  engineUnderTest,
+  ReusedEngine,
   storeContract,
   storeContractVariant,
   testMaxCandidates,
@@ -17,9 +16,9 @@ import {
 /** Bun maps the file of the commit counter; on Node, readers ask the database before each read. */
 const mapFile = globalThis.Bun && ((file: string) => Bun.mmap(file, { shared: true }));
 
-async function engine(openAt: (path: string) => Promise<Store>): Promise<EngineUnderTest> {
+async function engine(openAt: (path: string) => Promise<Store>): Promise<ReusedEngine> {
   const path = await mkdtemp(join(tmpdir(), "restante-"));
-  return engineUnderTest(
+  return ReusedEngine.start(
     () => openAt(path),
     () => rm(path, { recursive: true }),
   );

@@ -153,97 +153,119 @@ export function idempotencyKeys(contractTest: ContractTest): void {
     assert.equal(await totalOf(store), 2);
   });
 
-  contractTest("an expired key can be used again", async ({ store }) => {
-    await store.commit([found(), all([put("a")], once("k", { at: 100, expiresAt: 200 }))]);
-    const later = (id: string, at: number, fingerprint: string) =>
-      all([put(id)], once("k", { at, expiresAt: at + 100, fingerprint }));
-    const [early] = await store.commit([later("b", 199, "a request")]);
-    doneIn(early, true);
-    const [late, again, other] = await store.commit([
-      later("c", 200, "another"),
-      later("d", 299, "another"),
-      later("e", 299, "a request"),
-    ]);
-    assert.deepEqual(kinds(doneIn(late)), ["created"]);
-    assert.deepEqual(doneIn(again, true), doneIn(late));
-    isReused(other);
-    assert.equal(await totalOf(store), 2);
-  });
+  contractTest(
+    "an expired key can be used again",
+    async ({ store }) => {
+      await store.commit([found(), all([put("a")], once("k", { at: 100, expiresAt: 200 }))]);
+      const later = (id: string, at: number, fingerprint: string) =>
+        all([put(id)], once("k", { at, expiresAt: at + 100, fingerprint }));
+      const [early] = await store.commit([later("b", 199, "a request")]);
+      doneIn(early, true);
+      const [late, again, other] = await store.commit([
+        later("c", 200, "another"),
+        later("d", 299, "another"),
+        later("e", 299, "a request"),
+      ]);
+      assert.deepEqual(kinds(doneIn(late)), ["created"]);
+      assert.deepEqual(doneIn(again, true), doneIn(late));
+      isReused(other);
+      assert.equal(await totalOf(store), 2);
+    },
+    { isNew: true },
+  );
 
-  contractTest("an expired key does not affect others", async ({ store }) => {
-    await store.commit([found()]);
-    const keys = idsFrom(120, "key");
-    const keep = (at: number, lasts: (index: number) => number) =>
-      keys.map((key, index) => all([put("same")], once(key, { at, expiresAt: at + lasts(index) })));
-    await store.commit(keep(100, (index) => (index % 3 === 0 ? 1_000 : 10)));
-    // Later units clear away what is over, a few at a time, and nothing else.
-    for (const id of idsFrom(30)) await store.commit([all([put(id)], once(id, { at: 200 }))]);
-    const outcomes = await store.commit(keep(201, () => 10));
-    for (const [index, outcome] of outcomes.entries()) doneIn(outcome, index % 3 === 0);
-  });
+  contractTest(
+    "an expired key does not affect others",
+    async ({ store }) => {
+      await store.commit([found()]);
+      const keys = idsFrom(120, "key");
+      const keep = (at: number, lasts: (index: number) => number) =>
+        keys.map((key, index) =>
+          all([put("same")], once(key, { at, expiresAt: at + lasts(index) })),
+        );
+      await store.commit(keep(100, (index) => (index % 3 === 0 ? 1_000 : 10)));
+      // Later units clear away what is over, a few at a time, and nothing else.
+      for (const id of idsFrom(30)) await store.commit([all([put(id)], once(id, { at: 200 }))]);
+      const outcomes = await store.commit(keep(201, () => 10));
+      for (const [index, outcome] of outcomes.entries()) doneIn(outcome, index % 3 === 0);
+    },
+    { isNew: true },
+  );
 
   const day = 24 * 60 * 60 * 1000;
   const start = 1_000 * day;
   const weekly = (id: string, key: string, at: number) =>
     all([put(id)], once(key, { at, expiresAt: at + 7 * day }));
 
-  contractTest("a key does not expire because the clock was wrong", async ({ store }) => {
-    const wrong = [-9_000, -30, -8, -1, 0, 1, 8, 30, 9_000].map((days) => start + days * day);
-    await store.commit([found()]);
-    for (const [index, made] of wrong.entries()) {
-      const [first] = await store.commit([weekly(`a${index}`, `k${index}`, made)]);
-      doneIn(first);
-      // The clock jumps back and forth, and others use keys meanwhile.
-      for (const [round, at] of [...wrong, start, ...wrong.toReversed(), start].entries()) {
-        const [again, other] = await store.commit([
-          weekly(`b${index}`, `k${index}`, at),
-          weekly(`c${index}-${round}`, `other${index}-${round}`, at),
-        ]);
-        assert.deepEqual(doneIn(again, true), doneIn(first), `${made} ${at}`);
-        doneIn(other);
+  contractTest(
+    "a key does not expire because the clock was wrong",
+    async ({ store }) => {
+      const wrong = [-9_000, -30, -8, -1, 0, 1, 8, 30, 9_000].map((days) => start + days * day);
+      await store.commit([found()]);
+      for (const [index, made] of wrong.entries()) {
+        const [first] = await store.commit([weekly(`a${index}`, `k${index}`, made)]);
+        doneIn(first);
+        // The clock jumps back and forth, and others use keys meanwhile.
+        for (const [round, at] of [...wrong, start, ...wrong.toReversed(), start].entries()) {
+          const [again, other] = await store.commit([
+            weekly(`b${index}`, `k${index}`, at),
+            weekly(`c${index}-${round}`, `other${index}-${round}`, at),
+          ]);
+          assert.deepEqual(doneIn(again, true), doneIn(first), `${made} ${at}`);
+          doneIn(other);
+        }
       }
-    }
-  });
+    },
+    { isNew: true },
+  );
 
-  contractTest("different clocks of nodes make no key older", async (engine) => {
-    const stores = [engine.store, await engine.second()];
-    await engine.store.commit([found()]);
-    for (const skew of [50, 5_000, 3_600_000, 3 * day]) {
-      const key = `skew ${skew}`;
-      const lasts = { at: start, expiresAt: start + 60_000 };
-      const [first] = await engine.store.commit([all([put(key)], once(key, lasts))]);
-      doneIn(first);
-      for (let round = 0; round < 40; round++) {
-        const at = start + round + (round % 2) * skew;
-        const store = stores[round % 2] ?? engine.store;
-        const [other] = await store.commit([
-          all([put("other")], once(`${key} ${round}`, { at, expiresAt: at + day })),
+  contractTest(
+    "different clocks of nodes make no key older",
+    async (engine) => {
+      const stores = [engine.store, await engine.second()];
+      await engine.store.commit([found()]);
+      for (const skew of [50, 5_000, 3_600_000, 3 * day]) {
+        const key = `skew ${skew}`;
+        const lasts = { at: start, expiresAt: start + 60_000 };
+        const [first] = await engine.store.commit([all([put(key)], once(key, lasts))]);
+        doneIn(first);
+        for (let round = 0; round < 40; round++) {
+          const at = start + round + (round % 2) * skew;
+          const store = stores[round % 2] ?? engine.store;
+          const [other] = await store.commit([
+            all([put("other")], once(`${key} ${round}`, { at, expiresAt: at + day })),
+          ]);
+          doneIn(other);
+        }
+        const [again] = await engine.store.commit([
+          all([put("again")], once(key, { at: start + 40, expiresAt: start + 60_040 })),
         ]);
-        doneIn(other);
+        const isOld = skew >= 60_000 && skew <= day;
+        doneIn(again, !isOld);
       }
-      const [again] = await engine.store.commit([
-        all([put("again")], once(key, { at: start + 40, expiresAt: start + 60_040 })),
-      ]);
-      const isOld = skew >= 60_000 && skew <= day;
-      doneIn(again, !isOld);
-    }
-  });
+    },
+    { isNew: true },
+  );
 
-  contractTest("a key expires eventually, however seldom others are used", async ({ store }) => {
-    await store.commit([found(), weekly("a", "k", start)]);
-    const hour = 3_600_000;
-    let at = start;
-    let id = 0;
-    for (let minutes = 0; minutes < 7 * 24 * 60; minutes += 40) {
-      const others = Array.from({ length: 40 }, () => {
-        at += hour;
-        return all([put("other")], once(`other ${++id}`, { at, expiresAt: at + 1 }));
-      });
-      await store.commit(others);
-    }
-    const [again] = await store.commit([weekly("b", "k", at + hour)]);
-    doneIn(again);
-  });
+  contractTest(
+    "a key expires eventually, however seldom others are used",
+    async ({ store }) => {
+      await store.commit([found(), weekly("a", "k", start)]);
+      const hour = 3_600_000;
+      let at = start;
+      let id = 0;
+      for (let minutes = 0; minutes < 7 * 24 * 60; minutes += 40) {
+        const others = Array.from({ length: 40 }, () => {
+          at += hour;
+          return all([put("other")], once(`other ${++id}`, { at, expiresAt: at + 1 }));
+        });
+        await store.commit(others);
+      }
+      const [again] = await store.commit([weekly("b", "k", at + hour)]);
+      doneIn(again);
+    },
+    { isNew: true },
+  );
 
   contractTest("keys survive the process, and are known to every store", async (engine) => {
     const { store } = engine;

@@ -260,35 +260,39 @@ const everything: Look = {
 };
 
 export function randomSequences(contractTest: ContractTest): void {
-  contractTest("of all kinds of changes have the outcomes of a simple model", async (engine) => {
-    const stores = [engine.store, await engine.second()] as const;
-    const played: Sequence[] = [];
-    const seen = new Set<string>();
-    await fc.assert(
-      fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 8 }), async (batches) => {
-        const sequence = new Sequence(played.length);
-        played.push(sequence);
-        // One of them has a rule from the start that changes are bound to break now and then.
-        const rule = define('{"unique":["n"]}', sequence.collection("one"), 1);
-        const founding = [rule, found(sequence.collection("two"))];
-        sequence.model.commit(founding);
-        await engine.store.commit(founding);
-        for (const { through, steps, look } of batches) {
-          const changes = sequence.changes(steps);
-          const outcomes = await stores[through === 0 ? 0 : 1].commit(changes);
-          assert.deepEqual(outcomes, sequence.model.commit(changes));
-          for (const name of outcomes.flatMap(namesOf)) seen.add(name);
-          for (const store of stores) await sequence.assertSameIn(store, look);
-        }
-        await sequence.assertListedBy(engine.store);
-      }),
-      { numRuns: runs(20, 80) },
-    );
-    const unseen = everyOutcome.filter((kind) => !seen.has(kind));
-    if (isLong) assert.deepEqual(unseen, []);
-    const reopened = await engine.reopen();
-    for (const sequence of played) await sequence.assertSameIn(reopened, everything);
-  });
+  contractTest(
+    "of all kinds of changes have the outcomes of a simple model",
+    async (engine) => {
+      const stores = [engine.store, await engine.second()] as const;
+      const played: Sequence[] = [];
+      const seen = new Set<string>();
+      await fc.assert(
+        fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 8 }), async (batches) => {
+          const sequence = new Sequence(played.length);
+          played.push(sequence);
+          // One of them has a rule from the start that changes are bound to break now and then.
+          const rule = define('{"unique":["n"]}', sequence.collection("one"), 1);
+          const founding = [rule, found(sequence.collection("two"))];
+          sequence.model.commit(founding);
+          await engine.store.commit(founding);
+          for (const { through, steps, look } of batches) {
+            const changes = sequence.changes(steps);
+            const outcomes = await stores[through === 0 ? 0 : 1].commit(changes);
+            assert.deepEqual(outcomes, sequence.model.commit(changes));
+            for (const name of outcomes.flatMap(namesOf)) seen.add(name);
+            for (const store of stores) await sequence.assertSameIn(store, look);
+          }
+          await sequence.assertListedBy(engine.store);
+        }),
+        { numRuns: runs(20, 80) },
+      );
+      const unseen = everyOutcome.filter((kind) => !seen.has(kind));
+      if (isLong) assert.deepEqual(unseen, []);
+      const reopened = await engine.reopen();
+      for (const sequence of played) await sequence.assertSameIn(reopened, everything);
+    },
+    { isNew: true },
+  );
 }
 
 /** Of the outcome, and of those within it. */
