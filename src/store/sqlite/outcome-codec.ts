@@ -2,7 +2,7 @@
 
 import { resourceIn } from "../core/stored-resource.ts";
 import type { Change, Outcome } from "../store.ts";
-import { type Cells, Rows } from "./cells.ts";
+import { type Cells, Rows } from "./message-codec.ts";
 
 type AtomicChange = Extract<Change, { kind: "all" }>;
 type AtomicOutcome = Extract<Outcome, { kind: "all" | "none" | "reused" | "gone" }>;
