@@ -64,6 +64,8 @@ export class Reader {
   #seenTokens = 0;
   #seenCommit: number | undefined;
   #refreshedAt = 0;
+  /** Whether the caches were refreshed in this turn of the event loop. */
+  #isFresh = false;
 
   constructor(
     connection: Connection,
@@ -241,15 +243,32 @@ export class Reader {
     this.#cache.deleteAllOf(part);
   }
 
-  /** Catches up when the commit counter has changed, and at least once per second. */
   #refresh(): void {
-    const number = this.#commitCounter?.number;
+    if (this.#commitCounter === undefined) this.#refreshOncePerTurn();
+    else this.#refreshAfterCommit(this.#commitCounter);
+  }
+
+  /** Catches up when the commit counter has changed, and at least once per second. */
+  #refreshAfterCommit({ number }: CommitCounter): void {
     const now = performance.now();
-    const isQuiet = number !== undefined && number === this.#seenCommit;
+    const isQuiet = number === this.#seenCommit;
     if (isQuiet && now - this.#refreshedAt < maxQuietMs) return;
     this.#catchUp();
     this.#seenCommit = number;
     this.#refreshedAt = now;
+  }
+
+  /**
+   * Reads that follow each other without a return to the event loop see the same commits. No client can
+   * have sent its request after the acknowledgement of a commit in between.
+   */
+  #refreshOncePerTurn(): void {
+    if (this.#isFresh) return;
+    this.#catchUp();
+    this.#isFresh = true;
+    queueMicrotask(() => {
+      this.#isFresh = false;
+    });
   }
 
   /**
