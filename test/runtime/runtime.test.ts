@@ -1,6 +1,7 @@
 // What both runtimes guarantee to the application and its clients, over raw sockets.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -398,43 +399,40 @@ describe("responses", () => {
 });
 
 it("a client that disconnects after CONNECT has no effect", async () => {
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  const server = await start(async () => {
-    await released;
+  const arrived = Promise.withResolvers<Request>();
+  const released = Promise.withResolvers<void>();
+  const server = await start(async (request) => {
+    arrived.resolve(request);
+    await released.promise;
     return new Response("late");
   });
   const wire = await openConnection(server.port);
   wire.write(get("/1"));
-  while (server.reached.length === 0) await sleep(5);
+  const disconnected = once((await arrived.promise).signal, "abort");
   wire.write("CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\r\n");
   wire.reset();
-  await sleep(50);
-  release();
-  await sleep(50);
+  await disconnected;
+  released.resolve();
   assert.equal((await send(server.port, get("/2"))).responses[0]?.status, 200);
   await server.stop(0);
 });
 
 describe("stop", () => {
   it("finishes requests in progress and accepts no others", async () => {
-    let release = () => {};
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const arrived = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
     const server = await start(async () => {
-      await released;
+      arrived.resolve();
+      await released.promise;
       return new Response("finished");
     });
     const busy = await openConnection(server.port);
     busy.write(get("/a"));
-    while (server.reached.length === 0) await sleep(5);
+    await arrived.promise;
 
     const stopped = server.stop(10_000);
     await assert.rejects(knock(server.port));
-    release();
+    released.resolve();
     assert.equal((await busy.response())?.body, "finished");
     busy.destroy();
     await stopped;
@@ -451,14 +449,18 @@ describe("stop", () => {
   });
 
   it("closes the rest when the grace period is over", async () => {
-    const server = await start(() => new Promise<Response>(() => {}));
+    const arrived = Promise.withResolvers<void>();
+    const server = await start(() => {
+      arrived.resolve();
+      return new Promise<Response>(() => {});
+    });
     const [hung, halfSent]: RawConnection[] = [
       await openConnection(server.port),
       await openConnection(server.port),
     ];
     hung?.write(get("/a"));
     halfSent?.write("GET /a HTT");
-    while (server.reached.length === 0) await sleep(5);
+    await arrived.promise;
     await server.stop(50);
     for (const wire of [hung, halfSent]) {
       await wire?.untilClosed(5_000);

@@ -44,7 +44,7 @@ export default defineAction({
         });
         return new Promise(() => undefined);
       case "late":
-        return new Promise((_, reject) => setTimeout(() => reject(failed), 400));
+        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(failed)));
       case "nothing":
         return { fine: "no" };
     }

@@ -1,5 +1,6 @@
 // A test action that exceeds its deadline.
 
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { defineAction } from "../../../src/index.ts";
 import { seen } from "./_ledger.ts";
@@ -11,13 +12,13 @@ export default defineAction({
     properties: { how: { enum: ["never", "heeds", "writes"] } },
     required: ["how"],
   },
-  timeoutMs: 100,
+  timeoutMs: 500,
   async run({ input: { how }, signal, resources }) {
-    await resources.create("late", { state: "before" });
     signal.addEventListener("abort", () => seen.push(`${how} ${signal.reason.name}`));
+    await resources.create("late", { state: "before" });
     if (how === "heeds") await sleep(60_000, undefined, { signal });
     if (how === "never") await new Promise(() => undefined);
-    await sleep(300);
+    await once(signal, "abort");
     await resources.create("late", { state: "after" }).catch((thrown) => seen.push(thrown.name));
   },
 });
