@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { defineAction, ProblemError, restante } from "../src/index.ts";
 import { CliError } from "../src/lib/cli-error.ts";
-import { actionLimits } from "../src/model/action.ts";
+import { actionLimits } from "../src/model/action-schema.ts";
 import { newSecret } from "../src/model/token.ts";
 import { loadActions } from "../src/server/actions-folder.ts";
 import { defaultConfig } from "../src/server/config.ts";

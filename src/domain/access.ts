@@ -1,7 +1,7 @@
 // Finds the principal of a secret, and decides what it may do: with a collection, with an action, as an admin.
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
-import { isActionName } from "../model/action.ts";
+import { isActionName } from "../model/action-schema.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import { isCollectionName } from "../model/id.ts";

@@ -2,14 +2,22 @@
 
 import type { FromSchema } from "../lib/schema/from-schema.ts";
 import { invalidMessage, unknownMemberMessage } from "../lib/schema/subschemas.ts";
-import { type Action, actionLimits, actionName } from "./action.ts";
 import { definitionLimits } from "./definition-schema.ts";
 import { actionScope } from "./token.ts";
+
+const actionName = /^[a-z0-9][a-z0-9-]{0,62}$/;
+export const isActionName = (name: string): boolean => actionName.test(name);
+
+export const actionLimits = {
+  defaultTimeoutMs: 30_000,
+  /** The runtimes close an idle connection soon after. Longer work should answer 202. */
+  maxTimeoutMs: 100_000,
+} as const;
 
 export const actionNameSchema = { type: "string", pattern: actionName.source } as const;
 
 const { maxDescriptionChars } = definitionLimits;
-const { maxTimeoutMs } = actionLimits;
+const { defaultTimeoutMs, maxTimeoutMs } = actionLimits;
 
 /** The members that both the module of an action and the API have. */
 const described = {
@@ -33,11 +41,17 @@ const described = {
 export const actionDefinitionSchema = {
   type: "object",
   required: ["description", "input"],
-  properties: described,
+  properties: {
+    ...described,
+    timeoutMs: { ...described.timeoutMs, default: defaultTimeoutMs },
+  },
   additionalProperties: false,
   [unknownMemberMessage]: () =>
     "unknown member; allowed members: description, input, output, timeoutMs, run",
 } as const;
+
+/** The members of a valid action, besides its name and its function. */
+export type ActionMembers = FromSchema<typeof actionDefinitionSchema>;
 
 export const actionSchema = {
   type: "object",
@@ -69,7 +83,7 @@ export const acceptedSchema = {
 /** Returns an action as the API shows it. */
 export const actionView = (
   base: string,
-  { name, description, input, output, timeoutMs }: Action,
+  { name, description, input, output, timeoutMs }: ActionMembers & { readonly name: string },
 ): FromSchema<typeof actionSchema> => ({
   name,
   description,

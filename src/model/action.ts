@@ -3,27 +3,12 @@
 import type { FromSchema } from "../lib/schema/from-schema.ts";
 import type { ObjectSchema } from "../lib/schema/subschemas.ts";
 import type { ActionResources } from "./action-resources.ts";
+import type { ActionMembers } from "./action-schema.ts";
 import { type FieldError, Problem, type ProblemKind, problemKinds } from "./problem.ts";
 
-export const actionName = /^[a-z0-9][a-z0-9-]{0,62}$/;
-export const isActionName = (name: string): boolean => actionName.test(name);
-
-export const actionLimits = {
-  /** The default. */
-  defaultTimeoutMs: 30_000,
-  /** The runtimes close an idle connection soon after. Longer work should answer 202. */
-  maxTimeoutMs: 100_000,
-} as const;
-
 /** A validated action. */
-export interface Action {
+export interface Action extends ActionMembers {
   readonly name: string;
-  readonly description: string;
-  /** JSON Schema 2020-12 of the body, which is an object. */
-  readonly input: ObjectSchema;
-  /** The schema of a 200 response. Undefined allows any value. */
-  readonly output: ObjectSchema | undefined;
-  readonly timeoutMs: number;
   readonly run: (context: ActionContext) => unknown;
 }
 

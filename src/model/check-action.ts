@@ -2,10 +2,10 @@
 
 import { ErrorReport, type Path } from "../lib/json/error-report.ts";
 import { scanJson } from "../lib/json/scan.ts";
-import { checkValue } from "../lib/schema/check-value.ts";
+import { checkValue, withDefaults } from "../lib/schema/check-value.ts";
 import { isObjectSchema, type ObjectSchema } from "../lib/schema/subschemas.ts";
-import { type Action, type ActionDefinition, actionLimits, isActionName } from "./action.ts";
-import { actionDefinitionSchema } from "./action-schema.ts";
+import type { Action } from "./action.ts";
+import { actionDefinitionSchema, isActionName } from "./action-schema.ts";
 import { checkSchema, type Subject } from "./check-schema.ts";
 import type { FieldError } from "./problem.ts";
 import { verbs } from "./token.ts";
@@ -21,16 +21,18 @@ export function readAction(name: string, given: unknown): Action | readonly Fiel
   if (typeof run !== "function")
     report.add(["run"], run === undefined ? "run is required" : "must be a function");
   const members = jsonMembers(described, report);
-  if (members !== undefined) checkValue(actionDefinitionSchema, members, report);
+  const isValid = members !== undefined && checkValue(actionDefinitionSchema, members, report);
   checkMemberSchema(described.input, ["input"], report, "input");
   checkMemberSchema(described.output, ["output"], report, "value");
-  // The checks above have verified the type.
-  return report.errors.length > 0
-    ? report.errors
-    : complete(name, given as unknown as ActionDefinition);
+  if (!isValid || typeof run !== "function" || report.errors.length > 0) return report.errors;
+  // A method keeps its `this`.
+  return { ...withDefaults(actionDefinitionSchema, members), name, run: run.bind(given) };
 }
 
-/** Returns the members as JSON values, without those that are undefined; undefined when one is not JSON. */
+/**
+ * Returns a copy of the members as JSON values, because a module may change its own object later. Leaves
+ * out those that are undefined. Returns undefined when one is not JSON.
+ */
 function jsonMembers(members: ObjectSchema, report: ErrorReport): ObjectSchema | undefined {
   const texts = Object.entries(members)
     .filter(([, value]) => value !== undefined)
@@ -40,22 +42,6 @@ function jsonMembers(members: ObjectSchema, report: ErrorReport): ObjectSchema |
   if (invalid.length > 0) return undefined;
   return Object.fromEntries(texts.map(([name, text]) => [name, JSON.parse(text ?? "")]));
 }
-
-function complete(name: string, definition: ActionDefinition): Action {
-  const { description, input, output, timeoutMs = actionLimits.defaultTimeoutMs } = definition;
-  return {
-    name,
-    description,
-    input: copyOf(input),
-    output: output && copyOf(output),
-    timeoutMs,
-    // Keeps `this` for a method.
-    run: (context) => definition.run(context),
-  };
-}
-
-/** A copy, because a module may change its own object later. */
-const copyOf = <T>(value: T): T => JSON.parse(JSON.stringify(value));
 
 function addNameErrors(name: string, report: ErrorReport): void {
   if (!isActionName(name))

@@ -55,7 +55,6 @@ const action: Action = {
   name: "ring",
   description: "Rings.",
   input: {},
-  output: undefined,
   timeoutMs: 1000,
   run: () => assert.fail("the action must not run"),
 };
