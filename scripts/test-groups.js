@@ -6,25 +6,53 @@ import { join } from "node:path";
 /** Small enough that the cores have work until the end. */
 const maxFiles = 8;
 
-/** Tests in these folders start what they need inside their own process. */
-const folders = ["./test/model/", "./test/http/"];
+/** These start processes, measure memory, change a prototype, or have hooks for the tests of all files. */
+const needsOwnProcess =
+  /child_process|process\.ts"|memory\.ts"|PostgresServer\.start\(|\.prototype\b|^(?:before|after)Each\(/m;
 
-/** These start processes or measure memory, or have hooks that would apply to the tests of other files. */
-const needsOwnProcess = /child_process|process\.ts"|memory\.ts"|\b(?:before|after)Each\(/;
+/** These run alone, and they start first, so that the end is not one long job on one core. */
+const longest = [
+  "/store/postgres.test",
+  "/store/sqlite.test",
+  "/folder-owner.test",
+  "/store/sqlite/suspect.test",
+  "/workers.test",
+  "/main.test",
+  "/package.test",
+  "/two-processes.test",
+  "/http/actions.test",
+  "/console-examples.test",
+];
 
-/** Returns lists of files; those of one list run in one process. */
+/** Returns lists of files; those of one list are in the same folder and run in one process. */
 export function groupFiles(files, root) {
-  const canShare = (file) =>
-    folders.some((folder) => file.startsWith(folder)) &&
-    !needsOwnProcess.test(readFileSync(join(root, file), "utf8"));
-  const groups = folders.flatMap((folder) => {
-    const sharing = files.filter((file) => file.startsWith(folder) && canShare(file));
-    const count = Math.ceil(sharing.length / maxFiles);
-    // One of each group in turn, so that slow files with similar names are apart.
-    return Array.from({ length: count }, (_, group) =>
-      sharing.filter((_, index) => index % count === group),
-    );
-  });
-  const alone = files.filter((file) => !canShare(file));
-  return [...groups, ...alone.map((file) => [file])];
+  const sharing = new Map();
+  const alone = [];
+  for (const file of files) {
+    const folder = file.slice(0, file.lastIndexOf("/"));
+    const isAlone = isLong(file) || needsOwnProcess.test(readFileSync(join(root, file), "utf8"));
+    if (isAlone) alone.push([file]);
+    else sharing.set(folder, [...(sharing.get(folder) ?? []), file]);
+  }
+  const groups = [...sharing.values()].flatMap(split);
+  return [...groups, ...alone].sort((a, b) => placeOf(a) - placeOf(b));
+}
+
+/** One of each group in turn, so that slow files with similar names are apart. */
+function split(files) {
+  const count = Math.ceil(files.length / maxFiles);
+  return Array.from({ length: count }, (_, group) =>
+    files.filter((_, index) => index % count === group),
+  );
+}
+
+function isLong(file) {
+  return longest.some((name) => file.includes(name));
+}
+
+/** Groups take longer than most single files. */
+function placeOf(group) {
+  if (group.length > 1) return longest.length;
+  const place = longest.findIndex((name) => group[0].includes(name));
+  return place === -1 ? longest.length + 1 : place;
 }

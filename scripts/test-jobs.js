@@ -1,6 +1,7 @@
 // Runs programs side by side, a few at a time, and collects the output and the test counts of each.
 
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 
 /**
  * Runs the jobs in order, at most `slots` at a time, and reports each result as soon as the job ends.
@@ -14,10 +15,10 @@ export async function runJobs(jobs, { slots, timeoutMs, stop, onResult }) {
   };
   const runJob = async (job) => {
     const startedAt = Date.now();
-    const { output, isGood } = await runProgram(job, timeoutMs, stop);
+    const { output, isGood, cpuSeconds } = await runProgram(job, timeoutMs, stop);
     const seconds = (Date.now() - startedAt) / 1000;
     const counts = job.count && countTests(job.count, output, isGood);
-    return { job, output, isGood, seconds, counts };
+    return { job, output, isGood, seconds, cpuSeconds, counts };
   };
   await Promise.all(Array.from({ length: slots }, work));
 }
@@ -46,11 +47,36 @@ async function runProgram({ program, args, cwd, env }, timeoutMs, stop) {
     child.on("error", (error) => resolve(add(`${error}\n`)));
     child.on("exit", resolve);
   });
+  const cpuSeconds = cpuSinceLastEnd();
   kill();
   if (code !== undefined) await closed;
   clearTimeout(timer);
   stop.removeEventListener("abort", kill);
-  return { output, isGood: code === 0 };
+  return { output, isGood: code === 0, cpuSeconds };
+}
+
+let knownCpu = 0;
+
+/**
+ * Returns the processor time of the program that has just ended, with the processes that it has waited
+ * for; of two that end at the same moment, the first gets the time of both.
+ */
+function cpuSinceLastEnd() {
+  const before = knownCpu;
+  knownCpu = cpuOfEnded() ?? before;
+  return knownCpu - before;
+}
+
+/** Returns the processor time of all programs that have ended; only Linux tells it. */
+export function cpuOfEnded() {
+  try {
+    // Node gives the time of its own process only. These are cutime and cstime of proc(5), in ticks.
+    const [, fields = ""] = readFileSync("/proc/self/stat", "utf8").split(") ");
+    const [user, system] = fields.split(" ").slice(13, 15);
+    return (Number(user) + Number(system)) / 100;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The group may have ended already. */

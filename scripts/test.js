@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { bringChromium } from "./chromium.js";
 import { groupFiles } from "./test-groups.js";
-import { runJobs } from "./test-jobs.js";
+import { cpuOfEnded, runJobs } from "./test-jobs.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const runtimes = ["node", "bun"];
@@ -150,10 +150,10 @@ function argumentsFor(runtime, group) {
 
 /** Shows one line for each job, and the output of those that failed. A single file is shown in full. */
 function show(result) {
-  const { job, output, isGood, seconds, counts } = result;
+  const { job, output, isGood, seconds, cpuSeconds, counts } = result;
   results.push(result);
   if (!isGood || files.length === 1) console.log(`\n${"─".repeat(width)}\n${output.trimEnd()}\n`);
-  const time = `${seconds.toFixed(1)} s`.padStart(8);
+  const time = `${seconds.toFixed(1)} s`.padStart(8) + `${cpuSeconds.toFixed(1)} s`.padStart(8);
   const verdict = isGood ? "good  " : "FAILED";
   console.log(`${verdict} ${time}  ${job.step.padEnd(5)} ${job.name}  ${words(counts)}`.trimEnd());
 }
@@ -171,7 +171,8 @@ function report() {
     const isGood = own.length > 0 && own.every((result) => result.isGood);
     console.log(`${step.padEnd(8)}${isGood ? "good  " : "FAILED"}  ${words(counts)}`.trimEnd());
   }
-  console.log(`\n${((Date.now() - startedAt) / 1000).toFixed(0)} seconds`);
+  const seconds = ((Date.now() - startedAt) / 1000).toFixed(0);
+  console.log(`\n${seconds} seconds, ${cpuOfEnded()?.toFixed(0) ?? "?"} seconds of processor time`);
   console.log(words(total));
   const isComplete = results.length === jobs.length;
   return isComplete && results.every(({ isGood }) => isGood) && total.passed > 0;

@@ -8,7 +8,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { restante } from "../src/index.ts";
+import { type Restante, restante } from "../src/index.ts";
 import { isSecret, newSecret } from "../src/model/token.ts";
 import { defaultConfig } from "../src/server/config.ts";
 import { openStore } from "../src/server/open-store.ts";
@@ -29,6 +29,11 @@ const create = (data: string) => tokenCommand(data, "create", "--name", "ci", "-
 const statusWith = async (url: string, secret: string): Promise<number> =>
   (await fetch(`${url}/-/tokens`, { headers: { authorization: `Bearer ${secret}` } })).status;
 
+async function embeddedStatus(server: Restante, secret: string): Promise<number> {
+  const headers = { authorization: `Bearer ${secret}` };
+  return (await server.fetch(new Request("http://x/-/tokens", { headers }))).status;
+}
+
 async function stop(running: ServerProcess): Promise<void> {
   running.signal("SIGTERM");
   assert.equal((await running.ended).code, 0);
@@ -42,7 +47,7 @@ async function kill(running: ServerProcess): Promise<void> {
 describe("a second server on a data folder", () => {
   let running: ServerProcess;
   before(async () => {
-    running = await start(["--data", "one"], { cwd });
+    running = await start(["--data", "one", "--files", "shared"], { cwd });
     await symlink("one", join(cwd, "link"));
   });
   after(() => stop(running));
@@ -71,7 +76,14 @@ describe("a second server on a data folder", () => {
     );
   });
 
-  it("stops also while the first is stalled, when commands still read, and starts when it was killed", async () => {
+  it("may not share a folder of files with another store", async () => {
+    const args = ["serve", "--port", "0", "--data", "b", "--files", "shared"];
+    const { code, stderr } = await run(args, { cwd });
+    assert.equal(code, 1);
+    assert.match(stderr, new RegExp(`process ${running.pid} `));
+  });
+
+  it("stops also while the first is stalled, and starts when it was killed; commands work in both cases", async () => {
     const first = await start(["--data", "stalled"], { cwd });
     first.signal("SIGSTOP");
     const listed = await tokenCommand("stalled", "list");
@@ -80,16 +92,12 @@ describe("a second server on a data folder", () => {
     assert.equal(code, 1);
     assert.match(stderr, new RegExp(`process ${first.pid} `));
     await kill(first);
-    await stop(await start(["--data", "stalled"], { cwd }));
-  });
-
-  it("may not share a folder of files with another store", async () => {
-    const first = await start(["--data", "a", "--files", "shared"], { cwd });
-    const args = ["serve", "--port", "0", "--data", "b", "--files", "shared"];
-    const { code, stderr } = await run(args, { cwd });
-    assert.equal(code, 1);
-    assert.match(stderr, new RegExp(`process ${first.pid} `));
-    await stop(first);
+    assert(existsSync(join(cwd, "stalled", "restante.sock")));
+    const ignoring = await create("stalled");
+    assert.equal(ignoring.code, 0, ignoring.stderr);
+    const second = await start(["--data", "stalled"], { cwd });
+    assert.equal((await create("stalled")).code, 0);
+    await stop(second);
   });
 });
 
@@ -121,29 +129,33 @@ describe("an embedding program", () => {
     const server = await restante({ data });
     const { code, stdout, stderr } = await create(data);
     assert.equal(code, 0, stderr);
-    const headers = { authorization: `Bearer ${stdout.trimEnd()}` };
-    const answer = await server.fetch(new Request("http://x/-/tokens", { headers }));
-    assert.equal(answer.status, 200);
+    assert.equal(await embeddedStatus(server, stdout.trimEnd()), 200);
     await server.close();
   });
 });
 
 describe("commands", () => {
-  it("write through the owner, or directly when there is none", async () => {
+  it("write through the owner, or directly when there is none, also when many run at once", async () => {
     const data = join(cwd, "commanded");
+    const created = async () => {
+      const made = await Promise.all([1, 2, 3].map(() => create(data)));
+      for (const { code, stderr } of made) assert.equal(code, 0, stderr);
+      return made.map(({ stdout }) => stdout.trimEnd());
+    };
+    await mkdir(data);
+    const alone = await created();
+    assert(alone.every(isSecret));
     const running = await start(["--data", data], { cwd });
     const socket = join(data, "restante.sock");
     assert.equal(statSync(socket).mode & 0o777, 0o600);
-    const through = await create(data);
-    assert.equal(await statusWith(running.url, through.stdout.trimEnd()), 200);
+    const through = await created();
+    for (const secret of [...alone, ...through])
+      assert.equal(await statusWith(running.url, secret), 200);
     await stop(running);
     assert(!existsSync(socket));
-    const alone = await create(data);
-    assert(isSecret(alone.stdout.trimEnd()), alone.stderr);
-    const again = await start(["--data", data], { cwd });
-    for (const secret of [through, alone])
-      assert.equal(await statusWith(again.url, secret.stdout.trimEnd()), 200);
-    await stop(again);
+    const again = await restante({ data });
+    for (const secret of through) assert.equal(await embeddedStatus(again, secret), 200);
+    await again.close();
   });
 
   it("work through the first of many processes", async () => {
@@ -168,32 +180,6 @@ describe("commands", () => {
     assert.deepEqual(await readdir(long), []);
   });
 
-  it("ignore the socket that a killed server left", async () => {
-    const first = await start(["--data", "crashed"], { cwd });
-    await kill(first);
-    assert(existsSync(join(cwd, "crashed", "restante.sock")));
-    const { code, stderr } = await create("crashed");
-    assert.equal(code, 0, stderr);
-    const second = await start(["--data", "crashed"], { cwd });
-    assert.equal((await create("crashed")).code, 0);
-    await stop(second);
-  });
-
-  it("all succeed when many run at once, with and without an owner", async () => {
-    const created = async () => {
-      const made = await Promise.all([1, 2, 3].map(() => create("crowded")));
-      for (const { code, stderr } of made) assert.equal(code, 0, stderr);
-      return made.map(({ stdout }) => stdout.trimEnd());
-    };
-    await mkdir(join(cwd, "crowded"));
-    const alone = await created();
-    const running = await start(["--data", "crowded"], { cwd });
-    const through = await created();
-    for (const secret of [...alone, ...through])
-      assert.equal(await statusWith(running.url, secret), 200);
-    await stop(running);
-  });
-
   it("that write report an owner that is stalled", {
     skip: !isLong && "takes seconds",
   }, async () => {
@@ -209,8 +195,9 @@ describe("commands", () => {
 
   it("that read do not change the store, and create none", async () => {
     const data = join(cwd, "read");
-    const environment = { RESTANTE_ADMIN_TOKEN: newSecret() };
-    await stop(await start(["--data", data], { cwd, environment }));
+    const adminToken = newSecret();
+    const environment = { RESTANTE_ADMIN_TOKEN: adminToken };
+    await (await restante({ data, adminToken })).close();
     const database = readFileSync(join(data, "restante.db"));
     for (const command of [["token", "list"], ["types"]])
       assert.equal((await run([...command, "--data", data], { cwd, environment })).code, 0);
@@ -224,7 +211,7 @@ describe("commands", () => {
 
   it("reject an owner of another version", async () => {
     const data = join(cwd, "other");
-    await stop(await start(["--data", data], { cwd }));
+    await (await restante({ data })).close();
     const owner = createServer((socket) => socket.write('{"kind":"hello","version":"9.9.9"}\n'));
     owner.listen(join(data, "restante.sock"));
     await once(owner, "listening");

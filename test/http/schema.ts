@@ -32,30 +32,54 @@ export function validate(
   document: Described,
   where = "the value",
 ): void {
-  const matches = compilerOf(document)(schema);
+  const matches = validatorOf(schema, document);
   if (!matches(value)) assert.fail(newAjv().errorsText(matches.errors, { dataVar: where }));
 }
 
-type Compile = (schema: JsonObject | boolean) => ValidateFunction;
+const validators = new WeakMap<Described, Map<unknown, ValidateFunction>>();
 
-const compilers = new WeakMap<Described, Compile>();
-
-function compilerOf(document: Described): Compile {
-  const compile = compilers.get(document) ?? newCompiler(document);
-  compilers.set(document, compile);
-  return compile;
+function validatorOf(schema: JsonObject | boolean, document: Described): ValidateFunction {
+  const known = validators.get(document) ?? new Map<unknown, ValidateFunction>();
+  validators.set(document, known);
+  const validator = known.get(schema) ?? compiled(schema, document);
+  known.set(schema, validator);
+  return validator;
 }
 
-function newCompiler({ components }: Described): Compile {
-  const ajv = newAjv();
-  ajv.addSchema(withReferences({ $defs: components.schemas }, "#/$defs/"), "components");
-  const compiled = new Map<unknown, ValidateFunction>();
-  return (schema) => {
-    const validator =
-      compiled.get(schema) ?? ajv.compile(withReferences(schema, "components#/$defs/"));
-    compiled.set(schema, validator);
-    return validator;
+/** By the text of the schema and its components: the documents of all apps have most of them in common. */
+const compiledByText = new Map<string, ValidateFunction>();
+
+function compiled(schema: JsonObject | boolean, { components }: Described): ValidateFunction {
+  const $defs = referencedBy(schema, components.schemas);
+  const text = JSON.stringify([schema, $defs]);
+  const validator = compiledByText.get(text) ?? compile(schema, $defs);
+  compiledByText.set(text, validator);
+  return validator;
+}
+
+type Components = Described["components"]["schemas"];
+
+/** Returns the components that a schema refers to, directly and through others. */
+function referencedBy(schema: unknown, components: Components): Components {
+  const found = new Map<string, unknown>();
+  const visit = (node: unknown): void => {
+    for (const [, name = ""] of JSON.stringify(node).matchAll(reference)) {
+      assert.ok(name in components, `${name} does not exist`);
+      if (found.has(name)) continue;
+      found.set(name, components[name]);
+      visit(components[name]);
+    }
   };
+  visit(schema);
+  return Object.fromEntries(found);
+}
+
+const reference = /"\$ref":"#\/components\/schemas\/([^"]+)"/g;
+
+function compile(schema: JsonObject | boolean, $defs: Components): ValidateFunction {
+  const ajv = newAjv();
+  ajv.addSchema(withReferences({ $defs }, "#/$defs/"), "components");
+  return ajv.compile(withReferences(schema, "components#/$defs/"));
 }
 
 /** Points the references to components at another location. */
