@@ -74,7 +74,7 @@ export class HeadReader {
 export class CachedCollection {
   readonly name: string;
   readonly part: number;
-  /** The revision up to which the cached resources of the part are known to be current. */
+  /** The revision up to which the cached resources of the part are current. */
   cachedRevision: number;
   readonly #createdAt: number;
   #head: Head;

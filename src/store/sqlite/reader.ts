@@ -32,6 +32,8 @@ export const readerLimits = {
 };
 /** With more new revisions than this, clearing the whole collection is cheaper than reading the changes. */
 const maxRevisionsBehind = 1_000;
+/** With so many, the changes are read although no resource is read, so that the collection is not cleared later. */
+const maxRevisionsUnread = 500;
 /** How often SQLite is queried anyway, because other programs do not update the commit counter. */
 const maxQuietMs = 1_000;
 
@@ -218,6 +220,7 @@ export class Reader {
       if (row?.part === part) cached.redefine(row);
     }
     cached.update(head);
+    if (head.revision - cached.cachedRevision >= maxRevisionsUnread) this.#removeChanged(cached);
     return true;
   }
 

@@ -55,6 +55,20 @@ describe("the cache of the reader", () => {
       assert.equal((await reader.find("things", "b"))?.fields, '{"number":1}');
     }));
 
+  it("keeps what was not written, also when no resource is read for many writes", () =>
+    withTwo(async (reader, writer) => {
+      await writer.commit([found("things"), put("things", "a"), put("things", "b")]);
+      const a = await reader.find("things", "a");
+      assert.ok(await reader.find("things", "b"));
+      for (let round = 0; round < 3; round++) {
+        const many = Array.from({ length: 400 }, (_, number) => put("things", "other", number));
+        await writer.commit([put("things", "b", round), ...many]);
+        assert.ok(await reader.rules("things"));
+      }
+      assert.equal(await reader.find("things", "a"), a);
+      assert.equal((await reader.find("things", "b"))?.fields, '{"number":2}');
+    }));
+
   it("is not stale after it fell far behind", () =>
     withTwo(async (reader, writer) => {
       await writer.commit([found("things"), put("things", "a"), put("things", "b")]);
