@@ -91,21 +91,16 @@ export class PlanCommitter {
   }
 
   /** A single change without a key needs no atomic group. */
-  async #commit(
+  #commit(
     operations: readonly PlannedOperation[],
     changes: readonly (Put | Remove)[],
     once: IdempotencyKey | undefined,
   ): Promise<Outcome> {
     const access = operations[0]?.access;
-    if (access === undefined || changes.length > 1 || once !== undefined) {
-      const atomic: Change = { kind: "all", changes, ...(once && { once }) };
-      const [outcome] = await this.#store.commit([atomic]);
-      return outcome ?? { kind: "missing" };
-    }
-    const [outcome = { kind: "missing" }] = await this.each(access, changes);
-    return isApplied(outcome)
-      ? { kind: "all", outcomes: [outcome], isReplay: false }
-      : { kind: "none", index: 0, outcome };
+    if (access !== undefined && changes.length === 1 && once === undefined)
+      return this.each(access, changes).then(asGroup);
+    const atomic: Change = { kind: "all", changes, ...(once && { once }) };
+    return this.#store.commit([atomic]).then(([outcome = missing]) => outcome);
   }
 
   /** The collection was deleted after its rules were read, or an admin's batch creates it. */
@@ -123,6 +118,14 @@ export class PlanCommitter {
     return undefined;
   }
 }
+
+const missing: Outcome = { kind: "missing" };
+
+/** Returns the outcome of a single change as that of a group. */
+const asGroup = ([outcome = missing]: readonly Outcome[]): Outcome =>
+  isApplied(outcome)
+    ? { kind: "all", outcomes: [outcome], isReplay: false }
+    : { kind: "none", index: 0, outcome };
 
 /** A key belongs to one of the collections of its request, so each is named. */
 const failingIn = (operations: readonly PlannedOperation[]): readonly Remove[] =>

@@ -153,17 +153,12 @@ export class Writes {
     return this.#access.collection(principal, name);
   }
 
-  async #runOne(
+  #runOne(
     access: CollectionAccess,
     operation: Operation,
     once: IdempotencyKey | undefined,
   ): Promise<WriteResult | Problem> {
-    const done = firstOf(await this.#runAtomic(this.#opener(access, [operation]), { once }));
-    if (done instanceof Problem) return done;
-    if ("problem" in done) return done.problem;
-    const [result] = done.results;
-    if (result === undefined) throw new Error("an operation that was done must have a result");
-    return result;
+    return this.#runAtomic(this.#opener(access, [operation]), { once }).then(singleResult);
   }
 
   #runAtomic(open: Open, options: AtomicOptions): Promise<AllDone | readonly Refused[] | Problem> {
@@ -209,6 +204,15 @@ const firstOf = (done: AllDone | readonly Refused[] | Problem): AllDone | Refuse
   if (first === undefined) throw new Error("a rejected write must have a reason");
   return first;
 };
+
+function singleResult(all: AllDone | readonly Refused[] | Problem): WriteResult | Problem {
+  const done = firstOf(all);
+  if (done instanceof Problem) return done;
+  if ("problem" in done) return done.problem;
+  const [result] = done.results;
+  if (result === undefined) throw new Error("an operation that was done must have a result");
+  return result;
+}
 
 /** Returns undefined when the draft must be tried again. */
 function createdOf(

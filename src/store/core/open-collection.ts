@@ -9,7 +9,7 @@ import type { KeyClock } from "./key-clock.ts";
 import { newPart } from "./part.ts";
 import type { Head } from "./rows.ts";
 import type { ResourceState, State, StoredCollection } from "./state.ts";
-import { checksumOf, resourceIn } from "./stored-resource.ts";
+import { resourceIn, rowOf } from "./stored-resource.ts";
 import { notBefore, sharesSecond } from "./times.ts";
 import { noClaim, type UniqueClaim, UniqueValues } from "./unique-values.ts";
 import { type CollectionWrite, noPartWrites, type PartWrites } from "./writes.ts";
@@ -172,10 +172,7 @@ export class OpenCollection {
     const seq = this.#head.seq + 1;
     const revision = this.#head.revision + 1;
     const stored = [id, revision, at, at, fields, owner, files, 0] as const;
-    const times = { createdAt: at, updatedAt: at };
-    const columns = { owner, files, sharesDate: 0, checksum: checksumOf(stored) };
-    if (!directInsert.insert(this.part, { seq, id, revision, fields, ...times, ...columns }))
-      return { kind: "taken" };
+    if (!directInsert.insert(this.part, rowOf(seq, stored))) return { kind: "taken" };
     this.#undoes?.push(() => {
       directInsert.undo(this.part, seq);
       this.#known.delete(id);
@@ -206,10 +203,7 @@ export class OpenCollection {
     if (field !== undefined) return { kind: "conflict", field };
     this.#claim(id, state, claim);
     this.#touch(time, state ? 0 : 1);
-    this.#write({
-      ...{ seq, id, revision, createdAt, updatedAt: time },
-      ...{ fields, owner, files, sharesDate, checksum: checksumOf(stored) },
-    });
+    this.#write(rowOf(seq, stored));
     return { kind: state ? "replaced" : "created", resource };
   }
 

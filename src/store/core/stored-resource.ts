@@ -3,6 +3,7 @@
 import { crc32 } from "node:zlib";
 import { Outage } from "../../model/outage.ts";
 import type { Resource } from "../../model/resource.ts";
+import type { ResourceRow } from "./rows.ts";
 
 /** The columns of a resource, in this order, on every engine. */
 export type StoredResource = readonly [
@@ -17,6 +18,8 @@ export type StoredResource = readonly [
   sharesDate: number,
 ];
 
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** Throws Damage when the checksum does not match. */
 export function toResource(stored: StoredResource, checksum: number | null): Resource {
   assertIntact(stored, checksum);
@@ -26,13 +29,28 @@ export function toResource(stored: StoredResource, checksum: number | null): Res
 /** Does not check the checksum. */
 export function resourceIn(stored: StoredResource): Resource {
   const [id, revision, createdAt, updatedAt, fields, owner, files, sharesDate] = stored;
-  const resource = { id, revision, createdAt, updatedAt, fields };
-  if (owner === null && files === null && sharesDate === 0) return resource;
+  const resource: Writable<Resource> = { id, revision, createdAt, updatedAt, fields };
+  if (owner !== null) resource.owner = owner;
+  if (files !== null) resource.files = files;
+  if (sharesDate === 1) resource.sharesDate = true;
+  return resource;
+}
+
+/** Returns the row to write, with its checksum. */
+export function rowOf(seq: number, stored: StoredResource): ResourceRow {
+  const [id, revision, createdAt, updatedAt, fields, owner, files, sharesDate] = stored;
+  const checksum = checksumOf(stored);
   return {
-    ...resource,
-    ...(owner !== null && { owner }),
-    ...(files !== null && { files }),
-    ...(sharesDate === 1 && { sharesDate: true }),
+    seq,
+    id,
+    revision,
+    createdAt,
+    updatedAt,
+    fields,
+    owner,
+    files,
+    sharesDate,
+    checksum,
   };
 }
 

@@ -96,11 +96,17 @@ function unpackOutcome(change: Change | undefined, rows: Rows<OutcomeCells>): Ou
       if (change?.kind !== "put") throw new TypeError(`a ${change?.kind} cannot have been ${kind}`);
       const { id, fields, files = null } = change;
       const owner = detail === "" ? null : detail;
-      const times = [createdAt, updatedAt] as const;
-      return {
-        kind,
-        resource: resourceIn([id, revision, ...times, fields, owner, files, sharesDate]),
-      };
+      const stored = [
+        id,
+        revision,
+        createdAt,
+        updatedAt,
+        fields,
+        owner,
+        files,
+        sharesDate,
+      ] as const;
+      return { kind, resource: resourceIn(stored) };
     }
     case "all":
     case "none":

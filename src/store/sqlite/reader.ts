@@ -37,10 +37,10 @@ const maxRevisionsUnread = 500;
 /** How often SQLite is queried anyway, because other programs do not update the commit counter. */
 const maxQuietMs = 1_000;
 
-/** A collection, and the state of the database in which it was read. */
+/** A collection, and the last commit before it was read. */
 interface Known {
   readonly cached: CachedCollection;
-  version: number;
+  commit: number;
 }
 
 export class Reader {
@@ -61,10 +61,11 @@ export class Reader {
   readonly #cache: ResourceCache;
   readonly #known = new Map<string, Known>();
   readonly #tokens = new Map<string, Token>();
-  /** The state of the database that the caches reflect. */
+  /** The last commit, and the last one with tokens, that the caches reflect. */
+  #lastCommit = 0;
+  #lastTokens = 0;
   #seenVersion = 0;
-  #seenTokens = 0;
-  #seenCommit: number | undefined;
+  #seenNumber: number | undefined;
   #refreshedAt = 0;
   /** Whether the caches were refreshed in this turn of the event loop. */
   #isFresh = false;
@@ -191,9 +192,9 @@ export class Reader {
   #find(name: string): CachedCollection | undefined {
     const known = this.#known.get(name);
     if (known === undefined) return this.#load(name);
-    if (known.version === this.#seenVersion) return known.cached;
+    if (known.commit === this.#lastCommit) return known.cached;
     if (!this.#update(known.cached)) return this.#load(name);
-    known.version = this.#seenVersion;
+    known.commit = this.#lastCommit;
     return known.cached;
   }
 
@@ -203,7 +204,7 @@ export class Reader {
     if (!head) return undefined;
     if (this.#known.size >= this.#limits.collections) this.#forgetOldest();
     const cached = new CachedCollection(row, head);
-    this.#known.set(name, { cached, version: this.#seenVersion });
+    this.#known.set(name, { cached, commit: this.#lastCommit });
     return cached;
   }
 
@@ -254,10 +255,10 @@ export class Reader {
   /** Catches up when the commit counter has changed, and at least once per second. */
   #refreshAfterCommit({ number }: CommitCounter): void {
     const now = performance.now();
-    const isQuiet = number === this.#seenCommit;
+    const isQuiet = number === this.#seenNumber;
     if (isQuiet && now - this.#refreshedAt < maxQuietMs) return;
-    this.#catchUp();
-    this.#seenCommit = number;
+    this.#readCommit();
+    this.#seenNumber = number;
     this.#refreshedAt = now;
   }
 
@@ -274,18 +275,23 @@ export class Reader {
     });
   }
 
-  /**
-   * SQLite's data version changes when any other connection, in this process or another, has
-   * committed. The following queries can see an even newer state: then the version has changed again
-   * by the next call, and the same revisions are checked once more.
-   */
+  /** SQLite's data version changes when any other connection, in this process or another, has committed. */
   #catchUp(): void {
     const version = this.#dataVersion.one()?.[0] ?? 0;
     if (version === this.#seenVersion) return;
-    const [commits, tokens] = this.#store.one() ?? [0, 0];
-    if (commits === movedCommit) throw new Moved("the database is in another file now");
-    if (tokens !== this.#seenTokens) this.#tokens.clear();
+    this.#readCommit();
     this.#seenVersion = version;
-    this.#seenTokens = tokens;
+  }
+
+  /**
+   * The following queries can see an even newer state: then there is another commit by the next call,
+   * and the same revisions are checked once more.
+   */
+  #readCommit(): void {
+    const [commit, tokens] = this.#store.one() ?? [0, 0];
+    if (commit === movedCommit) throw new Moved("the database is in another file now");
+    if (tokens !== this.#lastTokens) this.#tokens.clear();
+    this.#lastCommit = commit;
+    this.#lastTokens = tokens;
   }
 }

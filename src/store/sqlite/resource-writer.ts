@@ -24,10 +24,20 @@ export class ResourceWriter {
 
   /** Returns false when the id exists. */
   insert(part: number, row: ResourceRow): boolean {
-    const { seq, id, revision, createdAt, updatedAt, fields, owner, files } = row;
-    const { sharesDate, checksum } = row;
-    const content = [fields, owner, files, sharesDate, checksum] as const;
-    return this.#insert.run(part, seq, id, revision, createdAt, updatedAt, ...content) > 0;
+    const inserted = this.#insert.run(
+      part,
+      row.seq,
+      row.id,
+      row.revision,
+      row.createdAt,
+      row.updatedAt,
+      row.fields,
+      row.owner,
+      row.files,
+      row.sharesDate,
+      row.checksum,
+    );
+    return inserted > 0;
   }
 
   update(part: number, row: ResourceRow): void {

@@ -18,7 +18,8 @@ export class RowWriter {
   readonly #tokens: TokenWriter;
   readonly #resources: ResourceWriter;
   readonly #positionReader: PositionReader;
-  readonly #saveHead: Query<never>;
+  readonly #insertHead: Query<never>;
+  readonly #updateHead: Query<never>;
   readonly #deleteHead: Query<never>;
   readonly #insertCollection: Query<never>;
   readonly #updateCollection: Query<never>;
@@ -42,10 +43,15 @@ export class RowWriter {
     this.#tokens = new TokenWriter(connection);
     this.#resources = new ResourceWriter(connection);
     this.#positionReader = new PositionReader(connection);
-    this.#saveHead = connection.query(
-      `INSERT OR REPLACE INTO heads (part, revision, seq, total, updated, shares_date, version,
-         epoch, key_now, key_seen)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    this.#insertHead = connection.query(
+      `INSERT INTO heads (part, revision, seq, total, updated, shares_date, version, epoch,
+         key_now, key_seen)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
+    );
+    this.#updateHead = connection.query(
+      `UPDATE heads SET revision = ?2, seq = ?3, total = ?4, updated = ?5, shares_date = ?6,
+         version = ?7, epoch = ?8, key_now = ?9, key_seen = ?10
+       WHERE part = ?1`,
     );
     this.#deleteHead = connection.query("DELETE FROM heads WHERE part = ?");
     this.#insertCollection = connection.query(
@@ -107,7 +113,7 @@ export class RowWriter {
 
   writePart(writes: PartWrites): void {
     const { part } = writes;
-    this.#saveHeadOf(part, writes.head);
+    this.#saveHead(writes);
     for (const seq of writes.deleted) this.#resources.delete(part, seq);
     for (const row of writes.updated) this.#resources.update(part, row);
     for (const row of writes.inserted) this.#resources.insert(part, row);
@@ -151,9 +157,19 @@ export class RowWriter {
     this.#deleteExpiredKeys.run(part, keyClock.now, keys.length * deletedPerSavedKey);
   }
 
-  #saveHeadOf(part: number, head: Head): void {
-    const { revision, seq, total, updatedAt, sharesDate, version, epoch, keyClock } = head;
-    const counters = [revision, seq, total, updatedAt, sharesDate, version, epoch] as const;
-    this.#saveHead.run(part, ...counters, keyClock.now, keyClock.seen);
+  #saveHead({ part, head, isNew }: PartWrites): void {
+    const query = isNew ? this.#insertHead : this.#updateHead;
+    query.run(
+      part,
+      head.revision,
+      head.seq,
+      head.total,
+      head.updatedAt,
+      head.sharesDate,
+      head.version,
+      head.epoch,
+      head.keyClock.now,
+      head.keyClock.seen,
+    );
   }
 }
