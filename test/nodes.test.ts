@@ -131,8 +131,8 @@ describe("failures under load", () => {
       patience,
       async () => {
         const journal = new AcknowledgedWrites(`restarted-${signal.toLowerCase()}`, asks);
-        await journal.postMany(8, runs(16, 40));
-        const poured = journal.postMany(8, runs(50, 120));
+        await journal.postMany(8, runs(8, 40));
+        const poured = journal.postMany(8, runs(30, 120));
         await journal.grow(8);
         await server.stop(signal);
         await journal.untilToldToWait();
@@ -149,8 +149,8 @@ describe("failures under load", () => {
     patience,
     async () => {
       const journal = new AcknowledgedWrites("killed", asks);
-      await journal.postMany(8, runs(16, 40));
-      const poured = journal.postMany(8, runs(50, 120));
+      await journal.postMany(8, runs(8, 40));
+      const poured = journal.postMany(8, runs(30, 120));
       await journal.grow(8);
       nodes[0].signal("SIGKILL");
       await nodes[0].ended;

@@ -27,7 +27,9 @@ async function compile(types: string, program = ""): Promise<string> {
   await writeFile(join(folder, "types.ts"), types);
   await writeFile(join(folder, "program.ts"), program);
   const strict = ["--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes"];
-  const flags = ["--noEmit", "--ignoreConfig", "--target", "esnext", "--types", "", ...strict];
+  // The types of browsers are most of what the compiler would read.
+  const library = ["--target", "esnext", "--lib", "esnext", "--types", ""];
+  const flags = ["--noEmit", "--ignoreConfig", ...library, ...strict];
   const files = [join(folder, "types.ts"), join(folder, "program.ts")];
   return promisify(execFile)(compiler, [...flags, ...files]).then(
     () => "",

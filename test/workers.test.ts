@@ -102,8 +102,8 @@ async function revoke(withinMs: number): Promise<void> {
 
 async function killUnderLoad(): Promise<void> {
   const journal = new AcknowledgedWrites("killed", [ask]);
-  await journal.postMany(8, runs(16, 40));
-  const poured = journal.postMany(8, runs(50, 150));
+  await journal.postMany(8, runs(8, 40));
+  const poured = journal.postMany(8, runs(30, 150));
   await journal.grow(8);
   await killWorker(running);
   await poured;
@@ -177,8 +177,8 @@ describe("the first process", { skip }, () => {
     const first = await launch(place);
     const workers = await childrenOf(first.pid);
     const journal = new AcknowledgedWrites("people", [requestSender(first.url, secret)]);
-    await journal.postMany(8, runs(16, 40));
-    const poured = journal.postMany(8, runs(40, 100));
+    await journal.postMany(8, runs(8, 40));
+    const poured = journal.postMany(8, runs(30, 100));
     first.signal("SIGKILL");
     await first.ended;
     await until(async () => {

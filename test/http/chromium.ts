@@ -2,7 +2,7 @@
 
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
-import { type Browser, chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
 
 /** As Debian and others call it. */
 const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
@@ -23,7 +23,9 @@ function isProgram(path: string): boolean {
 }
 
 /** It connects only to the pages of the test. As root it has no sandbox. */
-export function startChromium(executablePath: string): Promise<Browser> {
+export async function startChromium(executablePath: string): Promise<Browser> {
+  // Loading it takes over a second, which is wasted where there is no browser.
+  const { chromium } = await import("playwright-core");
   const args = [
     ...["--disable-background-networking", "--disable-component-update", "--no-first-run"],
     ...["--disable-sync", "--disable-domain-reliability", "--disable-dev-shm-usage"],

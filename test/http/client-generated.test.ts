@@ -9,6 +9,7 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createClient } from "@hey-api/openapi-ts";
+import { isLong } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 
@@ -145,9 +146,14 @@ async function compile(text: string): Promise<string> {
   );
 }
 
+/** What the compiler says of a text does not depend on the runtime. */
+const isCompiled = isLong || !("bun" in process.versions);
+const skip = !isCompiled && "it runs under Node";
+
 describe("a client generated from the document", () => {
   it("type-checks, and works against the running server", async () => {
-    assert.equal(await compile(program), "");
+    if (isCompiled) assert.equal(await compile(program), "");
+    else await writeFile(join(folder, "program.ts"), program);
     const flags = "bun" in process.versions ? [] : ["--disable-warning=ExperimentalWarning"];
     const { stdout } = await run(process.execPath, [
       ...flags,
@@ -178,7 +184,7 @@ describe("a client generated from the document", () => {
     assert.equal(await app.total("people"), 2);
   });
 
-  it("does not type-check with a mistake", async () => {
+  it("does not type-check with a mistake", { skip }, async () => {
     const names = "createPeople, getPeople, listPeople, updatePeople";
     const lines = Object.values(mistakes);
     const found = await compile(

@@ -265,7 +265,7 @@ describe("a request body", () => {
 
     it(`that ${coding} expands is rejected at the limit`, async () => {
       const path = `/bomb-${coding}`;
-      for (const bytes of [limitBytes + 20, 50_000_000]) {
+      for (const bytes of [limitBytes + 20, 100 * limitBytes]) {
         const text = Buffer.alloc(bytes, " ");
         const bomb = encode(coding, text);
         assert.ok(bomb.length < limitBytes);

@@ -225,7 +225,8 @@ describe("an encoded body", () => {
   it("of every other method is decoded by the same rules", async () => {
     const client = new Client(app);
     await client.put("/drop/a", { a: 1 });
-    for (const coding of ["gzip", "br", "zstd"] as const)
+    for (const coding of ["gzip", "br", "zstd"] as const) {
+      const bomb = encoders[coding](Buffer.alloc(6_000_000, " "));
       for (const [method, path, type] of [
         ["PUT", "/drop/a", "application/json"],
         ["PATCH", "/drop/a", "application/merge-patch+json"],
@@ -233,7 +234,6 @@ describe("an encoded body", () => {
         ["POST", "/-/batch", "application/json"],
         ["PUT", "/-/collections/other", "application/json"],
       ] as const) {
-        const bomb = encoders[coding](Buffer.alloc(6_000_000, " "));
         const ask = (field: string, body: Buffer) =>
           rawRequest(app, path, {
             method,
@@ -243,6 +243,7 @@ describe("an encoded body", () => {
         assert.equal((await ask(coding, bomb)).status, 413, `${method} ${path}`);
         assert.equal((await ask(`${coding}, gzip`, encoders.gzip(bomb))).status, 415);
       }
+    }
     assert.equal((await client.json<{ a: number }>("/drop/a")).a, 1);
   });
 });

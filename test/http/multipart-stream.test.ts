@@ -44,7 +44,7 @@ const one = (content: string) => [{ disposition, content: Buffer.from(content) }
 describe("a multipart body", () => {
   it("that is valid is read exactly, however it is split", async () => {
     const seed = newSeed("multipart parser, valid bodies");
-    for (let run = 0; run < runs(500, 20_000); run++) {
+    for (let run = 0; run < runs(250, 20_000); run++) {
       const chance = new Chance(randomNumbers(seed + run));
       const { body, boundary, texts, files } = generateBody(chance);
       const parts = await read(chance.pieces(body, 200), boundary);
@@ -63,7 +63,7 @@ describe("a multipart body", () => {
   it("that is invalid has one result, however it is split", async () => {
     const seed = newSeed("multipart parser, broken bodies");
     let rejected = 0;
-    const count = runs(500, 20_000);
+    const count = runs(250, 20_000);
     for (let run = 0; run < count; run++) {
       const chance = new Chance(randomNumbers(seed + run));
       const generated = generateBody(chance);

@@ -267,7 +267,7 @@ for (const [engine, store] of Object.entries(engines)) {
             assert.deepEqual(walked, right);
           }
         }),
-        { numRuns: runs(40, 300) },
+        { numRuns: runs(25, 300) },
       );
     });
   });
