@@ -108,9 +108,9 @@ export function owners(contractTest: ContractTest): void {
       const own = ids.filter((_, index) => nameOf(index) === name);
       const expected = name === "ann" ? [...own, "last"] : own;
       const query = { conditions: [ownedBy(name)] };
-      await assertFinds(store, expected, query, { limit: 30 });
+      await assertFinds(store, expected, query, { limits: [30] });
       const newest = { ...query, isNewestFirst: true };
-      await assertFinds(store, expected.toReversed(), newest, { limit: 30 });
+      await assertFinds(store, expected.toReversed(), newest, { limits: [30] });
     }
     await assertFinds(store, [], { conditions: [ownedBy("dan")] });
     await assertFinds(store, ["nobody"], { conditions: [where(ownerField, "text", noValue)] });

@@ -97,12 +97,12 @@ export async function idsByPosition(store: Store, query: Query, collection = "th
   return ids;
 }
 
-/** That a query finds these and no others, as a whole and in pages of either kind. */
+/** That a query finds these and no others, as a whole and in pages of either kind. The reads run side by side. */
 export async function assertFinds(
   store: Store,
   expected: readonly string[],
   more: Partial<Query>,
-  { collection = "things", limit = 2, text = "" } = {},
+  { collection = "things", limits = [2], text = "" }: FindOptions = {},
 ): Promise<void> {
   const query = ask(more);
   const whole = await answerTo(store, query, collection);
@@ -110,15 +110,32 @@ export async function assertFinds(
   assert.equal(whole.total, expected.length, text);
   assert.equal(whole.last, undefined, text);
   assert.deepEqual(whole.collection, await store.collection(collection));
-  for (const resource of whole.resources)
-    assert.deepEqual(resource, await store.find(collection, resource.id), text);
-  const paged = { ...query, limit };
-  assert.deepEqual(await idsByOffset(store, paged, collection), expected, text);
-  assert.deepEqual(await idsByPosition(store, paged, collection), expected, text);
-  for (const start of [0, 1, expected.length, expected.length + 1]) {
-    const page = await answerTo(store, { ...paged, start }, collection);
+  const found = whole.resources.map(({ id }) => store.find(collection, id));
+  assert.deepEqual(whole.resources, await Promise.all(found), text);
+  const inPages = async (limit: number): Promise<void> => {
+    const paged = { ...query, limit };
+    const [byOffset, byPosition] = await Promise.all([
+      idsByOffset(store, paged, collection),
+      idsByPosition(store, paged, collection),
+      ...[0, 1, expected.length, expected.length + 1].map((start) => countsIn({ ...paged, start })),
+    ]);
+    assert.deepEqual(byOffset, expected, text);
+    assert.deepEqual(byPosition, expected, text);
+  };
+  const countsIn = async (query: Query): Promise<void> => {
+    const [page, uncounted] = await Promise.all([
+      answerTo(store, query, collection),
+      answerTo(store, { ...query, isCounted: false }, collection),
+    ]);
     assert.equal(page.total, expected.length, text);
-    const uncounted = { ...paged, start, isCounted: false };
-    assert.deepEqual(await answerTo(store, uncounted, collection), { ...page, total: undefined });
-  }
+    assert.deepEqual(uncounted, { ...page, total: undefined });
+  };
+  await Promise.all(limits.map(inPages));
+}
+
+interface FindOptions {
+  readonly collection?: string;
+  /** The sizes of pages. */
+  readonly limits?: readonly number[];
+  readonly text?: string;
 }

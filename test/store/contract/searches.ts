@@ -77,14 +77,14 @@ async function assertSearch(store: Store, text: string, ids: string, more: Parti
 export function searches(contractTest: ContractTest): void {
   contractTest("find what contains all of the words", async ({ store }) => {
     await store.commit([define(searchable), ...things]);
-    for (const [words, ids] of rows) await assertSearch(store, words, ids);
+    await Promise.all(rows.map(([words, ids]) => assertSearch(store, words, ids)));
   });
 
   contractTest("find what was stored before its field was searchable", async ({ store }) => {
     await store.commit([found(), ...things]);
     await assertSearch(store, "burnt", "");
     await store.commit([define(searchable)]);
-    for (const [words, ids] of rows) await assertSearch(store, words, ids);
+    await Promise.all(rows.map(([words, ids]) => assertSearch(store, words, ids)));
     await store.commit([define('{"searchable":["other"]}')]);
     await assertSearch(store, "burnt", "d");
     await store.commit([

@@ -75,8 +75,8 @@ export function sortOrders(contractTest: ContractTest): void {
       await store.commit([define(definition, collection), ...placed]);
       for (const [ids, query] of rows) {
         const text = `${collection}: ${JSON.stringify(query)}`;
-        for (const limit of [1, 2, 4])
-          await assertFinds(store, ids.split(" "), query, { collection, limit, text });
+        const limits = [1, 2, 4];
+        await assertFinds(store, ids.split(" "), query, { collection, limits, text });
       }
     }
   });
@@ -109,7 +109,7 @@ export function sortOrders(contractTest: ContractTest): void {
     const alive = [...many.keys()].filter((index) => index !== 3 && index !== 10);
     const standing = [...alive.map((index) => [`id-${index}`, tieOf(index)] as const)];
     standing.push(["id-3", 4]);
-    const limit = 37;
+    const limits = [37];
     for (const isDescending of [false, true])
       for (const isNewestFirst of [false, true])
         for (const [spans, holds] of [
@@ -124,18 +124,18 @@ export function sortOrders(contractTest: ContractTest): void {
             .map(([id]) => id);
           const conditions = spans.length > 0 ? [where("n", "number", ...spans)] : [];
           const sortings = [by("n", "number", isDescending)];
-          await assertFinds(store, expected, { conditions, sortings, isNewestFirst }, { limit });
+          await assertFinds(store, expected, { conditions, sortings, isNewestFirst }, { limits });
         }
   });
 
   contractTest("of creation among many with one value are exact", async ({ store }) => {
     const changes = many.map((id, index) => keep(id, { tag: [index % 2, "all"] }));
     await store.commit([define(indexed), ...changes]);
-    const limit = 37;
-    await assertFinds(store, many, { conditions: [is("tag", "any", "all")] }, { limit });
+    const limits = [37];
+    await assertFinds(store, many, { conditions: [is("tag", "any", "all")] }, { limits });
     const odd = many.filter((_, index) => index % 2 === 1).reverse();
     const query = { conditions: [is("tag", "any", 1)], isNewestFirst: true };
-    await assertFinds(store, odd, query, { limit });
+    await assertFinds(store, odd, query, { limits });
   });
 
   contractTest("continue from a position, whatever has changed since", async ({ store }) => {

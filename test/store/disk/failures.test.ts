@@ -7,7 +7,13 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { Outage } from "../../../src/model/outage.ts";
 import { openDisk } from "../../../src/store/disk/disk.ts";
-import { canInject, inDirectory, mountSmall, startChildUnder } from "../sqlite/test-directory.ts";
+import {
+  canInject,
+  inDirectory,
+  mountSmall,
+  startChildUnder,
+  withFault,
+} from "../sqlite/test-directory.ts";
 import { bytesOf, filesIn, hashOf, read, saveFile } from "./file-helpers.ts";
 
 const outageOf =
@@ -80,8 +86,7 @@ describe("a disk that fails to sync", () => {
     (context) =>
       inDirectory(async (path) => {
         if (!canInject()) return context.skip("strace is not here or not allowed");
-        const inject = ["-e", "inject=fsync,fdatasync:error=EIO:when=12+7"];
-        const strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync", ...inject];
+        const strace = withFault("fsync,fdatasync", "error=EIO:when=12+7");
         const child = startChildUnder(
           strace,
           new URL("./children/keep.ts", import.meta.url),

@@ -117,7 +117,7 @@ describe("a large collection", () => {
       for (const id of ids) await store.commit([keep(id, { text, id })]);
       await store.commit([define('{"unique":["id"],"indexed":["text"]}')]);
       assert.equal((await countsIn(testDatabase)).entries, 24);
-      await assertFinds(store, ids, { conditions: [is("text", "any", text)] }, { limit: 7 });
+      await assertFinds(store, ids, { conditions: [is("text", "any", text)] }, { limits: [7] });
     }),
   );
 

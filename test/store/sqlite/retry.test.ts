@@ -12,6 +12,7 @@ import {
   inDirectory,
   startChild,
   startChildUnder,
+  withFault,
 } from "./test-directory.ts";
 
 /** What a client knows: the keys that it has tried, and the outcome of some. */
@@ -111,8 +112,7 @@ describe("a retry with the same key", () => {
       await founder.close();
       const journal = new Journal();
       for (const [call, when] of deaths) {
-        const inject = ["-e", `trace=${call}`, "-e", `inject=${call}:signal=KILL:when=${when}`];
-        const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...inject];
+        const strace = withFault(call, `signal=KILL:when=${when}`);
         const child = startChildUnder(strace, "retry", path, `${call}-${when}`);
         await child.gone;
         journal.schedule(child);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, cp, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { mapFile } from "#runtime";
@@ -17,6 +17,7 @@ import {
   mountSmall,
   startChild,
   startChildUnder,
+  withFault,
 } from "./test-directory.ts";
 import { assertAllStored, contentOf, ReportedWrites } from "./written-content.ts";
 
@@ -82,9 +83,8 @@ describe("system calls that fail", () => {
           const when = 10 + Math.floor(random() * (name === "restante.db" ? 1 : 100));
           // The first calls on the database itself are those of the checkpoint.
           const at = name === "restante.db" ? "1" : `${when}`;
-          const filter = name === "" ? [] : ["-P", join(path, name)];
-          const inject = ["-e", `trace=${calls}`, "-e", `inject=${calls}:error=EIO:when=${at}`];
-          const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...filter, ...inject];
+          const file = name === "" ? undefined : join(path, name);
+          const strace = withFault(calls, `error=EIO:when=${at}`, file);
           const child = startChildUnder(strace, "persist", path, `${count}`, `${bytes}`, prefix);
           assert.equal(await child.gone, 0, child.lines.join("\n"));
           const reported = new ReportedWrites(child.lines);
@@ -157,9 +157,7 @@ describe("a database that is marked as suspect", () => {
       if (!canInject()) return context.skip("strace is not here or not allowed");
       await fill(path, ids);
       await writeFile(join(path, "restante.suspect"), "{}");
-      const inject = ["-e", "trace=openat", "-e", "inject=openat:error=EROFS:when=1"];
-      const only = ["-P", join(path, "restante.copy")];
-      const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...only, ...inject];
+      const strace = withFault("openat", "error=EROFS:when=1", join(path, "restante.copy"));
       const child = startChildUnder(strace, "persist", path, "3");
       assert.equal(await child.gone, 0);
       const reported = new ReportedWrites(child.lines);
@@ -200,20 +198,16 @@ describe("a database that is marked as suspect", () => {
           ["fsync,fdatasync", runs(10, 1)],
           ["pwrite64", runs(150, 1)],
         ] as const;
+        const marked = join(path, "marked");
+        await mkdir(marked);
+        await leaveOpen(marked, ids);
+        await writeFile(join(marked, "restante.suspect"), "");
         let kills = 0;
         for (const [calls, stride] of steps)
           for (let when = 1, isKilled = true; isKilled; when += stride) {
             const folder = join(path, `${calls}-${when}`);
-            await mkdir(folder);
-            await leaveOpen(folder, ids);
-            await writeFile(join(folder, "restante.suspect"), "");
-            const inject = [
-              "-e",
-              `trace=${calls}`,
-              "-e",
-              `inject=${calls}:signal=KILL:when=${when}`,
-            ];
-            const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...inject];
+            await cp(marked, folder, { recursive: true });
+            const strace = withFault(calls, `signal=KILL:when=${when}`);
             isKilled = (await startChildUnder(strace, "persist", folder, "0").gone) !== 0;
             if (isKilled) kills++;
             await assertStored(folder, ids, 5_000);
@@ -314,9 +308,7 @@ describe("closing", () => {
     inDirectory(async (path) => {
       if (!canInject()) return context.skip("strace is not here or not allowed");
       await fill(path, []);
-      const inject = ["-e", "trace=pwrite64", "-e", "inject=pwrite64:error=EIO:when=1+"];
-      const only = ["-P", join(path, "restante.db")];
-      const strace = ["strace", "-f", "-qq", "-o", "/dev/null", ...only, ...inject];
+      const strace = withFault("pwrite64", "error=EIO:when=1+", join(path, "restante.db"));
       const child = startChildUnder(strace, "persist", path, "20");
       assert.equal(await child.gone, 0);
       const kept = new ReportedWrites(child.lines).with("kept");
