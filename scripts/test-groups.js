@@ -24,13 +24,21 @@ const longest = [
   "/console-examples.test",
 ];
 
+/** These read texts of the project or start programs of Node, which does not depend on the runtime. */
+const onOneRuntime = ["/tidy.test", "/docs.test", "/scripts.test", "/test-runner.test"];
+
+/** Whether a group runs on one runtime only. */
+export const isOnOneRuntime = ([file]) => isNamed(file, onOneRuntime);
+
 /** Returns lists of files; those of one list are in the same folder and run in one process. */
 export function groupFiles(files, root) {
   const sharing = new Map();
   const alone = [];
   for (const file of files) {
     const folder = file.slice(0, file.lastIndexOf("/"));
-    const isAlone = isLong(file) || needsOwnProcess.test(readFileSync(join(root, file), "utf8"));
+    const isAlone =
+      isNamed(file, [...longest, ...onOneRuntime]) ||
+      needsOwnProcess.test(readFileSync(join(root, file), "utf8"));
     if (isAlone) alone.push([file]);
     else sharing.set(folder, [...(sharing.get(folder) ?? []), file]);
   }
@@ -46,8 +54,8 @@ function split(files) {
   );
 }
 
-function isLong(file) {
-  return longest.some((name) => file.includes(name));
+function isNamed(file, names) {
+  return names.some((name) => file.includes(name));
 }
 
 /** Groups take longer than most single files. */

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { bringChromium } from "./chromium.js";
-import { groupFiles } from "./test-groups.js";
+import { groupFiles, isOnOneRuntime } from "./test-groups.js";
 import { cpuOfEnded, runJobs } from "./test-jobs.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -124,12 +124,16 @@ function jobsToRun() {
   const isWhole = filters.length === 0;
   const groups = isWhole && !isLong ? groupFiles(files, root) : files.map((file) => [file]);
   const tests = groups.flatMap((group) =>
-    chosen.map((step) => ({
+    runtimesOf(group).map((step) => ({
       ...{ step, name: nameOf(group), count: step },
       args: argumentsFor(step, group),
     })),
   );
   return isWhole ? [...checks, ...tests] : tests;
+}
+
+function runtimesOf(group) {
+  return isOnOneRuntime(group) ? chosen.slice(-1) : chosen;
 }
 
 function nameOf([first, ...more]) {
