@@ -2,7 +2,7 @@
 
 import { PostgresServer } from "./postgres-server.ts";
 
-const server = await PostgresServer.start();
+const server = await PostgresServer.start({ isShared: true });
 await server.makeTemplate();
 console.log(server.port);
 process.stdin.on("end", () => void server.close()).resume();
