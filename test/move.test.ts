@@ -31,8 +31,9 @@ const define = async (name: string, definition: object) => {
 async function move() {
   const [program, ...flags] = commandLine;
   const variables = { FROM: from.url, FROM_TOKEN: from.admin, TO: to.url, TO_TOKEN: to.admin };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(program, [...flags.slice(0, -1), script], {
-    env: { PATH: process.env.PATH, ...variables },
+    env: { PATH, NODE_COMPILE_CACHE, ...variables },
   });
   const [stdout, stderr, code] = await Promise.all([
     text(child.stdout),

@@ -204,7 +204,7 @@ describe("two processes and one folder", () => {
   it("only one owns it at any time, and nothing acknowledged is lost", async () => {
     const random = randomNumbers(newSeed("two processes"));
     const total = { rejected: 0, killed: 0, uploads: 0, tokens: 0 };
-    for (let round = 0; round < runs(2, 60); round++) {
+    for (let round = 0; round < runs(1, 60); round++) {
       const cwd = await mkdtemp(join(tmpdir(), "restante-two-"));
       // A command without an owner finds a folder that is empty.
       const rig = new Rig(random, cwd);
