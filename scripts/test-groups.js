@@ -6,9 +6,9 @@ import { join } from "node:path";
 /** Small enough that the cores have work until the end. */
 const maxFiles = 8;
 
-/** These start processes, measure memory, change a prototype, or have hooks for the tests of all files. */
+/** These start processes, measure memory, end connections, change a prototype, or have hooks for all tests. */
 const needsOwnProcess =
-  /child_process|process\.ts"|memory\.ts"|PostgresServer\.start\(|\.prototype\b|^(?:before|after)Each\(/m;
+  /child_process|process\.ts"|memory\.ts"|PostgresServer\.start\(|pg_terminate_backend|\.prototype\b|^(?:before|after)Each\(/m;
 
 /** These run alone, and they start first, so that the end is not one long job on one core. */
 const longest = [
