@@ -303,7 +303,7 @@ export function randomSequences(contractTest: ContractTest): void {
           }
           await sequence.assertListedBy(engine.store);
         }),
-        { numRuns: runs(20, 80) },
+        { numRuns: runs(12, 80) },
       );
       const unseen = everyOutcome.filter((kind) => !seen.has(kind));
       if (isLong) assert.deepEqual(unseen, []);
