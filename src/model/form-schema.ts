@@ -63,6 +63,17 @@ export class FormSchema {
     return kinds === undefined ? this.#list(texts, undefined) : repeated;
   }
 
+  /** Combines the JSON values of one field. Some clients send each item of an array as a part. */
+  joined(values: readonly Tree[], { fields }: Entry): Tree | typeof repeated {
+    const kinds = fields && jsonTypesOf(fields);
+    const [first = "null"] = values;
+    const isWhole = values.length === 1 && (!kinds?.isSubsetOf(listOnly) || isListOrNull(first));
+    if (isWhole) return first;
+    return kinds === undefined || kinds.has("array")
+      ? { kind: "array", items: [...values] }
+      : repeated;
+  }
+
   #list(texts: readonly string[], items: Fields | undefined): Tree | undefined {
     const kinds = items && jsonTypesOf(items);
     const given = texts.filter((text) => items === undefined || !this.#isEmpty(text, items, kinds));
@@ -80,6 +91,9 @@ export class FormSchema {
 }
 
 const listOnly: JsonTypes = new Set(["array", "null"]);
+
+const isListOrNull = (tree: Tree): boolean =>
+  tree === "null" || (typeof tree === "object" && tree.kind === "array");
 
 /** `address[city]` and `address.city`. Names in brackets may have dots. */
 const nestedName = /^[^.[\]]+(?:\.[^.[\]]+|\[[^[\]]+\])+$/;

@@ -1,15 +1,22 @@
 // Converts form fields to JSON by the types that the collection's schema declares.
 
 import { ErrorReport } from "../lib/json/error-report.ts";
-import { jsonLimits } from "../lib/json/scan.ts";
-import { emptyObject, isObject, type ObjectTree, type Tree, writeTree } from "../lib/json/tree.ts";
+import { jsonLimits, scanJson } from "../lib/json/scan.ts";
+import {
+  emptyObject,
+  isObject,
+  type ObjectTree,
+  readTree,
+  type Tree,
+  writeTree,
+} from "../lib/json/tree.ts";
 import type { Rules } from "./collection.ts";
 import { definitionOf } from "./definition.ts";
 import { type Entry, type FormSchema, formSchemaOf, repeated } from "./form-schema.ts";
 import { type FieldError, Problem } from "./problem.ts";
 
-/** The name and value of a form field. */
-export type Pair = readonly [name: string, text: string];
+/** The name and value of a form field. The value of a part with a JSON media type is JSON. */
+export type Pair = readonly [name: string, text: string, isJson?: true];
 
 export const formLimits = {
   /** The same limit as for the members of an object. */
@@ -24,9 +31,17 @@ export function fieldsOfForm(pairs: readonly Pair[], rules: Rules | undefined): 
   const fields = pairs.filter(([name]) => name !== charsetField && name !== definition?.honeypot);
   const report = new ErrorReport();
   const root = emptyObject();
-  for (const { entry, texts } of groupByField(fields, formSchema)) {
-    const value = formSchema.read(texts, entry);
-    if (value === repeated) report.add(entry.path, repeatedMessage(texts.length));
+  for (const { entry, texts, jsonTexts } of groupByField(fields, formSchema)) {
+    for (const { detail } of jsonTexts.flatMap(scanJson)) report.add(entry.path, detail);
+    if (report.errors.length > 0) continue;
+    const hasBoth = texts.length > 0 && jsonTexts.length > 0;
+    const value = hasBoth
+      ? repeated
+      : jsonTexts.length === 0
+        ? formSchema.read(texts, entry)
+        : formSchema.joined(jsonTexts.map(readTree), entry);
+    if (value === repeated)
+      report.add(entry.path, repeatedMessage(texts.length + jsonTexts.length));
     else if (value !== undefined) put(root, entry.path, value, report);
   }
   return report.errors.length > 0 ? invalid(report.errors) : writeTree(root);
@@ -44,16 +59,17 @@ export function isHoneypotFilled(pairs: readonly Pair[], rules: Rules | undefine
 interface Filled {
   readonly entry: Entry;
   readonly texts: string[];
+  readonly jsonTexts: string[];
 }
 
 /** Groups the values by field in the order of the form. A field name can be written in several ways. */
 function groupByField(pairs: readonly Pair[], formSchema: FormSchema): Iterable<Filled> {
   const groups = new Map<string, Filled>();
-  for (const [name, text] of pairs) {
+  for (const [name, text, isJson] of pairs) {
     const entry = formSchema.find(name);
     const key = JSON.stringify(entry.path);
-    const filled = groups.get(key) ?? { entry, texts: [] };
-    filled.texts.push(text);
+    const filled = groups.get(key) ?? { entry, texts: [], jsonTexts: [] };
+    (isJson ? filled.jsonTexts : filled.texts).push(text);
     groups.set(key, filled);
   }
   return groups.values();

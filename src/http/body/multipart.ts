@@ -16,7 +16,7 @@ import {
   readDisposition,
   unescapeName,
 } from "../headers/content-disposition.ts";
-import { createTypes, readContentType } from "../headers/media-type.ts";
+import { createTypes, isJsonType, mediaTypeOf, readContentType } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { formResponseTypes } from "./content.ts";
 import { BodyError } from "./decoding.ts";
@@ -102,7 +102,7 @@ class Form {
     }
     const text = decodeExactUtf8(Buffer.concat(chunks));
     if (typeof text !== "string") throw new BodyError(invalid(field, text.detail));
-    this.#pairs.push([field, text]);
+    this.#pairs.push(isJsonType(mediaTypeOf(type)) ? [field, text, true] : [field, text]);
   }
 
   async #addFile(

@@ -63,9 +63,12 @@ const formTypes: readonly string[] = ["application/x-www-form-urlencoded", "mult
 export function typeOf(headers: Headers): string {
   const field = headers.get("content-type");
   // A shortcut for the most common value.
-  if (field === "application/json") return field;
-  return field?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  return field === "application/json" ? field : mediaTypeOf(field ?? undefined);
 }
+
+/** Returns the media type of a field value without parameters. */
+export const mediaTypeOf = (field: string | undefined): string =>
+  field?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
 
 /** Returns whether the body is an HTML form. */
 export const isForm = (headers: Headers): boolean => formTypes.includes(typeOf(headers));
@@ -86,24 +89,26 @@ export function prefersHtml(headers: Headers): boolean {
 const jsonType =
   /^(?!application\/(?:merge|json)-patch\+)(?:application\/json|[\w.!#$&^-]+\/[\w.!#$&^+-]+\+json)$/;
 
+export const isJsonType = (type: string): boolean => jsonType.test(type);
+
 /** The media types that a route accepts, and the header field that lists them in a problem. */
 export interface AcceptedTypes {
   readonly types: string;
-  readonly field: "accept" | "accept-post" | "accept-patch" | "accept-query";
+  readonly field: "Accept" | "Accept-Post" | "Accept-Patch" | "Accept-Query";
 }
 
-export const postTypes: AcceptedTypes = { types: "application/json", field: "accept-post" };
+export const postTypes: AcceptedTypes = { types: "application/json", field: "Accept-Post" };
 /** A collection also accepts forms, NDJSON and files. */
 export const createTypes: AcceptedTypes = {
   types:
     "application/json, application/x-www-form-urlencoded, multipart/form-data, application/x-ndjson, */*",
-  field: "accept-post",
+  field: "Accept-Post",
 };
-export const putTypes: AcceptedTypes = { types: "application/json", field: "accept" };
-export const queryTypes: AcceptedTypes = { types: "application/json", field: "accept-query" };
+export const putTypes: AcceptedTypes = { types: "application/json", field: "Accept" };
+export const queryTypes: AcceptedTypes = { types: "application/json", field: "Accept-Query" };
 export const patchTypes: AcceptedTypes = {
   types: "application/merge-patch+json, application/json-patch+json, application/json",
-  field: "accept-patch",
+  field: "Accept-Patch",
 };
 
 /** Rejects a body that is not JSON in UTF-8. */
@@ -113,7 +118,7 @@ export function checkJsonType(headers: Headers, accepted: AcceptedTypes): Proble
   }
   const type = readContentType(headers, accepted);
   if (type instanceof Problem) return type;
-  return jsonType.test(type)
+  return isJsonType(type)
     ? undefined
     : unsupported(accepted, `The body must be ${accepted.types}.`);
 }
