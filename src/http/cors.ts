@@ -41,23 +41,23 @@ export function allowOrigin(context: RequestContext, headers: Headers): void {
   if (corsOrigins === "*") return;
   const origin = context.request.headers.get("origin");
   if (origin !== null && corsOrigins.has(origin))
-    headers.set("access-control-allow-origin", origin);
+    headers.set("Access-Control-Allow-Origin", origin);
 }
 
 /** Responds to a CORS preflight, which has no token, and to a plain OPTIONS. */
 export function options(context: RequestContext, allow: string): Response {
   const headers = new Headers(context.services.commonHeaders);
-  headers.set("allow", allow);
-  headers.set("cache-control", "no-store");
+  headers.set("Allow", allow);
+  headers.set("Cache-Control", "no-store");
   const isCollection = context.params.collection !== undefined;
   const { types } = isCollection ? createTypes : postTypes;
-  if (allow.includes("POST")) headers.set("accept-post", types);
-  if (allow.includes("PATCH")) headers.set("accept-patch", patchTypes.types);
-  if (allow.includes("QUERY")) headers.set("accept-query", queryTypes.types);
+  if (allow.includes("POST")) headers.set("Accept-Post", types);
+  if (allow.includes("PATCH")) headers.set("Accept-Patch", patchTypes.types);
+  if (allow.includes("QUERY")) headers.set("Accept-Query", queryTypes.types);
   if (context.request.headers.has("access-control-request-method")) {
-    headers.set("access-control-allow-methods", allow);
-    headers.set("access-control-allow-headers", allowedHeaders);
-    headers.set("access-control-max-age", preflightMaxAgeS);
+    headers.set("Access-Control-Allow-Methods", allow);
+    headers.set("Access-Control-Allow-Headers", allowedHeaders);
+    headers.set("Access-Control-Max-Age", preflightMaxAgeS);
   }
   return new Response(null, { status: 204, headers });
 }

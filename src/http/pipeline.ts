@@ -118,8 +118,8 @@ function run(context: RequestContext, route: Route): MaybePromise<Response | Pro
 }
 
 function methodProblem(method: string, endpoint: Endpoint): Problem {
-  const queries = endpoint.allow.includes("QUERY") && { "accept-query": queryTypes.types };
-  const headers = { allow: endpoint.allow, ...queries };
+  const queries = endpoint.allow.includes("QUERY") && { "Accept-Query": queryTypes.types };
+  const headers = { Allow: endpoint.allow, ...queries };
   return knownMethods.has(method)
     ? new HttpProblem("method-not-allowed", `This address allows ${endpoint.allow}.`, headers)
     : new HttpProblem("not-implemented", "This server does not implement the method.", headers);
@@ -129,17 +129,17 @@ function methodProblem(method: string, endpoint: Endpoint): Problem {
 function redirect(context: RequestContext): Response {
   const { services, path, query } = context;
   const headers = new Headers(services.commonHeaders);
-  headers.set("location", `${services.base}${path.slice(0, -1)}${query === "" ? "" : `?${query}`}`);
-  headers.set("cache-control", "no-store");
+  headers.set("Location", `${services.base}${path.slice(0, -1)}${query === "" ? "" : `?${query}`}`);
+  headers.set("Cache-Control", "no-store");
   // Without it Node would send an empty chunked body.
-  headers.set("content-length", "0");
+  headers.set("Content-Length", "0");
   return new Response(null, { status: 308, headers });
 }
 
 /** Adds the common headers and logs the request. The runtime removes the body for HEAD. */
 function finish(context: RequestContext, result: Response | Problem): Response {
   const response = result instanceof Problem ? answerProblem(context, result) : result;
-  response.headers.set("x-request-id", context.requestId);
+  response.headers.set("X-Request-Id", context.requestId);
   // HSTS must not be sent over plain HTTP, where anyone could change it (RFC 6797 §7.2).
   if (context.inClearText) response.headers.delete("strict-transport-security");
   if (context.quotas.length > 0) setRateLimitFields(response.headers, context.quotas);

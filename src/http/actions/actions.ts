@@ -45,7 +45,7 @@ export async function runAction(context: RequestContext): Promise<Response | Pro
   if (result instanceof Problem) return result;
 
   const headers = new Headers(services.jsonHeaders);
-  headers.set("cache-control", noCache);
+  headers.set("Cache-Control", noCache);
   if ("location" in result) return locationResponse(services.base, result, headers);
   if (result.text !== undefined) return createResponse(context, result.text, { headers });
   headers.delete("content-type");
@@ -85,12 +85,12 @@ function contextOf(context: RequestContext, input: unknown, signal: AbortSignal)
 
 function locationResponse(base: string, { status, location }: LocationResult, headers: Headers) {
   const address = addressOf(base, location);
-  headers.set("location", address);
+  headers.set("Location", address);
   if (status === 202)
     return new Response(JSON.stringify({ location: address }), { status, headers });
   headers.delete("content-type");
   // Without it Node would send an empty chunked body.
-  headers.set("content-length", "0");
+  headers.set("Content-Length", "0");
   return new Response(null, { status, headers });
 }
 

@@ -76,7 +76,7 @@ export async function deleteCollection(context: RequestContext): Promise<Respons
   if (problem !== undefined) return problem;
 
   const headers = new Headers(services.commonHeaders);
-  headers.set("cache-control", noCache);
+  headers.set("Cache-Control", noCache);
   return new Response(null, { status: 204, headers });
 }
 

@@ -43,7 +43,7 @@ export async function createToken(context: RequestContext): Promise<Response | P
   if (issued instanceof Problem) return issued;
 
   const response = json(context, 201, { ...tokenView(issued.token), token: issued.secret });
-  response.headers.set("location", `${services.base}/-/tokens/${issued.token.id}`);
+  response.headers.set("Location", `${services.base}/-/tokens/${issued.token.id}`);
   return response;
 }
 
@@ -56,6 +56,6 @@ export async function revokeToken(context: RequestContext): Promise<Response | P
   const problem = await context.services.tokens.revoke(context.principal, context.param("id"));
   if (problem !== undefined) return problem;
   const headers = new Headers(context.services.commonHeaders);
-  headers.set("cache-control", "no-store");
+  headers.set("Cache-Control", "no-store");
   return new Response(null, { status: 204, headers });
 }

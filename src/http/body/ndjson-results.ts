@@ -64,9 +64,9 @@ export function ndjsonResponse(
   isReplay = false,
 ): Response {
   const headers = new Headers(context.services.jsonHeaders);
-  headers.set("content-type", type);
-  headers.set("cache-control", noCache);
-  if (isMinimal) headers.set("preference-applied", "return=minimal");
+  headers.set("Content-Type", type);
+  headers.set("Cache-Control", noCache);
+  if (isMinimal) headers.set("Preference-Applied", "return=minimal");
   if (isReplay) headers.set(replayedHeader, "true");
   const release = releaseOnAbort(context.request, () => context.memory.release());
   context.isReadWhileAnswered = true;

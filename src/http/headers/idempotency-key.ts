@@ -53,4 +53,4 @@ export function idempotencyKeyOf(
 }
 
 /** Marks the response as the stored one of an earlier request. */
-export const replayedHeader = "idempotency-replayed";
+export const replayedHeader = "Idempotency-Replayed";

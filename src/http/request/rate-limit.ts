@@ -84,11 +84,11 @@ function limitProblem({ waitSeconds }: Quota, limit: string): Problem | undefine
 export function setRateLimitFields(headers: Headers, quotas: readonly Quota[]): void {
   const list = (detail: (quota: Quota) => string) => quotas.map(detail).join(", ");
   headers.set(
-    "ratelimit-policy",
+    "RateLimit-Policy",
     list(({ policy, perMinute }) => `"${policy}";q=${perMinute};w=60`),
   );
   headers.set(
-    "ratelimit",
+    "RateLimit",
     list(
       ({ policy, remaining: left, fullInSeconds }) => `"${policy}";r=${left};t=${fullInSeconds}`,
     ),

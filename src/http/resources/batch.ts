@@ -33,7 +33,7 @@ export async function runBatch(context: RequestContext): Promise<Response | Prob
   if ("index" in done) return problemAt(done);
 
   const headers = new Headers(services.jsonHeaders);
-  headers.set("cache-control", "no-store");
+  headers.set("Cache-Control", "no-store");
   if (done.isReplay) headers.set(replayedHeader, "true");
   const results = resultsOf(services.base, done, rendererFor);
   return createResponse(context, `{"results":[${results.join(",")}]}`, { headers });

@@ -57,10 +57,10 @@ async function find(context: RequestContext): Promise<FoundFile | Problem> {
   const { createdAt: updatedAt, sharesDate } = shown.resource;
   const headers = new Headers(services.commonHeaders);
   setCaching(headers, shown.rules);
-  headers.set("etag", etag);
-  headers.set("last-modified", httpDate(updatedAt));
-  headers.set("accept-ranges", "bytes");
-  headers.set("content-security-policy", sandbox);
+  headers.set("ETag", etag);
+  headers.set("Last-Modified", httpDate(updatedAt));
+  headers.set("Accept-Ranges", "bytes");
+  headers.set("Content-Security-Policy", sandbox);
   return { part, etag, updatedAt, isDateExact: sharesDate !== true, headers };
 }
 
@@ -71,13 +71,13 @@ async function answerBytes(context: RequestContext, found: FoundFile): Promise<R
   if (range === "unsatisfiable") return unsatisfiable(part.size);
   const { start, end } = range ?? { start: 0, end: part.size };
   const isInline = isSafeToShow(part.type);
-  headers.set("content-type", part.type);
-  headers.set("content-length", String(end - start));
+  headers.set("Content-Type", part.type);
+  headers.set("Content-Length", String(end - start));
   headers.set(
     "content-disposition",
     writeDisposition(isInline ? "inline" : "attachment", part.name),
   );
-  if (range !== undefined) headers.set("content-range", `bytes ${start}-${end - 1}/${part.size}`);
+  if (range !== undefined) headers.set("Content-Range", `bytes ${start}-${end - 1}/${part.size}`);
   const status = range === undefined ? 200 : 206;
   if (request.method === "HEAD") return new Response(null, { status, headers });
   const bytes = await services.uploads.read(context.collection, part, start, end);

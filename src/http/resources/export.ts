@@ -41,9 +41,9 @@ export function exportHead(state: ResponseHead, type: ExportType, name: string):
   const { headers } = state;
   const isCsv = type === "text/csv";
   const etag = state.etag === "" ? "" : variantTag(state.etag, isCsv ? "csv" : "ndjson");
-  if (etag !== "") headers.set("etag", etag);
-  headers.set("content-type", isCsv ? "text/csv; charset=utf-8; header=present" : type);
-  if (isCsv) headers.set("content-disposition", `attachment; filename="${name}.csv"`);
+  if (etag !== "") headers.set("ETag", etag);
+  headers.set("Content-Type", isCsv ? "text/csv; charset=utf-8; header=present" : type);
+  if (isCsv) headers.set("Content-Disposition", `attachment; filename="${name}.csv"`);
   return { ...state, headers, etag };
 }
 

@@ -39,7 +39,7 @@ export function listChanges(
       const fields = query.fields.map(({ field }) => encodeURIComponent(field)).join(",");
       const others = `&limit=${limit}${fields === "" ? "" : `&fields=${fields}`}`;
       const address = `${services.base}${context.path}?since=${writeFeedPosition(next)}${others}`;
-      state.headers.set("link", `<${address}>; rel="next"`);
+      state.headers.set("Link", `<${address}>; rel="next"`);
     }
     const render = rendererFor(shown);
     const changes = feed.entries.map((entry) => entryBody(entry, context.collectionUrl, render));

@@ -129,8 +129,8 @@ export async function queryResources(context: RequestContext): Promise<Response 
 
   const headers = new Headers(services.jsonHeaders);
   setCaching(headers, listed.target.rules);
-  headers.set("cache-control", noCache);
-  if (listed.total !== undefined) headers.set("x-total-count", `${listed.total}`);
+  headers.set("Cache-Control", noCache);
+  if (listed.total !== undefined) headers.set("X-Total-Count", `${listed.total}`);
   const body = listBody(listed, context.collectionUrl);
   return sendEncoded(context, {
     body,
@@ -206,8 +206,8 @@ function listHead(
     : partialResponseHead(context, rules, body);
   const state = type === "application/json" ? asJson : exportHead(asJson, type, collection.name);
   if (listed === undefined) return state;
-  state.headers.set("link", links(context, listed));
-  if (listed.total !== undefined) state.headers.set("x-total-count", `${listed.total}`);
+  state.headers.set("Link", links(context, listed));
+  if (listed.total !== undefined) state.headers.set("X-Total-Count", `${listed.total}`);
   return state;
 }
 

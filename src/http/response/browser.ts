@@ -22,10 +22,10 @@ export function answerCreated(
 ): Response {
   const address = (rules && definitionOf(rules).redirect) ?? `${services.base}/-/created`;
   const headers = new Headers(services.commonHeaders);
-  headers.set("location", address);
-  headers.set("cache-control", "no-store");
+  headers.set("Location", address);
+  headers.set("Cache-Control", "no-store");
   if (isReplay) headers.set(replayedHeader, "true");
-  headers.append("vary", "Accept");
+  headers.append("Vary", "Accept");
   const content = `<p><a href="${escapeHtml(address)}">Continue</a></p>`;
   return htmlResponse(303, headers, "Received", content);
 }
@@ -36,7 +36,7 @@ export function answerProblem(context: RequestContext, problem: Problem): Respon
   const response = isFromBrowser(context)
     ? problemPage(context, problem)
     : problemResponse(context, problem);
-  response.headers.append("vary", "Accept");
+  response.headers.append("Vary", "Accept");
   return response;
 }
 
@@ -63,7 +63,7 @@ const fieldName = (pointer: string): string =>
   pointer.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~");
 
 function htmlResponse(status: number, headers: Headers, title: string, content: string): Response {
-  headers.set("content-type", htmlType);
-  headers.set("content-security-policy", contentSecurityPolicy);
+  headers.set("Content-Type", htmlType);
+  headers.set("Content-Security-Policy", contentSecurityPolicy);
   return new Response(htmlPage(title, content), { status, headers });
 }

@@ -73,16 +73,16 @@ export function problemResponse(context: RequestContext, problem: Problem): Resp
 
 export function problemHeaders(services: Services, problem: Problem): Headers {
   const headers = new Headers(services.commonHeaders);
-  headers.set("content-type", "application/problem+json");
-  headers.set("cache-control", "no-store");
-  if (problem.kind === "unauthenticated") headers.set("www-authenticate", challenge());
+  headers.set("Content-Type", "application/problem+json");
+  headers.set("Cache-Control", "no-store");
+  if (problem.kind === "unauthenticated") headers.set("WWW-Authenticate", challenge());
   if (problem.kind === "insufficient-scope") {
     headers.set(
       "www-authenticate",
       challenge(`, error="insufficient_scope", scope="${problem.scope}"`),
     );
   }
-  if (problem.kind === "unavailable") headers.set("retry-after", "1");
+  if (problem.kind === "unavailable") headers.set("Retry-After", "1");
   if (problem instanceof HttpProblem) {
     for (const name in problem.headers) headers.set(name, problem.headers[name] ?? "");
   }
@@ -149,7 +149,7 @@ export function createParserErrorResponder(services: Services): ParserErrorRespo
     const requestId = nextRequestId();
     services.logRefusal(requestId, problemStatus[problem.kind], detail, cause);
     const headers = problemHeaders(services, problem);
-    headers.set("x-request-id", requestId);
+    headers.set("X-Request-Id", requestId);
     return new Response(problemBody(problem, services.base, "", requestId), {
       status: problemStatus[problem.kind],
       headers,

@@ -105,9 +105,9 @@ function encodedBody(page: RenderedPage, coding: Coding): MaybePromise<EncodedBo
 /** An encoded body has other bytes, so it needs another ETag. */
 export function encodedHeaders(plain: Headers, coding: Coding): Headers {
   const headers = new Headers(plain);
-  headers.set("content-encoding", coding);
+  headers.set("Content-Encoding", coding);
   const etag = plain.get("etag");
-  if (etag !== null) headers.set("etag", variantTag(etag, coding));
+  if (etag !== null) headers.set("ETag", variantTag(etag, coding));
   return headers;
 }
 
@@ -167,9 +167,9 @@ export function pageResponse(
 ): MaybePromise<Response | Problem> {
   const headers = negotiated(context, page.type);
   const etag = `"${hash("sha256", page.body).slice(0, 32)}"`;
-  headers.set("cache-control", page.cacheControl);
-  headers.set("etag", etag);
-  headers.set("last-modified", new Date(startedAt).toUTCString());
+  headers.set("Cache-Control", page.cacheControl);
+  headers.set("ETag", etag);
+  headers.set("Last-Modified", new Date(startedAt).toUTCString());
   for (const name in page.fields) headers.set(name, page.fields[name] ?? "");
   const state = { headers, etag, updatedAt: startedAt, isDateExact: true };
   return isNotModified(context.request.headers, state)

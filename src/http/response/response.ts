@@ -24,8 +24,8 @@ export function cacheControlOf(rules: Rules): string {
 
 /** Sets Cache-Control, and Vary when the response depends on the caller. */
 export function setCaching(headers: Headers, rules: Rules): void {
-  headers.set("cache-control", cacheControlOf(rules));
-  if (definitionOf(rules).access.read === "owner") headers.append("vary", "Authorization");
+  headers.set("Cache-Control", cacheControlOf(rules));
+  if (definitionOf(rules).access.read === "owner") headers.append("Vary", "Authorization");
 }
 
 /** A fresh response to a write could be reused for a later GET (RFC 9110 §9.3.3). */
@@ -40,10 +40,10 @@ export function responseHeadOf(
 ): ResponseHead {
   const headers = new Headers(services.jsonHeaders);
   const etag = entityTag(revision, updatedAt, viewVersion);
-  if (caching === noCache) headers.set("cache-control", noCache);
+  if (caching === noCache) headers.set("Cache-Control", noCache);
   else setCaching(headers, caching);
-  headers.set("etag", etag);
-  headers.set("last-modified", httpDate(updatedAt));
+  headers.set("ETag", etag);
+  headers.set("Last-Modified", httpDate(updatedAt));
   return { headers, etag, updatedAt, isDateExact: sharesDate !== true };
 }
 
@@ -59,7 +59,7 @@ export function partialResponseHead(
   const headers = new Headers(services.jsonHeaders);
   const etag = body === undefined ? "" : contentTag(body);
   setCaching(headers, rules);
-  if (etag !== "") headers.set("etag", etag);
+  if (etag !== "") headers.set("ETag", etag);
   return { headers, etag, updatedAt: undefined, isDateExact: false };
 }
 
@@ -71,23 +71,23 @@ export function withDate(response: Response, updatedAt: number | undefined): Res
   const now = Date.now();
   if (updatedAt === undefined || now - updatedAt >= 2000) return response;
   const date = httpDate(now);
-  response.headers.set("date", date);
-  if (updatedAt > now) response.headers.set("last-modified", date);
+  response.headers.set("Date", date);
+  if (updatedAt > now) response.headers.set("Last-Modified", date);
   return response;
 }
 
 /** The response depends on Accept and Accept-Encoding. */
 export function negotiated(context: RequestContext, type: string): Headers {
   const headers = new Headers(context.services.commonHeaders);
-  headers.set("content-type", type);
-  headers.append("vary", "Accept, Accept-Encoding");
+  headers.set("Content-Type", type);
+  headers.append("Vary", "Accept, Accept-Encoding");
   return headers;
 }
 
 /** Responds with JSON that must not be cached. */
 export function json(context: RequestContext, status: number, value: unknown): Response {
   const headers = negotiated(context, "application/json");
-  headers.set("cache-control", "no-store");
+  headers.set("Cache-Control", "no-store");
   return createResponse(context, JSON.stringify(value), { status, headers });
 }
 
@@ -110,7 +110,7 @@ export function createResponse(
   if (body === null || body.length <= smallResponseBytes) return new Response(body, init);
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
   const headers = new Headers(init.headers);
-  headers.set("content-length", String(bytes.byteLength));
+  headers.set("Content-Length", String(bytes.byteLength));
   return new Response(slicesOf(context, bytes), { ...init, headers });
 }
 
