@@ -203,13 +203,13 @@ describe("restante types", () => {
         }),
       );
     assert.equal((await put("people", { schema })).status, 201);
-    assert.equal((await put("site-visits", {})).status, 201);
+    assert.equal((await put("site-visits", { singular: "site-visit" })).status, 201);
     await server.close();
     const { code, stdout, stderr } = await run(["types", "--data", data], { cwd: folder });
     assert.deepEqual([code, stderr], [0, ""]);
     assert.equal(await compile(stdout), "");
     assert.match(stdout, /export interface People \{/);
-    assert.match(stdout, /export interface SiteVisitsDraft \{/);
+    assert.match(stdout, /export interface SiteVisitDraft \{/);
   });
 
   it("prints the types of a folder of definitions, without a store", async () => {

@@ -13,10 +13,10 @@ import { withStoreToRead } from "./token.ts";
 /** Prints only the types to standard output, so that they can be written to a file. */
 export async function printTypes(config: Config): Promise<void> {
   const definitions = await definitionsIn(config);
-  const collections = definitions.map(({ name, definition }) => ({
-    name,
-    schema: definitionOf({ version: 0, definition }).schema,
-  }));
+  const collections = definitions.map(({ name, definition: text }) => {
+    const { schema, singular } = definitionOf({ version: 0, definition: text });
+    return { name, schema, singular };
+  });
   process.stdout.write(writeTypes(collectionComponents(collections)));
 }
 

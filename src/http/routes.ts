@@ -7,7 +7,6 @@ import {
   collectionListSchema,
   collectionSchema,
   definedCollectionSchema,
-  dryRunSchema,
 } from "../model/schemas/collection.ts";
 import { problemKindSchema } from "../model/schemas/problem.ts";
 import { querySchema } from "../model/schemas/query.ts";
@@ -44,7 +43,7 @@ import {
 } from "./admin/pages.ts";
 import { createToken, getToken, listTokens, revokeToken } from "./admin/tokens.ts";
 import { anyAction } from "./openapi/actions.ts";
-import { fileContent } from "./openapi/formats.ts";
+import { fileBytes } from "./openapi/formats.ts";
 import { headers, validators } from "./openapi/headers.ts";
 import { conditions, parameters } from "./openapi/parameters.ts";
 import { anyCollection, create, get, list, patch, put, remove } from "./openapi/resources.ts";
@@ -66,7 +65,6 @@ const fileHeaders = {
   "Accept-Ranges": headers.acceptRanges,
   "Content-Disposition": headers.contentDisposition,
 };
-const fileBytes = fileContent("The bytes as they were sent, without content coding.");
 
 const inCollection = { collection: collectionNameSchema };
 const ofResource = { ...inCollection, id: resourceIdSchema };
@@ -109,7 +107,7 @@ export const routes: Routes = {
   getFile: route("GET /{collection}/{id}/{name}", "read", getFile, {
     summary: "The bytes of a file",
     description:
-      "The ETag is the hash of the bytes. A caller who may read the resource may read its files. A single `Range` returns that part; several return the whole file.",
+      "The bytes as they were sent, with the media type that the client sent, such as `image/png`. The ETag is their hash. A caller who may read the resource may read its files. A single `Range` returns that part; several return the whole file.",
     path: { ...ofResource, name: fileNameSchema },
     parameters: [...conditions, parameters.ifMatch, parameters.range, parameters.ifRange],
     responses: {
@@ -163,9 +161,10 @@ export const routes: Routes = {
     parameters: [parameters.dryRun],
     body: jsonContent(definitionSchema),
     responses: {
-      200: json("The collection with its new definition; with `dry-run=true`, what would happen.", {
-        oneOf: [definedCollectionSchema, dryRunSchema],
-      }),
+      200: json(
+        "The collection with its new definition; with `dry-run=true`, what would happen.",
+        definedCollectionSchema,
+      ),
       201: json("The collection was created.", definedCollectionSchema),
     },
     problems: [404, 409],
@@ -233,7 +232,7 @@ export const routes: Routes = {
       summary: "This document",
       description:
         "It describes the collections that the caller may see: the public ones, and with a token those that its scopes allow.",
-      parameters: [parameters.ifNoneMatch],
+      parameters: [parameters.version, parameters.ifNoneMatch],
       responses: {
         200: json("The document.", { type: "object" }, { ETag: headers.etag }),
         304: noContent("The client has the current state.", { ETag: headers.etag }),

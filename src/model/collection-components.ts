@@ -8,22 +8,24 @@ import {
 } from "../lib/schema/subschemas.ts";
 import { TypeNames, typeName } from "../lib/schema/type-name.ts";
 import { SchemaVariant } from "../lib/schema/variant.ts";
-import { resourceId } from "./id.ts";
 
 export interface CollectionSchemas {
   /** The name of the collection. */
   readonly name: string;
   /** The type name of the resource as it is read. With the suffix `Draft`, of what is sent. */
   readonly typeName: string;
+  /** The type name of several resources, which differs when the collection names its singular. */
+  readonly pluralName: string;
   /** The schemas by name. A `$ref` between them starts with `componentPath`. */
   readonly schemas: Readonly<Record<string, ObjectSchema>>;
 }
 
 /** The suffixes of a collection's type name. */
-export const typeNameSuffixes = ["", "Draft", "Patch", "Page"] as const;
+export const typeNameSuffixes = ["", "Draft", "DraftItem", "Form", "Patch", "Page"] as const;
 
 interface Defined {
   readonly name: string;
+  readonly singular?: string | undefined;
   readonly schema?: ObjectSchema | undefined;
 }
 
@@ -33,16 +35,18 @@ export function collectionComponents(
   taken: Iterable<string> = [],
 ): readonly CollectionSchemas[] {
   const names = new TypeNames(taken);
+  const pluralNames = new TypeNames();
   return collections
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))
     .map((collection) => ({
       ...collection,
-      typeName: names.claim(typeName(collection.name), typeNameSuffixes),
+      typeName: names.claim(typeName(collection.singular ?? collection.name), typeNameSuffixes),
     }))
-    .map(({ name, schema = anyFields, typeName }) => ({
+    .map(({ name, singular, schema = anyFields, typeName: one }) => ({
       name,
-      typeName,
-      schemas: schemasOf(schema, typeName, names),
+      typeName: one,
+      pluralName: pluralNames.claim(singular === undefined ? one : typeName(name)),
+      schemas: schemasOf(schema, one, names),
     }));
 }
 
@@ -75,7 +79,7 @@ const hasDirections = (root: ObjectSchema): boolean =>
   );
 
 const time = { type: "string", format: "date-time", readOnly: true };
-const firstMembers = { id: { type: "string", pattern: resourceId.source, readOnly: true } };
+const firstMembers = { id: { type: "string", readOnly: true } };
 const lastMembers = { createdAt: time, updatedAt: time };
 
 /** Adds the members that the server sets. */

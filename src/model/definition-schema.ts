@@ -55,6 +55,14 @@ const properties = {
     maxLength: maxDescriptionChars,
     description: "What the collection is for.",
   },
+  singular: {
+    type: "string",
+    pattern: "^[a-z0-9][a-z0-9_-]{0,62}$",
+    description:
+      "The name of one resource, such as `book` of the collection `books`. Types and operations of the OpenAPI document are named by it.",
+    [invalidMessage]:
+      "must be a name of up to 63 lower-case letters, digits, - and _, such as book",
+  },
   schema: {
     type: "object",
     description: "A JSON Schema (2020-12) of the fields. Without it any fields are allowed.",

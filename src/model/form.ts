@@ -32,8 +32,9 @@ export function fieldsOfForm(pairs: readonly Pair[], rules: Rules | undefined): 
   const report = new ErrorReport();
   const root = emptyObject();
   for (const { entry, texts, jsonTexts } of groupByField(fields, formSchema)) {
-    for (const { detail } of jsonTexts.flatMap(scanJson)) report.add(entry.path, detail);
-    if (report.errors.length > 0) continue;
+    const errors = jsonTexts.flatMap(scanJson);
+    for (const { detail } of errors) report.add(entry.path, detail);
+    if (errors.length > 0) continue;
     const hasBoth = texts.length > 0 && jsonTexts.length > 0;
     const value = hasBoth
       ? repeated

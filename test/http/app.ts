@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { serve } from "#runtime";
-import { openapiDocument } from "../../src/http/openapi/document.ts";
+import { wholeDocument } from "../../src/http/openapi/document.ts";
 import { routes } from "../../src/http/routes.ts";
 import { system } from "../../src/model/principal.ts";
 import { loadActions } from "../../src/server/actions-folder.ts";
@@ -88,7 +88,7 @@ export async function startApp(
     const { baseUrl: base = "", maxBodyBytes } = settled;
     const collections = await app.collections.usable(system);
     const settings = { base, version, maxBodyBytes };
-    return openapiDocument(routes, settings, collections, actions) as Document;
+    return wholeDocument(routes, settings, collections, actions) as unknown as Document;
   });
 
   const request: TestApp["request"] = async (path, { token = admin, ...init } = {}) => {

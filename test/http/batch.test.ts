@@ -233,7 +233,7 @@ describe("the body of a batch", () => {
       '{"operations":[1,null,"x",[]]}',
       [0, 1, 2, 3].map((index) => `/operations/${index}`),
     ],
-    ["an empty operation", '{"operations":[{}]}', ["/operations/0/method"]],
+    ["an empty operation", '{"operations":[{}]}', ["/operations/0/method", "/operations/0/path"]],
     [
       "a name twice",
       '{"operations":[{"method":"DELETE","method":"PUT","path":"/people/a"}]}',
@@ -270,27 +270,46 @@ describe("the body of a batch", () => {
       { method: "PUT", path: "/People/a", body: {} },
       { method: 5, path: [], body: {} },
     ]);
-    assert.deepEqual(pointers, [
+    const byOperation = (pointer: string) => Number(pointer.split("/")[2]);
+    const sorted = pointers.toSorted(
+      (one, other) => byOperation(one) - byOperation(other) || (one < other ? -1 : 1),
+    );
+    assert.deepEqual(sorted, [
       "/operations/1/method",
       "/operations/2/method",
-      "/operations/3/path",
       "/operations/3/body",
       "/operations/3/extra",
+      "/operations/3/path",
       "/operations/4/body",
       "/operations/4/path",
       "/operations/5/path",
-      "/operations/6/path",
       "/operations/6/contentType",
-      "/operations/7/path",
+      "/operations/6/path",
       "/operations/7/body",
+      "/operations/7/path",
       "/operations/8/body/id",
-      "/operations/9/path",
       "/operations/9/body",
-      "/operations/10/path",
+      "/operations/9/path",
       "/operations/10/body",
+      "/operations/10/path",
       "/operations/11/path",
       "/operations/12/method",
+      "/operations/12/path",
     ]);
+  });
+
+  it("is 400 with what to do for what the method does not take", async () => {
+    const operations = [
+      { method: "PATCH", path: "/people", body: {} },
+      { method: "DELETE", path: "/people/a", body: {} },
+      { method: "PUT", path: "/people/a" },
+    ];
+    const { body } = await client.post("/-/batch", { operations });
+    const { errors } = JSON.parse(body) as { errors: readonly { detail: string }[] };
+    assert.deepEqual(
+      errors.map(({ detail }) => detail),
+      ["PATCH goes to /{collection}/{id}", "DELETE has no body", "body is required"],
+    );
   });
 
   it("is 400 for a precondition that is not a string or not allowed there", async () => {
@@ -307,9 +326,9 @@ describe("the body of a batch", () => {
       }
     }
     const onPost = { ...post("/people", {}), ifMatch: "*", contentType: "application/json" };
-    assert.deepEqual(await rejectionOf("invalid-body", [onPost]), [
-      "/operations/0/ifMatch",
+    assert.deepEqual((await rejectionOf("invalid-body", [onPost])).toSorted(), [
       "/operations/0/contentType",
+      "/operations/0/ifMatch",
     ]);
     await rejectionOf("invalid-body", [put("/people/seed", {}, { "if-match": '"x"' })]);
     // What names no tags is no precondition that anybody meant.

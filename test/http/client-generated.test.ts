@@ -45,11 +45,17 @@ import type { People, PeopleDraft } from "./client/types.gen.ts";
 
 declare const process: { readonly argv: readonly string[] };
 const [, , baseUrl = "", auth = ""] = process.argv;
+
+/** Without NDJSON and without Prefer, the response is the resource. */
+function asPeople(data: People | string | void): People {
+  if (typeof data !== "object") throw new Error("no resource");
+  return data;
+}
 client.setConfig({ baseUrl, auth });
 
 const draft: PeopleDraft = { name: "Ada", email: "ada@example.org", age: 36, password: "correct horse", address: { city: "London" } };
 const created = await createPeople({ body: draft, headers: { "Idempotency-Key": '"one"' } });
-const ada: People = created.data ?? (() => { throw new Error(JSON.stringify(created.error)); })();
+const ada = asPeople(created.data);
 await createPeople({ body: { name: "Bob", email: "bob@example.org", age: 20, password: "battery staple" } });
 
 const again = await createPeople({ body: { ...draft, name: "Ada again" } });
@@ -68,8 +74,8 @@ console.log(JSON.stringify({
   city,
   conflict: [again.response?.status, again.error?.errors?.[0]?.pointer],
   listed: [listed.data.total, listed.data.data.map(({ name }) => name)],
-  updated: [updated.data.age, updated.data.role],
-  replaced: [replaced.response.status, replaced.data.id],
+  updated: [asPeople(updated.data).age, asPeople(updated.data).role],
+  replaced: [replaced.response.status, asPeople(replaced.data).id],
   removed: removed.response?.status,
   gone: [gone.response?.status, gone.error?.title],
   news: news.data.total,
@@ -85,8 +91,6 @@ const mistakes: Readonly<Record<string, string>> = {
   "a value outside the enum": 'await updatePeople({ path: { id: "a" }, body: { role: "king" } });',
   "an id that only the server sets":
     'await createPeople({ body: { id: "a", name: "A", email: "a@b.c", password: "12345678" } });',
-  "a field that is never shown":
-    '(await getPeople({ path: { id: "a" }, throwOnError: true })).data.password;',
   "a filter that does not exist": 'await listPeople({ query: { "shoe[gte]": 3 } });',
 };
 

@@ -276,8 +276,15 @@ describe("lines", () => {
   it("accept no other parameters", async () => {
     assertProblem(await post("/plain?atom=true", "{}"), "invalid-parameter");
     assertProblem(await post("/plain?atomic=yes", "{}"), "invalid-parameter");
-    const one = await client.post("/plain?atomic=true", {});
-    assertProblem(one, "invalid-parameter");
+  });
+
+  it("accept atomic for one resource in JSON too, where it changes nothing", async () => {
+    for (const atomic of [true, false]) {
+      const one = await client.post(`/plain?atomic=${atomic}`, {});
+      assert.equal(one.status, 201, one.body);
+    }
+    assertProblem(await client.post("/plain?atomic=yes", {}), "invalid-parameter");
+    assertProblem(await client.post("/plain?atomic=true&atomic=true", {}), "invalid-parameter");
   });
 });
 

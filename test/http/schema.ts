@@ -99,5 +99,5 @@ function newAjv(): Ajv2020 {
     validateSchema: false,
   });
   addFormats.default(ajv);
-  return ajv.addVocabulary(["discriminator"]);
+  return ajv;
 }

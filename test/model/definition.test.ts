@@ -127,7 +127,7 @@ describe("a definition", () => {
   it("gets errors that say what is allowed", () => {
     assert.match(
       errorsOf('{"acess":{}}')[0]?.detail ?? "",
-      /known rules: description, schema, access/,
+      /known rules: description, singular, schema, access/,
     );
     assert.match(errorsOf('{"access":{"create":"owner"}}')[0]?.detail ?? "", /has no owner yet/);
   });

@@ -46,9 +46,12 @@ describe("the schemas of the API", () => {
     const [error = ""] = errorsOf(querySchema, { per_page: 5 });
     assert.match(error, /^\/per_page: .*use limit/);
     const [path = ""] = errorsOf(batchSchema, {
-      operations: [{ method: "PATCH", path: "/people", body: {} }],
+      operations: [{ method: "PATCH", path: "people", body: {} }],
     });
-    assert.equal(path, "/operations/0/path: PATCH goes to /{collection}/{id}");
+    assert.equal(
+      path,
+      "/operations/0/path: must be /{collection} for POST, and /{collection}/{id} for the others",
+    );
   });
 });
 

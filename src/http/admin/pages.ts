@@ -6,8 +6,9 @@ import type { Health, Home } from "../../model/schemas/server.ts";
 import { isNotModified } from "../headers/conditional.ts";
 import { checkAccept } from "../headers/media-type.ts";
 import { type Document, documentFor } from "../openapi/document.ts";
+import { type OpenapiVersion, openapiVersions } from "../openapi/portable.ts";
 import type { Services } from "../request/context.ts";
-import { rejectParameters } from "../request/request-target.ts";
+import { invalid, readParameters, rejectParameters } from "../request/request-target.ts";
 import type { Handler, Routes } from "../request/route.ts";
 import { answerHtml, escapeHtml } from "../response/html.ts";
 import { problemStatus } from "../response/problem.ts";
@@ -68,17 +69,34 @@ export const ready = page("application/json", (context) =>
 );
 
 /** Responds with the OpenAPI document of the routes. A token shows more. */
-export const openapiPage = (routes: () => Routes): Handler =>
-  page("application/json", (context) => {
-    const { services, principal, request } = context;
+export const openapiPage =
+  (routes: () => Routes): Handler =>
+  (context) => {
+    const { services, principal, request, searchParams } = context;
+    const parameters = readParameters(searchParams, ["version"]);
+    if (parameters instanceof Problem) return parameters;
+    const { version = "3.1" } = parameters;
+    if (!isOpenapiVersion(version)) return unknownVersion;
+    const rejected = checkAccept(request.headers, ["application/json"]);
+    if (rejected !== undefined) return rejected;
     return then(services.collections.usable(principal), (collections) => {
-      const document = documentFor(routes(), services, principal, collections);
+      const document = documentFor(routes(), services, principal, collections, version);
       const page = renderDocument(services, document);
       return isNotModified(request.headers, page)
         ? notModified(request.headers, page, page.body.length)
         : sendEncoded(context, page);
     });
-  });
+  };
+
+const isOpenapiVersion = (version: string): version is OpenapiVersion =>
+  Object.hasOwn(openapiVersions, version);
+
+const unknownVersion = invalid([
+  {
+    parameter: "version",
+    detail: `version is one of: ${Object.keys(openapiVersions).join(", ")}.`,
+  },
+]);
 
 /** Rendered documents, cached with their encoded bodies. */
 const renderedDocuments = new WeakMap<Document, RenderedPage>();
@@ -88,9 +106,9 @@ function renderDocument(services: Services, document: Document): RenderedPage {
   if (cached !== undefined) return cached;
   const { body, etag } = document;
   const headers = new Headers(services.jsonHeaders);
-  headers.append("vary", "Authorization");
-  headers.set("cache-control", "private, no-cache");
-  headers.set("etag", etag);
+  headers.append("Vary", "Authorization");
+  headers.set("Cache-Control", "private, no-cache");
+  headers.set("ETag", etag);
   // Definitions can change at any time, so the document has no Last-Modified.
   const made = { headers, etag, body, updatedAt: undefined, isDateExact: false };
   renderedDocuments.set(document, made);

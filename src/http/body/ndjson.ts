@@ -52,7 +52,7 @@ export async function createMany(context: RequestContext): Promise<Response | Pr
   return isAtomic ? createAtomic(bulk, key) : createEach(bulk);
 }
 
-function readAtomic(searchParams: SearchParams): boolean | Problem {
+export function readAtomic(searchParams: SearchParams): boolean | Problem {
   const parameters = readParameters(searchParams, ["atomic"]);
   if (parameters instanceof Problem) return parameters;
   const { atomic = "false" } = parameters;

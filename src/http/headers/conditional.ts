@@ -6,6 +6,7 @@ import type { Rules } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
 import { viewVersion } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
+import { entityTags } from "../../model/schemas/entity-tags.ts";
 import { acceptsCoding, type Coding, codings } from "./content-coding.ts";
 
 /**
@@ -173,14 +174,8 @@ export function checkIfMatch(headers: Headers): Problem | undefined {
   return invalidTags("If-Match");
 }
 
-const tag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
-
 /** Returns whether it is a list of entity tags (§8.8.3, §5.6.1). */
-function isTagList(field: string): boolean {
-  // A tag contains no space, so the rest shows where the tags were.
-  const left = field.replace(tag, " t ");
-  return /^[t, \t]*$/.test(left) && left.includes("t") && !/t[ \t]+t/.test(left);
-}
+const isTagList = (field: string): boolean => entityTags.test(field);
 
 /**
  * A malformed field is 400, not 412, which would say that the resource has changed.

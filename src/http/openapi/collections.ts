@@ -3,6 +3,7 @@
 import type { UsableCollection } from "../../domain/collections.ts";
 import { own } from "../../lib/own-property.ts";
 import { exampleOf } from "../../lib/schema/example.ts";
+import { MergePatchSchemas } from "../../lib/schema/merge-patch.ts";
 import { isObjectSchema, type ObjectSchema, type Schema } from "../../lib/schema/subschemas.ts";
 import { componentPath } from "../../lib/schema/variant.ts";
 import { type CollectionSchemas, collectionComponents } from "../../model/collection-components.ts";
@@ -13,10 +14,10 @@ import { pageOf } from "../../model/schemas/resource.ts";
 import type { Verb } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
 import type { Routes } from "../request/route.ts";
-import { listParameters } from "./filters.ts";
+import { filterWords, listParameters } from "./filters.ts";
+import { formOf } from "./forms.ts";
 import { type DescribedRoute, verbsOf } from "./operations.ts";
 import { parameters } from "./parameters.ts";
-import { patchOf } from "./patches.ts";
 import { type CollectionShapes, create, get, list, patch, put, remove } from "./resources.ts";
 
 /** A collection with the verbs that the caller may use. */
@@ -38,6 +39,7 @@ export function visibleCollections(
   const defined = collections.map(({ collection }) => ({
     name: collection.name,
     schema: definitionOf(collection).schema,
+    singular: definitionOf(collection).singular,
   }));
   return collectionComponents(defined, taken).flatMap((described) => {
     const { collection, verbs = [] } = byName.get(described.name) ?? {};
@@ -64,7 +66,7 @@ export function routesOfCollection(
   collection: VisibleCollection,
   maxBodyBytes: number,
 ): readonly DescribedRoute[] {
-  const { name, typeName, definition, verbs } = collection;
+  const { name, typeName, pluralName, definition, verbs } = collection;
   const { maxBytes = maxBodyBytes } = definition;
   const shapes = shapesOf(collection);
   return Object.entries(ownOperations).flatMap(([id, [verb, describe]]) => {
@@ -74,7 +76,7 @@ export function routesOfCollection(
     const { collection: _, ...path } = route.operation.path ?? {};
     const described = {
       ...route,
-      id: `${verb}${typeName}`,
+      id: verb === "list" ? `list${pluralName}` : `${verb}${typeName}`,
       tag: name,
       path: route.path.replace("{collection}", name),
       security: securityOf(name, needed, definition),
@@ -103,11 +105,11 @@ function shapesOf({
     label: name,
     resource,
     draft,
+    form: components[`${typeName}Form`] ?? draft,
     replacement: draft,
     patch: components[`${typeName}Patch`] ?? {},
     page: components[`${typeName}Page`] ?? {},
-    listDescription:
-      "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. Responses in other formats (`fields`, `since`, `Prefer`) are described with `/{collection}`.",
+    listDescription: `In the order of creation, unless \`sort\` or \`q\` say otherwise, and with an exact total; past the end it is empty. \`/{collection}\` describes \`fields\` and \`since\`, which change the response. ${filterWords}`,
     listParameters: listParameters(definition, text),
     idempotencyKey: isKeyed
       ? { ...parameters.idempotencyKey, required: true }
@@ -134,18 +136,24 @@ function componentsOf(
   const { [typeName]: read = {}, [`${typeName}Draft`]: sent = {}, ...parts } = schemas;
   const examples = examplesOf(collection);
   const resource = { ...read, ...examples.resource };
+  const patches = new MergePatchSchemas(schemas);
+  const patch = withOwner(patches.patchOf(sent));
+  const form = formOf(sent, schemas);
   return {
     [typeName]: resource,
     [`${typeName}Draft`]: { ...sent, ...examples.draft },
-    [`${typeName}Patch`]: withOwner(patchOf(sent)),
+    ...(form && { [`${typeName}Form`]: form }),
+    [`${typeName}Patch`]: patch,
     [`${typeName}Page`]: pageOf(resource),
     ...parts,
+    ...patches.components,
   };
 }
 
 /** An admin can set the owner with a patch. */
 const withOwner = ({ properties = {}, ...patch }: ObjectSchema): ObjectSchema => ({
   ...patch,
+  description: mergePatchSchema.description,
   properties: { ...(properties as object), ...mergePatchSchema.properties },
 });
 

@@ -1,8 +1,9 @@
-// Builds the OpenAPI 3.1 document: every route, and every collection that the caller may see.
+// Builds the OpenAPI document: every route, and every collection that the caller may see.
 
 import { hash } from "node:crypto";
 import type { UsableCollection } from "../../domain/collections.ts";
 import { typeName } from "../../lib/schema/type-name.ts";
+import { componentPath } from "../../lib/schema/variant.ts";
 import type { Action } from "../../model/action.ts";
 import type { Principal } from "../../model/principal.ts";
 import { schemaComponents } from "../../model/schemas/components.ts";
@@ -13,23 +14,29 @@ import { routesOfCollection, tagOf, visibleCollections } from "./collections.ts"
 import { headers } from "./headers.ts";
 import { type DescribedRoute, pathsOf, securityOf } from "./operations.ts";
 import { parameters } from "./parameters.ts";
-import { problemResponses } from "./problems.ts";
+import {
+  type OpenapiVersion,
+  openapiVersions,
+  portableDocument,
+  type WholeDocument,
+} from "./portable.ts";
+import { otherProblem, problemResponses } from "./problems.ts";
 import { withComponents } from "./references.ts";
 
 /** The settings that the document shows. */
 type Server = Pick<Services, "base" | "version" | "maxBodyBytes">;
 
 /**
- * Builds the document of these routes, with the collections that have verbs and the actions that are
+ * Builds the exact document of these routes, with the collections that have verbs and the actions that are
  * allowed. The others are needed too, so that the type names are the same for every caller.
  */
-export function openapiDocument(
+export function wholeDocument(
   routes: Routes,
   { base, version, maxBodyBytes }: Server,
   allCollections: readonly UsableCollection[],
   allActions: readonly Action[],
   allowedActions: ReadonlySet<Action> = new Set(allActions),
-): object {
+): WholeDocument {
   const named = describeActions(allActions, reservedNames(routes));
   const collections = visibleCollections(allCollections, [
     ...reservedNames(routes),
@@ -45,7 +52,7 @@ export function openapiDocument(
   ];
   const problems = problemResponses(base);
   const document = {
-    openapi: "3.1.1",
+    openapi: openapiVersions["3.2"],
     info: {
       title: "Restante",
       version,
@@ -61,7 +68,7 @@ export function openapiDocument(
     paths: pathsOf(described, problems),
     components: { securitySchemes: { bearer } },
   };
-  return withComponents(document, {
+  const components = {
     parameters: parameterComponents,
     headers: headerComponents,
     schemas: Object.assign(
@@ -69,11 +76,18 @@ export function openapiDocument(
       ...collections.map(({ components }) => components),
       ...actions.map(({ schemas }) => schemas),
     ),
-    responses: Object.fromEntries(
-      Object.entries(problems).map(([status, problem]) => [`Problem${status}`, problem]),
-    ),
-  });
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(problems).map(([status, problem]) => [`Problem${status}`, problem]),
+      ),
+      OtherProblem: otherProblem,
+    },
+  };
+  return withComponents(document, components, namedComponents);
 }
+
+/** The components that the text of the document names. */
+const namedComponents = [`${componentPath}Feed`];
 
 const bearer = {
   type: "http",
@@ -94,6 +108,7 @@ const headerComponents = withSuffix(headers, "Header");
 /** The names that no collection and no action may have: those of components and of operations. */
 const reservedNames = (routes: Routes): readonly string[] => [
   ...Object.keys({ ...schemaComponents, ...parameterComponents, ...headerComponents }),
+  ...Object.keys(schemaComponents).map((name) => `${name}Draft`),
   ...Object.keys(routes).map((id) => id.replace(/^[a-z]+/, "")),
 ];
 
@@ -144,15 +159,17 @@ export function documentFor(
   services: Services,
   principal: Principal,
   collections: readonly UsableCollection[],
+  version: OpenapiVersion,
 ): Document {
   const documents = cache.get(services) ?? new Map<string, Document>();
   cache.set(services, documents);
   const allowedActions = new Set(services.actions.visibleTo(principal));
-  const key = keyOf(collections, allowedActions);
+  const key = `${version} ${keyOf(collections, allowedActions)}`;
   const cached = documents.get(key);
   if (cached !== undefined) return cached;
   const { all } = services.actions;
-  const body = JSON.stringify(openapiDocument(routes, services, collections, all, allowedActions));
+  const whole = wholeDocument(routes, services, collections, all, allowedActions);
+  const body = JSON.stringify(portableDocument(whole, version, namedComponents));
   const document = { body, etag: `"${hash("sha256", body).slice(0, 32)}"` };
   if (documents.size === maxCached) documents.clear();
   documents.set(key, document);

@@ -1,35 +1,66 @@
-// Describes the filters of a collection as parameters of the OpenAPI document.
+// Describes the query parameters of a collection's list in the OpenAPI document.
 
-import { own } from "../../lib/own-property.ts";
-import { isObjectSchema, type ObjectSchema } from "../../lib/schema/subschemas.ts";
+import { type Fields, fieldsOf } from "../../lib/schema/fields.ts";
+import { type ObjectSchema, References } from "../../lib/schema/subschemas.ts";
+import { jsonTypesOf } from "../../lib/schema/types.ts";
 import type { Definition } from "../../model/definition.ts";
 import { ownerField } from "../../model/query/index-plan.ts";
-import type { Operator } from "../../model/query/list-request.ts";
-import { queryableFieldsOf } from "../../model/query/queryable.ts";
-import type { ValueKind } from "../../model/query/sort-key.ts";
-import { serverMembers } from "../../model/resource.ts";
+import { type Operator, operators } from "../../model/query/list-request.ts";
+import { type QueryableFields, queryableFieldsOf } from "../../model/query/queryable.ts";
 import { findCredential } from "../request/request-target.ts";
 import { reservedParameters } from "../resources/list-request.ts";
-import { parameters } from "./parameters.ts";
+import { conditions, parameters } from "./parameters.ts";
 
-/** `fields` and `since` change the response format, so only the generic path describes them. */
-export function listParameters({ schema }: Definition, text: string): readonly object[] {
-  const fields = queryableFieldsOf(text);
-  const { page, limit, sort, cursor, total, q } = parameters;
-  const paging = [page, limit, sort, cursor, total, ...(fields.isSearchable ? [q] : [])];
-  if (schema === undefined) return [...paging, parameters.filters];
-  const indexed = [...fields.indexed].filter((field) => field !== ownerField);
-  const names = new Set(["id", ...declaredIn(schema, ""), ...indexed, "createdAt", "updatedAt"]);
-  const filters = [...names].filter(isAllowedInUrl).flatMap((field) => {
-    const found = fields.find(field);
-    if (found === undefined || found.holds === "object") return [];
-    const operators = fields.indexed.has(field)
-      ? operatorsOf[found.kind]
-      : (own(known, field) ?? []);
-    return filtersFor(field, found.kind, ["eq", ...operators]);
-  });
-  return [...paging, ...filters];
+/** Generated functions often take parameters by position, so that more would be unusable. */
+const maxParameters = 45;
+
+/** `fields` and `since` change the format of the response, so only the generic path describes them. */
+export function listParameters({ schema = {} }: Definition, text: string): readonly object[] {
+  const queryable = queryableFieldsOf(text);
+  const { indexed, isSearchable } = queryable;
+  const declared = fieldsOf(schema, new References(schema));
+  const { page, limit, cursor, total, q } = parameters;
+  const sort = sortBy(queryable, declared);
+  const paging = [page, limit, sort, cursor, total, ...(isSearchable ? [q] : [])];
+  const fields = [...indexed]
+    .filter((field) => field !== ownerField && isAllowedInUrl(field))
+    .map((field) => [field, scalarOf(declared.at(field.split("."))?.inner)] as const);
+  const all = [...fields, ["createdAt", time] as const, ["updatedAt", time] as const];
+  const filters = all.flatMap(([field, shape]) =>
+    operatorsOf(shape).map((operator) => filterBy(field, operator, shape)),
+  );
+  // The plain ones first, so that those of every field are listed.
+  const [plain = [], others = []] = [true, false].map((isPlain) =>
+    filters.filter(({ operator }) => (operator === "eq") === isPlain),
+  );
+  const room = maxParameters - paging.length - conditions.length;
+  return [...paging, ...[...plain, ...others].slice(0, room).map(({ parameter }) => parameter)];
 }
+
+/** Lists the fields when the schema allows no others. */
+function sortBy(queryable: QueryableFields, declared: Fields): object {
+  const isOpen = queryable.find(undeclaredName) !== undefined;
+  if (isOpen) return parameters.sort;
+  const names = ["id", ...pathsIn(declared), ...queryable.indexed, "createdAt", "updatedAt"].filter(
+    (name) => queryable.find(name)?.holds === "value" && isPlainName(name),
+  );
+  const name = `-?(?:${[...new Set(names)].map(escaped).join("|")})`;
+  const schema = { type: "string", pattern: `^${name}(?:,${name})*$` };
+  return { ...parameters.sort, schema };
+}
+
+/** A name that no schema declares. */
+const undeclaredName = "\u0000";
+
+const isPlainName = (name: string): boolean => name !== ownerField && !/^[-+ ]|,/.test(name);
+const escaped = (name: string): string => name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+
+/** The paths of the fields, and of those one level below. */
+const pathsIn = ({ members }: Fields): readonly string[] =>
+  [...members].flatMap(([name, { inner }]) => [
+    name,
+    ...[...inner.members.keys()].map((below) => `${name}.${below}`),
+  ]);
 
 /** A parameter that looks like a credential is rejected in a URL. */
 const isAllowedInUrl = (field: string): boolean => findCredential([[field, ""]]) === undefined;
@@ -37,69 +68,66 @@ const isAllowedInUrl = (field: string): boolean => findCredential([[field, ""]])
 const isReserved = (field: string): boolean =>
   (reservedParameters as readonly string[]).includes(field);
 
-function declaredIn(schema: ObjectSchema, prefix: string): readonly string[] {
-  const { properties } = schema;
-  if (!isObjectSchema(properties)) return [];
-  return Object.entries(properties).flatMap(([name, inner]) => {
-    if (name.includes(".") || serverMembers.includes(name)) return [];
-    // A `$ref` is mostly an object, which has no value to filter by.
-    if (isObjectSchema(inner) && Object.hasOwn(inner, "$ref")) return [];
-    const below = isObjectSchema(inner) ? declaredIn(inner, `${prefix}${name}.`) : [];
-    return [`${prefix}${name}`, ...below];
-  });
+interface Scalar {
+  readonly type: "string" | "integer" | "number" | "boolean";
+  readonly format?: string;
 }
 
-const shapes: Readonly<Record<ValueKind, object>> = {
-  text: { type: "string" },
-  number: { type: "number" },
-  boolean: { type: "boolean" },
-  time: { type: "string", format: "date-time" },
-  any: { type: ["string", "number", "boolean"] },
-};
+const text: Scalar = { type: "string" };
+const time: Scalar = { type: "string", format: "date-time" };
 
-const ordered = ["lt", "lte", "gt", "gte"] as const;
-const operatorsOf: Readonly<Record<ValueKind, readonly Operator[]>> = {
-  text: ["ne", "in", "like", "exists"],
-  number: [...ordered, "ne", "in", "exists"],
-  boolean: ["exists"],
-  time: [...ordered, "exists"],
-  any: [...ordered, "ne", "in", "like", "exists"],
-};
+/** The one type of the field's values or of its items; text when there is not exactly one. */
+function scalarOf(fields: Fields | undefined): Scalar {
+  if (fields === undefined) return text;
+  const [type, ...others] = [...(jsonTypesOf(fields) ?? [])].filter((name) => name !== "null");
+  if (others.length > 0) return text;
+  const has = (keyword: string, value: string) => allSchemas(fields).some(is(keyword, value));
+  switch (type) {
+    case "array":
+      return scalarOf(fields.items);
+    case "number":
+      return has("type", "integer")
+        ? { type: "integer", format: "int64" }
+        : { type: "number", format: "double" };
+    case "boolean":
+      return { type };
+    case "string":
+      return has("format", "date")
+        ? { type, format: "date" }
+        : has("format", "date-time")
+          ? time
+          : text;
+    default:
+      return text;
+  }
+}
 
-const meanings: Readonly<Record<Operator, string>> = {
+const is = (keyword: string, value: string) => (schema: ObjectSchema) =>
+  [schema[keyword]].flat().includes(value);
+
+/** The schemas of the value, those of alternatives included. */
+const allSchemas = ({ schemas, alternatives }: Fields): readonly ObjectSchema[] => [
+  ...schemas,
+  ...alternatives.flat().flatMap((each) => each.schemas),
+];
+
+function operatorsOf({ type, format }: Scalar): readonly Operator[] {
+  if (type === "boolean") return ["eq"];
+  return type === "string" && format === undefined ? ["eq", "in"] : ["eq", "gte", "lt"];
+}
+
+const meanings: Readonly<Partial<Record<Operator, string>>> = {
   eq: "Equal to this.",
-  ne: "Not equal to this.",
   lt: "Less than this.",
-  lte: "Less than this, or equal.",
-  gt: "Greater than this.",
   gte: "Greater than this, or equal.",
   in: "One of these, separated by commas.",
-  like: "Like this, where `*` stands for any characters.",
-  exists: "Whether there is a value.",
 };
 
-/** The operators of the server's own fields. */
-const known: Readonly<Record<string, readonly Operator[]>> = {
-  id: ["in"],
-  createdAt: ordered,
-  updatedAt: ordered,
-};
-
-/** All operators work on all fields; listing them all would make the document unreadable. */
-function filtersFor(
-  field: string,
-  kind: ValueKind,
-  operators: readonly Operator[],
-): readonly object[] {
-  return operators.map((operator) => ({
-    name: operator === "eq" && !isReserved(field) ? field : `${field}[${operator}]`,
-    in: "query",
-    description: meanings[operator],
-    schema: operandOf(operator, kind),
-  }));
+function filterBy(field: string, operator: Operator, shape: Scalar) {
+  const name = operator === "eq" && !isReserved(field) ? field : `${field}[${operator}]`;
+  const schema = operator === "in" ? { ...text, minLength: 1 } : shape;
+  return { operator, parameter: { name, in: "query", description: meanings[operator], schema } };
 }
 
-function operandOf(operator: Operator, kind: ValueKind): object {
-  if (operator === "exists") return shapes.boolean;
-  return operator === "in" || operator === "like" ? shapes.text : shapes[kind];
-}
+/** What the parameters do not show. */
+export const filterWords = `Any field can be filtered, as \`field=value\` or \`field[operator]=value\`, with dots for nested fields; the operators are ${operators.join(", ")}. The method QUERY takes the same as a JSON body.`;

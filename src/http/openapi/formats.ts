@@ -37,18 +37,15 @@ export const listContent: Content = {
   },
 };
 
-export const multipartContent: Content = {
-  "multipart/form-data": {
-    schema: {
-      type: "object",
-      description:
-        "The texts and files of a form. The collection's schema gives the type of a text, and a file is shown as `{name, type, size, sha256, url}`; several with one name become an array.",
-      additionalProperties: {},
-    },
-  },
+/** The multipart form of any collection. */
+export const formSchema = {
+  type: "object",
+  description:
+    "The texts and files of a form. The collection's schema gives the type of a text, a part with `Content-Type: application/json` is JSON, and a file is shown as `{name, type, size, sha256, url}`; several with one name become an array.",
+  additionalProperties: {},
 };
 
 /** The bytes of a file, of any media type. */
-export const fileContent = (description: string): Content => ({
-  "*/*": { schema: { description } },
-});
+export const fileBytes: Content = {
+  "application/octet-stream": { schema: { type: "string", format: "binary" } },
+};

@@ -4,7 +4,7 @@ import { actionScope, type Verb } from "../../model/token.ts";
 import type { Permission } from "../request/authorize.ts";
 import type { Route } from "../request/route.ts";
 import { commonHeaders } from "./headers.ts";
-import { problemStatuses } from "./problems.ts";
+import { otherProblem, problemStatuses } from "./problems.ts";
 
 /** A route with what only the document needs. */
 export interface DescribedRoute extends Route {
@@ -53,22 +53,20 @@ export function securityOf(permission: Permission): readonly object[] {
 export function pathsOf(
   routes: readonly DescribedRoute[],
   problems: Readonly<Record<number, object>>,
-): Readonly<Record<string, object>> {
+): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
   const byPath = [...Map.groupBy(routes, ({ path }) => path)];
   return Object.fromEntries(
     byPath.map(([path, some]) => [
       path,
       {
         ...pathParameters(some),
-        ...Object.fromEntries(some.map((each) => [methodName(each), operationOf(each, problems)])),
+        ...Object.fromEntries(
+          some.map((each) => [each.method.toLowerCase(), operationOf(each, problems)]),
+        ),
       },
     ]),
   );
 }
-
-/** OpenAPI 3.1 does not know the method QUERY, so its operation is an extension. */
-const methodName = ({ method }: Route): string =>
-  method === "QUERY" ? "x-query" : method.toLowerCase();
 
 function pathParameters([first]: readonly DescribedRoute[]) {
   const schemas = Object.entries(first?.operation.path ?? {});
@@ -93,7 +91,11 @@ function operationOf(route: DescribedRoute, problems: Readonly<Record<number, ob
     security,
     ...(parameters.length > 0 && { parameters }),
     ...requestBodyOf(route),
-    responses: { ...Object.fromEntries(described), ...Object.fromEntries(rejections) },
+    responses: {
+      ...Object.fromEntries(described),
+      ...Object.fromEntries(rejections),
+      default: otherProblem,
+    },
   };
 }
 

@@ -1,9 +1,17 @@
 // Describes the parameters of the query string and of the header in the OpenAPI document.
 
-import { operators, pageLimits } from "../../model/query/list-request.ts";
+import { pageLimits } from "../../model/query/list-request.ts";
+import { entityTagSchema, entityTagsSchema } from "../../model/schemas/entity-tags.ts";
 import { collectionNameSchema } from "../../model/schemas/resource.ts";
 
 const text = { type: "string" };
+const matching = (pattern: string) => ({ type: "string", pattern });
+
+const day = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)";
+const month = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)";
+const httpDate = matching(
+  `^${day}, [0-3][0-9] ${month} [0-9]{4} [0-2][0-9]:[0-5][0-9]:[0-5][0-9] GMT$`,
+);
 
 const inQuery = (name: string, description: string, schema: object = text) => ({
   name,
@@ -19,17 +27,26 @@ const inHeader = (name: string, description: string, schema: object = text) => (
 });
 
 export const parameters = {
-  page: inQuery("page", "Counted from 1.", { type: "integer", minimum: 1, default: 1 }),
-  limit: inQuery("limit", "Resources per page; a value out of range is rejected, never clamped.", {
+  page: inQuery("page", "Counted from 1, which is the default.", {
     type: "integer",
+    format: "int64",
     minimum: 1,
-    maximum: pageLimits.maxLimit,
-    default: pageLimits.defaultLimit,
+    maximum: 999_999_999_999_999,
   }),
+  limit: inQuery(
+    "limit",
+    `Resources per page, ${pageLimits.defaultLimit} by default; a value out of range is rejected, never clamped.`,
+    {
+      type: "integer",
+      format: "int64",
+      minimum: 1,
+      maximum: pageLimits.maxLimit,
+    },
+  ),
   sort: inQuery(
     "sort",
     "Field names separated by commas, each with `-` before it for descending order. `-createdAt`: newest first.",
-    { type: "string", default: "createdAt" },
+    matching("^-?[^,+ -][^,]*(?:,-?[^,+ -][^,]*)*$"),
   ),
   q: inQuery(
     "q",
@@ -38,63 +55,82 @@ export const parameters = {
   cursor: inQuery(
     "cursor",
     "Reads the whole list page by page, stable under writes: empty to begin, then the `next` of the previous response. Cannot be combined with `page`.",
+    matching("^[A-Za-z0-9_-]*$"),
   ),
   total: inQuery("total", "`none` leaves the total out, which may be faster with filters.", {
     type: "string",
     enum: ["exact", "none"],
-    default: "exact",
   }),
   fields: inQuery(
     "fields",
     "Shows only these fields, separated by commas, and the `id`. `*` means all, and `_etag` adds the resource's ETag for If-Match: `fields=*,_etag`. With an admin token `_owner` adds its owner.",
+    matching("^[^,+ .-][^,]*(?:,[^,+ .-][^,]*)*$"),
   ),
-  filters: {
-    ...inQuery(
-      "filters",
-      `Every other parameter is a filter: \`field=value\`, \`field[operator]=value\`, with dots for nested fields. Operators: ${operators.join(", ")}.`,
-      { type: "object", additionalProperties: text },
-    ),
-    style: "form",
-    explode: true,
-  },
   since: inQuery(
     "since",
     "Returns the changes after this position, in order, instead of a page: 0 to begin, then the `next` of the previous response. Can be combined with `limit` and `fields` only.",
+    matching("^(?:0|[0-9a-z]{1,11}\\.[0-9a-z]{1,11}-[0-9a-z]{1,11}-[0-9a-z]{1,11})$"),
+  ),
+  version: inQuery(
+    "version",
+    "The version of OpenAPI. 3.2 also describes the method QUERY (RFC 10008).",
+    { type: "string", enum: ["3.1", "3.2"] },
   ),
   atomic: inQuery(
     "atomic",
-    "Only with NDJSON. `true`: all lines are created, or none. Needed with an Idempotency-Key.",
-    { type: "boolean", default: false },
+    "For NDJSON. `true`: all lines are created, or none. Needed with an Idempotency-Key. One resource is always created completely or not at all.",
+    { type: "boolean" },
   ),
   dryRun: inQuery("dry-run", "`true`: only reports what would happen.", {
     type: "boolean",
-    default: false,
   }),
   confirm: inQuery(
     "confirm",
     "The name of the collection, to delete it with its resources.",
     collectionNameSchema,
   ),
-  ifNoneMatch: inHeader("If-None-Match", "The ETag that the client has: 304 if it is current."),
-  ifModifiedSince: inHeader("If-Modified-Since", "Like If-None-Match, by time and less exact."),
+  ifNoneMatch: inHeader(
+    "If-None-Match",
+    "The ETag that the client has: 304 if it is current.",
+    entityTagsSchema,
+  ),
+  ifModifiedSince: inHeader(
+    "If-Modified-Since",
+    "Like If-None-Match, by time and less exact.",
+    httpDate,
+  ),
   ifMatch: inHeader(
     "If-Match",
     "The ETag of the state to change: 412 if the state has changed. `*`: any existing state.",
+    entityTagsSchema,
   ),
-  ifNoneMatchToWrite: inHeader("If-None-Match", "`*`: 412 if the resource exists."),
+  ifNoneMatchToWrite: inHeader(
+    "If-None-Match",
+    "`*`: 412 if the resource exists.",
+    matching("^\\*$"),
+  ),
   ifUnmodifiedSince: inHeader(
     "If-Unmodified-Since",
     "Like If-Match, by time and to the second only; ignored with If-Match.",
+    httpDate,
   ),
-  range: inHeader("Range", "`bytes=0-499`, `bytes=500-` or `bytes=-500` (RFC 9110 §14.2)."),
+  range: inHeader(
+    "Range",
+    "`bytes=0-499`, `bytes=500-` or `bytes=-500` (RFC 9110 §14.2).",
+    matching("^bytes=(?:[0-9]+-[0-9]*|-[0-9]+)$"),
+  ),
   ifRange: inHeader(
     "If-Range",
     "The ETag of the part that the client has: the whole file is sent if it differs.",
+    entityTagSchema,
   ),
   idempotencyKey: inHeader(
     "Idempotency-Key",
     "Makes a retry safe: a request with the same key and content, by the same token and within 7 days, is not repeated but gets the stored response. 1 to 255 ASCII characters as a quoted string; unquoted ones are accepted too.",
-    { type: "string", examples: ['"8e03978e-40d5-43dd-bc93-6894a57f9324"'] },
+    {
+      ...matching('^(?:"[ !#-[\\]-~]{1,255}"|[!#-+.-[\\]-~-]{1,255})$'),
+      examples: ['"8e03978e-40d5-43dd-bc93-6894a57f9324"'],
+    },
   ),
   prefer: inHeader(
     "Prefer",

@@ -41,6 +41,19 @@ const headersOfStatus: Readonly<Record<number, Readonly<Record<string, object>>>
   503: { "Retry-After": headers.retryAfter },
 };
 
+/** Any problem; code generators make less of it than of a response for each status. */
+export const otherProblem = {
+  description:
+    "Any other problem; its `type` is the URL of a page about it, and `/-/problems` lists them all.",
+  headers: {
+    ...commonHeaders,
+    "WWW-Authenticate": headers.wwwAuthenticate,
+    RateLimit: headers.rateLimit,
+    "RateLimit-Policy": headers.rateLimitPolicy,
+  },
+  content: { "application/problem+json": { schema: problemSchema } },
+};
+
 /** The responses by status; each lists the kinds of problems with that status. */
 export function problemResponses(base: string): Readonly<Record<number, object>> {
   const kinds = Object.keys(problemKinds) as ProblemKind[];

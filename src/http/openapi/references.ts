@@ -8,12 +8,14 @@ export type Components = Readonly<Record<string, Readonly<Record<string, object>
 
 /**
  * Returns the document with a `$ref` in place of each named object, and with the components that
- * something refers to. An object is recognised by identity, a `$ref` that is already there by its text.
+ * something refers to, or that `named` lists. An object is recognised by identity, a `$ref` that is
+ * already there by its text.
  */
-export function withComponents(
-  document: { readonly components: object },
+export function withComponents<Document extends { readonly components: object }>(
+  document: Document,
   components: Components,
-): object {
+  named: readonly string[] = [],
+): Document & { readonly components: Components } {
   const references = new Map<object, string>();
   for (const [kind, named] of Object.entries(components))
     for (const [name, object] of Object.entries(named))
@@ -38,7 +40,8 @@ export function withComponents(
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, refer(inner)]));
   };
 
-  const rest = copy(document) as object;
+  const rest = copy(document) as Document;
+  for (const reference of named) use(reference);
   const usedOf = (kind: string, named: Readonly<Record<string, object>>) =>
     Object.keys(named).flatMap((name) => {
       const reference = `#/components/${kind}/${name}`;

@@ -1,22 +1,16 @@
 // Describes the operations on resources: those of any collection, and those of one collection.
 
-import { feedSchema } from "../../model/schemas/feed.ts";
 import { jsonPatchSchema, mergePatchSchema } from "../../model/schemas/patch.ts";
 import {
   draftSchema,
   pageSchema,
-  partialResourceSchema,
   replacementSchema,
   resourceSchema,
 } from "../../model/schemas/resource.ts";
 import type { Operation, RouteResponse } from "../request/route.ts";
-import {
-  bulkContent,
-  bulkResponse,
-  fileContent,
-  listContent,
-  multipartContent,
-} from "./formats.ts";
+import { filterWords } from "./filters.ts";
+import { bulkContent, bulkResponse, fileBytes, formSchema, listContent } from "./formats.ts";
+import { formHeader } from "./forms.ts";
 import { headers, validators } from "./headers.ts";
 import { conditions, parameters, preconditions } from "./parameters.ts";
 import { json, jsonContent, noContent, notModified, response } from "./responses.ts";
@@ -27,26 +21,28 @@ export interface CollectionShapes {
   readonly label: string;
   readonly resource: object;
   readonly draft: object;
+  /** The draft as a multipart form. */
+  readonly form: object;
   readonly replacement: object;
   readonly patch: object;
   readonly page: object;
   readonly listDescription: string;
   readonly listParameters: readonly object[];
   readonly idempotencyKey: object;
-  /** Whether alternative formats are described; typed clients are simpler without them. */
+  /** Whether everything is described. What code generators reject is only here. */
   readonly isGeneric: boolean;
 }
 
 /** Any collection, also one that does not exist yet. */
 export const anyCollection: CollectionShapes = {
   label: "a collection",
-  resource: { anyOf: [resourceSchema, partialResourceSchema] },
+  resource: resourceSchema,
   draft: draftSchema,
+  form: formSchema,
   replacement: replacementSchema,
   patch: mergePatchSchema,
-  page: { oneOf: [pageSchema, feedSchema] },
-  listDescription:
-    "In the order of creation, unless `sort` or `q` say otherwise, and with an exact total; past the end it is empty. With `since`, the response has the changes after that position instead. The method QUERY (RFC 10008) takes the same request as a JSON body; OpenAPI 3.1 does not know it, so `x-query` describes it.",
+  page: pageSchema,
+  listDescription: `In the order of creation, unless \`sort\` or \`q\` say otherwise, and with an exact total; past the end it is empty. With \`since\`, the response is a \`Feed\` instead: the changes after that position. ${filterWords}`,
   listParameters: [
     parameters.page,
     parameters.limit,
@@ -56,7 +52,6 @@ export const anyCollection: CollectionShapes = {
     parameters.total,
     parameters.fields,
     parameters.since,
-    parameters.filters,
   ],
   idempotencyKey: parameters.idempotencyKey,
   isGeneric: true,
@@ -68,27 +63,30 @@ const contentLocation = { "Content-Location": headers.contentLocation };
 const located = { Location: headers.location, ...contentLocation };
 
 const preferences = ({ isGeneric }: CollectionShapes) =>
-  isGeneric ? [parameters.fields, parameters.prefer] : [];
+  isGeneric ? [parameters.fields, parameters.prefer] : [parameters.prefer];
 
-const minimal = ({ isGeneric }: CollectionShapes, fields: RouteResponse["headers"] = {}) => {
+const minimal = (fields: RouteResponse["headers"] = {}) => {
   const description =
     "The change was stored. The caller sent `Prefer: return=minimal`, or may not read the resource.";
-  return isGeneric ? { 204: noContent(description, { ...fields, ...applied }) } : {};
+  return { 204: noContent(description, { ...fields, ...applied }) };
 };
 
-const orNoBody = ({ isGeneric }: CollectionShapes) =>
-  isGeneric ? "; without a body if the client preferred that, or may not read it." : ".";
+const orNoBody =
+  "; without a body if the client sent `Prefer: return=minimal`, or may not read it.";
 
-/** Forms and files are described in the generic operation only: a typed client sends JSON. */
-const draftContent = ({ draft, isGeneric }: CollectionShapes) => ({
+/** JSON comes first, because code generators take the first. */
+const draftContent = ({ draft, form, isGeneric }: CollectionShapes) => ({
   ...jsonContent(draft),
+  "multipart/form-data": { schema: form },
+  ...bulkContent,
   ...(isGeneric && {
     "application/x-www-form-urlencoded": { schema: draft },
-    ...bulkContent,
-    ...multipartContent,
-    ...fileContent("The bytes of the one file of a new resource, in `file`."),
+    ...fileBytes,
   }),
 });
+
+const mediaTypes =
+  "`application/json` and media types that end in `+json` are JSON; the two kinds of forms and NDJSON are described below. `text/json`, and JSON as `text/plain`, are rejected with 415. A body of any other media type, such as `image/png`, is the one file of a new resource, in its member `file`.";
 
 const formRedirect = ({ isGeneric }: CollectionShapes) => {
   const description =
@@ -106,7 +104,7 @@ export const list = (shapes: CollectionShapes): Operation => ({
   responses: {
     200: response(
       "The page.",
-      { ...jsonContent(shapes.page), ...(shapes.isGeneric && listContent) },
+      { ...jsonContent(shapes.page), ...listContent },
       { ...validators, Link: headers.link, "X-Total-Count": headers.totalCount },
     ),
     304: notModified,
@@ -116,23 +114,19 @@ export const list = (shapes: CollectionShapes): Operation => ({
 
 export const create = (shapes: CollectionShapes): Operation => ({
   summary: `Create a resource in ${shapes.label}`,
-  description:
-    "The server chooses the id; two equal POSTs create two resources, unless they have the same Idempotency-Key. 201 means that the resource is on disk.",
-  parameters: [
-    ...(shapes.isGeneric ? [parameters.atomic] : []),
-    shapes.idempotencyKey,
-    ...preferences(shapes),
-  ],
+  description: `The server chooses the id; two equal POSTs create two resources, unless they have the same Idempotency-Key. 201 means that the resource is on disk.${shapes.isGeneric ? `\n\n${mediaTypes}` : ""}`,
+  parameters: [parameters.atomic, shapes.idempotencyKey, ...preferences(shapes)],
   body: draftContent(shapes),
   responses: {
-    ...(shapes.isGeneric && { 200: bulkResponse }),
-    201: json(`The resource, as a GET returns it${orNoBody(shapes)}`, shapes.resource, {
+    201: json(`The resource, as a GET returns it${orNoBody}`, shapes.resource, {
       ...validators,
       ...located,
       ...applied,
       ...replayed,
+      ...(shapes.isGeneric || shapes.form === shapes.draft ? {} : formHeader(shapes.form)),
     }),
     ...formRedirect(shapes),
+    "2XX": bulkResponse,
   },
   problems: [404, 409, 410, 422],
 });
@@ -152,24 +146,23 @@ export const put = (shapes: CollectionShapes): Operation => ({
   body: jsonContent(shapes.replacement),
   responses: {
     200: json("The resource, replaced.", shapes.resource, { ...contentLocation, ...applied }),
-    201: json(`The resource, created${orNoBody(shapes)}`, shapes.resource, {
+    201: json(`The resource, created${orNoBody}`, shapes.resource, {
       ...located,
       ...applied,
     }),
-    ...minimal(shapes),
+    ...minimal(),
   },
   problems: [404, 409, 412, 428],
 });
 
 export const patch = (shapes: CollectionShapes): Operation => ({
   summary: `Change parts of a resource of ${shapes.label}`,
-  description:
-    "The patch is applied completely or not at all. 409 when a JSON Patch does not apply to the current state, including a failed `test`.",
+  description: `The patch is applied completely or not at all.${shapes.isGeneric ? " 409 when a JSON Patch does not apply to the current state, including a failed `test`." : " `/{collection}/{id}` takes a JSON Patch as well."}`,
   parameters: [...preconditions, ...preferences(shapes)],
   body: {
     "application/merge-patch+json": { schema: shapes.patch },
-    "application/json-patch+json": { schema: jsonPatchSchema },
-    "application/json": { schema: shapes.patch },
+    ...jsonContent(shapes.patch),
+    ...(shapes.isGeneric && { "application/json-patch+json": { schema: jsonPatchSchema } }),
   },
   responses: {
     200: json("The resource, changed.", shapes.resource, {
@@ -177,7 +170,7 @@ export const patch = (shapes: CollectionShapes): Operation => ({
       ...contentLocation,
       ...applied,
     }),
-    ...minimal(shapes, validators),
+    ...minimal(validators),
   },
   problems: [404, 409, 412, 428],
 });

@@ -32,8 +32,10 @@ export interface Operation {
   readonly parameters?: readonly Described[];
   readonly body?: Content;
   readonly isBodyOptional?: true;
-  /** The successful responses by status. */
-  readonly responses: Readonly<Record<number, RouteResponse>>;
+  /** The successful responses by status; a second one of the same status is `2XX`. */
+  readonly responses: Readonly<Record<number, RouteResponse>> & {
+    readonly "2XX"?: RouteResponse;
+  };
   /** The statuses of problems, besides those that the permission, method and body imply. */
   readonly problems?: readonly number[];
 }

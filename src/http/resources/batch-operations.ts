@@ -1,12 +1,12 @@
 // Reads the operations of a batch from its body and reports every error with its pointer.
 
 import type { Condition, TargetedOperation } from "../../domain/write/operation.ts";
-import { ErrorReport } from "../../lib/json/error-report.ts";
+import { ErrorReport, pointerTo } from "../../lib/json/error-report.ts";
 import { scanObject } from "../../lib/json/scan.ts";
 import { isObject, readTree, type Tree, writeTree } from "../../lib/json/tree.ts";
 import { decodeUtf8 } from "../../lib/json/utf8.ts";
 import { checkValue } from "../../lib/schema/check-value.ts";
-import { isObjectSchema } from "../../lib/schema/subschemas.ts";
+import { isObjectSchema, type ObjectSchema } from "../../lib/schema/subschemas.ts";
 import { type Draft, draftOf } from "../../model/draft.ts";
 import { Problem } from "../../model/problem.ts";
 import { type BatchOperation, batchLimits, batchSchema } from "../../model/schemas/batch.ts";
@@ -21,31 +21,71 @@ export function readOperations(bytes: Uint8Array): readonly TargetedOperation[] 
   const report = new ErrorReport();
   const batch: unknown = JSON.parse(scanned.text);
   const isValid = checkValue(batchSchema, batch, report);
-  const conditions = readConditions(batch, report);
+  checkMethods(batch, report);
   if (!isValid || report.errors.length > 0) return invalidBody(report.errors);
   const bodies = bodiesIn(readTree(scanned.text));
   return batch.operations.map((operation, index) =>
-    operationOf(operation, bodies[index] ?? "", conditions[index]),
+    operationOf(operation, bodies[index] ?? "", conditionOf(operation)),
   );
 }
 
-/** Reads the preconditions, also of a batch with other errors. */
-function readConditions(batch: unknown, report: ErrorReport): readonly (Condition | undefined)[] {
+type Method = BatchOperation["method"];
+
+/** The members that an operation may have besides its method and path. */
+const takenMembers: Readonly<Record<Method, readonly string[]>> = {
+  POST: ["body"],
+  PUT: ["body", "ifMatch", "ifNoneMatch"],
+  PATCH: ["body", "contentType", "ifMatch", "ifNoneMatch"],
+  DELETE: ["ifMatch", "ifNoneMatch"],
+};
+const optionalMembers = ["body", "contentType", "ifMatch", "ifNoneMatch"];
+
+/** Checks what depends on the method of an operation, also in a batch with other errors. */
+function checkMethods(batch: unknown, report: ErrorReport): void {
   const operations = isObjectSchema(batch) ? batch.operations : undefined;
-  if (!Array.isArray(operations) || operations.length > batchLimits.maxOperations) return [];
-  return operations.map((operation: unknown, index) => {
-    if (!isObjectSchema(operation)) return undefined;
-    const match = ifMatch(textOf(operation.ifMatch));
-    const noneMatch = ifNoneMatch(textOf(operation.ifNoneMatch));
-    if (match instanceof Problem) report.add(["operations", index, "ifMatch"], match.detail);
-    if (noneMatch instanceof Problem)
-      report.add(["operations", index, "ifNoneMatch"], noneMatch.detail);
-    if (match instanceof Problem || noneMatch instanceof Problem) return undefined;
-    return allOf(match, noneMatch);
-  });
+  if (!Array.isArray(operations) || operations.length > batchLimits.maxOperations) return;
+  const known = new Set(report.errors.map(({ pointer }) => pointer));
+  for (const [index, operation] of operations.entries()) {
+    if (!isObjectSchema(operation) || !isMethod(operation.method)) continue;
+    for (const [path, detail] of errorsOf(operation.method, operation)) {
+      const whole = ["operations", index, ...path];
+      if (!known.has(pointerTo(whole))) report.add(whole, detail);
+    }
+  }
 }
 
-const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
+const isMethod = (method: unknown): method is Method =>
+  typeof method === "string" && Object.hasOwn(takenMembers, method);
+
+type MemberError = readonly [path: readonly string[], detail: string];
+
+function errorsOf(method: Method, operation: ObjectSchema): readonly MemberError[] {
+  const { path, body } = operation;
+  const taken = takenMembers[method];
+  const isTaken = (name: string) => taken.includes(name);
+  const isSent = (name: string) => Object.hasOwn(operation, name);
+  const extra = optionalMembers.filter((name) => isSent(name) && !isTaken(name));
+  const isBodyWrong = method !== "PATCH" && isTaken("body") && !isObjectSchema(body);
+  const errors: readonly (readonly [isWrong: boolean, ...MemberError])[] = [
+    [typeof path === "string" && !isTarget(method, path), ["path"], targetMessage(method)],
+    ...extra.map((name) => [true, [name], `${method} has no ${name}`] as const),
+    [isTaken("body") && !isSent("body"), ["body"], "body is required"],
+    [isSent("body") && isBodyWrong, ["body"], "must be an object"],
+    [
+      method === "POST" && isObjectSchema(body) && Object.hasOwn(body, "id"),
+      ["body", "id"],
+      "leave the id out, or PUT to /{collection}/{id} to choose it",
+    ],
+  ];
+  return errors.flatMap(([isWrong, ...error]) => (isWrong ? [error] : []));
+}
+
+/** POST goes to a collection, the others go to a resource. */
+const isTarget = (method: Method, path: string): boolean =>
+  (path.split("/").length === 2) === (method === "POST");
+
+const targetMessage = (method: Method): string =>
+  `${method} goes to ${method === "POST" ? "/{collection}" : "/{collection}/{id}"}`;
 
 /** The texts of the bodies, because a parsed number may lose digits. */
 function bodiesIn(batch: Tree): readonly string[] {
@@ -55,6 +95,15 @@ function bodiesIn(batch: Tree): readonly string[] {
     const body = isObject(item) ? item.members.get("body") : undefined;
     return body === undefined ? "" : writeTree(body);
   });
+}
+
+/** The schema has checked the syntax of the entity tags. */
+function conditionOf(operation: BatchOperation): Condition | undefined {
+  const match = ifMatch(operation.ifMatch ?? null);
+  const noneMatch = ifNoneMatch(operation.ifNoneMatch ?? null);
+  if (match instanceof Problem || noneMatch instanceof Problem)
+    throw new Error("entity tags must be checked before");
+  return allOf(match, noneMatch);
 }
 
 /** Makes an operation of a valid one. */

@@ -16,7 +16,7 @@ import {
   readFields,
   readText,
 } from "../body/content.ts";
-import { createMany } from "../body/ndjson.ts";
+import { createMany, readAtomic } from "../body/ndjson.ts";
 import { readDraftBody } from "../body/read-body.ts";
 import { readCondition } from "../headers/conditional.ts";
 import { idempotencyKeyOf, readKey, replayedHeader } from "../headers/idempotency-key.ts";
@@ -60,7 +60,7 @@ export async function createResource(context: RequestContext): Promise<Response 
   if (isNdjson(request.headers)) return createMany(context);
   const key = readKey(request.headers);
   if (key instanceof Problem) return key;
-  const fields = fieldsOf(context);
+  const fields = createFieldsOf(context);
   if (fields instanceof Problem) return fields;
   const rendererFor = factoryOf(context, fields, collection.rules);
   if (rendererFor instanceof Problem) return rendererFor;
@@ -159,7 +159,7 @@ export async function deleteResource(context: RequestContext): Promise<Response 
   if (removed instanceof Problem) return removed;
 
   const headers = new Headers(services.commonHeaders);
-  headers.set("cache-control", noCache);
+  headers.set("Cache-Control", noCache);
   return new Response(null, { status: 204, headers });
 }
 
@@ -173,6 +173,15 @@ const noFields: readonly NamedField[] = [];
 /** Most requests have no parameters. */
 const fieldsOf = (context: RequestContext): readonly NamedField[] | Problem =>
   context.query === "" ? noFields : readFieldsParam(context.searchParams);
+
+/** One resource is always created completely or not at all, so `atomic` changes nothing. */
+function createFieldsOf(context: RequestContext): readonly NamedField[] | Problem {
+  if (context.query === "") return noFields;
+  const isAtomic = ([name]: readonly [string, string]) => name === "atomic";
+  const atomic = readAtomic(context.searchParams.filter(isAtomic));
+  if (atomic instanceof Problem) return atomic;
+  return readFieldsParam(context.searchParams.filter((parameter) => !isAtomic(parameter)));
+}
 
 const factoryOf = (
   { principal }: RequestContext,
@@ -194,20 +203,20 @@ function answerWritten(
     return answerCreated(context, written);
   const { headers } = responseHeadOf(context, resource, noCache, viewVersion(rules));
   const address = `${context.collectionUrl}/${resource.id}`;
-  if (isNew) headers.set("location", address);
+  if (isNew) headers.set("Location", address);
   if (isReplay) headers.set(replayedHeader, "true");
   // The stored bytes differ from the sent ones, so a PUT gets no validator (RFC 9110 §9.3.4).
   if (request.method === "PUT") dropValidators(headers);
   const preference = readPreference(request.headers);
   const isMinimal = preference === "minimal" || !access.mayRead(resource);
   if (preference !== undefined && isMinimal === (preference === "minimal"))
-    headers.set("preference-applied", `return=${preference}`);
+    headers.set("Preference-Applied", `return=${preference}`);
   const status = isNew ? 201 : isMinimal ? 204 : 200;
   if (isMinimal) headers.delete("content-type");
   // With `fields`, the body equals that of a GET with the same parameter.
-  else headers.set("content-location", query === "" ? address : `${address}?${query}`);
+  else headers.set("Content-Location", query === "" ? address : `${address}?${query}`);
   // Without it Node would send an empty chunked body; a 204 must not have it.
-  if (isMinimal && isNew) headers.set("content-length", "0");
+  if (isMinimal && isNew) headers.set("Content-Length", "0");
   const body = isMinimal ? null : rendererFor(rules)(resource, context.collectionUrl);
   return withDate(createResponse(context, body, { status, headers }), resource.updatedAt);
 }

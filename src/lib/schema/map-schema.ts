@@ -1,4 +1,4 @@
-// Copies a JSON Schema and replaces each direct subschema.
+// Copies a JSON Schema and replaces its subschemas or its references.
 
 import { isObjectSchema, type ObjectSchema, type Schema } from "./subschemas.ts";
 
@@ -27,4 +27,15 @@ export function mapSchemas(schema: ObjectSchema, change: (inner: Schema) => Sche
           : value;
   }
   return copy;
+}
+
+/** Returns a copy with each `$ref` replaced, at any depth. */
+export function mapReferences(
+  schema: ObjectSchema,
+  change: (reference: string) => string,
+): ObjectSchema {
+  const copy = mapSchemas(schema, (inner) =>
+    typeof inner === "boolean" ? inner : mapReferences(inner, change),
+  );
+  return typeof copy.$ref === "string" ? { ...copy, $ref: change(copy.$ref) } : copy;
 }

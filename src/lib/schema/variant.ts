@@ -13,6 +13,9 @@ import { type TypeNames, typeName } from "./type-name.ts";
 
 export const componentPath = "#/components/schemas/";
 
+/** The suffixes of a component's variants: as it is sent, in a patch, and in a list of a patch. */
+export const componentSuffixes = ["", "Draft", "Patch", "Item"] as const;
+
 /** The keyword that hides a member in this direction. */
 type Hidden = "readOnly" | "writeOnly";
 
@@ -92,7 +95,8 @@ export class SchemaVariant {
   #refer({ schema, path }: SchemaLocation): string {
     const known = this.#componentNames.get(schema);
     if (known !== undefined) return componentPath + known;
-    const name = this.#typeNames.claim(this.#prefix + typeName(`${path.at(-1) ?? "fields"}`));
+    const preferred = this.#prefix + typeName(`${path.at(-1) ?? "fields"}`);
+    const name = this.#typeNames.claim(preferred, componentSuffixes);
     this.#componentNames.set(schema, name);
     const converted = this.#convert(schema);
     this.#components[name] = typeof converted === "boolean" ? objectSchemaOf(converted) : converted;

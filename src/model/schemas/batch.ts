@@ -3,80 +3,45 @@
 import type { FromSchema } from "../../lib/schema/from-schema.ts";
 import { invalidMessage } from "../../lib/schema/subschemas.ts";
 import { collectionName, resourceId } from "../id.ts";
+import { entityTagsSchema } from "./entity-tags.ts";
 import { exampleEtag, exampleId, exampleResource } from "./examples.ts";
-import { draftSchema, partialResourceSchema, replacementSchema } from "./resource.ts";
+import { resourceSchema } from "./resource.ts";
 
 export const batchLimits = { maxOperations: 100 } as const;
 
 const collectionPath = `^/${collectionName.source.slice(1, -1)}`;
 
-const toCollection = {
-  type: "string",
-  pattern: `${collectionPath}$`,
-  [invalidMessage]: "POST goes to /{collection}",
-} as const;
-
-const toResource = (method: string) =>
+const precondition = (field: string) =>
   ({
-    type: "string",
-    pattern: `${collectionPath}/${resourceId.source.slice(1)}`,
-    [invalidMessage]: `${method} goes to /{collection}/{id}`,
+    ...entityTagsSchema,
+    description: `Not of POST. As the header field ${field}.`,
+    [invalidMessage]: `${field} must be * or entity tags separated by commas, like "1-lx3k2"`,
   }) as const;
 
-const preconditions = {
-  ifMatch: { type: "string", description: "As the header field If-Match." },
-  ifNoneMatch: { type: "string", description: "As the header field If-None-Match." },
-} as const;
-
-/** Without a precondition, because none is evaluated. */
-export const createOperationSchema = {
-  type: "object",
-  required: ["method", "path", "body"],
-  properties: {
-    method: { type: "string", enum: ["POST"] },
-    path: toCollection,
-    body: draftSchema,
-  },
-  additionalProperties: false,
-} as const;
-
-export const putOperationSchema = {
-  type: "object",
-  required: ["method", "path", "body"],
-  properties: {
-    method: { type: "string", enum: ["PUT"] },
-    path: toResource("PUT"),
-    body: replacementSchema,
-    ...preconditions,
-  },
-  additionalProperties: false,
-} as const;
-
-export const patchOperationSchema = {
-  type: "object",
-  required: ["method", "path", "body"],
-  properties: {
-    method: { type: "string", enum: ["PATCH"] },
-    path: toResource("PATCH"),
-    // Like the body of a PATCH, it is checked after the resource is found.
-    body: { description: "A `MergePatch` or a `JsonPatch`, as `contentType` says." },
-    contentType: {
-      type: "string",
-      enum: ["application/merge-patch+json", "application/json-patch+json"],
-      default: "application/merge-patch+json",
-    },
-    ...preconditions,
-  },
-  additionalProperties: false,
-} as const;
-
-export const deleteOperationSchema = {
+/** One shape for all methods, because code generators have no types for a choice of objects. */
+export const batchOperationSchema = {
   type: "object",
   required: ["method", "path"],
   properties: {
-    method: { type: "string", enum: ["DELETE"] },
-    path: toResource("DELETE"),
-    ...preconditions,
+    method: { type: "string", enum: ["POST", "PUT", "PATCH", "DELETE"] },
+    path: {
+      type: "string",
+      pattern: `${collectionPath}(?:/${resourceId.source.slice(1, -1)})?$`,
+      description: "`/{collection}` for POST, `/{collection}/{id}` for the others.",
+      [invalidMessage]: "must be /{collection} for POST, and /{collection}/{id} for the others",
+    },
+    // Like the body of a PATCH, a patch is checked after the resource is found.
+    body: {
+      description:
+        "Of POST and PUT: an object with the fields. Of PATCH: a `MergePatch` or a `JsonPatch`. Not of DELETE.",
+    },
+    contentType: {
+      type: "string",
+      enum: ["application/merge-patch+json", "application/json-patch+json"],
+      description: "Of PATCH: a merge patch, unless it says otherwise.",
+    },
+    ifMatch: precondition("If-Match"),
+    ifNoneMatch: precondition("If-None-Match"),
   },
   additionalProperties: false,
 } as const;
@@ -89,14 +54,7 @@ export const batchSchema = {
       type: "array",
       minItems: 1,
       maxItems: batchLimits.maxOperations,
-      items: {
-        oneOf: [
-          createOperationSchema,
-          putOperationSchema,
-          patchOperationSchema,
-          deleteOperationSchema,
-        ],
-      },
+      items: batchOperationSchema,
     },
   },
   additionalProperties: false,
@@ -111,7 +69,7 @@ export const batchSchema = {
   ],
 } as const;
 
-export type BatchOperation = FromSchema<typeof batchSchema, "out">["operations"][number];
+export type BatchOperation = FromSchema<typeof batchOperationSchema, "out">;
 
 export const batchResultSchema = {
   type: "object",
@@ -121,7 +79,7 @@ export const batchResultSchema = {
     status: { type: "integer", minimum: 200, maximum: 204 },
     location: { type: "string", format: "uri-reference" },
     etag: { type: "string" },
-    body: partialResourceSchema,
+    body: resourceSchema,
   },
   additionalProperties: false,
 } as const;

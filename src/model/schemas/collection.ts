@@ -68,23 +68,16 @@ export const collectionSchema = {
 
 export const definedCollectionSchema = {
   type: "object",
-  required: [...shownNames, "violations"],
-  properties: { ...shown, violations: violationsSchema },
-  additionalProperties: false,
-  examples: [{ ...example, violations: exampleViolations }],
-} as const;
-
-export const dryRunSchema = {
-  type: "object",
-  description: "What would happen; nothing was changed.",
-  required: ["name", "definition", "dryRun", "violations"],
+  description:
+    "A collection after PUT. With `dry-run=true` nothing was changed, and only the members that do not depend on it are there.",
+  required: ["name", "definition", "violations"],
   properties: {
-    name: collectionNameSchema,
-    definition,
-    dryRun: { type: "boolean", description: "Always true." },
+    ...shown,
+    dryRun: { type: "boolean", description: "True: nothing was changed." },
     violations: violationsSchema,
   },
   additionalProperties: false,
+  examples: [{ ...example, violations: exampleViolations }],
 } as const;
 
 export const collectionListSchema = {

@@ -4,19 +4,15 @@ import type { ObjectSchema } from "../../lib/schema/subschemas.ts";
 import { acceptedSchema, actionListSchema, actionSchema } from "../action-schema.ts";
 import { definitionSchema } from "../definition-schema.ts";
 import {
+  batchOperationSchema,
   batchResultSchema,
   batchResultsSchema,
   batchSchema,
-  createOperationSchema,
-  deleteOperationSchema,
-  patchOperationSchema,
-  putOperationSchema,
 } from "./batch.ts";
 import {
   collectionListSchema,
   collectionSchema,
   definedCollectionSchema,
-  dryRunSchema,
   violationSchema,
   violationsSchema,
 } from "./collection.ts";
@@ -24,13 +20,7 @@ import { feedSchema, removedResourceSchema, writtenResourceSchema } from "./feed
 import { jsonPatchOperationSchema, jsonPatchSchema, mergePatchSchema } from "./patch.ts";
 import { errorDetailSchema, problemSchema } from "./problem.ts";
 import { querySchema } from "./query.ts";
-import {
-  draftSchema,
-  pageSchema,
-  partialResourceSchema,
-  replacementSchema,
-  resourceSchema,
-} from "./resource.ts";
+import { draftSchema, pageSchema, replacementSchema, resourceSchema } from "./resource.ts";
 import { healthSchema, homeSchema } from "./server.ts";
 import { issuedTokenSchema, tokenListSchema, tokenRequestSchema, tokenSchema } from "./token.ts";
 
@@ -39,7 +29,6 @@ export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   Draft: draftSchema,
   Replacement: replacementSchema,
   Resource: resourceSchema,
-  PartialResource: partialResourceSchema,
   Page: pageSchema,
   Query: querySchema,
   Feed: feedSchema,
@@ -49,17 +38,13 @@ export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   JsonPatch: jsonPatchSchema,
   JsonPatchOperation: jsonPatchOperationSchema,
   Batch: batchSchema,
-  CreateOperation: createOperationSchema,
-  PutOperation: putOperationSchema,
-  PatchOperation: patchOperationSchema,
-  DeleteOperation: deleteOperationSchema,
+  BatchOperation: batchOperationSchema,
   BatchResults: batchResultsSchema,
   BatchResult: batchResultSchema,
   Definition: definitionSchema,
   Collection: collectionSchema,
   CollectionList: collectionListSchema,
   DefinedCollection: definedCollectionSchema,
-  DryRun: dryRunSchema,
   Violations: violationsSchema,
   Violation: violationSchema,
   TokenRequest: tokenRequestSchema,

@@ -2,7 +2,7 @@
 
 import { pageLimits } from "../query/list-request.ts";
 import { exampleResource, exampleTime } from "./examples.ts";
-import { partialResourceSchema, resourceIdSchema } from "./resource.ts";
+import { resourceSchema } from "./resource.ts";
 import { timeSchema } from "./time.ts";
 
 const revision = { type: "integer", minimum: 0 } as const;
@@ -10,7 +10,7 @@ const revision = { type: "integer", minimum: 0 } as const;
 export const writtenResourceSchema = {
   type: "object",
   required: ["revision", "resource"],
-  properties: { revision, resource: partialResourceSchema },
+  properties: { revision, resource: resourceSchema },
   additionalProperties: false,
 } as const;
 
@@ -19,7 +19,7 @@ export const removedResourceSchema = {
   required: ["revision", "removed", "removedAt"],
   properties: {
     revision,
-    removed: { ...resourceIdSchema, description: "The id of the removed resource." },
+    removed: { type: "string", description: "The id of the removed resource." },
     removedAt: timeSchema,
   },
   additionalProperties: false,

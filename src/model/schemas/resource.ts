@@ -1,6 +1,5 @@
 // The JSON Schemas of resources of any collection: as they are sent and read, and pages of them.
 
-import { invalidMessage } from "../../lib/schema/subschemas.ts";
 import { filePathPattern } from "../file.ts";
 import { collectionName, resourceId } from "../id.ts";
 import { pageLimits } from "../query/list-request.ts";
@@ -16,12 +15,6 @@ export const draftSchema = {
   type: "object",
   description:
     "Any JSON object without an `id`, which the server chooses; `createdAt`, `updatedAt` and the reserved names `_etag`, `_expanded` and `_owner` are ignored.",
-  properties: {
-    id: {
-      not: {},
-      [invalidMessage]: "leave the id out, or PUT to /{collection}/{id} to choose it",
-    },
-  },
   additionalProperties: {},
   examples: [{ name: "Ada" }],
 } as const;
@@ -29,14 +22,13 @@ export const draftSchema = {
 export const replacementSchema = {
   type: "object",
   description:
-    "Any JSON object. An `id` must be the one in the URL; `createdAt`, `updatedAt` and the reserved names `_etag`, `_expanded` and `_owner` are ignored, so the response of a GET can be changed and sent back.",
-  properties: { id: { description: "If it is sent: the id in the URL, otherwise 409." } },
+    "Any JSON object. An `id` must be the one in the URL, otherwise 409; `createdAt`, `updatedAt` and the reserved names `_etag`, `_expanded` and `_owner` are ignored, so the response of a GET can be changed and sent back.",
   additionalProperties: {},
   examples: [{ name: "Ada Lovelace" }],
 } as const;
 
 const shown = {
-  id: resourceIdSchema,
+  id: { type: "string" },
   createdAt: timeSchema,
   updatedAt: timeSchema,
   _etag: {
@@ -52,19 +44,12 @@ const shown = {
 
 export const resourceSchema = {
   type: "object",
-  description: "`id`, the fields that were sent, `createdAt` and `updatedAt`.",
-  required: ["id", "createdAt", "updatedAt"],
-  properties: shown,
-  additionalProperties: {},
-  examples: [exampleResource],
-} as const;
-
-export const partialResourceSchema = {
-  type: "object",
-  description: "A resource, or with `fields` only some members of it.",
+  description:
+    "`id`, the fields that were sent, `createdAt` and `updatedAt`; with `fields` only some of them.",
   required: ["id"],
   properties: shown,
   additionalProperties: {},
+  examples: [exampleResource],
 } as const;
 
 /** The schema of a page. With a cursor there are no page numbers, and a total may be left out. */
@@ -90,7 +75,7 @@ export const pageOf = (item: object) => ({
 });
 
 export const pageSchema = {
-  ...pageOf(partialResourceSchema),
+  ...pageOf(resourceSchema),
   examples: [
     { data: [exampleResource], page: 1, limit: pageLimits.defaultLimit, total: 1, pages: 1 },
   ],

@@ -1,0 +1,179 @@
+// Rewrites a JSON Schema with the keywords that code generators understand.
+
+import { mapSchemas } from "./map-schema.ts";
+import { allSchemas, isObjectSchema, type ObjectSchema, type Schema } from "./subschemas.ts";
+
+/** Where a schema is used: in what a client sends, or in what it gets. */
+export type Direction = "request" | "response";
+
+/**
+ * Keywords that would be wrong in a response: a client must not fill in defaults there, and it ignores
+ * members that it does not know (RFC 9457 §3.2).
+ */
+const requestKeywords = new Set(["default", "readOnly", "writeOnly", "unevaluatedProperties"]);
+
+/** Finds the target of a reference. */
+export type Find = (reference: string) => Schema | undefined;
+
+/**
+ * Accepts at least the values that the given schema accepts, and the same ones as far as the generators
+ * allow: they reject boolean schemas, enums without a type, enums of numbers, and defaults that are
+ * objects or arrays.
+ */
+export function portableSchema(schema: Schema, direction: Direction, find: Find): ObjectSchema {
+  // An explicit `additionalProperties` would count as evaluating all members.
+  const isExplicit =
+    direction === "response" || !JSON.stringify(schema).includes('"unevaluatedProperties"');
+  return new Conversion(direction, isExplicit, find).of(schema);
+}
+
+class Conversion {
+  readonly #direction: Direction;
+  readonly #isExplicit: boolean;
+  readonly #find: Find;
+
+  constructor(direction: Direction, isExplicit: boolean, find: Find) {
+    this.#direction = direction;
+    this.#isExplicit = isExplicit;
+    this.#find = find;
+  }
+
+  of(schema: Schema): ObjectSchema {
+    if (typeof schema === "boolean") return schema ? {} : { not: {} };
+    const keywords = Object.entries(schema).filter(([...keyword]) => this.#isKept(...keyword));
+    const kept = withoutNamesakes(this.#withoutLooseConditions(Object.fromEntries(keywords)));
+    const inner = mapSchemas(kept, (one) => this.of(one));
+    return withFormat(withTypedValues(this.#withOtherMembers(inner, schema)));
+  }
+
+  #isKept(keyword: string, value: unknown): boolean {
+    const isObject = typeof value === "object" && value !== null;
+    if (keyword === "default" && isObject) return false;
+    return this.#direction === "request" || !requestKeywords.has(keyword);
+  }
+
+  /**
+   * Some keywords accept fewer values when a schema in them accepts more. They are left out where that
+   * happens, and `oneOf` becomes `anyOf`.
+   */
+  #withoutLooseConditions(schema: ObjectSchema): ObjectSchema {
+    const { not, if: condition, then, else: otherwise, oneOf, maxContains, ...rest } = schema;
+    const isLoose = (one: unknown) => this.#isLoosened(one as Schema);
+    const isOneLoose = Array.isArray(oneOf) && oneOf.some(isLoose);
+    const all = Array.isArray(rest.allOf) ? rest.allOf : [];
+    const any = rest.anyOf === undefined ? { anyOf: oneOf } : { allOf: [...all, { anyOf: oneOf }] };
+    return {
+      ...rest,
+      ...(not !== undefined && !isLoose(not) && { not }),
+      ...(condition !== undefined &&
+        !isLoose(condition) && {
+          if: condition,
+          ...(then !== undefined && { then }),
+          ...(otherwise !== undefined && { else: otherwise }),
+        }),
+      ...(oneOf !== undefined && (isOneLoose ? any : { oneOf })),
+      ...(maxContains !== undefined && !isLoose(rest.contains) && { maxContains }),
+    };
+  }
+
+  /** Whether the converted schema may accept more values. */
+  #isLoosened(root: Schema = true, seen = new Set<Schema>()): boolean {
+    if (seen.has(root)) return false;
+    seen.add(root);
+    return [...allSchemas({ path: [], schema: root })].some(({ schema }) => {
+      if (!isObjectSchema(schema)) return false;
+      const { $ref, additionalProperties } = schema;
+      const isOpened =
+        additionalProperties === false || Object.hasOwn(schema, "unevaluatedProperties");
+      return (
+        hasInexactValues(schema) ||
+        (isOpened && this.#direction === "response") ||
+        (typeof $ref === "string" && this.#isLoosened(this.#find($ref), seen))
+      );
+    });
+  }
+
+  /** Says explicitly whether an object may have other members. */
+  #withOtherMembers(
+    converted: ObjectSchema,
+    { type, properties, additionalProperties }: ObjectSchema,
+  ): ObjectSchema {
+    if (additionalProperties === false)
+      return { ...converted, additionalProperties: this.#direction === "request" ? false : {} };
+    const isObject = [type].flat().includes("object") || isObjectSchema(properties);
+    const isSilent = isObject && additionalProperties === undefined;
+    return isSilent && this.#isExplicit ? { ...converted, additionalProperties: {} } : converted;
+  }
+}
+
+/** Leaves `$name` out beside `name`: the names of generated members have no `$`. */
+function withoutNamesakes(schema: ObjectSchema): ObjectSchema {
+  const { properties } = schema;
+  if (!isObjectSchema(properties)) return schema;
+  const members = Object.entries(properties).filter(
+    ([name]) => !(name.startsWith("$") && Object.hasOwn(properties, name.slice(1))),
+  );
+  return { ...schema, properties: Object.fromEntries(members) };
+}
+
+const typeOf = (value: unknown): string => {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return Number.isInteger(value) ? "integer" : typeof value;
+};
+
+/** Replaces `enum` and `const`: only texts stay an enum. */
+function withTypedValues(schema: ObjectSchema): ObjectSchema {
+  if (!Object.hasOwn(schema, "const") && !Array.isArray(schema.enum)) return schema;
+  const { const: only, enum: list, ...rest } = schema;
+  const values: readonly unknown[] = Array.isArray(list) ? list : [only];
+  const known = values.filter((value) => value !== null);
+  const typed = { ...rest, ...valuesOf(known, rest) };
+  if (known.length === values.length) return typed;
+  if (known.length === 0) return { ...rest, type: "null" };
+  const { type: _, ...outer } = rest;
+  const { description: __, ...value } = typed;
+  return { ...outer, anyOf: [value, { type: "null" }] };
+}
+
+/** Whether `enum` or `const` has values that only words can tell. */
+function hasInexactValues({ enum: list, const: only }: ObjectSchema): boolean {
+  const values: readonly unknown[] = Array.isArray(list) ? list : only === undefined ? [] : [only];
+  const known = new Set(values.filter((value) => value !== null));
+  const numbers = [...known].filter((value) => typeof value === "number");
+  if (numbers.length === 0) return ![...known].every((value) => typeof value === "string");
+  const span = Math.max(...numbers) - Math.min(...numbers) + 1;
+  return numbers.length < known.size || !numbers.every(Number.isInteger) || span > numbers.length;
+}
+
+/** Describes a list of values other than null. */
+function valuesOf(values: readonly unknown[], { type, description }: ObjectSchema): ObjectSchema {
+  const types = new Set(values.map(typeOf));
+  const [only = ""] = types;
+  if (types.size === 1 && only === "string") return { type: "string", enum: values };
+  const words = `One of ${values.map((value) => JSON.stringify(value)).join(", ")}.`;
+  const worded = {
+    description: typeof description === "string" ? `${description} ${words}` : words,
+  };
+  const numbers = values.filter((value) => typeof value === "number");
+  if (numbers.length === values.length && numbers.length > 0) {
+    const bounds = { minimum: Math.min(...numbers), maximum: Math.max(...numbers) };
+    return { type: types.has("number") ? "number" : "integer", ...bounds, ...worded };
+  }
+  if (types.size === 1)
+    return { type: only, ...(only === "boolean" && known(values) ? {} : worded) };
+  return { ...(type === undefined ? {} : { type }), ...worded };
+}
+
+/** Whether both booleans are allowed. */
+const known = (values: readonly unknown[]): boolean => new Set(values).size === 2;
+
+/** Without a format, generators take 32 bits. */
+const formats: Readonly<Record<string, string>> = { integer: "int64", number: "double" };
+
+function withFormat(schema: ObjectSchema): ObjectSchema {
+  const types = [schema.type].flat().filter((type) => type !== "null");
+  const [type] = types;
+  if (types.length !== 1 || typeof type !== "string" || schema.format !== undefined) return schema;
+  return Object.hasOwn(formats, type) ? { ...schema, format: formats[type] } : schema;
+}

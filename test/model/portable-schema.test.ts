@@ -1,0 +1,244 @@
+// Schemas for code generators: they accept what the exact schema accepts, and have the shapes that generators need.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { MergePatchSchemas } from "../../src/lib/schema/merge-patch.ts";
+import { type Direction, type Find, portableSchema } from "../../src/lib/schema/portable.ts";
+import {
+  allSchemas,
+  isObjectSchema,
+  type ObjectSchema,
+  References,
+  type Schema,
+} from "../../src/lib/schema/subschemas.ts";
+import { componentPath } from "../../src/lib/schema/variant.ts";
+import { collectionComponents } from "../../src/model/collection-components.ts";
+import { readDefinition } from "../../src/model/definition.ts";
+import fc from "../fast-check.ts";
+import type { Json, JsonObject } from "../http/schema.ts";
+import { runs } from "../seeds.ts";
+import { fields, root } from "./random-schema.ts";
+import { isValidByReference } from "./reference-validator.ts";
+
+const directions: readonly Direction[] = ["request", "response"];
+
+const subschemas = (schema: Schema) =>
+  [...allSchemas({ path: [], schema })].map(({ schema: inner, path }) => ({ inner, path }));
+
+const findIn = (schema: Schema): Find => {
+  const references = new References(schema);
+  return (reference) => references.find(reference)?.schema;
+};
+
+const isUsable = (schema: ObjectSchema): boolean =>
+  "preconditions" in readDefinition(JSON.stringify({ schema }));
+
+describe("the portable form of a random schema", () => {
+  it("accepts every value that the schema accepts", () => {
+    let accepted = 0;
+    fc.assert(
+      fc.property(root, fc.array(fields, { minLength: 4, maxLength: 4 }), (schema, documents) => {
+        const given = JSON.parse(JSON.stringify(schema));
+        if (!isUsable(given)) return;
+        for (const document of documents.map((each) => JSON.parse(JSON.stringify(each)))) {
+          if (!isValidByReference(given, document)) continue;
+          accepted++;
+          for (const direction of directions) {
+            const find = findIn(given);
+            const portable = portableSchema(given, direction, find);
+            assert.ok(isValidByReference(portable, document), JSON.stringify(portable));
+          }
+        }
+      }),
+      { numRuns: runs(100, 10_000) },
+    );
+    assert.ok(accepted > 50, `${accepted}`);
+  });
+
+  it("has no boolean schema, no enum without a type, and no object that is silent about others", () => {
+    fc.assert(
+      fc.property(root, (schema) => {
+        for (const direction of directions) {
+          for (const { inner, path } of subschemas(
+            portableSchema(schema, direction, findIn(schema)),
+          )) {
+            const isClosing = path.at(-1) === "additionalProperties" && direction === "request";
+            if (!isObjectSchema(inner)) {
+              assert.ok(inner === false && isClosing, JSON.stringify([direction, path]));
+              continue;
+            }
+            assert.ok(!Object.hasOwn(inner, "const"));
+            if (!Array.isArray(inner.enum)) continue;
+            assert.equal(inner.type, "string");
+            assert.ok(inner.enum.every((value) => typeof value === "string"));
+          }
+        }
+      }),
+      { numRuns: runs(100, 10_000) },
+    );
+  });
+});
+
+describe("the portable form", () => {
+  const request = (schema: Schema) => portableSchema(schema, "request", findIn(schema));
+  const response = (schema: Schema) => portableSchema(schema, "response", findIn(schema));
+
+  it("names the type of an enum, and keeps only texts as an enum", () => {
+    assert.deepEqual(request({ enum: ["a", "b"] }), { type: "string", enum: ["a", "b"] });
+    assert.deepEqual(request({ const: "a" }), { type: "string", enum: ["a"] });
+    assert.deepEqual(request({ enum: ["a", null] }), {
+      anyOf: [{ type: "string", enum: ["a"] }, { type: "null" }],
+    });
+    assert.deepEqual(request({ description: "Size.", enum: [1, 2, 3] }), {
+      type: "integer",
+      format: "int64",
+      minimum: 1,
+      maximum: 3,
+      description: "Size. One of 1, 2, 3.",
+    });
+    assert.deepEqual(request({ enum: [true, false] }), { type: "boolean" });
+    assert.deepEqual(request({ enum: [true] }), { type: "boolean", description: "One of true." });
+    assert.deepEqual(request({ enum: ["a", 1] }), { description: 'One of "a", 1.' });
+  });
+
+  it("is open in responses, and has no default there", () => {
+    const schema = {
+      properties: { a: { type: "string", default: "x" } },
+      additionalProperties: false,
+    };
+    const a = { type: "string" };
+    assert.deepEqual(response(schema), { properties: { a }, additionalProperties: {} });
+    assert.deepEqual(request(schema), schema);
+  });
+
+  it("has no default that is an object or an array", () => {
+    assert.deepEqual(request({ type: "array", default: [] }), { type: "array" });
+    assert.deepEqual(request({ type: "object", default: {} }), {
+      type: "object",
+      additionalProperties: {},
+    });
+  });
+
+  it("has formats of 64 bits, and none of its own where there is one", () => {
+    assert.deepEqual(request({ type: "integer" }), { type: "integer", format: "int64" });
+    assert.deepEqual(request({ type: ["number", "null"] }).format, "double");
+    assert.deepEqual(request({ type: "integer", format: "int32" }).format, "int32");
+  });
+
+  it("leaves $name out beside name", () => {
+    const properties = { $schema: {}, schema: {}, $other: {} };
+    assert.deepEqual(Object.keys(request({ properties }).properties ?? {}), ["schema", "$other"]);
+  });
+});
+
+/** Makes the merge patch that turns one value into the other (RFC 7396). */
+function difference(one: Json, other: Json): Json {
+  if (!isPlainObject(one) || !isPlainObject(other)) return other;
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  const changed = [...names].filter(
+    (name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]),
+  );
+  return Object.fromEntries(
+    changed.map((name) => [
+      name,
+      Object.hasOwn(other, name) ? difference(own(one, name), own(other, name)) : null,
+    ]),
+  );
+}
+
+const isPlainObject = (value: Json): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const own = (value: JsonObject, name: string): Json =>
+  Object.hasOwn(value, name) ? (value[name] ?? null) : null;
+
+/** A patch cannot set a member to null. */
+const hasNull = (value: Json): boolean =>
+  value === null || (isPlainObject(value) && Object.values(value).some(hasNull));
+
+function patchesOf(schema: ObjectSchema) {
+  const [{ schemas = {} } = {}] = collectionComponents([{ name: "things", schema }]);
+  const patches = new MergePatchSchemas(schemas);
+  const patch = patches.patchOf(schemas.ThingsDraft ?? {});
+  const made: Readonly<Record<string, ObjectSchema>> = {
+    ThingsPatch: patch,
+    ...patches.components,
+  };
+  const text = JSON.stringify({ ...patch, $defs: { ...schemas, ...made } });
+  return { made, standalone: JSON.parse(text.replaceAll(componentPath, "#/$defs/")) };
+}
+
+describe("the merge patch of a random schema", () => {
+  it("accepts every change from one valid value to another", () => {
+    let checked = 0;
+    fc.assert(
+      fc.property(root, fc.array(fields, { minLength: 6, maxLength: 6 }), (schema, documents) => {
+        const given = JSON.parse(JSON.stringify(schema));
+        if (!isUsable(given)) return;
+        const { standalone } = patchesOf(given);
+        const valid = documents
+          .map((each) => JSON.parse(JSON.stringify(each)) as Json)
+          .filter((each) => isValidByReference(given, each));
+        for (const one of valid)
+          for (const other of valid) {
+            if (hasNull(other)) continue;
+            checked++;
+            const patch = difference(one, other);
+            assert.ok(isValidByReference(standalone, patch), JSON.stringify(patch));
+          }
+      }),
+      { numRuns: runs(100, 10_000) },
+    );
+    assert.ok(checked > 50, `${checked}`);
+  });
+});
+
+describe("a merge patch", () => {
+  const schema = {
+    type: "object",
+    required: ["name", "home"],
+    properties: {
+      name: { type: "string" },
+      status: { enum: ["a", "b"], default: "a" },
+      note: { type: ["string", "null"] },
+      any: {},
+      home: { $ref: "#/$defs/address" },
+      homes: { type: "array", items: { $ref: "#/$defs/address" } },
+    },
+    additionalProperties: { type: "integer", default: 1 },
+    $defs: {
+      address: {
+        type: "object",
+        required: ["city"],
+        properties: { city: { type: "string" }, land: { type: "string", default: "NL" } },
+        additionalProperties: false,
+      },
+    },
+  };
+  const { made } = patchesOf(schema);
+  const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+  it("has no default, also behind references, and requires nothing but items", () => {
+    for (const { inner } of Object.values(made).flatMap((one) => subschemas(one)))
+      if (isObjectSchema(inner)) assert.ok(!Object.hasOwn(inner, "default"), JSON.stringify(inner));
+    assert.deepEqual(Object.keys(made), ["ThingsPatch", "ThingsAddressPatch", "ThingsAddressItem"]);
+    assert.equal(made.ThingsPatch?.required, undefined);
+    assert.equal(made.ThingsAddressPatch?.required, undefined);
+    assert.deepEqual(made.ThingsAddressItem?.required, ["city"]);
+  });
+
+  it("takes null for what can be removed, once", () => {
+    const { properties, additionalProperties } = made.ThingsPatch ?? {};
+    assert.deepEqual(properties, {
+      name: { type: "string" },
+      status: { anyOf: [{ enum: ["a", "b"] }, { type: "null" }] },
+      note: { type: ["string", "null"] },
+      any: {},
+      home: reference("ThingsAddressPatch"),
+      homes: {
+        anyOf: [{ type: "array", items: reference("ThingsAddressItem") }, { type: "null" }],
+      },
+    });
+    assert.deepEqual(additionalProperties, { anyOf: [{ type: "integer" }, { type: "null" }] });
+    assert.equal(made.ThingsAddressPatch?.additionalProperties, false);
+  });
+});
