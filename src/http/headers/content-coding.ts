@@ -51,7 +51,10 @@ function readAcceptance(field: string): Acceptance {
   const others = weights.get("*");
   const weightOf = (coding: Coding) => weights.get(coding) ?? others ?? 0;
   const accepted = codings.filter((coding) => weightOf(coding) > 0);
-  const [first] = accepted.toSorted((one, other) => weightOf(other) - weightOf(one));
+  // Every client that sends `*` knows gzip, and some know no other.
+  const named = accepted.filter((coding) => weights.has(coding));
+  const unnamed = accepted.filter((coding) => !weights.has(coding)).toReversed();
+  const [first] = [...named, ...unnamed].toSorted((one, other) => weightOf(other) - weightOf(one));
   const plain = weights.get("identity");
   const isPlainBetter = plain !== undefined && first !== undefined && plain > weightOf(first);
   return {

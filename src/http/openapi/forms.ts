@@ -44,7 +44,10 @@ export function formOf(
  */
 export const formHeaderName = "X-Form-Type";
 export const formHeader = (form: object) => ({
-  [formHeaderName]: { description: "Never sent. Names the type of the form.", schema: form },
+  [formHeaderName]: {
+    description: "Never sent. Names the type of the form.",
+    content: { "application/json": { schema: form } },
+  },
 });
 
 /** Returns undefined for a member that is not sent as a file. */
