@@ -43,7 +43,7 @@ import {
 } from "./admin/pages.ts";
 import { createToken, getToken, listTokens, revokeToken } from "./admin/tokens.ts";
 import { anyAction } from "./openapi/actions.ts";
-import { fileBytes } from "./openapi/formats.ts";
+import { storedFileBytes } from "./openapi/formats.ts";
 import { headers, validators } from "./openapi/headers.ts";
 import { conditions, parameters } from "./openapi/parameters.ts";
 import { anyCollection, create, get, list, patch, put, remove } from "./openapi/resources.ts";
@@ -111,8 +111,8 @@ export const routes: Routes = {
     path: { ...ofResource, name: fileNameSchema },
     parameters: [...conditions, parameters.ifMatch, parameters.range, parameters.ifRange],
     responses: {
-      200: response("The whole file.", fileBytes, fileHeaders),
-      206: response("The requested range.", fileBytes, {
+      200: response("The whole file.", storedFileBytes, fileHeaders),
+      206: response("The requested range.", storedFileBytes, {
         ...fileHeaders,
         "Content-Range": headers.contentRange,
       }),

@@ -312,6 +312,13 @@ describe("the body of a batch", () => {
     );
   });
 
+  it("may have a body of null where there is none", async () => {
+    await client.put("/people/null-body", {});
+    const operations = [{ method: "DELETE", path: "/people/null-body", body: null }];
+    const { status, body } = await client.post("/-/batch", { operations });
+    assert.equal(status, 200, body);
+  });
+
   it("is 400 for a precondition that is not a string or not allowed there", async () => {
     for (const value of [null, 5, true, ["*"], {}]) {
       for (const member of ["ifMatch", "ifNoneMatch"]) {

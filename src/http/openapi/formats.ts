@@ -45,7 +45,10 @@ export const formSchema = {
   additionalProperties: {},
 };
 
-/** The bytes of a file, of any media type. */
-export const fileBytes: Content = {
-  "application/octet-stream": { schema: { type: "string", format: "binary" } },
-};
+const bytes = { schema: { type: "string", format: "binary" } };
+
+/** The bytes of a file. */
+export const fileBytes: Content = { "application/octet-stream": bytes };
+
+/** The bytes of a file with the media type that it was sent with. */
+export const storedFileBytes: Content = { ...fileBytes, "*/*": bytes };

@@ -64,7 +64,10 @@ function errorsOf(method: Method, operation: ObjectSchema): readonly MemberError
   const taken = takenMembers[method];
   const isTaken = (name: string) => taken.includes(name);
   const isSent = (name: string) => Object.hasOwn(operation, name);
-  const extra = optionalMembers.filter((name) => isSent(name) && !isTaken(name));
+  // Some clients write null for a member without a value.
+  const extra = optionalMembers.filter(
+    (name) => isSent(name) && operation[name] !== null && !isTaken(name),
+  );
   const isBodyWrong = method !== "PATCH" && isTaken("body") && !isObjectSchema(body);
   const errors: readonly (readonly [isWrong: boolean, ...MemberError])[] = [
     [typeof path === "string" && !isTarget(method, path), ["path"], targetMessage(method)],

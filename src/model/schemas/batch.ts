@@ -33,7 +33,7 @@ export const batchOperationSchema = {
     // Like the body of a PATCH, a patch is checked after the resource is found.
     body: {
       description:
-        "Of POST and PUT: an object with the fields. Of PATCH: a `MergePatch` or a `JsonPatch`. Not of DELETE.",
+        "Of POST and PUT: an object with the fields. Of PATCH: a `MergePatch` or a `JsonPatch`. Of DELETE: none, or null.",
     },
     contentType: {
       type: "string",

@@ -74,8 +74,11 @@ export const pageOf = (item: object) => ({
   additionalProperties: false,
 });
 
+const { required: _, ...page } = pageOf(resourceSchema);
+
+/** A page of any collection. Nothing is required: with `since` the response is a feed instead. */
 export const pageSchema = {
-  ...pageOf(resourceSchema),
+  ...page,
   examples: [
     { data: [exampleResource], page: 1, limit: pageLimits.defaultLimit, total: 1, pages: 1 },
   ],
