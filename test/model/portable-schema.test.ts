@@ -120,9 +120,16 @@ describe("the portable form", () => {
   });
 
   it("has formats of 64 bits, and none of its own where there is one", () => {
-    assert.deepEqual(request({ type: "integer" }), { type: "integer", format: "int64" });
+    assert.deepEqual(response({ type: "integer" }), { type: "integer", format: "int64" });
     assert.deepEqual(request({ type: ["number", "null"] }).format, "double");
     assert.deepEqual(request({ type: "integer", format: "int32" }).format, "int32");
+  });
+
+  it("has bounds for integers that are sent, which JavaScript would round beyond", () => {
+    const { minimum, maximum } = request({ type: "integer", minimum: 1 });
+    assert.deepEqual([minimum, maximum], [1, Number.MAX_SAFE_INTEGER]);
+    assert.equal(request({ type: "integer", exclusiveMinimum: 1 }).minimum, undefined);
+    assert.equal(request({ type: "number" }).minimum, undefined);
   });
 
   it("leaves $name out beside name", () => {

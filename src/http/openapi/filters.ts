@@ -5,7 +5,7 @@ import { type ObjectSchema, References } from "../../lib/schema/subschemas.ts";
 import { jsonTypesOf } from "../../lib/schema/types.ts";
 import type { Definition } from "../../model/definition.ts";
 import { ownerField } from "../../model/query/index-plan.ts";
-import { type Operator, operators } from "../../model/query/list-request.ts";
+import { listRequestLimits, type Operator, operators } from "../../model/query/list-request.ts";
 import { type QueryableFields, queryableFieldsOf } from "../../model/query/queryable.ts";
 import { findCredential } from "../request/request-target.ts";
 import { reservedParameters } from "../resources/list-request.ts";
@@ -45,7 +45,10 @@ function sortBy(queryable: QueryableFields, declared: Fields): object {
     (name) => queryable.find(name)?.holds === "value" && isPlainName(name),
   );
   const name = `-?(?:${[...new Set(names)].map(escaped).join("|")})`;
-  const schema = { type: "string", pattern: `^${name}(?:,${name})*$` };
+  const schema = {
+    type: "string",
+    pattern: `^${name}(?:,${name}){0,${listRequestLimits.maxSortings - 1}}$`,
+  };
   return { ...parameters.sort, schema };
 }
 

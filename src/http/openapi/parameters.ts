@@ -1,12 +1,14 @@
 // Describes the parameters of the query string and of the header in the OpenAPI document.
 
-import { pageLimits } from "../../model/query/list-request.ts";
+import { jsonLimits } from "../../lib/json/scan.ts";
+import { listRequestLimits, pageLimits } from "../../model/query/list-request.ts";
 import { entityTagSchema, entityTagsSchema } from "../../model/schemas/entity-tags.ts";
 import { collectionNameSchema } from "../../model/schemas/resource.ts";
 
 const text = { type: "string" };
 const matching = (pattern: string) => ({ type: "string", pattern });
 
+const fieldPath = `[^,.+\\s-][^,.]*(?:\\.[^,.]+){0,${jsonLimits.maxDepth - 1}}`;
 const day = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)";
 const month = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)";
 const httpDate = matching(
@@ -46,11 +48,12 @@ export const parameters = {
   sort: inQuery(
     "sort",
     "Field names separated by commas, each with `-` before it for descending order. `-createdAt`: newest first.",
-    matching("^-?[^,+ -][^,]*(?:,-?[^,+ -][^,]*)*$"),
+    matching(`^-?${fieldPath}(?:,-?${fieldPath}){0,${listRequestLimits.maxSortings - 1}}$`),
   ),
   q: inQuery(
     "q",
     "Words to search for in the searchable fields; all must match, and `eng*` matches a prefix. Without `sort`, the best matches come first.",
+    matching("[A-Za-z0-9\\u0080-\\uffff]"),
   ),
   cursor: inQuery(
     "cursor",
@@ -64,7 +67,7 @@ export const parameters = {
   fields: inQuery(
     "fields",
     "Shows only these fields, separated by commas, and the `id`. `*` means all, and `_etag` adds the resource's ETag for If-Match: `fields=*,_etag`. With an admin token `_owner` adds its owner.",
-    matching("^[^,+ .-][^,]*(?:,[^,+ .-][^,]*)*$"),
+    matching(`^${fieldPath}(?:,${fieldPath}){0,${listRequestLimits.maxFields - 1}}$`),
   ),
   since: inQuery(
     "since",

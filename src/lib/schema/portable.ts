@@ -43,7 +43,8 @@ class Conversion {
     const keywords = Object.entries(schema).filter(([...keyword]) => this.#isKept(...keyword));
     const kept = withoutNamesakes(this.#withoutLooseConditions(Object.fromEntries(keywords)));
     const inner = mapSchemas(kept, (one) => this.of(one));
-    return withFormat(withTypedValues(this.#withOtherMembers(inner, schema)));
+    const typed = withFormat(withTypedValues(this.#withOtherMembers(inner, schema)));
+    return this.#direction === "request" ? withSafeBounds(typed) : typed;
   }
 
   #isKept(keyword: string, value: unknown): boolean {
@@ -176,4 +177,17 @@ function withFormat(schema: ObjectSchema): ObjectSchema {
   const [type] = types;
   if (types.length !== 1 || typeof type !== "string" || schema.format !== undefined) return schema;
   return Object.hasOwn(formats, type) ? { ...schema, format: formats[type] } : schema;
+}
+
+/** The server rejects an integer that JavaScript would round. */
+function withSafeBounds(schema: ObjectSchema): ObjectSchema {
+  const { minimum, exclusiveMinimum, maximum, exclusiveMaximum } = schema;
+  if (schema.format !== "int64" || ![schema.type].flat().includes("integer")) return schema;
+  const hasMinimum = minimum !== undefined || exclusiveMinimum !== undefined;
+  const hasMaximum = maximum !== undefined || exclusiveMaximum !== undefined;
+  return {
+    ...schema,
+    ...(hasMinimum ? {} : { minimum: Number.MIN_SAFE_INTEGER }),
+    ...(hasMaximum ? {} : { maximum: Number.MAX_SAFE_INTEGER }),
+  };
 }

@@ -1,6 +1,7 @@
 // The JSON Schemas of patches.
 
 import { maxOperations } from "../patch.ts";
+import { subjectPattern } from "../token.ts";
 
 export const mergePatchSchema = {
   type: "object",
@@ -8,6 +9,7 @@ export const mergePatchSchema = {
   properties: {
     _owner: {
       type: ["string", "null"],
+      pattern: subjectPattern.source,
       description:
         "The subject that owns the resource from now on; null for none. Only for admins.",
     },
