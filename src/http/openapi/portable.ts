@@ -163,12 +163,13 @@ class SchemaConverter {
   #findSplit(): ReadonlySet<string> {
     const both = [...this.#directions].filter(([, directions]) => directions.size === 2);
     const candidates = both.map(([name]) => [name, own(this.#schemas, name) ?? {}] as const);
-    const split = new Set<string>();
+    const split = new Set(
+      candidates.filter(([, schema]) => this.#differs(schema)).map(([name]) => name),
+    );
     for (let count = -1; count < split.size; ) {
       count = split.size;
       for (const [name, schema] of candidates)
-        if (this.#differs(schema) || referencesIn(schema).some((other) => split.has(other)))
-          split.add(name);
+        if (referencesIn(schema).some((other) => split.has(other))) split.add(name);
     }
     return split;
   }
