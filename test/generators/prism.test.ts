@@ -49,8 +49,8 @@ async function send(method: Method, path: string, body?: unknown, headers: Field
   return { status, violations, data: data as { id: string; total: number; errors: unknown[] } };
 }
 
-describe("Prism in front of the server", { skip: skipOnBun }, () => {
-  it("finds no violation in what a client does", async () => {
+describe("Prism in front of the server", () => {
+  it("finds no violation in what a client does", { skip: skipOnBun }, async () => {
     const withCover = await uploadCover(app);
     const draft = { title: "Emma", author: { name: "Jane Austen" }, year: 1815 };
     const created = await send("post", "/books", draft, { "idempotency-key": '"one"' });
@@ -106,7 +106,7 @@ describe("Prism in front of the server", { skip: skipOnBun }, () => {
     }
   });
 
-  it("finds the violations in requests that the server rejects", async () => {
+  it("finds the violations in requests that the server rejects", { skip: skipOnBun }, async () => {
     const { status, violations } = await send("post", "/books", { title: 1 });
     assert.equal(status, 400);
     assert.deepEqual(

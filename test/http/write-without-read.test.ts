@@ -151,14 +151,14 @@ for (const store of ["sqlite", "postgres"] as const) {
         const random = randomNumbers(seed + run);
         const isStrict = random() < 0.5;
         await fill({ schema: isStrict ? stricter : schema, unique: ["code"] });
-        let readable = 0;
+        // Who may read is shown what is stored.
+        assert.match(textOf(await reader.patch("/vault/a", {})), /canary/);
         for (let step = 0; step < 40; step++) {
           const write = randomWrite(random);
           const answer = await write(blind);
           assert.doesNotMatch(textOf(answer), /canary/i, `seed ${seed + run}, step ${step}`);
-          if (/canary/.test(textOf(await write(reader)))) readable++;
+          await write(reader);
         }
-        assert.ok(readable > 0, "who may read is shown what is stored");
       }
     });
   });
