@@ -399,3 +399,81 @@ describe("a form with files", () => {
     });
   });
 });
+
+describe("the document for code generators", () => {
+  /** Every object below a value, with its path. */
+  function* objectsIn(
+    value: unknown,
+    path = "",
+  ): Generator<readonly [path: string, object: object]> {
+    if (typeof value !== "object" || value === null) return;
+    if (!Array.isArray(value)) yield [path, value];
+    for (const [name, inner] of Object.entries(value))
+      if (name !== "examples" && name !== "example") yield* objectsIn(inner, `${path}/${name}`);
+  }
+
+  /** The paths of the schemas that the responses use, also through others. */
+  function responseSchemas({ paths, components }: Document): readonly object[] {
+    const seen = new Map<string, unknown>();
+    const use = (value: unknown): void => {
+      for (const [, object] of objectsIn(value)) {
+        const { $ref } = object as { $ref?: string };
+        if ($ref === undefined || seen.has($ref)) continue;
+        seen.set($ref, resolve({ paths, components }, { $ref }));
+        use(seen.get($ref));
+      }
+    };
+    const responses = operationsOf({ paths } as Document).map((operation) => {
+      const { "X-Form-Type": _, ...headers } = operation.responses["201"]?.headers ?? {};
+      return Object.entries(operation.responses).map(([status, response]) =>
+        status === "201" ? { ...response, headers } : response,
+      );
+    });
+    use(responses);
+    return [responses, ...seen.values()] as readonly object[];
+  }
+
+  it("has open responses, without defaults and without patterns of ids", async () => {
+    const current = await documentFor(app.admin);
+    for (const schema of responseSchemas(current))
+      for (const [path, object] of objectsIn(schema)) {
+        const { additionalProperties } = object as Record<string, unknown>;
+        assert.notEqual(additionalProperties, false, path);
+        const isSchema = Object.hasOwn(object, "type") || Object.hasOwn(object, "properties");
+        if (!isSchema || path.endsWith("/properties")) continue;
+        for (const keyword of ["default", "readOnly", "writeOnly"])
+          assert.ok(!Object.hasOwn(object, keyword), `${path} has ${keyword}`);
+      }
+    const { properties } = current.components.schemas.People as {
+      properties: Record<string, object>;
+    };
+    assert.deepEqual(properties.id, { type: "string" });
+    assert.deepEqual(properties.createdAt, { type: "string", format: "date-time" });
+  });
+
+  it("has at most 45 parameters in an operation, each of one type and without a default", async () => {
+    const fields = Array.from({ length: 60 }, (_, index) => `f${index}`);
+    const properties = Object.fromEntries(fields.map((name) => [name, { type: "number" }]));
+    await new Client(app).put("/-/collections/wide", { schema: { properties }, indexed: fields });
+    const current = await documentFor(app.admin);
+    for (const { operationId, parameters = [] } of operationsOf(current)) {
+      assert.ok(parameters.length <= 45, `${operationId}: ${parameters.length}`);
+      for (const { name, schema } of parameters.map((each) => resolve(current, each))) {
+        assert.equal(typeof schema.type, "string", `${operationId} ${name}`);
+        assert.ok(!Object.hasOwn(schema, "default"), `${operationId} ${name}`);
+      }
+    }
+  });
+
+  it("has no enum without a type, and none of numbers or booleans", async () => {
+    for (const [path, object] of objectsIn(await documentFor(app.admin))) {
+      const { enum: values, type } = object as Record<string, unknown>;
+      if (!Array.isArray(values)) continue;
+      assert.equal(type, "string", path);
+      assert.ok(
+        values.every((value) => typeof value === "string"),
+        path,
+      );
+    }
+  });
+});
