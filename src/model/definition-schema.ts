@@ -2,6 +2,7 @@
 
 import type { FromSchema } from "../lib/schema/from-schema.ts";
 import { invalidMessage, unknownMemberMessage } from "../lib/schema/subschemas.ts";
+import { collectionName } from "./id.ts";
 
 export const definitionLimits = {
   /** The limit for each list of fields. */
@@ -57,7 +58,7 @@ const properties = {
   },
   singular: {
     type: "string",
-    pattern: "^[a-z0-9][a-z0-9_-]{0,62}$",
+    pattern: collectionName.source,
     description:
       "The name of one resource, such as `book` of the collection `books`. Types and operations of the OpenAPI document are named by it.",
     [invalidMessage]:

@@ -33,3 +33,13 @@ export async function uploadCover(app: TestApp): Promise<string> {
 
 /** The tools do not depend on the runtime of the server. */
 export const skipOnBun = "bun" in process.versions && "it runs under Node";
+
+/** What the program of each generated client prints: one line for each step. */
+export const expectedSteps = [
+  "created Emma draft",
+  "listed 1 Emma",
+  "unchanged 304",
+  "replaced in-print",
+  "patched 12.5 in-print",
+  "batch 201 204",
+];

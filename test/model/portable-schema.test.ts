@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { MergePatchSchemas } from "../../src/lib/schema/merge-patch.ts";
-import { type Direction, type Find, portableSchema } from "../../src/lib/schema/portable.ts";
+import { type Direction, portableSchema } from "../../src/lib/schema/portable.ts";
 import {
   allSchemas,
+  type Find,
   isObjectSchema,
   type ObjectSchema,
   References,

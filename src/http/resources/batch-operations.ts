@@ -59,28 +59,20 @@ const isMethod = (method: unknown): method is Method =>
 
 type MemberError = readonly [path: readonly string[], detail: string];
 
-function errorsOf(method: Method, operation: ObjectSchema): readonly MemberError[] {
+function* errorsOf(method: Method, operation: ObjectSchema): Generator<MemberError> {
   const { path, body } = operation;
   const taken = takenMembers[method];
-  const isTaken = (name: string) => taken.includes(name);
-  const isSent = (name: string) => Object.hasOwn(operation, name);
-  // Some clients write null for a member without a value.
-  const extra = optionalMembers.filter(
-    (name) => isSent(name) && operation[name] !== null && !isTaken(name),
-  );
-  const isBodyWrong = method !== "PATCH" && isTaken("body") && !isObjectSchema(body);
-  const errors: readonly (readonly [isWrong: boolean, ...MemberError])[] = [
-    [typeof path === "string" && !isTarget(method, path), ["path"], targetMessage(method)],
-    ...extra.map((name) => [true, [name], `${method} has no ${name}`] as const),
-    [isTaken("body") && !isSent("body"), ["body"], "body is required"],
-    [isSent("body") && isBodyWrong, ["body"], "must be an object"],
-    [
-      method === "POST" && isObjectSchema(body) && Object.hasOwn(body, "id"),
-      ["body", "id"],
-      "leave the id out, or PUT to /{collection}/{id} to choose it",
-    ],
-  ];
-  return errors.flatMap(([isWrong, ...error]) => (isWrong ? [error] : []));
+  if (typeof path === "string" && !isTarget(method, path)) yield [["path"], targetMessage(method)];
+  for (const name of optionalMembers) {
+    // Some clients write null for a member without a value.
+    const isSent = Object.hasOwn(operation, name) && operation[name] !== null;
+    if (isSent && !taken.includes(name)) yield [[name], `${method} has no ${name}`];
+  }
+  if (!taken.includes("body")) return;
+  if (body === undefined) yield [["body"], "body is required"];
+  else if (method !== "PATCH" && !isObjectSchema(body)) yield [["body"], "must be an object"];
+  else if (method === "POST" && isObjectSchema(body) && Object.hasOwn(body, "id"))
+    yield [["body", "id"], "leave the id out, or PUT to /{collection}/{id} to choose it"];
 }
 
 /** POST goes to a collection, the others go to a resource. */

@@ -1,10 +1,7 @@
 // Makes an example value for a schema: one that the schema names, or a simple guess.
 
 import { own } from "../own-property.ts";
-import { isObjectSchema, type ObjectSchema, type Schema } from "./subschemas.ts";
-
-/** Resolves a `$ref`. */
-export type Find = (reference: string) => Schema | undefined;
+import { type Find, isObjectSchema, type ObjectSchema, type Schema } from "./subschemas.ts";
 
 /** Limits of the search and of the length of an example. */
 const maxSchemas = 1_000;

@@ -1,7 +1,13 @@
 // Rewrites a JSON Schema with the keywords that code generators understand.
 
 import { mapSchemas } from "./map-schema.ts";
-import { allSchemas, isObjectSchema, type ObjectSchema, type Schema } from "./subschemas.ts";
+import {
+  allSchemas,
+  type Find,
+  isObjectSchema,
+  type ObjectSchema,
+  type Schema,
+} from "./subschemas.ts";
 
 /** Where a schema is used: in what a client sends, or in what it gets. */
 export type Direction = "request" | "response";
@@ -11,9 +17,6 @@ export type Direction = "request" | "response";
  * members that it does not know (RFC 9457 §3.2).
  */
 const requestKeywords = new Set(["default", "readOnly", "writeOnly", "unevaluatedProperties"]);
-
-/** Finds the target of a reference. */
-export type Find = (reference: string) => Schema | undefined;
 
 /**
  * Accepts at least the values that the given schema accepts, and the same ones as far as the generators
@@ -40,7 +43,9 @@ class Conversion {
 
   of(schema: Schema): ObjectSchema {
     if (typeof schema === "boolean") return schema ? {} : { not: {} };
-    const keywords = Object.entries(schema).filter(([...keyword]) => this.#isKept(...keyword));
+    const keywords = Object.entries(schema).filter(([keyword, value]) =>
+      this.#isKept(keyword, value),
+    );
     const kept = withoutNamesakes(this.#withoutLooseConditions(Object.fromEntries(keywords)));
     const inner = mapSchemas(kept, (one) => this.of(one));
     const typed = withFormat(withTypedValues(this.#withOtherMembers(inner, schema)));
@@ -162,12 +167,12 @@ function valuesOf(values: readonly unknown[], { type, description }: ObjectSchem
     return { type: types.has("number") ? "number" : "integer", ...bounds, ...worded };
   }
   if (types.size === 1)
-    return { type: only, ...(only === "boolean" && known(values) ? {} : worded) };
+    return { type: only, ...(only === "boolean" && allowsBoth(values) ? {} : worded) };
   return { ...(type === undefined ? {} : { type }), ...worded };
 }
 
 /** Whether both booleans are allowed. */
-const known = (values: readonly unknown[]): boolean => new Set(values).size === 2;
+const allowsBoth = (values: readonly unknown[]): boolean => new Set(values).size === 2;
 
 /** Without a format, generators take 32 bits. */
 const formats: Readonly<Record<string, string>> = { integer: "int64", number: "double" };

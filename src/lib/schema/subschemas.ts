@@ -92,6 +92,9 @@ export function* allSchemas(location: SchemaLocation): Generator<SchemaLocation>
   for (const inner of subschemasOf(location)) yield* allSchemas(inner);
 }
 
+/** Returns the target of a `$ref`. */
+export type Find = (reference: string) => Schema | undefined;
+
 /** Resolves `#`, `#/a/pointer` and `#anchor`. */
 export class References {
   readonly #locations = new Map<string, SchemaLocation>();
