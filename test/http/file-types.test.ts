@@ -10,7 +10,7 @@ import { gzipSync } from "node:zlib";
 import { send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
-import { type Answer, answerOf, type assertProblem } from "./expect.ts";
+import { type Answer, answerOf, assertProblem } from "./expect.ts";
 import { filesIn, hashOf, type Shown } from "./multipart.ts";
 
 let app: TestApp;
@@ -144,6 +144,11 @@ describe("a rejected body leaves nothing behind", () => {
       const answer = await post("x", fields);
       assert.ok([400, 415].includes(answer.status), `${type}: ${answer.status}`);
     }
+    const { detail } = assertProblem(
+      await post("x", { "content-type": "text/json" }),
+      "unsupported-media-type",
+    );
+    assert.match(detail, /^text\/json is not accepted\. Send `Content-Type: application\/json`; /);
   });
 
   it("with an invalid name, a wrong digest, or when JSON is not acceptable", async () => {

@@ -118,9 +118,13 @@ export function checkJsonType(headers: Headers, accepted: AcceptedTypes): Proble
   }
   const type = readContentType(headers, accepted);
   if (type instanceof Problem) return type;
-  return isJsonType(type)
-    ? undefined
-    : unsupported(accepted, `The body must be ${accepted.types}.`);
+  if (isJsonType(type)) return undefined;
+  // A file may have any type, except those that look like JSON, like another form or like a wildcard.
+  const detail =
+    accepted === createTypes
+      ? `${type === "" ? "This Content-Type" : type} is not accepted. Send \`Content-Type: application/json\`; to store the body as a file, send \`application/octet-stream\`.`
+      : `The body must be ${accepted.types}.`;
+  return unsupported(accepted, detail);
 }
 
 /** Returns whether Content-Type is NDJSON. */
