@@ -1,16 +1,19 @@
-// Runs a task in the background some time after it is scheduled, and again later when it fails.
+// Runs a task in the background some time after it is scheduled, and again when it fails, at growing intervals.
+
+const firstRetryMs = 1_000;
 
 export class BackgroundTask {
   readonly #run: (isStopped: () => boolean) => Promise<void>;
-  readonly #retryMs: number;
+  readonly #maxRetryMs: number;
+  #retryMs = firstRetryMs;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = 0;
   #running: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(run: (isStopped: () => boolean) => Promise<void>, retryMs: number) {
+  constructor(run: (isStopped: () => boolean) => Promise<void>, maxRetryMs: number) {
     this.#run = run;
-    this.#retryMs = retryMs;
+    this.#maxRetryMs = maxRetryMs;
   }
 
   /** Does nothing when the task is scheduled for an earlier time already. */
@@ -34,7 +37,15 @@ export class BackgroundTask {
     const before = this.#running ?? Promise.resolve();
     this.#running = before
       .then(() => this.#run(() => this.#isClosed))
-      // The database is not reachable, which requests report.
-      .catch(() => this.schedule(this.#retryMs));
+      .then(
+        () => {
+          this.#retryMs = firstRetryMs;
+        },
+        // The database is not reachable, which requests report.
+        () => {
+          this.schedule(this.#retryMs);
+          this.#retryMs = Math.min(2 * this.#retryMs, this.#maxRetryMs);
+        },
+      );
   }
 }
