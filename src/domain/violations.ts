@@ -5,8 +5,8 @@ import { pointerTo } from "../lib/json/error-report.ts";
 import type { Definition } from "../model/definition.ts";
 import type { FieldError } from "../model/problem.ts";
 import { entryErrors, listFields } from "../model/query/entry-limit.ts";
-import { IndexedContent, type IndexPlan, indexPlanOf } from "../model/query/index-plan.ts";
-import { keysOf, minKey } from "../model/query/sort-key.ts";
+import { type Index, IndexedContent, indexPlanOf, keysIn } from "../model/query/index-plan.ts";
+import { minKey } from "../model/query/sort-key.ts";
 import { withFileMembers } from "../model/render.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Violation, Violations } from "../model/schemas/collection.ts";
@@ -36,7 +36,7 @@ export async function findViolations(
 
 class ViolationFinder {
   readonly #definition: Definition;
-  readonly #uniques: IndexPlan["indexes"];
+  readonly #uniques: readonly Index[];
   /** The id of the first resource with each value of a unique field. */
   readonly #idsByValue = new Map<string, string>();
   readonly #first: Violation[] = [];
@@ -74,10 +74,10 @@ class ViolationFinder {
 
   #duplicates(resource: Resource): readonly FieldError[] {
     const content = new IndexedContent(resource);
-    return this.#uniques.flatMap(({ field, kind }) =>
-      keysOf(kind, content.at(field))
+    return this.#uniques.flatMap((index) =>
+      keysIn(index, content)
         .filter((key) => key !== minKey)
-        .flatMap((key) => this.#duplicate(field, key, resource.id)),
+        .flatMap((key) => this.#duplicate(index.name, key, resource.id)),
     );
   }
 

@@ -7,11 +7,18 @@ import type { Resource } from "../resource.ts";
 import { keysOf, type ValueKind } from "./sort-key.ts";
 
 export interface Index {
+  /** What its entries are stored under: the field of an index over one ascending field. */
+  readonly name: string;
+  readonly fields: readonly IndexField[];
+  /** No two resources have the same value. Resources without a value are ignored. */
+  readonly isUnique: boolean;
+}
+
+export interface IndexField {
   /** The path, with dots between the names. */
   readonly field: string;
   readonly kind: ValueKind;
-  /** No two resources have the same value. Resources without a value are ignored. */
-  readonly isUnique: boolean;
+  readonly isDescending: boolean;
 }
 
 export interface IndexPlan {
@@ -53,15 +60,30 @@ export function indexPlanOf(definition: string): IndexPlan {
     searchable = [],
   }: IndexedDefinition = JSON.parse(definition);
   const fields = [...new Set([...unique, ...indexed])];
-  const indexes = fields.map((field) => {
-    return { field, kind: kindOf(schema, field), isUnique: unique.includes(field) };
-  });
+  const indexes = fields.map((field) =>
+    indexOver(field, kindOf(schema, field), unique.includes(field)),
+  );
   const isOwned = Object.values(access).includes("owner");
-  const owners: readonly Index[] = [{ field: ownerField, kind: "text", isUnique: false }];
+  const owners = [indexOver(ownerField, "text", false)];
   const hidden = searchable.length === 0 ? undefined : hiddenFieldsIn(schema, searchable);
   const plan = { indexes: isOwned ? [...owners, ...indexes] : indexes, searchable };
   return hidden === undefined ? plan : { ...plan, hidden };
 }
+
+/** An index over one field. */
+const indexOver = (field: string, kind: ValueKind, isUnique: boolean): Index => ({
+  name: field,
+  fields: [{ field, kind, isDescending: false }],
+  isUnique,
+});
+
+/** Returns the index over this field alone, if it compares values in this way. */
+export const singleIndex = (
+  { indexes }: IndexPlan,
+  field: string,
+  kind: ValueKind,
+): Index | undefined =>
+  indexes.find(({ name, fields }) => name === field && fields[0]?.kind === kind);
 
 /** Returns undefined when no searchable field contains a write-only field. */
 function hiddenFieldsIn(schema: unknown, searchable: readonly string[]): HiddenFields | undefined {
@@ -158,6 +180,7 @@ export function valueIn(content: unknown, field: string): unknown {
 
 /** One index entry of a resource. */
 export interface IndexEntry {
+  /** The name of the index. */
   readonly field: string;
   readonly key: string;
 }
@@ -165,9 +188,15 @@ export interface IndexEntry {
 export function entriesOf({ indexes }: IndexPlan, resource: Resource): readonly IndexEntry[] {
   if (indexes.length === 0) return [];
   const content = new IndexedContent(resource);
-  return indexes.flatMap(({ field, kind }) =>
-    keysOf(kind, content.at(field)).map((key) => ({ field, key })),
+  return indexes.flatMap((index) =>
+    keysIn(index, content).map((key) => ({ field: index.name, key })),
   );
+}
+
+/** The keys of a resource in an index. */
+export function keysIn({ fields }: Index, content: IndexedContent): readonly string[] {
+  const [first] = fields;
+  return first ? keysOf(first.kind, content.at(first.field)) : [];
 }
 
 /** The normalized text that full-text search indexes. Empty when nothing is searchable. */

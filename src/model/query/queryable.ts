@@ -40,7 +40,7 @@ export class QueryableFields {
     const parsed = definitionOf({ version: 0, definition });
     this.#schema = parsed.schema;
     this.#validator = validatorOf(parsed);
-    this.indexed = new Set(indexes.map(({ field }) => field));
+    this.indexed = new Set(indexes.map(({ name }) => name));
     this.isSearchable = searchable.length > 0;
   }
 

@@ -3,13 +3,13 @@
 import { type Index, type IndexPlan, isSameSearch } from "../../model/query/index-plan.ts";
 
 export interface IndexChanges {
-  /** The fields whose entries are deleted. */
-  readonly deletedFields: readonly string[];
+  /** The names of the indexes whose entries are deleted. */
+  readonly deletedIndexes: readonly string[];
   /** Whether all words are deleted. */
   readonly areWordsDeleted: boolean;
   /** What is built from the existing resources. */
   readonly built: IndexPlan;
-  /** The fields that became unique: no two resources may have the same value. */
+  /** The names of the indexes that became unique: no two resources may have the same value. */
   readonly newlyUnique: readonly string[];
 }
 
@@ -17,13 +17,13 @@ export function indexChanges(before: IndexPlan, after: IndexPlan): IndexChanges 
   const isSame = isSameSearch(before, after);
   const { indexes: _, ...search } = after;
   return {
-    deletedFields: without(before.indexes, after.indexes).map(({ field }) => field),
+    deletedIndexes: without(before.indexes, after.indexes).map(({ name }) => name),
     areWordsDeleted: !isSame && before.searchable.length > 0,
     built: {
       ...(isSame ? { searchable: [] } : search),
       indexes: without(after.indexes, before.indexes),
     },
-    newlyUnique: without(unique(after.indexes), unique(before.indexes)).map(({ field }) => field),
+    newlyUnique: without(unique(after.indexes), unique(before.indexes)).map(({ name }) => name),
   };
 }
 
@@ -32,6 +32,7 @@ const unique = (indexes: readonly Index[]): readonly Index[] =>
 
 /** Returns the indexes whose entries are not those of another. */
 const without = (indexes: readonly Index[], others: readonly Index[]): readonly Index[] =>
-  indexes.filter(
-    ({ field, kind }) => !others.some((other) => other.field === field && other.kind === kind),
-  );
+  indexes.filter(({ name, fields }) => {
+    const same = others.find((other) => other.name === name);
+    return !same?.fields.every(({ kind }, index) => kind === fields[index]?.kind);
+  });

@@ -1,6 +1,6 @@
 // Chooses how a query is answered: in order of creation, with one index scan, by rank, or by checking candidates.
 
-import type { Index, IndexPlan } from "../../model/query/index-plan.ts";
+import { type IndexPlan, singleIndex } from "../../model/query/index-plan.ts";
 import { type Condition, isRanked, type Query } from "../../model/query/query.ts";
 import { equalTo, keyOf, type Span } from "../../model/query/sort-key.ts";
 
@@ -80,8 +80,8 @@ function sourcesFor(plan: IndexPlan, { conditions, words }: Query): readonly Sou
 }
 
 /** Whether the field has an index of this kind. */
-const hasIndex = ({ indexes }: IndexPlan, { field, kind }: Pick<Index, "field" | "kind">) =>
-  indexes.some((index) => index.field === field && index.kind === kind);
+const hasIndex = (plan: IndexPlan, { field, kind }: Pick<Condition, "field" | "kind">) =>
+  singleIndex(plan, field, kind) !== undefined;
 
 /** Whether an index finds all resources that can match the condition. */
 export const isNarrowed = (plan: IndexPlan, condition: Condition): boolean =>

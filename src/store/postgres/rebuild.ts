@@ -19,20 +19,20 @@ const rowsPerCheck = 5_000;
 export async function rebuild(
   connection: Connection,
   part: number,
-  { deletedFields, areWordsDeleted, built }: IndexChanges,
+  { deletedIndexes, areWordsDeleted, built }: IndexChanges,
 ): Promise<void> {
-  for (const field of deletedFields) await deleteRows(connection, part, "entries", field);
+  for (const name of deletedIndexes) await deleteRows(connection, part, "entries", name);
   if (areWordsDeleted) await deleteRows(connection, part, "words");
   if (!hasNoIndexes(built)) await build(connection, part, built);
 }
 
-/** Returns the first newly unique field in which two resources have the same value. */
+/** Returns the name of the first newly unique index in which two resources have the same value. */
 export async function findDuplicate(
   connection: Connection,
   part: number,
   { newlyUnique }: IndexChanges,
 ): Promise<string | undefined> {
-  for (const field of newlyUnique) if (await hasDuplicates(connection, part, field)) return field;
+  for (const name of newlyUnique) if (await hasDuplicates(connection, part, name)) return name;
   return undefined;
 }
 

@@ -38,13 +38,13 @@ export class IndexBuilder {
     );
   }
 
-  /** Returns a unique field in which two resources have the same value; then the caller rolls back. */
+  /** Returns the name of a unique index in which two resources have the same value; then the caller rolls back. */
   follow({ part, plans }: CollectionWrite): string | undefined {
     const changes = indexChanges(plans.before, plans.after);
-    for (const field of changes.deletedFields) this.#deleteEntries.run(part, field);
+    for (const name of changes.deletedIndexes) this.#deleteEntries.run(part, name);
     if (changes.areWordsDeleted) this.#deleteWords.run(part);
     this.#build(part, changes.built);
-    return changes.newlyUnique.find((field) => this.#duplicates.one(part, field));
+    return changes.newlyUnique.find((name) => this.#duplicates.one(part, name));
   }
 
   #build(part: number, plan: IndexPlan): void {

@@ -247,7 +247,7 @@ function sharedField(definition: string, resources: readonly Resource[]): string
     const keys = entries.map(({ key }) => key).filter((key) => key !== minKey);
     return new Set(keys).size < keys.length;
   });
-  return shared?.field;
+  return shared?.name;
 }
 
 const has = (text: string, words: readonly Word[]): boolean =>

@@ -110,11 +110,11 @@ export class MemoryStore {
     const writes = noIndexWrites();
     for (const row of part.resources.values())
       collectIndexRows(writes, plans.after, undefined, { seq: row.seq, resource: resourceOf(row) });
-    const duplicate = plans.after.indexes.find(({ field, isUnique }) => {
-      const keys = writes.entries.filter((entry) => entry.field === field && entry.key !== "");
+    const duplicate = plans.after.indexes.find(({ name, isUnique }) => {
+      const keys = writes.entries.filter((entry) => entry.field === name && entry.key !== "");
       return isUnique && new Set(keys.map(({ key }) => key)).size < keys.length;
     });
-    if (duplicate) return duplicate.field;
+    if (duplicate) return duplicate.name;
     part.entries.clear();
     part.words.clear();
     writeIndexRows(part, writes);
