@@ -19,13 +19,8 @@ import {
   pageLimits,
 } from "../model/query/list-request.ts";
 import { suggestParameter } from "../model/query/near-miss.ts";
-import {
-  type Condition,
-  isRanked,
-  type Query,
-  type Sorting,
-  type Word,
-} from "../model/query/query.ts";
+import type { Condition } from "../model/query/predicate.ts";
+import { isRanked, type Query, type Sorting, type Word } from "../model/query/query.ts";
 import { type QueryableFields, queryableFieldsOf } from "../model/query/queryable.ts";
 import { equalTo, keyOf } from "../model/query/sort-key.ts";
 import { isAdmin } from "../model/token.ts";

@@ -3,7 +3,8 @@
 import { pointerTo } from "../../lib/json/error-report.ts";
 import type { Definition } from "../definition.ts";
 import type { FieldError } from "../problem.ts";
-import { kindOf, valueIn } from "./index-plan.ts";
+import { valueIn } from "./field-path.ts";
+import { kindOf } from "./index-plan.ts";
 import { keysOf } from "./sort-key.ts";
 
 /** The limit per field and resource. */

@@ -2,7 +2,7 @@
 
 import { isExact } from "../../lib/json/number.ts";
 import { type Filter, listRequestLimits, type Operator } from "./list-request.ts";
-import type { Condition } from "./query.ts";
+import type { Condition } from "./predicate.ts";
 import {
   above,
   beginningWith,
@@ -77,7 +77,12 @@ function likeCondition(field: string, kind: ValueKind, operand: unknown): Condit
   if (start < 0) return { field, kind, spans: [equalTo(keyOf("text", operand))] };
   // Does not split a surrogate pair.
   const prefix = operand.slice(0, Math.min(start, maxPrefixChars)).replace(/[\ud800-\udbff]$/, "");
-  return { field, kind, spans: [beginningWith(prefix)], pattern: operand };
+  return {
+    field,
+    kind,
+    spans: [beginningWith(prefix)],
+    match: { operator: "like", text: operand },
+  };
 }
 
 function valuesOf(operand: unknown, isFromUrl: boolean): readonly unknown[] | string {

@@ -4,7 +4,8 @@ import { own } from "../../lib/own-property.ts";
 import { type Fields, fieldsOf } from "../../lib/schema/fields.ts";
 import { isObjectSchema, References } from "../../lib/schema/subschemas.ts";
 import type { Resource } from "../resource.ts";
-import { keysOf, type ValueKind } from "./sort-key.ts";
+import { keysAt, plainName, valueIn } from "./field-path.ts";
+import type { ValueKind } from "./sort-key.ts";
 
 export interface Index {
   /** What its entries are stored under: the field of an index over one ascending field. */
@@ -103,6 +104,7 @@ interface Declared {
   readonly type?: unknown;
   readonly format?: unknown;
   readonly properties?: Readonly<Record<string, unknown>>;
+  readonly items?: unknown;
 }
 
 const kinds: Readonly<Record<string, ValueKind>> = {
@@ -127,13 +129,15 @@ export function kindOf(schema: unknown, field: string): ValueKind {
   return own(kinds, type) ?? "any";
 }
 
-/** The schema of a field that is declared by nested `properties`. */
+/** The schema of a field that is declared by nested `properties` and `items`. */
 export function declaredAt(schema: unknown, field: string): Declared | undefined {
   let current: unknown = schema;
   for (const name of field.split(".")) {
+    const plain = plainName(name);
     const properties = isObject(current) ? (current as Declared).properties : undefined;
-    if (!properties || !Object.hasOwn(properties, name)) return undefined;
-    current = properties[name];
+    if (!properties || !Object.hasOwn(properties, plain)) return undefined;
+    const member = properties[plain];
+    current = plain === name ? member : isObject(member) && (member as Declared).items;
   }
   return isObject(current) ? (current as Declared) : undefined;
 }
@@ -168,16 +172,6 @@ export class IndexedContent {
   }
 }
 
-/** The value at a path in a parsed JSON value. */
-export function valueIn(content: unknown, field: string): unknown {
-  let current = content;
-  for (const name of field.split(".")) {
-    if (!isObject(current) || !Object.hasOwn(current, name)) return undefined;
-    current = (current as Readonly<Record<string, unknown>>)[name];
-  }
-  return current;
-}
-
 /** One index entry of a resource. */
 export interface IndexEntry {
   /** The name of the index. */
@@ -196,7 +190,7 @@ export function entriesOf({ indexes }: IndexPlan, resource: Resource): readonly 
 /** The keys of a resource in an index. */
 export function keysIn({ fields }: Index, content: IndexedContent): readonly string[] {
   const [first] = fields;
-  return first ? keysOf(first.kind, content.at(first.field)) : [];
+  return first ? keysAt(first.field, first.kind, content.at(first.field)) : [];
 }
 
 /** The normalized text that full-text search indexes. Empty when nothing is searchable. */

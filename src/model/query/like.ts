@@ -26,9 +26,10 @@ export function likeMatcher(pattern: string): Matcher {
 }
 
 /** Searches from an index. Returns the index after the match, or -1. */
-type Search = (text: string, from: number) => number;
+export type Search = (text: string, from: number) => number;
 
-function searchFor(piece: string): Search {
+/** A search that takes linear time. */
+export function searchFor(piece: string): Search {
   if (piece.length > maxShort) return linearSearch(piece);
   return (text, from) => {
     const index = text.indexOf(piece, from);

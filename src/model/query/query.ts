@@ -2,20 +2,8 @@
 
 import type { Resource } from "../resource.ts";
 import { IndexedContent, ownerField } from "./index-plan.ts";
-import { likeMatcher, type Matcher } from "./like.ts";
-import { compareKeys, isIn, keyOf, keysOf, type Span, type ValueKind } from "./sort-key.ts";
-
-/** Matches a resource when one of the field's keys is in one of the spans. */
-export interface Condition {
-  readonly field: string;
-  readonly kind: ValueKind;
-  /** Sorted and disjoint. */
-  readonly spans: readonly Span[];
-  /** Matches when no key is in the spans. */
-  readonly isNegated?: boolean;
-  /** The text must match this pattern as well. `*` stands for any characters. */
-  readonly pattern?: string;
-}
+import { holds, isCondition, type Predicate } from "./predicate.ts";
+import { compareKeys, keyOf, type ValueKind } from "./sort-key.ts";
 
 /** A word from `normalizeWords`. A prefix matches all words that start with it. */
 export interface Word {
@@ -37,7 +25,7 @@ export interface Position {
 
 export interface Query {
   /** A resource must match all of them. */
-  readonly conditions: readonly Condition[];
+  readonly conditions: readonly Predicate[];
   /** A resource must contain all of them. Without a sort order, the best matches come first. */
   readonly words: readonly Word[];
   /** The sort order. Creation order breaks ties. */
@@ -74,7 +62,7 @@ export const isRanked = ({ words, sortings }: Query): boolean =>
 
 /** Whether the query is limited to the resources of one owner. */
 export const isOfOwner = ({ conditions }: Query): boolean =>
-  conditions.some(({ field }) => field === ownerField);
+  conditions.some((predicate) => isCondition(predicate) && predicate.field === ownerField);
 
 /** Evaluates the query on all candidates. For a ranked query they must be sorted by rank. */
 export function select(candidates: readonly Candidate[], query: Query): Selection {
@@ -124,29 +112,6 @@ function matchOf({ seq, resource }: Candidate, { conditions, sortings }: Query):
   const keys = sortings.map(({ field, kind }) => keyOf(kind, content.at(field)));
   return [{ resource, position: { keys, seq } }];
 }
-
-export function holds(condition: Condition, content: IndexedContent): boolean {
-  const { field, kind, spans, isNegated = false, pattern } = condition;
-  const value = content.at(field);
-  const hasKey = keysOf(kind, value).some((key) => spans.some((span) => isIn(key, span)));
-  const isMatch =
-    hasKey && (pattern === undefined || textsOf(value).some(matcherOf(condition, pattern)));
-  return isMatch !== isNegated;
-}
-
-/** The compiled pattern of each condition. */
-const matchers = new WeakMap<Condition, Matcher>();
-
-function matcherOf(condition: Condition, pattern: string): Matcher {
-  const cached = matchers.get(condition);
-  if (cached !== undefined) return cached;
-  const matcher = likeMatcher(pattern);
-  matchers.set(condition, matcher);
-  return matcher;
-}
-
-const textsOf = (value: unknown): readonly string[] =>
-  [value].flat().filter((text) => typeof text === "string");
 
 function compare(one: Position, other: Position, query: Query): number {
   for (const [index, { isDescending }] of query.sortings.entries()) {

@@ -1,7 +1,8 @@
 // Chooses how a query is answered: in order of creation, with one index scan, by rank, or by checking candidates.
 
 import { type IndexPlan, singleIndex } from "../../model/query/index-plan.ts";
-import { type Condition, isRanked, type Query } from "../../model/query/query.ts";
+import { type Condition, isCondition } from "../../model/query/predicate.ts";
+import { isRanked, type Query } from "../../model/query/query.ts";
 import { equalTo, keyOf, type Span } from "../../model/query/sort-key.ts";
 
 export type QueryPlan =
@@ -48,8 +49,10 @@ function scanFor(plan: IndexPlan, query: Query): IndexScan | undefined {
   if (words.length > 0 || conditions.length > 1 || sortings.length > 1) return undefined;
   const [condition] = conditions;
   const [sorting] = sortings;
-  if (condition && !(isNarrowed(plan, condition) && condition.pattern === undefined))
-    return undefined;
+  if (condition) {
+    if (!isCondition(condition) || condition.match !== undefined) return undefined;
+    if (!isNarrowed(plan, condition) || condition.spans.length === 0) return undefined;
+  }
   if (!sorting) {
     if (!condition || onlyKey(condition) === undefined) return undefined;
     return {
@@ -67,7 +70,12 @@ function scanFor(plan: IndexPlan, query: Query): IndexScan | undefined {
 }
 
 /** Ids are always the smallest source; the others have to be counted. */
-function sourcesFor(plan: IndexPlan, { conditions, words }: Query): readonly Source[] {
+function sourcesFor(plan: IndexPlan, query: Query): readonly Source[] {
+  const { words } = query;
+  const conditions = query.conditions.filter(isCondition);
+  // Without spans nothing matches, and nothing is read.
+  if (conditions.some(({ spans, isNegated }) => spans.length === 0 && isNegated !== true))
+    return [{ kind: "ids", ids: [] }];
   for (const condition of conditions) {
     const ids = idsIn(condition);
     if (ids) return [{ kind: "ids", ids }];

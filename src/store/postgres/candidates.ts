@@ -1,6 +1,7 @@
 // Answers queries that no single index can: one index narrows the collection down, and the rest is filtered here.
 
-import { type Condition, type Query, select } from "../../model/query/query.ts";
+import { type Condition, isCondition } from "../../model/query/predicate.ts";
+import { type Query, select } from "../../model/query/query.ts";
 import { isNarrowed, isPoint, type Source } from "../core/query-plan.ts";
 import { withWords } from "../core/search.ts";
 import { maxCandidateBytes, type QueryResult, type TooBroad } from "../store.ts";
@@ -71,10 +72,12 @@ export async function selectFrom(
 ): Promise<Versioned<QueryResult | TooBroad> | undefined> {
   const { part, plan } = row;
   const checked = source.kind === "entries" ? source.condition : undefined;
-  const filters = query.conditions.filter(
-    (condition) =>
-      condition !== checked && isNarrowed(plan, condition) && condition.spans.every(isPoint),
-  );
+  const filters = query.conditions
+    .filter(isCondition)
+    .filter(
+      (condition) =>
+        condition !== checked && isNarrowed(plan, condition) && condition.spans.every(isPoint),
+    );
   const result = await runStatement(sql, part, {
     tables: sql`source AS (${candidatesOf(sql, part, source, query, limit + 1)})`,
     hits: sql`

@@ -1,7 +1,7 @@
 // Queries: every condition on every kind of value, with indexes and without.
 
 import assert from "node:assert/strict";
-import type { Condition } from "../../../src/model/query/query.ts";
+import type { Condition, Predicate } from "../../../src/model/query/predicate.ts";
 import {
   above,
   below,
@@ -26,7 +26,7 @@ const schema = {
     deep: { type: "object", properties: { n: { type: "integer" } } },
   },
 };
-const fields = ["text", "number", "flag", "when", "list", "deep.n"];
+const fields = ["text", "number", "flag", "when", "list", "deep.n", "list[].a"];
 const indexed = JSON.stringify({ schema, indexed: fields });
 
 const things = [
@@ -49,7 +49,7 @@ const things = [
   keep("c", { text: "", number: 1e300, flag: null, when: "2025-06-01", list: [], deep: {} }),
   put("d", { fields: '{"text":"été","number":-0,"list":"x","deep":{"n":10}}' }),
   keep("e", {}),
-  keep("f", { text: "𝄞", number: 10, list: [1, true, { a: 1 }], deep: 7 }),
+  keep("f", { text: "𝄞", number: 10, list: [1, true, { a: 1, b: 2 }, { a: 3, b: 4 }], deep: 7 }),
   keep("g", { text: "ﬀ", number: 9.5, list: [["x"]], deep: { n: 3 }, "deep.n": 99 }),
 ];
 
@@ -58,7 +58,7 @@ const text = keyed("text");
 const number = keyed("number");
 const time = keyed("time");
 
-const rows: readonly (readonly [ids: string, ...Condition[]])[] = [
+const rows: readonly (readonly [ids: string, ...Predicate[]])[] = [
   ["a", is("text", "text", "apple")],
   ["c", is("text", "text", "")],
   ["", is("text", "text", "banana")],
@@ -108,6 +108,29 @@ const rows: readonly (readonly [ids: string, ...Condition[]])[] = [
   ["b", like("text", "*nan*")],
   ["c d e f g", not(like("text", "*a*"))],
   ["a", like("text", "*p*"), is("flag", "boolean", true)],
+  ["a b", { anyOf: [is("text", "text", "apple"), like("text", "B*")] }],
+  [
+    "b",
+    { anyOf: [is("number", "number", 0), is("flag", "boolean", true)] },
+    is("list", "any", "y"),
+    not(is("list", "any", "x")),
+  ],
+  ["", { anyOf: [] }],
+  ["a b c d e f g", { allOf: [] }],
+  ["b", { allOf: [is("number", "number", 0), { not: is("text", "text", "été") }] }],
+  ["c d e f g", { not: { anyOf: [is("list", "any", "y"), is("list", "any", "z")] } }],
+  ["", where("number", "number")],
+  ["", where("number", "number"), is("list", "any", "x")],
+  ["a b c d e f g", not(where("number", "number"))],
+  ["f", is("list[].a", "number", 3)],
+  ["a b c d e g", not(is("list[].a", "number", 3))],
+  ["a b c d e g", where("list[].a", "any", noValue)],
+  ["a b", is("list[]", "any", "y")],
+  ["f", is("list[].a", "number", 1), is("list[].b", "number", 4)],
+  ["f", { field: "list", some: { allOf: [is("a", "number", 1), is("b", "number", 2)] } }],
+  ["", { field: "list", some: { allOf: [is("a", "number", 1), is("b", "number", 4)] } }],
+  ["a g", { field: "list", some: is("", "any", "x") }],
+  ["f", { field: "list", some: { not: where("", "text", someValue) } }, is("deep", "any", 7)],
   // As another kind than the one that its index is of.
   ["a", is("when", "text", "2024-01-01T00:00:00Z")],
   ["", where("when", "any", below(time("2024-01-01")))],

@@ -1,7 +1,8 @@
 // Helpers for the contract tests: queries and their results.
 
 import assert from "node:assert/strict";
-import type { Condition, Position, Query, Sorting, Word } from "../../../src/model/query/query.ts";
+import type { Condition } from "../../../src/model/query/predicate.ts";
+import type { Position, Query, Sorting, Word } from "../../../src/model/query/query.ts";
 import {
   beginningWith,
   equalTo,
@@ -38,7 +39,10 @@ export const not = (condition: Condition): Condition => ({ ...condition, isNegat
 /** A text that fits the pattern, and begins as the pattern does. */
 export const like = (field: string, pattern: string): Condition => {
   const [start = ""] = pattern.split("*");
-  return { ...where(field, "text", beginningWith(start)), pattern };
+  return {
+    ...where(field, "text", beginningWith(start)),
+    match: { operator: "like", text: pattern },
+  };
 };
 
 export const by = (field: string, kind: ValueKind, isDescending = false): Sorting => ({

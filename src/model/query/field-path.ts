@@ -1,0 +1,44 @@
+// Reads the values at a field path: names with dots between them. `[]` after a name stands for all elements of an array.
+
+import { keysOf, minKey, type ValueKind } from "./sort-key.ts";
+
+const everyElement = "[]";
+
+/** Whether the path has a value for each element of an array. */
+export const isOfElements = (field: string): boolean => field.includes(everyElement);
+
+/** The name without `[]`. */
+export const plainName = (name: string): string =>
+  name.endsWith(everyElement) ? name.slice(0, -everyElement.length) : name;
+
+/** The value at a path in a parsed JSON value; for a path with `[]` an array of all values. */
+export function valueIn(content: unknown, field: string): unknown {
+  if (isOfElements(field)) return elementValues(content, field.split("."));
+  let current = content;
+  for (const name of field.split(".")) current = memberOf(current, name);
+  return current;
+}
+
+function elementValues(content: unknown, path: readonly string[]): readonly unknown[] {
+  let values = [content];
+  for (const name of path) {
+    const plain = plainName(name);
+    const members = values.map((value) => memberOf(value, plain));
+    values = plain === name ? members : members.filter(Array.isArray).flat();
+  }
+  return values;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  if (!isObject || !Object.hasOwn(value, name)) return undefined;
+  return (value as Readonly<Record<string, unknown>>)[name];
+}
+
+/** The keys of the value at a path. There is at least one, and more than one only for elements of an array. */
+export function keysAt(field: string, kind: ValueKind, value: unknown): readonly string[] {
+  if (!isOfElements(field) || !Array.isArray(value)) return keysOf(kind, value);
+  const keys = new Set(value.flatMap((each) => keysOf(kind, each)));
+  keys.delete(minKey);
+  return keys.size === 0 ? [minKey] : [...keys];
+}

@@ -1,0 +1,100 @@
+// The conditions of a query, and their evaluation in memory. A missing value equals nothing, and a negation is a plain one.
+
+import { keysAt, valueIn } from "./field-path.ts";
+import { isIn, type Span, type ValueKind } from "./sort-key.ts";
+import { matcherOf, type TextMatch } from "./text-match.ts";
+
+export type Predicate = Condition | AnyOf | AllOf | Not | Some;
+
+/** Matches when one of the field's keys is in one of the spans. */
+export interface Condition {
+  readonly field: string;
+  readonly kind: ValueKind;
+  /** Sorted and disjoint. Without spans nothing matches. */
+  readonly spans: readonly Span[];
+  /** Matches when no key is in the spans. */
+  readonly isNegated?: boolean;
+  /** The text must match as well. */
+  readonly match?: TextMatch;
+}
+
+export interface AnyOf {
+  readonly anyOf: readonly Predicate[];
+}
+
+export interface AllOf {
+  readonly allOf: readonly Predicate[];
+}
+
+export interface Not {
+  readonly not: Predicate;
+}
+
+/** Matches when one element of the array matches. Paths inside are relative to the element. */
+export interface Some {
+  readonly field: string;
+  readonly some: Predicate;
+}
+
+export const isCondition = (predicate: Predicate): predicate is Condition => "spans" in predicate;
+
+/** What a predicate is evaluated on. */
+export interface Content {
+  at(field: string): unknown;
+}
+
+type Test = (content: Content) => boolean;
+
+/** The compiled test of each predicate. */
+const tests = new WeakMap<Predicate, Test>();
+
+export const holds = (predicate: Predicate, content: Content): boolean =>
+  testOf(predicate)(content);
+
+function testOf(predicate: Predicate): Test {
+  const cached = tests.get(predicate);
+  if (cached !== undefined) return cached;
+  const test = compiled(predicate);
+  tests.set(predicate, test);
+  return test;
+}
+
+function compiled(predicate: Predicate): Test {
+  if (isCondition(predicate)) return conditionTest(predicate);
+  if ("anyOf" in predicate) {
+    const tests = predicate.anyOf.map(compiled);
+    return (content) => tests.some((test) => test(content));
+  }
+  if ("allOf" in predicate) {
+    const tests = predicate.allOf.map(compiled);
+    return (content) => tests.every((test) => test(content));
+  }
+  if ("not" in predicate) {
+    const test = compiled(predicate.not);
+    return (content) => !test(content);
+  }
+  const { field } = predicate;
+  const test = compiled(predicate.some);
+  return (content) =>
+    elementsOf(content.at(field)).some((element) => test(elementContent(element)));
+}
+
+function conditionTest({ field, kind, spans, isNegated = false, match }: Condition): Test {
+  const matches = match && matcherOf(match);
+  return (content) => {
+    const value = content.at(field);
+    const hasKey = keysAt(field, kind, value).some((key) => spans.some((span) => isIn(key, span)));
+    const isMatch = hasKey && (matches === undefined || textsIn(value).some(matches));
+    return isMatch !== isNegated;
+  };
+}
+
+const elementsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+const textsIn = (value: unknown): readonly string[] =>
+  [value].flat(2).filter((text) => typeof text === "string");
+
+/** The element of an array. The empty path is the element itself. */
+const elementContent = (element: unknown): Content => ({
+  at: (field) => (field === "" ? element : valueIn(element, field)),
+});
