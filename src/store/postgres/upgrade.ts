@@ -1,4 +1,4 @@
-// Migrates databases up to version 6, in which a collection had a key instead of a part.
+// Migrates databases of older versions; up to version 6 a collection had a key instead of a part.
 
 import { indexPlanOf } from "../../model/query/index-plan.ts";
 import { collectIndexRows, noIndexWrites } from "../core/index-rows.ts";
@@ -9,7 +9,7 @@ import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import { writeTree } from "./position-tree.ts";
 import { type ResourceColumns, resourceColumns } from "./row.ts";
 import type { ReportProgress, Step } from "./step.ts";
-import { planSettings, tables } from "./tables.ts";
+import { planSettings, resourceIndexes, tables } from "./tables.ts";
 import { moveKeys } from "./upgrade-keys.ts";
 import { writeIndexes } from "./writes.ts";
 
@@ -215,4 +215,27 @@ const finish: Step = `
   ${planSettings}
 `;
 
-export const upgradeSteps: readonly Step[] = [rename, moveKeys, upgradeParts, finish];
+/** Version 11. Writes wait for its end, so all nodes are stopped before. */
+async function addTimeIndexes(sql: Sql, report: ReportProgress): Promise<boolean> {
+  const statements = [
+    `ALTER TABLE heads
+       ADD COLUMN IF NOT EXISTS bytes bigint NOT NULL DEFAULT 0,
+       ADD COLUMN IF NOT EXISTS purged bigint NOT NULL DEFAULT 0;
+     ALTER TABLE tombstones ADD COLUMN IF NOT EXISTS owner text;
+     ${tables.builds}`,
+    ...resourceIndexes,
+    `UPDATE heads SET bytes = (
+       SELECT coalesce(sum(octet_length(fields)), 0) FROM resources WHERE part = heads.part
+     )`,
+  ];
+  for (const [index, statement] of statements.entries()) {
+    report(`migrating the database: ${Math.floor((100 * index) / statements.length)} %`);
+    await sql.unsafe(statement).simple();
+  }
+  return true;
+}
+
+export const upgradeSteps: readonly Step[] = [
+  ...[rename, moveKeys, upgradeParts, finish],
+  addTimeIndexes,
+];

@@ -13,6 +13,7 @@ import { type OldCollection, readOldCollections } from "./old-collections.ts";
 import type { SeqResourceRow } from "./resource-reader.ts";
 import { RowWriter } from "./row-writer.ts";
 import { TokenWriter } from "./token.ts";
+import { countBytes } from "./upgrade.ts";
 
 type TokenRow = readonly [
   ...(readonly [id: string, hash: string, name: string, scopes: string, createdAt: number]),
@@ -40,6 +41,7 @@ export function* copyOld(source: Connection, target: Connection): Generator<numb
     copyEpochs(source, rows);
     copyTokens(source, target);
     copyOldKeys(source, rows, collections);
+    target.run(countBytes);
   });
 }
 

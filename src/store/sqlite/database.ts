@@ -9,7 +9,7 @@ import { Connection, isMissingTable } from "./connection.ts";
 import { Eraser } from "./erase.ts";
 import { assertStillThere, type DatabaseFile, watchWalFiles } from "./file.ts";
 import { movedCommit } from "./moved.ts";
-import { createTables } from "./schema.ts";
+import { prepareTables } from "./upgrade.ts";
 
 /** Deleted content is erased within ten minutes; this is rare enough to cost little. */
 const defaultEraseAfterMs = 60_000;
@@ -26,6 +26,7 @@ export class Database {
    */
   readonly copyLock: Connection;
   readonly #file: DatabaseFile;
+  readonly #reportProgress: (message: string) => void;
   readonly #eraser: Eraser;
   readonly #connection: Connection;
   readonly #checkpoints: Checkpoints;
@@ -33,8 +34,13 @@ export class Database {
   readonly #areWalFilesSame: () => boolean;
   #batches: BatchWriter | undefined;
 
-  constructor(file: DatabaseFile, eraseAfterMs = defaultEraseAfterMs) {
+  constructor(
+    file: DatabaseFile,
+    reportProgress: (message: string) => void,
+    eraseAfterMs = defaultEraseAfterMs,
+  ) {
     this.#file = file;
+    this.#reportProgress = reportProgress;
     this.copyLock = new Connection(file.path, "copy");
     let connection: Connection | undefined;
     try {
@@ -120,7 +126,7 @@ export class Database {
   }
 
   #prepare(): BatchWriter {
-    createTables(this.#connection);
+    prepareTables(this.#connection, this.#reportProgress);
     // A process that stopped earlier may have left work undone.
     this.#eraser.schedule();
     return new BatchWriter(this.#connection, this.#commitCounter);

@@ -55,11 +55,13 @@ export type Reply =
   | { readonly kind: "outage"; readonly reason: Outage["reason"]; readonly message: string }
   | { readonly kind: "bug"; readonly message: string };
 
-/** Sent without a request: the disk has failed, and batches are rejected until the database is repaired. */
-export interface SuspectNotice {
-  readonly kind: "suspect";
-  readonly message: string;
-}
+/**
+ * Sent without a request. `suspect`: the disk has failed, and batches are rejected until the database is
+ * repaired. `progress`: how far the migration of the tables is.
+ */
+export type Notice =
+  | { readonly kind: "suspect"; readonly message: string }
+  | { readonly kind: "progress"; readonly message: string };
 
 type AtomicChange = Extract<Change, { kind: "all" }>;
 

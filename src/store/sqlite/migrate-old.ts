@@ -10,7 +10,7 @@ import { assertFreeSpace, sizeOf } from "./free-space.ts";
 import { readOldCollections } from "./old-collections.ts";
 import { upgradeOld } from "./old-schema.ts";
 import { assertOnDisk } from "./on-disk.ts";
-import { createTables, schemaVersion, versionOf } from "./schema.ts";
+import { createTables, firstVersion, versionOf } from "./schema.ts";
 import { readSuspectMark } from "./suspect.ts";
 import type { Report } from "./writer-client.ts";
 
@@ -56,7 +56,7 @@ function isOld({ path }: DatabaseFile): boolean {
   try {
     connection = new Connection(path, "read");
     const version = versionOf(connection);
-    return version > 0 && version < schemaVersion;
+    return version > 0 && version < firstVersion;
   } catch {
     return false;
   } finally {

@@ -2,7 +2,6 @@
 
 import { closeSync, openSync } from "node:fs";
 import { Outage } from "../../model/outage.ts";
-import { CollectionRows, HeadReader } from "./collections.ts";
 import { Connection } from "./connection.ts";
 import { acceptCopy, type DatabaseFile, removeCopy } from "./file.ts";
 import { assertFreeSpace, sizeOf } from "./free-space.ts";
@@ -40,14 +39,14 @@ function assertComplete(source: Connection, lastCommit: number): void {
       "suspect",
       `acknowledged writes are missing: the last one was ${lastCommit}, and the files end at ${commits}. Restore a backup; or accept the loss by deleting restante.suspect and starting again`,
     );
-  const heads = new HeadReader(source);
-  const count = source.query<readonly [number]>("SELECT count(*) FROM resources WHERE part = ?");
-  for (const { part, name } of new CollectionRows(source).all()) {
-    const [found = 0] = count.one(part) ?? [];
-    const total = heads.find(part)?.total;
+  // Only columns that every version has, because the database may not be upgraded yet.
+  const totals = source.query<readonly [name: string, total: number, found: number]>(
+    `SELECT name, total, (SELECT count(*) FROM resources WHERE resources.part = heads.part)
+     FROM collections JOIN heads USING (part)`,
+  );
+  for (const [name, total, found] of totals.all())
     if (found !== total)
       throw new Outage("suspect", `${name} has ${found} resources instead of ${total}`);
-  }
 }
 
 function hasTable(connection: Connection, name: string): boolean {

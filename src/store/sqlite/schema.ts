@@ -8,12 +8,29 @@ import type { Connection } from "./connection.ts";
 const applicationId = 0x72657374;
 
 /** Databases with a lower version have one set of tables per collection (see old-schema.ts). */
-export const schemaVersion = 7;
+export const firstVersion = 7;
+
+/** Each step of upgrade.ts brings a database to the next version. */
+export const schemaVersion = 8;
+
+/** Lists that are sorted or limited by the times of resources read these. */
+export const resourceIndexes = [
+  "CREATE INDEX resources_by_created ON resources (part, created, seq);",
+  "CREATE INDEX resources_by_updated ON resources (part, updated, seq);",
+] as const;
+
+/** The indexes of a part that are being built (see core/index-build.ts). */
+export const builds = `CREATE TABLE builds (
+    part INTEGER PRIMARY KEY,
+    former TEXT NOT NULL,
+    state TEXT NOT NULL
+  ) STRICT;`;
 
 /**
  * Every row of data belongs to a part, and every key begins with it. `store.commits` counts the
  * transactions, and `store.tokens` is the last one that changed a token, so that readers notice both.
- * Rows that can be large are in rowid tables, small ones in the primary key itself.
+ * Rows that can be large are in rowid tables, small ones in the primary key itself. `heads.bytes` is the
+ * size of the fields of all resources, and tombstones up to the revision `heads.purged` may be deleted.
  */
 const tables = `
   CREATE TABLE store (
@@ -40,7 +57,9 @@ const tables = `
     version INTEGER NOT NULL,
     epoch INTEGER NOT NULL,
     key_now INTEGER NOT NULL,
-    key_seen INTEGER NOT NULL
+    key_seen INTEGER NOT NULL,
+    bytes INTEGER NOT NULL DEFAULT 0,
+    purged INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   CREATE TABLE resources (
     part INTEGER NOT NULL,
@@ -58,11 +77,13 @@ const tables = `
     UNIQUE (part, id),
     UNIQUE (part, revision)
   ) STRICT;
+  ${resourceIndexes.join("\n")}
   CREATE TABLE tombstones (
     part INTEGER NOT NULL,
     id TEXT NOT NULL,
     revision INTEGER NOT NULL,
     removed INTEGER NOT NULL,
+    owner TEXT,
     PRIMARY KEY (part, id),
     UNIQUE (part, revision)
   ) STRICT, WITHOUT ROWID;
@@ -111,6 +132,7 @@ const tables = `
   CREATE TABLE deleted_parts (
     part INTEGER PRIMARY KEY
   ) STRICT;
+  ${builds}
   CREATE TABLE tokens (
     id TEXT PRIMARY KEY,
     hash TEXT NOT NULL UNIQUE,
@@ -143,12 +165,14 @@ export function createTables(connection: Connection): void {
 /** Throws when the database has to be migrated first. */
 export function requireNewest(connection: Connection): void {
   const version = versionOf(connection);
-  if (version === schemaVersion) return;
-  throw new Outage(
+  if (version !== schemaVersion) throw olderVersion(version);
+}
+
+export const olderVersion = (version: number): Outage =>
+  new Outage(
     "unavailable",
     `the database has an older schema version (${version}; this Restante needs ${schemaVersion}): start the server once to migrate it`,
   );
-}
 
 /** Returns 0 for an empty database. Throws when it belongs to another program or to a newer Restante. */
 export function versionOf(connection: Connection): number {

@@ -55,7 +55,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const writerClient = options.committer ?? new WriterClient(file, writerScript, options);
   try {
     // With another writer this process only reads, which also works when the disk is full.
-    if (writerClient instanceof WriterClient) await checkWrites(writerClient);
+    if (writerClient instanceof WriterClient) await checkWrites(writerClient, file);
     const commitCounter = options.mapFile && new CommitCounter(file.commitCounter, options.mapFile);
     const limits = { ...readerLimits, maxCandidates: options.maxCandidates ?? maxCandidates };
     const openReader = () => new Reader(new Connection(file.path, "read"), commitCounter, limits);
@@ -74,12 +74,7 @@ async function openFile({ path, committer, report = () => undefined }: SqliteOpt
   const file = prepareFile(path);
   try {
     if (!committer) return await migrateOld(finishSwap(file), report);
-    const connection = new Connection(file.path, "read");
-    try {
-      requireNewest(connection);
-    } finally {
-      connection.close();
-    }
+    requireNewestTables(file);
     return file;
   } catch (error) {
     throw cannotOpen(file, error);
@@ -91,14 +86,42 @@ function cannotOpen({ path }: DatabaseFile, error: unknown): Error {
   return new Error(`Cannot open ${path}: ${message}`, { cause: error });
 }
 
-/** Lets the writer create the tables and test a write. On a full or failing disk reads still work. */
-async function checkWrites(writerClient: WriterClient): Promise<void> {
-  const [result] = await Promise.allSettled([writerClient.commit([])]);
+/**
+ * Lets the writer create or upgrade the tables and test a write. On a full or failing disk reads of
+ * tables of the newest version still work.
+ */
+async function checkWrites(writerClient: WriterClient, file: DatabaseFile): Promise<void> {
+  let [result] = await Promise.allSettled([writerClient.commit([])]);
+  if (isOutage(result, "suspect")) {
+    await writerClient.repair();
+    [result] = await Promise.allSettled([writerClient.commit([])]);
+  }
   if (result.status === "fulfilled") return;
-  const { reason: error } = result;
-  if (!(error instanceof Outage)) throw error;
-  if (error.reason === "suspect") await writerClient.repair();
-  else if (error.reason !== "full") throw error;
+  if (!isOutage(result, "suspect") && !isOutage(result, "full")) throw result.reason;
+  if (!hasNewestTables(file)) throw result.reason;
+}
+
+const isOutage = (result: PromiseSettledResult<unknown>, reason: Outage["reason"]): boolean =>
+  result.status === "rejected" &&
+  result.reason instanceof Outage &&
+  result.reason.reason === reason;
+
+function hasNewestTables(file: DatabaseFile): boolean {
+  try {
+    requireNewestTables(file);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function requireNewestTables({ path }: DatabaseFile): void {
+  const connection = new Connection(path, "read");
+  try {
+    requireNewest(connection);
+  } finally {
+    connection.close();
+  }
 }
 
 class SqliteStore implements Store {

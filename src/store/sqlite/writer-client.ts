@@ -7,9 +7,9 @@ import type { Change, Outcome } from "../store.ts";
 import type { DatabaseFile } from "./file.ts";
 import {
   type Message,
+  type Notice,
   packChanges,
   type Reply,
-  type SuspectNotice,
   type WriterData,
 } from "./message-codec.ts";
 import { unpackOutcomes } from "./outcome-codec.ts";
@@ -117,7 +117,8 @@ export class WriterClient implements Committer {
   #startWorker(): Worker {
     const data: WriterData = { file: this.#file, eraseAfterMs: this.#eraseAfterMs };
     const worker = new Worker(this.#script, { workerData: data });
-    worker.on("message", (message: Reply | SuspectNotice) => {
+    worker.on("message", (message: Reply | Notice) => {
+      if (message.kind === "progress") return this.#report("info", message.message);
       if (message.kind !== "suspect") return this.#pending.shift()?.resolve(message);
       this.#stopWrites(`${message.message}: copying the database to new files`);
       this.#repairLater();

@@ -7,8 +7,8 @@ import { Database } from "./database.ts";
 import { assertStillThere, finishSwap, hasVerifiedCopy, messageOf } from "./file.ts";
 import {
   type Message,
+  type Notice,
   type Reply,
-  type SuspectNotice,
   unpackChanges,
   type WriterData,
 } from "./message-codec.ts";
@@ -65,7 +65,7 @@ function open(): Database {
   }
   if (!database) {
     assertStillThere(file);
-    database = new Database(file, eraseAfterMs);
+    database = new Database(file, reportProgress, eraseAfterMs);
   }
   return database;
 }
@@ -97,7 +97,7 @@ const recordOf = (error: unknown): SuspectRecord => ({
 function becomeSuspect(seen: SuspectRecord): void {
   suspectRecord = seen;
   if (!isMarked) isMarked = markSuspect(file, seen);
-  const notice: SuspectNotice = { kind: "suspect", message: words(seen) };
+  const notice: Notice = { kind: "suspect", message: words(seen) };
   parentPort?.postMessage(notice);
 }
 
@@ -105,7 +105,7 @@ function becomeSuspect(seen: SuspectRecord): void {
 function repair(): Reply {
   if (suspectRecord) {
     if (!hasVerifiedCopy(file)) assertStillThere(file);
-    database ??= new Database(file);
+    database ??= new Database(file, reportProgress);
     if (!hasVerifiedCopy(file)) {
       replaceByCopy(file, database.copyLock, suspectRecord.batch);
     }
@@ -135,6 +135,11 @@ function erase(): void {
     database?.runCheckpointIfDue();
   });
   if (isErasing) setTimeout(erase, erasePauseMs).unref();
+}
+
+function reportProgress(message: string): void {
+  const notice: Notice = { kind: "progress", message };
+  parentPort?.postMessage(notice);
 }
 
 /** Runs background work, whose errors no request reports. */

@@ -146,6 +146,38 @@ function startNode({ url, schema }: TestDatabase): ChildProcess {
   });
 }
 
+describe("a database of schema version 10", () => {
+  it("is there after the migration, with the tables of a new one", { timeout: 60_000 }, () =>
+    databases.in(async (testDatabase) => {
+      const before = await testDatabase.open();
+      await before.commit([
+        { kind: "create-collection", collection: "notes", at: 1 },
+        put("one", { collection: "notes", fields: '{"a":"é"}' }),
+        put("two", { collection: "notes", fields: "{}" }),
+      ]);
+      await before.close();
+      await testDatabase.admin((sql) =>
+        sql
+          .unsafe(
+            `ALTER TABLE heads DROP COLUMN bytes, DROP COLUMN purged;
+             ALTER TABLE tombstones DROP COLUMN owner;
+             DROP TABLE builds;
+             DROP INDEX resources_by_created, resources_by_updated;
+             UPDATE schema_version SET version = 10`,
+          )
+          .simple(),
+      );
+      const messages: string[] = [];
+      const store = await testDatabase.open({ onProgress: (message) => messages.push(message) });
+      assert.equal((await store.collection("notes"))?.total, 2);
+      assert.match(messages[0] ?? "", /^migrating the database: \d+ %$/);
+      const [head] = await testDatabase.admin((sql) => sql`SELECT bytes FROM heads`);
+      assert.equal(Number(head?.bytes), 12);
+      await assertSameTables(testDatabase);
+    }),
+  );
+});
+
 /** The tables, columns and indexes are those of a new database. */
 async function assertSameTables(testDatabase: TestDatabase): Promise<void> {
   await databases.in(async (fresh) => {

@@ -62,7 +62,7 @@ after(() => {
 /** Runs the writer and the reader in this thread. */
 async function useAll(path: string): Promise<void> {
   const file = prepareFile(path);
-  const database = new Database(file, 0);
+  const database = new Database(file, () => undefined, 0);
   for (const changes of batches) database.commit(changes);
   while (database.eraseSome());
   new Reader(new Connection(file.path, "read"), undefined).close();

@@ -1,0 +1,63 @@
+// Brings the tables of an existing database to the newest version, step by step.
+
+import type { Connection } from "./connection.ts";
+import {
+  builds,
+  createTables,
+  firstVersion,
+  olderVersion,
+  resourceIndexes,
+  schemaVersion,
+  versionOf,
+} from "./schema.ts";
+
+/** The statements of a step run in one transaction with the update of the version. */
+type Step = readonly string[];
+
+/** Sets the sizes of the parts, which every write maintains. */
+export const countBytes = `
+  UPDATE heads SET bytes = (
+    SELECT coalesce(sum(octet_length(fields)), 0) FROM resources WHERE part = heads.part
+  )`;
+
+/** The first one brings a database from `firstVersion` to the next one. */
+const steps: readonly Step[] = [
+  [
+    `ALTER TABLE heads ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE heads ADD COLUMN purged INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE tombstones ADD COLUMN owner TEXT;
+     ${builds}`,
+    ...resourceIndexes,
+    countBytes,
+  ],
+];
+
+/** Creates the tables of a new database, or upgrades those of an older one. */
+export function prepareTables(
+  connection: Connection,
+  reportProgress: (message: string) => void,
+): void {
+  for (let version = versionOf(connection); version !== schemaVersion; ) {
+    if (version === 0) createTables(connection);
+    else upgradeOnce(connection, version, reportProgress);
+    version = versionOf(connection);
+  }
+}
+
+/** After a crash the database has all changes of the step or none. */
+function upgradeOnce(
+  connection: Connection,
+  version: number,
+  reportProgress: (message: string) => void,
+): void {
+  const step = steps[version - firstVersion];
+  if (!step) throw olderVersion(version);
+  connection.transact(() => {
+    for (const [index, statement] of step.entries()) {
+      const percent = Math.floor((100 * index) / step.length);
+      reportProgress(`migrating the database to version ${version + 1}: ${percent} %`);
+      connection.run(statement);
+    }
+    connection.run(`PRAGMA user_version = ${version + 1}`);
+  });
+}
