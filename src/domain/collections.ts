@@ -10,6 +10,7 @@ import type { Violations } from "../model/schemas/collection.ts";
 import { type Verb, verbs } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
 import { CollectionAccess, requireAdmin } from "./access.ts";
+import { notUniqueProblem } from "./not-unique.ts";
 import { collectionNotFound } from "./problems.ts";
 import { findViolations, noViolations } from "./violations.ts";
 
@@ -126,13 +127,6 @@ const invalid = (errors: readonly FieldError[]): Problem =>
   });
 
 const compact = (text: string): string => JSON.stringify(JSON.parse(text));
-
-const notUniqueProblem = (field: string): Problem =>
-  new Problem(
-    "conflict",
-    `Several resources have the same ${field}, so it cannot be unique. Nothing was changed; \`?dry-run=true\` lists them.`,
-    { errors: [{ pointer: "/unique", detail: `the stored values of ${field} are not unique` }] },
-  );
 
 const notEmpty = (name: string): Problem =>
   new Problem(

@@ -1,17 +1,21 @@
 // Counts the resources that do not match a definition, and lists the first few.
 
 import { setImmediate } from "node:timers/promises";
-import { pointerTo } from "../lib/json/error-report.ts";
 import type { Definition } from "../model/definition.ts";
 import type { FieldError } from "../model/problem.ts";
 import { entryErrors, listFields } from "../model/query/entry-limit.ts";
-import { type Index, IndexedContent, indexPlanOf, keysIn } from "../model/query/index-plan.ts";
-import { minKey } from "../model/query/sort-key.ts";
+import {
+  type Index,
+  IndexedContent,
+  indexPlanOf,
+  uniqueKeysIn,
+} from "../model/query/index-plan.ts";
 import { withFileMembers } from "../model/render.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Violation, Violations } from "../model/schemas/collection.ts";
 import { validatorOf } from "../model/validator.ts";
 import type { Store } from "../store/store.ts";
+import { duplicateErrors } from "./not-unique.ts";
 
 export const noViolations: Violations = { count: 0, first: [] };
 
@@ -75,17 +79,14 @@ class ViolationFinder {
   #duplicates(resource: Resource): readonly FieldError[] {
     const content = new IndexedContent(resource);
     return this.#uniques.flatMap((index) =>
-      keysIn(index, content)
-        .filter((key) => key !== minKey)
-        .flatMap((key) => this.#duplicate(index.name, key, resource.id)),
+      uniqueKeysIn(index, content).flatMap((key) => this.#duplicate(index, key, resource.id)),
     );
   }
 
-  #duplicate(field: string, key: string, id: string): readonly FieldError[] {
-    const address = `${field} ${key}`;
+  #duplicate({ name }: Index, key: string, id: string): readonly FieldError[] {
+    const address = `${name} ${key}`;
     const otherId = this.#idsByValue.get(address);
     if (otherId === undefined) this.#idsByValue.set(address, id);
-    const pointer = pointerTo(field.split("."));
-    return otherId === undefined ? [] : [{ pointer, detail: `${otherId} has the same value` }];
+    return otherId === undefined ? [] : duplicateErrors(name, otherId);
   }
 }

@@ -2,8 +2,10 @@
 
 import { type ErrorReport, pointerTo } from "../lib/json/error-report.ts";
 import { checkValue } from "../lib/schema/check-value.ts";
-import { type Fields, isHiddenIn } from "../lib/schema/fields.ts";
+import type { Fields } from "../lib/schema/fields.ts";
 import { isObjectSchema } from "../lib/schema/subschemas.ts";
+import { checkCompoundIndexes } from "./check-compound-indexes.ts";
+import { fieldError, listable } from "./check-field.ts";
 import { checkSchema } from "./check-schema.ts";
 import { definitionSchema } from "./definition-schema.ts";
 import { reservedMembers } from "./resource.ts";
@@ -18,6 +20,7 @@ export function checkDefinition(
   const fields = isObjectSchema(schema) ? checkSchema(schema, ["schema"], report) : undefined;
   for (const list of ["unique", "indexed", "searchable"])
     if (Array.isArray(given[list])) checkFieldList(given[list], list, report, fields);
+  checkCompoundIndexes(given, report, fields);
   if (typeof redirect === "string") checkRedirect(redirect, report);
   if (typeof honeypot === "string") checkHoneypot(honeypot, report, fields);
 }
@@ -52,55 +55,4 @@ function checkFieldList(
     const error = fieldError(field, rule, fields) ?? (isRepeated && "this field is listed twice");
     if (error) report.add(path, error);
   }
-}
-
-/** The server's members, and the lists of fields that each may be in. */
-const listable: Readonly<Record<string, readonly string[]>> = {
-  id: [],
-  createdAt: ["indexed"],
-  updatedAt: ["indexed"],
-};
-
-function fieldError(field: string, list: string, fields: Fields | undefined): string | undefined {
-  const names = field.split(".");
-  if (reservedMembers.includes(names[0] ?? "")) return `${names[0]} is reserved and never stored`;
-  if (Object.hasOwn(listable, field)) {
-    const isAllowed = listable[field]?.includes(list);
-    return isAllowed ? undefined : `the server manages ${field}; remove it`;
-  }
-  return fields && (undeclaredError(fields, names) ?? unsuitableError(fields, names, list));
-}
-
-/** An undeclared name among declared ones is treated as a typing error. */
-function undeclaredError(fields: Fields, names: readonly string[]): string | undefined {
-  let level: Fields = fields;
-  for (const [index, name] of names.entries()) {
-    const { types } = level;
-    const parent = names.slice(0, index).join(".");
-    if (index > 0 && types !== undefined && !types.has("object"))
-      return `${parent} is not an object in the schema, so it has no fields`;
-    if (level.members.size === 0) return undefined;
-    const field = level.members.get(name);
-    const where = index === 0 ? "" : ` in ${parent}`;
-    const declared = [...level.members.keys()].join(", ");
-    if (field === undefined)
-      return `the schema has no field ${name}${where}; known fields: ${declared}`;
-    level = field.inner;
-  }
-  return undefined;
-}
-
-function unsuitableError(
-  fields: Fields,
-  names: readonly string[],
-  list: string,
-): string | undefined {
-  const types = fields.at(names)?.inner.types;
-  const isObjectOnly =
-    types?.has("object") && types.isSubsetOf(new Set<unknown>(["object", "null"]));
-  if (isObjectOnly && list !== "searchable")
-    return "objects cannot be compared; name a field of the object";
-  if (isHiddenIn(fields, names))
-    return "this field is writeOnly, so it must not be searchable or comparable";
-  return undefined;
 }

@@ -3,6 +3,7 @@
 import type { FromSchema } from "../lib/schema/from-schema.ts";
 import { invalidMessage, unknownMemberMessage } from "../lib/schema/subschemas.ts";
 import { collectionName } from "./id.ts";
+import { maxIndexFields } from "./listed-index.ts";
 
 export const definitionLimits = {
   /** The limit for each list of fields. */
@@ -43,6 +44,23 @@ const fieldList = (description: string) =>
     default: [],
     description,
     examples: [["email"]],
+  }) as const;
+
+const fieldsTogether = {
+  type: "array",
+  items: fieldPath,
+  minItems: 2,
+  maxItems: maxIndexFields,
+} as const;
+
+const indexList = <const Example>(description: string, example: Example) =>
+  ({
+    type: "array",
+    items: { anyOf: [fieldPath, fieldsTogether] },
+    maxItems: maxFields,
+    default: [],
+    description,
+    examples: [example],
   }) as const;
 
 const properties = {
@@ -91,8 +109,14 @@ const properties = {
     default: {},
     [unknownMemberMessage]: () => "unknown verb; known verbs: read, create, update, delete",
   },
-  unique: fieldList("Fields with unique values, as paths with dots."),
-  indexed: fieldList("Fields with an index, for filters and sorting in collections of any size."),
+  unique: indexList(
+    "Fields with unique values, as paths with dots. The values of a list of fields are unique together.",
+    ["email", ["tenant", "number"]],
+  ),
+  indexed: indexList(
+    "Fields with an index, for filters and sorting in collections of any size. A list of fields is one index; `-` makes a field descending.",
+    ["price", ["status", "-createdAt"]],
+  ),
   searchable: fieldList("Fields that `q` searches."),
   cache: {
     type: "object",

@@ -170,7 +170,7 @@ export type Outcome =
   | { readonly kind: "taken" }
   /** The resource has another revision than the expected one. */
   | { readonly kind: "stale" }
-  /** Another resource has the same value in a unique field. */
+  /** Another resource has the same values in a unique index; `field` is its name. */
   | { readonly kind: "conflict"; readonly field: string }
   /** The rules have changed since the change was validated. */
   | { readonly kind: "outdated" }

@@ -50,6 +50,10 @@ describe("a definition", () => {
       '{"unique":["email"],"indexed":["a.b","createdAt","updatedAt"],"searchable":["name"]}',
       { unique: ["email"], indexed: ["a.b", "createdAt", "updatedAt"], searchable: ["name"] },
     ],
+    [
+      '{"indexed":["createdAt",["-createdAt","id"],["createdAt","-id"]]}',
+      { indexed: ["createdAt", ["-createdAt", "id"], ["createdAt", "-id"]] },
+    ],
     ['{"schema":{}}', { schema: {} }],
     ['{"redirect":"/thanks?a=b#c"}', { redirect: "/thanks?a=b#c" }],
     ['{"redirect":"https://example.org/thanks"}', { redirect: "https://example.org/thanks" }],
@@ -130,6 +134,77 @@ describe("a definition", () => {
       /known rules: description, singular, schema, access/,
     );
     assert.match(errorsOf('{"access":{"create":"owner"}}')[0]?.detail ?? "", /has no owner yet/);
+  });
+
+  const properties = {
+    tenant: { type: "string" },
+    email: { type: ["string", "null"], format: "email" },
+    at: { type: "string", format: "date" },
+    n: { type: "integer" },
+    is: { type: "boolean" },
+    tags: { type: "array", items: { type: "string" } },
+    place: { type: "object", properties: { city: { type: "string" } } },
+    secret: { type: "string", writeOnly: true },
+    open: {},
+  };
+  const declared = (rules: object): string => JSON.stringify({ schema: { properties }, ...rules });
+
+  it("may have indexes over several fields", () => {
+    const unique = ["n", ["tenant", "email"], ["n", "place.city", "at", "is"]];
+    const indexed = ["n", ["tenant", "email"], ["-tenant", "email"], ["is", "-updatedAt", "id"]];
+    const { unique: uniqueRead, indexed: indexedRead } = {
+      ...openDefinition,
+      ...readDefinition(declared({ unique, indexed })),
+    };
+    assert.deepEqual([uniqueRead, indexedRead], [unique, indexed]);
+  });
+
+  const wrongIndexes: readonly (readonly [rules: object, pointer: string, detail: RegExp])[] = [
+    [{ indexed: [[]] }, "/indexed/0", /at least 2/],
+    [{ indexed: [["tenant"]] }, "/indexed/0", /at least 2/],
+    [{ indexed: [["tenant", "n", "at", "is", "id"]] }, "/indexed/0", /at most 4/],
+    [{ indexed: [5] }, "/indexed/0", /text or a list/],
+    [{ indexed: [["tenant", 5]] }, "/indexed/0/1", /name of a field/],
+    [{ indexed: [["tenant", "-"]] }, "/indexed/0/1", /after the -/],
+    [{ indexed: [["tenant", "a..b"]] }, "/indexed/0/1", /single dots/],
+    [{ indexed: [["tenant", "-tenant"]] }, "/indexed/0/1", /this field is listed twice/],
+    [{ indexed: ["n", ["n", "is"], ["n", "is"]] }, "/indexed/2", /this index is listed twice/],
+    [{ indexed: [["tennant", "n"]] }, "/indexed/0/0", /no field tennant; known fields: tenant/],
+    [{ indexed: [["tags", "n"]] }, "/indexed/0/0", /as a string, number, integer or boolean/],
+    [{ indexed: [["n", "open"]] }, "/indexed/0/1", /declare open/],
+    [{ indexed: [["n", "tags[]"]] }, "/indexed/0/1", /index it on its own/],
+    [{ indexed: [["n", "secret"]] }, "/indexed/0/1", /writeOnly/],
+    [{ indexed: [["n", "place"]] }, "/indexed/0/1", /name a field of the object/],
+    [{ indexed: [["n", "_etag"]] }, "/indexed/0/1", /reserved/],
+    [{ unique: [["tenant", "-n"]] }, "/unique/0/1", /write n/],
+    [{ unique: [["tenant", "createdAt"]] }, "/unique/0/1", /the server manages createdAt/],
+    [{ searchable: [["tenant", "email"]] }, "/searchable/0", /must be/],
+  ];
+  for (const [rules, pointer, detail] of wrongIndexes)
+    it(`must not have ${JSON.stringify(rules)}`, () => {
+      const [error, ...more] = errorsOf(declared(rules));
+      assert.deepEqual(more, []);
+      assert.equal(error?.pointer, pointer);
+      assert.match(error?.detail ?? "", detail);
+    });
+
+  it("limits the names of an index together, and keeps them apart from a field's name", () => {
+    const long = "é".repeat(125);
+    const open = (rules: object, name: string) =>
+      errorsOf(
+        JSON.stringify({ schema: { properties: { [name]: { type: "string" } } }, ...rules }),
+      );
+    assert.match(open({ indexed: [[long, "id"]] }, long)[0]?.detail ?? "", /256 bytes/);
+    const name = '["id","createdAt"]';
+    const errors = open({ unique: [name], indexed: [["id", "createdAt"]] }, name);
+    assert.deepEqual(
+      errors.map(({ pointer }) => pointer),
+      ["/indexed/0"],
+    );
+  });
+
+  it("needs a schema for an index over fields of its own", () => {
+    assert.deepEqual(pointersOf('{"indexed":[["a","createdAt"]]}'), ["/indexed/0/0"]);
   });
 
   it("is found for a collection, and is the default for one without", () => {

@@ -1,6 +1,5 @@
 // Commits planned changes and turns their outcomes into results.
 
-import { pointerTo } from "../../lib/json/error-report.ts";
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
@@ -13,6 +12,7 @@ import {
   type Store,
 } from "../../store/store.ts";
 import type { CollectionAccess } from "../access.ts";
+import { notUnique } from "../not-unique.ts";
 import { collectionNotFound, overloaded } from "../problems.ts";
 import type { AllDone, Refused, WriteResult } from "./operation.ts";
 import type { Plan, PlannedOperation } from "./plan.ts";
@@ -175,12 +175,6 @@ export function resultOf(
 export function conflictProblem(outcome: Outcome): Problem | undefined {
   const failed = failureOf(outcome);
   return failed.kind === "conflict" ? notUnique(failed.field) : undefined;
-}
-
-function notUnique(field: string): Problem {
-  const pointer = pointerTo(field.split("."));
-  const errors = [{ pointer, detail: "another resource has this value, and it must be unique" }];
-  return new Problem("conflict", `${field} must be unique. Nothing was stored.`, { errors });
 }
 
 /** Returns whether the collection does not exist: only then is a put without an expected revision "missing". */

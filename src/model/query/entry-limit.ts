@@ -2,9 +2,9 @@
 
 import { pointerTo } from "../../lib/json/error-report.ts";
 import type { Definition } from "../definition.ts";
+import { kindOf } from "../field-kind.ts";
 import type { FieldError } from "../problem.ts";
 import { valueIn } from "./field-path.ts";
-import { kindOf } from "./index-plan.ts";
 import { keysOf } from "./sort-key.ts";
 
 /** The limit per field and resource. */
@@ -17,9 +17,9 @@ export function listFields(definition: Definition): readonly string[] {
   const cached = cache.get(definition);
   if (cached !== undefined) return cached;
   const { unique, indexed, schema } = definition;
-  const fields = [...new Set([...unique, ...indexed])].filter(
-    (field) => kindOf(schema, field) === "any",
-  );
+  const fields = [...new Set([...unique, ...indexed])]
+    .filter((listed) => typeof listed === "string")
+    .filter((field) => kindOf(schema, field) === "any");
   cache.set(definition, fields);
   return fields;
 }

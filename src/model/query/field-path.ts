@@ -1,15 +1,7 @@
 // Reads the values at a field path: names with dots between them. `[]` after a name stands for all elements of an array.
 
-import { keysOf, minKey, type ValueKind } from "./sort-key.ts";
-
-const everyElement = "[]";
-
-/** Whether the path has a value for each element of an array. */
-export const isOfElements = (field: string): boolean => field.includes(everyElement);
-
-/** The name without `[]`. */
-export const plainName = (name: string): string =>
-  name.endsWith(everyElement) ? name.slice(0, -everyElement.length) : name;
+import { isOfElements, plainName, type ValueKind } from "../field-kind.ts";
+import { keysOf, minKey } from "./sort-key.ts";
 
 /** The value at a path in a parsed JSON value; for a path with `[]` an array of all values. */
 export function valueIn(content: unknown, field: string): unknown {

@@ -1,25 +1,30 @@
 // Derives from a definition which indexes and search texts an engine maintains, and computes their entries.
 
-import { own } from "../../lib/own-property.ts";
 import { type Fields, fieldsOf } from "../../lib/schema/fields.ts";
 import { isObjectSchema, References } from "../../lib/schema/subschemas.ts";
+import { kindOf } from "../field-kind.ts";
+import {
+  ascending,
+  indexFieldOf,
+  indexName,
+  type ListedField,
+  type ListedIndex,
+} from "../listed-index.ts";
 import type { Resource } from "../resource.ts";
-import { keysAt, plainName, valueIn } from "./field-path.ts";
-import type { ValueKind } from "./sort-key.ts";
+import { compoundKey, missingValue } from "./compound-key.ts";
+import { keysAt, valueIn } from "./field-path.ts";
+import { keyOf, minKey, type ValueKind } from "./sort-key.ts";
 
 export interface Index {
   /** What its entries are stored under: the field of an index over one ascending field. */
   readonly name: string;
   readonly fields: readonly IndexField[];
-  /** No two resources have the same value. Resources without a value are ignored. */
+  /** No two resources have the same values. Resources without one of the values are ignored. */
   readonly isUnique: boolean;
 }
 
-export interface IndexField {
-  /** The path, with dots between the names. */
-  readonly field: string;
+export interface IndexField extends ListedField {
   readonly kind: ValueKind;
-  readonly isDescending: boolean;
 }
 
 export interface IndexPlan {
@@ -43,8 +48,8 @@ export const ownerField = "";
 interface IndexedDefinition {
   readonly schema?: unknown;
   readonly access?: Readonly<Record<string, unknown>>;
-  readonly unique?: readonly string[];
-  readonly indexed?: readonly string[];
+  readonly unique?: readonly ListedIndex[];
+  readonly indexed?: readonly ListedIndex[];
   readonly searchable?: readonly string[];
 }
 
@@ -60,23 +65,24 @@ export function indexPlanOf(definition: string): IndexPlan {
     indexed = [],
     searchable = [],
   }: IndexedDefinition = JSON.parse(definition);
-  const fields = [...new Set([...unique, ...indexed])];
-  const indexes = fields.map((field) =>
-    indexOver(field, kindOf(schema, field), unique.includes(field)),
-  );
+  const uniqueNames = new Set(unique.map(indexName));
+  const listed = new Map([...unique, ...indexed].map((each) => [indexName(each), each]));
+  const indexes = [...listed].map(([name, each]): Index => {
+    const fields = typeof each === "string" ? [ascending(each)] : each.map(indexFieldOf);
+    return {
+      name,
+      fields: fields.map((part) => ({ ...part, kind: kindOf(schema, part.field) })),
+      isUnique: uniqueNames.has(name),
+    };
+  });
   const isOwned = Object.values(access).includes("owner");
-  const owners = [indexOver(ownerField, "text", false)];
+  const owners: readonly Index[] = [
+    { name: ownerField, fields: [{ ...ascending(ownerField), kind: "text" }], isUnique: false },
+  ];
   const hidden = searchable.length === 0 ? undefined : hiddenFieldsIn(schema, searchable);
   const plan = { indexes: isOwned ? [...owners, ...indexes] : indexes, searchable };
   return hidden === undefined ? plan : { ...plan, hidden };
 }
-
-/** An index over one field. */
-const indexOver = (field: string, kind: ValueKind, isUnique: boolean): Index => ({
-  name: field,
-  fields: [{ field, kind, isDescending: false }],
-  isUnique,
-});
 
 /** Returns the index over this field alone, if it compares values in this way. */
 export const singleIndex = (
@@ -99,51 +105,6 @@ function hiddenFieldsIn(schema: unknown, searchable: readonly string[]): HiddenF
 export const isSameSearch = (one: IndexPlan, other: IndexPlan): boolean =>
   JSON.stringify(one.searchable) === JSON.stringify(other.searchable) &&
   one.hidden?.key === other.hidden?.key;
-
-interface Declared {
-  readonly type?: unknown;
-  readonly format?: unknown;
-  readonly properties?: Readonly<Record<string, unknown>>;
-  readonly items?: unknown;
-}
-
-const kinds: Readonly<Record<string, ValueKind>> = {
-  string: "text",
-  number: "number",
-  integer: "number",
-  boolean: "boolean",
-};
-const timeFormats = new Set<unknown>(["date-time", "date"]);
-const times = new Set(["createdAt", "updatedAt"]);
-
-/** How a field is compared, by its declared type. The type null is ignored. */
-export function kindOf(schema: unknown, field: string): ValueKind {
-  if (times.has(field)) return "time";
-  if (field === "id") return "text";
-  const declared = declaredAt(schema, field);
-  if (declared === undefined) return "any";
-  const types = [declared.type].flat().filter((type) => type !== "null");
-  const [type] = types;
-  if (types.length !== 1 || typeof type !== "string") return "any";
-  if (type === "string" && timeFormats.has(declared.format)) return "time";
-  return own(kinds, type) ?? "any";
-}
-
-/** The schema of a field that is declared by nested `properties` and `items`. */
-export function declaredAt(schema: unknown, field: string): Declared | undefined {
-  let current: unknown = schema;
-  for (const name of field.split(".")) {
-    const plain = plainName(name);
-    const properties = isObject(current) ? (current as Declared).properties : undefined;
-    if (!properties || !Object.hasOwn(properties, plain)) return undefined;
-    const member = properties[plain];
-    current = plain === name ? member : isObject(member) && (member as Declared).items;
-  }
-  return isObject(current) ? (current as Declared) : undefined;
-}
-
-const isObject = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The values of a resource by field path, including the server's own members. Parses the fields on first use. */
 export class IndexedContent {
@@ -189,9 +150,17 @@ export function entriesOf({ indexes }: IndexPlan, resource: Resource): readonly 
 
 /** The keys of a resource in an index. */
 export function keysIn({ fields }: Index, content: IndexedContent): readonly string[] {
-  const [first] = fields;
-  return first ? keysAt(first.field, first.kind, content.at(first.field)) : [];
+  const [first, ...more] = fields;
+  if (first && more.length === 0) return keysAt(first.field, first.kind, content.at(first.field));
+  const keys = fields.map(({ kind, field }) => keyOf(kind, content.at(field)));
+  return [compoundKey(fields, keys)];
 }
+
+/** The keys in a unique index that no other resource may have. */
+export const uniqueKeysIn = (index: Index, content: IndexedContent): readonly string[] =>
+  keysIn(index, content).filter((key) =>
+    index.fields.length === 1 ? key !== minKey : !key.includes(missingValue),
+  );
 
 /** The normalized text that full-text search indexes. Empty when nothing is searchable. */
 export function searchTextOf({ searchable, hidden }: IndexPlan, resource: Resource): string {

@@ -1,9 +1,10 @@
 // Finds the fields of a collection that lists can filter and sort by, and how each is compared.
 
 import { definitionOf } from "../definition.ts";
+import { kindOf } from "../field-kind.ts";
 import { reservedMembers, serverMembers } from "../resource.ts";
 import { type ResourceValidator, validatorOf } from "../validator.ts";
-import { indexPlanOf, kindOf, ownerField } from "./index-plan.ts";
+import { indexPlanOf, ownerField } from "./index-plan.ts";
 import type { ValueKind } from "./sort-key.ts";
 
 /** The kind of value of a field, as its schema declares it. */
@@ -29,7 +30,7 @@ const maxNames = 20;
 export class QueryableFields {
   readonly #schema: unknown;
   readonly #validator: ResourceValidator;
-  /** The indexed fields. */
+  /** The fields that an index begins with. */
   readonly indexed: ReadonlySet<string>;
   readonly isSearchable: boolean;
   /** The fields that were asked for, as many as the definition declares. */
@@ -40,7 +41,9 @@ export class QueryableFields {
     const parsed = definitionOf({ version: 0, definition });
     this.#schema = parsed.schema;
     this.#validator = validatorOf(parsed);
-    this.indexed = new Set(indexes.map(({ name }) => name));
+    this.indexed = new Set(
+      indexes.flatMap(({ fields }) => fields.slice(0, 1).map(({ field }) => field)),
+    );
     this.isSearchable = searchable.length > 0;
   }
 

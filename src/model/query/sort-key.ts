@@ -1,12 +1,9 @@
 // Encodes values as sort keys: texts that sort in the order of their values, the same in every engine and in memory.
 
 import { hash } from "node:crypto";
+import type { ValueKind } from "../field-kind.ts";
 
-/**
- * How a field is compared. `any` is for fields that no schema declares: each value is compared by its
- * own type, and an array by each of its elements.
- */
-export type ValueKind = "text" | "number" | "boolean" | "time" | "any";
+export type { ValueKind };
 
 /** The key of null, of a missing value, and of an object or array. It sorts before all others. */
 export const minKey = "";
@@ -18,7 +15,7 @@ export interface Span {
 }
 
 /** The first letter of a key is the type of its value, so that types do not mix. */
-const letters = { boolean: "b", number: "n", text: "s", time: "t" } as const;
+export const letters = { boolean: "b", number: "n", text: "s", time: "t" } as const;
 
 /** The range of all keys other than `minKey`. */
 export const someValue: Span = { from: "b", to: "u" };

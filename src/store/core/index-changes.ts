@@ -9,8 +9,8 @@ export interface IndexChanges {
   readonly areWordsDeleted: boolean;
   /** What is built from the existing resources. */
   readonly built: IndexPlan;
-  /** The names of the indexes that became unique: no two resources may have the same value. */
-  readonly newlyUnique: readonly string[];
+  /** The indexes that became unique: no two resources may have the same values. */
+  readonly newlyUnique: readonly Index[];
 }
 
 export function indexChanges(before: IndexPlan, after: IndexPlan): IndexChanges {
@@ -23,7 +23,7 @@ export function indexChanges(before: IndexPlan, after: IndexPlan): IndexChanges 
       ...(isSame ? { searchable: [] } : search),
       indexes: without(after.indexes, before.indexes),
     },
-    newlyUnique: without(unique(after.indexes), unique(before.indexes)).map(({ name }) => name),
+    newlyUnique: without(unique(after.indexes), unique(before.indexes)),
   };
 }
 

@@ -1,8 +1,13 @@
 // Tracks which resource has which value of a unique field while a batch is applied.
 
-import { entriesOf, type IndexEntry, type IndexPlan } from "../../model/query/index-plan.ts";
+import {
+  type Index,
+  type IndexEntry,
+  IndexedContent,
+  type IndexPlan,
+  uniqueKeysIn,
+} from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
-import { minKey } from "../../model/query/sort-key.ts";
 import type { Resource } from "../../model/resource.ts";
 
 /** The values of a resource in unique fields, and its seq. */
@@ -14,37 +19,42 @@ export interface UniqueClaim {
 export const noClaim: UniqueClaim = { seq: 0, entries: [] };
 
 /** Returns only the unique indexes of a plan. */
-const uniqueOf = ({ indexes }: IndexPlan): IndexPlan => {
-  return { indexes: indexes.filter(({ isUnique }) => isUnique), searchable: [] };
-};
+const uniqueOf = ({ indexes }: IndexPlan): readonly Index[] =>
+  indexes.filter(({ isUnique }) => isUnique);
 
 /** Returns the entries of a resource in unique indexes. Missing values are not unique. */
-export function claimsOf(plan: IndexPlan, resource: Resource): readonly IndexEntry[] {
-  return entriesOf(uniqueOf(plan), resource).filter(({ key }) => key !== minKey);
+export const claimsOf = (plan: IndexPlan, resource: Resource): readonly IndexEntry[] =>
+  claimsIn(uniqueOf(plan), resource);
+
+function claimsIn(indexes: readonly Index[], resource: Resource): readonly IndexEntry[] {
+  const content = new IndexedContent(resource);
+  return indexes.flatMap((index) =>
+    uniqueKeysIn(index, content).map((key) => ({ field: index.name, key })),
+  );
 }
 
 export class UniqueValues {
-  readonly #plan: IndexPlan;
+  readonly #indexes: readonly Index[];
   readonly #storedHolder: (entry: IndexEntry) => number | undefined;
   /** The values that the batch has claimed (the seq of the resource) or released (undefined). */
   readonly #moved = new Map<string, number | undefined>();
 
   /** `storedHolder` returns the seq of the resource that has the value in the database. */
   constructor(plan: IndexPlan, storedHolder: (entry: IndexEntry) => number | undefined) {
-    this.#plan = uniqueOf(plan);
+    this.#indexes = uniqueOf(plan);
     this.#storedHolder = storedHolder;
   }
 
   /** Whether the collection has unique fields. */
   get areAny(): boolean {
-    return this.#plan.indexes.length > 0;
+    return this.#indexes.length > 0;
   }
 
   claimOf({ seq, resource }: Candidate): UniqueClaim {
-    return this.areAny ? { seq, entries: claimsOf(this.#plan, resource) } : noClaim;
+    return this.areAny ? { seq, entries: claimsIn(this.#indexes, resource) } : noClaim;
   }
 
-  /** Returns the field in which another resource has the same value. */
+  /** Returns the name of the index in which another resource has the same values. */
   conflictOf({ seq, entries }: UniqueClaim): string | undefined {
     return entries.find((entry) => (this.#holderOf(entry) ?? seq) !== seq)?.field;
   }

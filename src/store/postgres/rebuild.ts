@@ -1,6 +1,7 @@
 // Builds, checks and deletes the index rows of a whole part, in short steps.
 
-import type { IndexPlan } from "../../model/query/index-plan.ts";
+import { missingValue } from "../../model/query/compound-key.ts";
+import type { Index, IndexPlan } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import type { IndexChanges } from "../core/index-changes.ts";
 import { collectIndexRows, hasNoIndexes, noIndexWrites } from "../core/index-rows.ts";
@@ -32,7 +33,8 @@ export async function findDuplicate(
   part: number,
   { newlyUnique }: IndexChanges,
 ): Promise<string | undefined> {
-  for (const name of newlyUnique) if (await hasDuplicates(connection, part, name)) return name;
+  for (const index of newlyUnique)
+    if (await hasDuplicates(connection, part, index)) return index.name;
   return undefined;
 }
 
@@ -84,13 +86,15 @@ async function deleteRows(
 async function hasDuplicates(
   connection: Connection,
   part: number,
-  field: string,
+  { name, fields }: Index,
 ): Promise<boolean> {
+  const isComplete = (sql: Sql) =>
+    fields.length === 1 ? sql`key > ''` : sql`position(${missingValue} IN key) = 0`;
   const check = (sql: Sql, key: string, seq: number) =>
     rows<readonly [string, number, count: number, duplicates: number]>(sql`
       WITH next AS (
         SELECT key, seq FROM entries
-        WHERE part = ${part}::bigint AND field = ${field} AND key > ''
+        WHERE part = ${part}::bigint AND field = ${name} AND ${isComplete(sql)}
           AND (key, seq) >= (${key}, ${seq}::bigint)
         ORDER BY key, seq LIMIT ${rowsPerCheck}::bigint
       )

@@ -1,6 +1,7 @@
 // Changes the index rows of all resources of a part when its definition changes.
 
-import type { IndexPlan } from "../../model/query/index-plan.ts";
+import { missingValue } from "../../model/query/compound-key.ts";
+import type { Index, IndexPlan } from "../../model/query/index-plan.ts";
 import { minKey } from "../../model/query/sort-key.ts";
 import { indexChanges } from "../core/index-changes.ts";
 import { collectIndexRows, hasNoIndexes, noIndexWrites } from "../core/index-rows.ts";
@@ -29,7 +30,9 @@ export class IndexBuilder {
     this.#deleteEntries = connection.query("DELETE FROM entries WHERE part = ? AND field = ?");
     this.#deleteWords = connection.query("DELETE FROM words WHERE part = ?");
     this.#duplicates = connection.query(
-      `SELECT 1 FROM entries WHERE part = ? AND field = ? AND key > '${minKey}'
+      `SELECT 1 FROM entries
+       WHERE part = ? AND field = ? AND key > '${minKey}'
+         AND (? = 1 OR instr(key, '${missingValue}') = 0)
        GROUP BY key HAVING count(*) > 1 LIMIT 1`,
     );
     this.#resources = connection.query(
@@ -44,7 +47,9 @@ export class IndexBuilder {
     for (const name of changes.deletedIndexes) this.#deleteEntries.run(part, name);
     if (changes.areWordsDeleted) this.#deleteWords.run(part);
     this.#build(part, changes.built);
-    return changes.newlyUnique.find((name) => this.#duplicates.one(part, name));
+    const isShared = ({ name, fields }: Index) =>
+      this.#duplicates.one(part, name, fields.length) !== undefined;
+    return changes.newlyUnique.find(isShared)?.name;
   }
 
   #build(part: number, plan: IndexPlan): void {

@@ -1,7 +1,7 @@
 // Indexes: queries stay right when definitions change; queries without an index are limited.
 
 import assert from "node:assert/strict";
-import { kindOf } from "../../../src/model/query/index-plan.ts";
+import { kindOf } from "../../../src/model/field-kind.ts";
 import { type Candidate, type Query, select } from "../../../src/model/query/query.ts";
 import {
   above,
@@ -42,6 +42,7 @@ const definitions = [
   { indexed: ["v"], schema: property("string", "date-time") },
   { indexed: ["v", "w", "createdAt"], schema: property("number") },
   { unique: ["v"], schema: property("number"), access: { read: "owner" }, searchable: ["w"] },
+  { indexed: [["v", "-createdAt"], "v"], unique: [["v", "createdAt"]], schema: property("number") },
   { unique: ["v", "id"], schema: property("boolean"), searchable: ["w", "v"] },
   {},
 ];

@@ -43,6 +43,8 @@ const definitions = [
   { indexed: ["n"] },
   { indexed: ["n", "t", "list"], schema },
   { unique: ["n"], schema },
+  { indexed: [["t", "-n"], "n", ["-updatedAt", "n", "id"]], schema },
+  { unique: [["n", "t"]], indexed: [["t", "n"]], schema },
   { unique: ["list"], indexed: ["t"], searchable: ["t"] },
   { searchable: ["t", "list"], access: { read: "owner" }, indexed: ["n"], schema },
 ];

@@ -4,9 +4,13 @@ import type { Collection } from "../../../src/model/collection.ts";
 import type { Feed, Removal } from "../../../src/model/feed.ts";
 import { readFiles } from "../../../src/model/file.ts";
 import type { IdempotencyKey } from "../../../src/model/idempotency-key.ts";
-import { entriesOf, indexPlanOf, searchTextOf } from "../../../src/model/query/index-plan.ts";
+import {
+  IndexedContent,
+  indexPlanOf,
+  searchTextOf,
+  uniqueKeysIn,
+} from "../../../src/model/query/index-plan.ts";
 import { type Query, type Selection, select, type Word } from "../../../src/model/query/query.ts";
-import { minKey } from "../../../src/model/query/sort-key.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type {
   Change,
@@ -238,13 +242,12 @@ const secondOf = (ms: number): number => Math.floor(ms / 1000);
 
 const doneKinds: ReadonlySet<Outcome["kind"]> = new Set(["created", "replaced", "removed"]);
 
-/** The first unique field in which two of the resources have the same value. */
+/** The name of the first unique index in which two of the resources have the same values. */
 function sharedField(definition: string, resources: readonly Resource[]): string | undefined {
   const plan = indexPlanOf(definition);
   const shared = plan.indexes.find((index) => {
     if (!index.isUnique) return false;
-    const entries = resources.flatMap((each) => entriesOf({ ...plan, indexes: [index] }, each));
-    const keys = entries.map(({ key }) => key).filter((key) => key !== minKey);
+    const keys = resources.flatMap((each) => uniqueKeysIn(index, new IndexedContent(each)));
     return new Set(keys).size < keys.length;
   });
   return shared?.name;

@@ -112,6 +112,62 @@ export function uniqueFields(contractTest: ContractTest): void {
     assert.deepEqual(outcomes[9], conflict("any"));
   });
 
+  contractTest("values of several fields are unique together", async (engine) => {
+    const { store } = engine;
+    const definition = JSON.stringify({
+      schema: {
+        properties: { tenant: { type: "string" }, name: { type: "string" }, n: { type: "number" } },
+      },
+      unique: [["tenant", "name", "n"]],
+    });
+    const row = (id: string, tenant: unknown, name: unknown, n: unknown = 1) =>
+      keep(id, { tenant, name, n });
+    const refused = conflict('["tenant","name","n"]');
+    const outcomes = await store.commit([
+      define(definition),
+      row("a", "x", "y"),
+      row("b", "x", "z"),
+      row("c", "xy", ""),
+      row("d", "x", "y"),
+      row("d", "x", "y", 1.0),
+      row("d", "x", "y", 2),
+      row("b", "x", "y"),
+      row("a", "x", "w"),
+      row("b", "x", "y"),
+    ]);
+    assert.deepEqual(kinds(outcomes.slice(1)), [
+      ...["created", "created", "created", "conflict", "conflict", "created"],
+      ...["conflict", "replaced", "replaced"],
+    ]);
+    assert.deepEqual(outcomes[4], refused);
+    const other = await engine.second();
+    assert.deepEqual(await other.commit([row("e", "x", "w")]), [refused]);
+    assert.deepEqual(kinds(await other.commit([remove("a"), row("e", "x", "w")])), [
+      ...["removed", "created"],
+    ]);
+  });
+
+  contractTest("a missing value among several never conflicts", async ({ store }) => {
+    const properties = { a: { type: "string" }, b: { type: "string" } };
+    const definition = JSON.stringify({ schema: { properties }, unique: [["a", "b"]] });
+    const missing = [{}, { a: "x" }, { b: "x" }, { a: null, b: "x" }, { a: "x", b: {} }];
+    const rows = [...missing, ...missing, { a: "", b: "" }, { a: "\0\u0001\u0002", b: "\u0002" }];
+    const changes = rows.map((fields, index) => keep(`id-${index}`, fields));
+    await store.commit([found()]);
+    const outcomes = await store.commit([define(definition), ...changes]);
+    assert.deepEqual(kinds(outcomes), ["done", ...rows.map(() => "created")]);
+    // The rows are there already when the definition comes again.
+    await store.commit([define("{}")]);
+    assert.deepEqual(kinds(await store.commit([define(definition)])), ["done"]);
+    const again = [keep("e", { a: "", b: "" }), keep("f", { a: "\0\u0001\u0002", b: "\u0002" })];
+    assert.deepEqual(
+      await store.commit(again),
+      again.map(() => conflict('["a","b"]')),
+    );
+    await store.commit([define("{}"), ...again]);
+    assert.deepEqual(await store.commit([define(definition)]), [conflict('["a","b"]')]);
+  });
+
   contractTest("other errors are reported before a conflict", async ({ store }) => {
     await store.commit([define(unique), mail("a", "x"), mail("b", "y")]);
     const outcomes = await store.commit([

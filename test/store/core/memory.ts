@@ -2,7 +2,12 @@
 
 import assert from "node:assert/strict";
 import type { IdempotencyKey } from "../../../src/model/idempotency-key.ts";
-import { emptyIndexPlan, type IndexPlan } from "../../../src/model/query/index-plan.ts";
+import {
+  emptyIndexPlan,
+  IndexedContent,
+  type IndexPlan,
+  uniqueKeysIn,
+} from "../../../src/model/query/index-plan.ts";
 import { applyChanges, stepsOf } from "../../../src/store/core/apply.ts";
 import { collectIndexRows, noIndexWrites } from "../../../src/store/core/index-rows.ts";
 import { type ReadRow, removePositions } from "../../../src/store/core/position-tree.ts";
@@ -110,9 +115,10 @@ export class MemoryStore {
     const writes = noIndexWrites();
     for (const row of part.resources.values())
       collectIndexRows(writes, plans.after, undefined, { seq: row.seq, resource: resourceOf(row) });
-    const duplicate = plans.after.indexes.find(({ name, isUnique }) => {
-      const keys = writes.entries.filter((entry) => entry.field === name && entry.key !== "");
-      return isUnique && new Set(keys.map(({ key }) => key)).size < keys.length;
+    const contents = [...part.resources.values()].map((row) => new IndexedContent(resourceOf(row)));
+    const duplicate = plans.after.indexes.find((index) => {
+      const keys = contents.flatMap((content) => uniqueKeysIn(index, content));
+      return index.isUnique && new Set(keys).size < keys.length;
     });
     if (duplicate) return duplicate.name;
     part.entries.clear();
