@@ -1,50 +1,52 @@
 // Checks the indexes over several fields in a definition.
 
-import { type ErrorReport, pointerTo } from "../lib/json/error-report.ts";
+import { type ErrorReport, type Path, pointerTo } from "../lib/json/error-report.ts";
 import type { Fields } from "../lib/schema/fields.ts";
 import { fieldError } from "./check-field.ts";
 import { isOfElements, kindOf } from "./field-kind.ts";
-import { indexFieldOf, indexName } from "./listed-index.ts";
+import { indexFieldOf, readIndex } from "./listed-index.ts";
 import { serverMembers } from "./resource.ts";
 
 /** The limit for the stored name of an index, in UTF-8. Each entry contains it. */
 const maxNameBytes = 256;
+const tooLong = `the names together have more than ${maxNameBytes} bytes, which is the limit for one index`;
 
-/** Checks the lists that are valid by the schema of definitions. */
+/** Checks the indexes that are valid by the schema of definitions. */
 export function checkCompoundIndexes(
   given: Readonly<Record<string, unknown>>,
   report: ErrorReport,
   fields: Fields | undefined,
 ): void {
   const invalid = report.errors.map(({ pointer }) => pointer);
-  const listed = [given.unique, given.indexed].flat();
+  const isInvalid = (path: Path) => {
+    const place = `${pointerTo(path)}/`;
+    return invalid.some((pointer) => `${pointer}/`.startsWith(place));
+  };
+  const names = [given.unique, given.indexed].flat();
   for (const rule of ["unique", "indexed"]) {
     const list = given[rule];
     if (!Array.isArray(list) || invalid.includes(`/${rule}`)) continue;
-    const names = list.map(indexName);
+    const texts = list.map((each) => JSON.stringify(each));
     for (const [index, parts] of list.entries()) {
-      const place = pointerTo([rule, index]);
-      const isInvalid = invalid.some((pointer) => `${pointer}/`.startsWith(`${place}/`));
-      if (!Array.isArray(parts) || isInvalid) continue;
+      const path = [rule, index];
+      if (!Array.isArray(parts) || isInvalid(path)) continue;
       for (const [each, part] of parts.entries()) {
-        const { field } = indexFieldOf(part);
-        const isRepeated = parts.slice(0, each).some((one) => indexFieldOf(one).field === field);
-        const error =
-          partError(part, rule, given.schema, fields) ??
-          (isRepeated && "this field is listed twice");
-        if (error) report.add([rule, index, each], error);
+        const error = partError(part, rule, given.schema, fields) ?? repetition(parts, each);
+        if (error !== undefined) report.add([...path, each], error);
       }
-      const name = names[index] ?? "";
-      // The name of a field can be the same text.
-      if (names.indexOf(name) < index || listed.includes(name))
-        report.add([rule, index], "this index is listed twice");
-      else if (Buffer.byteLength(name) > maxNameBytes)
-        report.add(
-          [rule, index],
-          `the names together are longer than ${maxNameBytes} bytes, which is the limit for one index`,
-        );
+      const { name } = readIndex(parts);
+      // The name of a field can be the text of a list.
+      const isTaken = name.startsWith("[") && names.includes(name);
+      if (isTaken || texts.indexOf(JSON.stringify(parts)) < index)
+        report.add(path, "this index is listed twice");
+      if (Buffer.byteLength(name) > maxNameBytes) report.add(path, tooLong);
     }
   }
+}
+
+function repetition(parts: readonly string[], index: number): string | undefined {
+  const names = parts.map((part) => indexFieldOf(part).field);
+  return names.indexOf(names[index] ?? "") < index ? "this field is listed twice" : undefined;
 }
 
 /** Returns why the field cannot be in an index over several fields, or undefined. */

@@ -12,9 +12,25 @@ export interface ListedField {
   readonly isDescending: boolean;
 }
 
-/** The name of an index over several fields is the JSON text of its list. */
-export const indexName = (listed: ListedIndex): string =>
-  typeof listed === "string" ? listed : JSON.stringify(listed);
+interface NamedFields {
+  /** What the entries are stored under: the field, or the JSON text of a list. */
+  readonly name: string;
+  readonly fields: readonly ListedField[];
+}
+
+/**
+ * Entries with the same key are in order of creation, and can be read in either direction. So a
+ * `createdAt` at the end is left out, and the direction of a single field, too.
+ */
+export function readIndex(listed: ListedIndex): NamedFields {
+  if (typeof listed === "string") return { name: listed, fields: [ascending(listed)] };
+  const all = listed.map(indexFieldOf);
+  const fields = all.at(-1)?.field === "createdAt" ? all.slice(0, -1) : all;
+  const [first, ...more] = fields;
+  if (first && more.length === 0) return readIndex(first.field);
+  const parts = fields.map(({ field, isDescending }) => (isDescending ? `-${field}` : field));
+  return { name: JSON.stringify(parts), fields };
+}
 
 /** The fields of a unique index, by its name. */
 export function fieldsOfUnique(name: string): readonly string[] {
@@ -28,7 +44,7 @@ export function fieldsOfUnique(name: string): readonly string[] {
   return [name];
 }
 
-export const ascending = (field: string): ListedField => ({ field, isDescending: false });
+const ascending = (field: string): ListedField => ({ field, isDescending: false });
 
 /** Reads one field of a list, where `-` means descending. */
 export const indexFieldOf = (part: string): ListedField =>

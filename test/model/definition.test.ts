@@ -10,6 +10,7 @@ import {
   readDefinition,
 } from "../../src/model/definition.ts";
 import type { FieldError } from "../../src/model/problem.ts";
+import { indexPlanOf } from "../../src/model/query/index-plan.ts";
 
 const errorsOf = (text: string): readonly FieldError[] => {
   const read = readDefinition(text);
@@ -195,12 +196,23 @@ describe("a definition", () => {
         JSON.stringify({ schema: { properties: { [name]: { type: "string" } } }, ...rules }),
       );
     assert.match(open({ indexed: [[long, "id"]] }, long)[0]?.detail ?? "", /256 bytes/);
-    const name = '["id","createdAt"]';
-    const errors = open({ unique: [name], indexed: [["id", "createdAt"]] }, name);
+    const name = '["id","updatedAt"]';
+    const errors = open({ unique: [name], indexed: [["id", "updatedAt"]] }, name);
     assert.deepEqual(
       errors.map(({ pointer }) => pointer),
       ["/indexed/0"],
     );
+  });
+
+  it("has one index for lists that have the same entries", () => {
+    const namesOf = (...indexed: readonly (string | readonly string[])[]) =>
+      indexPlanOf(declared({ indexed })).indexes.map(({ name }) => name);
+    assert.deepEqual(namesOf("n", ["n", "-createdAt"], ["-n", "createdAt"]), ["n"]);
+    assert.deepEqual(namesOf(["n", "-at", "createdAt"], ["n", "-at"]), ['["n","-at"]']);
+    assert.deepEqual(namesOf(["createdAt", "n"], ["n", "createdAt", "at"]), [
+      '["createdAt","n"]',
+      '["n","createdAt","at"]',
+    ]);
   });
 
   it("needs a schema for an index over fields of its own", () => {

@@ -34,13 +34,13 @@ const descending = { end: "~", textEnd: "\u{10fffe}", cutMark: "\u{10fffd}" } as
 /** Comes after every compound key that continues in another way. */
 const afterAll = "\u{10ffff}";
 
-/** The key of an entry, from one sort key per field. */
-export const compoundKey = (fields: readonly Direction[], keys: readonly string[]): string =>
-  fields
-    .map(({ isDescending }, index) =>
-      encode(keys[index] ?? minKey, isDescending, charLimits[fields.length] ?? 0),
-    )
+/** The key of an entry, from one sort key per field; or the beginning of it, from the first keys. */
+export function compoundKey(fields: readonly Direction[], keys: readonly string[]): string {
+  const limit = charLimits[fields.length] ?? 0;
+  return keys
+    .map((key, index) => encode(key, fields[index]?.isDescending ?? false, limit))
     .join("");
+}
 
 /** The range of the entries that have these keys in the first fields, and in the next field a key in the span. */
 export function compoundSpan(
@@ -51,14 +51,13 @@ export function compoundSpan(
   if (span && span.to === equalTo(span.from).to)
     return compoundSpan(fields, [...prefix, span.from]);
   const limit = charLimits[fields.length] ?? 0;
-  const isDescendingAt = (index: number) => fields[index]?.isDescending ?? false;
-  const start = prefix.map((key, index) => encode(key, isDescendingAt(index), limit)).join("");
+  const start = compoundKey(fields, prefix);
   if (prefix.length === fields.length) return { ...equalTo(start), isExact: true };
   if (!span) return { from: start, to: start + afterAll, isExact: true };
   const from = truncated(escaped(span.from), limit);
   const to = truncated(escaped(span.to), limit);
   const isExact = !from.isCut && !to.isCut;
-  if (!isDescendingAt(prefix.length)) {
+  if (!fields[prefix.length]?.isDescending) {
     const last = to.isCut ? String.fromCharCode(escapeCode) : "";
     return { from: start + from.text, to: start + to.text + last, isExact };
   }

@@ -3,13 +3,7 @@
 import { type Fields, fieldsOf } from "../../lib/schema/fields.ts";
 import { isObjectSchema, References } from "../../lib/schema/subschemas.ts";
 import { kindOf } from "../field-kind.ts";
-import {
-  ascending,
-  indexFieldOf,
-  indexName,
-  type ListedField,
-  type ListedIndex,
-} from "../listed-index.ts";
+import { type ListedField, type ListedIndex, readIndex } from "../listed-index.ts";
 import type { Resource } from "../resource.ts";
 import { compoundKey, missingValue } from "./compound-key.ts";
 import { keysAt, valueIn } from "./field-path.ts";
@@ -44,6 +38,12 @@ interface HiddenFields {
 /** The owner of the resource, as a field name that no path can have. */
 export const ownerField = "";
 
+const ownerIndex: Index = {
+  name: ownerField,
+  fields: [{ field: ownerField, kind: "text", isDescending: false }],
+  isUnique: false,
+};
+
 /** The members of a definition that matter for indexes. */
 interface IndexedDefinition {
   readonly schema?: unknown;
@@ -65,22 +65,18 @@ export function indexPlanOf(definition: string): IndexPlan {
     indexed = [],
     searchable = [],
   }: IndexedDefinition = JSON.parse(definition);
-  const uniqueNames = new Set(unique.map(indexName));
-  const listed = new Map([...unique, ...indexed].map((each) => [indexName(each), each]));
-  const indexes = [...listed].map(([name, each]): Index => {
-    const fields = typeof each === "string" ? [ascending(each)] : each.map(indexFieldOf);
-    return {
+  const uniqueNames = new Set(unique.map((listed) => readIndex(listed).name));
+  const read = new Map([...unique, ...indexed].map(readIndex).map((each) => [each.name, each]));
+  const indexes = [...read.values()].map(
+    ({ name, fields }): Index => ({
       name,
-      fields: fields.map((part) => ({ ...part, kind: kindOf(schema, part.field) })),
+      fields: fields.map((each) => ({ ...each, kind: kindOf(schema, each.field) })),
       isUnique: uniqueNames.has(name),
-    };
-  });
+    }),
+  );
   const isOwned = Object.values(access).includes("owner");
-  const owners: readonly Index[] = [
-    { name: ownerField, fields: [{ ...ascending(ownerField), kind: "text" }], isUnique: false },
-  ];
   const hidden = searchable.length === 0 ? undefined : hiddenFieldsIn(schema, searchable);
-  const plan = { indexes: isOwned ? [...owners, ...indexes] : indexes, searchable };
+  const plan = { indexes: isOwned ? [ownerIndex, ...indexes] : indexes, searchable };
   return hidden === undefined ? plan : { ...plan, hidden };
 }
 
