@@ -8,6 +8,7 @@ import { conditionOf } from "../model/query/filter.ts";
 import { normalizeWords, ownerField } from "../model/query/index-plan.ts";
 import {
   type ErrorLocation,
+  errorAt,
   type Filter,
   isAlwaysShown,
   isOnlyForAdmins,
@@ -22,9 +23,11 @@ import { suggestParameter } from "../model/query/near-miss.ts";
 import type { Condition } from "../model/query/predicate.ts";
 import { isRanked, type Query, type Sorting, type Word } from "../model/query/query.ts";
 import { type QueryableFields, queryableFieldsOf } from "../model/query/queryable.ts";
+import { simplified } from "../model/query/simplify.ts";
 import { equalTo, keyOf } from "../model/query/sort-key.ts";
 import { isAdmin } from "../model/token.ts";
 import { maxCandidateBytes, maxCandidates } from "../store/store.ts";
+import { buildWhere, isObjectError } from "./build-where.ts";
 
 /** Returns the query, or a problem with every error. With an owner, only their resources are found. */
 export function buildQuery(
@@ -65,16 +68,13 @@ function unknownErrors(rules: Rules | undefined, fields: readonly NamedField[]) 
   const queryable = queryableFieldsOf(rules.definition);
   return fields
     .filter(({ field }) => !isAlwaysShown(field) && queryable.find(field) === undefined)
-    .map(({ field, place }) => ({ ...place, detail: unknownField(queryable, field) }));
+    .map(({ field, place }) => errorAt(place, queryable.explainUnknown(field)));
 }
 
 const adminOnlyErrors = (fields: readonly NamedField[], isForAdmin: boolean) =>
   fields
     .filter(({ field }) => !isForAdmin && isOnlyForAdmins(field))
-    .map(({ field, place }) => ({ ...place, detail: `only admin tokens may read ${field}` }));
-
-const unknownField = (queryable: QueryableFields, field: string): string =>
-  `there is no field "${field}" in this collection; its fields are: ${queryable.names()}`;
+    .map(({ field, place }) => errorAt(place, `only admin tokens may read ${field}`));
 
 /** A cursor is valid only for a query with the same fingerprint. */
 export const queryFingerprint = (
@@ -95,7 +95,10 @@ class QueryBuilder {
 
   query(owner: string | undefined): Query {
     const { filters, search, fields, limit, isCounted } = this.#listRequest;
-    const conditions = filters.flatMap((filter) => this.#condition(filter));
+    const conditions = simplified([
+      ...filters.flatMap((filter) => this.#condition(filter)),
+      ...(this.where()?.predicates ?? []),
+    ]);
     const words = search === undefined ? [] : this.#words(search);
     const sortings = this.#sortings();
     for (const named of fields) if (!isAlwaysShown(named.field)) this.#find(named);
@@ -114,13 +117,21 @@ class QueryBuilder {
     };
   }
 
+  where() {
+    const { filters, where } = this.#listRequest;
+    if (where === undefined) return undefined;
+    return buildWhere(this.#queryable, where, filters.length, (place, detail) =>
+      this.#addError(place, detail),
+    );
+  }
+
   #condition(filter: Filter): readonly Condition[] {
     const intended = this.#suggestParameter(filter);
     if (intended !== undefined) return this.#addError(filter.place, intended);
     const shape = this.#find(filter);
     if (shape === undefined) return [];
     if (shape.holds === "object") return this.#addError(filter.place, isObjectError(filter.field));
-    const condition = conditionOf(filter, shape.kind, this.#listRequest.isFromUrl);
+    const condition = conditionOf({ ...filter, kind: shape.kind, isFromUrl: true });
     return typeof condition === "string" ? this.#addError(filter.place, condition) : [condition];
   }
 
@@ -178,13 +189,13 @@ class QueryBuilder {
   #find({ field, place }: NamedField) {
     const shape = this.#queryable.find(field);
     if (shape === undefined) {
-      this.#addError(place, unknownField(this.#queryable, field));
+      this.#addError(place, this.#queryable.explainUnknown(field));
     }
     return shape;
   }
 
   #addError(place: ErrorLocation, detail: string): readonly never[] {
-    this.errors.push({ ...place, detail });
+    this.errors.push(errorAt(place, detail));
     return [];
   }
 }
@@ -195,9 +206,6 @@ const cursorErrors = {
   foreign:
     "this cursor belongs to another query; send it with the same filters, search and sort, or begin with an empty cursor",
 } as const;
-
-const isObjectError = (field: string): string =>
-  `${field} is an object; name one of its fields with a dot: ${field}.…`;
 
 const ownedBy = (owner: string): Condition => ({
   field: ownerField,
@@ -227,7 +235,9 @@ const tooBroad = `The query would have to read more than ${candidates} resources
 /** The query reads too many resources: advises an index, or else a narrower query. */
 export function tooBroadProblem({ definition }: Collection, listRequest: ListRequest): Problem {
   const queryable = queryableFieldsOf(definition);
-  const { filters, sort, search } = listRequest;
+  const { sort, search } = listRequest;
+  const where = new QueryBuilder(queryable, listRequest).where();
+  const filters = [...listRequest.filters, ...(where?.named ?? [])];
   const advice = [
     ...filters.map((filter) => adviceFor(queryable, filter, false)),
     ...sort.map((sorted) => adviceFor(queryable, sorted, true)),
@@ -235,7 +245,7 @@ export function tooBroadProblem({ definition }: Collection, listRequest: ListReq
   if (advice.length > 0) return invalidQuery(listRequest, advice, tooBroad);
   const [place] = [...filters, ...sort, ...(search ? [search] : [])].map((said) => said.place);
   const detail = `more than ${candidates} resources match in the best index; narrow the query`;
-  return invalidQuery(listRequest, place === undefined ? [] : [{ ...place, detail }], tooBroad);
+  return invalidQuery(listRequest, place === undefined ? [] : [errorAt(place, detail)], tooBroad);
 }
 
 /** The page has too many bytes; its first `count` resources are within the limit. */
@@ -259,10 +269,10 @@ function adviceFor(
   // A lookup by id and creation order need no index.
   if (field === (isSorted ? "createdAt" : "id")) return [];
   const indexAdvice = `list "${field}" under "indexed" in the collection's definition`;
-  if (!queryable.indexed.has(field)) return [{ ...place, detail: indexAdvice }];
+  if (!queryable.indexed.has(field)) return [errorAt(place, indexAdvice)];
   const typeAdvice = `declare the type of "${field}" in the collection's schema, so that its index has one sort order`;
   const isMixed = isSorted && queryable.find(field)?.kind === "any";
-  return isMixed ? [{ ...place, detail: typeAdvice }] : [];
+  return isMixed ? [errorAt(place, typeAdvice)] : [];
 }
 
 /** The errors are in the query string or, for QUERY, in the body. */

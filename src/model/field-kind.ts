@@ -11,7 +11,8 @@ export type ValueKind = "text" | "number" | "boolean" | "time" | "any";
 const everyElement = "[]";
 
 /** Whether the path has a value for each element of an array. */
-export const isOfElements = (field: string): boolean => field.includes(everyElement);
+export const isOfElements = (field: string): boolean =>
+  field.endsWith(everyElement) || field.includes(`${everyElement}.`);
 
 /** The path of all elements of the array at a path. */
 export const elementsOf = (field: string): string => `${field}${everyElement}`;

@@ -61,7 +61,7 @@ const action: Action = {
 
 const listRequest: ListRequest = {
   ...{ filters: [], search: undefined, sort: [], fields: [], page: 1, limit: 20 },
-  ...{ cursor: undefined, isCounted: true, isFromUrl: true, errors: [] },
+  ...{ where: undefined, cursor: undefined, isCounted: true, isFromUrl: true, errors: [] },
 };
 
 const draft = { fields: '{"text":"new"}', id: undefined };

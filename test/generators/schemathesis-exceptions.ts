@@ -21,7 +21,7 @@ export const exceptions: readonly Exception[] = [
   },
   {
     codes: ["ST202", "ST203"],
-    text: /cannot be combined with|at most 20 filters are allowed|is in (?:fields|sort) twice/,
+    text: /cannot be combined with|at most 100 conditions are allowed|is in (?:fields|sort) twice/,
     reason: "OpenAPI has no way to say that parameters exclude each other; the descriptions do.",
   },
   {

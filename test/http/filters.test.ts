@@ -236,7 +236,8 @@ describe("an invalid filter", () => {
     ["name[exists]=1", "name[exists]", /true or false/],
     ["name[exists]=", "name[exists]", /true or false/],
     ["name[is]=x", "name[is]", new RegExp(operators.join(", "))],
-    ["name[]=x", "name[]", /there is no operator ""/],
+    ["name[]=x", "name[]", /there is no field "name\[\]".*; write name$/],
+    ["name[][is]=x", "name[][is]", /there is no operator "is"/],
     ["name[eq][eq]=x", "name[eq][eq]", /there is no field/],
     ["name[EQ]=x", "name[EQ]", /there is no operator "EQ"/],
     [
@@ -300,15 +301,15 @@ describe("an invalid filter", () => {
   });
 
   it("is rejected when there are too many", async () => {
-    const { maxFilters, maxValues } = listRequestLimits;
+    const { maxConditions, maxValues } = listRequestLimits;
     const filters = (count: number) =>
       Array.from({ length: count }, (_, index) => `f${index}=1`).join("&");
-    assert.equal((await asker.list(`/things?${filters(maxFilters)}`)).total, 0);
+    assert.equal((await asker.list(`/things?${filters(maxConditions)}`)).total, 0);
     const problem = assertProblem(
-      await asker.get(`/things?${filters(maxFilters + 1)}`),
+      await asker.get(`/things?${filters(maxConditions + 1)}`),
       "invalid-parameter",
     );
-    assert.deepEqual(pointersOf(problem), [`f${maxFilters}`]);
+    assert.deepEqual(pointersOf(problem), [`f${maxConditions}`]);
     const values = (count: number) => Array.from({ length: count }, (_, index) => index).join(",");
     const within = await asker.ids(`/things?it[in]=${values(maxValues)}`);
     assert.deepEqual(within, ["number", "words", "list"]);

@@ -72,9 +72,8 @@ const misses: Readonly<Record<string, string>> = {
   "include_total=true": "total",
   "snce=0": "since",
   "updated_since=2026-01-01": "since, or updatedAt[gte]",
-  "filter[age]=5": "the name of the field itself",
-  "filter=age": "the name of the field itself",
-  "where=age": "the name of the field itself",
+  "filter[age]=5": "the name of the field itself, or where",
+  "filter=age": "the name of the field itself, or where",
 };
 
 describe("a misspelled parameter", () => {

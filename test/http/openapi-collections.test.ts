@@ -246,7 +246,12 @@ describe("the document of a store with collections", () => {
           boolean: "true",
         };
         const time = format === "date-time" ? "2026-11-15T09:30:00Z" : undefined;
-        const fallback = name === "cursor" ? "" : name === "sort" ? "-createdAt" : "name";
+        const texts: Readonly<Record<string, string>> = {
+          cursor: "",
+          sort: "-createdAt",
+          where: '{"createdAt":{"exists":true}}',
+        };
+        const fallback = texts[name] ?? "name";
         const value = (values as Json[] | undefined)?.[0] ?? time ?? kinds[`${type}`] ?? fallback;
         const query = new URLSearchParams({ [name]: `${value}` });
         const { status, body } = await answerOf(app.request(`/${path}?${query}`));

@@ -59,12 +59,17 @@ const operations = (of: Document = document) =>
     }),
   );
 
-/** Replaces each `$ref` with what it refers to. */
-function inlined(node: unknown): unknown {
+/** Replaces each `$ref` with what it refers to, except one to a schema that contains it. */
+function inlined(node: unknown, around: readonly unknown[]): unknown {
   if (typeof node !== "object" || node === null) return node;
-  if (Array.isArray(node)) return node.map(inlined);
-  if ("$ref" in node) return inlined(resolve(whole, node));
-  return Object.fromEntries(Object.entries(node).map(([name, inner]) => [name, inlined(inner)]));
+  if (Array.isArray(node)) return node.map((inner) => inlined(inner, around));
+  if ("$ref" in node)
+    return around.includes(node.$ref)
+      ? node
+      : inlined(resolve(whole, node), [...around, node.$ref]);
+  return Object.fromEntries(
+    Object.entries(node).map(([name, inner]) => [name, inlined(inner, around)]),
+  );
 }
 
 describe("the OpenAPI document", () => {
@@ -94,7 +99,7 @@ describe("the OpenAPI document", () => {
 
   it("contains the schemas that validate, with their limits", () => {
     for (const [name, schema] of Object.entries(schemaComponents)) {
-      const described = inlined(whole.components.schemas[name]);
+      const described = inlined({ $ref: `#/components/schemas/${name}` }, []);
       assert.deepEqual(described, JSON.parse(JSON.stringify(schema)), name);
     }
   });

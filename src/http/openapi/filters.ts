@@ -19,9 +19,9 @@ export function listParameters({ schema = {} }: Definition, text: string): reado
   const queryable = queryableFieldsOf(text);
   const { indexed, isSearchable } = queryable;
   const declared = fieldsOf(schema, new References(schema));
-  const { page, limit, cursor, total, q } = parameters;
+  const { page, limit, cursor, total, where, q } = parameters;
   const sort = sortBy(queryable, declared);
-  const paging = [page, limit, sort, cursor, total, ...(isSearchable ? [q] : [])];
+  const paging = [page, limit, sort, cursor, total, where, ...(isSearchable ? [q] : [])];
   const fields = [...indexed]
     .filter((field) => field !== ownerField && isAllowedInUrl(field))
     .map((field) => [field, scalarOf(declared.at(field.split("."))?.inner)] as const);
@@ -133,4 +133,4 @@ function filterBy(field: string, operator: Operator, shape: Scalar) {
 }
 
 /** What the parameters do not show. */
-export const filterWords = `Any field can be filtered, as \`field=value\` or \`field[operator]=value\`, with dots for nested fields; the operators are ${operators.join(", ")}. The method QUERY takes the same as a JSON body.`;
+export const filterWords = `Any field can be filtered, as \`field=value\` or \`field[operator]=value\`, with dots for nested fields and \`[]\` for any element of an array (\`lines[].sku\`); the operators are ${operators.join(", ")}. The method QUERY takes the same as a JSON body.`;

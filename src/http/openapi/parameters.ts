@@ -8,7 +8,9 @@ import { collectionNameSchema } from "../../model/schemas/resource.ts";
 const text = { type: "string" };
 const matching = (pattern: string) => ({ type: "string", pattern });
 
-const fieldPath = `[^,.+\\s-][^,.]*(?:\\.[^,.]+){0,${jsonLimits.maxDepth - 1}}`;
+/** A name that ends with `[]` is for filters only. */
+const nameEnd = "[^,.]*[^,.\\]]";
+const fieldPath = `[^,.+\\s-](?:${nameEnd})?(?:\\.${nameEnd}){0,${jsonLimits.maxDepth - 1}}`;
 const day = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)";
 const month = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)";
 const httpDate = matching(
@@ -64,6 +66,11 @@ export const parameters = {
     type: "string",
     enum: ["exact", "none"],
   }),
+  where: inQuery(
+    "where",
+    'Conditions as JSON, as `where` in the body of a QUERY: `{"$or":[{"age":{"gte":18}},{"city":"Bern"}]}`. Other filters must hold as well.',
+    { type: "string", contentMediaType: "application/json" },
+  ),
   fields: inQuery(
     "fields",
     "Shows only these fields, separated by commas, and the `id`. `*` means all, and `_etag` adds the resource's ETag for If-Match: `fields=*,_etag`. With an admin token `_owner` adds its owner.",

@@ -50,6 +50,7 @@ export const anyCollection: CollectionShapes = {
     parameters.q,
     parameters.cursor,
     parameters.total,
+    parameters.where,
     parameters.fields,
     parameters.since,
   ],

@@ -83,7 +83,13 @@ export const findCredential = (searchParams: SearchParams): string | undefined =
 
 /** The name counts without its operator in brackets. */
 const isCredential = (name: string, value: string): boolean =>
-  credentialName.test(name.split("[", 1)[0] ?? "") || holdsSecret(`${name} ${value}`);
+  credentialName.test(name.split("[", 1)[0] ?? "") ||
+  (name === "where" && hasCredentialMember(value)) ||
+  holdsSecret(`${name} ${value}`);
+
+/** Whether a text of JSON has a member with the name of a credential. */
+const hasCredentialMember = (json: string): boolean =>
+  [...json.matchAll(/"([\w-]+)"\s*:/g)].some(([, name = ""]) => credentialName.test(name));
 
 /** Returns the parameters by name; unknown and repeated ones are errors. */
 export function readParameters<Name extends string>(

@@ -1,23 +1,29 @@
 // Reads list requests and feed requests from a query string, and collects the errors of a list request.
 
+import { tooManyConditions, unknownOperator } from "../../domain/build-where.ts";
 import { positionGone } from "../../domain/problems.ts";
-import { jsonLimits } from "../../lib/json/scan.ts";
+import { type Path, pointerTo } from "../../lib/json/error-report.ts";
+import { scanObject } from "../../lib/json/scan.ts";
 import { type FeedPosition, readFeedPosition } from "../../model/feed-position.ts";
+import { isOfElements } from "../../model/field-kind.ts";
 import type { FieldError, ParameterError, Problem } from "../../model/problem.ts";
 import {
   type ErrorLocation,
+  errorAt,
   type Filter,
+  fieldSyntax,
   isFieldPath,
   isOperator,
   type ListRequest,
   type Located,
   listRequestLimits,
   type NamedField,
-  operators,
   pageLimits,
   type Sorted,
+  type Where,
 } from "../../model/query/list-request.ts";
 import {
+  explainLater,
   type ListParameter,
   listParameters,
   suggestParameter,
@@ -29,6 +35,7 @@ export class ListRequestReader {
   readonly #isFromUrl: boolean;
   readonly #errors: (FieldError | ParameterError)[] = [];
   readonly #filters: Filter[] = [];
+  #where: Where | undefined;
   #sort: readonly Sorted[] = [];
   #fields: readonly NamedField[] = [];
   #search: Located | undefined;
@@ -42,16 +49,19 @@ export class ListRequestReader {
   }
 
   addError(place: ErrorLocation, detail: string): void {
-    this.#errors.push({ ...place, detail });
+    this.#errors.push(errorAt(place, detail));
   }
 
-  filter(field: string, operator: string, operand: unknown, place: ErrorLocation): void {
-    const { maxFilters } = listRequestLimits;
+  filter(field: string, operator: string, operand: string, place: { parameter: string }): void {
     if (!isFieldPath(field)) this.addError(place, fieldSyntax);
-    else if (!isOperator(operator)) this.addError(place, unknownOperator(operator, place));
-    else if (this.#filters.length === maxFilters) {
-      this.addError(place, `at most ${maxFilters} filters are allowed`);
+    else if (!isOperator(operator)) this.addError(place, explainOperator(operator, place));
+    else if (this.#filters.length === listRequestLimits.maxConditions) {
+      this.addError(place, tooManyConditions);
     } else this.#filters.push({ field, operator, operand, place });
+  }
+
+  where(value: unknown, placeOf: Where["placeOf"]): void {
+    this.#where = { value, placeOf };
   }
 
   page(page: number, place: ErrorLocation): void {
@@ -89,9 +99,12 @@ export class ListRequestReader {
       return [];
     }
     const isRight = ({ text }: Located) =>
-      isFieldPath(text.replace(/^-/, "")) && !signed.test(text);
-    for (const name of names.filter((each) => !isRight(each))) {
-      this.addError(name.place, `${member} takes field names separated by commas; ${fieldSyntax}`);
+      isFieldPath(text.replace(/^-/, "")) && !signed.test(text) && !isOfElements(text);
+    for (const { text, place } of names.filter((each) => !isRight(each))) {
+      const expected = isOfElements(text)
+        ? "none for the elements of an array ([])"
+        : "field names separated by commas";
+      this.addError(place, `${member} takes ${expected}; ${fieldSyntax}`);
     }
     return names.filter(isRight).map(({ text, place }) => ({ field: text, place }));
   }
@@ -120,6 +133,7 @@ export class ListRequestReader {
   listRequest(): ListRequest {
     return {
       filters: this.#filters,
+      where: this.#where,
       search: this.#search,
       sort: this.#sort,
       fields: this.#fields,
@@ -139,14 +153,11 @@ export const isWhole = (number: number, least: number, most = Number.MAX_SAFE_IN
 /** A plus sign for ascending order is not accepted; in a URL it arrives as a space. */
 const signed = /^[+\s]/;
 
-const fieldSyntax = `a field is a name, or up to ${jsonLimits.maxDepth} names separated by dots`;
-
-function unknownOperator(operator: string, place: ErrorLocation): string {
-  const name = "parameter" in place ? place.parameter : "";
-  const suggestion = suggestParameter(name);
+function explainOperator(operator: string, { parameter }: { parameter: string }): string {
+  const suggestion = suggestParameter(parameter);
   return suggestion === undefined
-    ? `there is no operator "${operator}"; the operators are: ${operators.join(", ")}`
-    : `there is no parameter "${name}"; use ${suggestion}`;
+    ? unknownOperator(operator)
+    : `there is no parameter "${parameter}"; use ${suggestion}`;
 }
 
 export const pageWithCursor = "page cannot be combined with cursor; leave it out";
@@ -175,10 +186,13 @@ export function readListQuery(searchParams: SearchParams): ListRequest | FeedQue
   const seen = new Set<string>();
   for (const [name, value] of searchParams) {
     const isFilter = !isReserved(name);
+    const later = explainLater(name);
     const [, field = name, operator = "eq"] = isFilter ? (bracketed.exec(name) ?? []) : [];
     const full = isFilter ? `${field}[${operator}]` : name;
     if (seen.has(full)) {
       reader.addError({ parameter: name }, "The parameter is repeated; send it once.");
+    } else if (later !== undefined) {
+      reader.addError({ parameter: name }, later);
     } else if (isFilter) {
       others.push(name);
       reader.filter(field, operator, value, { parameter: name });
@@ -194,8 +208,8 @@ export function readListQuery(searchParams: SearchParams): ListRequest | FeedQue
     : readFeedQuery(reader.listRequest(), values, others, since);
 }
 
-/** A field with an operator in brackets. */
-const bracketed = /^([^[\]]*)\[([^[\]]*)\]$/;
+/** A field with an operator in brackets. Empty brackets belong to the field. */
+const bracketed = /^(.*)\[([^[\]]+)\]$/s;
 
 const defaultRequest = new ListRequestReader(true).listRequest();
 
@@ -214,8 +228,20 @@ function readReserved(reader: ListRequestReader, values: ReadonlyMap<Reserved, s
   whenSent("q", (text, place) => reader.search(text, place));
   whenSent("cursor", (text, place) => reader.cursor(text, place));
   whenSent("total", (text, place) => reader.total(text, place));
+  whenSent("where", (text) => readWhere(reader, text));
   if (values.has("page") && values.has("cursor"))
     reader.addError({ parameter: "page" }, pageWithCursor);
+}
+
+function readWhere(reader: ListRequestReader, text: string): void {
+  const placeOf = (path: Path) => ({ parameter: "where", path: pointerTo(path) });
+  const scanned = scanObject(text);
+  if ("text" in scanned) reader.where(JSON.parse(text), placeOf);
+  else
+    for (const { pointer, detail } of scanned) {
+      const advice = `${detail}; where takes JSON, such as {"age":{"gte":18}}, percent-encoded`;
+      reader.addError({ parameter: "where", path: pointer }, advice);
+    }
 }
 
 const wholeNumber = /^(?:0|[1-9]\d{0,14})$/;

@@ -5,17 +5,17 @@ import { checkValue } from "../../lib/schema/check-value.ts";
 import { isObjectSchema, type ObjectSchema } from "../../lib/schema/subschemas.ts";
 import type { Problem } from "../../model/problem.ts";
 import type { ListRequest, Located } from "../../model/query/list-request.ts";
-import { type QueryBody, querySchema } from "../../model/schemas/query.ts";
+import { type QueryBody, queryBodySchema } from "../../model/schemas/query.ts";
 import { invalidBody } from "../body/content.ts";
 import { ListRequestReader, pageWithCursor } from "./list-request.ts";
 
 const at = (...path: Path) => ({ pointer: pointerTo(path) });
 
-/** `text` is already checked to be strict JSON. The request has all errors of the body. */
+/** `text` is already checked to be strict JSON. The request has all errors of the body, except those in `where`. */
 export function readQueryBody(text: string): ListRequest | Problem {
   const body: unknown = JSON.parse(text);
   const report = new ErrorReport();
-  checkValue(querySchema, body, report);
+  checkValue(queryBodySchema, body, report);
   if (!isObjectSchema(body)) return invalidBody(report.errors);
   const reader = new ListRequestReader(false);
   for (const { pointer, detail } of report.errors) reader.addError({ pointer }, detail);
@@ -26,25 +26,19 @@ export function readQueryBody(text: string): ListRequest | Problem {
 
 /** Returns the valid members, so that their errors against the definition are found as well. */
 function withoutInvalid(body: ObjectSchema, { errors }: ErrorReport): QueryBody {
-  if (errors.length === 0) return body as QueryBody;
-  const isValid = (...path: Path) => {
-    const own = pointerTo(path);
+  const isValid = (name: string) => {
+    const own = pointerTo([name]);
     return !errors.some(({ pointer }) => pointer === own || pointer.startsWith(`${own}/`));
   };
-  const isTooLong = errors.some(({ pointer }) => pointer === "/where");
-  const tests = Object.entries(isObjectSchema(body.where) && !isTooLong ? body.where : {});
-  const members = Object.keys(querySchema.properties)
+  const members = Object.keys(queryBodySchema.properties)
     .filter((name) => Object.hasOwn(body, name) && isValid(name))
     .map((name) => [name, body[name]]);
-  return {
-    where: Object.fromEntries(tests.filter(([field]) => isValid("where", field))),
-    ...Object.fromEntries(members),
-  };
+  return Object.fromEntries(members);
 }
 
 function readMembers(reader: ListRequestReader, body: QueryBody): void {
-  const { where = {}, q, sort, fields, page, limit, cursor, total } = body;
-  for (const [field, test] of Object.entries(where)) readTest(reader, field, test);
+  const { where, q, sort, fields, page, limit, cursor, total } = body;
+  if (where !== undefined) reader.where(where, (path) => at("where", ...path));
   if (q !== undefined) reader.search(q, at("q"));
   if (sort !== undefined) reader.sort(namesIn(sort, "sort"));
   if (fields !== undefined) reader.fields(namesIn(fields, "fields"));
@@ -52,15 +46,6 @@ function readMembers(reader: ListRequestReader, body: QueryBody): void {
   if (limit !== undefined) reader.limit(limit, at("limit"));
   if (cursor !== undefined) reader.cursor(cursor, at("cursor"));
   if (total !== undefined) reader.total(total, at("total"));
-}
-
-function readTest(reader: ListRequestReader, field: string, test: unknown): void {
-  if (!isObjectSchema(test)) {
-    reader.filter(field, "eq", test, at("where", field));
-    return;
-  }
-  for (const [operator, operand] of Object.entries(test))
-    reader.filter(field, operator, operand, at("where", field, operator));
 }
 
 /** Reads a text with commas, or an array of texts. */

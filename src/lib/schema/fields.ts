@@ -50,11 +50,13 @@ export class Fields {
       .map((choice) => choice.map((one) => this.#cache.of(isObjectSchema(one) ? [one] : [])));
   }
 
-  /** The field at a path. Returns undefined when it is not declared. */
+  /** The field at a path. A name that ends with `[]` leads to the items. Returns undefined when it is not declared. */
   at(names: readonly string[]): Field | undefined {
     const [first = "", ...rest] = names;
-    const field = this.members.get(first);
-    return rest.length === 0 ? field : field?.inner.at(rest);
+    const isOfItems = first.endsWith("[]");
+    const field = this.members.get(isOfItems ? first.slice(0, -2) : first);
+    if (rest.length === 0) return field;
+    return (isOfItems ? field?.inner.items : field?.inner)?.at(rest);
   }
 
   /** Whether the test is true for any field, at any depth. */

@@ -1,13 +1,12 @@
 // Turns a filter into a condition on the keys of a field.
 
 import { isExact } from "../../lib/json/number.ts";
-import { type Filter, listRequestLimits, type Operator } from "./list-request.ts";
+import { listRequestLimits, type Operator } from "./list-request.ts";
 import type { Condition } from "./predicate.ts";
 import {
   above,
   beginningWith,
   below,
-  compareKeys,
   equalTo,
   from,
   keyOf,
@@ -17,8 +16,10 @@ import {
   upTo,
   type ValueKind,
 } from "./sort-key.ts";
+import { unionOf } from "./spans.ts";
+import type { TextMatch } from "./text-match.ts";
 
-const spanOf: Readonly<Partial<Record<Operator, (key: string) => Span>>> = {
+const spanOf = {
   eq: equalTo,
   ne: equalTo,
   lt: below,
@@ -26,34 +27,35 @@ const spanOf: Readonly<Partial<Record<Operator, (key: string) => Span>>> = {
   gt: above,
   gte: from,
   in: equalTo,
-};
+} as const satisfies Partial<Record<Operator, (key: string) => Span>>;
 
-/** Returns the condition, or an error message for the operand. Operands from a URL are texts that stand for values. */
-export function conditionOf(
-  { field, operator, operand }: Filter,
-  kind: ValueKind,
-  isFromUrl: boolean,
-): Condition | string {
-  if (operator === "exists") return existsCondition(field, kind, operand, isFromUrl);
-  if (operator === "like") return likeCondition(field, kind, operand);
+/** What a filter compares. From a URL, the operand is a text that stands for a value. */
+export interface Comparison {
+  readonly field: string;
+  readonly kind: ValueKind;
+  readonly operator: Operator;
+  readonly operand: unknown;
+  readonly isFromUrl: boolean;
+}
+
+/** Returns the condition, or an error message for the operand. */
+export function conditionOf(comparison: Comparison): Condition | string {
+  const { field, kind, operator, operand, isFromUrl } = comparison;
+  if (operator === "exists") return existsCondition(comparison);
+  if (isTextOperator(operator)) return textCondition(field, kind, operator, operand);
   const values = operator === "in" ? valuesOf(operand, isFromUrl) : [operand];
   if (typeof values === "string") return values;
-  const makeSpan = spanOf[operator] ?? equalTo;
+  const makeSpan = spanOf[operator];
   const spans: Span[] = [];
   for (const value of values) {
     const keys = isFromUrl ? keysOfText(kind, `${value}`) : keysOfValue(kind, value);
     if (typeof keys === "string") return keys;
     spans.push(...keys.map(makeSpan));
   }
-  return { field, kind, spans: sortedUnique(spans), ...(operator === "ne" && { isNegated: true }) };
+  return { field, kind, spans: unionOf(spans), ...(operator === "ne" && { isNegated: true }) };
 }
 
-function existsCondition(
-  field: string,
-  kind: ValueKind,
-  operand: unknown,
-  isFromUrl: boolean,
-): Condition | string {
+function existsCondition({ field, kind, operand, isFromUrl }: Comparison): Condition | string {
   const given = isFromUrl ? booleans.get(operand) : operand;
   if (typeof given !== "boolean") return "exists takes true or false";
   return { field, kind, spans: [given ? someValue : noValue] };
@@ -64,26 +66,51 @@ const booleans: ReadonlyMap<unknown, boolean> = new Map([
   ["false", false],
 ]);
 
-/** The longest literal prefix of a pattern that is used as a key range. A key never truncates it. */
+const isTextOperator = (operator: Operator): operator is TextMatch["operator"] =>
+  !Object.hasOwn(spanOf, operator) && operator !== "exists";
+
+function textCondition(
+  field: string,
+  kind: ValueKind,
+  operator: TextMatch["operator"],
+  operand: unknown,
+): Condition | string {
+  if (kind !== "text" && kind !== "any") {
+    return `${operator} works on strings only, and this field is a ${kind}; use another operator`;
+  }
+  if (operand === null) return nullError;
+  if (typeof operand !== "string") {
+    const meaning = operator === "like" ? " in which * stands for any characters" : "";
+    return `${operator} takes a string${meaning}`;
+  }
+  return { field, kind, ...textSpans(operator, operand) };
+}
+
+function textSpans(
+  operator: TextMatch["operator"],
+  text: string,
+): Pick<Condition, "spans" | "match"> {
+  const match = { operator, text };
+  switch (operator) {
+    case "startsWith":
+      return { spans: [beginningWith(prefixOf(text))], ...(prefixOf(text) !== text && { match }) };
+    case "like": {
+      const [start = "", ...more] = text.split("*");
+      if (more.length === 0) return { spans: [equalTo(keyOf("text", text))] };
+      if (more.length === 1 && more[0] === "") return textSpans("startsWith", start);
+      return { spans: [beginningWith(prefixOf(start))], match };
+    }
+    default:
+      return { spans: [beginningWith("")], match };
+  }
+}
+
+/** The longest prefix that is used as a key range. A key never truncates it. */
 const maxPrefixChars = 100;
 
-function likeCondition(field: string, kind: ValueKind, operand: unknown): Condition | string {
-  if (kind !== "text" && kind !== "any") {
-    return `like works on strings only, and this field is a ${kind}; use another operator`;
-  }
-  if (typeof operand !== "string")
-    return "like takes a string in which * stands for any characters";
-  const start = operand.indexOf("*");
-  if (start < 0) return { field, kind, spans: [equalTo(keyOf("text", operand))] };
-  // Does not split a surrogate pair.
-  const prefix = operand.slice(0, Math.min(start, maxPrefixChars)).replace(/[\ud800-\udbff]$/, "");
-  return {
-    field,
-    kind,
-    spans: [beginningWith(prefix)],
-    match: { operator: "like", text: operand },
-  };
-}
+/** Does not split a surrogate pair. */
+const prefixOf = (text: string): string =>
+  text.slice(0, maxPrefixChars).replace(/[\ud800-\udbff]$/, "");
 
 function valuesOf(operand: unknown, isFromUrl: boolean): readonly unknown[] | string {
   const { maxValues } = listRequestLimits;
@@ -98,6 +125,7 @@ const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Returns the keys of the values that a text can stand for, or an error message. */
 function keysOfText(kind: ValueKind, text: string): readonly string[] | string {
+  if (text === "null" && kind !== "text" && kind !== "any") return nullError;
   switch (kind) {
     case "text":
     case "time":
@@ -128,7 +156,11 @@ const expectedValues: Readonly<Record<ValueKind, string>> = {
   any: "must be a string, a number, true or false; to match missing values, use exists",
 };
 
+const nullError =
+  "null equals nothing; to find resources without a value, use exists: false (in a URL field[exists]=false)";
+
 function keysOfValue(kind: ValueKind, value: unknown): readonly string[] | string {
+  if (value === null) return nullError;
   return isOf(kind, value) ? [keyOf(kind, value)] : expectedValues[kind];
 }
 
@@ -155,10 +187,4 @@ function isTime(text: string): boolean {
   const date = new Date(0);
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
   return date.getUTCDate() === Number(day) && !Number.isNaN(Date.parse(text));
-}
-
-/** Sorts the spans and removes duplicates. */
-function sortedUnique(spans: readonly Span[]): readonly Span[] {
-  const sorted = [...spans].sort((one, other) => compareKeys(one.from, other.from));
-  return sorted.filter((span, index) => span.from !== sorted[index - 1]?.from);
 }

@@ -1,16 +1,24 @@
 // A list request as the client sent it, before it is checked against the collection's definition.
 
+import type { Path } from "../../lib/json/error-report.ts";
 import { jsonLimits } from "../../lib/json/scan.ts";
+import { plainName } from "../field-kind.ts";
 import type { FieldError, ParameterError } from "../problem.ts";
 
-export const operators = ["eq", "ne", "lt", "lte", "gt", "gte", "in", "like", "exists"] as const;
+export const operators = [
+  ...(["eq", "ne", "lt", "lte", "gt", "gte", "in", "exists"] as const),
+  ...(["like", "startsWith", "contains", "icontains", "ieq"] as const),
+] as const;
 export type Operator = (typeof operators)[number];
 
 export const isOperator = (name: string): name is Operator =>
   (operators as readonly string[]).includes(name);
 
 export const listRequestLimits = {
-  maxFilters: 20,
+  /** The limit for all conditions of a request. */
+  maxConditions: 100,
+  /** How deep `$or`, `$and`, `$not` and `some` can nest. */
+  maxWhereDepth: 8,
   maxSortings: 8,
   /** The limit for one `in`. */
   maxValues: 100,
@@ -25,14 +33,30 @@ export const pageLimits = {
   maxBytes: 20 * 1024 * 1024,
 } as const;
 
-/** The parameter or JSON Pointer that an error refers to. */
-export type ErrorLocation = { readonly parameter: string } | { readonly pointer: string };
+/** The JSON Pointer that an error refers to, or the parameter; `path` is a place in the JSON of a parameter. */
+export type ErrorLocation =
+  | { readonly parameter: string; readonly path?: string }
+  | { readonly pointer: string };
 
+export function errorAt(place: ErrorLocation, detail: string): FieldError | ParameterError {
+  if ("pointer" in place) return { pointer: place.pointer, detail };
+  const { parameter, path } = place;
+  return { parameter, detail: path ? `${path}: ${detail}` : detail };
+}
+
+/** A filter from a URL. Its operand stands for a value. */
 export interface Filter {
   readonly field: string;
   readonly operator: Operator;
-  readonly operand: unknown;
+  readonly operand: string;
   readonly place: ErrorLocation;
+}
+
+/** Nested conditions as JSON, which is not checked yet. */
+export interface Where {
+  readonly value: unknown;
+  /** Returns the place of what is at a path in the value. */
+  readonly placeOf: (path: Path) => ErrorLocation;
 }
 
 export interface NamedField {
@@ -52,6 +76,7 @@ export interface Located {
 export interface ListRequest {
   /** A resource must match all of them. */
   readonly filters: readonly Filter[];
+  readonly where: Where | undefined;
   /** The text to search for. */
   readonly search: Located | undefined;
   readonly sort: readonly Sorted[];
@@ -64,24 +89,27 @@ export interface ListRequest {
   readonly cursor: Located | undefined;
   /** Whether the total is requested. */
   readonly isCounted: boolean;
-  /** Whether operands are URL texts that stand for values. */
+  /** Whether the request is a URL, and not a body. */
   readonly isFromUrl: boolean;
   /** The errors found while reading the request. */
   readonly errors: readonly (FieldError | ParameterError)[];
 }
 
 /** Whether the request is for a page in creation order without filters, which needs no index. */
-export const isPlain = ({ filters, search, cursor, sort }: ListRequest): boolean =>
+export const isPlain = ({ filters, where, search, cursor, sort }: ListRequest): boolean =>
   filters.length === 0 &&
+  where === undefined &&
   search === undefined &&
   cursor === undefined &&
   (sort.length === 0 || (sort.length === 1 && sort[0]?.field === "createdAt"));
 
 /** Whether the text is names separated by dots, none of them empty and not deeper than objects can nest. */
 export function isFieldPath(field: string): boolean {
-  const names = field.split(".");
+  const names = field.split(".").map(plainName);
   return names.length <= jsonLimits.maxDepth && !names.includes("");
 }
+
+export const fieldSyntax = `a field is a name, or up to ${jsonLimits.maxDepth} names separated by dots`;
 
 /** In `fields`: all members of a resource. */
 export const everyField = "*";

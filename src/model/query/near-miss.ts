@@ -10,8 +10,18 @@ export const listParameters = [
   "cursor",
   "total",
   "since",
+  "where",
 ] as const;
 export type ListParameter = (typeof listParameters)[number];
+
+/** Parameters of later versions. They are never filters, so that a filter does not change its meaning. */
+const laterParameters: readonly string[] = ["expand", "aggregate", "by", "timezone"];
+
+/** Says what to send instead of a parameter of a later version; undefined for other names. */
+export const explainLater = (name: string): string | undefined =>
+  laterParameters.includes(name)
+    ? `this version does not support ${name}; to filter by a field of this name, write ${name}[eq]=…`
+    : undefined;
 
 /** The names in other APIs, in lower case and without punctuation. */
 const otherNames: Readonly<Record<string, string>> = {
@@ -26,7 +36,7 @@ const otherNames: Readonly<Record<string, string>> = {
     "pagetoken nextpagetoken nexttoken nextcursor pagecursor pageafter startingafter continuationtoken",
   total: "includetotal withtotal totalcount includecount",
   "since, or updatedAt[gte]": "updatedsince modifiedsince changedsince",
-  "the name of the field itself": "filter filters where filterby",
+  "the name of the field itself, or where": "filter filters filterby",
 };
 
 const meanings = new Map(

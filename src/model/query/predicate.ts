@@ -1,7 +1,9 @@
 // The conditions of a query, and their evaluation in memory. A missing value equals nothing, and a negation is a plain one.
 
+import { elementsOf } from "../field-kind.ts";
 import { keysAt, valueIn } from "./field-path.ts";
-import { isIn, type Span, type ValueKind } from "./sort-key.ts";
+import type { Span, ValueKind } from "./sort-key.ts";
+import { isInAny } from "./spans.ts";
 import { matcherOf, type TextMatch } from "./text-match.ts";
 
 export type Predicate = Condition | AnyOf | AllOf | Not | Some;
@@ -73,23 +75,22 @@ function compiled(predicate: Predicate): Test {
     const test = compiled(predicate.not);
     return (content) => !test(content);
   }
-  const { field } = predicate;
+  const elements = elementsOf(predicate.field);
   const test = compiled(predicate.some);
-  return (content) =>
-    elementsOf(content.at(field)).some((element) => test(elementContent(element)));
+  return (content) => listOf(content.at(elements)).some((element) => test(elementContent(element)));
 }
 
 function conditionTest({ field, kind, spans, isNegated = false, match }: Condition): Test {
   const matches = match && matcherOf(match);
   return (content) => {
     const value = content.at(field);
-    const hasKey = keysAt(field, kind, value).some((key) => spans.some((span) => isIn(key, span)));
+    const hasKey = keysAt(field, kind, value).some((key) => isInAny(key, spans));
     const isMatch = hasKey && (matches === undefined || textsIn(value).some(matches));
     return isMatch !== isNegated;
   };
 }
 
-const elementsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 const textsIn = (value: unknown): readonly string[] =>
   [value].flat(2).filter((text) => typeof text === "string");

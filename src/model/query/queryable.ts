@@ -1,7 +1,7 @@
 // Finds the fields of a collection that lists can filter and sort by, and how each is compared.
 
 import { definitionOf } from "../definition.ts";
-import { kindOf } from "../field-kind.ts";
+import { kindOf, plainName } from "../field-kind.ts";
 import { reservedMembers, serverMembers } from "../resource.ts";
 import { type ResourceValidator, validatorOf } from "../validator.ts";
 import { indexPlanOf, ownerField } from "./index-plan.ts";
@@ -16,6 +16,7 @@ export interface QueryableField {
 interface Schema {
   readonly type?: unknown;
   readonly properties?: Readonly<Record<string, unknown>>;
+  readonly items?: unknown;
 }
 
 /** Keywords that can declare fields outside `properties`. They are not analysed here. */
@@ -60,7 +61,8 @@ export class QueryableFields {
     const kind = kindOf(this.#schema, field);
     if (serverMembers.includes(field)) return { kind, holds: "value" };
     const [head = ""] = field.split(".", 1);
-    if (reservedMembers.includes(head) || this.#validator.isHidden(field)) return undefined;
+    if (reservedMembers.includes(plainName(head)) || this.#validator.isHidden(field))
+      return undefined;
     const schema = this.#schemaOf(field);
     if (schema === "undeclared" && !this.indexed.has(field)) return undefined;
     return { kind, holds: typeof schema === "object" ? holdingOf(schema) : "value" };
@@ -73,10 +75,12 @@ export class QueryableFields {
     let current = this.#schema;
     for (const name of field.split(".")) {
       const properties = isSchema(current) ? current.properties : undefined;
-      if (properties === undefined || !Object.hasOwn(properties, name)) return false;
-      current = properties[name];
+      const plain = plainName(name);
+      if (properties === undefined || !Object.hasOwn(properties, plain)) return false;
+      current = properties[plain];
+      if (plain !== name) current = isSchema(current) ? current.items : undefined;
     }
-    return true;
+    return current !== undefined;
   }
 
   /** The schema of the field, `undeclared` when it cannot exist, or `open` when nothing is declared about it. */
@@ -85,19 +89,31 @@ export class QueryableFields {
     for (const name of field.split(".")) {
       if (!isSchema(current)) return "open";
       const { properties } = current;
-      if (properties !== undefined && Object.hasOwn(properties, name)) {
-        current = properties[name];
+      const plain = plainName(name);
+      if (properties !== undefined && Object.hasOwn(properties, plain)) {
+        current = properties[plain];
       } else if (isClosed(current)) {
         return "undeclared";
       } else {
         return "open";
       }
+      if (plain === name) continue;
+      if (!isSchema(current)) return "open";
+      if (!mayBe("array", current)) return "undeclared";
+      current = current.items;
     }
     return isSchema(current) ? current : "open";
   }
 
-  /** The names of the fields, for an error message about an unknown one. */
-  names(): string {
+  /** Says that there is no such field, and which there are. */
+  explainUnknown(field: string): string {
+    const known = corrections(field).find((path) => this.find(path) !== undefined);
+    return known === undefined
+      ? `there is no field "${field}" in this collection; its fields are: ${this.#names()}`
+      : `there is no field "${field}" in this collection; write ${known}`;
+  }
+
+  #names(): string {
     const declared = namesIn(this.#schema, "");
     const others = [...this.indexed].filter((field) => field !== ownerField);
     const all = new Set(["id", ...declared, ...others, "createdAt", "updatedAt"]);
@@ -107,16 +123,31 @@ export class QueryableFields {
   }
 }
 
+/** The path without `[]`, and with `[]` after one of its names. */
+function corrections(field: string): readonly string[] {
+  const names = field.split(".");
+  const plain = names.map(plainName).join(".");
+  const elements = names
+    .slice(0, -1)
+    .map((name, index) => names.with(index, `${name}[]`).join("."));
+  return plain === field ? elements : [plain, ...elements];
+}
+
 const isSchema = (value: unknown): value is Schema =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 const typesOf = ({ type }: Schema): readonly unknown[] =>
   type === undefined ? [] : [type].flat().filter((name) => name !== "null");
 
+/** Whether values of this type can be valid, by the declared types. */
+function mayBe(type: "array" | "object", schema: Schema): boolean {
+  const types = typesOf(schema);
+  return types.length === 0 || types.includes(type);
+}
+
 /** Whether the schema allows only the fields in its `properties`. */
 function isClosed(schema: Schema): boolean {
-  const types = typesOf(schema);
-  if (types.length > 0 && !types.includes("object")) return true;
+  if (!mayBe("object", schema)) return true;
   return (
     schema.properties !== undefined &&
     !otherApplicators.some((keyword) => Object.hasOwn(schema, keyword))
@@ -135,8 +166,10 @@ function namesIn(schema: unknown, prefix: string): readonly string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
     // A name with a dot cannot be addressed.
     if (name.includes(".")) return [];
-    const below = namesIn(inner, `${prefix}${name}.`);
-    return below.length > 0 ? below : [`${prefix}${name}`];
+    const own = `${prefix}${name}`;
+    const items = isSchema(inner) ? namesIn(inner.items, `${own}[].`) : [];
+    const below = [...namesIn(inner, `${own}.`), ...items];
+    return below.length > 0 ? below : [own];
   });
 }
 

@@ -94,7 +94,15 @@ const endOf = (key: string): string => String.fromCharCode(key.charCodeAt(0) + 1
 /** The range of all texts with this prefix. */
 export function beginningWith(text: string): Span {
   const key = letters.text + sortableText(text.slice(0, maxText));
-  return { from: key, to: `${key}\u{10ffff}` };
+  return { from: key, to: afterPrefix(key) };
+}
+
+/** The smallest text after all texts with this prefix. */
+function afterPrefix(prefix: string): string {
+  const characters = [...prefix];
+  while (characters.at(-1) === "\u{10ffff}") characters.pop();
+  const next = (characters.pop()?.codePointAt(0) ?? 0) + 1;
+  return characters.join("") + String.fromCodePoint(next === 0xd800 ? 0xe000 : next);
 }
 
 /** Compares by code points as the engines do. UTF-16 order puts characters above U+FFFF before U+E000. */

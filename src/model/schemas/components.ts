@@ -19,7 +19,7 @@ import {
 import { feedSchema, removedResourceSchema, writtenResourceSchema } from "./feed.ts";
 import { jsonPatchOperationSchema, jsonPatchSchema, mergePatchSchema } from "./patch.ts";
 import { errorDetailSchema, problemSchema } from "./problem.ts";
-import { querySchema } from "./query.ts";
+import { querySchema, whereSchema } from "./query.ts";
 import { draftSchema, pageSchema, replacementSchema, resourceSchema } from "./resource.ts";
 import { healthSchema, homeSchema } from "./server.ts";
 import { issuedTokenSchema, tokenListSchema, tokenRequestSchema, tokenSchema } from "./token.ts";
@@ -31,6 +31,7 @@ export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   Resource: resourceSchema,
   Page: pageSchema,
   Query: querySchema,
+  Where: whereSchema,
   Feed: feedSchema,
   WrittenResource: writtenResourceSchema,
   RemovedResource: removedResourceSchema,

@@ -2,13 +2,18 @@
 
 import type { FromSchema } from "../../lib/schema/from-schema.ts";
 import { unknownMemberMessage } from "../../lib/schema/subschemas.ts";
-import { listRequestLimits, operators, pageLimits } from "../query/list-request.ts";
-import { suggestParameter } from "../query/near-miss.ts";
+import { componentPath } from "../../lib/schema/variant.ts";
+import { listRequestLimits, pageLimits } from "../query/list-request.ts";
+import { explainLater, suggestParameter } from "../query/near-miss.ts";
 
 const operand = { type: ["string", "number", "boolean"] } as const;
+const text = (description: string) => ({ type: "string", description }) as const;
 
-/** One schema for all types, because a choice between schemas is slow to explain for a long body. */
-const filterSchema = {
+/** A reference, because the schema contains itself. */
+const nestedWhere = { $ref: `${componentPath}Where` } as const;
+
+/** One schema for all types, because generators of clients understand it better than a choice. */
+const testSchema = {
   type: ["string", "number", "boolean", "object"],
   description: "The value of the field, or operators that must all hold.",
   minProperties: 1,
@@ -20,12 +25,38 @@ const filterSchema = {
     gt: operand,
     gte: operand,
     in: { type: "array", items: operand, minItems: 1, maxItems: listRequestLimits.maxValues },
-    like: { type: "string", description: "`*` stands for any characters." },
     exists: { type: "boolean", description: "Whether there is a value." },
+    like: text("`*` stands for any characters."),
+    startsWith: text("What the text starts with."),
+    contains: text("What the text contains."),
+    icontains: text("What the text contains, in any case."),
+    ieq: text("What the text equals, in any case."),
+    /** Operators if the elements are strings, numbers or booleans. */
+    some: nestedWhere,
   },
   additionalProperties: false,
-  [unknownMemberMessage]: (name: string) =>
-    `there is no operator "${name}"; the operators are: ${operators.join(", ")}`,
+} as const;
+
+const partsSchema = (description: string) =>
+  ({
+    type: "array",
+    description,
+    items: nestedWhere,
+    minItems: 1,
+    maxItems: listRequestLimits.maxConditions,
+  }) as const;
+
+/** The errors in it are found while the query is built, because they depend on the definition. */
+export const whereSchema = {
+  type: "object",
+  description: `A value or operators for each field, with dots in the name of a nested field; \`lines[].sku\` is the field of any element of an array. All must hold. At most ${listRequestLimits.maxConditions} conditions, nested up to ${listRequestLimits.maxWhereDepth} deep.`,
+  properties: {
+    $or: partsSchema("At least one must hold."),
+    $and: partsSchema("All must hold."),
+    $not: nestedWhere,
+  },
+  maxProperties: listRequestLimits.maxConditions,
+  additionalProperties: testSchema,
 } as const;
 
 const names = (description: string, maxItems: number) =>
@@ -38,12 +69,7 @@ const names = (description: string, maxItems: number) =>
   }) as const;
 
 const properties = {
-  where: {
-    type: "object",
-    description: "A value or operators for each field, with dots in the name of a nested field.",
-    maxProperties: listRequestLimits.maxFilters,
-    additionalProperties: filterSchema,
-  },
+  where: whereSchema,
   q: { type: "string", description: "As the parameter `q`." },
   sort: names(
     "Field names, or one text with commas; `-` for descending order.",
@@ -62,6 +88,8 @@ export const querySchema = {
   properties,
   additionalProperties: false,
   [unknownMemberMessage]: (name: string) => {
+    const later = explainLater(name);
+    if (later !== undefined) return later;
     const suggestion = suggestParameter(name);
     return suggestion === undefined
       ? `there is no such member; the members are: ${Object.keys(properties).join(", ")}`
@@ -70,4 +98,10 @@ export const querySchema = {
   examples: [{ where: { age: { gte: 18 }, city: "Bern" }, sort: ["-age"], limit: 50 }],
 } as const;
 
-export type QueryBody = FromSchema<typeof querySchema, "out">;
+/** What is checked before the query is built. */
+export const queryBodySchema = {
+  ...querySchema,
+  properties: { ...properties, where: { type: "object" } },
+} as const;
+
+export type QueryBody = FromSchema<typeof queryBodySchema, "out">;

@@ -1,0 +1,183 @@
+// Builds predicates from the nested conditions of a `where`, and checks them against the definition.
+
+import type { Path } from "../lib/json/error-report.ts";
+import { elementsOf } from "../model/field-kind.ts";
+import { conditionOf } from "../model/query/filter.ts";
+import {
+  type ErrorLocation,
+  fieldSyntax,
+  isFieldPath,
+  isOperator,
+  listRequestLimits,
+  type NamedField,
+  operators,
+  type Where,
+} from "../model/query/list-request.ts";
+import type { Predicate } from "../model/query/predicate.ts";
+import type { QueryableField, QueryableFields } from "../model/query/queryable.ts";
+
+/** Where a condition stands. */
+interface Place {
+  readonly path: Path;
+  /** The path of the array's elements that the fields belong to, with a dot at its end. */
+  readonly prefix: string;
+  /** How many `$or`, `$and`, `$not` and `some` contain it. */
+  readonly depth: number;
+}
+
+type Predicates = readonly Predicate[];
+
+interface BuiltWhere {
+  /** All must hold. */
+  readonly predicates: Predicates;
+  /** The fields that the conditions compare. */
+  readonly named: readonly NamedField[];
+}
+
+/** `count` is the number of the request's other conditions. */
+export function buildWhere(
+  queryable: QueryableFields,
+  where: Where,
+  count: number,
+  addError: AddError,
+): BuiltWhere {
+  const builder = new WhereBuilder(queryable, where, count, addError);
+  const predicates = builder.build();
+  return { predicates, named: builder.named };
+}
+
+type AddError = (place: ErrorLocation, detail: string) => void;
+
+class WhereBuilder {
+  readonly #queryable: QueryableFields;
+  readonly #where: Where;
+  readonly #addError: AddError;
+  readonly named: NamedField[] = [];
+  #count: number;
+
+  constructor(queryable: QueryableFields, where: Where, count: number, addError: AddError) {
+    this.#queryable = queryable;
+    this.#where = where;
+    this.#count = count;
+    this.#addError = addError;
+  }
+
+  build(): Predicates {
+    return this.#object(this.#where.value, { path: [], prefix: "", depth: 0 });
+  }
+
+  #object(value: unknown, place: Place): Predicates {
+    if (!isObject(value)) return this.#fail(place.path, "must be an object with fields");
+    return Object.entries(value).flatMap(([name, test]) =>
+      this.#member(name, test, { ...place, path: [...place.path, name] }),
+    );
+  }
+
+  #member(name: string, test: unknown, place: Place): Predicates {
+    switch (name) {
+      case "$or":
+        return this.#parts(test, place, (anyOf) => [{ anyOf }]);
+      case "$and":
+        return this.#parts(test, place, (allOf) => allOf);
+      case "$not":
+        return this.#nested(place, (inner) => [{ not: { allOf: this.#object(test, inner) } }]);
+    }
+    const isBare = !isObject(test);
+    if (isBare && name.startsWith("$") && !this.#queryable.declares(place.prefix + name)) {
+      return this.#fail(place.path, unknownCombination(name));
+    }
+    if (!isFieldPath(name)) return this.#fail(place.path, fieldSyntax);
+    if (Array.isArray(test)) return this.#fail(place.path, listError);
+    if (isBare) return this.#test(name, "eq", test, place);
+    return this.#tests(name, test, place);
+  }
+
+  #parts(parts: unknown, place: Place, combine: (parts: Predicates) => Predicates): Predicates {
+    const { maxConditions } = listRequestLimits;
+    const isList = Array.isArray(parts) && parts.length > 0 && parts.length <= maxConditions;
+    if (!isList) return this.#fail(place.path, `must be a list of 1 to ${maxConditions} objects`);
+    return this.#nested(place, (inner) =>
+      combine(
+        parts.map((part, index) => ({
+          allOf: this.#object(part, { ...inner, path: [...place.path, index] }),
+        })),
+      ),
+    );
+  }
+
+  #nested(place: Place, build: (inner: Place) => Predicates): Predicates {
+    const { maxWhereDepth } = listRequestLimits;
+    if (place.depth === maxWhereDepth)
+      return this.#fail(place.path, `conditions can be nested up to ${maxWhereDepth} deep`);
+    return build({ ...place, depth: place.depth + 1 });
+  }
+
+  #tests(field: string, tests: Readonly<Record<string, unknown>>, place: Place): Predicates {
+    const entries = Object.entries(tests);
+    if (entries.length === 0)
+      return this.#fail(place.path, `name one of the operators: ${operators.join(", ")}`);
+    return entries.flatMap(([operator, operand]) =>
+      this.#test(field, operator, operand, { ...place, path: [...place.path, operator] }),
+    );
+  }
+
+  /** `field` is relative to the element, and empty for the element itself. */
+  #test(field: string, operator: string, operand: unknown, place: Place): Predicates {
+    const { path } = place;
+    const full = field === "" ? place.prefix.slice(0, -1) : place.prefix + field;
+    const shape = this.#queryable.find(full);
+    if (shape === undefined) return this.#fail(path, this.#queryable.explainUnknown(full));
+    if (operator === "some") return this.#some(field, full, shape, operand, place);
+    if (shape.holds === "object") return this.#fail(path, isObjectError(full));
+    if (!isOperator(operator)) return this.#fail(path, unknownOperator(operator));
+    const { maxConditions } = listRequestLimits;
+    if (this.#count++ === maxConditions) return this.#fail(path, tooManyConditions);
+    this.named.push({ field: full, place: this.#where.placeOf(path) });
+    const { kind } = shape;
+    const condition = conditionOf({ field, kind, operator, operand, isFromUrl: false });
+    return typeof condition === "string" ? this.#fail(path, condition) : [condition];
+  }
+
+  /** Of elements that the schema declares as strings, numbers or booleans, `some` takes operators. */
+  #some(
+    field: string,
+    full: string,
+    { kind, holds }: QueryableField,
+    operand: unknown,
+    place: Place,
+  ): Predicates {
+    const { path } = place;
+    if (kind !== "any" || holds === "object")
+      return this.#fail(path, `${full} is not an array; some is for the elements of an array`);
+    if (!isObject(operand))
+      return this.#fail(path, "some takes an object with fields of one element");
+    const elements = elementsOf(full);
+    const prefix = `${elements}.`;
+    const isOfValues = (this.#queryable.find(elements)?.kind ?? "any") !== "any";
+    return this.#nested({ ...place, prefix }, (inner) => {
+      const all = isOfValues ? this.#tests("", operand, inner) : this.#object(operand, inner);
+      return [{ field, some: { allOf: all } }];
+    });
+  }
+
+  #fail(path: Path, detail: string): readonly never[] {
+    this.#addError(this.#where.placeOf(path), detail);
+    return [];
+  }
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const tooManyConditions = `at most ${listRequestLimits.maxConditions} conditions are allowed`;
+
+export const unknownOperator = (operator: string): string =>
+  `there is no operator "${operator}"; the operators are: ${operators.join(", ")}`;
+
+export const isObjectError = (field: string): string =>
+  `${field} is an object; name one of its fields with a dot: ${field}.…`;
+
+const listError = "must be a value, or an object with operators; for one of several values use in";
+
+const unknownCombination = (name: string): string =>
+  `there is no "${name}"; conditions are combined with $or, $and and $not. For a field of this name, write {"${name}": {"eq": …}}`;
