@@ -1,6 +1,7 @@
 // Problems and errors about values that are not unique, alone or together with others.
 
 import { pointerTo } from "../lib/json/error-report.ts";
+import { pathOf } from "../model/field-kind.ts";
 import { fieldsOfUnique } from "../model/listed-index.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
 
@@ -41,4 +42,4 @@ const joined = (fields: readonly string[]): string =>
   [fields.slice(0, -1).join(", "), ...fields.slice(-1)].filter((text) => text !== "").join(" and ");
 
 const errorsAt = (fields: readonly string[], detail: string): readonly FieldError[] =>
-  fields.map((field) => ({ pointer: pointerTo(field.split(".")), detail }));
+  fields.map((field) => ({ pointer: pointerTo(pathOf(field)), detail }));

@@ -17,6 +17,10 @@ export const isOfElements = (field: string): boolean =>
 /** The path of all elements of the array at a path. */
 export const elementsOf = (field: string): string => `${field}${everyElement}`;
 
+/** The names on the way to a value, or to the array that contains it. */
+export const pathOf = (field: string): readonly string[] =>
+  (field.split(everyElement, 1)[0] ?? "").split(".");
+
 /** The name without `[]`. */
 export const plainName = (name: string): string =>
   name.endsWith(everyElement) ? name.slice(0, -everyElement.length) : name;

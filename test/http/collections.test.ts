@@ -179,6 +179,30 @@ describe("a definition", () => {
     assertProblem(await client.get("/-/collections/never-made"), "not-found");
   });
 
+  it("reports values that are not unique together", async () => {
+    for (const [id, tenant, n] of [
+      ["a", "x", 1],
+      ["b", "x", 2],
+      ["c", "x", 1],
+      ["d", "x", null],
+      ["e", "x", null],
+    ])
+      await client.put(`/shared/${id}`, { tenant, n });
+    const properties = { tenant: { type: "string" }, n: { type: ["number", "null"] } };
+    const definition = { schema: { properties }, unique: [["tenant", "n"]] };
+    const answer = await client.put("/-/collections/shared?dry-run=true", definition);
+    const { violations }: Tried = JSON.parse(answer.body);
+    const detail = "a has the same tenant and n";
+    const errors = ["/tenant", "/n"].map((pointer) => ({ pointer, detail }));
+    assert.deepEqual(violations, { count: 1, first: [{ id: "c", errors }] });
+    const conflict = assertProblem(await define("shared", definition), "conflict");
+    assert.match(conflict.detail, /the same tenant and n, so they cannot be unique together/);
+    await client.put("/shared/c", { tenant: "y", n: 1 });
+    assert.equal((await define("shared", definition)).status, 200);
+    const stored = await client.json<{ definition: object }>("/-/collections/shared");
+    assert.deepEqual(stored.definition, definition);
+  });
+
   it("applies to new writes, and reports existing violations", async () => {
     await client.put("/grown/a", { age: "old" });
     const schema = { type: "object", properties: { age: { type: "number" } } };

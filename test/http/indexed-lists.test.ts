@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { maxEntries } from "../../src/model/query/entry-limit.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { Client } from "./client.ts";
+import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
 
 const tags = (count: number, from = 0): readonly string[] =>
@@ -18,8 +18,8 @@ for (const store of ["sqlite", "postgres"] as const) {
       app = await startApp(store === "postgres" ? { store } : {});
       client = new Client(app);
       await client.putAndReadTag("/-/collections/notes", {
-        indexed: ["tags"],
-        unique: ["inner.keys"],
+        indexed: ["tags", "lines[].sku", "lines[].tags"],
+        unique: ["inner.keys", "cards[].number"],
       });
     });
     after(() => app.stop());
@@ -58,6 +58,32 @@ for (const store of ["sqlite", "postgres"] as const) {
       const repeated = [...tags(maxEntries), ...tags(maxEntries)];
       await client.putAndReadTag("/notes/d", { tags: repeated, others: many });
       assert.deepEqual(await found("tag-999"), ["a", "d"]);
+    });
+
+    it("is found by a field of its elements", async () => {
+      const lines = [{ sku: "x", tags: ["red"] }, { sku: "y" }, { count: 1 }, 5];
+      await client.putAndReadTag("/notes/e", { lines });
+      await client.putAndReadTag("/notes/f", { lines: [{ sku: "y", tags: ["blue", "red"] }] });
+      const ids = async (filter: string) => {
+        const { body } = await client.get(`/notes?${filter}`);
+        return (JSON.parse(body) as { data: { id: string }[] }).data.map(({ id }) => id);
+      };
+      assert.deepEqual(await ids("lines[].sku=y"), ["e", "f"]);
+      assert.deepEqual(await ids("lines[].tags=red"), ["e", "f"]);
+      assert.deepEqual(await ids("lines[].tags=blue"), ["f"]);
+      await client.putAndReadTag("/notes/e", { lines: lines.slice(0, 1) });
+      assert.deepEqual(await ids("lines[].sku=y"), ["f"]);
+    });
+
+    it("limits the values of its elements, and keeps them unique", async () => {
+      const lines = Array.from({ length: 11 }, (_, index) => ({ tags: tags(100, 100 * index) }));
+      const problem = assertProblem(await client.put("/notes/g", { lines }), "invalid-body");
+      assert.deepEqual(pointersOf(problem), ["/lines"]);
+      assert.match(problem.detail + JSON.stringify(problem.errors), /has 1100/);
+      await client.putAndReadTag("/notes/g", { lines: lines.slice(1) });
+      await client.putAndReadTag("/notes/h", { cards: [{ number: 1 }, { number: 1 }, {}] });
+      const again = await client.put("/notes/i", { cards: [{ number: 2 }, { number: 1 }] });
+      assert.deepEqual(pointersOf(assertProblem(again, "conflict")), ["/cards"]);
     });
 
     it("that is too long is reported when its field is indexed", async () => {

@@ -33,7 +33,7 @@ const people = {
     required: ["name", "email"],
     additionalProperties: false,
   },
-  unique: ["email"],
+  unique: ["email", ["name", "address.city"]],
 };
 
 let count = 0;
@@ -120,6 +120,23 @@ describe("a unique field", () => {
     assert.equal((await client.put("/people/only", person({ email, name: "Cy" }))).status, 200);
     assert.equal((await client.remove("/people/only")).status, 204);
     assert.equal((await client.put("/people/another", person({ email }))).status, 201);
+  });
+
+  it("is 409 with all pointers when it is one of several", async () => {
+    const address = { city: "Bern" };
+    await client.put("/people/ann", person({ address }));
+    for (const ask of [
+      () => client.post("/people", person({ address })),
+      () => client.patch("/people/fits", { address }),
+    ]) {
+      const problem = await admin.rejects("people", "conflict", ask);
+      assert.deepEqual(pointersOf(problem), ["/name", "/address/city"]);
+      assert.match(problem.detail, /^name and address\.city must be unique together\./);
+    }
+    for (const more of [{}, {}, { address: {} }, { name: "Bo", address }, { name: "Bea" }])
+      assert.equal((await client.post("/people", person(more))).status, 201);
+    assert.equal((await client.patch("/people/ann", { address: { city: "Basel" } })).status, 200);
+    assert.equal((await client.post("/people", person({ address }))).status, 201);
   });
 
   it("is given to one of many clients that send it at once", async () => {

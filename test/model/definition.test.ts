@@ -147,6 +147,13 @@ describe("a definition", () => {
     place: { type: "object", properties: { city: { type: "string" } } },
     secret: { type: "string", writeOnly: true },
     open: {},
+    lines: {
+      type: "array",
+      items: {
+        type: "object",
+        properties: { sku: { type: "string" } },
+      },
+    },
   };
   const declared = (rules: object): string => JSON.stringify({ schema: { properties }, ...rules });
 
@@ -158,6 +165,28 @@ describe("a definition", () => {
       ...readDefinition(declared({ unique, indexed })),
     };
     assert.deepEqual([uniqueRead, indexedRead], [unique, indexed]);
+  });
+
+  it("may index the fields of elements", () => {
+    const lines = {
+      type: "array",
+      items: { type: "object", properties: { sku: { type: "string" }, tags: { type: "array" } } },
+    };
+    const text = JSON.stringify({
+      schema: { properties: { lines } },
+      indexed: ["lines[].sku", "lines[].tags"],
+      unique: ["lines[].sku"],
+      searchable: ["lines[].sku"],
+    });
+    assert.ok("access" in readDefinition(text));
+    assert.deepEqual(
+      indexPlanOf(text).indexes.map(({ fields: [first] }) => [first?.field, first?.kind]),
+      [
+        ["lines[].sku", "text"],
+        ["lines[].tags", "any"],
+      ],
+    );
+    assert.ok("access" in readDefinition('{"indexed":["lines[].sku"]}'));
   });
 
   const wrongIndexes: readonly (readonly [rules: object, pointer: string, detail: RegExp])[] = [
@@ -177,6 +206,17 @@ describe("a definition", () => {
     [{ indexed: [["n", "secret"]] }, "/indexed/0/1", /writeOnly/],
     [{ indexed: [["n", "place"]] }, "/indexed/0/1", /name a field of the object/],
     [{ indexed: [["n", "_etag"]] }, "/indexed/0/1", /reserved/],
+    [
+      { indexed: ["tags.x"] },
+      "/indexed/0",
+      /tags is not an object in the schema, so it has no fields$/,
+    ],
+    [{ indexed: ["tags[].x"] }, "/indexed/0", /tags\[\] is not an object/],
+    [{ indexed: ["tenant[]"] }, "/indexed/0", /tenant is not an array/],
+    [{ indexed: ["lines[]"] }, "/indexed/0", /name a field of the object/],
+    [{ indexed: ["lines.sku"] }, "/indexed/0", /lines\[\] stands for its elements/],
+    [{ indexed: ["lines[].skew"] }, "/indexed/0", /no field skew in lines\[\]; known .* sku/],
+    [{ indexed: ["_etag[].x"] }, "/indexed/0", /reserved/],
     [{ unique: [["tenant", "-n"]] }, "/unique/0/1", /write n/],
     [{ unique: [["tenant", "createdAt"]] }, "/unique/0/1", /the server manages createdAt/],
     [{ searchable: [["tenant", "email"]] }, "/searchable/0", /must be/],
