@@ -181,7 +181,7 @@ describe("a problem", () => {
     const misspelled = await request("/people?limt[]=5&page=1&page=2");
     assert.deepEqual(
       assertProblem(misspelled, "invalid-parameter").errors?.map(({ parameter }) => parameter),
-      ["limt[]", "page"],
+      ["page", "limt[]"],
     );
   });
 
