@@ -27,6 +27,13 @@ const schema = {
   },
 };
 const fields = ["n", "t", "b", "d", "o.t", "l", "u"];
+const compound = [
+  ["b", "-t"],
+  ["t", "n"],
+  ["-n", "t", "d"],
+  ["d", "-o.t", "b", "n"],
+  ["o.t", "-b"],
+];
 
 /** One of them, or nothing; each row differs, and always in the same way. */
 const pick = <T>(values: readonly T[], turn: number): T | undefined =>
@@ -231,12 +238,13 @@ for (const [engine, store] of Object.entries(engines)) {
     let app: TestApp;
     let asker: QueryClient;
     let rows: readonly (Row & { id: string })[];
-    const collections = ["bare", "full"];
+    const collections = ["bare", "full", "compound"];
     before(async () => {
       app = await startApp(store === undefined ? {} : { store });
       asker = new QueryClient(app);
       await asker.define("bare", { schema, searchable: ["w"] });
       await asker.define("full", { schema, searchable: ["w"], indexed: fields });
+      await asker.define("compound", { schema, searchable: ["w"], indexed: compound });
       for (const collection of collections) rows = await fill(asker, collection);
     });
     after(() => app.stop());

@@ -39,15 +39,17 @@ export const randomQuery = fc
       { maxLength: 2 },
     ),
     words: fc.constantFrom([], [], [], wordsLike("x"), wordsLike("x y*"), wordsLike("e")),
-    fields: fc.uniqueArray(fc.constantFrom("n", "t", "list"), { maxLength: 2 }),
-    isDescending: fc.boolean(),
+    sorted: fc.uniqueArray(
+      fc.record({ field: fc.constantFrom("n", "t", "list"), isDescending: fc.boolean() }),
+      { maxLength: 2, selector: ({ field }) => field },
+    ),
     isNewestFirst: fc.boolean(),
     limit: fc.integer({ min: 1, max: 3 }),
   })
-  .map(({ conditions, fields, isDescending, ...more }) =>
+  .map(({ conditions, sorted, ...more }) =>
     ask({
       conditions: conditions.map(({ condition, isNegated }) => ({ ...condition, isNegated })),
-      sortings: fields.map((field) => by(field, kindIn(field), isDescending)),
+      sortings: sorted.map(({ field, isDescending }) => by(field, kindIn(field), isDescending)),
       ...more,
     }),
   );
