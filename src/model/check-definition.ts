@@ -39,7 +39,7 @@ function checkHoneypot(honeypot: string, report: ErrorReport, fields: Fields | u
     report.add(["honeypot"], "people fill in this field; use a name that is not in the schema");
 }
 
-/** Checks the names that are valid paths. */
+/** Checks the names that are valid paths. A searchable field can be an object with a name. */
 function checkFieldList(
   list: readonly unknown[],
   rule: string,
@@ -48,10 +48,11 @@ function checkFieldList(
 ): void {
   const invalid = new Set(report.errors.map(({ pointer }) => pointer));
   if (invalid.has(`/${rule}`)) return;
-  for (const [index, field] of list.entries()) {
-    const path = [rule, index];
+  const names = list.map((item) => (isObjectSchema(item) ? item.field : item));
+  for (const [index, field] of names.entries()) {
+    const path = [rule, index, ...(field === list[index] ? [] : ["field"])];
     if (typeof field !== "string" || invalid.has(pointerTo(path))) continue;
-    const isRepeated = list.indexOf(field) < index;
+    const isRepeated = names.indexOf(field) < index;
     const error = fieldError(field, rule, fields) ?? (isRepeated && "this field is listed twice");
     if (error) report.add(path, error);
   }

@@ -14,6 +14,7 @@ export const definitionLimits = {
   maxAge: 31_536_000,
   minBytes: 2,
   maxRedirectChars: 2_000,
+  maxSearchWeight: 100,
   maxPerMinute: 60_000,
 } as const;
 
@@ -36,16 +37,6 @@ const fieldPath = {
   },
 } as const;
 
-const fieldList = (description: string) =>
-  ({
-    type: "array",
-    items: fieldPath,
-    maxItems: maxFields,
-    default: [],
-    description,
-    examples: [["email"]],
-  }) as const;
-
 const fieldsTogether = {
   type: "array",
   items: fieldPath,
@@ -62,6 +53,26 @@ const indexList = <const Example>(description: string, example: Example) =>
     description,
     examples: [example],
   }) as const;
+
+const searchField = {
+  anyOf: [
+    fieldPath,
+    {
+      type: "object",
+      required: ["field"],
+      properties: {
+        field: fieldPath,
+        weight: {
+          type: "number",
+          minimum: 1,
+          maximum: definitionLimits.maxSearchWeight,
+          description: "Multiplies the rank of what is found in the field; 1 if left out.",
+        },
+      },
+      additionalProperties: false,
+    },
+  ],
+} as const;
 
 const properties = {
   $schema: {
@@ -117,7 +128,14 @@ const properties = {
     "Fields with an index, for filters and sorting in collections of any size. A list of fields is one index; `-` makes a field descending.",
     ["price", ["status", "-createdAt"]],
   ),
-  searchable: fieldList("Fields that `q` searches."),
+  searchable: {
+    type: "array",
+    items: searchField,
+    maxItems: maxFields,
+    default: [],
+    description: "Fields that `q` searches, with weights for the order of the results.",
+    examples: [["body", { field: "title", weight: 3 }]],
+  },
   cache: {
     type: "object",
     description: "How long caches may store public resources.",

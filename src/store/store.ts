@@ -83,12 +83,17 @@ export interface Slice {
 export const maxCandidates = 10_000;
 export const maxCandidateBytes = 64 * 1024 * 1024;
 
+/** The total of a query is exact while it looks at no more index entries and resources than this. */
+export const maxCounted = 1_000_000;
+
 export interface QueryResult {
   readonly kind: "found";
   readonly collection: Collection;
   readonly resources: readonly Resource[];
-  /** Undefined when the query does not ask for it. */
+  /** Undefined when the query does not ask for it, or when counting would look at too many entries. */
   readonly total: number | undefined;
+  /** A lower limit of the total, when counting would look at too many entries. */
+  readonly totalAtLeast?: number;
   /** The position of the last resource when more follow; undefined when the results are ranked. */
   readonly last: Position | undefined;
   /** Whether `maxBytes` left out resources that are within `limit`; then `last` is set. */

@@ -23,11 +23,20 @@ export interface IndexField extends ListedField {
 
 export interface IndexPlan {
   readonly indexes: readonly Index[];
-  /** The fields that full-text search covers. */
-  readonly searchable: readonly string[];
+  readonly searchable: readonly SearchField[];
   /** Set when searchable fields contain write-only fields, which must not be found. */
   readonly hidden?: HiddenFields;
 }
+
+/** A field that full-text search covers. */
+export interface SearchField {
+  readonly field: string;
+  /** Multiplies the rank of what is found in the field. */
+  readonly weight: number;
+}
+
+/** A searchable field as the definition lists it. */
+type ListedSearchField = string | { readonly field: string; readonly weight?: number };
 
 interface HiddenFields {
   readonly fields: Fields;
@@ -50,7 +59,7 @@ interface IndexedDefinition {
   readonly access?: Readonly<Record<string, unknown>>;
   readonly unique?: readonly ListedIndex[];
   readonly indexed?: readonly ListedIndex[];
-  readonly searchable?: readonly string[];
+  readonly searchable?: readonly ListedSearchField[];
 }
 
 export const emptyIndexPlan: IndexPlan = { indexes: [], searchable: [] };
@@ -63,8 +72,9 @@ export function indexPlanOf(definition: string): IndexPlan {
     access = {},
     unique = [],
     indexed = [],
-    searchable = [],
+    searchable: searched = [],
   }: IndexedDefinition = JSON.parse(definition);
+  const searchable = searched.map(toSearchField);
   const uniqueNames = new Set(unique.map((listed) => readIndex(listed).name));
   const read = new Map([...unique, ...indexed].map(readIndex).map((each) => [each.name, each]));
   const indexes = [...read.values()].map(
@@ -88,11 +98,17 @@ export const singleIndex = (
 ): Index | undefined =>
   indexes.find(({ name, fields }) => name === field && fields[0]?.kind === kind);
 
+const toSearchField = (listed: ListedSearchField): SearchField =>
+  typeof listed === "string" ? { field: listed, weight: 1 } : { weight: 1, ...listed };
+
 /** Returns undefined when no searchable field contains a write-only field. */
-function hiddenFieldsIn(schema: unknown, searchable: readonly string[]): HiddenFields | undefined {
+function hiddenFieldsIn(
+  schema: unknown,
+  searchable: readonly SearchField[],
+): HiddenFields | undefined {
   if (!isObjectSchema(schema)) return undefined;
   const fields = fieldsOf(schema, new References(schema));
-  const containsHidden = (field: string) =>
+  const containsHidden = ({ field }: SearchField) =>
     fields.at(field.split("."))?.inner.some(({ isWriteOnly }) => isWriteOnly);
   return searchable.some(containsHidden) ? { fields, key: JSON.stringify(schema) } : undefined;
 }
@@ -158,16 +174,24 @@ export const uniqueKeysIn = (index: Index, content: IndexedContent): readonly st
     index.fields.length === 1 ? key !== minKey : !key.includes(missingValue),
   );
 
-/** The normalized text that full-text search indexes. Empty when nothing is searchable. */
-export function searchTextOf({ searchable, hidden }: IndexPlan, resource: Resource): string {
-  if (searchable.length === 0) return "";
+/** The text of one searchable field, from `normalizeWords`. */
+export interface SearchText {
+  readonly text: string;
+  /** The weight of the field. */
+  readonly weight: number;
+}
+
+/** The texts that full-text search indexes. */
+export function searchTextsOf(
+  { searchable, hidden }: IndexPlan,
+  resource: Resource,
+): readonly SearchText[] {
+  if (searchable.length === 0) return [];
   const content = new IndexedContent(resource);
-  return searchable
-    .map((field) => {
-      const declared = hidden?.fields.at(field.split("."))?.inner;
-      return normalizeWords(textsIn(content.at(field), declared).join(" "));
-    })
-    .join(" ");
+  return searchable.map(({ field, weight }) => {
+    const declared = hidden?.fields.at(field.split("."))?.inner;
+    return { text: normalizeWords(textsIn(content.at(field), declared).join(" ")), weight };
+  });
 }
 
 /** The strings and numbers in a value at any depth, without write-only fields. */

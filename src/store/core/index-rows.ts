@@ -1,8 +1,8 @@
 // Computes which index entries and search words change when a resource is written or removed.
 
-import { entriesOf, type IndexPlan, searchTextOf } from "../../model/query/index-plan.ts";
+import { entriesOf, type IndexPlan, searchTextsOf } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
-import { weightsIn } from "../../model/query/rank.ts";
+import { termsIn } from "../../model/query/rank.ts";
 import type { EntryRow, WordRow } from "./rows.ts";
 import { nameOf } from "./unique-values.ts";
 import type { PartWrites } from "./writes.ts";
@@ -39,7 +39,8 @@ export function collectIndexRows(
   if (plan.searchable.length === 0) return;
   const oldWords = wordRows(plan, before);
   const newWords = wordRows(plan, after);
-  for (const [word, row] of oldWords) if (!newWords.has(word)) writes.deletedWords.push(row);
+  for (const [word, row] of oldWords)
+    if (newWords.get(word)?.weight !== row.weight) writes.deletedWords.push(row);
   for (const [word, row] of newWords)
     if (oldWords.get(word)?.weight !== row.weight) writes.words.push(row);
 }
@@ -61,6 +62,6 @@ function entryRows(
 function wordRows(plan: IndexPlan, candidate: Candidate | undefined): ReadonlyMap<string, WordRow> {
   if (!candidate) return new Map();
   const { seq, resource } = candidate;
-  const weights = weightsIn(searchTextOf(plan, resource));
-  return new Map([...weights].map(([word, weight]) => [word, { word, seq, weight }]));
+  const terms = termsIn(searchTextsOf(plan, resource));
+  return new Map([...terms].map(([word, weight]) => [word, { word, seq, weight }]));
 }

@@ -46,10 +46,10 @@ export interface EntryRow extends IndexEntry {
   readonly seq: number;
 }
 
+/** A term of a resource (see model/query/rank.ts). */
 export interface WordRow {
   readonly word: string;
   readonly seq: number;
-  /** See model/query/rank.ts. */
   readonly weight: number;
 }
 

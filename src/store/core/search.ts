@@ -1,27 +1,41 @@
 // Matches and ranks resources by the words of a search. The ranks are the same on every engine.
 
-import { type IndexPlan, searchTextOf } from "../../model/query/index-plan.ts";
+import { type IndexPlan, searchTextsOf } from "../../model/query/index-plan.ts";
 import { type Candidate, isRanked, type Query, type Word } from "../../model/query/query.ts";
-import { cutWord, hasWords, rankOf } from "../../model/query/rank.ts";
-import type { Span } from "../../model/query/sort-key.ts";
+import { rankOf, termOf } from "../../model/query/rank.ts";
 
 /** The rank of each resource, by its seq. */
 export type Ranks = ReadonlyMap<number, number>;
 
-/** Sorts after every character of a word. */
-const lastCharacter = "\u{10ffff}";
-
-/** Returns the stored words that a prefix matches. */
-export function prefixSpan({ text }: Word): Span {
-  const from = cutWord(text);
-  return { from, to: from + lastCharacter };
+/** Returns the term whose rows, in their order, are the results of a search; undefined when it has several. */
+export function onlyTerm(words: readonly Word[]): string | undefined {
+  const [word, ...more] = words;
+  return word && more.length === 0 ? termOf(word) : undefined;
 }
 
+type Ranked = readonly [seq: number, rank: number];
+
+/** The best rank comes first; among equal ranks, the resource that was created first. */
+const compare = ([seq, rank]: Ranked, [otherSeq, otherRank]: Ranked): number =>
+  otherRank - rank || seq - otherSeq;
+
 /** Returns the seqs by rank, the best first. */
-export function byRank(ranks: Ranks, { isNewestFirst }: Pick<Query, "isNewestFirst">): number[] {
-  const sign = isNewestFirst ? -1 : 1;
-  return [...ranks]
-    .sort(([seq, rank], [otherSeq, otherRank]) => otherRank - rank || sign * (seq - otherSeq))
+export const byRank = (ranks: Ranks): number[] => [...ranks].sort(compare).map(([seq]) => seq);
+
+/** Returns the first seqs by rank, and sorts only as many as needed. */
+export function bestOf(ranks: Ranks, count: number): readonly number[] {
+  let best: Ranked[] = [];
+  let last: Ranked | undefined;
+  for (const ranked of ranks) {
+    if (last && compare(ranked, last) > 0) continue;
+    best.push(ranked);
+    if (best.length < 2 * count + 100) continue;
+    best = best.sort(compare).slice(0, count);
+    last = best.at(-1);
+  }
+  return best
+    .sort(compare)
+    .slice(0, count)
     .map(([seq]) => seq);
 }
 
@@ -39,15 +53,20 @@ export function withWords(
   if (words.length === 0) return candidates;
   const ranks = stored ?? ranksOf(candidates, words, plan);
   const bySeq = new Map(candidates.map((candidate) => [candidate.seq, candidate]));
-  const seqs = isRanked(query) ? byRank(ranks, query) : [...ranks.keys()];
+  const seqs = isRanked(query) ? byRank(ranks) : [...ranks.keys()];
   return seqs.flatMap((seq) => bySeq.get(seq) ?? []);
 }
 
-function ranksOf(candidates: readonly Candidate[], words: readonly Word[], plan: IndexPlan): Ranks {
+/** Ranks the candidates that contain all words. */
+export function ranksOf(
+  candidates: readonly Candidate[],
+  words: readonly Word[],
+  plan: IndexPlan,
+): Map<number, number> {
   const ranks = new Map<number, number>();
   for (const { seq, resource } of candidates) {
-    const text = searchTextOf(plan, resource);
-    if (hasWords(words, text)) ranks.set(seq, rankOf(words, text));
+    const rank = rankOf(words, searchTextsOf(plan, resource));
+    if (rank !== undefined) ranks.set(seq, rank);
   }
   return ranks;
 }

@@ -53,7 +53,6 @@ export interface PartWrites {
   readonly deletedEntries: EntryRow[];
   readonly entries: EntryRow[];
   readonly deletedWords: WordRow[];
-  /** Words to insert, or whose weight changes. */
   readonly words: WordRow[];
   readonly deletedFiles: string[];
   readonly files: string[];

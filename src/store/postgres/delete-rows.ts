@@ -8,7 +8,7 @@ const keyColumns = {
   tombstones: { id: "text" },
   positions: { level: "bigint", row: "bigint" },
   entries: { field: "text", key: "text", seq: "bigint" },
-  words: { word: "text", seq: "bigint" },
+  words: { word: "text", rank: "bigint", seq: "bigint" },
   files: { key: "text" },
   idempotency_keys: { owner: "text", key: "text" },
   epochs: { epoch: "bigint" },

@@ -51,7 +51,11 @@ async function build(connection: Connection, part: number, plan: IndexPlan): Pro
 }
 
 /** Reads the resources after a seq: at least one, and more up to the size of a step. */
-async function readChunk(sql: Sql, part: number, seq: number): Promise<readonly Candidate[]> {
+export async function readChunk(
+  sql: Sql,
+  part: number,
+  seq: number,
+): Promise<readonly Candidate[]> {
   const found = await rows<readonly [...ResourceColumns, seq: number]>(sql`
     SELECT ${resourceColumns(sql)}, seq
     FROM (

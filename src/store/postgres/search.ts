@@ -1,13 +1,65 @@
 // Runs full-text searches: finds the resources that contain all words, and ranks them.
 
-import type { Query, Word } from "../../model/query/query.ts";
-import { cutWord } from "../../model/query/rank.ts";
-import { prefixSpan } from "../core/search.ts";
-import type { QueryResult } from "../store.ts";
-import type { CollectionRow } from "./collections.ts";
+import { type Query, select, type Word } from "../../model/query/query.ts";
+import { termOf, termSpan } from "../../model/query/rank.ts";
+import { onlyTerm, withWords } from "../core/search.ts";
+import { maxCounted, type QueryResult } from "../store.ts";
+import { type CollectionRow, toCollection } from "./collections.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";
 import type { Versioned } from "./directory.ts";
 import { runStatement, toQueryResult } from "./statement.ts";
+
+type Reply = Versioned<QueryResult> | undefined;
+
+/** Answers a query that has only words, in the order of the ranks. */
+export async function search(sql: Sql, row: CollectionRow, query: Query): Promise<Reply> {
+  const { words } = query;
+  const term = onlyTerm(words);
+  if (term !== undefined) return searchTerm(sql, row, term, query);
+  const rarest = await rarestOf(sql, row.part, words);
+  const checked = rarest && (await checkEach(sql, row, rarest, query));
+  return checked === undefined ? rankAll(sql, row, query) : checked.reply;
+}
+
+/** The rows of a term are in the order of the results. */
+async function searchTerm(
+  sql: Sql,
+  row: CollectionRow,
+  term: string,
+  query: Query,
+): Promise<Reply> {
+  const { part } = row;
+  const matches = sql`FROM words WHERE part = ${part}::bigint AND word = ${term}`;
+  const found = await runStatement(sql, part, {
+    hits: sql`
+      SELECT row_number() OVER (ORDER BY rank, seq) AS place, seq, '' AS key
+      FROM (SELECT rank, seq ${matches} ORDER BY rank, seq ${pageOf(sql, query)}) AS page`,
+    count: query.isCounted
+      ? sql`SELECT count(*) FROM (SELECT 1 ${matches} LIMIT ${maxCounted + 1}::bigint) AS counted`
+      : sql`NULL`,
+    maxBytes: query.maxBytes,
+  });
+  const answer = found && toQueryResult(row, found, query, () => undefined);
+  if (!answer || (answer.value.total ?? 0) <= maxCounted) return answer;
+  return { ...answer, value: { ...answer.value, total: undefined, totalAtLeast: maxCounted } };
+}
+
+const pageOf = (sql: Sql, { start, limit }: Query): Statement =>
+  sql`LIMIT ${limit}::bigint OFFSET ${typeof start === "number" ? start : 0}::bigint`;
+
+/** The database ranks all matches. */
+async function rankAll(sql: Sql, row: CollectionRow, query: Query): Promise<Reply> {
+  const order = sql`ORDER BY rank DESC, seq`;
+  const found = await runStatement(sql, row.part, {
+    tables: sql`ranked AS (${matchesOf(sql, row.part, query.words)})`,
+    hits: sql`
+      SELECT row_number() OVER (${order}) AS place, seq, '' AS key
+      FROM (SELECT seq, rank FROM ranked ${order} ${pageOf(sql, query)}) AS page`,
+    count: query.isCounted ? sql`SELECT count(*) FROM ranked` : sql`NULL`,
+    maxBytes: query.maxBytes,
+  });
+  return found && toQueryResult(row, found, query, () => undefined);
+}
 
 /** Selects the `seq` and `rank` of the resources that contain all words: the rank is the sum of the weights. */
 export function matchesOf(sql: Sql, part: number, words: readonly Word[]): Statement {
@@ -23,72 +75,63 @@ export function matchesOf(sql: Sql, part: number, words: readonly Word[]): State
 
 /** Selects each resource that contains the word once. */
 function wordMatches(sql: Sql, part: number, word: Word): Statement {
-  if (!word.isPrefix)
+  const term = termOf(word);
+  if (term !== undefined)
     return sql`
-      SELECT seq, weight FROM words WHERE part = ${part}::bigint AND word = ${cutWord(word.text)}`;
-  const { from, to } = prefixSpan(word);
+      SELECT seq, -rank AS weight FROM words WHERE part = ${part}::bigint AND word = ${term}`;
+  const { from, to } = termSpan(word);
   return sql`
-    SELECT seq, sum(weight)::bigint AS weight FROM words
+    SELECT seq, -sum(rank)::bigint AS weight FROM words
     WHERE part = ${part}::bigint AND word >= ${from} AND word < ${to} GROUP BY seq`;
 }
 
-/** Up to this many resources are looked up among those of the other words. */
-const maxLookups = 1_000;
+/** Up to so many resources are read and checked instead of all rows of a more frequent word. */
+const maxChecked = 1_000;
+const maxCheckedBytes = 4 * 1024 * 1024;
 
-/** Returns the words with the rarest first when few resources contain it, and otherwise undefined. */
-async function rarestFirst(
-  sql: Sql,
-  part: number,
-  words: readonly Word[],
-): Promise<readonly Word[] | undefined> {
-  if (words.length < 2 || words.some(({ isPrefix }) => isPrefix)) return undefined;
-  const counts = words.map(
-    (word, index) => sql`
+/** Returns the word that the fewest resources contain; undefined when none is rare. */
+async function rarestOf(sql: Sql, part: number, words: readonly Word[]): Promise<Word | undefined> {
+  if (words.length < 2) return undefined;
+  const counts = words.map((word, index) => {
+    const { from, to } = termSpan(word);
+    return sql`
       SELECT ${index}::bigint AS index, count(*) AS count
-      FROM (${wordMatches(sql, part, word)} LIMIT ${maxLookups}::bigint) AS counted`,
-  );
-  const counted = await rows<readonly [index: number, count: number]>(sql`
+      FROM (
+        SELECT 1 FROM words WHERE part = ${part}::bigint AND word >= ${from} AND word < ${to}
+        LIMIT ${maxChecked + 1}::bigint
+      ) AS counted`;
+  });
+  const [found] = await rows<readonly [index: number, count: number]>(sql`
     ${counts.reduce((one, other) => sql`${one} UNION ALL ${other}`)}
-    ORDER BY count, index`);
-  if ((counted[0]?.[1] ?? maxLookups) === maxLookups) return undefined;
-  return counted.flatMap(([index]) => words[index] ?? []);
+    ORDER BY count, index LIMIT 1`);
+  return found && found[1] <= maxChecked ? words[found[0]] : undefined;
 }
 
-/** Selects the same as `matchesOf`: each resource of the first word is looked up among those of the others. */
-function lookedUpMatches(sql: Sql, part: number, [first, ...more]: readonly Word[]): Statement {
-  if (!first) return matchesOf(sql, part, []);
-  return more.reduce(
-    (found, { text }) => sql`
-      SELECT found.seq, found.rank + other.weight AS rank
-      FROM (${found}) AS found CROSS JOIN LATERAL (
-        SELECT weight FROM words
-        WHERE part = ${part}::bigint AND word = ${cutWord(text)} AND seq = found.seq
-        LIMIT 1
-      ) AS other`,
-    matchesOf(sql, part, [first]),
-  );
-}
-
-/** Answers a query that has only words; the database ranks all matches. */
-export async function search(
+/** Checks each resource of a rare word. Returns undefined when they are too large together. */
+async function checkEach(
   sql: Sql,
   row: CollectionRow,
+  word: Word,
   query: Query,
-): Promise<Versioned<QueryResult> | undefined> {
-  const { words, start, limit, isCounted, isNewestFirst } = query;
-  const sorted = await rarestFirst(sql, row.part, words);
-  const matches = sorted ? lookedUpMatches(sql, row.part, sorted) : matchesOf(sql, row.part, words);
-  const order = isNewestFirst ? sql`ORDER BY rank DESC, seq DESC` : sql`ORDER BY rank DESC, seq`;
-  const found = await runStatement(sql, row.part, {
-    tables: sql`ranked AS (${matches})`,
+): Promise<{ readonly reply: Reply } | undefined> {
+  const result = await runStatement(sql, row.part, {
     hits: sql`
-      SELECT row_number() OVER (${order}) AS place, seq, '' AS key
-      FROM (
-        SELECT seq, rank FROM ranked
-        ${order} LIMIT ${limit}::bigint OFFSET ${typeof start === "number" ? start : 0}::bigint
-      ) AS page`,
-    count: isCounted ? sql`SELECT count(*) FROM ranked` : sql`NULL`,
-    maxBytes: query.maxBytes,
+      SELECT row_number() OVER () AS place, seq, '' AS key
+      FROM (${wordMatches(sql, row.part, word)}) AS found`,
+    count: sql`NULL`,
+    maxBytes: maxCheckedBytes,
   });
-  return found && toQueryResult(row, found, query, () => undefined);
+  if (!result) return { reply: undefined };
+  const { head, hits, isCut: isTooMuch } = result;
+  if (isTooMuch) return undefined;
+  const { resources, total, isCut } = select(withWords(hits, query, row.plan), query);
+  const value: QueryResult = {
+    kind: "found",
+    collection: toCollection(row, head),
+    resources,
+    total: query.isCounted ? total : undefined,
+    last: undefined,
+    ...(isCut && { isCut }),
+  };
+  return { reply: { version: head.version, value } };
 }

@@ -1,4 +1,4 @@
-// The tables of schema version 11. Those of data have `part` as the first column of every key.
+// The tables of schema version 12. Those of data have `part` as the first column of every key.
 
 /** Lists that are sorted or limited by the times of resources read these. */
 export const resourceIndexes = [
@@ -83,9 +83,9 @@ export const tables = {
     CREATE TABLE words (
       part bigint NOT NULL,
       word text COLLATE "C" NOT NULL,
+      rank bigint NOT NULL,
       seq bigint NOT NULL,
-      weight bigint NOT NULL,
-      PRIMARY KEY (part, word, seq)
+      PRIMARY KEY (part, word, rank, seq)
     );`,
   files: `
     CREATE TABLE files (
@@ -147,11 +147,15 @@ export const tables = {
  * The planner must not read a whole part where the keys of its rows are known, even if most parts are
  * small. It does not when it takes every part for the largest one.
  */
+export function planSetting(table: string): string {
+  return `ALTER TABLE ${table} ALTER part SET (n_distinct = 1);`;
+}
+
 export const planSettings = [
   ...["resources", "tombstones", "positions", "entries", "words"],
   ...["files", "idempotency_keys", "epochs"],
 ]
-  .map((table) => `ALTER TABLE ${table} ALTER part SET (n_distinct = 1);`)
+  .map(planSetting)
   .join("\n");
 
 /** Creates all tables in an empty schema. */

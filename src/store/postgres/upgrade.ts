@@ -1,17 +1,15 @@
 // Migrates databases of older versions; up to version 6 a collection had a key instead of a part.
 
-import { indexPlanOf } from "../../model/query/index-plan.ts";
-import { collectIndexRows, noIndexWrites } from "../core/index-rows.ts";
 import type { TreeWrite } from "../core/position-tree.ts";
 import { PositionTreeBuilder } from "../core/position-tree-builder.ts";
-import { checksumOf, resourceIn, type StoredResource } from "../core/stored-resource.ts";
+import { checksumOf, type StoredResource } from "../core/stored-resource.ts";
 import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import { writeTree } from "./position-tree.ts";
 import { type ResourceColumns, resourceColumns } from "./row.ts";
 import type { ReportProgress, Step } from "./step.ts";
 import { planSettings, resourceIndexes, tables } from "./tables.ts";
 import { moveKeys } from "./upgrade-keys.ts";
-import { writeIndexes } from "./writes.ts";
+import { upgradeWords } from "./upgrade-words.ts";
 
 /**
  * The key of a collection becomes its part, so that feed positions stay valid. `upgrade` contains the
@@ -66,7 +64,7 @@ const partSteps: readonly ((
   sql: Sql,
   part: number,
   after: number,
-) => Promise<number | undefined>)[] = [moveTombstones, countPositions, completeResources];
+) => Promise<number | undefined>)[] = [moveTombstones, countPositions, addMissingChecksums];
 
 /** Runs one transaction of the first part that is not done. */
 async function upgradeParts(sql: Sql, report: ReportProgress): Promise<boolean> {
@@ -144,24 +142,16 @@ async function countPositions(sql: Sql, part: number): Promise<undefined> {
   await save();
 }
 
-/** Adds missing checksums, and the words of searchable fields. */
-async function completeResources(
+/** Adds missing checksums. */
+async function addMissingChecksums(
   sql: Sql,
   part: number,
   after: number,
 ): Promise<number | undefined> {
-  const [collection] = await rows<readonly [string]>(sql`
-    SELECT definition FROM collections WHERE part = ${part}::bigint`);
-  const plan = { ...indexPlanOf(collection?.[0] ?? "{}"), indexes: [] };
-  const found = await readIncomplete(sql, part, after, plan.searchable.length > 0);
+  const found = await readIncomplete(sql, part, after);
   const last = found.at(-1);
   if (!last) return undefined;
-  const missing = found.filter((row) => row[8] === null);
-  if (missing.length > 0) await addChecksums(sql, part, missing);
-  const writes = noIndexWrites();
-  for (const row of found)
-    collectIndexRows(writes, plan, undefined, { seq: row[9], resource: resourceIn(storedIn(row)) });
-  await allOrFirstError(writeIndexes(sql, part, writes).map(rows));
+  await addChecksums(sql, part, found);
   return last[9];
 }
 
@@ -169,20 +159,14 @@ type OldResource = readonly [...ResourceColumns, seq: number];
 
 const storedIn = (row: OldResource): StoredResource => row.slice(0, 8) as unknown as StoredResource;
 
-const readIncomplete = (
-  sql: Sql,
-  part: number,
-  after: number,
-  isSearchable: boolean,
-): Promise<readonly OldResource[]> =>
+const readIncomplete = (sql: Sql, part: number, after: number): Promise<readonly OldResource[]> =>
   rows<OldResource>(sql`
     SELECT ${resourceColumns(sql)}, seq
     FROM (
       SELECT *, sum(octet_length(fields)) OVER (ORDER BY seq) - octet_length(fields) AS before
       FROM (
         SELECT * FROM resources
-        WHERE part = ${part}::bigint AND seq > ${after}::bigint
-          ${isSearchable ? sql`` : sql`AND checksum IS NULL`}
+        WHERE part = ${part}::bigint AND seq > ${after}::bigint AND checksum IS NULL
         ORDER BY seq LIMIT ${rowsPerTransaction}::bigint
       ) AS next
     ) AS sized
@@ -238,4 +222,5 @@ async function addTimeIndexes(sql: Sql, report: ReportProgress): Promise<boolean
 export const upgradeSteps: readonly Step[] = [
   ...[rename, moveKeys, upgradeParts, finish],
   addTimeIndexes,
+  upgradeWords,
 ];

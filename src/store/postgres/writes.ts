@@ -109,7 +109,7 @@ export function writeIndexes(sql: Sql, part: number, writes: IndexRows): readonl
     deletedEntries.length > 0 && deleteEntries(sql, part, deletedEntries),
     entries.length > 0 && insertEntries(sql, part, entries),
     deletedWords.length > 0 && deleteWords(sql, part, deletedWords),
-    words.length > 0 && putWords(sql, part, words),
+    words.length > 0 && insertWords(sql, part, words),
   ];
   return statements.filter((statement) => statement !== false);
 }
@@ -168,22 +168,25 @@ const deleteEntries = (sql: Sql, part: number, entries: readonly EntryRow[]): St
     ) AS entry
   ))`;
 
-const putWords = (sql: Sql, part: number, words: readonly WordRow[]): Statement => sql`
-  INSERT INTO words (part, word, seq, weight)
-  SELECT ${part}::bigint, * FROM unnest(
-    ${column(words, "word")}::text[], ${column(words, "seq")}::bigint[],
-    ${column(words, "weight")}::bigint[]
-  )
-  ON CONFLICT (part, word, seq) DO UPDATE SET weight = excluded.weight`;
+const insertWords = (sql: Sql, part: number, words: readonly WordRow[]): Statement => sql`
+  INSERT INTO words (part, word, rank, seq)
+  SELECT ${part}::bigint, word, -weight, seq FROM unnest(
+    ${column(words, "word")}::text[], ${column(words, "weight")}::bigint[],
+    ${column(words, "seq")}::bigint[]
+  ) AS next (word, weight, seq)
+  ON CONFLICT DO NOTHING`;
 
 const deleteWords = (sql: Sql, part: number, words: readonly WordRow[]): Statement => sql`
   DELETE FROM words WHERE part = ${part}::bigint AND ctid = ANY (ARRAY(
     SELECT entry.ctid
-    FROM unnest(${column(words, "word")}::text[], ${column(words, "seq")}::bigint[])
-      AS gone (word, seq)
+    FROM unnest(
+      ${column(words, "word")}::text[], ${column(words, "weight")}::bigint[],
+      ${column(words, "seq")}::bigint[]
+    ) AS gone (word, weight, seq)
     CROSS JOIN LATERAL (
       SELECT ctid FROM words
-      WHERE part = ${part}::bigint AND word = gone.word AND seq = gone.seq
+      WHERE part = ${part}::bigint AND word = gone.word AND rank = -gone.weight
+        AND seq = gone.seq
       LIMIT 1
     ) AS entry
   ))`;

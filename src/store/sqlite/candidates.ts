@@ -66,11 +66,6 @@ export class CandidateReader {
     return { page: this.#at(part, seqs.slice(0, count)), isCut: count < seqs.length };
   }
 
-  /** Returns the resources that contain the words, or undefined when they are too many to rank. */
-  ranks(part: number, words: Query["words"]): Ranks | undefined {
-    return this.#words.ranks(part, words, rankedToCandidates * this.#maxCandidates);
-  }
-
   /** Returns all possible results, ranked when the query has words, or undefined when they are too many. */
   read(known: CachedCollection, query: Query, sources: readonly Source[]): Candidates | undefined {
     const { plan } = known;
@@ -86,7 +81,7 @@ export class CandidateReader {
   }
 
   #count(
-    { part, head }: CachedCollection,
+    { part, plan, head }: CachedCollection,
     { words }: Query,
     source: Source,
   ): CountedSource | undefined {
@@ -101,14 +96,15 @@ export class CandidateReader {
         return { count, read: () => this.#ifSmall(part, this.#entries.seqs(part, field, spans)) };
       }
       case "words": {
-        const ranks = this.ranks(part, words);
-        return (
-          ranks && {
-            ranks,
-            count: ranks.size,
-            read: () => this.#ifSmall(part, [...ranks.keys()]),
-          }
-        );
+        const limit = rankedToCandidates * this.#maxCandidates;
+        if (words.every((word) => this.#words.countUpTo(part, word, limit + 1) > limit))
+          return undefined;
+        const ranks = this.#words.ranks({ part, plan }, words);
+        return {
+          ranks,
+          count: ranks.size,
+          read: () => this.#ifSmall(part, [...ranks.keys()]),
+        };
       }
       case "all":
         return { count: head.total, read: () => this.#wholeCollection(part) };

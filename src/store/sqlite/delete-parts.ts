@@ -16,7 +16,7 @@ const tables: readonly PartTable[] = [
   { name: "tombstones", key: "id" },
   { name: "positions", key: "level, row" },
   { name: "entries", key: "field, key, seq" },
-  { name: "words", key: "word, seq" },
+  { name: "words", key: "word, rank, seq" },
   { name: "files", key: "key" },
   { name: "epochs", key: "epoch" },
 ];

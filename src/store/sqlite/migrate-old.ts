@@ -14,9 +14,9 @@ import { createTables, firstVersion, versionOf } from "./schema.ts";
 import { readSuspectMark } from "./suspect.ts";
 import type { Report } from "./writer-client.ts";
 
-/** The copy has one more index, and a row for each word of a searchable resource. */
+/** The copy has more indexes, and rows for the words and prefixes of a searchable resource. */
 const copyToSource = 1.5;
-const wordsToFields = 3;
+const wordsToFields = 7;
 
 const progressMs = 1_000;
 

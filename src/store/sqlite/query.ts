@@ -4,8 +4,8 @@ import { type Candidate, type Position, type Query, select } from "../../model/q
 import { minKey, type Span, someValue } from "../../model/query/sort-key.ts";
 import { locate } from "../core/position-tree.ts";
 import { type IndexScan, planQuery, type QueryPlan } from "../core/query-plan.ts";
-import { byRank } from "../core/search.ts";
-import type { QueryResult, TooBroad } from "../store.ts";
+import { bestOf, onlyTerm } from "../core/search.ts";
+import { maxCounted, type QueryResult, type TooBroad } from "../store.ts";
 import { CandidateReader } from "./candidates.ts";
 import type { CachedCollection } from "./collections.ts";
 import type { Connection, LimitedRows, Query as Statement } from "./connection.ts";
@@ -17,12 +17,19 @@ import { WordReader } from "./search.ts";
 /** All keys, including the key of a missing value. */
 const everyKey: readonly Span[] = [{ from: minKey, to: someValue.to }];
 
+interface RankedPage {
+  readonly seqs: readonly number[];
+  readonly total: number | undefined;
+  readonly totalAtLeast?: number;
+}
+
 type Answer = Omit<QueryResult, "kind" | "collection">;
 
 export class QueryReader {
   readonly #slices: Readonly<Record<"up" | "down", Statement<SeqResourceRow>>>;
   readonly #positions: PositionReader;
   readonly #entries: EntryReader;
+  readonly #words: WordReader;
   readonly #candidates: CandidateReader;
 
   constructor(connection: Connection, maxCandidates: number) {
@@ -33,8 +40,8 @@ export class QueryReader {
     };
     this.#positions = new PositionReader(connection);
     this.#entries = new EntryReader(connection);
-    const words = new WordReader(connection);
-    this.#candidates = new CandidateReader(connection, this.#entries, words, maxCandidates);
+    this.#words = new WordReader(connection);
+    this.#candidates = new CandidateReader(connection, this.#entries, this.#words, maxCandidates);
   }
 
   answer(known: CachedCollection, query: Query): QueryResult | TooBroad {
@@ -137,18 +144,33 @@ export class QueryReader {
   }
 
   /** Answers a search by words, sorted by rank. */
-  #search({ part }: CachedCollection, query: Query): Answer | undefined {
-    const { words, start, limit, maxBytes } = query;
-    const ranks = this.#candidates.ranks(part, words);
-    if (ranks === undefined || typeof start !== "number") return undefined;
-    const seqs = byRank(ranks, query).slice(start, start + limit);
-    const { page, isCut } = this.#candidates.within(part, seqs, maxBytes);
+  #search(known: CachedCollection, query: Query): Answer {
+    const { part } = known;
+    const { seqs, ...totals } = this.#ranked(known, query);
+    const { page, isCut } = this.#candidates.within(part, seqs, query.maxBytes);
     return {
       resources: resourcesOf(page),
-      total: ranks.size,
+      ...totals,
       last: undefined,
       ...(isCut && { isCut }),
     };
+  }
+
+  /** A page of a single term is read in its order; otherwise all results are ranked. */
+  #ranked(known: CachedCollection, { words, start, limit, isCounted }: Query): RankedPage {
+    const { part, plan, head } = known;
+    const offset = typeof start === "number" ? start : 0;
+    const term = onlyTerm(words);
+    if (term === undefined) {
+      const ranks = this.#words.ranks({ part, plan }, words);
+      return { seqs: bestOf(ranks, offset + limit).slice(offset), total: ranks.size };
+    }
+    const counted = { part, revision: head.revision, total: head.total };
+    const seqs = this.#words.page(part, term, offset, limit);
+    if (!isCounted) return { seqs, total: undefined };
+    const count = this.#words.count(counted, term, maxCounted);
+    if (count <= maxCounted) return { seqs, total: count };
+    return { seqs, total: undefined, totalAtLeast: maxCounted };
   }
 
   #page(

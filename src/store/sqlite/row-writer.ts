@@ -73,10 +73,10 @@ export class RowWriter {
       "DELETE FROM entries WHERE part = ? AND field = ? AND key = ? AND seq = ?",
     );
     this.#saveWord = connection.query(
-      "INSERT OR REPLACE INTO words (part, word, seq, weight) VALUES (?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO words (part, word, rank, seq) VALUES (?, ?, ?, ?)",
     );
     this.#deleteWord = connection.query(
-      "DELETE FROM words WHERE part = ? AND word = ? AND seq = ?",
+      "DELETE FROM words WHERE part = ? AND word = ? AND rank = ? AND seq = ?",
     );
     this.#insertFile = connection.query("INSERT OR REPLACE INTO files (part, key) VALUES (?, ?)");
     this.#deleteFile = connection.query("DELETE FROM files WHERE part = ? AND key = ?");
@@ -135,8 +135,9 @@ export class RowWriter {
     for (const { field, key, seq } of writes.deletedEntries)
       this.#deleteEntry.run(part, field, key, seq);
     for (const { field, key, seq } of writes.entries) this.#insertEntry.run(part, field, key, seq);
-    for (const { word, seq } of writes.deletedWords) this.#deleteWord.run(part, word, seq);
-    for (const { word, seq, weight } of writes.words) this.#saveWord.run(part, word, seq, weight);
+    for (const { word, weight, seq } of writes.deletedWords)
+      this.#deleteWord.run(part, word, -weight, seq);
+    for (const { word, weight, seq } of writes.words) this.#saveWord.run(part, word, -weight, seq);
   }
 
   saveKey(part: number, { owner, key, fingerprint, outcomes, expiresAt }: KeyRow): void {

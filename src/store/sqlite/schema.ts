@@ -11,7 +11,7 @@ const applicationId = 0x72657374;
 export const firstVersion = 7;
 
 /** Each step of upgrade.ts brings a database to the next version. */
-export const schemaVersion = 8;
+export const schemaVersion = 9;
 
 /** Lists that are sorted or limited by the times of resources read these. */
 export const resourceIndexes = [
@@ -25,6 +25,15 @@ export const builds = `CREATE TABLE builds (
     former TEXT NOT NULL,
     state TEXT NOT NULL
   ) STRICT;`;
+
+/** The terms of resources (see model/query/rank.ts). The rank is the negated weight: the best come first. */
+export const words = `CREATE TABLE words (
+    part INTEGER NOT NULL,
+    word TEXT NOT NULL,
+    rank INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (part, word, rank, seq)
+  ) STRICT, WITHOUT ROWID;`;
 
 /**
  * Every row of data belongs to a part, and every key begins with it. `store.commits` counts the
@@ -101,13 +110,7 @@ const tables = `
     seq INTEGER NOT NULL,
     PRIMARY KEY (part, field, key, seq)
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE words (
-    part INTEGER NOT NULL,
-    word TEXT NOT NULL,
-    seq INTEGER NOT NULL,
-    weight INTEGER NOT NULL,
-    PRIMARY KEY (part, word, seq)
-  ) STRICT, WITHOUT ROWID;
+  ${words}
   CREATE TABLE files (
     part INTEGER NOT NULL,
     key TEXT NOT NULL,

@@ -1,63 +1,133 @@
 // Finds the resources that contain the words of a search, with their ranks.
 
+import type { IndexPlan } from "../../model/query/index-plan.ts";
 import type { Word } from "../../model/query/query.ts";
-import { cutWord } from "../../model/query/rank.ts";
-import { prefixSpan, type Ranks } from "../core/search.ts";
-import type { Connection, Query, Row, Value } from "./connection.ts";
+import { termSpan } from "../../model/query/rank.ts";
+import { type Ranks, ranksOf } from "../core/search.ts";
+import type { Connection, Query } from "./connection.ts";
+import type { CountedPart } from "./entries.ts";
+import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource-reader.ts";
 
-type RankRow = readonly [seq: number, rank: number];
-type CountRow = readonly [count: number];
+type WordRow = readonly [seq: number, rank: number, word: string];
 
-/** A statement for a whole word, and one for a prefix. */
-class WordQuery<R extends Row> {
-  readonly #word: Query<R>;
-  readonly #prefix: Query<R>;
+/** Throws when the answer is not needed any more. */
+export type CheckStop = () => void;
 
-  constructor(connection: Connection, sql: (condition: string) => string) {
-    this.#word = connection.query(sql("part = ? AND word = ?"));
-    this.#prefix = connection.query(sql("part = ? AND word >= ? AND word < ?"));
-  }
+/** How many rows are read at once. */
+const chunkRows = 4_096;
+/** Up to so many resources are read and checked instead of all rows of a more frequent word. */
+const maxChecked = 1_000;
+const maxCheckedBytes = 4 * 1024 * 1024;
+/** Words with more rows are equally frequent. */
+const maxCompared = 20_000;
+/** The maximum number of cached counts. */
+const maxCounts = 1_000;
 
-  all(part: number, word: Word, ...values: readonly Value[]): readonly R[] {
-    if (!word.isPrefix) return this.#word.all(part, cutWord(word.text), ...values);
-    const { from, to } = prefixSpan(word);
-    return this.#prefix.all(part, from, to, ...values);
-  }
+interface CountedCollection extends CountedPart {
+  /** The number of resources. */
+  readonly total: number;
+}
+
+interface SearchedPart {
+  readonly part: number;
+  readonly plan: IndexPlan;
 }
 
 export class WordReader {
-  readonly #countUpTo: WordQuery<CountRow>;
-  readonly #all: WordQuery<RankRow>;
-  readonly #among: WordQuery<RankRow>;
+  readonly #page: Query<readonly [seq: number]>;
+  readonly #count: Query<readonly [count: number]>;
+  readonly #countTermUpTo: Query<readonly [count: number]>;
+  readonly #countUpTo: Query<readonly [count: number]>;
+  readonly #chunk: Query<WordRow>;
+  readonly #sizes: Query<readonly [bytes: number]>;
+  readonly #resources: Query<SeqResourceRow>;
+  /** Counts by part, revision and term. */
+  readonly #counts = new Map<string, number>();
 
   constructor(connection: Connection) {
-    this.#countUpTo = new WordQuery(
-      connection,
-      (condition) => `SELECT count(*) FROM (SELECT 1 FROM words WHERE ${condition} LIMIT ?)`,
+    const ofTerm = "FROM words WHERE part = ? AND word = ?";
+    const listed = "FROM resources WHERE part = ? AND seq IN (SELECT value FROM json_each(?))";
+    this.#page = connection.query(`SELECT seq ${ofTerm} ORDER BY rank, seq LIMIT ? OFFSET ?`);
+    this.#count = connection.query(`SELECT count(*) ${ofTerm}`);
+    this.#countTermUpTo = connection.query(`SELECT count(*) FROM (SELECT 1 ${ofTerm} LIMIT ?)`);
+    this.#countUpTo = connection.query(
+      `SELECT count(*) FROM (
+         SELECT 1 FROM words WHERE part = ? AND word >= ? AND word < ? LIMIT ?)`,
     );
-    this.#all = new WordQuery(
-      connection,
-      (condition) => `SELECT seq, sum(weight) FROM words WHERE ${condition} GROUP BY seq`,
+    this.#chunk = connection.query(
+      `SELECT seq, rank, word FROM words
+       WHERE part = ?1 AND (word, rank, seq) > (?2, ?3, ?4) AND word < ?5
+       ORDER BY word, rank, seq LIMIT ${chunkRows}`,
     );
-    this.#among = new WordQuery(
-      connection,
-      (condition) =>
-        `SELECT seq, sum(weight) FROM words
-         WHERE ${condition} AND seq IN (SELECT value FROM json_each(?)) GROUP BY seq`,
-    );
+    this.#sizes = connection.query(`SELECT coalesce(sum(octet_length(fields)), 0) ${listed}`);
+    this.#resources = connection.query(`SELECT ${seqResourceColumns} ${listed}`);
   }
 
-  /** Returns the resources that contain all words, or undefined when every word has more than `limit` rows. */
-  ranks(part: number, words: readonly Word[], limit: number): Ranks | undefined {
+  /** Returns the resources with a term, the best first. */
+  page(part: number, term: string, offset: number, limit: number): readonly number[] {
+    return this.#page.all(part, term, limit, offset).map(([seq]) => seq);
+  }
+
+  /** Counts the resources with a term, up to one more than the limit. Counts are cached until the collection changes. */
+  count({ part, revision, total }: CountedCollection, term: string, limit: number): number {
+    const name = JSON.stringify([part, revision, term, limit]);
+    const known = this.#counts.get(name);
+    if (known !== undefined) return known;
+    // Counting without a limit is faster, and a term has at most one row for each resource.
+    const count =
+      total <= limit
+        ? (this.#count.one(part, term)?.[0] ?? 0)
+        : (this.#countTermUpTo.one(part, term, limit + 1)?.[0] ?? 0);
+    if (this.#counts.size === maxCounts) this.#counts.clear();
+    this.#counts.set(name, count);
+    return count;
+  }
+
+  /** Counts the rows of a word up to a limit. A resource has several rows of a long prefix. */
+  countUpTo(part: number, word: Word, limit: number): number {
+    const { from, to } = termSpan(word);
+    return this.#countUpTo.one(part, from, to, limit)?.[0] ?? 0;
+  }
+
+  /**
+   * Ranks the resources that contain all words. The word with the fewest rows comes first; when it has
+   * few, its resources are checked, and otherwise the rows of every word are read.
+   */
+  ranks(
+    { part, plan }: SearchedPart,
+    words: readonly Word[],
+    checkStop: CheckStop = () => undefined,
+  ): Ranks {
     const [rarest, ...others] = words
-      .map((word) => ({ word, count: this.#countUpTo.all(part, word, limit + 1)[0]?.[0] ?? 0 }))
+      .map((word) => ({ word, count: this.countUpTo(part, word, maxCompared) }))
       .sort((one, other) => one.count - other.count);
-    if (!rarest || rarest.count > limit) return undefined;
-    let ranks = new Map(this.#all.all(part, rarest.word));
-    for (const { word } of others) {
-      const found = this.#among.all(part, word, JSON.stringify([...ranks.keys()]));
-      ranks = new Map(found.map(([seq, rank]) => [seq, rank + (ranks.get(seq) ?? 0)]));
+    if (!rarest) return new Map();
+    let ranks = this.#read(part, rarest.word, undefined, checkStop);
+    if (others.length > 0 && ranks.size <= maxChecked) {
+      const seqs = JSON.stringify([...ranks.keys()]);
+      const [bytes = 0] = this.#sizes.one(part, seqs) ?? [];
+      if (bytes <= maxCheckedBytes)
+        return ranksOf(this.#resources.all(part, seqs).map(toCandidate), words, plan);
     }
+    for (const { word } of others) ranks = this.#read(part, word, ranks, checkStop);
     return ranks;
+  }
+
+  /** Adds the weights of a word to the ranks of resources that contain all words before it. */
+  #read(part: number, word: Word, before: Ranks | undefined, checkStop: CheckStop): Ranks {
+    const ranks = new Map<number, number>();
+    const { from, to } = termSpan(word);
+    for (let after: WordRow = [0, Number.MIN_SAFE_INTEGER, from]; ; ) {
+      checkStop();
+      const [lastSeq, lastRank, lastWord] = after;
+      const rows = this.#chunk.all(part, lastWord, lastRank, lastSeq, to);
+      for (const [seq, rank] of rows) {
+        const sum = ranks.get(seq) ?? (before ? before.get(seq) : 0);
+        if (sum !== undefined) ranks.set(seq, sum - rank);
+      }
+      const last = rows.at(-1);
+      if (!last || rows.length < chunkRows) return ranks;
+      after = last;
+    }
   }
 }

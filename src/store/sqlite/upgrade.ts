@@ -1,6 +1,7 @@
 // Brings the tables of an existing database to the newest version, step by step.
 
 import type { Connection } from "./connection.ts";
+import { finishWords, rebuildWords } from "./old-words.ts";
 import {
   builds,
   createTables,
@@ -11,8 +12,15 @@ import {
   versionOf,
 } from "./schema.ts";
 
-/** The statements of a step run in one transaction with the update of the version. */
-type Step = readonly string[];
+interface Step {
+  /** Long work in several transactions. It yields how much is done, and continues after a crash. */
+  readonly prepare?: (connection: Connection) => Generator<number>;
+  /** These run in one transaction with the update of the version. */
+  readonly statements: readonly string[];
+}
+
+/** How often the progress of long work is reported. */
+const progressMs = 1_000;
 
 /** Sets the sizes of the parts, which every write maintains. */
 export const countBytes = `
@@ -22,14 +30,17 @@ export const countBytes = `
 
 /** The first one brings a database from `firstVersion` to the next one. */
 const steps: readonly Step[] = [
-  [
-    `ALTER TABLE heads ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+  {
+    statements: [
+      `ALTER TABLE heads ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE heads ADD COLUMN purged INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE tombstones ADD COLUMN owner TEXT;
      ${builds}`,
-    ...resourceIndexes,
-    countBytes,
-  ],
+      ...resourceIndexes,
+      countBytes,
+    ],
+  },
+  { prepare: rebuildWords, statements: [finishWords] },
 ];
 
 /** Creates the tables of a new database, or upgrades those of an older one. */
@@ -52,10 +63,18 @@ function upgradeOnce(
 ): void {
   const step = steps[version - firstVersion];
   if (!step) throw olderVersion(version);
+  const { prepare, statements } = step;
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  const report = (fraction: number, intervalMs = 0) => {
+    if (performance.now() - reportedAt < intervalMs) return;
+    reportedAt = performance.now();
+    const percent = Math.floor(100 * fraction);
+    reportProgress(`migrating the database to version ${version + 1}: ${percent} %`);
+  };
+  for (const fraction of prepare?.(connection) ?? []) report(fraction, progressMs);
   connection.transact(() => {
-    for (const [index, statement] of step.entries()) {
-      const percent = Math.floor((100 * index) / step.length);
-      reportProgress(`migrating the database to version ${version + 1}: ${percent} %`);
+    for (const [index, statement] of statements.entries()) {
+      report(prepare ? 1 : index / statements.length);
       connection.run(statement);
     }
     connection.run(`PRAGMA user_version = ${version + 1}`);

@@ -7,7 +7,7 @@ import type { IdempotencyKey } from "../../../src/model/idempotency-key.ts";
 import {
   IndexedContent,
   indexPlanOf,
-  searchTextOf,
+  searchTextsOf,
   uniqueKeysIn,
 } from "../../../src/model/query/index-plan.ts";
 import { type Query, type Selection, select, type Word } from "../../../src/model/query/query.ts";
@@ -97,7 +97,12 @@ export class ReferenceModel {
       resource,
     }));
     const spoken = candidates.filter(({ resource }) =>
-      has(searchTextOf(plan, resource), query.words),
+      has(
+        searchTextsOf(plan, resource)
+          .map(({ text }) => text)
+          .join(" "),
+        query.words,
+      ),
     );
     return select(spoken, query);
   }

@@ -4,8 +4,10 @@ import assert from "node:assert/strict";
 import type { Query } from "../../../src/model/query/query.ts";
 import { above, keyOf } from "../../../src/model/query/sort-key.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { newSeed, randomNumbers, runs } from "../../seeds.ts";
 import { define, found, idsFrom, put, remove } from "./change-helpers.ts";
 import { type ContractTest, testMaxCandidates } from "./engine-under-test.ts";
+import { plainRank } from "./plain-rank.ts";
 import {
   answerTo,
   ask,
@@ -140,6 +142,121 @@ export function searches(contractTest: ContractTest): void {
       await idsFor(store, { words: wordsLike("zebra"), conditions }),
       "much little less",
     );
+  });
+
+  contractTest("follow the weights of the fields", async ({ store }) => {
+    const weighted = (weight: number) =>
+      JSON.stringify({ searchable: ["body", { field: "title", weight }, { field: "note" }] });
+    await store.commit([
+      define(weighted(1)),
+      keep("body", { title: "one two three four", body: "zebra here" }),
+      keep("title", { title: "this is a zebra", body: "one two" }),
+      keep("note", { note: "not only a zebra" }),
+    ]);
+    const ids = () => idsFor(store, { words: wordsLike("zebra") });
+    assert.equal(await ids(), "body title note");
+    await store.commit([define(weighted(3))]);
+    assert.equal(await ids(), "title body note");
+    await store.commit([define(weighted(1))]);
+    assert.equal(await ids(), "body title note");
+    await store.commit([keep("note", { note: "zebra" })]);
+    assert.equal(await ids(), "note body title");
+  });
+
+  contractTest("are ordered like a plain implementation orders them", async ({ store }) => {
+    const random = randomNumbers(newSeed("ranked searches"));
+    const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
+    const vocabulary = [
+      "a",
+      "ab",
+      "abc",
+      "abcd",
+      "abcde",
+      "b",
+      "ba",
+      "𝔘𐐨",
+      "東京",
+      "東",
+      "x1",
+      "9",
+    ];
+    const textOf = (length: number) =>
+      Array.from({ length }, () => pick(vocabulary).normalize("NFKD").toLowerCase()).join(" ");
+    const fieldsOf = () => ({
+      title: textOf(Math.floor(random() * 4)),
+      body: textOf(Math.floor(random() ** 3 * 40)),
+    });
+    await store.commit([
+      define(JSON.stringify({ searchable: [{ field: "title", weight: 2.5 }, "body"] })),
+    ]);
+    const texts = new Map<string, ReturnType<typeof fieldsOf>>();
+    const write = (id: string) => {
+      texts.set(id, fieldsOf());
+      return keep(id, texts.get(id));
+    };
+    const ids = idsFrom(runs(60, 300));
+    await store.commit(ids.map(write));
+    await store.commit(ids.filter(() => random() < 0.3).map(write));
+    const gone = ids.filter(() => random() < 0.1);
+    await store.commit(gone.map((id) => remove(id)));
+    for (const id of gone) texts.delete(id);
+    const terms = [
+      ...vocabulary,
+      "a*",
+      "ab*",
+      "abc*",
+      "abcd*",
+      "b*",
+      "東*",
+      "東京*",
+      "x*",
+      "none",
+    ].map((term) => term.normalize("NFKD").toLowerCase());
+    const searches = [...terms, ...terms.map((term) => `${term} ${pick(terms)}`)].filter(
+      (search) => new Set(search.split(" ")).size === search.split(" ").length,
+    );
+    for (const search of searches) {
+      const ranked = ids.flatMap((id, place) => {
+        const { title, body } = texts.get(id) ?? { title: "", body: "" };
+        const fields = [
+          { weight: 2.5, text: title },
+          { weight: 1, text: body },
+        ];
+        const rank = plainRank(fields, search);
+        return rank === undefined ? [] : [{ id, rank, place }];
+      });
+      ranked.sort((one, other) => other.rank - one.rank || one.place - other.place);
+      const expected = ranked.map(({ id }) => id);
+      const words = wordsLike(search);
+      assert.equal(await idsFor(store, { words }), expected.join(" "), search);
+      const { total } = await answerTo(store, ask({ words, limit: 1 }));
+      assert.equal(total, expected.length, search);
+      assert.deepEqual(await idsByOffset(store, ask({ words, limit: 25 })), expected, search);
+    }
+  });
+
+  contractTest("of several words that many contain are exact", async ({ store }) => {
+    const ids = idsFrom(1_100);
+    const textOf = (index: number) =>
+      `${index % 7 === 0 ? "seven " : ""}common shared${index} common${index % 10}`;
+    await store.commit([
+      define(searchable),
+      ...ids.map((id, index) => keep(id, { title: textOf(index) })),
+    ]);
+    for (const search of ["common shared*", "common comm*", "sev* common", "common7 shared7 co*"]) {
+      const ranked = ids.flatMap((id, place) => {
+        const rank = plainRank([{ weight: 1, text: textOf(place) }], search);
+        return rank === undefined ? [] : [{ id, rank, place }];
+      });
+      ranked.sort((one, other) => other.rank - one.rank || one.place - other.place);
+      const expected = ranked.map(({ id }) => id);
+      const query = ask({ words: wordsLike(search), limit: 100 });
+      for (const start of [0, 50, 1_090]) {
+        const { resources, total } = await answerTo(store, { ...query, start });
+        assert.deepEqual(idsIn(resources), expected.slice(start, start + 100), search);
+        assert.equal(total, expected.length, search);
+      }
+    }
   });
 
   contractTest("work with conditions and a sort order", async ({ store }) => {

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { entriesOf, searchTextOf } from "../../../src/model/query/index-plan.ts";
-import { weightsIn } from "../../../src/model/query/rank.ts";
+import { entriesOf, searchTextsOf } from "../../../src/model/query/index-plan.ts";
+import { termsIn } from "../../../src/model/query/rank.ts";
 import { locate } from "../../../src/store/core/position-tree.ts";
 import { checksumOf } from "../../../src/store/core/stored-resource.ts";
 import fc from "../../fast-check.ts";
@@ -135,7 +135,7 @@ function assertDerivedRows(part: Part): void {
     const resource = resourceOf(row);
     for (const { field, key } of entriesOf(part.plan, resource))
       entries.add(`${field}\0${key}\0${row.seq}`);
-    for (const [word, weight] of weightsIn(searchTextOf(part.plan, resource)))
+    for (const [word, weight] of termsIn(searchTextsOf(part.plan, resource)))
       words.set(`${word} ${row.seq}`, weight);
     const { id, revision, createdAt, updatedAt, fields, owner, files, sharesDate } = row;
     const stored = [id, revision, createdAt, updatedAt, fields, owner, files, sharesDate] as const;

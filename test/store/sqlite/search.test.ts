@@ -1,69 +1,56 @@
-// Search words that very many resources contain: ranking is limited.
+// Reads the rows of search words.
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { it } from "node:test";
-import type { Query } from "../../../src/model/query/query.ts";
+import { indexPlanOf } from "../../../src/model/query/index-plan.ts";
+import { Connection } from "../../../src/store/sqlite/connection.ts";
+import { WordReader } from "../../../src/store/sqlite/search.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
-import type { Change } from "../../../src/store/store.ts";
+import { define, idsFrom } from "../contract/change-helpers.ts";
+import { keep, wordsLike } from "../contract/query-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
 
-const asked = (text: string): Query => ({
-  conditions: [],
-  words: [{ text, isPrefix: false }],
-  sortings: [],
-  isNewestFirst: false,
-  start: 0,
-  limit: 2,
-  isCounted: true,
-});
+const definition = JSON.stringify({ searchable: ["text"] });
+const plan = indexPlanOf(definition);
 
-const put = (number: number): Change => ({
-  kind: "put",
-  collection: "texts",
-  id: `t${number}`,
-  fields: JSON.stringify({ text: number <= 20 ? "often rarely" : "often" }),
-  at: 10,
-  expect: "nothing",
-});
-
-it("words are ranked up to ten times as many as are checked one by one", () =>
-  inDirectory(async (path) => {
-    const store = await openSqlite({ path, maxCandidates: 2 });
-    const definition = JSON.stringify({ searchable: ["text"] });
-    await store.commit([{ kind: "define", collection: "texts", definition, at: 1 }]);
-    await store.commit(Array.from({ length: 21 }, (_, index) => put(index + 1)));
-    const rare = await store.query("texts", asked("rarely"));
-    assert.ok(rare?.kind === "found");
-    assert.deepEqual([rare.total, rare.resources.length], [20, 2]);
-    assert.equal((await store.query("texts", asked("often")))?.kind, "broad");
-    await store.close();
-  }));
-
-it("words that were stored before their field was hidden are not found", () =>
+/** Runs a test on resources with `often`, of which a tenth has `rarely`. */
+const withTexts = (count: number, test: (reader: WordReader, part: number) => void) =>
   inDirectory(async (path) => {
     const store = await openSqlite({ path });
-    const properties = { name: { type: "string" }, pin: { type: "string", writeOnly: true } };
-    const definition = JSON.stringify({
-      schema: { properties: { card: { properties } } },
-      searchable: ["card"],
-    });
-    const fields = JSON.stringify({ card: { name: "open", pin: "secret" } });
-    await store.commit([{ kind: "define", collection: "cards", definition, at: 1 }]);
-    await store.commit([
-      { kind: "put", collection: "cards", id: "a", fields, at: 2, expect: "nothing" },
-    ]);
-    // As version 0.1.0 has stored them.
-    const other = new DatabaseSync(join(path, "restante.db"));
-    other.exec("INSERT INTO words SELECT part, 'secret', 1, 1000 FROM collections");
-    other.close();
-    const idsFor = async (text: string) => {
-      const answer = await store.query("cards", asked(text));
-      assert.ok(answer?.kind === "found");
-      return [answer.total, ...answer.resources.map(({ id }) => id)];
-    };
-    assert.deepEqual(await idsFor("open"), [1, "a"]);
-    assert.deepEqual(await idsFor("secret"), [0]);
+    const changes = idsFrom(count).map((id, index) =>
+      keep(id, { text: index % 10 === 0 ? "often rarely" : "often" }),
+    );
+    await store.commit([define(definition), ...changes]);
+    const connection = new Connection(join(path, "restante.db"), "read");
+    const [part = 0] =
+      connection.query<readonly [number]>("SELECT part FROM collections").one() ?? [];
+    test(new WordReader(connection), part);
+    connection.close();
     await store.close();
+  });
+
+it("a search of several words stops between two chunks when it is not needed any more", () =>
+  withTexts(12_000, (reader, part) => {
+    let checks = 0;
+    const ranks = reader.ranks({ part, plan }, wordsLike("often rarely"), () => checks++);
+    assert.equal(ranks.size, 1_200);
+    assert.ok(checks >= 4, `${checks} checks`);
+    for (let allowed = 1; allowed < checks; allowed++) {
+      let left = allowed;
+      const stop = () => {
+        if (--left === 0) throw new Error("stopped");
+      };
+      assert.throws(() => reader.ranks({ part, plan }, wordsLike("often rarely"), stop), /stopped/);
+    }
+  }));
+
+it("the resources of a term are counted once until the collection changes", () =>
+  withTexts(100, (reader, part) => {
+    const counted = { part, revision: 1, total: 100 };
+    assert.equal(reader.count(counted, "often", 1_000), 100);
+    assert.equal(reader.count(counted, "rarely", 1_000), 10);
+    assert.equal(reader.count(counted, "ra*", 1_000), 10);
+    assert.equal(reader.count(counted, "never", 1_000), 0);
+    assert.equal(reader.count({ ...counted, revision: 2 }, "often", 10), 11);
   }));

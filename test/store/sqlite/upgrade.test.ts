@@ -119,6 +119,42 @@ describe("a database of version 7", () => {
     }),
   );
 
+  it("gets new search words, also when the process is killed meanwhile", { timeout: 120_000 }, () =>
+    inOldFolder(async (path) => {
+      const database = new DatabaseSync(join(path, "restante.db"));
+      database.exec(`
+        INSERT INTO words SELECT part, 'outdated', 1, 1000 FROM collections WHERE name = 'books';
+        WITH RECURSIVE numbers (n) AS (SELECT 100 UNION ALL SELECT n + 1 FROM numbers WHERE n < 9999)
+        INSERT INTO resources
+          SELECT part, n, 'many-' || n, n, n, n, json_object('title', 'Many of ' || n), NULL, NULL, 0, 0
+          FROM numbers, collections WHERE name = 'books';
+        UPDATE heads SET seq = 9999, revision = 9999, total = total + 9900 WHERE part =
+          (SELECT part FROM collections WHERE name = 'books')`);
+      database.close();
+      for (let round = 0; round < 2; round++) {
+        const child = startChild("open-old", path);
+        child.onLine((line) => {
+          if (line.includes("version 9")) child.kill();
+        });
+        await child.gone;
+      }
+      const store = await openSqlite({ path });
+      const totalOf = async (text: string) => {
+        const found = await store.query("books", ask({ words: wordsLike(text), limit: 0 }));
+        assert.ok(found?.kind === "found");
+        return found.total;
+      };
+      const texts = ["many", "ma*", "of", "title", "9999", "outdated"];
+      const totals = await Promise.all(texts.map(totalOf));
+      assert.deepEqual(totals, [9_900, 9_900, 9_907, 7, 1, 0]);
+      await store.close();
+      await inDirectory(async (fresh) => {
+        await (await openSqlite({ path: fresh })).close();
+        assert.deepEqual(structureOf(path), structureOf(fresh));
+      });
+    }),
+  );
+
   it("is copied and then upgraded when its disk has failed", () =>
     inOldFolder(async (path) => {
       const mark = { reason: "test", since: "", batch: 12 };

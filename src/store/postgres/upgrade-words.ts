@@ -1,0 +1,58 @@
+// Replaces the table of words of databases up to version 11, in steps.
+
+import { indexPlanOf } from "../../model/query/index-plan.ts";
+import { collectIndexRows, noIndexWrites } from "../core/index-rows.ts";
+import { allOrFirstError, rows, type Sql } from "./connection.ts";
+import { readChunk } from "./rebuild.ts";
+import type { ReportProgress } from "./step.ts";
+import { planSetting, tables } from "./tables.ts";
+import { writeIndexes } from "./writes.ts";
+
+/** `upgrade` contains the parts that are not done, and the last seq whose words are stored. */
+const begin = `
+  DROP TABLE words;
+  ${tables.words}
+  ${planSetting("words")}
+  CREATE TABLE upgrade (part bigint PRIMARY KEY, after bigint NOT NULL);
+  INSERT INTO upgrade SELECT part, 0 FROM heads;
+`;
+
+type PartRow = readonly [part: number, after: number, definition: string | null];
+
+/** Runs one transaction, and returns whether all words are stored. */
+export async function upgradeWords(sql: Sql, report: ReportProgress): Promise<boolean> {
+  const [found] = await rows<readonly [string | null]>(sql`SELECT to_regclass('upgrade')::text`);
+  if (!found?.[0]) await sql.unsafe(begin).simple();
+  const [next] = await rows<PartRow>(sql`
+    SELECT part, after, definition FROM upgrade LEFT JOIN collections USING (part)
+    ORDER BY part LIMIT 1`);
+  if (next) {
+    await storeWords(sql, next);
+    await reportProgress(sql, report);
+    return false;
+  }
+  await sql.unsafe("DROP TABLE upgrade").simple();
+  return true;
+}
+
+async function storeWords(sql: Sql, [part, after, definition]: PartRow): Promise<void> {
+  const plan = { ...indexPlanOf(definition ?? "{}"), indexes: [] };
+  const chunk = plan.searchable.length > 0 ? await readChunk(sql, part, after) : [];
+  const writes = noIndexWrites();
+  for (const candidate of chunk) collectIndexRows(writes, plan, undefined, candidate);
+  await allOrFirstError(writeIndexes(sql, part, writes).map(rows));
+  const last = chunk.at(-1);
+  if (last)
+    await rows(sql`
+      UPDATE upgrade SET after = ${last.seq}::bigint WHERE part = ${part}::bigint`);
+  else await rows(sql`DELETE FROM upgrade WHERE part = ${part}::bigint`);
+}
+
+async function reportProgress(sql: Sql, report: ReportProgress): Promise<void> {
+  const [row] = await rows<readonly [left: number, seqs: number]>(sql`
+    SELECT coalesce(sum(heads.seq - upgrade.after), 0)::bigint, coalesce(sum(heads.seq), 0)::bigint
+    FROM heads LEFT JOIN upgrade USING (part)`);
+  const [left = 0, seqs = 0] = row ?? [];
+  const done = seqs === 0 ? 1 : 1 - left / seqs;
+  report(`migrating the search words: ${Math.floor(100 * done)} %`);
+}
