@@ -57,6 +57,8 @@ describe("defaults", () => {
       maxInFlightBytes: 268_435_456,
       rateLimitPerAddress: 0,
       rateLimitPerToken: 0,
+      keepRemovedDays: 30,
+      keepKeysHours: 24,
       files: undefined,
       store: undefined,
       readStore: undefined,
@@ -122,7 +124,7 @@ describe("the config file", () => {
       ...{ store: "postgres://db.test/people", readStore: "postgres://replica.test/people" },
       collections: "rules",
       ...{ files: "uploads", maxUploadBytes: 20, maxInFlightBytes: 33_554_432 },
-      ...{ rateLimitPerAddress: 5, rateLimitPerToken: 6 },
+      ...{ rateLimitPerAddress: 5, rateLimitPerToken: 6, keepRemovedDays: 7, keepKeysHours: 8 },
       actions: "deeds",
     };
     writeFileSync(path, JSON.stringify(values));
@@ -257,6 +259,8 @@ describe("values", () => {
     },
     rateLimitPerAddress: { allowed: [["0", 0]], rejected: ["-1", "1000001", "1/s"] },
     rateLimitPerToken: { allowed: [["600", 600]], rejected: ["-1", "1000001", "none"] },
+    keepRemovedDays: { allowed: [["1", 1]], rejected: ["0", "36501", "1d"] },
+    keepKeysHours: { allowed: [["8760", 8_760]], rejected: ["0", "8761", "24h"] },
     files: { allowed: [["/x/../y", "/y"]], rejected: ["a\0b"] },
     store: { allowed: databases, rejected: notDatabases },
     readStore: { allowed: databases, rejected: notDatabases },

@@ -2,16 +2,14 @@
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../model/collection.ts";
-import type { Feed } from "../model/feed.ts";
-import type { FeedPosition } from "../model/feed-position.ts";
 import { Problem } from "../model/problem.ts";
 import { writeCursor } from "../model/query/cursor.ts";
 import {
   isPlain,
   type ListRequest,
   listOffset,
+  maxBytesOf,
   pageCount,
-  pageLimits,
 } from "../model/query/list-request.ts";
 import { isRanked, type Position, type Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
@@ -23,7 +21,7 @@ import {
   queryFingerprint,
   tooBroadProblem,
 } from "./build-query.ts";
-import { collectionNotFound, feedForbidden, positionGone } from "./problems.ts";
+import { collectionNotFound } from "./problems.ts";
 
 /** A collection as one caller may see it. */
 export interface ListTarget {
@@ -64,12 +62,6 @@ export class Lists {
     this.#maxResourceBytes = maxResourceBytes;
   }
 
-  /** Returns undefined when a page of this limit can never be too large, so that its bytes are not counted. */
-  #maxBytesOf(limit: number): number | undefined {
-    const { maxBytes } = pageLimits;
-    return limit * this.#maxResourceBytes > maxBytes ? maxBytes : undefined;
-  }
-
   target(access: CollectionAccess): MaybePromise<ListTarget | Problem> {
     const forbidden = access.require("read");
     if (forbidden !== undefined) return forbidden;
@@ -94,7 +86,7 @@ export class Lists {
   /** A page that is too large is shortened when it is read by cursor, and rejected when it has a number. */
   read(
     planned: PlannedList,
-    maxBytes: number | undefined = this.#maxBytesOf(planned.listRequest.limit),
+    maxBytes: number | undefined = maxBytesOf(planned.listRequest.limit, this.#maxResourceBytes),
   ): MaybePromise<ListResult | Problem> {
     const { target, listRequest, query } = planned;
     const forbidden = target.access.require("read");
@@ -120,21 +112,6 @@ export class Lists {
           ? pageTooLargeProblem(listRequest, answer.resources.length)
           : queryResult(withCollection(target, answer.collection), listRequest, query, answer);
     });
-  }
-
-  /** Returns what changed after a position, so that a client can update its copy. */
-  since(
-    access: CollectionAccess,
-    position: FeedPosition | 0,
-    limit: number,
-  ): MaybePromise<Feed | Problem> {
-    const forbidden = access.require("read");
-    if (forbidden !== undefined) return forbidden;
-    if (access.visibleOwner("read") !== undefined) return feedForbidden;
-    const { name } = access;
-    return then(this.#store.since(name, position, limit, this.#maxBytesOf(limit)), (feed) =>
-      feed === "gone" ? positionGone : (feed ?? collectionNotFound(name)),
-    );
   }
 
   /** Plans and reads again when the definition has changed in between. */

@@ -13,13 +13,6 @@ export const collectionNotFound = (name: string): Problem =>
 
 export const resourceNotFound = new Problem("not-found", "There is no resource at this address.");
 
-/** A deleted resource no longer has an owner, so the feed cannot be filtered by owner. */
-export const feedForbidden = new Problem(
-  "invalid-parameter",
-  "Callers see only their own resources in this collection, so only admin tokens may read its changes.",
-  { errors: [{ parameter: "since", detail: "read the list instead, or use an admin token" }] },
-);
-
 /** Sent before memory runs out; a client can retry. */
 export const overloaded = new Problem(
   "unavailable",
@@ -29,7 +22,12 @@ export const overloaded = new Problem(
 /** The text does not reveal the current position of the collection. */
 export const positionGone = new Problem(
   "gone",
-  "This position is no longer valid. Start again from since=0 and make a new copy.",
+  "This position belongs to another history of the collection, or to another caller: the collection was deleted and created again, or restored from a backup. Start again from since=0 and make a new copy.",
+);
+
+export const positionExpired = new Problem(
+  "gone",
+  "This position is too old: the server no longer stores what was removed after it. Start again from since=0 and make a new copy.",
 );
 
 export const preconditionFailed = new Problem(

@@ -6,21 +6,44 @@ export interface FeedPosition {
   readonly revision: number;
   /** The time of that revision; 0 when it is unknown. */
   readonly time: number;
+  /**
+   * The revision of the collection when the copy was begun, until the position reaches it. A removal up to
+   * there does not matter to the copy.
+   */
+  readonly start?: number;
 }
 
-const pattern = /^([0-9a-z]{1,11}\.[0-9a-z]{1,11})-([0-9a-z]{1,11})-([0-9a-z]{1,11})$/;
+/** A position of a caller who sees a part of the collection; only the server can read it. */
+export interface SealedPosition {
+  readonly sealed: string;
+}
 
-export const writeFeedPosition = ({ epoch, revision, time }: FeedPosition): string =>
-  `${epoch}-${revision.toString(36)}-${time.toString(36)}`;
+export const sealedPrefix = "x.";
+const sealedPattern = /^x\.([A-Za-z0-9_-]{40,200})$/;
+
+export function readSealedPosition(text: string): SealedPosition | undefined {
+  const [, sealed] = sealedPattern.exec(text) ?? [];
+  return sealed === undefined ? undefined : { sealed };
+}
+
+const pattern =
+  /^([0-9a-z]{1,11}\.[0-9a-z]{1,11})-([0-9a-z]{1,11})-([0-9a-z]{1,11})(?:-([0-9a-z]{1,11}))?$/;
+
+export function writeFeedPosition({ epoch, revision, time, start = 0 }: FeedPosition): string {
+  const position = `${epoch}-${revision.toString(36)}-${time.toString(36)}`;
+  return start > revision ? `${position}-${start.toString(36)}` : position;
+}
 
 export function readFeedPosition(text: string): FeedPosition | undefined {
-  const [, epoch = "", revision = "", time = ""] = pattern.exec(text) ?? [];
+  const [, epoch = "", revision = "", time = "", start = "0"] = pattern.exec(text) ?? [];
   if (epoch === "") return undefined;
   const position = {
     epoch,
     revision: Number.parseInt(revision, 36),
     time: Number.parseInt(time, 36),
   };
-  const isExact = Number.isSafeInteger(position.revision) && Number.isSafeInteger(position.time);
-  return isExact ? position : undefined;
+  const begun = Number.parseInt(start, 36);
+  const numbers = [position.revision, position.time, begun];
+  if (!numbers.every(Number.isSafeInteger)) return undefined;
+  return begun > position.revision ? { ...position, start: begun } : position;
 }

@@ -19,4 +19,27 @@ export interface Feed {
   readonly entries: readonly (Resource | Removal)[];
   /** Whether `maxBytes` left out entries that are within `limit`. */
   readonly isCut?: boolean;
+  /** The last revision that was looked at, when there are later ones; only in the feed of one owner. */
+  readonly end?: number;
 }
+
+/**
+ * Why a position is no longer valid. `gone`: it belongs to another history of the collection. `expired`:
+ * removals after it are no longer stored.
+ */
+export type InvalidPosition = "gone" | "expired";
+
+export interface FeedRange {
+  /** The maximum number of entries. */
+  readonly limit: number;
+  /** Limits the total size of the fields; the first resource is always included. */
+  readonly maxBytes?: number | undefined;
+  /**
+   * Only what this owner sees: a resource that belongs to someone else now is removed for its former owner.
+   * At most `ownerWindow` revisions are looked at.
+   */
+  readonly owner?: string | undefined;
+}
+
+/** How many revisions are looked at for one owner at once, which takes a few milliseconds. */
+export const ownerWindow = 10_000;

@@ -4,6 +4,7 @@ import { sendFile } from "#runtime";
 import { Access } from "../domain/access.ts";
 import { Actions } from "../domain/actions.ts";
 import { Collections } from "../domain/collections.ts";
+import { Feeds } from "../domain/feeds.ts";
 import { Lists } from "../domain/lists.ts";
 import { Resources } from "../domain/resources.ts";
 import { TokenUses } from "../domain/token-uses.ts";
@@ -47,7 +48,8 @@ export interface App {
   close(): Promise<void>;
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
+const hourMs = 60 * 60 * 1000;
+const dayMs = 24 * hourMs;
 
 /** Whether other nodes may have uploads in progress, to which no row refers yet. */
 const isShared = ({ store }: Config): boolean => store !== undefined;
@@ -109,6 +111,7 @@ function build(
   const services: Services = {
     access,
     lists: new Lists(store, config.maxBodyBytes),
+    feeds: new Feeds(store, config.maxBodyBytes),
     resources: new Resources(store),
     tokens,
     collections,
@@ -134,6 +137,7 @@ function build(
     memory,
     tlsOnly,
     maxBodyBytes: config.maxBodyBytes,
+    keyLifetimeMs: config.keepKeysHours * hourMs,
     maxUploadBytes: config.maxUploadBytes,
     version,
     ...logging(log, requests),

@@ -28,6 +28,8 @@ export interface OpenStore extends Store {
   announce(version: string, address: string | undefined): Promise<void>;
 }
 
+const dayMs = 24 * 60 * 60 * 1000;
+
 /** Returns the folder of the uploaded files. */
 export const filesFolder = ({ files, data }: Config): string => files ?? join(data, "files");
 
@@ -41,8 +43,9 @@ export async function openStore(
   report?: Report,
 ): Promise<OpenStore> {
   const { store: url, readStore: readUrl, data: path } = config;
+  const retention = { removalsMs: config.keepRemovedDays * dayMs };
   if (url !== undefined)
-    return withOwner(await openGroupedPostgres({ url, readUrl }, report), path, []);
+    return withOwner(await openGroupedPostgres({ url, readUrl, retention }, report), path, []);
   if (committer !== undefined)
     return withOwner(
       withGroupCommit(await openSqlite({ path, mapFile, committer, report })),
@@ -54,7 +57,8 @@ export async function openStore(
     // Two stores with the same folder of files would remove each other's files.
     const folders = config.files === undefined ? [path] : [path, config.files];
     for (const folder of folders) locks.push(await FolderLock.take(folder));
-    return withOwner(withGroupCommit(await openSqlite({ path, mapFile, report })), path, locks);
+    const store = await openSqlite({ path, mapFile, report, retention });
+    return withOwner(withGroupCommit(store), path, locks);
   } catch (error) {
     release(locks);
     throw error;

@@ -1,4 +1,4 @@
-// Parses the values of settings. Each function returns undefined when a value is not allowed.
+// Defines a setting, and parses the values of settings: a function returns undefined when a value is not allowed.
 
 import { isIP } from "node:net";
 import { resolve } from "node:path";
@@ -50,4 +50,22 @@ export function baseUrl(text: string): string | undefined {
   let end = url.pathname.length;
   while (url.pathname[end - 1] === "/") end--;
   return url.origin + url.pathname.slice(0, end);
+}
+
+export interface Setting<Value> {
+  /** Undefined for a secret, because every user of a machine can see command lines. */
+  readonly flag: `--${string}` | undefined;
+  readonly variable: `RESTANTE_${string}`;
+  /** The JSON type in the config file. In flags and variables, commas separate the items of a list. */
+  readonly type: "string" | "number" | "list";
+  /** The name of the value in the help. */
+  readonly placeholder: string;
+  readonly about: string;
+  /** The allowed values; completes a sentence that begins with "must be". */
+  readonly allowed: string;
+  readonly fallback: string | undefined;
+  /** The value may contain a password, so no message shows it. */
+  readonly isPrivate?: true;
+  /** Returns the value, or undefined when the text is not allowed. Paths are relative to the folder. */
+  readonly read: (text: string, folder: string) => Exclude<Value, undefined> | undefined;
 }

@@ -3,6 +3,7 @@
 import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
 import { isSecret } from "../model/token.ts";
+import { limitSettings } from "./limit-settings.ts";
 import {
   baseUrl,
   folderPath,
@@ -12,8 +13,11 @@ import {
   isOrigin,
   listOf,
   postgresUrl,
+  type Setting,
   wholeNumber,
 } from "./setting-values.ts";
+
+export type { Setting } from "./setting-values.ts";
 
 export const logLevels = ["info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -40,6 +44,10 @@ export interface Config {
   /** Requests per minute; 0 for no limit. */
   readonly rateLimitPerAddress: number;
   readonly rateLimitPerToken: number;
+  /** How many days a removal appears in feeds. */
+  readonly keepRemovedDays: number;
+  /** How many hours an Idempotency-Key is stored. */
+  readonly keepKeysHours: number;
   /** Absolute path of the folder of files. Undefined means `files` in the data folder. */
   readonly files: string | undefined;
   /** The number of processes that handle requests. */
@@ -52,24 +60,6 @@ export interface Config {
   readonly collections: string | undefined;
   /** Absolute path of a folder of actions. */
   readonly actions: string | undefined;
-}
-
-export interface Setting<Value> {
-  /** Undefined for a secret, because every user of a machine can see command lines. */
-  readonly flag: `--${string}` | undefined;
-  readonly variable: `RESTANTE_${string}`;
-  /** The JSON type in the config file. In flags and variables, commas separate the items of a list. */
-  readonly type: "string" | "number" | "list";
-  /** The name of the value in the help. */
-  readonly placeholder: string;
-  readonly about: string;
-  /** The allowed values; completes a sentence that begins with "must be". */
-  readonly allowed: string;
-  readonly fallback: string | undefined;
-  /** The value may contain a password, so no message shows it. */
-  readonly isPrivate?: true;
-  /** Returns the value, or undefined when the text is not allowed. Paths are relative to the folder. */
-  readonly read: (text: string, folder: string) => Exclude<Value, undefined> | undefined;
 }
 
 export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> } = {
@@ -170,60 +160,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     fallback: "info",
     read: (text) => logLevels.find((level) => level === text),
   },
-  maxBodyBytes: {
-    flag: "--max-body-bytes",
-    variable: "RESTANTE_MAX_BODY_BYTES",
-    type: "number",
-    placeholder: "bytes",
-    about: "The maximum size of a JSON body; a larger one is rejected with 413.",
-    allowed: "a whole number from 1 to 268435456 (256 MiB)",
-    fallback: "1048576",
-    read: (text) => wholeNumber(text, 1, 268_435_456),
-  },
-  maxUploadBytes: {
-    flag: "--max-upload-bytes",
-    variable: "RESTANTE_MAX_UPLOAD_BYTES",
-    type: "number",
-    placeholder: "bytes",
-    about:
-      "The maximum size of a body with files, all files together; a larger one is rejected with 413.",
-    allowed: "a whole number from 1 to 1099511627776 (1 TiB)",
-    fallback: "2147483648",
-    read: (text) => wholeNumber(text, 1, 1_099_511_627_776),
-  },
-  maxInFlightBytes: {
-    flag: "--max-in-flight-bytes",
-    variable: "RESTANTE_MAX_IN_FLIGHT_BYTES",
-    type: "number",
-    placeholder: "bytes",
-    about:
-      "The maximum number of bytes of request and response bodies that each process holds in memory; a request that needs more is rejected with 503.",
-    allowed: "a whole number from 16777216 (16 MiB) to 1099511627776 (1 TiB)",
-    fallback: "268435456",
-    read: (text) => wholeNumber(text, 16_777_216, 1_099_511_627_776),
-  },
-  rateLimitPerAddress: {
-    flag: "--rate-limit-per-address",
-    variable: "RESTANTE_RATE_LIMIT_PER_ADDRESS",
-    type: "number",
-    placeholder: "requests",
-    about:
-      "The maximum number of requests per minute from one client address (IPv6: one /64), in each process; more are rejected with 429.",
-    allowed: "a whole number from 0 (no limit) to 1000000",
-    fallback: "0",
-    read: (text) => wholeNumber(text, 0, 1_000_000),
-  },
-  rateLimitPerToken: {
-    flag: "--rate-limit-per-token",
-    variable: "RESTANTE_RATE_LIMIT_PER_TOKEN",
-    type: "number",
-    placeholder: "requests",
-    about:
-      "The maximum number of requests per minute with one token, in each process; more are rejected with 429.",
-    allowed: "a whole number from 0 (no limit) to 1000000",
-    fallback: "0",
-    read: (text) => wholeNumber(text, 0, 1_000_000),
-  },
+  ...limitSettings,
   files: {
     flag: "--files",
     variable: "RESTANTE_FILES",

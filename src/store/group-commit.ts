@@ -31,8 +31,8 @@ export function withGroupCommit(store: Store, options: Partial<GroupOptions> = {
     find: (collection, id) => store.find(collection, id),
     slice: (collection, range) => store.slice(collection, range),
     query: (collection, query) => store.query(collection, query),
-    since: (collection, position, limit, maxBytes) =>
-      store.since(collection, position, limit, maxBytes),
+    since: (collection, position, range) => store.since(collection, position, range),
+    secret: () => store.secret(),
     findReferencedFiles: (keys) => store.findReferencedFiles(keys),
     token: (hash) => store.token(hash),
     tokens: () => store.tokens(),

@@ -2,7 +2,7 @@
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../model/collection.ts";
-import type { Feed } from "../model/feed.ts";
+import type { Feed, FeedRange, InvalidPosition } from "../model/feed.ts";
 import type { FeedPosition } from "../model/feed-position.ts";
 import type { IdempotencyKey } from "../model/idempotency-key.ts";
 import type { Order } from "../model/query/list-request.ts";
@@ -31,14 +31,15 @@ export interface Store {
   query(collection: string, query: Query): MaybePromise<QueryResult | TooBroad | undefined>;
   /**
    * Returns what was written or removed after a position, ordered by revision, at most `limit` entries.
-   * 0 is the beginning. Returns `gone` when the position belongs to another history of the collection.
+   * 0 is the beginning.
    */
   since(
     collection: string,
     position: FeedPosition | 0,
-    limit: number,
-    maxBytes?: number,
-  ): MaybePromise<Feed | "gone" | undefined>;
+    range: FeedRange,
+  ): MaybePromise<Feed | InvalidPosition | undefined>;
+  /** Returns a random text that never changes and that no client learns. */
+  secret(): MaybePromise<string>;
   /** Returns those of the file keys that a resource references. */
   findReferencedFiles(keys: readonly string[]): MaybePromise<ReadonlySet<string>>;
   /** Returns the token with this hash, even if it is expired or revoked. */

@@ -11,6 +11,7 @@ import { sendFile } from "#runtime";
 import { Access, CollectionAccess } from "../../src/domain/access.ts";
 import { Actions } from "../../src/domain/actions.ts";
 import { Collections } from "../../src/domain/collections.ts";
+import { Feeds } from "../../src/domain/feeds.ts";
 import { Lists } from "../../src/domain/lists.ts";
 import { Resources } from "../../src/domain/resources.ts";
 import { Tokens } from "../../src/domain/tokens.ts";
@@ -45,6 +46,7 @@ interface Domain {
   readonly actions: Actions;
   readonly collections: Collections;
   readonly lists: Lists;
+  readonly feeds: Feeds;
   readonly resources: Resources;
   readonly tokens: Tokens;
   readonly uploads: Uploads;
@@ -114,7 +116,9 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   "Lists.read": onCollection("read", (all, access) =>
     all.lists.read({ target: targetOf(all, access), listRequest, query: undefined }),
   ),
-  "Lists.since": onCollection("read", ({ lists }, access) => lists.since(access, 0, 20)),
+  "Feeds.since": onCollection("read", (all, access) =>
+    all.feeds.since(targetOf(all, access), { since: 0, listRequest }),
+  ),
   "Writes.run create": onCollection("create", ({ writes }, access) =>
     writes.run(access, { kind: "create", draft }),
   ),
@@ -191,6 +195,7 @@ const others: Readonly<Record<string, string>> = {
   "Actions.visibleTo": "returns what the principal may run; tested below",
   "Actions.currentRun": "names the running action in the log",
   "Collections.usable": "returns what the principal may use; tested below",
+  "PositionSeal.of": "encrypts positions of the caller",
   "CollectionAccess.isAdmin": "part of the check itself",
   "CollectionAccess.require": "the check itself",
   "CollectionAccess.requireKey": "part of the check itself",
@@ -256,6 +261,7 @@ describe("a principal without the scope", () => {
       actions: new Actions([action], (_, thrown) => assert.fail(`${thrown}`)),
       collections: new Collections(store, Date.now),
       lists: new Lists(store, 2 ** 20),
+      feeds: new Feeds(store, 2 ** 20),
       resources: new Resources(store),
       tokens: new Tokens(store, Date.now),
       writes: new Writes(store, access, uploads, options),

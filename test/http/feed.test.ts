@@ -213,7 +213,8 @@ describe("?since=", () => {
     ["since=1.5", ["since"]],
     ["since=1-1", ["since"]],
     ["since=1.1-1-", ["since"]],
-    ["since=1.1-1-1-1", ["since"]],
+    ["since=1.1-1-1-1-1", ["since"]],
+    ["since=x.abc", ["since"]],
     ["since=1.1-zzzzzzzzzzz-1", ["since"]],
     ["since=0&since=0", ["since"]],
     ["since=0&page=1", ["page"]],
@@ -222,7 +223,8 @@ describe("?since=", () => {
     ["since=0&limit=0", ["limit"]],
     ["since=0&limit=1001", ["limit"]],
     ["since=x&limit=x&page=1", ["limit", "since", "page"]],
-    ["since=0&after=1", ["after"]],
+    ["since=0&q=a", ["q"]],
+    ["since=0&a[upto]=1", ["a[upto]"]],
   ];
   for (const [query, parameters] of wrong) {
     it(`is 400 for ${query}`, async () => {

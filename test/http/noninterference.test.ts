@@ -81,7 +81,9 @@ const comparable = (text: string): string =>
   text
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, "<time>")
     .replaceAll(/"next":"[^"]+"/g, '"next":"<cursor>"')
-    .replaceAll(/cursor=[\w-]+/g, "cursor=<cursor>")
+    .replaceAll(/"since":"x[^"]+"/g, '"since":"<position>"')
+    .replaceAll(/(cursor|since)=[\w.-]{20,}/g, "$1=<position>")
+    .replaceAll(/cursor=[\w-]+/g, "cursor=<position>")
     .replaceAll(/"requestId":"[^"]*"/g, '"requestId":"<id>"')
     .replaceAll(/"_etag":"(?:[^"\\]|\\.)*"/g, '"_etag":"<tag>"')
     .replaceAll(/"""[\w.-]+"""/g, '"""<tag>"""');
@@ -146,7 +148,8 @@ const queries = [
     "n[exists]=false",
   ],
   ...["more.open[exists]=true", "more.secret=red", "fields=*,_etag", "createdAt[gt]=2020-01-01"],
-  ...["cursor=&limit=2", "cursor=&limit=2&sort=n", "cursor=&limit=2&tag=x&sort=-tag", "since=0"],
+  ...["cursor=&limit=2", "cursor=&limit=2&sort=n", "cursor=&limit=2&tag=x&sort=-tag"],
+  ...["since=0", "since=0&limit=2", "since=0&limit=2&tag=x"],
 ];
 
 const searches = ["red", "red*", "sea ship", "green blue", "ship*", "red green blue", "blue sea"];
@@ -276,7 +279,8 @@ class Comparison {
   ): Promise<void> {
     const [here, there] = [nextIn(got), nextIn(alone)];
     if (here === undefined || there === undefined || sent.method !== "GET") return;
-    const at = (cursor: string) => sent.path.replace(/cursor=[^&]*/, `cursor=${cursor}`);
+    if (got.body.endsWith('"more":false}')) return;
+    const at = (place: string) => sent.path.replace(/(cursor|since)=[^&]*/, `$1=${place}`);
     const pages = [
       await send(this.#all, caller, { ...sent, path: at(here) }),
       await send(this.#alone[caller], caller, { ...sent, path: at(there) }),

@@ -163,7 +163,7 @@ class ActionClient implements ActionResources {
     if (key === undefined) return undefined;
     orThrow(readKey(new Headers({ "idempotency-key": JSON.stringify(key) })));
     const request = { request: { method: "POST" }, path, query: "", principal: this.#principal };
-    return idempotencyKeyOf(request, key, body);
+    return idempotencyKeyOf({ ...request, services: this.#services }, key, body);
   }
 
   /** A caller who may not read the resource gets no body, as over HTTP. */

@@ -5,9 +5,6 @@ import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
 
-/** Long enough for a client that is offline over a long weekend. */
-const keyLifetimeMs = 7 * 24 * 60 * 60 * 1000;
-
 /** A Structured Field String; older clients send it without quotes. */
 const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\]){1,255})"$/;
 const bare = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]{1,255}$/;
@@ -31,6 +28,7 @@ interface KeyedRequest {
   readonly path: string;
   readonly query: string;
   readonly principal: Principal;
+  readonly services: { readonly keyLifetimeMs: number };
 }
 
 /**
@@ -49,7 +47,7 @@ export function idempotencyKeyOf(
     .digest("base64url");
   const { token, subject } = context.principal;
   const owner = token?.id ?? subject ?? `anonymous:${fingerprint}`;
-  return { owner, key, fingerprint, at, expiresAt: at + keyLifetimeMs };
+  return { owner, key, fingerprint, at, expiresAt: at + context.services.keyLifetimeMs };
 }
 
 /** Marks the response as the stored one of an earlier request. */

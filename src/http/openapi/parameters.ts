@@ -78,8 +78,10 @@ export const parameters = {
   ),
   since: inQuery(
     "since",
-    "Returns the changes after this position, in order, instead of a page: 0 to begin, then the `next` of the previous response. Can be combined with `limit` and `fields` only.",
-    matching("^(?:0|[0-9a-z]{1,11}\\.[0-9a-z]{1,11}-[0-9a-z]{1,11}-[0-9a-z]{1,11})$"),
+    "Returns the changes after this position, in order, instead of a page: 0 to begin, then the `next` of the previous response. Can be combined with `limit`, `fields` and filters only.",
+    matching(
+      "^(?:0|x\\.[A-Za-z0-9_-]{40,200}|[0-9a-z]{1,11}\\.[0-9a-z]{1,11}-[0-9a-z]{1,11}-[0-9a-z]{1,11}(?:-[0-9a-z]{1,11})?)$",
+    ),
   ),
   version: inQuery(
     "version",
@@ -136,7 +138,7 @@ export const parameters = {
   ),
   idempotencyKey: inHeader(
     "Idempotency-Key",
-    "Makes a retry safe: a request with the same key and content, by the same token and within 7 days, is not repeated but gets the stored response. 1 to 255 ASCII characters as a quoted string; unquoted ones are accepted too.",
+    "Makes a retry safe: a request with the same key and content, by the same token and while the server stores the key (24 hours by default), is not repeated but gets the stored response. 1 to 255 ASCII characters as a quoted string; unquoted ones are accepted too.",
     {
       ...matching('^(?:"[ !#-[\\]-~]{1,255}"|[!#-+.-[\\]-~-]{1,255})$'),
       examples: ['"8e03978e-40d5-43dd-bc93-6894a57f9324"'],

@@ -3,6 +3,7 @@
 import type { Access, CollectionAccess } from "../../domain/access.ts";
 import type { Actions } from "../../domain/actions.ts";
 import type { Collections } from "../../domain/collections.ts";
+import type { Feeds } from "../../domain/feeds.ts";
 import type { Lists } from "../../domain/lists.ts";
 import type { Resources } from "../../domain/resources.ts";
 import type { Tokens } from "../../domain/tokens.ts";
@@ -20,6 +21,7 @@ export interface Services {
   readonly access: Access;
   readonly resources: Resources;
   readonly lists: Lists;
+  readonly feeds: Feeds;
   readonly tokens: Tokens;
   readonly collections: Collections;
   readonly writes: Writes;
@@ -41,6 +43,8 @@ export interface Services {
   readonly memory: MemoryBudget;
   readonly tlsOnly: boolean;
   readonly maxBodyBytes: number;
+  /** How long an Idempotency-Key is stored. */
+  readonly keyLifetimeMs: number;
   /** The limit of a body with files. */
   readonly maxUploadBytes: number;
   readonly version: string;

@@ -1,10 +1,11 @@
 // Reads list requests and feed requests from a query string, and collects the errors of a list request.
 
 import { tooManyConditions, unknownOperator } from "../../domain/build-where.ts";
+import type { FeedRequest } from "../../domain/feeds.ts";
 import { positionGone } from "../../domain/problems.ts";
 import { type Path, pointerTo } from "../../lib/json/error-report.ts";
 import { scanObject } from "../../lib/json/scan.ts";
-import { type FeedPosition, readFeedPosition } from "../../model/feed-position.ts";
+import { readFeedPosition, readSealedPosition } from "../../model/feed-position.ts";
 import { isOfElements } from "../../model/field-kind.ts";
 import type { FieldError, ParameterError, Problem } from "../../model/problem.ts";
 import {
@@ -162,14 +163,6 @@ function explainOperator(operator: string, { parameter }: { parameter: string })
 
 export const pageWithCursor = "page cannot be combined with cursor; leave it out";
 
-/** A request for the changes after a position; 0 is before all changes. */
-export interface FeedQuery {
-  readonly since: FeedPosition | 0;
-  readonly limit: number;
-  /** The fields to show; empty for all. */
-  readonly fields: readonly NamedField[];
-}
-
 /** Reserved parameter names; a field with such a name is filtered with an operator. */
 export const reservedParameters = listParameters;
 type Reserved = ListParameter;
@@ -178,11 +171,10 @@ const isReserved = (name: string): name is Reserved =>
   (reservedParameters as readonly string[]).includes(name);
 
 /** Reads a request for a page, a cursor or changes. Values out of range are rejected, never clamped. */
-export function readListQuery(searchParams: SearchParams): ListRequest | FeedQuery | Problem {
+export function readListQuery(searchParams: SearchParams): ListRequest | FeedRequest | Problem {
   if (searchParams.length === 0) return defaultRequest;
   const reader = new ListRequestReader(true);
   const values = new Map<Reserved, string>();
-  const others: string[] = [];
   const seen = new Set<string>();
   for (const [name, value] of searchParams) {
     const isFilter = !isReserved(name);
@@ -194,7 +186,6 @@ export function readListQuery(searchParams: SearchParams): ListRequest | FeedQue
     } else if (later !== undefined) {
       reader.addError({ parameter: name }, later);
     } else if (isFilter) {
-      others.push(name);
       reader.filter(field, operator, value, { parameter: name });
     } else {
       values.set(name, value);
@@ -205,7 +196,7 @@ export function readListQuery(searchParams: SearchParams): ListRequest | FeedQue
   const since = values.get("since");
   return since === undefined
     ? reader.listRequest()
-    : readFeedQuery(reader.listRequest(), values, others, since);
+    : readFeedRequest(reader.listRequest(), values, since);
 }
 
 /** A field with an operator in brackets. Empty brackets belong to the field. */
@@ -250,31 +241,30 @@ const wholeIn = (text: string): number => (wholeNumber.test(text) ? Number(text)
 const listIn = (text: string, place: Located["place"]): readonly Located[] =>
   text.split(",").map((piece) => ({ text: piece, place }));
 
-const feedNames: readonly string[] = ["since", "limit", "fields"];
+const feedNames: readonly string[] = ["since", "limit", "fields", "where"];
 
 /** Positions of version 0.1 were bare revisions, which do not identify the collection's epoch. */
 const bareNumber = /^\d+$/;
 
-function readFeedQuery(
-  { limit, fields, errors: requestErrors }: ListRequest,
+function readFeedRequest(
+  listRequest: ListRequest,
   values: ReadonlyMap<Reserved, string>,
-  others: readonly string[],
   since: string,
-): FeedQuery | Problem {
-  const errors = [...(requestErrors as readonly ParameterError[])];
+): FeedRequest | Problem {
+  const errors = [...(listRequest.errors as readonly ParameterError[])];
   const named = new Set(errors.map(({ parameter }) => parameter));
   const addError = (parameter: string, detail: string) => {
     if (!named.has(parameter)) errors.push({ parameter, detail });
     named.add(parameter);
   };
-  const position = since === "0" ? 0 : readFeedPosition(since);
+  const position = since === "0" ? 0 : (readFeedPosition(since) ?? readSealedPosition(since));
   if (position === undefined && !bareNumber.test(since)) {
     addError("since", "since is 0, or the unchanged `next` of an earlier response.");
   }
   const otherReserved = [...values.keys()].filter((name) => !feedNames.includes(name));
-  for (const name of [...otherReserved, ...others]) {
+  for (const name of otherReserved) {
     addError(name, "this cannot be combined with since; leave it out.");
   }
   if (errors.length > 0) return invalid(errors);
-  return position === undefined ? positionGone : { since: position, limit, fields };
+  return position === undefined ? positionGone : { since: position, listRequest };
 }

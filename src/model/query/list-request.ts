@@ -33,6 +33,10 @@ export const pageLimits = {
   maxBytes: 20 * 1024 * 1024,
 } as const;
 
+/** Returns undefined when a page of this limit can never be too large, so that its bytes are not counted. */
+export const maxBytesOf = (limit: number, maxResourceBytes: number): number | undefined =>
+  limit * maxResourceBytes > pageLimits.maxBytes ? pageLimits.maxBytes : undefined;
+
 /** The JSON Pointer that an error refers to, or the parameter; `path` is a place in the JSON of a parameter. */
 export type ErrorLocation =
   | { readonly parameter: string; readonly path?: string }

@@ -5,21 +5,25 @@ import { exampleResource, exampleTime } from "./examples.ts";
 import { resourceSchema } from "./resource.ts";
 import { timeSchema } from "./time.ts";
 
+/** Callers who see a part of the collection do not see it, because it counts the writes of others. */
 const revision = { type: "integer", minimum: 0 } as const;
 
 export const writtenResourceSchema = {
   type: "object",
-  required: ["revision", "resource"],
+  required: ["resource"],
   properties: { revision, resource: resourceSchema },
   additionalProperties: false,
 } as const;
 
 export const removedResourceSchema = {
   type: "object",
-  required: ["revision", "removed", "removedAt"],
+  required: ["removed", "removedAt"],
   properties: {
     revision,
-    removed: { type: "string", description: "The id of the removed resource." },
+    removed: {
+      type: "string",
+      description: "The id of a resource that was removed or no longer matches.",
+    },
     removedAt: timeSchema,
   },
   additionalProperties: false,

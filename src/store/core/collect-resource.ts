@@ -5,7 +5,7 @@ import type { Candidate } from "../../model/query/query.ts";
 import { collectFileReferences } from "./file-references.ts";
 import { collectIndexRows, hasNoIndexes } from "./index-rows.ts";
 import type { ResourceRow, Tombstone } from "./rows.ts";
-import type { ResourceState } from "./state.ts";
+import type { ResourceState, StoredRemoval } from "./state.ts";
 import { resourceIn } from "./stored-resource.ts";
 import type { PartWrites } from "./writes.ts";
 
@@ -14,19 +14,22 @@ export type Written = ResourceRow | Tombstone;
 
 export const isRemoval = (written: Written): written is Tombstone => "removedAt" in written;
 
+export const timeOf = (written: Written): number =>
+  isRemoval(written) ? written.removedAt : written.updatedAt;
+
 interface ResourceChange {
   readonly id: string;
   /** The resource before the batch, if it existed. */
   readonly stored: ResourceState | undefined;
   readonly written: Written;
-  /** Whether a resource with this id was removed before the batch. */
-  readonly hasTombstone: boolean;
+  /** The removal of an earlier resource with this id before the batch, if there was one. */
+  readonly removal: StoredRemoval | undefined;
 }
 
 export function collectResource(
   writes: PartWrites,
   plan: IndexPlan,
-  { id, stored, written, hasTombstone }: ResourceChange,
+  { id, stored, written, removal }: ResourceChange,
 ): void {
   const after = isRemoval(written) ? undefined : written;
   const isUpdate = stored !== undefined && stored.seq === after?.seq;
@@ -34,7 +37,10 @@ export function collectResource(
   if (isRemoval(written)) writes.tombstones.push(written);
   else if (isUpdate) writes.updated.push(written);
   else writes.inserted.push(written);
-  if (after && hasTombstone) writes.deletedTombstones.push(id);
+  if (after && removal) writes.deletedTombstones.push(id);
+  const { owner } = stored ?? removal ?? { owner: null };
+  if (owner !== null && owner !== written.owner)
+    writes.formerOwners.push({ id, revision: written.revision, owner, changedAt: timeOf(written) });
   collectFileReferences(writes, stored?.files ?? null, after?.files ?? null);
   if (hasNoIndexes(plan)) return;
   collectIndexRows(

@@ -1,6 +1,7 @@
 // Creates and names epochs, which identify the history that a feed position belongs to.
 
 import { randomInt } from "node:crypto";
+import type { FeedPosition } from "../../model/feed-position.ts";
 
 /**
  * A writer begins a new epoch when it starts. A collection that it writes to moves to that epoch, and
@@ -25,6 +26,10 @@ export const oldestStoredEpoch = (epoch: number): number =>
 /** The epoch of a collection as clients see it. A recreated collection has another key. */
 export const epochName = (key: number, epoch: number): string =>
   `${key.toString(36)}.${epoch.toString(36)}`;
+
+/** Returns the revision up to which removals do not matter to a client at this position. */
+export const reachedBy = ({ revision, start = 0 }: FeedPosition): number =>
+  Math.max(revision, start);
 
 /** Returns the key and the epoch in a name; NaN where the name is not valid. */
 export function readEpochName(name: string): readonly [key: number, epoch: number] {

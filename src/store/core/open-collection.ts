@@ -2,7 +2,13 @@
 
 import { emptyIndexPlan, type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
 import type { Outcome, Put, Remove } from "../store.ts";
-import { candidateOf, collectResource, isRemoval, type Written } from "./collect-resource.ts";
+import {
+  candidateOf,
+  collectResource,
+  isRemoval,
+  timeOf,
+  type Written,
+} from "./collect-resource.ts";
 import { failedExpectation } from "./expectation.ts";
 import { hasNoIndexes } from "./index-rows.ts";
 import type { KeyClock } from "./key-clock.ts";
@@ -15,7 +21,7 @@ import { noClaim, type UniqueClaim, UniqueValues } from "./unique-values.ts";
 import { type CollectionWrite, noPartWrites, type PartWrites } from "./writes.ts";
 
 const noHead: Head = {
-  ...{ revision: 0, seq: 0, total: 0, updatedAt: 0, sharesDate: 0, version: 0, epoch: 0 },
+  ...{ revision: 0, seq: 0, total: 0, bytes: 0, updatedAt: 0, sharesDate: 0, version: 0, epoch: 0 },
   keyClock: { now: 0, seen: 0 },
 };
 
@@ -61,7 +67,7 @@ export class OpenCollection {
     const stored = { name, part: newPart(), head: noHead, plan: emptyIndexPlan };
     const collection = new OpenCollection(state, stored, true);
     collection.#createdAt = at;
-    collection.#touch(at, 0);
+    collection.#touch(at, 0, 0);
     return collection;
   }
 
@@ -80,7 +86,7 @@ export class OpenCollection {
   /** Must be the only change of its batch to this collection, because existing index rows must follow it. */
   define(definition: string, at: number): void {
     // A new collection has got its revision already.
-    if (!this.isNew) this.#touch(at, 0);
+    if (!this.isNew) this.#touch(at, 0, 0);
     // Includes the time, so that a collection that is deleted and created again gets another version.
     this.#head = { ...this.#head, version: Math.max(this.#head.version + 1, at) };
     this.#definition = definition;
@@ -108,8 +114,8 @@ export class OpenCollection {
     if (failure) return failure;
     this.#claim(id, state, noClaim);
     const removedAt = notBefore(state.updatedAt, at);
-    const { revision } = this.#touch(removedAt, -1);
-    this.#write({ id, revision, removedAt });
+    const { revision } = this.#touch(removedAt, -1, -state.bytes);
+    this.#write({ id, revision, removedAt, owner: state.owner });
     this.#removedPositions.push(state.seq - 1);
     this.#undoes?.push(() => this.#removedPositions.pop());
     return { kind: "removed", revision };
@@ -138,8 +144,8 @@ export class OpenCollection {
       writes.endedEpoch = { epoch: this.#before.epoch, last: this.#before.revision };
     for (const [id, written] of this.#written) {
       const stored = this.#knownOf(id);
-      const hasTombstone = !stored && this.#state.removedAt(this.part, id) !== undefined;
-      collectResource(writes, this.#plan, { id, stored, written, hasTombstone });
+      const removal = stored ? undefined : this.#state.removal(this.part, id);
+      collectResource(writes, this.#plan, { id, stored, written, removal });
     }
     writes.removedPositions.push(...this.#removedPositions);
     return writes;
@@ -166,18 +172,19 @@ export class OpenCollection {
     if (!directInsert || expect !== "nothing" || isKnown || !hasNoIndexes(this.#plan))
       return undefined;
     // The time must not be before the removal of a former resource, so that one is looked up.
-    if (this.isNew || this.#state.removedAt(this.part, id) !== undefined) return undefined;
+    if (this.isNew || this.#state.removal(this.part, id)) return undefined;
     const { owner: creator = null, setOwner: owner = creator, files = null } = nullable(put);
     if (files !== null) return undefined;
     const seq = this.#head.seq + 1;
     const revision = this.#head.revision + 1;
     const stored = [id, revision, at, at, fields, owner, files, 0] as const;
-    if (!directInsert.insert(this.part, rowOf(seq, stored))) return { kind: "taken" };
+    const row = rowOf(seq, stored);
+    if (!directInsert.insert(this.part, row)) return { kind: "taken" };
     this.#undoes?.push(() => {
       directInsert.undo(this.part, seq);
       this.#known.delete(id);
     });
-    this.#touch(at, 1);
+    this.#touch(at, 1, row.bytes);
     return { kind: "created", resource: resourceIn(stored) };
   }
 
@@ -202,8 +209,9 @@ export class OpenCollection {
     const field = this.#uniqueValues.conflictOf(claim);
     if (field !== undefined) return { kind: "conflict", field };
     this.#claim(id, state, claim);
-    this.#touch(time, state ? 0 : 1);
-    this.#write(rowOf(seq, stored));
+    const row = rowOf(seq, stored);
+    this.#touch(time, state ? 0 : 1, row.bytes - (state?.bytes ?? 0));
+    this.#write(row);
     return { kind: state ? "replaced" : "created", resource };
   }
 
@@ -220,8 +228,8 @@ export class OpenCollection {
   /** Returns the time of the last change at an id, including a removal. */
   #changedAt(id: string): number | undefined {
     const written = this.#written.get(id);
-    if (written) return isRemoval(written) ? written.removedAt : written.updatedAt;
-    return this.#knownOf(id)?.updatedAt ?? this.#state.removedAt(this.part, id);
+    if (written) return timeOf(written);
+    return this.#knownOf(id)?.updatedAt ?? this.#state.removal(this.part, id)?.removedAt;
   }
 
   #stateOf(id: string): ResourceState | undefined {
@@ -260,7 +268,7 @@ export class OpenCollection {
   }
 
   /** Increments the revision. */
-  #touch(at: number, growth: -1 | 0 | 1): Head {
+  #touch(at: number, growth: -1 | 0 | 1, bytes: number): Head {
     const before = this.#head;
     this.#undoes?.push(() => {
       this.#head = before;
@@ -270,6 +278,7 @@ export class OpenCollection {
       revision: before.revision + 1,
       seq: before.seq + (growth === 1 ? 1 : 0),
       total: before.total + growth,
+      bytes: before.bytes + bytes,
       // A clock that was set back must not make the collection look older.
       updatedAt: notBefore(before.updatedAt, at),
     };

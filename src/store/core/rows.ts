@@ -11,6 +11,8 @@ export interface Head {
   readonly seq: number;
   /** The number of resources. */
   readonly total: number;
+  /** The size of their fields in UTF-8. */
+  readonly bytes: number;
   /** The time of the last write. */
   readonly updatedAt: number;
   /** 1 when the state before the last write has a time within the same second. */
@@ -30,6 +32,8 @@ export interface ResourceRow {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly fields: string;
+  /** The size of the fields in UTF-8. */
+  readonly bytes: number;
   readonly owner: string | null;
   readonly files: string | null;
   readonly sharesDate: number;
@@ -40,6 +44,16 @@ export interface Tombstone {
   readonly id: string;
   readonly revision: number;
   readonly removedAt: number;
+  /** The owner of the removed resource. */
+  readonly owner: string | null;
+}
+
+/** A resource that has another owner since this revision: for the former one it is removed. */
+export interface FormerOwner {
+  readonly id: string;
+  readonly revision: number;
+  readonly owner: string;
+  readonly changedAt: number;
 }
 
 export interface EntryRow extends IndexEntry {

@@ -18,10 +18,17 @@ export interface ResourceState {
   readonly revision: number;
   readonly createdAt: number;
   readonly updatedAt: number;
+  /** The size of the fields in UTF-8. */
+  readonly bytes: number;
   readonly owner: string | null;
   readonly files: string | null;
   /** Only needed when the collection has indexes or searchable fields, otherwise it can be null. */
   readonly fields: string | null;
+}
+
+export interface StoredRemoval {
+  readonly removedAt: number;
+  readonly owner: string | null;
 }
 
 /** A stored Idempotency-Key with the outcomes of its request. */
@@ -36,8 +43,8 @@ export interface StoredKey {
 export interface State {
   collection(name: string): StoredCollection | undefined;
   resource(part: number, id: string, needsFields: boolean): ResourceState | undefined;
-  /** The time when the last resource with this id was removed, if it was. */
-  removedAt(part: number, id: string): number | undefined;
+  /** When the last resource with this id was removed, if it was, and its owner. */
+  removal(part: number, id: string): StoredRemoval | undefined;
   /** The seq of a resource that has this value in a unique index. */
   holder(part: number, entry: IndexEntry): number | undefined;
   key(part: number, key: IdempotencyKey): StoredKey | undefined;

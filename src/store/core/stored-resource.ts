@@ -47,6 +47,7 @@ export function rowOf(seq: number, stored: StoredResource): ResourceRow {
     createdAt,
     updatedAt,
     fields,
+    bytes: Buffer.byteLength(fields),
     owner,
     files,
     sharesDate,

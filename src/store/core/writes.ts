@@ -2,7 +2,15 @@
 
 import type { IndexPlan } from "../../model/query/index-plan.ts";
 import type { Token } from "../../model/token.ts";
-import type { EntryRow, Head, KeyRow, ResourceRow, Tombstone, WordRow } from "./rows.ts";
+import type {
+  EntryRow,
+  FormerOwner,
+  Head,
+  KeyRow,
+  ResourceRow,
+  Tombstone,
+  WordRow,
+} from "./rows.ts";
 
 export interface Writes {
   readonly parts: readonly PartWrites[];
@@ -50,6 +58,7 @@ export interface PartWrites {
   readonly deletedTombstones: string[];
   /** Tombstones to insert, or to replace by id. */
   readonly tombstones: Tombstone[];
+  readonly formerOwners: FormerOwner[];
   readonly deletedEntries: EntryRow[];
   readonly entries: EntryRow[];
   readonly deletedWords: WordRow[];
@@ -78,6 +87,7 @@ export const noPartWrites = (part: number, head: Head, isNew: boolean): PartWrit
   inserted: [],
   deletedTombstones: [],
   tombstones: [],
+  formerOwners: [],
   deletedEntries: [],
   entries: [],
   deletedWords: [],

@@ -6,6 +6,7 @@ import { type Row, rows, type Sql, type Statement } from "./connection.ts";
 const keyColumns = {
   resources: { seq: "bigint" },
   tombstones: { id: "text" },
+  former_owners: { revision: "bigint" },
   positions: { level: "bigint", row: "bigint" },
   entries: { field: "text", key: "text", seq: "bigint" },
   words: { word: "text", rank: "bigint", seq: "bigint" },

@@ -1,9 +1,15 @@
 // Reads what was written or removed in a collection since a position.
 
-import type { Feed, Removal } from "../../model/feed.ts";
+import {
+  type Feed,
+  type FeedRange,
+  type InvalidPosition,
+  ownerWindow,
+  type Removal,
+} from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
 import type { Resource } from "../../model/resource.ts";
-import { epochName, readEpochName } from "../core/epochs.ts";
+import { epochName, reachedBy, readEpochName } from "../core/epochs.ts";
 import { type CollectionRow, toCollection } from "./collections.ts";
 import { rows, type Sql, type Statement, type Value } from "./connection.ts";
 import type { Versioned } from "./directory.ts";
@@ -20,6 +26,8 @@ type PositionColumns = readonly [
   end: number | null,
   /** The time of the position's revision; null when the resource was written again. */
   time: number | null,
+  /** The last revision whose removal may no longer be stored. */
+  purged: number,
 ];
 
 /** Returns undefined when the part was deleted. */
@@ -27,42 +35,49 @@ export async function readFeed(
   sql: Sql,
   row: CollectionRow,
   position: FeedPosition | 0,
-  limit: number,
-  maxBytes?: number,
-): Promise<Versioned<Feed | "gone"> | undefined> {
+  { limit, maxBytes, owner }: FeedRange,
+): Promise<Versioned<Feed | InvalidPosition> | undefined> {
   const { part } = row;
   const revision = position === 0 ? 0 : position.revision;
+  const window = { after: revision, end: owner === undefined ? undefined : revision + ownerWindow };
   const [positionPart, positionEpoch] = readEpochName(position === 0 ? "0.0" : position.epoch);
   const [first, ...found] = await rows<FeedRow>(sql`
     SELECT ${headColumns(sql)}, 0 AS place, epoch,
       (SELECT last FROM epochs
         WHERE part = ${part}::bigint AND epoch = ${positionEpoch}::bigint),
-      ${timeOf(sql, part, revision)}
+      ${timeOf(sql, part, revision)}, purged
     FROM heads WHERE part = ${part}::bigint
     UNION ALL
     (
-      SELECT ${resourceColumns(sql)}, 0::bigint, revision, 0::bigint, 0::bigint, 0::bigint
-      FROM ${rowsWithin(sql, changesAfter(sql, part, revision, limit), sql`revision`, maxBytes)}
+      SELECT ${resourceColumns(sql)}, 0::bigint, revision, 0::bigint, 0::bigint, 0::bigint, 0::bigint
+      FROM ${rowsWithin(sql, changesIn(sql, part, { ...window, limit, owner }), sql`revision`, maxBytes)}
         AS page
     )
     ORDER BY place`);
   if (!first) return undefined;
   const head = headOf(first as FirstRow);
   const { version } = head;
-  const [epoch, end, time] = first.slice(11) as unknown as PositionColumns;
+  const [epoch, epochEnd, time, purged] = first.slice(11) as unknown as PositionColumns;
   if (position !== 0) {
-    const last = epoch === positionEpoch ? head.revision : end;
+    const last = epoch === positionEpoch ? head.revision : epochEnd;
     const isKnown = part === positionPart && last !== null && revision <= last;
     const isSameTime = position.time === 0 || time === null || time === position.time;
     if (!isKnown || !isSameTime) return { version, value: "gone" };
+    if (purged > reachedBy(position)) return { version, value: "expired" };
   }
+  const { end = head.revision } = window;
+  const last = found.at(-1)?.[1] ?? revision;
   const isCut =
-    maxBytes !== undefined && found.length < limit && (found.at(-1)?.[1] ?? 0) < head.revision;
+    maxBytes !== undefined &&
+    found.length > 0 &&
+    found.length < limit &&
+    last < Math.min(end, head.revision);
   const value: Feed = {
     collection: toCollection(row, head),
     epoch: epochName(part, epoch),
     entries: found.map(toEntry),
     ...(isCut && { isCut }),
+    ...(end < head.revision && { end }),
   };
   return { version, value };
 }
@@ -75,22 +90,34 @@ const timeOf = (sql: Sql, part: number, revision: number): Statement => sql`coal
     WHERE part = ${part}::bigint AND revision = ${revision}::bigint)
 )`;
 
+interface Changes {
+  readonly after: number;
+  /** The last revision; undefined for all. */
+  readonly end: number | undefined;
+  readonly limit: number;
+  readonly owner: string | undefined;
+}
+
 /** Selects resources and removals in order of revision. A removal has its time in `updated`, and no fields. */
-const changesAfter = (sql: Sql, part: number, revision: number, limit: number): Statement => sql`
-  SELECT * FROM (
-    (
-      SELECT ${resourceColumns(sql)} FROM resources
-      WHERE part = ${part}::bigint AND revision > ${revision}::bigint
-      ORDER BY revision LIMIT ${limit}::bigint
-    )
-    UNION ALL
-    (
-      SELECT id, revision, removed, removed, NULL, NULL, NULL, 0::bigint, NULL FROM tombstones
-      WHERE part = ${part}::bigint AND revision > ${revision}::bigint
-      ORDER BY revision LIMIT ${limit}::bigint
-    )
-  ) AS change
-  ORDER BY revision LIMIT ${limit}::bigint`;
+function changesIn(sql: Sql, part: number, { after, end, limit, owner }: Changes): Statement {
+  const inRange = sql`
+    AND revision > ${after}::bigint
+      ${end === undefined ? sql`` : sql`AND revision <= ${end}::bigint`}
+      ${owner === undefined ? sql`` : sql`AND owner = ${owner}`}
+    ORDER BY revision LIMIT ${limit}::bigint`;
+  const removed = (table: string, time: Statement) => sql`
+    SELECT id, revision, ${time}, ${time}, NULL, NULL, NULL, 0::bigint, NULL::bigint
+    FROM ${sql(table)} WHERE part = ${part}::bigint ${inRange}`;
+  return sql`
+    SELECT * FROM (
+      (SELECT ${resourceColumns(sql)} FROM resources
+        WHERE part = ${part}::bigint ${inRange})
+      UNION ALL
+      (${removed("tombstones", sql`removed`)})
+      ${owner === undefined ? sql`` : sql`UNION ALL (${removed("former_owners", sql`changed`)})`}
+    ) AS change
+    ORDER BY revision LIMIT ${limit}::bigint`;
+}
 
 function toEntry(row: FeedRow): Resource | Removal {
   if (hasContent(row)) return resourceOf(row);
@@ -99,3 +126,8 @@ function toEntry(row: FeedRow): Resource | Removal {
 }
 
 const hasContent = (row: FeedRow): row is FirstRow => row[4] !== null;
+
+export async function readSecret(sql: Sql): Promise<string> {
+  const [row] = await rows<readonly [string]>(sql`SELECT id FROM store WHERE one`);
+  return row?.[0] ?? "";
+}

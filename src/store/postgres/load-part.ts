@@ -4,7 +4,7 @@ import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
 import { hasNoIndexes } from "../core/index-rows.ts";
 import type { Head } from "../core/rows.ts";
-import type { ResourceState, StoredKey } from "../core/state.ts";
+import type { ResourceState, StoredKey, StoredRemoval } from "../core/state.ts";
 import { claimsOf, nameOf } from "../core/unique-values.ts";
 import type { Put } from "../store.ts";
 import type { CollectionRow } from "./collections.ts";
@@ -15,8 +15,8 @@ export interface LoadedPart {
   /** Undefined when the part was deleted. */
   readonly head: Head | undefined;
   readonly resources: ReadonlyMap<string, ResourceState | undefined>;
-  /** When the last resource with the id was removed. */
-  readonly removals: ReadonlyMap<string, number>;
+  /** When the last resource with the id was removed, and its owner. */
+  readonly removals: ReadonlyMap<string, StoredRemoval>;
   /** The seq of the resource that has a unique value, by the name of the entry. */
   readonly holders: ReadonlyMap<string, number>;
   readonly keys: ReadonlyMap<string, StoredKey>;
@@ -48,7 +48,7 @@ export async function loadPart(
     head,
     resources: new Map(states.map(({ id, resource }) => [id, resource])),
     removals: new Map(
-      states.flatMap(({ id, removedAt }) => (removedAt === null ? [] : [[id, removedAt]])),
+      states.flatMap(({ id, removal }) => (removal === undefined ? [] : [[id, removal]])),
     ),
     holders: new Map(holders),
     keys: new Map(storedKeys),
@@ -66,29 +66,33 @@ const none: Promise<readonly never[]> = Promise.resolve([]);
 type HeadRow = readonly [
   ...(readonly [revision: number, seq: number, total: number, updatedAt: number]),
   ...(readonly [sharesDate: number, version: number, epoch: number, now: number, seen: number]),
+  bytes: number,
 ];
 
 async function lockHead(sql: Sql, part: number): Promise<Head | undefined> {
   const [row] = await rows<HeadRow>(sql`
-    SELECT revision, seq, total, updated, shares_date, version, epoch, key_now, key_seen
+    SELECT revision, seq, total, updated, shares_date, version, epoch, key_now, key_seen, bytes
     FROM heads WHERE part = ${part}::bigint FOR UPDATE`);
   if (!row) return undefined;
-  const [revision, seq, total, updatedAt, sharesDate, version, epoch, now, seen] = row;
-  const counters = { revision, seq, total, updatedAt };
+  const [revision, seq, total, updatedAt, sharesDate, version, epoch, now, seen, bytes] = row;
+  const counters = { revision, seq, total, bytes, updatedAt };
   return { ...counters, sharesDate, version, epoch, keyClock: { now, seen } };
 }
 
 interface LoadedResource {
   readonly id: string;
   readonly resource: ResourceState | undefined;
-  readonly removedAt: number | null;
+  readonly removal: StoredRemoval | undefined;
 }
 
 type StateRow = readonly [
   ...(readonly [id: string, seq: number | null, revision: number]),
   ...(readonly [createdAt: number, updatedAt: number, owner: string | null]),
-  ...(readonly [files: string | null, fields: string | null, removedAt: number | null]),
+  ...(readonly [files: string | null, bytes: number, fields: string | null]),
+  ...(readonly [removedAt: number | null, removedOwner: string | null]),
 ];
+
+type RemovalColumns = readonly [removedAt: number | null, owner: string | null];
 
 async function readResources(
   sql: Sql,
@@ -97,24 +101,27 @@ async function readResources(
   needsFields: boolean,
 ): Promise<readonly LoadedResource[]> {
   const found = await rows<StateRow>(sql`
-    SELECT wanted.id, seq, revision, created, updated, owner, files, fields, removed
+    SELECT wanted.id, seq, revision, created, updated, resource.owner, files, bytes, fields,
+      removed, tombstone.owner
     FROM unnest(${ids}::text[]) AS wanted (id)
     LEFT JOIN LATERAL (
-      SELECT seq, revision, created, updated, owner, files,
+      SELECT seq, revision, created, updated, owner, files, octet_length(fields)::bigint AS bytes,
         ${needsFields ? sql`fields` : sql`NULL AS fields`}
       FROM resources WHERE part = ${part}::bigint AND id = wanted.id
       LIMIT 1
     ) AS resource ON true
     LEFT JOIN LATERAL (
-      SELECT removed FROM tombstones WHERE part = ${part}::bigint AND id = wanted.id
+      SELECT removed, owner FROM tombstones WHERE part = ${part}::bigint AND id = wanted.id
       LIMIT 1
     ) AS tombstone ON true
     WHERE seq IS NOT NULL OR removed IS NOT NULL`);
   return found.map(([id, seq, ...columns]) => {
-    const [revision, createdAt, updatedAt, owner, files, fields, removedAt] = columns;
-    if (seq === null) return { id, resource: undefined, removedAt };
-    const resource = { seq, revision, createdAt, updatedAt, owner, files, fields };
-    return { id, resource, removedAt };
+    const [revision, createdAt, updatedAt, owner, files, bytes, fields] = columns;
+    const [removedAt, removedOwner] = columns.slice(7) as unknown as RemovalColumns;
+    const removal = removedAt === null ? undefined : { removedAt, owner: removedOwner };
+    if (seq === null) return { id, resource: undefined, removal };
+    const resource = { seq, revision, createdAt, updatedAt, bytes, owner, files, fields };
+    return { id, resource, removal };
   });
 }
 

@@ -111,7 +111,7 @@ function stateOf(
         throw new Error(`the resource ${id} was not loaded`);
       return resources?.get(id);
     },
-    removedAt: (part, id) => byPart.get(part)?.removals.get(id),
+    removal: (part, id) => byPart.get(part)?.removals.get(id),
     holder: (part, entry) => byPart.get(part)?.holders.get(nameOf(entry)),
     key: (part, key) => byPart.get(part)?.keys.get(keyName(key)),
     hasToken: (id) => tokens.ids.has(id),

@@ -1,5 +1,6 @@
 // Defines the options of the Postgres store, and their defaults.
 
+import type { Retention } from "../core/retention.ts";
 import { maxCandidates } from "../store.ts";
 
 export interface PostgresOptions {
@@ -19,6 +20,8 @@ export interface PostgresOptions {
   readonly cacheMs?: number;
   /** How many resources a query may check one by one. */
   readonly maxCandidates?: number;
+  /** How long removals are stored; without it forever, and expired keys until they are in the way. */
+  readonly retention?: Retention | undefined;
   /** Called about once a second while an old database is migrated. */
   readonly onProgress?: (message: string) => void;
 }
@@ -31,6 +34,7 @@ const defaults = {
   deadlineMs: 10_000,
   cacheMs: 1_000,
   maxCandidates,
+  retention: undefined,
   onProgress: () => undefined,
 };
 

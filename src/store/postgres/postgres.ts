@@ -2,13 +2,14 @@
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../../model/collection.ts";
-import type { Feed } from "../../model/feed.ts";
+import type { Feed, FeedRange, InvalidPosition } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
 import { Outage } from "../../model/outage.ts";
 import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import { CommitListeners } from "../commit-listeners.ts";
+import { defaultPauseMs, type Retention } from "../core/retention.ts";
 import { Damage, withCollection } from "../core/stored-resource.ts";
 import {
   type Change,
@@ -32,16 +33,17 @@ import {
   toCollection,
 } from "./collections.ts";
 import { Connection } from "./connection.ts";
-import { deleteParts } from "./deleted-parts.ts";
+import { deleteParts, type RunWriter } from "./deleted-parts.ts";
 import { Directory, type Versioned } from "./directory.ts";
 import { deletesContent, eraseOutcomes } from "./erase.ts";
 import { messageOf, outageOf } from "./errors.ts";
-import { readFeed } from "./feed.ts";
+import { readFeed, readSecret } from "./feed.ts";
 import { findReferencedFiles } from "./files.ts";
 import { Listener } from "./listener.ts";
 import { assertReplica, prepare, withoutSecrets } from "./open.ts";
 import { assertSchemaName, type PostgresOptions, type Settings, withDefaults } from "./options.ts";
 import { Pool } from "./pool.ts";
+import { purge } from "./purge.ts";
 import { runQuery } from "./query.ts";
 import { type Address, findResources, readSlice } from "./resource.ts";
 import { findTokens, listTokens } from "./token.ts";
@@ -76,7 +78,9 @@ class PostgresStore implements Store {
   readonly #heads: BatchLoader<number, HeadState | undefined>;
   readonly #deletion: BackgroundTask;
   readonly #erasure: BackgroundTask;
+  readonly #purge: BackgroundTask | undefined;
   readonly #maxCandidates: number;
+  #secret: Promise<string> | undefined;
   #probe: Promise<string | undefined> | undefined;
   #isClosed = false;
 
@@ -113,6 +117,10 @@ class PostgresStore implements Store {
     this.#writer = writer;
     const task = (run: typeof deleteParts) =>
       new BackgroundTask((isStopped) => run((work) => writer.run(work), isStopped), minute);
+    const { retention } = settings;
+    this.#purge =
+      retention && task((run, isStopped) => this.#purgeAgain(run, isStopped, retention));
+    this.#purge?.schedule(retention?.pauseMs ?? defaultPauseMs);
     this.#deletion = task(deleteParts);
     this.#erasure = task(eraseOutcomes);
     // A node that stopped earlier may have left work undone.
@@ -170,12 +178,19 @@ class PostgresStore implements Store {
   since(
     collection: string,
     position: FeedPosition | 0,
-    limit: number,
-    maxBytes?: number,
-  ): Promise<Feed | "gone" | undefined> {
+    range: FeedRange,
+  ): Promise<Feed | InvalidPosition | undefined> {
     return this.#read(collection, (row) =>
-      this.#pool.read((sql) => readFeed(sql, row, position, limit, maxBytes)),
+      this.#pool.read((sql) => readFeed(sql, row, position, range)),
     );
+  }
+
+  secret(): Promise<string> {
+    this.#secret ??= this.#pool.read(readSecret).catch((error: unknown) => {
+      this.#secret = undefined;
+      throw error;
+    });
+    return this.#secret;
   }
 
   findReferencedFiles(keys: readonly string[]): Promise<ReadonlySet<string>> {
@@ -218,7 +233,7 @@ class PostgresStore implements Store {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#listeners.close();
-    await Promise.all([this.#deletion.close(), this.#erasure.close()]);
+    await Promise.all([this.#deletion.close(), this.#erasure.close(), this.#purge?.close()]);
     await Promise.all([this.#writer.close(), this.#pool.close(), this.#listener.close()]);
   }
 
@@ -238,6 +253,11 @@ class PostgresStore implements Store {
   #reconnect(hasReplica: boolean): void {
     if (!hasReplica) this.#pool.reconnect();
     this.#listener.reconnect();
+  }
+
+  async #purgeAgain(run: RunWriter, isStopped: () => boolean, retention: Retention): Promise<void> {
+    await purge(run, isStopped, retention);
+    this.#purge?.schedule(retention.pauseMs ?? defaultPauseMs);
   }
 
   #invalidate(): void {

@@ -63,6 +63,15 @@ export const tables = {
       PRIMARY KEY (part, id),
       UNIQUE (part, revision)
     );`,
+  former_owners: `
+    CREATE TABLE IF NOT EXISTS former_owners (
+      part bigint NOT NULL,
+      revision bigint NOT NULL,
+      id text COLLATE "C" NOT NULL,
+      owner text NOT NULL,
+      changed bigint NOT NULL,
+      PRIMARY KEY (part, revision)
+    );`,
   positions: `
     CREATE TABLE positions (
       part bigint NOT NULL,

@@ -206,6 +206,7 @@ async function addTimeIndexes(sql: Sql, report: ReportProgress): Promise<boolean
        ADD COLUMN IF NOT EXISTS bytes bigint NOT NULL DEFAULT 0,
        ADD COLUMN IF NOT EXISTS purged bigint NOT NULL DEFAULT 0;
      ALTER TABLE tombstones ADD COLUMN IF NOT EXISTS owner text;
+     ${tables.former_owners}
      ${tables.builds}`,
     ...resourceIndexes,
     `UPDATE heads SET bytes = (

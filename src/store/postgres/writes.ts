@@ -2,7 +2,15 @@
 
 import { oldestStoredEpoch } from "../core/epochs.ts";
 import type { TreeWrite } from "../core/position-tree.ts";
-import type { EntryRow, Head, KeyRow, ResourceRow, Tombstone, WordRow } from "../core/rows.ts";
+import type {
+  EntryRow,
+  FormerOwner,
+  Head,
+  KeyRow,
+  ResourceRow,
+  Tombstone,
+  WordRow,
+} from "../core/rows.ts";
 import type {
   CollectionWrite,
   DeletedCollection,
@@ -83,12 +91,13 @@ const writeCollection = (
 
 function writePart(sql: Sql, writes: PartWrites): readonly Statement[] {
   const { part, head, isNew, deleted, updated, inserted, keys, endedEpoch } = writes;
-  const { tombstones, deletedTombstones, deletedFiles, files } = writes;
+  const { tombstones, deletedTombstones, formerOwners, deletedFiles, files } = writes;
   const statements = [
     deleted.length > 0 && deleteResources(sql, part, deleted),
     updated.length + inserted.length > 0 && putResources(sql, part, [...updated, ...inserted]),
     deletedTombstones.length > 0 && deleteTombstones(sql, part, deletedTombstones),
     tombstones.length > 0 && putTombstones(sql, part, tombstones),
+    formerOwners.length > 0 && insertFormerOwners(sql, part, formerOwners),
     ...writeIndexes(sql, part, writes),
     deletedFiles.length > 0 && deleteFiles(sql, part, deletedFiles),
     files.length > 0 && insertFiles(sql, part, files),
@@ -136,12 +145,24 @@ const deleteTombstones = (sql: Sql, part: number, ids: readonly string[]): State
   DELETE FROM tombstones WHERE part = ${part}::bigint AND id = ANY (${ids}::text[])`;
 
 const putTombstones = (sql: Sql, part: number, removals: readonly Tombstone[]): Statement => sql`
-  INSERT INTO tombstones (part, id, revision, removed)
+  INSERT INTO tombstones (part, id, revision, removed, owner)
   SELECT ${part}::bigint, * FROM unnest(
     ${column(removals, "id")}::text[], ${column(removals, "revision")}::bigint[],
-    ${column(removals, "removedAt")}::bigint[]
+    ${column(removals, "removedAt")}::bigint[], ${column(removals, "owner")}::text[]
   )
-  ON CONFLICT (part, id) DO UPDATE SET revision = excluded.revision, removed = excluded.removed`;
+  ON CONFLICT (part, id) DO UPDATE
+  SET revision = excluded.revision, removed = excluded.removed, owner = excluded.owner`;
+
+const insertFormerOwners = (
+  sql: Sql,
+  part: number,
+  owners: readonly FormerOwner[],
+): Statement => sql`
+  INSERT INTO former_owners (part, revision, id, owner, changed)
+  SELECT ${part}::bigint, * FROM unnest(
+    ${column(owners, "revision")}::bigint[], ${column(owners, "id")}::text[],
+    ${column(owners, "owner")}::text[], ${column(owners, "changedAt")}::bigint[]
+  )`;
 
 const insertEntries = (sql: Sql, part: number, entries: readonly EntryRow[]): Statement => sql`
   INSERT INTO entries (part, field, key, seq)
@@ -232,11 +253,13 @@ const deleteOldEpochs = (sql: Sql, part: number, oldest: number): Statement => s
 
 const insertHead = (sql: Sql, part: number, head: Head): Statement => sql`
   INSERT INTO heads
-    (part, revision, seq, total, updated, shares_date, version, epoch, key_now, key_seen)
+    (part, revision, seq, total, updated, shares_date, version, epoch, key_now, key_seen,
+     bytes)
   VALUES (
     ${part}::bigint, ${head.revision}::bigint, ${head.seq}::bigint, ${head.total}::bigint,
     ${head.updatedAt}::bigint, ${head.sharesDate}::bigint, ${head.version}::bigint,
-    ${head.epoch}::bigint, ${head.keyClock.now}::bigint, ${head.keyClock.seen}::bigint
+    ${head.epoch}::bigint, ${head.keyClock.now}::bigint, ${head.keyClock.seen}::bigint,
+    ${head.bytes}::bigint
   )`;
 
 const updateHead = (sql: Sql, part: number, head: Head): Statement => sql`
@@ -245,5 +268,5 @@ const updateHead = (sql: Sql, part: number, head: Head): Statement => sql`
     total = ${head.total}::bigint, updated = ${head.updatedAt}::bigint,
     shares_date = ${head.sharesDate}::bigint, version = ${head.version}::bigint,
     epoch = ${head.epoch}::bigint, key_now = ${head.keyClock.now}::bigint,
-    key_seen = ${head.keyClock.seen}::bigint
+    key_seen = ${head.keyClock.seen}::bigint, bytes = ${head.bytes}::bigint
   WHERE part = ${part}::bigint`;

@@ -46,7 +46,7 @@ function toCollectionRow([name, part, definition, version, createdAt]: Row): Col
 type HeadRow = readonly [
   ...(readonly [revision: number, seq: number, total: number, updated: number]),
   ...(readonly [sharesDate: number, version: number, epoch: number]),
-  ...(readonly [keyNow: number, keySeen: number]),
+  ...(readonly [keyNow: number, keySeen: number, bytes: number]),
 ];
 
 /** Reads the head of a part: its counters and the version of its definition. */
@@ -55,7 +55,7 @@ export class HeadReader {
 
   constructor(connection: Connection) {
     this.#find = connection.query(
-      `SELECT revision, seq, total, updated, shares_date, version, epoch, key_now, key_seen
+      `SELECT revision, seq, total, updated, shares_date, version, epoch, key_now, key_seen, bytes
        FROM heads WHERE part = ?`,
     );
   }
@@ -64,8 +64,8 @@ export class HeadReader {
   find(part: number): Head | undefined {
     const row = this.#find.one(part);
     if (!row) return undefined;
-    const [revision, seq, total, updatedAt, sharesDate, version, epoch, now, seen] = row;
-    const counters = { revision, seq, total, updatedAt, sharesDate, version, epoch };
+    const [revision, seq, total, updatedAt, sharesDate, version, epoch, now, seen, bytes] = row;
+    const counters = { revision, seq, total, bytes, updatedAt, sharesDate, version, epoch };
     return { ...counters, keyClock: { now, seen } };
   }
 }

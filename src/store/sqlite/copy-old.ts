@@ -64,7 +64,7 @@ function* copyCollection(
   for (const resources of readResources(source, part)) {
     const writes = noPartWrites(part, head, false);
     for (const written of resources) {
-      const change = { id: written.id, stored: undefined, written, hasTombstone: false };
+      const change = { id: written.id, stored: undefined, written, removal: undefined };
       // A damaged row is copied as it is, without index rows. Readers report it.
       ignoreSyntaxErrors(() => collectResource(writes, plan, change));
       tree.add(written.seq - 1);
@@ -98,6 +98,7 @@ function toResourceRow([seq, ...row]: SeqResourceRow): ResourceRow {
   const times = [createdAt, updatedAt] as const;
   return {
     ...{ seq, id, revision, createdAt, updatedAt, fields, owner, files, sharesDate },
+    bytes: Buffer.byteLength(fields),
     checksum: checksum ?? checksumOf([id, revision, ...times, fields, owner, files, sharesDate]),
   };
 }
@@ -125,7 +126,7 @@ function* copyTombstones(
     if (found.length === 0) return;
     const writes = noPartWrites(part, head, false);
     for (const [revision, id, removedAt] of found)
-      writes.tombstones.push({ id, revision, removedAt });
+      writes.tombstones.push({ id, revision, removedAt, owner: null });
     target.transact(() => rows.writePart(writes));
     last = found.at(-1)?.[0] ?? last;
     yield 0;

@@ -1,6 +1,7 @@
 // Holds the database open for the writer: connections, checkpoints, and checks of the files.
 
 import { Outage } from "../../model/outage.ts";
+import type { Retention } from "../core/retention.ts";
 import type { Change, Outcome } from "../store.ts";
 import { BatchWriter } from "./batch.ts";
 import { Checkpoints } from "./checkpoint.ts";
@@ -9,6 +10,7 @@ import { Connection, isMissingTable } from "./connection.ts";
 import { Eraser } from "./erase.ts";
 import { assertStillThere, type DatabaseFile, watchWalFiles } from "./file.ts";
 import { movedCommit } from "./moved.ts";
+import { Purger } from "./purge.ts";
 import { prepareTables } from "./upgrade.ts";
 
 /** Deleted content is erased within ten minutes; this is rare enough to cost little. */
@@ -19,6 +21,12 @@ const erasingKinds: ReadonlySet<Outcome["kind"]> = new Set(["removed", "replaced
 const leavesContent = (outcome: Outcome): boolean =>
   outcome.kind === "all" ? outcome.outcomes.some(leavesContent) : erasingKinds.has(outcome.kind);
 
+export interface DatabaseOptions {
+  /** How long deleted content can stay in the files before it is erased. */
+  readonly eraseAfterMs?: number | undefined;
+  readonly retention?: Retention | undefined;
+}
+
 export class Database {
   /**
    * A read-only connection. While it is open, closing the other connection does not run SQLite's own
@@ -28,6 +36,7 @@ export class Database {
   readonly #file: DatabaseFile;
   readonly #reportProgress: (message: string) => void;
   readonly #eraser: Eraser;
+  readonly #purger: Purger;
   readonly #connection: Connection;
   readonly #checkpoints: Checkpoints;
   readonly #commitCounter: CommitCounterWriter;
@@ -37,7 +46,7 @@ export class Database {
   constructor(
     file: DatabaseFile,
     reportProgress: (message: string) => void,
-    eraseAfterMs = defaultEraseAfterMs,
+    { eraseAfterMs = defaultEraseAfterMs, retention }: DatabaseOptions = {},
   ) {
     this.#file = file;
     this.#reportProgress = reportProgress;
@@ -51,6 +60,7 @@ export class Database {
       holdLock(this.copyLock);
       this.#checkpoints = new Checkpoints(connection);
       this.#eraser = new Eraser(connection, this.#checkpoints, eraseAfterMs);
+      this.#purger = new Purger(connection, retention);
       this.#commitCounter = new CommitCounterWriter(file.commitCounter);
       this.#areWalFilesSame = watchWalFiles(file);
     } catch (error) {
@@ -78,9 +88,10 @@ export class Database {
     return outcomes;
   }
 
-  /** Erases some deleted content from the files. Returns whether more can be erased now. */
-  eraseSome(): boolean {
-    return this.#batches !== undefined && this.#eraser.work();
+  /** Runs one step of the work that no request waits for. Returns whether more steps can run now. */
+  workInBackground(): boolean {
+    if (this.#batches === undefined) return false;
+    return this.#purger.work() || this.#eraser.work();
   }
 
   runCheckpointIfDue(): void {

@@ -14,6 +14,7 @@ const tables: readonly PartTable[] = [
   { name: "resources", key: "seq", bytes: "octet_length(fields)" },
   { name: "idempotency_keys", key: "owner, key", bytes: "octet_length(outcomes)" },
   { name: "tombstones", key: "id" },
+  { name: "former_owners", key: "revision" },
   { name: "positions", key: "level, row" },
   { name: "entries", key: "field, key, seq" },
   { name: "words", key: "word, rank, seq" },

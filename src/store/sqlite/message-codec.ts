@@ -4,6 +4,7 @@ import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { Outage } from "../../model/outage.ts";
 import type { Token } from "../../model/token.ts";
 import type { Change, Expectation, Put, Remove } from "../store.ts";
+import type { DatabaseOptions } from "./database.ts";
 import type { DatabaseFile, FileIdentity } from "./file.ts";
 
 /**
@@ -37,8 +38,7 @@ export class Rows<R> {
 /** The start parameters of the writer thread. */
 export interface WriterData {
   readonly file: DatabaseFile;
-  /** How long deleted content can stay in the files before it is erased. */
-  readonly eraseAfterMs: number | undefined;
+  readonly options: DatabaseOptions;
 }
 
 /**

@@ -29,7 +29,7 @@ export function readOldCollections(source: Connection): readonly OldCollection[]
   );
   return rows.all().map((row) => {
     const [part, name, createdAt, revision, seq, total, updatedAt, sharesDate, epoch] = row;
-    const counters = { revision, seq, total, updatedAt, sharesDate, epoch };
+    const counters = { revision, seq, total, bytes: 0, updatedAt, sharesDate, epoch };
     const head = { ...counters, version: row[10] ?? 0, keyClock: { now, seen } };
     return { part, name, definition: row[9] ?? "{}", createdAt, head };
   });

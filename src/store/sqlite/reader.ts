@@ -1,7 +1,7 @@
 // Answers reads synchronously on one connection: never stale, and from a cache while nothing has changed.
 
 import type { Collection, Rules } from "../../model/collection.ts";
-import type { Feed } from "../../model/feed.ts";
+import type { Feed, FeedRange, InvalidPosition } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
 import type { Query as Question } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -44,6 +44,8 @@ interface Known {
 }
 
 export class Reader {
+  /** See Store. */
+  readonly secret: string;
   readonly #connection: Connection;
   readonly #commitCounter: CommitCounter | undefined;
   readonly #dataVersion: Query<readonly [version: number]>;
@@ -79,6 +81,7 @@ export class Reader {
     this.#commitCounter = commitCounter;
     this.#limits = limits;
     this.#cache = new ResourceCache(limits.resourceCacheBytes);
+    this.secret = connection.query<readonly [string]>("SELECT id FROM store").one()?.[0] ?? "";
     this.#dataVersion = connection.query("PRAGMA data_version");
     this.#begin = connection.query("BEGIN");
     this.#end = connection.query("END");
@@ -140,12 +143,11 @@ export class Reader {
   since(
     collection: string,
     position: FeedPosition | 0,
-    limit: number,
-    maxBytes?: number,
-  ): Feed | "gone" | undefined {
+    range: FeedRange,
+  ): Feed | InvalidPosition | undefined {
     return this.#inSnapshot(() => {
       const known = this.#find(collection);
-      return known && this.#resources.since(known, position, limit, maxBytes);
+      return known && this.#resources.since(known, position, range);
     });
   }
 
@@ -202,7 +204,8 @@ export class Reader {
     const row = this.#collectionRows.find(name);
     const head = row && this.#heads.find(row.part);
     if (!head) return undefined;
-    if (this.#known.size >= this.#limits.collections) this.#forgetOldest();
+    const [oldest] = this.#known.size >= this.#limits.collections ? this.#known.values() : [];
+    if (oldest) this.#forget(oldest.cached);
     const cached = new CachedCollection(row, head);
     this.#known.set(name, { cached, commit: this.#lastCommit });
     return cached;
@@ -229,16 +232,15 @@ export class Reader {
   #removeChanged(known: CachedCollection): void {
     const { part, head, cachedRevision } = known;
     if (head.revision === cachedRevision) return;
-    if (head.revision - cachedRevision > maxRevisionsBehind) this.#cache.deleteAllOf(part);
+    const oldest = Math.max(
+      head.revision - maxRevisionsBehind,
+      this.#resources.purgedRevision(part),
+    );
+    if (cachedRevision < oldest) this.#cache.deleteAllOf(part);
     else if (this.#cache.hasAnyOf(part))
       for (const id of this.#resources.changedSince(part, cachedRevision))
         this.#cache.delete(part, id);
     known.cachedRevision = head.revision;
-  }
-
-  #forgetOldest(): void {
-    const [oldest] = this.#known.values();
-    if (oldest) this.#forget(oldest.cached);
   }
 
   /** Removes the resources too: changes in a collection that is not known are not noticed. */

@@ -1,12 +1,18 @@
 // Reads the resources of a part by id, by range and by revision, and converts rows to resources.
 
-import type { Feed, Removal } from "../../model/feed.ts";
+import {
+  type Feed,
+  type FeedRange,
+  type InvalidPosition,
+  ownerWindow,
+  type Removal,
+} from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
 import { Outage } from "../../model/outage.ts";
 import type { Order } from "../../model/query/list-request.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
-import { epochName, readEpochName } from "../core/epochs.ts";
+import { epochName, reachedBy, readEpochName } from "../core/epochs.ts";
 import { locate } from "../core/position-tree.ts";
 import {
   Damage,
@@ -68,6 +74,8 @@ export class ResourceReader {
   readonly #find: Query<ResourceRow>;
   readonly #slices: Readonly<Record<Order, Query<ResourceRow>>>;
   readonly #since: Query<EntryRow>;
+  readonly #sinceByOwner: Query<EntryRow>;
+  readonly #purged: Query<readonly [revision: number]>;
   readonly #timeAt: Query<readonly [time: number]>;
   readonly #endOfEpoch: Query<readonly [last: number]>;
   readonly #changed: Query<readonly [id: string]>;
@@ -88,6 +96,16 @@ export class ResourceReader {
        WHERE part = ?1 AND revision > ?2
        ORDER BY revision LIMIT ?3`,
     );
+    const removedBy = (table: string, time: string) =>
+      `SELECT id, revision, ${time}, NULL, NULL, NULL, NULL, NULL, NULL, 1 FROM ${table}`;
+    const ofOwner = "WHERE part = ?1 AND revision > ?2 AND revision <= ?3 AND owner = ?4";
+    this.#sinceByOwner = connection.query(
+      `SELECT ${resourceColumns}, 0 FROM resources ${ofOwner}
+       UNION ALL ${removedBy("tombstones", "removed")} ${ofOwner}
+       UNION ALL ${removedBy("former_owners", "changed")} ${ofOwner}
+       ORDER BY revision LIMIT ?5`,
+    );
+    this.#purged = connection.query("SELECT purged FROM heads WHERE part = ?");
     this.#timeAt = connection.query(
       `SELECT updated FROM resources WHERE part = ?1 AND revision = ?2
        UNION ALL SELECT removed FROM tombstones WHERE part = ?1 AND revision = ?2`,
@@ -123,19 +141,30 @@ export class ResourceReader {
   since(
     known: CachedCollection,
     position: FeedPosition | 0,
-    limit: number,
-    maxBytes?: number,
-  ): Feed | "gone" {
+    range: FeedRange,
+  ): Feed | InvalidPosition {
     if (position !== 0 && !this.#isOurs(known, position)) return "gone";
     const { part, head, collection } = known;
+    if (position !== 0 && this.purgedRevision(part) > reachedBy(position)) return "expired";
+    const { limit, maxBytes, owner } = range;
     const revision = position === 0 ? 0 : position.revision;
-    const { rows, isCut } = rowsOf(this.#since, maxBytes, part, revision, limit);
+    const end = owner === undefined ? head.revision : revision + ownerWindow;
+    const { rows, isCut } =
+      owner === undefined
+        ? rowsOf(this.#since, maxBytes, part, revision, limit)
+        : rowsOf(this.#sinceByOwner, maxBytes, part, revision, end, owner, limit);
     return {
       collection,
       epoch: epochName(part, head.epoch),
       entries: rows.map((row) => (isRemovalRow(row) ? toRemoval(row) : toResource(row))),
       ...(isCut && { isCut }),
+      ...(end < head.revision && { end }),
     };
+  }
+
+  /** Returns the last revision whose removal may no longer be stored. */
+  purgedRevision(part: number): number {
+    return this.#purged.one(part)?.[0] ?? 0;
   }
 
   /** Returns the ids of resources that were written or removed after this revision. */
@@ -160,7 +189,7 @@ export class ResourceReader {
 function rowsOf<R extends EntryRow | ResourceRow>(
   query: Query<R>,
   maxBytes: number | undefined,
-  ...values: readonly number[]
+  ...values: readonly Value[]
 ): LimitedRows<R> {
   if (maxBytes === undefined) return { rows: query.all(...values), isCut: false };
   return query.within(maxBytes, (row) => row[4]?.length ?? 0, ...values);

@@ -26,6 +26,7 @@ export class RowWriter {
   readonly #deleteCollection: Query<never>;
   readonly #insertDeletedPart: Query<never>;
   readonly #saveTombstone: Query<never>;
+  readonly #insertFormerOwner: Query<never>;
   readonly #deleteTombstone: Query<never>;
   readonly #insertEntry: Query<never>;
   readonly #deleteEntry: Query<never>;
@@ -45,12 +46,12 @@ export class RowWriter {
     this.#positionReader = new PositionReader(connection);
     this.#insertHead = connection.query(
       `INSERT INTO heads (part, revision, seq, total, updated, shares_date, version, epoch,
-         key_now, key_seen)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
+         key_now, key_seen, bytes)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
     );
     this.#updateHead = connection.query(
       `UPDATE heads SET revision = ?2, seq = ?3, total = ?4, updated = ?5, shares_date = ?6,
-         version = ?7, epoch = ?8, key_now = ?9, key_seen = ?10
+         version = ?7, epoch = ?8, key_now = ?9, key_seen = ?10, bytes = ?11
        WHERE part = ?1`,
     );
     this.#deleteHead = connection.query("DELETE FROM heads WHERE part = ?");
@@ -63,7 +64,10 @@ export class RowWriter {
     this.#deleteCollection = connection.query("DELETE FROM collections WHERE name = ?");
     this.#insertDeletedPart = connection.query("INSERT INTO deleted_parts (part) VALUES (?)");
     this.#saveTombstone = connection.query(
-      "INSERT OR REPLACE INTO tombstones (part, id, revision, removed) VALUES (?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO tombstones (part, id, revision, removed, owner) VALUES (?, ?, ?, ?, ?)",
+    );
+    this.#insertFormerOwner = connection.query(
+      "INSERT INTO former_owners (part, revision, id, owner, changed) VALUES (?, ?, ?, ?, ?)",
     );
     this.#deleteTombstone = connection.query("DELETE FROM tombstones WHERE part = ? AND id = ?");
     this.#insertEntry = connection.query(
@@ -118,8 +122,10 @@ export class RowWriter {
     for (const row of writes.updated) this.#resources.update(part, row);
     for (const row of writes.inserted) this.#resources.insert(part, row);
     for (const id of writes.deletedTombstones) this.#deleteTombstone.run(part, id);
-    for (const { id, revision, removedAt } of writes.tombstones)
-      this.#saveTombstone.run(part, id, revision, removedAt);
+    for (const { id, revision, removedAt, owner } of writes.tombstones)
+      this.#saveTombstone.run(part, id, revision, removedAt, owner);
+    for (const { id, revision, owner, changedAt } of writes.formerOwners)
+      this.#insertFormerOwner.run(part, revision, id, owner, changedAt);
     this.writeIndexRows(part, writes);
     for (const key of writes.deletedFiles) this.#deleteFile.run(part, key);
     for (const key of writes.files) this.#insertFile.run(part, key);
@@ -171,6 +177,7 @@ export class RowWriter {
       head.epoch,
       head.keyClock.now,
       head.keyClock.seen,
+      head.bytes,
     );
   }
 }

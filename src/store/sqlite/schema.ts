@@ -19,6 +19,16 @@ export const resourceIndexes = [
   "CREATE INDEX resources_by_updated ON resources (part, updated, seq);",
 ] as const;
 
+/** Resources that have another owner since a revision. */
+export const formerOwners = `CREATE TABLE former_owners (
+    part INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    changed INTEGER NOT NULL,
+    PRIMARY KEY (part, revision)
+  ) STRICT, WITHOUT ROWID;`;
+
 /** The indexes of a part that are being built (see core/index-build.ts). */
 export const builds = `CREATE TABLE builds (
     part INTEGER PRIMARY KEY,
@@ -96,6 +106,7 @@ const tables = `
     PRIMARY KEY (part, id),
     UNIQUE (part, revision)
   ) STRICT, WITHOUT ROWID;
+  ${formerOwners}
   CREATE TABLE positions (
     part INTEGER NOT NULL,
     level INTEGER NOT NULL,

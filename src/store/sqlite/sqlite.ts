@@ -3,7 +3,7 @@
 import { extname } from "node:path";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../../model/collection.ts";
-import type { Feed } from "../../model/feed.ts";
+import type { Feed, FeedRange, InvalidPosition } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
 import { Outage } from "../../model/outage.ts";
 import type { Query } from "../../model/query/query.ts";
@@ -24,6 +24,7 @@ import {
 } from "../store.ts";
 import { CommitCounter, followCommits, type MapFile } from "./commit-counter.ts";
 import { Connection, outageOf } from "./connection.ts";
+import type { DatabaseOptions } from "./database.ts";
 import { type DatabaseFile, finishSwap, prepareFile } from "./file.ts";
 import { migrateOld } from "./migrate-old.ts";
 import { Moved } from "./moved.ts";
@@ -31,7 +32,7 @@ import { Reader, readerLimits } from "./reader.ts";
 import { requireNewest } from "./schema.ts";
 import { type Report, WriterClient } from "./writer-client.ts";
 
-export interface SqliteOptions {
+export interface SqliteOptions extends DatabaseOptions {
   /** The data directory; created when it does not exist. */
   readonly path: string;
   /** Maps a file into memory, so that readers notice commits without a query before each read. */
@@ -42,8 +43,6 @@ export interface SqliteOptions {
   readonly maxCandidates?: number | undefined;
   /** Logs disk failures and repairs. */
   readonly report?: Report | undefined;
-  /** How long deleted content can stay in the files before it is erased; by default one minute. */
-  readonly eraseAfterMs?: number | undefined;
 }
 
 /** The script of the writer thread, as source or built. */
@@ -166,12 +165,13 @@ class SqliteStore implements Store {
   since(
     collection: string,
     position: FeedPosition | 0,
-    limit: number,
-    maxBytes?: number,
-  ): Feed | "gone" | undefined {
-    return this.#readIn(collection, (reader) =>
-      reader.since(collection, position, limit, maxBytes),
-    );
+    range: FeedRange,
+  ): Feed | InvalidPosition | undefined {
+    return this.#readIn(collection, (reader) => reader.since(collection, position, range));
+  }
+
+  secret(): string {
+    return this.#read((reader) => reader.secret);
   }
 
   findReferencedFiles(keys: readonly string[]): ReadonlySet<string> {

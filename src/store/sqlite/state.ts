@@ -10,6 +10,7 @@ import type {
   State,
   StoredCollection,
   StoredKey,
+  StoredRemoval,
 } from "../core/state.ts";
 import { CollectionRows, HeadReader } from "./collections.ts";
 import type { Connection, Query } from "./connection.ts";
@@ -17,7 +18,7 @@ import { ResourceWriter } from "./resource-writer.ts";
 
 type StateRow = readonly [
   ...(readonly [seq: number, revision: number, created: number, updated: number]),
-  ...(readonly [owner: string | null, files: string | null, fields: string | null]),
+  ...(readonly [owner: string | null, files: string | null, bytes: number, fields: string | null]),
 ];
 
 /** A collection of an earlier batch. The version in its head shows whether it is still the same. */
@@ -36,7 +37,7 @@ export class StoredState implements State {
   readonly #heads: HeadReader;
   readonly #resource: Query<StateRow>;
   readonly #resourceWithFields: Query<StateRow>;
-  readonly #removedAt: Query<readonly [removedAt: number]>;
+  readonly #removal: Query<readonly [removedAt: number, owner: string | null]>;
   readonly #lastRemoved: Query<readonly [id: string]>;
   readonly #holder: Query<readonly [seq: number]>;
   readonly #key: Query<readonly [fingerprint: string, outcomes: string, expiresAt: number]>;
@@ -55,12 +56,14 @@ export class StoredState implements State {
     this.#heads = new HeadReader(connection);
     const resource = (fields: string): Query<StateRow> =>
       connection.query(
-        `SELECT seq, revision, created, updated, owner, files, ${fields}
+        `SELECT seq, revision, created, updated, owner, files, octet_length(fields), ${fields}
          FROM resources WHERE part = ? AND id = ?`,
       );
     this.#resource = resource("NULL");
     this.#resourceWithFields = resource("fields");
-    this.#removedAt = connection.query("SELECT removed FROM tombstones WHERE part = ? AND id = ?");
+    this.#removal = connection.query(
+      "SELECT removed, owner FROM tombstones WHERE part = ? AND id = ?",
+    );
     this.#lastRemoved = connection.query(
       "SELECT id FROM tombstones WHERE part = ? ORDER BY id DESC LIMIT 1",
     );
@@ -97,18 +100,19 @@ export class StoredState implements State {
   resource(part: number, id: string, needsFields: boolean): ResourceState | undefined {
     const row = (needsFields ? this.#resourceWithFields : this.#resource).one(part, id);
     if (!row) return undefined;
-    const [seq, revision, createdAt, updatedAt, owner, files, fields] = row;
-    return { seq, revision, createdAt, updatedAt, owner, files, fields };
+    const [seq, revision, createdAt, updatedAt, owner, files, bytes, fields] = row;
+    return { seq, revision, createdAt, updatedAt, bytes, owner, files, fields };
   }
 
   /** Generated ids only increase (all ids are ASCII), so a new one is greater than all removed ones. */
-  removedAt(part: number, id: string): number | undefined {
+  removal(part: number, id: string): StoredRemoval | undefined {
     let last = this.#lastRemovedIds.get(part);
     if (last === undefined) {
       last = this.#lastRemoved.one(part)?.[0] ?? "";
       this.#lastRemovedIds.set(part, last);
     }
-    return id > last ? undefined : this.#removedAt.one(part, id)?.[0];
+    const row = id > last ? undefined : this.#removal.one(part, id);
+    return row && { removedAt: row[0], owner: row[1] };
   }
 
   holder(part: number, { field, key }: IndexEntry): number | undefined {

@@ -6,6 +6,7 @@ import {
   builds,
   createTables,
   firstVersion,
+  formerOwners,
   olderVersion,
   resourceIndexes,
   schemaVersion,
@@ -35,6 +36,7 @@ const steps: readonly Step[] = [
       `ALTER TABLE heads ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE heads ADD COLUMN purged INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE tombstones ADD COLUMN owner TEXT;
+     ${formerOwners}
      ${builds}`,
       ...resourceIndexes,
       countBytes,

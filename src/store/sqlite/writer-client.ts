@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import { Outage } from "../../model/outage.ts";
 import type { Committer } from "../remote-committer.ts";
 import type { Change, Outcome } from "../store.ts";
+import type { DatabaseOptions } from "./database.ts";
 import type { DatabaseFile } from "./file.ts";
 import {
   type Message,
@@ -17,10 +18,8 @@ import { unpackOutcomes } from "./outcome-codec.ts";
 /** Logs events that an operator should know, even when no request has failed. */
 export type Report = (level: "error" | "info", message: string) => void;
 
-export interface WriterClientOptions {
+export interface WriterClientOptions extends DatabaseOptions {
   readonly report?: Report | undefined;
-  /** How long deleted content can stay in the files before it is erased. */
-  readonly eraseAfterMs?: number | undefined;
 }
 
 /** The pause before a repair is repeated; it doubles after each failure. */
@@ -30,7 +29,7 @@ const longestRepairMs = 30_000;
 export class WriterClient implements Committer {
   readonly #script: URL;
   readonly #report: Report;
-  readonly #eraseAfterMs: number | undefined;
+  readonly #options: DatabaseOptions;
   /** Requests without an answer yet; the writer answers in order. */
   readonly #pending: PromiseWithResolvers<Reply>[] = [];
   #file: DatabaseFile;
@@ -46,7 +45,8 @@ export class WriterClient implements Committer {
     this.#file = file;
     this.#script = script;
     this.#report = options.report ?? (() => undefined);
-    this.#eraseAfterMs = options.eraseAfterMs;
+    const { eraseAfterMs, retention } = options;
+    this.#options = { eraseAfterMs, retention };
   }
 
   /** Why the last write failed; undefined when it succeeded. */
@@ -115,7 +115,7 @@ export class WriterClient implements Committer {
   }
 
   #startWorker(): Worker {
-    const data: WriterData = { file: this.#file, eraseAfterMs: this.#eraseAfterMs };
+    const data: WriterData = { file: this.#file, options: this.#options };
     const worker = new Worker(this.#script, { workerData: data });
     worker.on("message", (message: Reply | Notice) => {
       if (message.kind === "progress") return this.#report("info", message.message);

@@ -19,12 +19,12 @@ import { markSuspect, readSuspectMark, type SuspectRecord } from "./suspect.ts";
 /** How often the files are checked while nothing is written. */
 const checkMs = 1_000;
 
-/** The pause between two steps of erasing, in which commits can run. */
-const erasePauseMs = 5;
+/** The pause between two steps of work in the background, in which commits can run. */
+const pauseMs = 5;
 
-const { eraseAfterMs, ...given } = workerData as WriterData;
+const { options, ...given } = workerData as WriterData;
 let { file } = given;
-let isErasing = false;
+let isWorking = false;
 let database: Database | undefined;
 let suspectRecord: SuspectRecord | undefined;
 let isMarked = false;
@@ -65,7 +65,7 @@ function open(): Database {
   }
   if (!database) {
     assertStillThere(file);
-    database = new Database(file, reportProgress, eraseAfterMs);
+    database = new Database(file, reportProgress, options);
   }
   return database;
 }
@@ -105,7 +105,7 @@ function becomeSuspect(seen: SuspectRecord): void {
 function repair(): Reply {
   if (suspectRecord) {
     if (!hasVerifiedCopy(file)) assertStillThere(file);
-    database ??= new Database(file, reportProgress);
+    database ??= new Database(file, reportProgress, options);
     if (!hasVerifiedCopy(file)) {
       replaceByCopy(file, database.copyLock, suspectRecord.batch);
     }
@@ -124,17 +124,17 @@ function repair(): Reply {
 function check(): void {
   if (!suspectRecord) attempt(() => database?.assertSame());
   else if (!isMarked) isMarked = markSuspect(file, suspectRecord);
-  if (!isErasing) erase();
+  if (!isWorking) workInBackground();
 }
 
-/** Runs steps until nothing is left to erase now. */
-function erase(): void {
-  isErasing = false;
+/** Runs steps until nothing is left to do now. */
+function workInBackground(): void {
+  isWorking = false;
   attempt(() => {
-    isErasing = database?.eraseSome() ?? false;
+    isWorking = database?.workInBackground() ?? false;
     database?.runCheckpointIfDue();
   });
-  if (isErasing) setTimeout(erase, erasePauseMs).unref();
+  if (isWorking) setTimeout(workInBackground, pauseMs).unref();
 }
 
 function reportProgress(message: string): void {

@@ -95,11 +95,11 @@ export async function feedSince(
   limit: number,
   collection = "things",
 ): Promise<Feed | undefined> {
-  const start = await store.since(collection, 0, revision === 0 ? limit : 1);
-  assert.ok(start !== "gone");
+  const start = await store.since(collection, 0, { limit: revision === 0 ? limit : 1 });
+  assert.ok(typeof start !== "string");
   if (start === undefined || revision === 0) return start;
-  const feed = await store.since(collection, { epoch: start.epoch, revision, time: 0 }, limit);
-  assert.ok(feed !== "gone");
+  const feed = await store.since(collection, { epoch: start.epoch, revision, time: 0 }, { limit });
+  assert.ok(typeof feed === "object");
   return feed;
 }
 

@@ -24,7 +24,7 @@ export function collections(contractTest: ContractTest): void {
         await store.slice("things", { offset: 0, limit: 1, order: "created" }),
         undefined,
       );
-      assert.equal(await store.since("things", 0, 1), undefined);
+      assert.equal(await store.since("things", 0, { limit: 1 }), undefined);
       assert.deepEqual(await store.collections(), []);
     },
   );

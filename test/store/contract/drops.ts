@@ -29,7 +29,7 @@ async function assertNowhere(store: Store, collection = "things"): Promise<void>
   assert.equal(await store.find(collection, "a"), undefined);
   assert.equal(await store.slice(collection, { offset: 0, limit: 1, order: "created" }), undefined);
   assert.equal(await store.query(collection, ask()), undefined);
-  assert.equal(await store.since(collection, 0, 1), undefined);
+  assert.equal(await store.since(collection, 0, { limit: 1 }), undefined);
   const names = (await store.collections()).map(({ name }) => name);
   assert.equal(names.includes(collection), false);
 }

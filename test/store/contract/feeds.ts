@@ -43,8 +43,8 @@ class Copy {
     for (;;) {
       const { revision } = this;
       const position = revision === 0 ? 0 : { epoch: this.#epoch, revision, time: 0 };
-      const feed = await store.since("things", position, limit);
-      assert.ok(feed && feed !== "gone" && feed.entries.length <= limit);
+      const feed = await store.since("things", position, { limit });
+      assert.ok(typeof feed === "object" && feed.entries.length <= limit);
       this.#epoch = feed.epoch;
       for (const entry of feed.entries) this.#take(entry);
       assert.ok(this.revision <= feed.collection.revision);
@@ -117,7 +117,7 @@ export function feeds(contractTest: ContractTest): void {
     const { epoch, collection } = feed;
     const position = { epoch, revision: collection.revision, time: 10 };
     const isGone = async (more: Partial<typeof position>, name = "things") =>
-      (await store.since(name, { ...position, ...more }, 10)) === "gone";
+      (await store.since(name, { ...position, ...more }, { limit: 10 })) === "gone";
     assert.equal(await isGone({}), false);
     assert.equal(await isGone({ time: 0 }), false);
     assert.equal(await isGone({ time: 11 }), true);

@@ -94,7 +94,7 @@ export class MemoryStore {
         const row = part(number)?.byId(id);
         return row && { ...row, fields: needsFields ? row.fields : null };
       },
-      removedAt: (number, id) => part(number)?.tombstones.get(id)?.removedAt,
+      removal: (number, id) => part(number)?.tombstones.get(id),
       holder: (number, { field, key }) => {
         const prefix = `${field}\0${key}\0`;
         const entry = [...(part(number)?.entries ?? [])].find((each) => each.startsWith(prefix));

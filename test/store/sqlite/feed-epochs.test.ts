@@ -30,8 +30,8 @@ class Follower {
   /** Follows to the end; says how often it had to begin again. */
   async follow(store: Store): Promise<number> {
     for (let restarts = 0; ; ) {
-      const feed = await store.since("things", this.#position, this.#limit);
-      if (feed === "gone" || feed === undefined) {
+      const feed = await store.since("things", this.#position, { limit: this.#limit });
+      if (typeof feed !== "object") {
         this.#copy.clear();
         this.#position = 0;
         if (feed === undefined) return restarts;

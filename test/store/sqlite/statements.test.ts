@@ -62,9 +62,12 @@ after(() => {
 /** Runs the writer and the reader in this thread. */
 async function useAll(path: string): Promise<void> {
   const file = prepareFile(path);
-  const database = new Database(file, () => undefined, 0);
+  const database = new Database(file, () => undefined, {
+    eraseAfterMs: 0,
+    retention: { removalsMs: 0 },
+  });
   for (const changes of batches) database.commit(changes);
-  while (database.eraseSome());
+  while (database.workInBackground());
   new Reader(new Connection(file.path, "read"), undefined).close();
   database.close();
 }

@@ -1,0 +1,184 @@
+// Reads the changes of a collection after a position, as one caller sees them.
+
+import { setImmediate as turn } from "node:timers/promises";
+import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import type { Collection } from "../model/collection.ts";
+import type { Feed, InvalidPosition, Removal } from "../model/feed.ts";
+import { type FeedPosition, writeFeedPosition } from "../model/feed-position.ts";
+import { Problem } from "../model/problem.ts";
+import { IndexedContent } from "../model/query/index-plan.ts";
+import { type ListRequest, maxBytesOf } from "../model/query/list-request.ts";
+import { holds, type Predicate } from "../model/query/predicate.ts";
+import type { Resource } from "../model/resource.ts";
+import type { Store } from "../store/store.ts";
+import { buildQuery } from "./build-query.ts";
+import type { ListTarget } from "./lists.ts";
+import { collectionNotFound, positionExpired, positionGone } from "./problems.ts";
+import { PositionSeal, type SealedPosition } from "./sealed-position.ts";
+
+/** A position as a client sends it; 0 is before all changes. */
+export type SentPosition = FeedPosition | SealedPosition | 0;
+
+export interface FeedRequest {
+  readonly since: SentPosition;
+  /** Its filters, fields and limit. */
+  readonly listRequest: ListRequest;
+}
+
+export interface FeedPage {
+  readonly collection: Collection;
+  readonly entries: readonly (Resource | Removal)[];
+  /** The position after the page, as text. */
+  readonly next: string;
+  readonly isMore: boolean;
+  /** Whether the caller sees all resources; if not, the revisions are not shown. */
+  readonly isWhole: boolean;
+}
+
+/** With filters, this many entries are read at once: most of them may be left out. */
+const filteredEntries = 1_000;
+
+/** What a caller sees of a feed. */
+interface View {
+  readonly conditions: readonly Predicate[];
+  readonly owner: string | undefined;
+  readonly limit: number;
+}
+
+/** Where a feed has been read up to. */
+interface Reached {
+  readonly entries: (Resource | Removal)[];
+  readonly position: FeedPosition;
+  readonly isMore: boolean;
+  readonly collection: Collection;
+}
+
+export class Feeds {
+  readonly #store: Store;
+  readonly #maxResourceBytes: number;
+  readonly #seal: PositionSeal;
+
+  /** `maxResourceBytes` is the limit of one resource. */
+  constructor(store: Store, maxResourceBytes: number) {
+    this.#store = store;
+    this.#maxResourceBytes = maxResourceBytes;
+    this.#seal = new PositionSeal(() => store.secret());
+  }
+
+  /** Returns what changed after a position, so that a client can update its copy. */
+  since(target: ListTarget, request: FeedRequest): MaybePromise<FeedPage | Problem> {
+    const { access, owner, collection } = target;
+    const forbidden = access.require("read");
+    if (forbidden !== undefined) return forbidden;
+    const query = buildQuery(collection, request.listRequest, undefined, access.isAdmin);
+    if (query instanceof Problem) return query;
+    const { conditions, limit } = query;
+    const view = { conditions, owner, limit };
+    const { name } = collection;
+    if (owner !== undefined) return this.#readOwned(name, request.since, owner, view);
+    if (isSealed(request.since)) return positionGone;
+    return then(this.#read(name, request.since, view), (reached) =>
+      reached instanceof Problem
+        ? reached
+        : { ...reached, next: writeFeedPosition(reached.position), isWhole: true },
+    );
+  }
+
+  /** Reads on to one entry more than the page has, so that `isMore` does not show the changes of others. */
+  async #readOwned(
+    name: string,
+    sent: SentPosition,
+    owner: string,
+    view: View,
+  ): Promise<FeedPage | Problem> {
+    const seal = await this.#seal.of(name, owner);
+    const since = isSealed(sent) ? seal.open(sent) : sent;
+    if (since === undefined || (since !== 0 && !isSealed(sent))) return positionGone;
+    const entries: (Resource | Removal)[] = [];
+    for (let position: FeedPosition | 0 = since; ; ) {
+      const limit = view.limit + 1 - entries.length;
+      const reached: Reached | Problem = await this.#read(name, position, { ...view, limit });
+      if (reached instanceof Problem) return reached;
+      entries.push(...reached.entries);
+      ({ position } = reached);
+      const { collection } = reached;
+      const isMore = entries.length > view.limit;
+      if (isMore || !reached.isMore) {
+        const page = entries.slice(0, view.limit);
+        const last = page.at(-1);
+        if (isMore && last) position = { ...position, revision: last.revision, time: timeOf(last) };
+        const next = seal.close(position);
+        return { collection, entries: page, next, isMore, isWhole: false };
+      }
+      // Other requests get a turn.
+      await turn();
+    }
+  }
+
+  #read(name: string, since: FeedPosition | 0, view: View): MaybePromise<Reached | Problem> {
+    const { conditions, owner, limit } = view;
+    const count = conditions.length > 0 ? Math.max(limit, filteredEntries) : limit;
+    const maxBytes = maxBytesOf(count, this.#maxResourceBytes);
+    return then(this.#store.since(name, since, { limit: count, maxBytes, owner }), (feed) =>
+      feed === undefined
+        ? collectionNotFound(name)
+        : isInvalid(feed)
+          ? feed === "gone"
+            ? positionGone
+            : positionExpired
+          : reachedIn(feed, since, view, count),
+    );
+  }
+}
+
+const isInvalid = (feed: Feed | InvalidPosition): feed is InvalidPosition =>
+  typeof feed === "string";
+
+const isSealed = (position: SentPosition): position is SealedPosition =>
+  position !== 0 && "sealed" in position;
+
+/** Takes the entries that the caller sees, and finds the position after them. */
+function reachedIn(feed: Feed, since: FeedPosition | 0, view: View, count: number): Reached {
+  const { collection, epoch, isCut = false, end } = feed;
+  const { conditions, owner, limit } = view;
+  const start = since === 0 ? collection.revision : (since.start ?? 0);
+  const isWhole = conditions.length === 0 && owner === undefined;
+  const entries: (Resource | Removal)[] = [];
+  let last: Resource | Removal | undefined;
+  for (const entry of feed.entries) {
+    if (entries.length === limit) break;
+    last = entry;
+    const seen = asSeen(entry, conditions);
+    // A copy that has just been begun contains nothing to remove.
+    if (isWhole || !("kind" in seen) || seen.revision > start) entries.push(seen);
+  }
+  const areAllTaken = last === feed.entries.at(-1);
+  const isComplete = areAllTaken && !isCut && feed.entries.length < count;
+  const revision = isComplete ? (end ?? collection.revision) : (last?.revision ?? start);
+  const position = { ...positionAt(revision, epoch, last, since), start };
+  return { entries, position, isMore: revision < collection.revision, collection };
+}
+
+/** An entry that does not match is removed from the copy: the client may have an earlier state of it. */
+function asSeen(entry: Resource | Removal, conditions: readonly Predicate[]): Resource | Removal {
+  if ("kind" in entry || conditions.length === 0) return entry;
+  const content = new IndexedContent(entry);
+  if (conditions.every((condition) => holds(condition, content))) return entry;
+  const { id, revision, updatedAt } = entry;
+  return { kind: "removal", id, revision, removedAt: updatedAt };
+}
+
+/** The time is known for the last entry, and for the position of the request itself. */
+function positionAt(
+  revision: number,
+  epoch: string,
+  last: Resource | Removal | undefined,
+  since: FeedPosition | 0,
+): FeedPosition {
+  if (last?.revision === revision) return { epoch, revision, time: timeOf(last) };
+  const isSame = since !== 0 && since.revision === revision;
+  return { epoch, revision, time: isSame ? since.time : 0 };
+}
+
+const timeOf = (entry: Resource | Removal): number =>
+  "kind" in entry ? entry.removedAt : entry.updatedAt;

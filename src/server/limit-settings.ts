@@ -1,0 +1,81 @@
+// The settings of limits: how large requests are, how many there are, and how long things are stored.
+
+import { type Setting, wholeNumber } from "./setting-values.ts";
+
+export const limitSettings = {
+  maxBodyBytes: {
+    flag: "--max-body-bytes",
+    variable: "RESTANTE_MAX_BODY_BYTES",
+    type: "number",
+    placeholder: "bytes",
+    about: "The maximum size of a JSON body; a larger one is rejected with 413.",
+    allowed: "a whole number from 1 to 268435456 (256 MiB)",
+    fallback: "1048576",
+    read: (text) => wholeNumber(text, 1, 268_435_456),
+  },
+  maxUploadBytes: {
+    flag: "--max-upload-bytes",
+    variable: "RESTANTE_MAX_UPLOAD_BYTES",
+    type: "number",
+    placeholder: "bytes",
+    about:
+      "The maximum size of a body with files, all files together; a larger one is rejected with 413.",
+    allowed: "a whole number from 1 to 1099511627776 (1 TiB)",
+    fallback: "2147483648",
+    read: (text) => wholeNumber(text, 1, 1_099_511_627_776),
+  },
+  maxInFlightBytes: {
+    flag: "--max-in-flight-bytes",
+    variable: "RESTANTE_MAX_IN_FLIGHT_BYTES",
+    type: "number",
+    placeholder: "bytes",
+    about:
+      "The maximum number of bytes of request and response bodies that each process holds in memory; a request that needs more is rejected with 503.",
+    allowed: "a whole number from 16777216 (16 MiB) to 1099511627776 (1 TiB)",
+    fallback: "268435456",
+    read: (text) => wholeNumber(text, 16_777_216, 1_099_511_627_776),
+  },
+  rateLimitPerAddress: {
+    flag: "--rate-limit-per-address",
+    variable: "RESTANTE_RATE_LIMIT_PER_ADDRESS",
+    type: "number",
+    placeholder: "requests",
+    about:
+      "The maximum number of requests per minute from one client address (IPv6: one /64), in each process; more are rejected with 429.",
+    allowed: "a whole number from 0 (no limit) to 1000000",
+    fallback: "0",
+    read: (text) => wholeNumber(text, 0, 1_000_000),
+  },
+  rateLimitPerToken: {
+    flag: "--rate-limit-per-token",
+    variable: "RESTANTE_RATE_LIMIT_PER_TOKEN",
+    type: "number",
+    placeholder: "requests",
+    about:
+      "The maximum number of requests per minute with one token, in each process; more are rejected with 429.",
+    allowed: "a whole number from 0 (no limit) to 1000000",
+    fallback: "0",
+    read: (text) => wholeNumber(text, 0, 1_000_000),
+  },
+  keepRemovedDays: {
+    flag: "--keep-removed-days",
+    variable: "RESTANTE_KEEP_REMOVED_DAYS",
+    type: "number",
+    placeholder: "days",
+    about:
+      "How many days a removed resource appears in change feeds. A client that asks with an older position has to make a new copy.",
+    allowed: "a whole number from 1 to 36500",
+    fallback: "30",
+    read: (text) => wholeNumber(text, 1, 36_500),
+  },
+  keepKeysHours: {
+    flag: "--keep-keys-hours",
+    variable: "RESTANTE_KEEP_KEYS_HOURS",
+    type: "number",
+    placeholder: "hours",
+    about: "How many hours an Idempotency-Key is stored with the response of its request.",
+    allowed: "a whole number from 1 to 8760",
+    fallback: "24",
+    read: (text) => wholeNumber(text, 1, 8_760),
+  },
+} as const satisfies Readonly<Record<string, Setting<number>>>;

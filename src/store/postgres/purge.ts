@@ -1,0 +1,103 @@
+// Deletes removals and Idempotency-Keys that have expired, in short steps.
+
+import { advanceClock } from "../core/key-clock.ts";
+import { expiredUpTo, type Retention, rowsPerStep } from "../core/retention.ts";
+import { listCollectionRows } from "./collections.ts";
+import { allOrFirstError, rows, type Sql } from "./connection.ts";
+import type { RunWriter } from "./deleted-parts.ts";
+
+/** How many collections are checked in one round trip. */
+const partsPerRoundTrip = 200;
+
+/** Every node does this; what another has deleted is no longer found. */
+export async function purge(
+  run: RunWriter,
+  isStopped: () => boolean,
+  { removalsMs }: Retention,
+): Promise<void> {
+  const all = await run((connection) => connection.run(listCollectionRows));
+  const parts = all.map(({ part }) => part);
+  for (let first = 0; first < parts.length; first += partsPerRoundTrip) {
+    const some = parts.slice(first, first + partsPerRoundTrip);
+    const before = Date.now() - removalsMs;
+    for (const { part, work } of await run((connection) =>
+      connection.run((sql) => findExpired(sql, some, before)),
+    ))
+      while (!isStopped() && (await run((connection) => connection.run((sql) => work(sql, part)))));
+    if (isStopped()) return;
+  }
+}
+
+interface Expired {
+  readonly part: number;
+  /** Deletes some rows. Returns whether there can be more. */
+  readonly work: (sql: Sql, part: number) => Promise<boolean>;
+}
+
+async function findExpired(
+  sql: Sql,
+  parts: readonly number[],
+  before: number,
+): Promise<readonly Expired[]> {
+  const found = await allOrFirstError(
+    parts.map(async (part): Promise<readonly Expired[]> => {
+      const [row] = await rows<
+        readonly [removed: number | null, changed: number | null, 0 | 1]
+      >(sql`
+        SELECT
+          (SELECT removed FROM tombstones WHERE part = ${part}::bigint ORDER BY revision LIMIT 1),
+          (SELECT changed FROM former_owners WHERE part = ${part}::bigint ORDER BY revision LIMIT 1),
+          (SELECT count(*) FROM (
+            SELECT FROM idempotency_keys WHERE part = ${part}::bigint LIMIT 1) AS any_key)`);
+      const [removed = null, changed = null, keys = 0] = row ?? [];
+      return [
+        ...(removed !== null && removed <= before
+          ? [{ part, work: purgeRemovals("tombstones", "removed", before) }]
+          : []),
+        ...(changed !== null && changed <= before
+          ? [{ part, work: purgeRemovals("former_owners", "changed", before) }]
+          : []),
+        ...(keys > 0 ? [{ part, work: purgeKeys }] : []),
+      ];
+    }),
+  );
+  return found.flat();
+}
+
+/** One statement, so that feeds that miss the removals also know it. */
+const purgeRemovals =
+  (table: "tombstones" | "former_owners", time: string, before: number) =>
+  async (sql: Sql, part: number): Promise<boolean> => {
+    const oldest = await rows<readonly [revision: number, removedAt: number]>(sql`
+      SELECT revision, ${sql(time)} FROM ${sql(table)} WHERE part = ${part}::bigint
+      ORDER BY revision LIMIT ${rowsPerStep}::bigint`);
+    const last = expiredUpTo(oldest, before);
+    if (last === undefined) return false;
+    await rows(sql`
+      WITH purged AS (
+        UPDATE heads SET purged = greatest(purged, ${last}::bigint) WHERE part = ${part}::bigint
+      )
+      DELETE FROM ${sql(table)} WHERE part = ${part}::bigint AND revision <= ${last}::bigint`);
+    return true;
+  };
+
+/** Moves the clock of the part. Another node may move it at the same time, by no more. */
+async function purgeKeys(sql: Sql, part: number): Promise<boolean> {
+  const [head] = await rows<readonly [now: number, seen: number]>(sql`
+    SELECT key_now, key_seen FROM heads WHERE part = ${part}::bigint`);
+  if (!head) return false;
+  const [now, seen] = head;
+  const clock = advanceClock({ now, seen }, Date.now());
+  await rows(sql`
+    UPDATE heads SET key_now = ${clock.now}::bigint, key_seen = ${clock.seen}::bigint
+    WHERE part = ${part}::bigint AND key_now = ${now}::bigint AND key_seen = ${seen}::bigint`);
+  const deleted = await rows(sql`
+    DELETE FROM idempotency_keys
+    WHERE part = ${part}::bigint AND ctid = ANY (ARRAY (
+      SELECT ctid FROM idempotency_keys
+      WHERE part = ${part}::bigint AND expires <= ${clock.now}::bigint
+      ORDER BY expires LIMIT ${rowsPerStep}::bigint
+    ))
+    RETURNING 1`);
+  return deleted.length === rowsPerStep;
+}

@@ -1,0 +1,117 @@
+// Deletes removals and Idempotency-Keys that have expired, in small steps.
+
+import { advanceClock } from "../core/key-clock.ts";
+import { defaultPauseMs, expiredUpTo, type Retention, rowsPerStep } from "../core/retention.ts";
+import { CollectionRows, HeadReader } from "./collections.ts";
+import type { Connection, Query } from "./connection.ts";
+
+/** How many collections without anything to delete are checked at once. */
+const partsPerStep = 200;
+
+export class Purger {
+  readonly #connection: Connection;
+  readonly #retention: Retention | undefined;
+  #dueAt = performance.now();
+  #steps: Iterator<void> | undefined;
+
+  constructor(connection: Connection, retention: Retention | undefined) {
+    this.#connection = connection;
+    this.#retention = retention;
+  }
+
+  /** Runs one step. Returns whether more steps can run now. */
+  work(): boolean {
+    if (!this.#retention) return false;
+    if (!this.#steps) {
+      if (performance.now() < this.#dueAt) return false;
+      this.#steps = purge(this.#connection, this.#retention);
+    }
+    if (!this.#steps.next().done) return true;
+    this.#steps = undefined;
+    this.#dueAt = performance.now() + (this.#retention.pauseMs ?? defaultPauseMs);
+    return false;
+  }
+}
+
+function* purge(connection: Connection, { removalsMs }: Retention): Generator<void> {
+  const removals = new RemovalPurger(connection, Date.now() - removalsMs);
+  const keys = new KeyPurger(connection);
+  const parts = new CollectionRows(connection).all().map(({ part }) => part);
+  for (const [index, part] of parts.entries()) {
+    while (removals.deleteSome(part)) yield;
+    while (keys.deleteSome(part)) yield;
+    if ((index + 1) % partsPerStep === 0) yield;
+  }
+}
+
+type RemovalRow = readonly [revision: number, removedAt: number];
+
+class RemovalPurger {
+  readonly #connection: Connection;
+  readonly #before: number;
+  readonly #tables: readonly {
+    readonly oldest: Query<RemovalRow>;
+    readonly delete: Query<never>;
+  }[];
+  readonly #save: Query<never>;
+
+  constructor(connection: Connection, before: number) {
+    this.#connection = connection;
+    this.#before = before;
+    const table = (name: string, time: string) => ({
+      oldest: connection.query<RemovalRow>(
+        `SELECT revision, ${time} FROM ${name} WHERE part = ? ORDER BY revision LIMIT ${rowsPerStep}`,
+      ),
+      delete: connection.query<never>(`DELETE FROM ${name} WHERE part = ? AND revision <= ?`),
+    });
+    this.#tables = [table("tombstones", "removed"), table("former_owners", "changed")];
+    this.#save = connection.query("UPDATE heads SET purged = ?2 WHERE part = ?1 AND purged < ?2");
+  }
+
+  /** Returns whether it deleted removals. */
+  deleteSome(part: number): boolean {
+    const expired = this.#tables.flatMap((table) => {
+      const revision = expiredUpTo(table.oldest.all(part), this.#before);
+      return revision === undefined ? [] : [{ table, revision }];
+    });
+    if (expired.length === 0) return false;
+    this.#connection.transact(() => {
+      for (const { table, revision } of expired) {
+        table.delete.run(part, revision);
+        this.#save.run(part, revision);
+      }
+    });
+    return true;
+  }
+}
+
+class KeyPurger {
+  readonly #connection: Connection;
+  readonly #heads: HeadReader;
+  readonly #any: Query<readonly [1]>;
+  readonly #saveClock: Query<never>;
+  readonly #delete: Query<never>;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#heads = new HeadReader(connection);
+    this.#any = connection.query("SELECT 1 FROM idempotency_keys WHERE part = ? LIMIT 1");
+    this.#saveClock = connection.query("UPDATE heads SET key_now = ?, key_seen = ? WHERE part = ?");
+    this.#delete = connection.query(
+      `DELETE FROM idempotency_keys WHERE part = ?1 AND (owner, key) IN (
+         SELECT owner, key FROM idempotency_keys WHERE part = ?1 AND expires <= ?2
+         ORDER BY expires LIMIT ${rowsPerStep})`,
+    );
+  }
+
+  /** Moves the clock of a part that has keys. Returns whether it deleted as many keys as it may at once. */
+  deleteSome(part: number): boolean {
+    const head = this.#any.one(part) && this.#heads.find(part);
+    if (!head) return false;
+    const { now, seen } = advanceClock(head.keyClock, Date.now());
+    return this.#connection.transact(() => {
+      this.#saveClock.run(now, seen, part);
+      return this.#delete.run(part, now) === rowsPerStep;
+    });
+  }
+}
