@@ -30,7 +30,7 @@ const definition = {
 };
 const indexed = {
   ...definition,
-  indexed: ["name", "status", "price", "paid", "scores", "free"],
+  indexed: ["name", "status", "price", "paid", "lines[].sku", "scores", "free"],
 };
 
 const rows: Readonly<Record<string, Row>> = {

@@ -1,0 +1,209 @@
+// Predicates: each kind is evaluated as it is meant, and simplifying them does not change what they match.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { buildWhere } from "../../src/domain/build-where.ts";
+import { valueIn } from "../../src/model/query/field-path.ts";
+import { conditionOf } from "../../src/model/query/filter.ts";
+import type { Operator } from "../../src/model/query/list-request.ts";
+import { holds, isCondition, type Predicate } from "../../src/model/query/predicate.ts";
+import { queryableFieldsOf } from "../../src/model/query/queryable.ts";
+import { simplified } from "../../src/model/query/simplify.ts";
+import { foldCase } from "../../src/model/query/text-match.ts";
+import fc from "../fast-check.ts";
+import { fieldsOfOne, matches, randomWhere, schema } from "../random-where.ts";
+import { runs } from "../seeds.ts";
+
+const contentOf = (value: unknown) => ({ at: (field: string) => valueIn(value, field) });
+
+/** A condition on a field of the kind `any`. */
+function test(field: string, operator: Operator, operand: unknown): Predicate {
+  const condition = conditionOf({ field, kind: "any", operator, operand, isFromUrl: false });
+  return typeof condition === "string" ? assert.fail(condition) : condition;
+}
+
+const content = contentOf({
+  name: "Größe",
+  n: 3,
+  tags: ["red", "Blue", 7, null],
+  lines: [{ sku: "a", qty: 1 }, { sku: "b", qty: 5, parts: [{ id: 1 }, { id: 2 }] }, "c", null],
+});
+const yes = test("n", "eq", 3);
+const no = test("n", "eq", 4);
+
+const rows: Readonly<Record<string, readonly [holding: Predicate[], failing: Predicate[]]>> = {
+  "a comparison": [
+    [yes, test("n", "gte", 3), test("n", "lt", 3.5), test("n", "in", [1, 3]), test("n", "ne", "3")],
+    [no, test("n", "gt", 3), test("n", "lt", "4"), test("none", "lt", 1), test("n", "ne", 3)],
+  ],
+  "a text": [
+    [
+      ...[
+        test("name", "contains", "öß"),
+        test("name", "icontains", "ÖSS"),
+        test("name", "ieq", "grösse"),
+      ],
+      ...[
+        test("name", "startsWith", "Gr"),
+        test("name", "like", "G*e"),
+        test("tags", "ieq", "BLUE"),
+      ],
+    ],
+    [
+      ...[
+        test("name", "contains", "ÖSS"),
+        test("name", "ieq", "größe!"),
+        test("n", "contains", "3"),
+      ],
+      ...[test("name", "startsWith", "gr"), test("none", "contains", ""), test("tags", "ieq", "7")],
+    ],
+  ],
+  "a value that is there": [
+    [
+      test("tags", "exists", true),
+      test("none", "exists", false),
+      test("lines[].none", "exists", false),
+    ],
+    [test("tags", "exists", false), test("lines", "ne", "c"), test("lines[].qty", "exists", false)],
+  ],
+  "any element": [
+    [
+      ...[test("lines[].sku", "eq", "a"), test("lines[]", "eq", "c"), test("tags[]", "eq", 7)],
+      ...[test("lines[].parts[].id", "eq", 2), test("lines[].parts.id", "exists", false)],
+    ],
+    [test("lines[].sku", "ne", "a"), test("lines.sku", "eq", "a"), test("name[]", "exists", true)],
+  ],
+  "one element": [
+    [
+      { field: "lines", some: { allOf: [test("sku", "eq", "b"), test("qty", "gt", 1)] } },
+      { field: "lines[].parts", some: test("id", "eq", 1) },
+      { field: "lines", some: { field: "parts", some: test("id", "eq", 2) } },
+      { field: "tags", some: { allOf: [test("", "gt", "A"), test("", "ne", "red")] } },
+    ],
+    [
+      { field: "lines", some: { allOf: [test("sku", "eq", "a"), test("qty", "gt", 1)] } },
+      { field: "name", some: { allOf: [] } },
+      { field: "none", some: { allOf: [] } },
+      { field: "tags", some: { allOf: [test("", "gt", "re"), test("", "lt", "red")] } },
+    ],
+  ],
+  "a combination": [
+    [
+      { anyOf: [no, yes] },
+      { allOf: [yes, yes] },
+      { allOf: [] },
+      { not: no },
+      { not: { anyOf: [] } },
+    ],
+    [{ anyOf: [no] }, { anyOf: [] }, { allOf: [yes, no] }, { not: yes }, { not: { allOf: [] } }],
+  ],
+  "a condition without spans": [
+    [{ field: "n", kind: "number", spans: [], isNegated: true }],
+    [{ field: "n", kind: "number", spans: [] }],
+  ],
+};
+
+describe("a predicate", () => {
+  for (const [name, [holding, failing]] of Object.entries(rows)) {
+    it(`holds or not: ${name}`, () => {
+      for (const predicate of holding)
+        assert.equal(holds(predicate, content), true, JSON.stringify(predicate));
+      for (const predicate of failing)
+        assert.equal(holds(predicate, content), false, JSON.stringify(predicate));
+    });
+  }
+
+  it("of random conditions matches what a plain filter finds, also after it was simplified", () => {
+    const queryable = queryableFieldsOf(JSON.stringify({ schema }));
+    const check = fc.property(fieldsOfOne, randomWhere, (fields, where) => {
+      const errors: string[] = [];
+      const placeOf = () => ({ pointer: "" });
+      const { predicates } = buildWhere(queryable, { value: where, placeOf }, 0, (_, detail) =>
+        errors.push(detail),
+      );
+      assert.deepEqual(errors, []);
+      const given = contentOf(fields);
+      const expected = matches(fields, where);
+      assert.equal(holds({ allOf: predicates }, given), expected);
+      assert.equal(holds({ allOf: simplified(predicates) }, given), expected);
+    });
+    fc.assert(check, { numRuns: runs(1_000, 100_000) });
+  });
+});
+
+describe("simplified conditions", () => {
+  const number = (operator: Operator, operand: unknown): Predicate => {
+    const condition = conditionOf({
+      field: "n",
+      kind: "number",
+      operator,
+      operand,
+      isFromUrl: false,
+    });
+    return typeof condition === "string" ? assert.fail(condition) : condition;
+  };
+  const spansOf = (...predicates: readonly Predicate[]) => {
+    const [only, ...more] = simplified(predicates);
+    assert.ok(only && isCondition(only) && more.length === 0 && only.isNegated === undefined);
+    return only.spans;
+  };
+
+  it("are one range for one field", () => {
+    const [gte, lt] = [number("gte", 1), number("lt", 5)];
+    const [span, ...more] = spansOf(gte, { allOf: [lt] });
+    const [low] = spansOf(gte);
+    const [high] = spansOf(lt);
+    assert.deepEqual([span, more], [{ from: low?.from, to: high?.to }, []]);
+    assert.deepEqual(spansOf(number("gt", 5), lt), []);
+    assert.deepEqual(spansOf(number("eq", 1), number("in", [1, 2])), spansOf(number("eq", 1)));
+    assert.deepEqual(
+      spansOf({ anyOf: [number("eq", 1), number("eq", 2)] }),
+      spansOf(number("in", [2, 1])),
+    );
+    assert.equal(spansOf(number("ne", 1)).length, 2);
+    assert.deepEqual(spansOf({ not: number("ne", 1) }), spansOf(number("eq", 1)));
+  });
+
+  it("of fields with several values stay apart", () => {
+    const several = [test("tags", "gte", 1), test("tags", "lt", 5)];
+    assert.deepEqual(simplified(several), several);
+    const elements = ["gte", "lt"].map((operator) => ({
+      ...number(operator as Operator, 1),
+      field: "a[].n",
+    }));
+    assert.deepEqual(simplified(elements), elements);
+    const [negated] = simplified([test("tags", "ne", 1)]);
+    assert.ok(negated && isCondition(negated) && negated.isNegated);
+  });
+
+  it("are nothing when every resource matches", () => {
+    assert.deepEqual(simplified([{ anyOf: [yes, { allOf: [] }] }, { not: { anyOf: [] } }]), []);
+  });
+});
+
+describe("the case of a text", () => {
+  it("is folded for every letter, wherever it stands", () => {
+    const alike = [
+      "Straße STRASSE strasse",
+      "ΟΔΟΣ οδος οδοσ",
+      "Éa éA",
+      "ǅ ǆ Ǆ",
+      "K k \u212a",
+      "ﬀ FF",
+    ];
+    for (const words of alike) {
+      const folded = new Set(words.split(" ").map(foldCase));
+      assert.equal(folded.size, 1, words);
+    }
+    assert.notEqual(foldCase("e"), foldCase("é"));
+  });
+
+  it("does not depend on what stands beside a letter", () => {
+    const check = fc.property(
+      fc.string({ unit: "binary" }),
+      fc.string({ unit: "binary" }),
+      (one, other) => assert.equal(foldCase(one) + foldCase(other), foldCase(one + other)),
+    );
+    fc.assert(check, { numRuns: runs(1_000, 100_000) });
+  });
+});
