@@ -25,29 +25,36 @@ const requirement = (description: string) =>
 
 const audience = { type: "string", enum: ["token", "public", "owner"], default: "token" } as const;
 
+const path = { maxLength: maxFieldChars, pattern: "^[^.]+(?:\\.[^.]+)*$" } as const;
+
+const pathMessage = (field: string): string =>
+  field.length > maxFieldChars
+    ? `must have at most ${maxFieldChars} characters`
+    : "must be names separated by single dots, such as address.city";
+
 const fieldPath = {
   type: "string",
-  maxLength: maxFieldChars,
-  pattern: "^[^.]+(?:\\.[^.]+)*$",
-  [invalidMessage]: (field: unknown) => {
-    if (typeof field !== "string") return "must be the name of a field, as a string";
-    return field.length > maxFieldChars
-      ? `must have at most ${maxFieldChars} characters`
-      : "must be names separated by single dots, such as address.city";
-  },
+  ...path,
+  [invalidMessage]: (field: unknown) =>
+    typeof field === "string" ? pathMessage(field) : "must be the name of a field, as a string",
 } as const;
 
-const fieldsTogether = {
-  type: "array",
+/** One schema for both, because code generators reject a choice between a list and something else. */
+const index = {
+  type: ["string", "array"],
+  description: `The path of a field, or a list of 2 to ${maxIndexFields} paths.`,
+  ...path,
   items: fieldPath,
   minItems: 2,
   maxItems: maxIndexFields,
+  [invalidMessage]: (listed: unknown) =>
+    typeof listed === "string" ? pathMessage(listed) : undefined,
 } as const;
 
 const indexList = <const Example>(description: string, example: Example) =>
   ({
     type: "array",
-    items: { anyOf: [fieldPath, fieldsTogether] },
+    items: index,
     maxItems: maxFields,
     default: [],
     description,

@@ -120,6 +120,16 @@ describe("the portable form", () => {
     });
   });
 
+  it("says nothing about a value that is an array or something else", () => {
+    const items = { type: "string" };
+    const described = { description: "One or several.", examples: ["a", ["b"]] };
+    const schema = { type: ["string", "array", "null"], items, minLength: 1, ...described };
+    assert.deepEqual(request(schema), described);
+    assert.deepEqual(request({ not: schema }), {});
+    const list = { type: ["array", "null"], items };
+    assert.deepEqual(request(list), list);
+  });
+
   it("has formats of 64 bits, and none of its own where there is one", () => {
     assert.deepEqual(response({ type: "integer" }), { type: "integer", format: "int64" });
     assert.deepEqual(request({ type: ["number", "null"] }).format, "double");

@@ -57,10 +57,11 @@ class Explainer {
     if (++this.#steps > maxSteps || before === reportLimits.maxErrors) return;
     if (schema === false) this.#report.add(path, "no value is allowed here");
     if (!isObjectSchema(schema)) return;
-    const message = schema[invalidMessage];
+    const given = schema[invalidMessage];
+    if (given !== undefined && this.#compiled.fits(schema, value)) return;
+    const message = typeof given === "function" ? given(value) : given;
     if (message !== undefined) {
-      if (this.#compiled.fits(schema, value)) return;
-      this.#report.add(path, typeof message === "string" ? message : message(value));
+      this.#report.add(path, message);
       return;
     }
     if (!this.#fits(schema, value, "type")) {

@@ -20,8 +20,8 @@ const requestKeywords = new Set(["default", "readOnly", "writeOnly", "unevaluate
 
 /**
  * Accepts at least the values that the given schema accepts, and the same ones as far as the generators
- * allow: they reject boolean schemas, enums without a type, enums of numbers, and defaults that are
- * objects or arrays.
+ * allow: they reject boolean schemas, enums without a type, enums of numbers, defaults that are objects
+ * or arrays, and values that are an array or something else.
  */
 export function portableSchema(schema: Schema, direction: Direction, find: Find): ObjectSchema {
   // An explicit `additionalProperties` would count as evaluating all members.
@@ -43,6 +43,7 @@ class Conversion {
 
   of(schema: Schema): ObjectSchema {
     if (typeof schema === "boolean") return schema ? {} : { not: {} };
+    if (isArrayOrOther(schema)) return annotationsOf(schema);
     const keywords = Object.entries(schema).filter(([keyword, value]) =>
       this.#isKept(keyword, value),
     );
@@ -93,6 +94,7 @@ class Conversion {
         additionalProperties === false || Object.hasOwn(schema, "unevaluatedProperties");
       return (
         hasInexactValues(schema) ||
+        isArrayOrOther(schema) ||
         (isOpened && this.#direction === "response") ||
         (typeof $ref === "string" && this.#isLoosened(this.#find($ref), seen))
       );
@@ -111,6 +113,18 @@ class Conversion {
     return isSilent && this.#isExplicit ? { ...converted, additionalProperties: {} } : converted;
   }
 }
+
+/** Whether the value is an array, or has another type. */
+function isArrayOrOther({ type }: ObjectSchema): boolean {
+  const types = [type].flat().filter((one) => one !== "null");
+  return types.length > 1 && types.includes("array");
+}
+
+const annotationsOf = ({ title, description, examples }: ObjectSchema): ObjectSchema => ({
+  ...(title === undefined ? {} : { title }),
+  ...(description === undefined ? {} : { description }),
+  ...(examples === undefined ? {} : { examples }),
+});
 
 /** Leaves `$name` out beside `name`: the names of generated members have no `$`. */
 function withoutNamesakes(schema: ObjectSchema): ObjectSchema {

@@ -11,8 +11,8 @@ export const unknownMemberMessage = Symbol("unknownMemberMessage");
 
 /** Messages that a schema of ours may have. */
 interface SchemaMessages {
-  /** Replaces the messages of all keywords. */
-  readonly [invalidMessage]?: string | ((value: unknown) => string);
+  /** Replaces the messages of all keywords, unless it returns undefined. */
+  readonly [invalidMessage]?: string | ((value: unknown) => string | undefined);
   /** Returns the message for a member that `additionalProperties: false` rejects. */
   readonly [unknownMemberMessage]?: (name: string) => string;
 }

@@ -18,7 +18,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // This client takes parameters by position, which the shorter list of any collection makes bearable.
     let page = resources_api::list_resources(
-        &api, "books", None, Some(1), Some("-createdAt"), None, None, None, None, None, None, None,
+        &api, "books", None, Some(1), Some("-createdAt"), None, None, None, None, None, None, None, None,
     )
     .await?;
     let books = page.data.unwrap_or_default();
