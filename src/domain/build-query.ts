@@ -26,7 +26,6 @@ import { type QueryableFields, queryableFieldsOf } from "../model/query/queryabl
 import { simplified } from "../model/query/simplify.ts";
 import { equalTo, keyOf } from "../model/query/sort-key.ts";
 import { isAdmin } from "../model/token.ts";
-import { maxCandidateBytes, maxCandidates } from "../store/store.ts";
 import { buildWhere, isObjectError } from "./build-where.ts";
 
 /** Returns the query, or a problem with every error. With an owner, only their resources are found. */
@@ -229,25 +228,6 @@ function searchedIn(text: string): readonly Word[] {
   return [...new Map(words.map((word) => [written(word), word])).values()];
 }
 
-const candidates = maxCandidates.toLocaleString("en");
-const tooBroad = `The query would have to read more than ${candidates} resources or more than ${maxCandidateBytes / 1024 / 1024} MiB; \`errors\` says how to avoid it.`;
-
-/** The query reads too many resources: advises an index, or else a narrower query. */
-export function tooBroadProblem({ definition }: Collection, listRequest: ListRequest): Problem {
-  const queryable = queryableFieldsOf(definition);
-  const { sort, search } = listRequest;
-  const where = new QueryBuilder(queryable, listRequest).where();
-  const filters = [...listRequest.filters, ...(where?.named ?? [])];
-  const advice = [
-    ...filters.map((filter) => adviceFor(queryable, filter, false)),
-    ...sort.map((sorted) => adviceFor(queryable, sorted, true)),
-  ].flat();
-  if (advice.length > 0) return invalidQuery(listRequest, advice, tooBroad);
-  const [place] = [...filters, ...sort, ...(search ? [search] : [])].map((said) => said.place);
-  const detail = `more than ${candidates} resources match in the best index; narrow the query`;
-  return invalidQuery(listRequest, place === undefined ? [] : [errorAt(place, detail)], tooBroad);
-}
-
 /** The page has too many bytes; its first `count` resources are within the limit. */
 export function pageTooLargeProblem(listRequest: ListRequest, count: number): Problem {
   const place = listRequest.isFromUrl ? { parameter: "limit" } : { pointer: "/limit" };
@@ -258,21 +238,6 @@ export function pageTooLargeProblem(listRequest: ListRequest, count: number): Pr
     [{ ...place, detail }],
     `The page would be larger than ${size}.`,
   );
-}
-
-/** Returns which declaration in the definition would let an index serve a field. */
-function adviceFor(
-  queryable: QueryableFields,
-  { field, place }: NamedField,
-  isSorted: boolean,
-): readonly (FieldError | ParameterError)[] {
-  // A lookup by id and creation order need no index.
-  if (field === (isSorted ? "createdAt" : "id")) return [];
-  const indexAdvice = `list "${field}" under "indexed" in the collection's definition`;
-  if (!queryable.indexed.has(field)) return [errorAt(place, indexAdvice)];
-  const typeAdvice = `declare the type of "${field}" in the collection's schema, so that its index has one sort order`;
-  const isMixed = isSorted && queryable.find(field)?.kind === "any";
-  return isMixed ? [errorAt(place, typeAdvice)] : [];
 }
 
 /** The errors are in the query string or, for QUERY, in the body. */

@@ -13,15 +13,12 @@ import {
 } from "../model/query/list-request.ts";
 import { isRanked, type Position, type Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
-import type { QueryResult, Slice, Store } from "../store/store.ts";
+import type { QueryResult, ReadOptions, ScanReport, Slice, Store } from "../store/store.ts";
 import { CollectionAccess } from "./access.ts";
-import {
-  buildQuery,
-  pageTooLargeProblem,
-  queryFingerprint,
-  tooBroadProblem,
-} from "./build-query.ts";
+import { buildQuery, pageTooLargeProblem, queryFingerprint } from "./build-query.ts";
 import { collectionNotFound } from "./problems.ts";
+
+export type { ReadOptions };
 
 /** A collection as one caller may see it. */
 export interface ListTarget {
@@ -45,8 +42,12 @@ export interface ListResult {
   readonly target: ListTarget;
   readonly listRequest: ListRequest;
   readonly resources: readonly Resource[];
-  /** Undefined when the client did not ask for it. */
+  /** Undefined when the client did not ask for it, or when counting would take too long. */
   readonly total: number | undefined;
+  /** A lower limit of the total, when counting would take too long. */
+  readonly totalAtLeast?: number | undefined;
+  /** Set when resources were checked one by one. */
+  readonly scan?: ScanReport | undefined;
   readonly hasMore: boolean;
   /** The cursor of the next page, if there is one. */
   readonly next: string | undefined;
@@ -86,6 +87,7 @@ export class Lists {
   /** A page that is too large is shortened when it is read by cursor, and rejected when it has a number. */
   read(
     planned: PlannedList,
+    options: ReadOptions = {},
     maxBytes: number | undefined = maxBytesOf(planned.listRequest.limit, this.#maxResourceBytes),
   ): MaybePromise<ListResult | Problem> {
     const { target, listRequest, query } = planned;
@@ -95,22 +97,21 @@ export class Lists {
     if (query === undefined) {
       return then(this.#store.slice(name, { ...rangeOf(listRequest), maxBytes }), (slice) => {
         if (slice === undefined) return collectionNotFound(name);
-        const readAgain = this.#readAgain(planned, slice.collection);
+        const readAgain = this.#readAgain(planned, slice.collection, options);
         if (readAgain !== undefined) return readAgain;
         return slice.isCut
           ? pageTooLargeProblem(listRequest, slice.resources.length)
           : sliceResult(target, listRequest, slice);
       });
     }
-    return then(this.#store.query(name, { ...withOneMore(query), maxBytes }), (answer) => {
+    const asked = { ...withOneMore(query), maxBytes };
+    return then(this.#store.query(name, asked, options), (answer) => {
       if (answer === undefined) return collectionNotFound(name);
-      const readAgain = this.#readAgain(planned, answer.collection);
+      const readAgain = this.#readAgain(planned, answer.collection, options);
       if (readAgain !== undefined) return readAgain;
-      return answer.kind === "broad"
-        ? tooBroadProblem(answer.collection, listRequest)
-        : answer.isCut && (listRequest.cursor === undefined || answer.last === undefined)
-          ? pageTooLargeProblem(listRequest, answer.resources.length)
-          : queryResult(withCollection(target, answer.collection), listRequest, query, answer);
+      return answer.isCut && (listRequest.cursor === undefined || answer.last === undefined)
+        ? pageTooLargeProblem(listRequest, answer.resources.length)
+        : queryResult(withCollection(target, answer.collection), listRequest, query, answer);
     });
   }
 
@@ -118,10 +119,11 @@ export class Lists {
   #readAgain(
     { target, listRequest }: PlannedList,
     collection: Collection,
+    options: ReadOptions,
   ): MaybePromise<ListResult | Problem> | undefined {
     if (collection.definition === target.collection.definition) return undefined;
     const planned = this.plan(withCollection(target, collection), listRequest);
-    return planned instanceof Problem ? planned : this.read(planned);
+    return planned instanceof Problem ? planned : this.read(planned, options);
   }
 }
 
@@ -187,17 +189,19 @@ function queryResult(
   query: Query,
   found: QueryResult,
 ): ListResult {
-  const { resources, total, last } = found;
+  const { resources, total, totalAtLeast, last, scan } = found;
   const next = listRequest.cursor && last && cursorAt(target, query, last);
   return {
     target,
     listRequest: listRequest,
     resources: resources.length > query.limit ? resources.slice(0, query.limit) : resources,
-    total: listRequest.isCounted ? total : undefined,
+    total,
+    totalAtLeast,
+    scan,
     hasMore:
       last !== undefined ||
       resources.length > query.limit ||
-      (total !== undefined && listRequest.page < pageCount(total, listRequest.limit)),
+      listRequest.page < pageCount(total ?? totalAtLeast ?? 0, listRequest.limit),
     next,
   };
 }

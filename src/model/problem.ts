@@ -93,6 +93,11 @@ export const problemKinds = {
     about:
       "The body does not match its Content-Type or violates a rule. `errors` lists all errors at once, each with a JSON Pointer to its location.",
   },
+  "query-timeout": {
+    title: "The query took too long",
+    about:
+      "The query was stopped at the deadline for queries, which includes its wait for other queries. Add the fields that the detail names to `indexed` in the definition of the collection, ask for less, or leave out the total with `total=none`. The operator can raise the deadline with --query-deadline.",
+  },
   timeout: {
     title: "The request took too long to arrive",
     about: "The client did not finish sending the request in time. Nothing was stored.",

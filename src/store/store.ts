@@ -25,10 +25,13 @@ export interface Store {
   slice(collection: string, range: Range): MaybePromise<Slice | undefined>;
   /**
    * Returns the resources that match a query, and the collection, in one snapshot. Conditions that no
-   * index can answer are checked on at most `maxCandidates` resources: the whole collection, or those
-   * that match one indexed condition or the search words.
+   * index can answer are checked on each resource. Rejects with an Outage when it takes too long.
    */
-  query(collection: string, query: Query): MaybePromise<QueryResult | TooBroad | undefined>;
+  query(
+    collection: string,
+    query: Query,
+    options?: ReadOptions,
+  ): MaybePromise<QueryResult | undefined>;
   /**
    * Returns what was written or removed after a position, ordered by revision, at most `limit` entries.
    * 0 is the beginning.
@@ -80,15 +83,26 @@ export interface Slice {
   readonly isCut?: boolean;
 }
 
-/** How many resources, and how many bytes, a query may check one by one. */
-export const maxCandidates = 10_000;
-export const maxCandidateBytes = 64 * 1024 * 1024;
+/** Whose query it is, and when it is not needed any more. */
+export interface ReadOptions {
+  /** Callers take turns when several queries wait. */
+  readonly caller?: string;
+  /** Aborted when the client has left. */
+  readonly signal?: AbortSignal;
+}
+
+/** The limits of queries that can be long. */
+export interface QueryOptions {
+  /** How long a query may take, including its wait. */
+  readonly queryDeadlineMs?: number | undefined;
+  /** The total is exact while a query looks at no more index entries and resources than this. */
+  readonly maxCounted?: number | undefined;
+}
 
 /** The total of a query is exact while it looks at no more index entries and resources than this. */
 export const maxCounted = 1_000_000;
 
 export interface QueryResult {
-  readonly kind: "found";
   readonly collection: Collection;
   readonly resources: readonly Resource[];
   /** Undefined when the query does not ask for it, or when counting would look at too many entries. */
@@ -99,12 +113,15 @@ export interface QueryResult {
   readonly last: Position | undefined;
   /** Whether `maxBytes` left out resources that are within `limit`; then `last` is set. */
   readonly isCut?: boolean;
+  /** Set when resources were checked one by one. */
+  readonly scan?: ScanReport;
 }
 
-/** The query would have to check too many resources one by one. */
-export interface TooBroad {
-  readonly kind: "broad";
-  readonly collection: Collection;
+export interface ScanReport {
+  /** How many resources were checked. */
+  readonly checked: number;
+  /** The fields whose conditions or order had no index to use. */
+  readonly fields: readonly string[];
 }
 
 /** The precondition of a change. A number is the revision that the resource must have. */

@@ -113,6 +113,8 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
   timeout: undefined,
   // Tests of the store fill a disk.
   "storage-full": undefined,
+  // test/http/long-queries.test.ts
+  "query-timeout": undefined,
   "action-timeout": () =>
     request("/-/actions/slow", { method: "POST", headers: json, body: '{"how":"heeds"}' }),
   conflict: () => request("/people/ada", { method: "PUT", headers: json, body: '{"id":"bob"}' }),

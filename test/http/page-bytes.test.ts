@@ -30,7 +30,7 @@ for (const store of [undefined, "postgres"])
         searchable: ["w"],
       });
       const made: string[] = [];
-      for (let n = 0; n < 24; n++) {
+      for (let n = 0; n < 36; n++) {
         const body = JSON.stringify({ n, g: "all", w: "word", t: "x".repeat(mebibyte - 200) });
         // Without the check against the document, which would read every body.
         const response = await fetch(`${app.url}/large/r${10 + n}`, {
@@ -55,20 +55,20 @@ for (const store of [undefined, "postgres"])
     };
 
     for (const query of ["", "sort=-createdAt&", "sort=n&", "n[gte]=0&", "g=all&", "q=word&"]) {
-      it(`?${query}limit=24 is 400 and names a limit that fits`, async () => {
-        const rejected = await read(`/large?${query}limit=24`);
+      it(`?${query}limit=36 is 400 and names a limit that fits`, async () => {
+        const rejected = await read(`/large?${query}limit=36`);
         const problem = assertProblem(rejected, "invalid-parameter");
-        assert.match(problem.detail, /larger than 20 MiB/);
+        assert.match(problem.detail, /larger than 32 MiB/);
         assert.deepEqual(pointersOf(problem), ["limit"]);
         const [, fits] = /^use at most (\d+)/.exec(problem.errors?.[0]?.detail ?? "") ?? [];
-        assert.equal(fits, "20");
+        assert.equal(fits, "32");
       });
     }
 
     it("a limit that fits is accepted", async () => {
-      const { status, body } = await read("/large?limit=20");
+      const { status, body } = await read("/large?limit=32");
       assert.equal(status, 200);
-      assert.equal((JSON.parse(body) as Page).data.length, 20);
+      assert.equal((JSON.parse(body) as Page).data.length, 32);
     });
 
     it("a QUERY names the limit in its body", async () => {
@@ -95,7 +95,7 @@ for (const store of [undefined, "postgres"])
           seen.push(...data.map(({ id }) => id));
           cursor = next;
         }
-        assert.deepEqual(lengths, [20, 4]);
+        assert.deepEqual(lengths, [32, 4]);
         assert.deepEqual(seen.toSorted(), ids);
       });
     }
@@ -108,7 +108,7 @@ for (const store of [undefined, "postgres"])
         assert.equal(status, 200, body.slice(0, 300));
         const { changes, next, more } = JSON.parse(body);
         seen.push(...(changes as { resource: { id: string } }[]).map((one) => one.resource.id));
-        assert.ok(changes.length <= 20);
+        assert.ok(changes.length <= 32);
         since = next;
         isMore = more;
       }

@@ -24,7 +24,7 @@ import { sortOrders } from "./contract/sort-orders.ts";
 import { tokens } from "./contract/tokens.ts";
 import { uniqueFields } from "./contract/unique-fields.ts";
 
-export { ReusedEngine, testMaxCandidates } from "./contract/engine-under-test.ts";
+export { ReusedEngine, testMaxCounted } from "./contract/engine-under-test.ts";
 
 type Start = () => Promise<ReusedEngine>;
 

@@ -14,7 +14,7 @@ import {
 } from "../../src/store/remote-committer.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Change, Outcome } from "../../src/store/store.ts";
-import { ReusedEngine, storeContractVariant, testMaxCandidates } from "./contract.ts";
+import { ReusedEngine, storeContractVariant, testMaxCounted } from "./contract.ts";
 
 /** What becomes of a message on its way from process to process. */
 const sent = <T>(message: T): T => JSON.parse(JSON.stringify(message));
@@ -33,7 +33,7 @@ async function engine(): Promise<ReusedEngine> {
   const first = withGroupCommit(await openSqlite({ path }));
   const open = async () => {
     const committer = handTo((changes) => first.commit(changes));
-    return withGroupCommit(await openSqlite({ path, committer, maxCandidates: testMaxCandidates }));
+    return withGroupCommit(await openSqlite({ path, committer, maxCounted: testMaxCounted }));
   };
   return ReusedEngine.start(open, async () => {
     await first.close();

@@ -6,12 +6,7 @@ import { join } from "node:path";
 import { withGroupCommit } from "../../src/store/group-commit.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
-import {
-  ReusedEngine,
-  storeContract,
-  storeContractVariant,
-  testMaxCandidates,
-} from "./contract.ts";
+import { ReusedEngine, storeContract, storeContractVariant, testMaxCounted } from "./contract.ts";
 
 /** Bun maps the file of the commit counter; on Node, readers ask the database before each read. */
 const mapFile = globalThis.Bun && ((file: string) => Bun.mmap(file, { shared: true }));
@@ -24,9 +19,9 @@ async function engine(openAt: (path: string) => Promise<Store>): Promise<ReusedE
   );
 }
 
-const maxCandidates = testMaxCandidates;
+const maxCounted = testMaxCounted;
 
-storeContract("sqlite", () => engine((path) => openSqlite({ path, maxCandidates })));
+storeContract("sqlite", () => engine((path) => openSqlite({ path, maxCounted })));
 storeContractVariant("sqlite, grouped, with a commit counter", () =>
-  engine(async (path) => withGroupCommit(await openSqlite({ path, mapFile, maxCandidates }))),
+  engine(async (path) => withGroupCommit(await openSqlite({ path, mapFile, maxCounted }))),
 );

@@ -4,7 +4,7 @@ import type { Access, CollectionAccess } from "../../domain/access.ts";
 import type { Actions } from "../../domain/actions.ts";
 import type { Collections } from "../../domain/collections.ts";
 import type { Feeds } from "../../domain/feeds.ts";
-import type { Lists } from "../../domain/lists.ts";
+import type { Lists, ReadOptions } from "../../domain/lists.ts";
 import type { Resources } from "../../domain/resources.ts";
 import type { Tokens } from "../../domain/tokens.ts";
 import type { Uploads } from "../../domain/uploads.ts";
@@ -101,6 +101,12 @@ export class RequestContext {
   get searchParams(): SearchParams {
     this.#searchParams ??= readSearchParams(this.query);
     return this.#searchParams;
+  }
+
+  /** Whose query it is, and whether the client still waits. Callers without a token are told apart by address. */
+  get readOptions(): ReadOptions {
+    const caller = this.principal.subject ?? this.clientAddress ?? this.peerAddress();
+    return { caller, signal: this.request.signal };
   }
 
   /** A parameter of the path. */

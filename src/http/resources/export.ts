@@ -151,7 +151,9 @@ async function* textsOf(
       await turn();
       const planned = nextPage(context, listed);
       const read =
-        planned instanceof Problem ? planned : await services.lists.read(planned, exportPageBytes);
+        planned instanceof Problem
+          ? planned
+          : await services.lists.read(planned, context.readOptions, exportPageBytes);
       // The status is already sent: the stream is aborted, so that the client sees that it is incomplete.
       if (read instanceof Problem) throw new Error(`the export was aborted: ${read.detail}`);
       listed = read;

@@ -64,7 +64,8 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
     const conditional = isConditional && answerByRevision(context, planned, type, isExport);
     if (conditional) return conditional;
     const maxBytes = isExport ? exportPageBytes : undefined;
-    return then(services.lists.read(planned, maxBytes), (listed) => {
+    const options = planned.query && context.readOptions;
+    return then(services.lists.read(planned, options, maxBytes), (listed) => {
       if (listed instanceof Problem) return listed;
       if (isExport) return answerExport(context, listed, type as ExportType);
       const isJson = type === "application/json";
@@ -124,7 +125,7 @@ export async function queryResources(context: RequestContext): Promise<Response 
   const planned = services.lists.plan(target, listRequest);
   if (planned instanceof Problem) return planned;
 
-  const listed = await services.lists.read(planned);
+  const listed = await services.lists.read(planned, context.readOptions);
   if (listed instanceof Problem) return listed;
 
   const headers = new Headers(services.jsonHeaders);
@@ -178,17 +179,19 @@ function cachePage(target: ListTarget, query: string, page: RenderedPage): void 
 }
 
 export function listBody(listed: ListResult, home: string): string {
-  const { target, listRequest, resources, total, hasMore: isMore, next } = listed;
+  const { target, listRequest, resources, total, totalAtLeast, hasMore: isMore, next } = listed;
   const { page, limit, fields, cursor } = listRequest;
   const render = rendererFactory(fields.map(({ field }) => field))(target.rules);
   const items = resources.map((resource) => render(resource, home));
   const data = `{"data":[${items.join(",")}]`;
-  const counted = total === undefined ? "" : `,"total":${total}`;
+  const isUnknown = total === undefined && totalAtLeast !== undefined;
+  const atLeast = isUnknown ? `,"total":null,"totalAtLeast":${totalAtLeast}` : "";
+  const counted = total === undefined ? atLeast : `,"total":${total}`;
   if (cursor !== undefined) {
     return `${data},"limit":${limit}${counted},"next":${next === undefined ? null : `"${next}"`}}`;
   }
-  const ending =
-    total === undefined ? `,"more":${isMore}` : `${counted},"pages":${pageCount(total, limit)}`;
+  const pages = total === undefined ? null : pageCount(total, limit);
+  const ending = counted === "" ? `,"more":${isMore}` : `${counted},"pages":${pages}`;
   return `${data},"page":${page},"limit":${limit}${ending}}`;
 }
 

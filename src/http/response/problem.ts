@@ -21,6 +21,7 @@ export const problemStatus: Readonly<Record<ProblemKind, number>> = {
   "method-not-allowed": 405,
   "not-acceptable": 406,
   timeout: 408,
+  "query-timeout": 504,
   conflict: 409,
   gone: 410,
   "precondition-failed": 412,
@@ -110,6 +111,18 @@ export function problemFromError(thrown: unknown): Problem {
         "unavailable",
         "Too many writes are waiting. Nothing was stored; try again later.",
       );
+    case "timeout":
+      return new Problem(
+        "query-timeout",
+        `${capitalized(thrown.message)}. Index the fields that it filters and sorts by, narrow it, or send total=none.`,
+      );
+    case "crowded":
+      return new Problem(
+        "unavailable",
+        "Too many queries are waiting. Try again later, or send fewer queries at a time.",
+      );
+    case "cancelled":
+      return new Problem("unavailable", "The client has left before its query ended.");
     case "damaged":
       return new Problem("damaged", `${capitalized(thrown.message)}.`);
     case "unavailable":

@@ -30,7 +30,7 @@ export const pageLimits = {
   defaultLimit: 20,
   maxLimit: 1000,
   /** The limit for the fields of all resources of a page. A default page has room for bodies of the default size. */
-  maxBytes: 20 * 1024 * 1024,
+  maxBytes: 32 * 1024 * 1024,
 } as const;
 
 /** Returns undefined when a page of this limit can never be too large, so that its bytes are not counted. */

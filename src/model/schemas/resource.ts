@@ -60,8 +60,14 @@ export const pageOf = (item: object) => ({
     data: { type: "array", items: item, maxItems: pageLimits.maxLimit },
     page: { type: "integer", minimum: 1 },
     limit: { type: "integer", minimum: 1, maximum: pageLimits.maxLimit },
-    total: { type: "integer", minimum: 0 },
-    pages: { type: "integer", minimum: 0 },
+    total: {
+      type: ["integer", "null"],
+      minimum: 0,
+      description:
+        "Null when counting would look at too many resources; then `totalAtLeast` is set.",
+    },
+    totalAtLeast: { type: "integer", minimum: 0, description: "A lower limit of the total." },
+    pages: { type: ["integer", "null"], minimum: 0 },
     more: {
       type: "boolean",
       description: "Of a page without a total: whether there are more resources.",

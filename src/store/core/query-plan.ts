@@ -1,113 +1,112 @@
-// Chooses how a query is answered: in order of creation, with one index scan, by rank, or by checking candidates.
+// Chooses how a query is answered: in order of creation, with one index scan, by rank, or by checking resources.
 
-import { type IndexPlan, singleIndex } from "../../model/query/index-plan.ts";
-import { type Condition, isCondition } from "../../model/query/predicate.ts";
+import type { IndexPlan } from "../../model/query/index-plan.ts";
+import { isCondition, type Predicate } from "../../model/query/predicate.ts";
 import { isRanked, type Query } from "../../model/query/query.ts";
-import { equalTo, keyOf, type Span } from "../../model/query/sort-key.ts";
+import { freeIndexes } from "./free-indexes.ts";
+import { type IndexScan, type IndexUse, isPoint, type Source, useOf } from "./index-use.ts";
 
 export type QueryPlan =
   /** All resources in order of creation. */
   | { readonly kind: "slice" }
+  /** Two conditions contradict each other. */
+  | { readonly kind: "nothing" }
   | IndexScan
   /** The resources that contain the words, best rank first. */
   | { readonly kind: "search" }
-  /** Each resource of the smallest source is checked. Undefined means the whole collection. */
-  | { readonly kind: "candidates"; readonly sources: readonly Source[] };
+  | FilterPlan;
 
-/** The entries of one index, in its order. */
-export interface IndexScan {
-  readonly kind: "scan";
-  readonly field: string;
-  /** Sorted and not overlapping; undefined for all entries. */
-  readonly spans: readonly Span[] | undefined;
-  /** Undefined when the entries of one key are read in order of creation. */
-  readonly isDescending: boolean | undefined;
+/** Resources are checked one by one, those of the smallest sources. */
+export interface FilterPlan {
+  readonly kind: "filter";
+  readonly sources: readonly Source[];
+  /** A scan in the order of the query, whose resources must be checked. */
+  readonly ordered: IndexScan | undefined;
+  /** The fields that would need an index. */
+  readonly unindexed: readonly string[];
 }
-
-/** A set of resources that includes all results. */
-export type Source =
-  | { readonly kind: "ids"; readonly ids: readonly string[] }
-  | { readonly kind: "entries"; readonly condition: Condition }
-  | { readonly kind: "words" }
-  | { readonly kind: "all" };
 
 export function planQuery(plan: IndexPlan, query: Query): QueryPlan {
   const { conditions, words, sortings, start } = query;
   if (conditions.length + words.length + sortings.length === 0) return { kind: "slice" };
-  const scan = scanFor(plan, query);
-  if (scan) return scan;
+  if (conditions.some(matchesNothing)) return { kind: "nothing" };
+  const uses = [...freeIndexes, ...plan.indexes].flatMap((index) => useOf(index, query) ?? []);
+  const ordered = uses.filter(({ scan }) => scan !== undefined);
+  if (words.length === 0) {
+    const exact = ordered.find(({ decided }) => decided.length === conditions.length);
+    if (exact?.scan) return exact.scan;
+  }
   // Stored words can be older than the rule that hides a field, so each result is checked then.
   const isSearch = isRanked(query) && conditions.length === 0 && plan.hidden === undefined;
   if (isSearch && plan.searchable.length > 0 && typeof start === "number")
     return { kind: "search" };
-  return { kind: "candidates", sources: sourcesFor(plan, query) };
+  return {
+    kind: "filter",
+    sources: [
+      ...uses.flatMap(({ source }) => source ?? []),
+      ...conditions.flatMap((predicate) => unionFor(plan, predicate) ?? []),
+    ],
+    ordered: ordered[0]?.scan,
+    unindexed: unindexedFields(uses, query),
+  };
 }
 
-/** Returns the scan that answers the query, or undefined when no single index can. */
-function scanFor(plan: IndexPlan, query: Query): IndexScan | undefined {
-  const { conditions, sortings, words } = query;
-  if (words.length > 0 || conditions.length > 1 || sortings.length > 1) return undefined;
-  const [condition] = conditions;
-  const [sorting] = sortings;
-  if (condition) {
-    if (!isCondition(condition) || condition.match !== undefined) return undefined;
-    if (!isNarrowed(plan, condition) || condition.spans.length === 0) return undefined;
-  }
-  if (!sorting) {
-    if (!condition || onlyKey(condition) === undefined) return undefined;
-    return {
-      kind: "scan",
-      field: condition.field,
-      spans: condition.spans,
-      isDescending: undefined,
-    };
-  }
-  const { field, kind, isDescending } = sorting;
-  // An array has several entries in an index of the kind `any`, so that has no sort order.
-  if (kind === "any" || !hasIndex(plan, sorting)) return undefined;
-  if (condition && !(condition.field === field && condition.kind === kind)) return undefined;
-  return { kind: "scan", field, spans: condition?.spans, isDescending };
+const matchesNothing = (predicate: Predicate): boolean =>
+  isCondition(predicate)
+    ? predicate.isNegated !== true && predicate.spans.length === 0
+    : "anyOf" in predicate && predicate.anyOf.every(matchesNothing);
+
+/** Whether the plan reads only a few rows, whatever the size of the collection. */
+export function isShort({ indexes }: IndexPlan, plan: QueryPlan): boolean {
+  if (plan.kind !== "scan") return plan.kind === "slice" || plan.kind === "nothing";
+  const isUnique = [...freeIndexes, ...indexes].some(
+    (index) => index.name === plan.index && index.isUnique,
+  );
+  return isUnique && (plan.spans?.every(isPoint) ?? false);
 }
 
-/** Ids are always the smallest source; the others have to be counted. */
-function sourcesFor(plan: IndexPlan, query: Query): readonly Source[] {
-  const { words } = query;
-  const conditions = query.conditions.filter(isCondition);
-  // Without spans nothing matches, and nothing is read.
-  if (conditions.some(({ spans, isNegated }) => spans.length === 0 && isNegated !== true))
-    return [{ kind: "ids", ids: [] }];
-  for (const condition of conditions) {
-    const ids = idsIn(condition);
-    if (ids) return [{ kind: "ids", ids }];
-  }
-  const sources: Source[] = conditions
-    .filter((condition) => isNarrowed(plan, condition))
-    .map((condition) => ({ kind: "entries", condition }));
-  if (words.length > 0 && plan.searchable.length > 0) sources.push({ kind: "words" });
-  return [...sources, { kind: "all" }];
+/** Returns a source for an `anyOf` of which every branch has one. */
+function unionFor(plan: IndexPlan, predicate: Predicate): Source | undefined {
+  if (!("anyOf" in predicate)) return undefined;
+  const branches = predicate.anyOf.map((branch) => sourceFor(plan, branch));
+  if (!branches.every((branch) => branch !== undefined)) return undefined;
+  const isDecided = branches.every(({ decided }, at) => {
+    const branch = predicate.anyOf[at];
+    return branch !== undefined && conjuncts(branch).every((each) => decided.includes(each));
+  });
+  return {
+    ranges: branches.flatMap(({ ranges }) => ranges),
+    decided: isDecided ? [predicate] : [],
+    isDistinct: false,
+  };
 }
 
-/** Whether the field has an index of this kind. */
-const hasIndex = (plan: IndexPlan, { field, kind }: Pick<Condition, "field" | "kind">) =>
-  singleIndex(plan, field, kind) !== undefined;
+const conjuncts = (predicate: Predicate): readonly Predicate[] =>
+  "allOf" in predicate ? predicate.allOf : [predicate];
 
-/** Whether an index finds all resources that can match the condition. */
-export const isNarrowed = (plan: IndexPlan, condition: Condition): boolean =>
-  condition.isNegated !== true && hasIndex(plan, condition);
-
-/** Returns the key of a condition that matches exactly one key. */
-export function onlyKey({ spans }: Pick<Condition, "spans">): string | undefined {
-  const [span, ...more] = spans;
-  return span && more.length === 0 && isPoint(span) ? span.from : undefined;
+/** Returns the index that decides most of a branch. */
+function sourceFor(plan: IndexPlan, branch: Predicate): Source | undefined {
+  const conditions = conjuncts(branch);
+  const query = { conditions, sortings: [] };
+  return [...freeIndexes, ...plan.indexes]
+    .flatMap((index) => useOf(index, query)?.source ?? [])
+    .sort((one, other) => other.decided.length - one.decided.length)[0];
 }
 
-/** Whether the span contains exactly one key. */
-export const isPoint = ({ from, to }: Span): boolean => to === equalTo(from).to;
+function unindexedFields(
+  uses: readonly IndexUse[],
+  { conditions, sortings }: Query,
+): readonly string[] {
+  const helped = new Set(uses.flatMap(({ fields }) => fields));
+  const named = [...conditions.flatMap(fieldsIn), ...sortings.map(({ field }) => field)];
+  return [...new Set(named)].filter((field) => !helped.has(field));
+}
 
-/** Returns the ids of a condition that compares only ids. */
-function idsIn({ field, spans, isNegated }: Condition): readonly string[] | undefined {
-  if (field !== "id" || isNegated === true) return undefined;
-  const ids = spans.filter(isPoint).map(({ from }) => from.slice(1));
-  const isAll = ids.every((id, index) => keyOf("text", id) === spans[index]?.from);
-  return isAll && ids.length === spans.length ? ids : undefined;
+function fieldsIn(predicate: Predicate): readonly string[] {
+  if ("anyOf" in predicate) return predicate.anyOf.flatMap(fieldsIn);
+  if ("allOf" in predicate) return predicate.allOf.flatMap(fieldsIn);
+  if ("not" in predicate) return fieldsIn(predicate.not);
+  if ("some" in predicate)
+    return fieldsIn(predicate.some).map((field) => `${predicate.field}[].${field}`);
+  return [predicate.field];
 }

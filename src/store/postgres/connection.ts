@@ -44,6 +44,8 @@ const settings = {
   enable_mergejoin: "off",
   enable_hashjoin: "off",
   jit: "off",
+  // A long query must not take the processors from other reads.
+  max_parallel_workers_per_gather: "0",
 };
 
 /**

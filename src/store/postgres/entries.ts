@@ -1,19 +1,33 @@
-// Builds the SQL that selects and counts the index entries of a field within key ranges.
+// Builds the SQL that selects and counts the index entries within key ranges.
 
-import type { Span } from "../../model/query/sort-key.ts";
-import { type IndexScan, isPoint } from "../core/query-plan.ts";
+import type { Query } from "../../model/query/query.ts";
+import { equalTo, type Span } from "../../model/query/sort-key.ts";
+import { freeColumnOf, rangeIn } from "../core/free-indexes.ts";
+import type { IndexRange, IndexScan } from "../core/index-use.ts";
 import { column, type Sql, type Statement } from "./connection.ts";
 
-/** Key ranges of one field; without spans, all entries of the field. */
-export interface IndexRange {
-  readonly field: string;
-  readonly spans: readonly Span[] | undefined;
-}
+/** The members of a query that its page depends on. */
+export type PageQuery = Pick<Query, "start" | "limit" | "isNewestFirst">;
 
 export function orderOf(sql: Sql, { isDescending }: IndexScan, isNewestFirst: boolean): Statement {
   const bySeq = isNewestFirst ? sql`seq DESC` : sql`seq`;
   if (isDescending === undefined) return sql`ORDER BY ${bySeq}`;
   return isDescending ? sql`ORDER BY key DESC, ${bySeq}` : sql`ORDER BY key, ${bySeq}`;
+}
+
+/** Selects the `key` and `seq` of all entries of an index. A free index is on the resources themselves. */
+export function entriesOf(sql: Sql, part: number, index: string): Statement {
+  const free = freeColumnOf(index);
+  return free === undefined
+    ? sql`(SELECT key, seq FROM entries WHERE part = ${part}::bigint AND field = ${index}) AS entries`
+    : sql`(SELECT ${sql(free)} AS key, seq FROM resources WHERE part = ${part}::bigint) AS entries`;
+}
+
+/** Returns a key as a parameter of the type of its column. */
+export function keyParameter(sql: Sql, index: string, key: string): Statement {
+  const free = freeColumnOf(index);
+  const value = free === undefined ? key : rangeIn(free, { from: key, to: key }).from;
+  return typeof value === "number" ? sql`${value}::bigint` : sql`${value}::text`;
 }
 
 /**
@@ -23,42 +37,45 @@ export function orderOf(sql: Sql, { isDescending }: IndexScan, isNewestFirst: bo
 export function entriesIn(
   sql: Sql,
   part: number,
-  { field, spans }: IndexRange,
+  { index, spans }: IndexRange,
   rest: Statement,
 ): Statement {
-  if (spans === undefined)
-    return sql`(SELECT key, seq FROM entries WHERE part = ${part}::bigint AND field = ${field} ${rest})`;
+  const entries = entriesOf(sql, part, index);
+  if (spans === undefined) return sql`(SELECT key, seq FROM ${entries} WHERE true ${rest})`;
   const [only, ...more] = spans;
   if (only && more.length === 0)
-    return sql`(SELECT key, seq FROM entries WHERE part = ${part}::bigint AND field = ${field} AND ${within(sql, only)} ${rest})`;
+    return sql`(SELECT key, seq FROM ${entries} WHERE ${within(sql, index, only)} ${rest})`;
   return sql`(
     SELECT entry.key, entry.seq
-    FROM unnest(${column(spans, "from")}::text[], ${column(spans, "to")}::text[])
-      AS span (first, after)
+    FROM ${spanTable(sql, index, spans)}
     CROSS JOIN LATERAL (
-      SELECT key, seq FROM entries
-      WHERE part = ${part}::bigint AND field = ${field} AND key >= span.first AND key < span.after ${rest}
+      SELECT key, seq FROM ${entries} WHERE key >= span.first AND key < span.after ${rest}
     ) AS entry
   )`;
 }
 
-/** Counts the entries span by span; otherwise the planner would scan the whole field. */
-export function countEntries(sql: Sql, part: number, { field, spans }: IndexRange): Statement {
-  const [only, ...more] = spans ?? [];
+/** Counts the entries up to a limit. */
+export function countEntries(sql: Sql, part: number, range: IndexRange, limit: number): Statement {
   // Every resource has exactly one entry in a single-value index; a missing value has one too.
-  if (spans === undefined) return sql`total`;
-  if (only && more.length === 0)
-    return sql`SELECT count(*) FROM entries WHERE part = ${part}::bigint AND field = ${field} AND ${within(sql, only)}`;
+  if (range.spans === undefined) return sql`total`;
+  const end = sql`LIMIT ${limit}::bigint`;
   return sql`
-    SELECT coalesce(sum(number), 0)::bigint
-    FROM unnest(${column(spans, "from")}::text[], ${column(spans, "to")}::text[])
-      AS span (first, after)
-    CROSS JOIN LATERAL (
-      SELECT count(*) AS number FROM entries
-      WHERE part = ${part}::bigint AND field = ${field} AND key >= span.first AND key < span.after
+    SELECT count(*) FROM (
+      SELECT 1 FROM ${entriesIn(sql, part, range, end)} AS entry ${end}
     ) AS counted`;
 }
 
+function spanTable(sql: Sql, index: string, spans: readonly Span[]): Statement {
+  const free = freeColumnOf(index);
+  const ranges = free === undefined ? spans : spans.map((span) => rangeIn(free, span));
+  const [from, to] = [column(ranges, "from"), column(ranges, "to")];
+  return free === undefined || free === "id"
+    ? sql`unnest(${from as string[]}::text[], ${to as string[]}::text[]) AS span (first, after)`
+    : sql`unnest(${from as number[]}::bigint[], ${to as number[]}::bigint[]) AS span (first, after)`;
+}
+
 /** Compares with `=` for one key, so that the planner knows that the entries are ordered by seq. */
-const within = (sql: Sql, span: Span): Statement =>
-  isPoint(span) ? sql`key = ${span.from}` : sql`key >= ${span.from} AND key < ${span.to}`;
+const within = (sql: Sql, index: string, { from, to }: Span): Statement =>
+  to === equalTo(from).to
+    ? sql`key = ${keyParameter(sql, index, from)}`
+    : sql`key >= ${keyParameter(sql, index, from)} AND key < ${keyParameter(sql, index, to)}`;

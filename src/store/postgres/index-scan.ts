@@ -1,43 +1,47 @@
 // Answers queries with a scan of one index, or of the resources, whose rows are in the requested order.
 
 import type { Query } from "../../model/query/query.ts";
-import type { IndexScan } from "../core/query-plan.ts";
+import type { IndexScan } from "../core/index-use.ts";
 import type { QueryResult } from "../store.ts";
 import type { CollectionRow } from "./collections.ts";
 import type { Sql, Statement } from "./connection.ts";
 import type { Versioned } from "./directory.ts";
-import { countEntries, entriesIn, orderOf } from "./entries.ts";
+import { countEntries, entriesIn, keyParameter, orderOf, type PageQuery } from "./entries.ts";
 import { readRange } from "./resource.ts";
 import { reverseScanPage } from "./reverse-scan.ts";
-import { runStatement, toQueryResult } from "./statement.ts";
+import { positionOf, runStatement, toQueryResult } from "./statement.ts";
 
 export async function scanIndex(
   sql: Sql,
   row: CollectionRow,
   scan: IndexScan,
   query: Query,
+  maxCounted: number,
 ): Promise<Versioned<QueryResult> | undefined> {
   const { part } = row;
-  const { isDescending } = scan;
   const order = orderOf(sql, scan, query.isNewestFirst);
-  const isReversed = isDescending !== undefined && isDescending !== query.isNewestFirst;
-  const page = isReversed
-    ? reverseScanPage(sql, part, scan, query)
-    : forwardPage(sql, part, scan, query);
+  const page = pageOf(sql, part, scan, query);
   const found = await runStatement(sql, part, {
-    hits: sql`SELECT row_number() OVER (${order}) AS place, seq, key FROM (${page}) AS page`,
-    count: query.isCounted ? countEntries(sql, part, scan) : sql`NULL`,
+    hits: sql`SELECT row_number() OVER (${order}) AS place, seq, '' AS key FROM (${page}) AS page`,
+    count: query.isCounted ? countEntries(sql, part, scan, maxCounted + 1) : sql`NULL`,
     maxBytes: query.maxBytes,
   });
-  const hasKeys = isDescending !== undefined;
-  return (
-    found &&
-    toQueryResult(row, found, query, ({ key, seq }) => ({ keys: hasKeys ? [key] : [], seq }))
-  );
+  if (!found) return undefined;
+  const result = toQueryResult(row, found, query, (hit) => positionOf(hit, query));
+  const { total = 0 } = result.value;
+  if (scan.spans === undefined || total <= maxCounted) return result;
+  return { ...result, value: { ...result.value, total: undefined, totalAtLeast: total } };
+}
+
+/** Selects the `key` and `seq` of a page and of one entry more. */
+export function pageOf(sql: Sql, part: number, scan: IndexScan, query: PageQuery): Statement {
+  const { isDescending } = scan;
+  const isReversed = isDescending !== undefined && isDescending !== query.isNewestFirst;
+  return isReversed ? reverseScanPage(sql, part, scan, query) : forwardPage(sql, part, scan, query);
 }
 
 /** Selects a page in the order of the index, forward or backward. */
-function forwardPage(sql: Sql, part: number, scan: IndexScan, query: Query): Statement {
+function forwardPage(sql: Sql, part: number, scan: IndexScan, query: PageQuery): Statement {
   const { start, limit, isNewestFirst } = query;
   const offset = typeof start === "number" ? start : 0;
   const order = orderOf(sql, scan, isNewestFirst);
@@ -49,17 +53,13 @@ function forwardPage(sql: Sql, part: number, scan: IndexScan, query: Query): Sta
 }
 
 /** The condition for entries after the start position. */
-function afterPosition(
-  sql: Sql,
-  { isDescending }: IndexScan,
-  { start, isNewestFirst }: Query,
-): Statement {
+function afterPosition(sql: Sql, scan: IndexScan, { start, isNewestFirst }: PageQuery): Statement {
   if (typeof start === "number") return sql``;
-  const { keys, seq } = start;
-  if (isDescending === undefined) return afterSeq(sql, start, isNewestFirst);
+  if (scan.isDescending === undefined) return afterSeq(sql, start, isNewestFirst);
+  const key = keyParameter(sql, scan.index, scan.keyAt(start));
   return isNewestFirst
-    ? sql`AND (key, seq) < (${keys[0] ?? ""}, ${seq}::bigint)`
-    : sql`AND (key, seq) > (${keys[0] ?? ""}, ${seq}::bigint)`;
+    ? sql`AND (key, seq) < (${key}, ${start.seq}::bigint)`
+    : sql`AND (key, seq) > (${key}, ${start.seq}::bigint)`;
 }
 
 const afterSeq = (sql: Sql, start: Query["start"], isNewestFirst: boolean): Statement => {

@@ -1,9 +1,10 @@
 // Defines the options of the Postgres store, and their defaults.
 
 import type { Retention } from "../core/retention.ts";
-import { maxCandidates } from "../store.ts";
+import { defaultDeadlineMs } from "../query-queue.ts";
+import { maxCounted, type QueryOptions } from "../store.ts";
 
-export interface PostgresOptions {
+export interface PostgresOptions extends QueryOptions {
   /** `postgres://user:password@host:port/database`, with `?sslmode=…` and the like. */
   readonly url: string;
   /** A replica for reads. A commit waits until the replica has applied it, so that nodes read their own writes. */
@@ -18,10 +19,10 @@ export interface PostgresOptions {
   readonly deadlineMs?: number;
   /** How long tokens and rules are cached; a change whose notification is lost takes effect after this time. */
   readonly cacheMs?: number;
-  /** How many resources a query may check one by one. */
-  readonly maxCandidates?: number;
   /** How long removals are stored; without it forever, and expired keys until they are in the way. */
   readonly retention?: Retention | undefined;
+  /** How many queries that can be long run at the same time, each on a connection of its own. */
+  readonly queries?: number;
   /** Called about once a second while an old database is migrated. */
   readonly onProgress?: (message: string) => void;
 }
@@ -33,8 +34,10 @@ const defaults = {
   writers: 4,
   deadlineMs: 10_000,
   cacheMs: 1_000,
-  maxCandidates,
   retention: undefined,
+  queries: 4,
+  queryDeadlineMs: defaultDeadlineMs,
+  maxCounted,
   onProgress: () => undefined,
 };
 

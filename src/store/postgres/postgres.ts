@@ -17,9 +17,9 @@ import {
   type Outcome,
   type QueryResult,
   type Range,
+  type ReadOptions,
   type Slice,
   type Store,
-  type TooBroad,
 } from "../store.ts";
 import { BackgroundTask } from "./background-task.ts";
 import { BatchWriter } from "./batch.ts";
@@ -32,7 +32,7 @@ import {
   listCollections,
   toCollection,
 } from "./collections.ts";
-import { Connection } from "./connection.ts";
+import { Connection, type Sql } from "./connection.ts";
 import { deleteParts, type RunWriter } from "./deleted-parts.ts";
 import { Directory, type Versioned } from "./directory.ts";
 import { deletesContent, eraseOutcomes } from "./erase.ts";
@@ -44,7 +44,8 @@ import { assertReplica, prepare, withoutSecrets } from "./open.ts";
 import { assertSchemaName, type PostgresOptions, type Settings, withDefaults } from "./options.ts";
 import { Pool } from "./pool.ts";
 import { purge } from "./purge.ts";
-import { runQuery } from "./query.ts";
+import { isRange, runQuery } from "./query.ts";
+import { QueryPool } from "./query-pool.ts";
 import { type Address, findResources, readSlice } from "./resource.ts";
 import { findTokens, listTokens } from "./token.ts";
 import { TtlCache } from "./ttl-cache.ts";
@@ -79,8 +80,8 @@ class PostgresStore implements Store {
   readonly #deletion: BackgroundTask;
   readonly #erasure: BackgroundTask;
   readonly #purge: BackgroundTask | undefined;
-  readonly #maxCandidates: number;
   #secret: Promise<string> | undefined;
+  readonly #queries: QueryPool;
   #probe: Promise<string | undefined> | undefined;
   #isClosed = false;
 
@@ -92,7 +93,7 @@ class PostgresStore implements Store {
     );
     const { size } = pool;
     this.#pool = pool;
-    this.#maxCandidates = settings.maxCandidates;
+    this.#queries = new QueryPool(settings, pool);
     this.#tokens = new TtlCache((hashes) => pool.read((sql) => findTokens(sql, hashes)), {
       ...{ size, maxAgeMs },
     });
@@ -169,10 +170,15 @@ class PostgresStore implements Store {
     return this.#read(collection, (row) => this.#pool.read((sql) => readSlice(sql, row, range)));
   }
 
-  query(collection: string, query: Query): Promise<QueryResult | TooBroad | undefined> {
-    return this.#read(collection, (row) =>
-      runQuery((send) => this.#pool.read(send), row, query, this.#maxCandidates),
-    );
+  query(
+    collection: string,
+    query: Query,
+    options: ReadOptions = {},
+  ): Promise<QueryResult | undefined> {
+    return this.#read(collection, (row) => {
+      const run = (sql: Sql) => runQuery(sql, row, query, this.#queries.maxCounted);
+      return isRange(query) ? this.#pool.read(run) : this.#queries.run(options, run);
+    });
   }
 
   since(
@@ -233,7 +239,8 @@ class PostgresStore implements Store {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#listeners.close();
-    await Promise.all([this.#deletion.close(), this.#erasure.close(), this.#purge?.close()]);
+    const tasks = [this.#deletion.close(), this.#erasure.close(), this.#purge?.close()];
+    await Promise.all([...tasks, this.#queries.close()]);
     await Promise.all([this.#writer.close(), this.#pool.close(), this.#listener.close()]);
   }
 
@@ -251,7 +258,10 @@ class PostgresStore implements Store {
 
   /** After a failover. A separate replica for reads stays connected. */
   #reconnect(hasReplica: boolean): void {
-    if (!hasReplica) this.#pool.reconnect();
+    if (!hasReplica) {
+      this.#pool.reconnect();
+      this.#queries.reconnect();
+    }
     this.#listener.reconnect();
   }
 

@@ -1,50 +1,85 @@
 // Runs queries as the core plans them.
 
 import type { Query } from "../../model/query/query.ts";
-import { planQuery, type Source } from "../core/query-plan.ts";
-import type { QueryResult, TooBroad } from "../store.ts";
-import { chooseSource, selectFrom } from "./candidates.ts";
-import type { CollectionRow } from "./collections.ts";
-import type { Sql } from "./connection.ts";
+import { type FilterPlan, planQuery } from "../core/query-plan.ts";
+import { runFilter } from "../core/run-filter.ts";
+import type { QueryResult } from "../store.ts";
+import { readFor } from "./candidates.ts";
+import { type CollectionRow, toCollection } from "./collections.ts";
+import { rows, type Sql } from "./connection.ts";
 import type { Versioned } from "./directory.ts";
 import { scanIndex, scanResources } from "./index-scan.ts";
+import { type FirstRow, headColumns, headOf } from "./row.ts";
 import { search } from "./search.ts";
 
-/** Runs statements on one of the connections for reads. */
-export type Read = <T>(send: (sql: Sql) => Promise<T>) => Promise<T>;
-type Reply = Versioned<QueryResult | TooBroad> | undefined;
+type Reply = Versioned<QueryResult> | undefined;
 
-/** Returns undefined when the part was deleted. */
+/** Whether the query reads a range of the resources, which is always short. */
+export const isRange = ({ conditions, words, sortings }: Query): boolean =>
+  conditions.length + words.length + sortings.length === 0;
+
+/** Returns undefined when the part was deleted. Nothing else may use the connection meanwhile. */
 export function runQuery(
-  read: Read,
+  sql: Sql,
   row: CollectionRow,
   query: Query,
-  maxCandidates: number,
+  maxCounted: number,
 ): Promise<Reply> {
   const plan = planQuery(row.plan, query);
   switch (plan.kind) {
     case "slice":
-      return read((sql) => scanResources(sql, row, query));
+      return scanResources(sql, row, query);
     case "scan":
-      return read((sql) => scanIndex(sql, row, plan, query));
+      return scanIndex(sql, row, plan, query, maxCounted);
     case "search":
-      return read((sql) => search(sql, row, query));
-    case "candidates":
-      return selectBest(read, row, plan.sources, query, maxCandidates);
+      return search(sql, row, query, maxCounted);
+    case "nothing":
+      return inSnapshot(sql, row, async () => nothing(query));
+    case "filter":
+      return inSnapshot(sql, row, (total) => filter(sql, row, plan, query, { maxCounted, total }));
   }
 }
 
-async function selectBest(
-  read: Read,
+type Answer = Omit<QueryResult, "collection">;
+
+const nothing = ({ isCounted }: Query): Answer => ({
+  resources: [],
+  total: isCounted ? 0 : undefined,
+  last: undefined,
+});
+
+/** Reads the head and the answer in one snapshot. */
+async function inSnapshot(
+  sql: Sql,
   row: CollectionRow,
-  sources: readonly Source[],
-  query: Query,
-  limit: number,
+  read: (total: number) => Promise<Answer>,
 ): Promise<Reply> {
-  const [only, ...more] = sources;
-  const source =
-    only && more.length === 0
-      ? only
-      : await read((sql) => chooseSource(sql, row.part, sources, query, limit + 1));
-  return read((sql) => selectFrom(sql, row, source, query, limit));
+  const { part } = row;
+  await rows(sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`);
+  try {
+    const [first] = await rows<FirstRow>(sql`
+      SELECT ${headColumns(sql)}, 0 AS place FROM heads WHERE part = ${part}::bigint`);
+    if (!first) return undefined;
+    const head = headOf(first);
+    const { version } = head;
+    // The definition has changed: the query is planned again.
+    if (version !== row.rules.version) return undefined;
+    const answer = await read(head.total);
+    return { version, value: { collection: toCollection(row, head), ...answer } };
+  } finally {
+    await rows(sql`ROLLBACK`).catch(() => undefined);
+  }
+}
+
+async function filter(
+  sql: Sql,
+  { part, plan }: CollectionRow,
+  filterPlan: FilterPlan,
+  query: Query,
+  { maxCounted, total }: { readonly maxCounted: number; readonly total: number },
+): Promise<Answer> {
+  const running = runFilter({ plan, total }, filterPlan, query, { maxCounted });
+  let step = running.next();
+  while (!step.done) step = running.next(await readFor(sql, part, step.value));
+  return query.isCounted ? step.value : { ...step.value, total: undefined };
 }

@@ -1,10 +1,9 @@
 // Builds a page whose keys and seqs have opposite directions, which an index scan cannot return in order.
 
-import type { Query } from "../../model/query/query.ts";
 import { isIn } from "../../model/query/sort-key.ts";
-import type { IndexScan } from "../core/query-plan.ts";
+import type { IndexScan } from "../core/index-use.ts";
 import type { Sql, Statement } from "./connection.ts";
-import { entriesIn, orderOf } from "./entries.ts";
+import { entriesIn, entriesOf, keyParameter, orderOf, type PageQuery } from "./entries.ts";
 
 const maxSeq = Number.MAX_SAFE_INTEGER;
 
@@ -16,13 +15,14 @@ export function reverseScanPage(
   sql: Sql,
   part: number,
   scan: IndexScan,
-  { start, limit, isNewestFirst }: Query,
+  { start, limit, isNewestFirst }: PageQuery,
 ): Statement {
-  const { field, spans } = scan;
+  const { index, spans } = scan;
   const isAfter = typeof start !== "number";
   const offset = isAfter ? 0 : start;
-  const [last, seq] = isAfter ? [start.keys[0] ?? "", start.seq] : ["", 0];
-  const continuesKey = isAfter && (spans?.some((span) => isIn(last, span)) ?? true);
+  const [lastKey, seq] = isAfter ? [scan.keyAt(start), start.seq] : ["", 0];
+  const continuesKey = isAfter && (spans?.some((span) => isIn(lastKey, span)) ?? true);
+  const last = keyParameter(sql, index, lastKey);
   const along = orderOf(sql, scan, !isNewestFirst);
   const afterKey = isNewestFirst ? sql`key > ${last}` : sql`key < ${last}`;
   const afterSeq = isNewestFirst
@@ -42,8 +42,7 @@ export function reverseScanPage(
     )
     SELECT keys.key, entry.seq
     FROM keys CROSS JOIN LATERAL (
-      SELECT seq FROM entries
-      WHERE part = ${part}::bigint AND field = ${field} AND key = keys.key
+      SELECT seq FROM ${entriesOf(sql, part, index)} WHERE key = keys.key
         ${continuesKey ? sql`AND ${afterSeq}` : sql``}
       ORDER BY seq ${isNewestFirst ? sql`DESC` : sql``} LIMIT ${offset + limit + 1}::bigint
     ) AS entry

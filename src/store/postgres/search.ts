@@ -3,7 +3,7 @@
 import { type Query, select, type Word } from "../../model/query/query.ts";
 import { termOf, termSpan } from "../../model/query/rank.ts";
 import { onlyTerm, withWords } from "../core/search.ts";
-import { maxCounted, type QueryResult } from "../store.ts";
+import type { QueryResult } from "../store.ts";
 import { type CollectionRow, toCollection } from "./collections.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";
 import type { Versioned } from "./directory.ts";
@@ -12,10 +12,15 @@ import { runStatement, toQueryResult } from "./statement.ts";
 type Reply = Versioned<QueryResult> | undefined;
 
 /** Answers a query that has only words, in the order of the ranks. */
-export async function search(sql: Sql, row: CollectionRow, query: Query): Promise<Reply> {
+export async function search(
+  sql: Sql,
+  row: CollectionRow,
+  query: Query,
+  maxCounted: number,
+): Promise<Reply> {
   const { words } = query;
   const term = onlyTerm(words);
-  if (term !== undefined) return searchTerm(sql, row, term, query);
+  if (term !== undefined) return searchTerm(sql, row, term, query, maxCounted);
   const rarest = await rarestOf(sql, row.part, words);
   const checked = rarest && (await checkEach(sql, row, rarest, query));
   return checked === undefined ? rankAll(sql, row, query) : checked.reply;
@@ -27,6 +32,7 @@ async function searchTerm(
   row: CollectionRow,
   term: string,
   query: Query,
+  maxCounted: number,
 ): Promise<Reply> {
   const { part } = row;
   const matches = sql`FROM words WHERE part = ${part}::bigint AND word = ${term}`;
@@ -126,7 +132,6 @@ async function checkEach(
   if (isTooMuch) return undefined;
   const { resources, total, isCut } = select(withWords(hits, query, row.plan), query);
   const value: QueryResult = {
-    kind: "found",
     collection: toCollection(row, head),
     resources,
     total: query.isCounted ? total : undefined,

@@ -1,29 +1,23 @@
-// Reads the resources that a query has to check one by one, up to a limit.
+// Reads what a filter needs: counts and seqs of index entries, and resources to check.
 
-import { type Candidate, countWithin, type Query } from "../../model/query/query.ts";
-import type { Source } from "../core/query-plan.ts";
-import { type Ranks, withWords } from "../core/search.ts";
-import { Damage } from "../core/stored-resource.ts";
-import { maxCandidateBytes } from "../store.ts";
+import type { Candidate } from "../../model/query/query.ts";
+import { minKey, type Span, someValue } from "../../model/query/sort-key.ts";
+import type { Read, ReadResults } from "../core/filter-reads.ts";
+import type { IndexScan, Source } from "../core/index-use.ts";
 import type { CachedCollection } from "./collections.ts";
 import type { Connection, Query as Statement } from "./connection.ts";
-import type { EntryReader } from "./entries.ts";
+import { EntryReader } from "./entries.ts";
 import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource-reader.ts";
-import type { WordReader } from "./search.ts";
+import { WordReader } from "./search.ts";
 
 type Candidates = readonly Candidate[];
 
-/** Ranking a resource by its stored words costs a tenth of checking it. */
-const rankedToCandidates = 10;
+/** The limits of the resources that are read at once. */
+const maxRows = 1_000;
+const maxBytes = 4 * 1024 * 1024;
 
-/** A source of candidates, and their number, which is counted up to a limit. */
-interface CountedSource {
-  readonly count: number;
-  /** Returns undefined when they have too many bytes. */
-  read(): Candidates | undefined;
-  /** The ranks of a source that contains the words of the search. */
-  readonly ranks?: Ranks;
-}
+/** All keys, including the key of a missing value. */
+export const everyKey: readonly Span[] = [{ from: minKey, to: someValue.to }];
 
 interface Page {
   readonly page: Candidates;
@@ -31,111 +25,116 @@ interface Page {
 }
 
 export class CandidateReader {
-  readonly #entries: EntryReader;
-  readonly #words: WordReader;
-  readonly #maxCandidates: number;
-  readonly #all: Statement<SeqResourceRow>;
+  readonly entries: EntryReader;
+  readonly words: WordReader;
+  readonly #next: Readonly<Record<"up" | "down", Statement<SeqResourceRow>>>;
   readonly #bySeq: Statement<SeqResourceRow>;
-  readonly #byId: Statement<SeqResourceRow>;
   readonly #sizes: Statement<readonly [seq: number, bytes: number]>;
 
-  constructor(
-    connection: Connection,
-    entries: EntryReader,
-    words: WordReader,
-    maxCandidates: number,
-  ) {
+  constructor(connection: Connection) {
     const select = `SELECT ${seqResourceColumns} FROM resources WHERE part = ?`;
     const listed = "AND seq IN (SELECT value FROM json_each(?))";
-    this.#entries = entries;
-    this.#words = words;
-    this.#maxCandidates = maxCandidates;
-    this.#all = connection.query(select);
+    this.entries = new EntryReader(connection);
+    this.words = new WordReader(connection);
+    this.#next = {
+      up: connection.query(`${select} AND seq > ? ORDER BY seq LIMIT ${maxRows}`),
+      down: connection.query(`${select} AND seq < ? ORDER BY seq DESC LIMIT ${maxRows}`),
+    };
     this.#bySeq = connection.query(`${select} ${listed}`);
-    this.#byId = connection.query(`${select} AND id = ?`);
     this.#sizes = connection.query(
       `SELECT seq, octet_length(fields) FROM resources WHERE part = ? ${listed}`,
     );
   }
 
-  /** Returns the first resources with at most `maxBytes` together, but at least one, and whether more follow. */
-  within(part: number, seqs: readonly number[], maxBytes: number | undefined): Page {
-    if (maxBytes === undefined) return { page: this.#at(part, seqs), isCut: false };
-    const sizes = new Map(this.#sizes.all(part, JSON.stringify(seqs)));
-    const count = countWithin(seqs, (seq) => sizes.get(seq) ?? 0, maxBytes);
-    return { page: this.#at(part, seqs.slice(0, count)), isCut: count < seqs.length };
-  }
-
-  /** Returns all possible results, ranked when the query has words, or undefined when they are too many. */
-  read(known: CachedCollection, query: Query, sources: readonly Source[]): Candidates | undefined {
-    const { plan } = known;
-    if (query.words.length > 0 && plan.searchable.length === 0) return [];
-    const smallest = sources
-      .flatMap((source) => this.#count(known, query, source) ?? [])
-      .reduce((best, source) => (source.count < best.count ? source : best));
-    if (smallest.count > this.#maxCandidates) return undefined;
-    const candidates = smallest.read();
-    // Stored words can be older than the rule that hides a field.
-    const ranks = plan.hidden === undefined ? smallest.ranks : undefined;
-    return candidates && withWords(candidates, query, plan, ranks);
-  }
-
-  #count(
-    { part, plan, head }: CachedCollection,
-    { words }: Query,
-    source: Source,
-  ): CountedSource | undefined {
-    switch (source.kind) {
-      case "ids": {
-        const { ids } = source;
-        return { count: ids.length, read: () => ids.flatMap((id) => this.#find(part, id)) };
-      }
-      case "entries": {
-        const { field, spans } = source.condition;
-        const count = this.#entries.countUpTo(part, field, spans, this.#maxCandidates + 1);
-        return { count, read: () => this.#ifSmall(part, this.#entries.seqs(part, field, spans)) };
-      }
-      case "words": {
-        const limit = rankedToCandidates * this.#maxCandidates;
-        if (words.every((word) => this.#words.countUpTo(part, word, limit + 1) > limit))
-          return undefined;
-        const ranks = this.#words.ranks({ part, plan }, words);
-        return {
-          ranks,
-          count: ranks.size,
-          read: () => this.#ifSmall(part, [...ranks.keys()]),
-        };
-      }
-      case "all":
-        return { count: head.total, read: () => this.#wholeCollection(part) };
+  /** `checkStop` throws when the query must end; it is called often enough. */
+  read(known: CachedCollection, read: Read, checkStop: () => void): ReadResults[Read["kind"]] {
+    checkStop();
+    const { part } = known;
+    switch (read.kind) {
+      case "count":
+        return this.#count(part, read.source, read.max);
+      case "seqs":
+        return this.#seqs(part, read.source, checkStop);
+      case "ranks":
+        return this.words.ranks({ part, plan: known.plan }, read.words, checkStop);
+      case "scan":
+        return this.#scan(known, read);
+      case "next":
+        return this.#after(part, read.after, read.isNewestFirst);
+      case "at":
+        return this.#at(part, read.seqs, read.maxBytes);
     }
   }
 
-  /** Returns the resources with these seqs, in the same order. */
-  #at(part: number, seqs: readonly number[]): Candidates {
-    const rows = this.#bySeq.all(part, JSON.stringify(seqs));
+  /** Returns the first resources with at most `maxBytes` together, but at least one, and whether more follow. */
+  within(part: number, seqs: readonly number[], maxBytes = Number.POSITIVE_INFINITY): Page {
+    const { candidates, read } = this.#at(part, seqs, maxBytes);
+    return { page: candidates, isCut: read < seqs.length };
+  }
+
+  #count(part: number, { ranges }: Source, max: number): number {
+    return ranges.reduce(
+      (sum, { index, spans = everyKey }) =>
+        sum < max ? sum + this.entries.countUpTo(part, index, spans, max - sum) : sum,
+      0,
+    );
+  }
+
+  #seqs(part: number, { ranges }: Source, checkStop: () => void): readonly number[] {
+    const seqs = new Set<number>();
+    for (const { index, spans = everyKey } of ranges)
+      this.entries.addSeqs(seqs, part, index, spans, checkStop);
+    // A typed array is sorted by number, and faster.
+    return Array.from(Float64Array.from(seqs).sort());
+  }
+
+  #scan(known: CachedCollection, read: Extract<Read, { kind: "scan" }>): readonly number[] {
+    const { scan, after, isNewestFirst, limit } = read;
+    const { part, head } = known;
+    const { index, spans = everyKey, isDescending } = scan;
+    if (isDescending === undefined) {
+      const key = keyOfGroup(scan);
+      const page = { isNewestFirst, limit, after: after?.seq };
+      return this.entries.group(part, index, key, page).map(([, seq]) => seq);
+    }
+    const order = { part, revision: head.revision, index, spans, isDescending, isNewestFirst };
+    const rows =
+      after === undefined
+        ? this.entries.scan(order, 0, limit)
+        : this.entries.scanAfter(order, scan.keyAt(after), after.seq, limit);
+    return rows.map(([, seq]) => seq);
+  }
+
+  #after(part: number, after: number | undefined, isNewestFirst: boolean): Candidates {
+    const statement = this.#next[isNewestFirst ? "down" : "up"];
+    const from = after ?? (isNewestFirst ? Number.MAX_SAFE_INTEGER : 0);
+    return statement.within(maxBytes, (row) => row[5].length, part, from).rows.map(toCandidate);
+  }
+
+  #at(part: number, seqs: readonly number[], maxBytes: number): ReadResults["at"] {
+    const count = this.#countWithin(part, seqs, maxBytes);
+    const chosen = count === seqs.length ? seqs : seqs.slice(0, count);
+    const rows = this.#bySeq.all(part, JSON.stringify(chosen));
     const bySeq = new Map(rows.map((row) => [row[0], row]));
-    return seqs.flatMap((seq) => {
+    const candidates = chosen.flatMap((seq) => {
       const row = bySeq.get(seq);
       return row ? [toCandidate(row)] : [];
     });
+    return { candidates, read: count };
   }
 
-  /** Returns all of them, or undefined when they have too many bytes. */
-  #ifSmall(part: number, seqs: readonly number[]): Candidates | undefined {
-    const { page, isCut } = this.within(part, seqs, maxCandidateBytes);
-    return isCut ? undefined : page;
-  }
-
-  #wholeCollection(part: number): Candidates | undefined {
-    const { rows, isCut } = this.#all.within(maxCandidateBytes, (row) => row[5].length, part);
-    return isCut ? undefined : rows.map(toCandidate);
-  }
-
-  #find(part: number, id: string): Candidates {
-    const found = this.#byId.all(part, id).map(toCandidate);
-    // A damaged index can lead to the row of another resource.
-    if (found.some(({ resource }) => resource.id !== id)) throw new Damage(id);
-    return found;
+  /** Returns how many of the first resources have at most `maxBytes` together, at least one. */
+  #countWithin(part: number, seqs: readonly number[], maxBytes: number): number {
+    if (maxBytes === Number.POSITIVE_INFINITY) return seqs.length;
+    const sizes = new Map(this.#sizes.all(part, JSON.stringify(seqs)));
+    let size = 0;
+    const end = seqs.findIndex((seq, at) => {
+      size += sizes.get(seq) ?? 0;
+      return at > 0 && size > maxBytes;
+    });
+    return end < 0 ? seqs.length : end;
   }
 }
+
+/** Returns the key of a scan whose entries have only one. */
+export const keyOfGroup = ({ spans }: IndexScan): string => spans?.[0]?.from ?? minKey;

@@ -75,6 +75,11 @@ export class Query<R extends Row> {
     return this.#statement.all(...values) as unknown as R[];
   }
 
+  /** Reads the rows one by one. */
+  each(...values: readonly Value[]): Iterable<R> {
+    return this.#statement.iterate(...values) as unknown as Iterable<R>;
+  }
+
   /** Returns the first rows with at most `maxSize` together, but at least one, and whether more follow. */
   within(maxSize: number, sizeOf: (row: R) => number, ...values: readonly Value[]): LimitedRows<R> {
     const rows: R[] = [];

@@ -1,10 +1,11 @@
 // Scans and counts the entries of an index in either direction.
 
 import { compareKeys, equalTo, isIn, type Span } from "../../model/query/sort-key.ts";
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, Query, Value } from "./connection.ts";
+import { type IndexTable, tableOf, tables } from "./index-tables.ts";
 
 /** An index entry: the key, and the seq of its resource. */
-export type EntryRow = readonly [key: string, seq: number];
+export type EntryRow = readonly [key: string | number, seq: number];
 
 /** The state of the part in which its entries are counted. */
 export interface CountedPart {
@@ -13,7 +14,7 @@ export interface CountedPart {
 }
 
 export interface OrderedScan extends CountedPart {
-  readonly field: string;
+  readonly index: string;
   /** Sorted and not overlapping. */
   readonly spans: readonly Span[];
   readonly isDescending: boolean;
@@ -23,40 +24,54 @@ export interface OrderedScan extends CountedPart {
 /** The maximum number of cached counts. */
 export const maxCounts = 1_000;
 
-export class EntryReader {
+interface Statements {
+  readonly table: IndexTable;
   /** Entries within a span, sorted by key and seq. */
-  readonly #range: ByDirection<Query<EntryRow>>;
+  readonly range: ByDirection<Query<EntryRow>>;
   /** Entries of one key, sorted by seq. */
-  readonly #group: ByDirection<Query<EntryRow>>;
-  readonly #groupAfter: ByDirection<Query<EntryRow>>;
-  readonly #count: Query<readonly [count: number]>;
-  readonly #countUpTo: Query<readonly [count: number]>;
-  readonly #seqs: Query<readonly [seq: number]>;
-  /** Counts by part, revision, field and span. */
+  readonly group: ByDirection<Query<EntryRow>>;
+  readonly groupAfter: ByDirection<Query<EntryRow>>;
+  readonly count: Query<readonly [count: number]>;
+  readonly countUpTo: Query<readonly [count: number]>;
+  readonly seqs: Query<readonly [seq: number]>;
+}
+
+function prepare(connection: Connection, table: IndexTable): Statements {
+  const { name, key, where } = table;
+  const select = `SELECT ${key}, seq FROM ${name} WHERE ${where}`;
+  const span = `${where} AND ${key} >= ? AND ${key} < ?`;
+  const both = (
+    sql: (direction: string, beyond: string) => string,
+  ): ByDirection<Query<EntryRow>> => ({
+    up: connection.query(`${sql("ASC", ">")} LIMIT ? OFFSET ?`),
+    down: connection.query(`${sql("DESC", "<")} LIMIT ? OFFSET ?`),
+  });
+  const after = (beyond: string) => `${select} AND ${key} = ? AND seq ${beyond} ?`;
+  return {
+    table,
+    range: both(
+      (direction) =>
+        `SELECT ${key}, seq FROM ${name} WHERE ${span} ORDER BY ${key} ${direction}, seq ${direction}`,
+    ),
+    group: both((direction) => `${select} AND ${key} = ? ORDER BY seq ${direction}`),
+    groupAfter: both((direction, beyond) => `${after(beyond)} ORDER BY seq ${direction}`),
+    count: connection.query(`SELECT count(*) FROM ${name} WHERE ${span}`),
+    countUpTo: connection.query(
+      `SELECT count(*) FROM (SELECT 1 FROM ${name} WHERE ${span} LIMIT ?)`,
+    ),
+    seqs: connection.query(`SELECT seq FROM ${name} WHERE ${span}`),
+  };
+}
+
+export class EntryReader {
+  readonly #connection: Connection;
+  readonly #statements = new Map<IndexTable, Statements>();
+  /** Counts by part, revision, index and span. */
   readonly #counts = new Map<string, number>();
 
   constructor(connection: Connection) {
-    const select = "SELECT key, seq FROM entries WHERE part = ? AND field = ?";
-    const span = "part = ? AND field = ? AND key >= ? AND key < ?";
-    const both = (
-      sql: (direction: string, beyond: string) => string,
-    ): ByDirection<Query<EntryRow>> => ({
-      up: connection.query(`${sql("ASC", ">")} LIMIT ? OFFSET ?`),
-      down: connection.query(`${sql("DESC", "<")} LIMIT ? OFFSET ?`),
-    });
-    this.#range = both(
-      (direction) =>
-        `${select} AND key >= ? AND key < ? ORDER BY key ${direction}, seq ${direction}`,
-    );
-    this.#group = both((direction) => `${select} AND key = ? ORDER BY seq ${direction}`);
-    this.#groupAfter = both(
-      (direction, beyond) => `${select} AND key = ? AND seq ${beyond} ? ORDER BY seq ${direction}`,
-    );
-    this.#count = connection.query(`SELECT count(*) FROM entries WHERE ${span}`);
-    this.#countUpTo = connection.query(
-      `SELECT count(*) FROM (SELECT 1 FROM entries WHERE ${span} LIMIT ?)`,
-    );
-    this.#seqs = connection.query(`SELECT seq FROM entries WHERE ${span}`);
+    this.#connection = connection;
+    this.#of(tables.entries);
   }
 
   /** The number of counts that are cached now. */
@@ -65,37 +80,65 @@ export class EntryReader {
   }
 
   /** Counts the entries; the counts are cached until the collection changes. */
-  count(part: CountedPart, field: string, spans: readonly Span[]): number {
-    return spans.reduce((sum, span) => sum + this.#countOf(part, field, span), 0);
+  count(part: CountedPart, index: string, spans: readonly Span[]): number {
+    return spans.reduce((sum, span) => sum + this.#countOf(part, index, span), 0);
   }
 
   /** Counts like `count`, but only up to a limit. */
-  countUpTo(part: number, field: string, spans: readonly Span[], limit: number): number {
+  countUpTo(part: number, index: string, spans: readonly Span[], limit: number): number {
+    const { table, countUpTo } = this.#of(tableOf(index));
     let sum = 0;
-    for (const { from, to } of spans)
-      if (sum < limit) sum += this.#countUpTo.one(part, field, from, to, limit - sum)?.[0] ?? 0;
+    for (const span of spans)
+      if (sum < limit)
+        sum += countUpTo.one(...table.bind(part, index, span), limit - sum)?.[0] ?? 0;
     return sum;
   }
 
-  /** Returns the seqs without duplicates, in no particular order. */
-  seqs(part: number, field: string, spans: readonly Span[]): readonly number[] {
-    const seqs = new Set<number>();
-    for (const { from, to } of spans)
-      for (const [seq] of this.#seqs.all(part, field, from, to)) seqs.add(seq);
-    return [...seqs];
+  /** Adds the seqs of the entries. `checkStop` is called from time to time. */
+  addSeqs(
+    seqs: Set<number>,
+    part: number,
+    index: string,
+    spans: readonly Span[],
+    checkStop: () => void,
+  ): void {
+    const { table, seqs: statement } = this.#of(tableOf(index));
+    for (const span of spans)
+      for (const [seq] of statement.each(...table.bind(part, index, span))) {
+        if ((seqs.size & 4_095) === 0) checkStop();
+        seqs.add(seq);
+      }
   }
 
   /** Returns the entries of one key in order of creation, from an offset or after a seq. */
   group(
     part: number,
-    field: string,
+    index: string,
     key: string,
     { isNewestFirst, limit, offset = 0, after }: GroupPage,
   ): readonly EntryRow[] {
+    const { table } = this.#of(tableOf(index));
+    const { from } = equalTo(key);
+    const values = table.bind(part, index, { from, to: from }).slice(0, -1);
+    return this.#group(index, values, { isNewestFirst, limit, offset, after });
+  }
+
+  #group(
+    index: string,
+    values: readonly Value[],
+    { isNewestFirst, limit, offset = 0, after }: GroupPage,
+  ): readonly EntryRow[] {
+    const { group, groupAfter } = this.#of(tableOf(index));
     const direction = isNewestFirst ? "down" : "up";
     return after === undefined
-      ? this.#group[direction].all(part, field, key, limit, offset)
-      : this.#groupAfter[direction].all(part, field, key, after, limit, offset);
+      ? group[direction].all(...values, limit, offset)
+      : groupAfter[direction].all(...values, after, limit, offset);
+  }
+
+  #of(table: IndexTable): Statements {
+    const prepared = this.#statements.get(table) ?? prepare(this.#connection, table);
+    this.#statements.set(table, prepared);
+    return prepared;
   }
 
   /** Returns the entries from an offset. */
@@ -104,7 +147,7 @@ export class EntryReader {
     let left = offset;
     for (const span of inOrder(scan)) {
       if (rows.length === limit) break;
-      const count = left > 0 ? this.#countOf(scan, scan.field, span) : Number.POSITIVE_INFINITY;
+      const count = left > 0 ? this.#countOf(scan, scan.index, span) : Number.POSITIVE_INFINITY;
       if (left >= count) left -= count;
       else {
         rows.push(...this.#scanSpan(scan, span, left, limit - rows.length));
@@ -115,10 +158,10 @@ export class EntryReader {
   }
 
   /** Returns the entries after this one: first the rest with the same key, then the following keys. */
-  scanAfter(scan: OrderedScan, [key, seq]: EntryRow, limit: number): readonly EntryRow[] {
-    const { part, field, spans, isNewestFirst } = scan;
+  scanAfter(scan: OrderedScan, key: string, seq: number, limit: number): readonly EntryRow[] {
+    const { part, index, spans, isNewestFirst } = scan;
     const rest = spans.some((span) => isIn(key, span))
-      ? this.group(part, field, key, { isNewestFirst, limit, after: seq })
+      ? this.group(part, index, key, { isNewestFirst, limit, after: seq })
       : [];
     const beyond = { ...scan, spans: spans.flatMap((span) => clip(span, key, scan.isDescending)) };
     return [...rest, ...this.scan(beyond, 0, limit - rest.length)];
@@ -130,38 +173,52 @@ export class EntryReader {
    * are read again, because they can be incomplete. So nothing is sorted, even with many equal keys.
    */
   #scanSpan(scan: OrderedScan, span: Span, offset: number, limit: number): readonly EntryRow[] {
-    const { part, field, isDescending, isNewestFirst } = scan;
-    const { from, to } = span;
-    const direction = isDescending ? "down" : "up";
-    const rows = this.#range[direction].all(part, field, from, to, limit, offset);
+    const { part, index, isDescending, isNewestFirst } = scan;
+    const { table, range } = this.#of(tableOf(index));
+    const values = table.bind(part, index, span);
+    const rows = range[isDescending ? "down" : "up"].all(...values, limit, offset);
     const first = rows[0];
     if (isDescending === isNewestFirst || first === undefined) return rows;
     const [head = [], ...others] = groupsIn(rows);
     const before = offset === 0 ? 0 : this.#countBefore(scan, span, first[0]);
+    const valuesOf = (key: string | number) => [...values.slice(0, -2), key];
     const group = { isNewestFirst, limit: head.length, offset: offset - before };
-    const heads = this.group(part, field, first[0], group);
+    const heads = this.#group(index, valuesOf(first[0]), group);
     const tail = others.pop() ?? [];
     const last = tail[0];
     const tails = last
-      ? this.group(part, field, last[0], { isNewestFirst, limit: tail.length })
+      ? this.#group(index, valuesOf(last[0]), { isNewestFirst, limit: tail.length })
       : [];
     return [...heads, ...others.flatMap((group) => group.toReversed()), ...tails];
   }
 
   /** Counts the entries before the first one of this key. */
-  #countBefore(scan: OrderedScan, { from, to }: Span, key: string): number {
-    const before = scan.isDescending ? { from: equalTo(key).to, to } : { from, to: key };
-    return this.#countOf(scan, scan.field, before);
+  #countBefore(scan: OrderedScan, span: Span, key: string | number): number {
+    const { part, index } = scan;
+    const { table, count } = this.#of(tableOf(index));
+    const [from = "", to = ""] = table.bind(part, index, span).slice(-2);
+    const bounds = scan.isDescending ? [table.after(key), to] : [from, key];
+    const values = [...table.bind(part, index, span).slice(0, -2), ...bounds];
+    return this.#cached(JSON.stringify([part, scan.revision, index, ...bounds]), () => {
+      return count.one(...values)?.[0] ?? 0;
+    });
   }
 
-  #countOf({ part, revision }: CountedPart, field: string, { from, to }: Span): number {
-    const name = JSON.stringify([part, revision, field, from, to]);
+  #countOf({ part, revision }: CountedPart, index: string, span: Span): number {
+    const { table, count } = this.#of(tableOf(index));
+    const values = table.bind(part, index, span);
+    return this.#cached(JSON.stringify([part, revision, index, ...values.slice(-2)]), () => {
+      return count.one(...values)?.[0] ?? 0;
+    });
+  }
+
+  #cached(name: string, count: () => number): number {
     const known = this.#counts.get(name);
     if (known !== undefined) return known;
-    const count = this.#count.one(part, field, from, to)?.[0] ?? 0;
     if (this.#counts.size === maxCounts) this.#counts.clear();
-    this.#counts.set(name, count);
-    return count;
+    const counted = count();
+    this.#counts.set(name, counted);
+    return counted;
   }
 }
 

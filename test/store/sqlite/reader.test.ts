@@ -95,7 +95,7 @@ describe("the cache of the reader", () => {
         resourceCacheBytes: 1_000_000,
         collections: 2,
         tokens: 2,
-        maxCandidates: 10,
+        maxCounted: 10,
       };
       const reader = new Reader(connection, undefined, limits);
       for (let round = 1; round < 4; round++) {

@@ -66,7 +66,7 @@ describe("a database of version 7", () => {
       assert.equal((await store.find("plain", "id-5"))?.fields, '{"n":55}');
       const ids = async (query: Parameters<typeof ask>[0]) => {
         const result = await store.query("books", ask(query));
-        assert.ok(result?.kind === "found");
+        assert.ok(result);
         return result.resources.map(({ id }) => id);
       };
       assert.deepEqual(await ids({ conditions: [is("year", "number", 1940)] }), [
@@ -141,7 +141,7 @@ describe("a database of version 7", () => {
       const store = await openSqlite({ path });
       const totalOf = async (text: string) => {
         const found = await store.query("books", ask({ words: wordsLike(text), limit: 0 }));
-        assert.ok(found?.kind === "found");
+        assert.ok(found);
         return found.total;
       };
       const texts = ["many", "ma*", "of", "title", "9999", "outdated"];

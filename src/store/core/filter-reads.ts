@@ -1,0 +1,76 @@
+// The reads of a filter, which both engines answer: one of them at once, the other with a round trip.
+
+import type { Candidate, Position, Query } from "../../model/query/query.ts";
+import type { IndexScan, Source } from "./index-use.ts";
+import type { Ranks } from "./search.ts";
+
+/** What the engine reads for a filter. All reads of one filter see the same snapshot. */
+export type Read =
+  /** Counts the entries of a source, up to a limit. */
+  | { readonly kind: "count"; readonly source: Source; readonly max: number }
+  /** Returns the seqs of a source, without duplicates and in ascending order. */
+  | { readonly kind: "seqs"; readonly source: Source }
+  /** Returns the resources that contain all words, with their ranks. */
+  | { readonly kind: "ranks"; readonly words: Query["words"] }
+  /** Returns the seqs of the next entries of a scan, at most `limit`. */
+  | {
+      readonly kind: "scan";
+      readonly scan: IndexScan;
+      readonly after: Position | undefined;
+      readonly isNewestFirst: boolean;
+      readonly limit: number;
+    }
+  /** Returns some of the resources after a seq in order of creation, or an empty list at the end. */
+  | { readonly kind: "next"; readonly after: number | undefined; readonly isNewestFirst: boolean }
+  /** Returns the first of these resources, at least one if any exists, and how many seqs were read. */
+  | { readonly kind: "at"; readonly seqs: readonly number[]; readonly maxBytes: number };
+
+/** The answers to reads, by their kind. */
+export interface ReadResults {
+  readonly count: number;
+  readonly seqs: readonly number[];
+  readonly ranks: Ranks;
+  readonly scan: readonly number[];
+  readonly next: readonly Candidate[];
+  readonly at: { readonly candidates: readonly Candidate[]; readonly read: number };
+}
+
+/** A running filter: it yields reads, and gets their results. */
+export type Running<T> = Generator<Read, T, unknown>;
+
+/** Yields a read, and returns its result. */
+export function* ask<K extends Read["kind"]>(
+  _kind: K,
+  read: Extract<Read, { kind: K }> | Read,
+): Generator<Read, ReadResults[K], unknown> {
+  return (yield read) as ReadResults[K];
+}
+
+/** How many resources are read at once. */
+export const seqsAtOnce = 500;
+
+export interface PageResult {
+  readonly candidates: readonly Candidate[];
+  readonly isCut: boolean;
+}
+
+/** Reads the first of these resources that have at most `maxBytes` together, at least one. */
+export function* readPage(
+  seqs: readonly number[],
+  maxBytes = Number.POSITIVE_INFINITY,
+): Running<PageResult> {
+  const candidates: Candidate[] = [];
+  let bytes = 0;
+  for (let at = 0; at < seqs.length; ) {
+    const chunk = seqs.slice(at, at + seqsAtOnce);
+    const read: Read = { kind: "at", seqs: chunk, maxBytes: maxBytes - bytes };
+    const next: ReadResults["at"] = yield* ask("at", read);
+    bytes += next.candidates.reduce((sum, { resource }) => sum + resource.fields.length, 0);
+    // A later chunk returns at least one resource, even if none fits.
+    if (at > 0 && bytes > maxBytes) return { candidates, isCut: true };
+    candidates.push(...next.candidates);
+    if (next.read < chunk.length) return { candidates, isCut: true };
+    at += next.read;
+  }
+  return { candidates, isCut: false };
+}

@@ -1,0 +1,51 @@
+// Finds the page of a query among matches that are visited in any order, in bounded memory.
+
+import type { Query } from "../../model/query/query.ts";
+import type { Running } from "./filter-reads.ts";
+import { type CompareMatches, type Match, TopMatches, withRank } from "./top-matches.ts";
+
+/** How many matches are kept in memory. For pages beyond them the matches are visited again. */
+const maxKept = 100_000;
+
+export interface Counted {
+  readonly count: number;
+  /** Whether all matches are counted. */
+  readonly isWhole: boolean;
+}
+
+export type Visit = (match: Match | undefined) => void;
+/** Visits all matches, in the same order each time. */
+export type VisitAll = (visit: Visit) => Running<void>;
+
+export interface FirstMatches {
+  /** The matches of the page, and one more if there is one. */
+  readonly matches: readonly Match[];
+  readonly counted: Counted;
+}
+
+/** Counts the matches while `isCounting` is true. */
+export function* firstMatches(
+  { start, limit }: Query,
+  compare: CompareMatches,
+  visitAll: VisitAll,
+  isCounting: () => boolean,
+): Running<FirstMatches> {
+  let after = typeof start === "number" ? undefined : withRank(start);
+  let skipped = typeof start === "number" ? start : 0;
+  let counted: Counted | undefined;
+  for (;;) {
+    const isLast = skipped < maxKept;
+    const top = new TopMatches(isLast ? skipped + limit + 1 : maxKept, compare);
+    let count = 0;
+    yield* visitAll((match) => {
+      if (match === undefined) return;
+      if (isCounting()) count++;
+      if (after === undefined || compare(match, after) > 0) top.add(match);
+    });
+    counted ??= { count, isWhole: isCounting() };
+    const sorted = top.sorted();
+    if (isLast || sorted.length < maxKept) return { matches: sorted.slice(skipped), counted };
+    skipped -= maxKept;
+    after = sorted.at(-1);
+  }
+}

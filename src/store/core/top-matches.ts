@@ -1,0 +1,91 @@
+// Keeps the first matches of a query in its order, in bounded memory, while resources are checked in any order.
+
+import { isRanked, type Position, type Query } from "../../model/query/query.ts";
+import { compareKeys } from "../../model/query/sort-key.ts";
+
+/** A match: its position, and its rank when the query is ranked. */
+export interface Match extends Position {
+  readonly rank: number;
+}
+
+export type CompareMatches = (one: Match, other: Match) => number;
+
+export const withRank = (position: Position): Match => ({ ...position, rank: 0 });
+export const positionOf = ({ keys, seq }: Match): Position => ({ keys, seq });
+
+/** Returns the order of a query. */
+export function comparison(query: Query): CompareMatches {
+  const { sortings, isNewestFirst } = query;
+  const sign = isNewestFirst ? -1 : 1;
+  if (isRanked(query)) return (one, other) => other.rank - one.rank || sign * (one.seq - other.seq);
+  return (one, other) => {
+    for (let at = 0; at < sortings.length; at++) {
+      const difference = compareKeys(one.keys[at] ?? "", other.keys[at] ?? "");
+      if (difference !== 0) return sortings[at]?.isDescending ? -difference : difference;
+    }
+    return sign * (one.seq - other.seq);
+  };
+}
+
+/** A binary heap with the last match in front. */
+export class TopMatches {
+  readonly #size: number;
+  readonly #compare: CompareMatches;
+  readonly #heap: Match[] = [];
+
+  constructor(size: number, compare: CompareMatches) {
+    this.#size = size;
+    this.#compare = compare;
+  }
+
+  add(match: Match): void {
+    const heap = this.#heap;
+    if (heap.length < this.#size) {
+      heap.push(match);
+      this.#rise(heap.length - 1);
+      return;
+    }
+    const last = heap[0];
+    if (last === undefined || this.#compare(match, last) >= 0) return;
+    heap[0] = match;
+    this.#sink(0);
+  }
+
+  sorted(): readonly Match[] {
+    return this.#heap.toSorted(this.#compare);
+  }
+
+  #rise(from: number): void {
+    let at = from;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (this.#isBefore(at, parent)) return;
+      this.#swap(at, parent);
+      at = parent;
+    }
+  }
+
+  #sink(from: number): void {
+    for (let at = from; ; ) {
+      const [left, right] = [2 * at + 1, 2 * at + 2];
+      let last = at;
+      if (left < this.#heap.length && this.#isBefore(last, left)) last = left;
+      if (right < this.#heap.length && this.#isBefore(last, right)) last = right;
+      if (last === at) return;
+      this.#swap(at, last);
+      at = last;
+    }
+  }
+
+  #isBefore(one: number, other: number): boolean {
+    const [first, second] = [this.#heap[one], this.#heap[other]];
+    return first !== undefined && second !== undefined && this.#compare(first, second) <= 0;
+  }
+
+  #swap(one: number, other: number): void {
+    const [first, second] = [this.#heap[one], this.#heap[other]];
+    if (first === undefined || second === undefined) return;
+    this.#heap[one] = second;
+    this.#heap[other] = first;
+  }
+}

@@ -1,0 +1,99 @@
+// Lends connections to queries that can be long: one query at a time on each, so that no other read waits for it.
+
+import { Outage } from "../../model/outage.ts";
+import { defaultDeadlineMs, QueryQueue, queueLimits } from "../query-queue.ts";
+import { maxCounted, type ReadOptions } from "../store.ts";
+import { Connection, rows, type Sql } from "./connection.ts";
+import { isConnectionLost, outageOf } from "./errors.ts";
+import type { Settings } from "./options.ts";
+import type { Pool } from "./pool.ts";
+
+interface Lent {
+  readonly connection: Connection;
+  /** Identifies the server process of the connection. */
+  readonly pid: number;
+}
+
+export class QueryPool {
+  readonly #open: () => Promise<Connection>;
+  readonly #pool: Pool;
+  readonly #queue: QueryQueue;
+  readonly maxCounted: number;
+  #idle: Lent[] = [];
+  #isClosed = false;
+
+  /** `pool` is for short reads. */
+  constructor(settings: Settings, pool: Pool) {
+    const { url, readUrl, queries, queryDeadlineMs, maxCounted: most } = settings;
+    const deadlineMs = queryDeadlineMs ?? defaultDeadlineMs;
+    this.#open = () => Connection.open({ ...settings, url: readUrl ?? url, deadlineMs });
+    this.#pool = pool;
+    this.#queue = new QueryQueue(queueLimits(queries, deadlineMs));
+    this.maxCounted = most ?? maxCounted;
+  }
+
+  run<T>(options: ReadOptions, work: (sql: Sql) => Promise<T>): Promise<T> {
+    if (this.#isClosed) return Promise.reject(new Outage("unavailable", "the store is closed"));
+    return this.#queue.run(options, async (signal) => {
+      try {
+        return await this.#repeat(signal, work);
+      } catch (error) {
+        throw outageOf(error) ?? error;
+      }
+    });
+  }
+
+  /** Later queries open new connections, possibly to another server. */
+  reconnect(): void {
+    for (const { connection } of this.#idle.splice(0)) void connection.close();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#queue.close();
+    await Promise.all(this.#idle.splice(0).map(({ connection }) => connection.close()));
+  }
+
+  /** Repeats a query once when its connection is lost. */
+  async #repeat<T>(signal: AbortSignal, work: (sql: Sql) => Promise<T>): Promise<T> {
+    try {
+      return await this.#use(signal, work);
+    } catch (error) {
+      if (signal.aborted || !isConnectionLost(error)) throw error;
+      return this.#use(signal, work);
+    }
+  }
+
+  async #use<T>(signal: AbortSignal, work: (sql: Sql) => Promise<T>): Promise<T> {
+    const lent = await this.#take();
+    const { connection, pid } = lent;
+    const stop = () => {
+      this.#cancel(pid).catch(() => undefined);
+      connection.destroy();
+    };
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      signal.throwIfAborted();
+      return await connection.run(work);
+    } finally {
+      signal.removeEventListener("abort", stop);
+      if (!connection.isLost) this.#idle.push(lent);
+    }
+  }
+
+  async #take(): Promise<Lent> {
+    this.#idle = this.#idle.filter(({ connection }) => !connection.isLost);
+    const idle = this.#idle.pop();
+    if (idle !== undefined) return idle;
+    const connection = await this.#open();
+    const [row] = await connection.run((sql) =>
+      rows<readonly [number]>(sql`SELECT pg_backend_pid()`),
+    );
+    return { connection, pid: row?.[0] ?? 0 };
+  }
+
+  /** Ends the statement of another connection: the server does not notice that its client has left. */
+  #cancel(pid: number): Promise<unknown> {
+    return this.#pool.read((sql) => rows(sql`SELECT pg_cancel_backend(${pid}::bigint::int)`));
+  }
+}

@@ -1,0 +1,123 @@
+// Runs queries that can be long on reader threads, so that they do not block the event loop.
+
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import { Outage } from "../../model/outage.ts";
+import type { Query } from "../../model/query/query.ts";
+import { Damage } from "../core/stored-resource.ts";
+import { QueryQueue, type QueueLimits } from "../query-queue.ts";
+import type { QueryResult, ReadOptions } from "../store.ts";
+import {
+  type ReaderData,
+  type ReaderReply,
+  type ReaderRequest,
+  unpackResult,
+} from "./reader-messages.ts";
+
+/** The script of a reader thread, as source or built. */
+const script = new URL(`./reader-thread${extname(import.meta.url)}`, import.meta.url);
+
+export interface ReaderPoolOptions {
+  readonly path: string;
+  readonly limits: QueueLimits;
+  readonly maxCounted: number | undefined;
+}
+
+export class ReaderPool {
+  readonly #options: ReaderPoolOptions;
+  readonly #queue: QueryQueue;
+  #idle: ReaderThread[] = [];
+  #isClosed = false;
+
+  constructor(options: ReaderPoolOptions) {
+    this.#options = options;
+    this.#queue = new QueryQueue(options.limits);
+  }
+
+  query(
+    collection: string,
+    query: Query,
+    options: ReadOptions = {},
+  ): Promise<QueryResult | undefined> {
+    return this.#queue.run(options, (signal) => this.#run({ collection, query }, signal));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#queue.close();
+    await Promise.all(this.#idle.splice(0).map((thread) => thread.close()));
+  }
+
+  async #run(
+    request: Omit<ReaderRequest, "number">,
+    signal: AbortSignal,
+  ): Promise<QueryResult | undefined> {
+    if (this.#isClosed) throw new Outage("unavailable", "the store is closed");
+    const thread = this.#idle.pop() ?? new ReaderThread(this.#options);
+    try {
+      return await thread.query(request, signal);
+    } finally {
+      if (!thread.hasExited) this.#idle.push(thread);
+    }
+  }
+}
+
+class ReaderThread {
+  readonly #worker: Worker;
+  readonly #stopped = new Int32Array(new SharedArrayBuffer(4));
+  #number = 0;
+  #pending: PromiseWithResolvers<ReaderReply | "closed"> | undefined;
+  hasExited = false;
+
+  constructor({ path, maxCounted }: ReaderPoolOptions) {
+    const workerData: ReaderData = { path, maxCounted, stopped: this.#stopped };
+    this.#worker = new Worker(script, { workerData });
+    this.#worker.on("message", (reply: ReaderReply | "closed") => this.#pending?.resolve(reply));
+    this.#worker.on("error", (error) => this.#handleExit(String(error)));
+    this.#worker.on("exit", (code) => this.#handleExit(`exit code ${code}`));
+    // An idle thread does not keep the process alive.
+    this.#worker.unref();
+  }
+
+  async query(
+    request: Omit<ReaderRequest, "number">,
+    signal: AbortSignal,
+  ): Promise<QueryResult | undefined> {
+    const number = ++this.#number;
+    const stop = () => void Atomics.store(this.#stopped, 0, number);
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      return resultOf(await this.#send({ ...request, number }), request.collection);
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.hasExited) return;
+    await Promise.allSettled([this.#send("close")]);
+    this.hasExited = true;
+    await this.#worker.terminate();
+  }
+
+  #send(message: ReaderRequest | "close"): Promise<ReaderReply | "closed"> {
+    const pending = Promise.withResolvers<ReaderReply | "closed">();
+    this.#pending = pending;
+    this.#worker.ref();
+    this.#worker.postMessage(message);
+    return pending.promise.finally(() => this.#worker.unref());
+  }
+
+  #handleExit(reason: string): void {
+    this.hasExited = true;
+    this.#pending?.reject(new Outage("unavailable", `a reader thread has stopped: ${reason}`));
+  }
+}
+
+function resultOf(reply: ReaderReply | "closed", collection: string): QueryResult | undefined {
+  if (reply === "closed") throw new Outage("unavailable", "the store is closed");
+  if (reply.kind === "result") return reply.result && unpackResult(reply.result);
+  if (reply.kind === "bug") throw new Error(`a query failed: ${reply.message}`);
+  const { reason, message, id } = reply;
+  throw id === undefined ? new Outage(reason, message) : new Damage(id, collection);
+}
