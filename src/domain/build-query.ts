@@ -19,7 +19,7 @@ import {
   type NamedField,
   pageLimits,
 } from "../model/query/list-request.ts";
-import { suggestParameter } from "../model/query/near-miss.ts";
+import { explainNearMiss } from "../model/query/near-miss.ts";
 import type { Condition } from "../model/query/predicate.ts";
 import { isRanked, type Query, type Sorting, type Word } from "../model/query/query.ts";
 import { type QueryableFields, queryableFieldsOf } from "../model/query/queryable.ts";
@@ -138,11 +138,7 @@ class QueryBuilder {
   #suggestParameter({ field, operand, place }: Filter): string | undefined {
     const isBare = "parameter" in place && place.parameter === field;
     if (!isBare || this.#queryable.declares(field)) return undefined;
-    const intended = suggestParameter(field, operand);
-    return (
-      intended &&
-      `there is no parameter "${field}"; use ${intended}. For a field of this name, write ${field}[eq]`
-    );
+    return explainNearMiss(field, operand);
   }
 
   #sortings(): readonly Sorting[] {

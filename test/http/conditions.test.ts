@@ -240,7 +240,7 @@ describe("invalid conditions", () => {
       const answer = await asker.get(`/plain?${parameters({ where })}`);
       const [error] = assertProblem(answer, "invalid-parameter").errors ?? [];
       assert.equal(error?.parameter, "where");
-      assert.match(error?.detail ?? "", /where takes JSON/);
+      assert.match(error?.detail ?? "", /where takes JSON.* where\[eq\]/);
     }
   });
 
@@ -280,6 +280,18 @@ describe("a parameter of a later version", () => {
       }
       const body = assertProblem(await asker.query("plain", { [name]: 1 }), "invalid-body");
       assert.match(body.errors?.[0]?.detail ?? "", /does not support/);
+    }
+    for (const [name, meant] of [
+      ["expnd", "expand"],
+      ["time_zone", "timezone"],
+      ["aggregates", "aggregate"],
+    ]) {
+      const answer = assertProblem(await asker.get(`/open?${name}=x`), "invalid-parameter");
+      assert.match(
+        answer.errors?.[0]?.detail ?? "",
+        new RegExp(`support ${meant};.* ${name}\\[eq`),
+      );
+      assert.equal((await asker.list(`/open?${name}[eq]=x`)).total, 0);
     }
     assert.deepEqual(await asker.ids("/plain?by[eq]=ann"), ["a"]);
     assert.deepEqual(await asker.ids("/open?by[gte]=1"), ["a"]);

@@ -230,7 +230,7 @@ function readWhere(reader: ListRequestReader, text: string): void {
   if ("text" in scanned) reader.where(JSON.parse(text), placeOf);
   else
     for (const { pointer, detail } of scanned) {
-      const advice = `${detail}; where takes JSON, such as {"age":{"gte":18}}, percent-encoded`;
+      const advice = `${detail}; where takes JSON, such as {"age":{"gte":18}}, percent-encoded. For a field of this name, write where[eq]`;
       reader.addError({ parameter: "where", path: pointer }, advice);
     }
 }

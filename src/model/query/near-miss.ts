@@ -19,9 +19,19 @@ const laterParameters: readonly string[] = ["expand", "aggregate", "by", "timezo
 
 /** Says what to send instead of a parameter of a later version; undefined for other names. */
 export const explainLater = (name: string): string | undefined =>
-  laterParameters.includes(name)
-    ? `this version does not support ${name}; to filter by a field of this name, write ${name}[eq]=…`
-    : undefined;
+  laterParameters.includes(name) ? notSupported(name, name) : undefined;
+
+const notSupported = (name: string, parameter: string): string =>
+  `this version does not support ${parameter}; to filter by a field of this name, write ${name}[eq]=…`;
+
+/** Says what to send instead of a misspelled parameter, also one of a later version; undefined for other names. */
+export function explainNearMiss(name: string, value: unknown): string | undefined {
+  const intended = suggestParameter(name, value);
+  if (intended !== undefined)
+    return `there is no parameter "${name}"; use ${intended}. For a field of this name, write ${name}[eq]`;
+  const later = laterParameters.find((parameter) => isTypo(lettersOf(name), parameter));
+  return later && notSupported(name, later);
+}
 
 /** The names in other APIs, in lower case and without punctuation. */
 const otherNames: Readonly<Record<string, string>> = {
@@ -49,9 +59,11 @@ const meanings = new Map(
 const isField = (name: string, value: unknown): boolean =>
   name === "order" && /^-?[\d.]+$/.test(String(value));
 
+const lettersOf = (name: string): string => name.replaceAll(/[^\p{L}\p{N}]/gu, "").toLowerCase();
+
 /** Returns the parameter that an unknown name probably means, or undefined. */
 export function suggestParameter(name: string, value?: unknown): string | undefined {
-  const plain = name.replaceAll(/[^\p{L}\p{N}]/gu, "").toLowerCase();
+  const plain = lettersOf(name);
   const isFiltered = /^filters?\[/i.test(name);
   const meant = isFiltered ? meanings.get("filter") : meanings.get(plain);
   if (meant !== undefined) return isField(plain, value) ? undefined : meant;

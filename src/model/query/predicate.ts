@@ -1,8 +1,8 @@
 // The conditions of a query, and their evaluation in memory. A missing value equals nothing, and a negation is a plain one.
 
-import { elementsOf } from "../field-kind.ts";
+import { elementsOf, isOfElements } from "../field-kind.ts";
 import { keysAt, valueIn } from "./field-path.ts";
-import type { Span, ValueKind } from "./sort-key.ts";
+import { beginningWith, keyOf, type Span, type ValueKind } from "./sort-key.ts";
 import { isInAny } from "./spans.ts";
 import { matcherOf, type TextMatch } from "./text-match.ts";
 
@@ -82,18 +82,31 @@ function compiled(predicate: Predicate): Test {
 
 function conditionTest({ field, kind, spans, isNegated = false, match }: Condition): Test {
   const matches = match && matcherOf(match);
+  // The key of a long text costs more than the text's comparison.
+  const needsKey = matches === undefined || !isEveryText(spans);
+  // An array of kind `any` is compared by its elements, and so is a path with `[]`.
+  const depth = (kind === "any" ? 1 : 0) + (isOfElements(field) ? 1 : 0);
+  const textsIn = (value: unknown): readonly string[] =>
+    [value].flat(depth).filter((text) => typeof text === "string");
+  const hasKey = (value: unknown) =>
+    depth === 0
+      ? isInAny(keyOf(kind, value), spans)
+      : keysAt(field, kind, value).some((key) => isInAny(key, spans));
   return (content) => {
     const value = content.at(field);
-    const hasKey = keysAt(field, kind, value).some((key) => isInAny(key, spans));
-    const isMatch = hasKey && (matches === undefined || textsIn(value).some(matches));
+    const isMatch =
+      (!needsKey || hasKey(value)) && (matches === undefined || textsIn(value).some(matches));
     return isMatch !== isNegated;
   };
 }
 
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const everyText = beginningWith("");
 
-const textsIn = (value: unknown): readonly string[] =>
-  [value].flat(2).filter((text) => typeof text === "string");
+function isEveryText([span, ...more]: readonly Span[]): boolean {
+  return more.length === 0 && span?.from === everyText.from && span.to === everyText.to;
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** The element of an array. The empty path is the element itself. */
 const elementContent = (element: unknown): Content => ({
