@@ -7,7 +7,7 @@ import type { Feed, InvalidPosition, Removal } from "../model/feed.ts";
 import { type FeedPosition, writeFeedPosition } from "../model/feed-position.ts";
 import { Problem } from "../model/problem.ts";
 import { IndexedContent } from "../model/query/index-plan.ts";
-import { type ListRequest, maxBytesOf } from "../model/query/list-request.ts";
+import type { ListRequest } from "../model/query/list-request.ts";
 import { holds, type Predicate } from "../model/query/predicate.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Store } from "../store/store.ts";
@@ -35,6 +35,8 @@ export interface FeedPage {
   readonly isWhole: boolean;
 }
 
+/** The limit for the fields of a page, which is shortened to fit. */
+const maxPageBytes = 4 * 1024 * 1024;
 /** With filters, this many entries are read at once: most of them may be left out. */
 const filteredEntries = 1_000;
 
@@ -102,7 +104,8 @@ export class Feeds {
       entries.push(...reached.entries);
       ({ position } = reached);
       const { collection } = reached;
-      const isMore = entries.length > view.limit;
+      const isFull = reached.isMore && sizeOf(entries) > maxPageBytes;
+      const isMore = entries.length > view.limit || isFull;
       if (isMore || !reached.isMore) {
         const page = entries.slice(0, view.limit);
         const last = page.at(-1);
@@ -118,7 +121,7 @@ export class Feeds {
   #read(name: string, since: FeedPosition | 0, view: View): MaybePromise<Reached | Problem> {
     const { conditions, owner, limit } = view;
     const count = conditions.length > 0 ? Math.max(limit, filteredEntries) : limit;
-    const maxBytes = maxBytesOf(count, this.#maxResourceBytes);
+    const maxBytes = count * this.#maxResourceBytes > maxPageBytes ? maxPageBytes : undefined;
     return then(this.#store.since(name, since, { limit: count, maxBytes, owner }), (feed) =>
       feed === undefined
         ? collectionNotFound(name)
@@ -130,6 +133,9 @@ export class Feeds {
     );
   }
 }
+
+const sizeOf = (entries: readonly (Resource | Removal)[]): number =>
+  entries.reduce((sum, entry) => sum + ("fields" in entry ? entry.fields.length : 0), 0);
 
 const isInvalid = (feed: Feed | InvalidPosition): feed is InvalidPosition =>
   typeof feed === "string";

@@ -39,7 +39,7 @@ export type FilterResult = Omit<QueryResult, "collection">;
 
 /** How many seqs of a source are held in memory. */
 const maxSeqs = 1_000_000;
-const checkedBytes = 4 * 1024 * 1024;
+const checkedBytes = 1024 * 1024;
 /** Reading the entry of another source costs this part of checking a resource. */
 const entryCost = 0.2;
 

@@ -12,7 +12,7 @@ import { matchesOf } from "./search.ts";
 
 /** The limits of the resources that are read at once. */
 const maxRows = 1_000;
-const maxBytes = 4 * 1024 * 1024;
+const maxBytes = 1024 * 1024;
 
 export async function readFor(
   sql: Sql,

@@ -14,7 +14,7 @@ type Candidates = readonly Candidate[];
 
 /** The limits of the resources that are read at once. */
 const maxRows = 1_000;
-const maxBytes = 4 * 1024 * 1024;
+const maxBytes = 1024 * 1024;
 
 /** All keys, including the key of a missing value. */
 export const everyKey: readonly Span[] = [{ from: minKey, to: someValue.to }];

@@ -62,6 +62,9 @@ export class ReaderPool {
   }
 }
 
+/** Node collects garbage earlier with a limit. A query needs far less; Bun ignores it. */
+const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 };
+
 class ReaderThread {
   readonly #worker: Worker;
   readonly #stopped = new Int32Array(new SharedArrayBuffer(4));
@@ -71,7 +74,7 @@ class ReaderThread {
 
   constructor({ path, maxCounted }: ReaderPoolOptions) {
     const workerData: ReaderData = { path, maxCounted, stopped: this.#stopped };
-    this.#worker = new Worker(script, { workerData });
+    this.#worker = new Worker(script, { workerData, resourceLimits });
     this.#worker.on("message", (reply: ReaderReply | "closed") => this.#pending?.resolve(reply));
     this.#worker.on("error", (error) => this.#handleExit(String(error)));
     this.#worker.on("exit", (code) => this.#handleExit(`exit code ${code}`));
