@@ -13,11 +13,14 @@ export type CompareMatches = (one: Match, other: Match) => number;
 export const withRank = (position: Position): Match => ({ ...position, rank: 0 });
 export const positionOf = ({ keys, seq }: Match): Position => ({ keys, seq });
 
+/** The best rank comes first; among equal ranks, the resource that was created first. */
+export const byRank: CompareMatches = (one, other) => other.rank - one.rank || one.seq - other.seq;
+
 /** Returns the order of a query. */
 export function comparison(query: Query): CompareMatches {
   const { sortings, isNewestFirst } = query;
   const sign = isNewestFirst ? -1 : 1;
-  if (isRanked(query)) return (one, other) => other.rank - one.rank || sign * (one.seq - other.seq);
+  if (isRanked(query)) return byRank;
   return (one, other) => {
     for (let at = 0; at < sortings.length; at++) {
       const difference = compareKeys(one.keys[at] ?? "", other.keys[at] ?? "");

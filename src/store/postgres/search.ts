@@ -1,8 +1,8 @@
 // Runs full-text searches: finds the resources that contain all words, and ranks them.
 
-import { type Query, select, type Word } from "../../model/query/query.ts";
+import { countWithin, type Query, type Word } from "../../model/query/query.ts";
 import { termOf, termSpan } from "../../model/query/rank.ts";
-import { onlyTerm, withWords } from "../core/search.ts";
+import { bestOf, onlyTerm, ranksOf } from "../core/search.ts";
 import type { QueryResult } from "../store.ts";
 import { type CollectionRow, toCollection } from "./collections.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";
@@ -50,8 +50,10 @@ async function searchTerm(
   return { ...answer, value: { ...answer.value, total: undefined, totalAtLeast: maxCounted } };
 }
 
-const pageOf = (sql: Sql, { start, limit }: Query): Statement =>
-  sql`LIMIT ${limit}::bigint OFFSET ${typeof start === "number" ? start : 0}::bigint`;
+const pageOf = (sql: Sql, query: Query): Statement =>
+  sql`LIMIT ${query.limit}::bigint OFFSET ${offsetOf(query)}::bigint`;
+
+const offsetOf = ({ start }: Query): number => (typeof start === "number" ? start : 0);
 
 /** The database ranks all matches. */
 async function rankAll(sql: Sql, row: CollectionRow, query: Query): Promise<Reply> {
@@ -130,13 +132,19 @@ async function checkEach(
   if (!result) return { reply: undefined };
   const { head, hits, isCut: isTooMuch } = result;
   if (isTooMuch) return undefined;
-  const { resources, total, isCut } = select(withWords(hits, query, row.plan), query);
+  const ranks = ranksOf(hits, query.words, row.plan);
+  const bySeq = new Map(hits.map(({ seq, resource }) => [seq, resource]));
+  const offset = offsetOf(query);
+  const page = bestOf(ranks, offset + query.limit)
+    .slice(offset)
+    .flatMap((seq) => bySeq.get(seq) ?? []);
+  const count = countWithin(page, ({ fields }) => fields.length, query.maxBytes);
   const value: QueryResult = {
     collection: toCollection(row, head),
-    resources,
-    total: query.isCounted ? total : undefined,
+    resources: page.slice(0, count),
+    total: query.isCounted ? ranks.size : undefined,
     last: undefined,
-    ...(isCut && { isCut }),
+    ...(count < page.length && { isCut: true }),
   };
   return { reply: { version: head.version, value } };
 }

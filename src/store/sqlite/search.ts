@@ -83,8 +83,8 @@ export class WordReader {
     return count;
   }
 
-  /** Counts the rows of a word up to a limit. A resource has several rows of a long prefix. */
-  countUpTo(part: number, word: Word, limit: number): number {
+  /** A resource has several rows of a long prefix. */
+  #rowsUpTo(part: number, word: Word, limit: number): number {
     const { from, to } = termSpan(word);
     return this.#countUpTo.one(part, from, to, limit)?.[0] ?? 0;
   }
@@ -99,7 +99,7 @@ export class WordReader {
     checkStop: CheckStop = () => undefined,
   ): Ranks {
     const [rarest, ...others] = words
-      .map((word) => ({ word, count: this.countUpTo(part, word, maxCompared) }))
+      .map((word) => ({ word, count: this.#rowsUpTo(part, word, maxCompared) }))
       .sort((one, other) => one.count - other.count);
     if (!rarest) return new Map();
     let ranks = this.#read(part, rarest.word, undefined, checkStop);
