@@ -137,7 +137,7 @@ function whereOf(
 /** The number of values in a JSON value, which is at least the number of its conditions. */
 const sizeOf = (value: unknown): number =>
   typeof value === "object" && value !== null
-    ? Object.values(value).reduce<number>((sum, each) => sum + sizeOf(each), 0)
+    ? Object.values(value).reduce<number>((sum, each) => sum + sizeOf(each), 1)
     : 1;
 
 export const randomWhere: fc.Arbitrary<Where> = whereOf(values, 2).filter(

@@ -20,7 +20,7 @@ import {
   pageLimits,
 } from "../model/query/list-request.ts";
 import { explainNearMiss } from "../model/query/near-miss.ts";
-import type { Condition } from "../model/query/predicate.ts";
+import type { Condition, Predicate } from "../model/query/predicate.ts";
 import { isRanked, type Query, type Sorting, type Word } from "../model/query/query.ts";
 import { type QueryableFields, queryableFieldsOf } from "../model/query/queryable.ts";
 import { simplified } from "../model/query/simplify.ts";
@@ -96,7 +96,7 @@ class QueryBuilder {
     const { filters, search, fields, limit, isCounted } = this.#listRequest;
     const conditions = simplified([
       ...filters.flatMap((filter) => this.#condition(filter)),
-      ...(this.where()?.predicates ?? []),
+      ...this.#where(),
     ]);
     const words = search === undefined ? [] : this.#words(search);
     const sortings = this.#sortings();
@@ -116,9 +116,9 @@ class QueryBuilder {
     };
   }
 
-  where() {
+  #where(): readonly Predicate[] {
     const { filters, where } = this.#listRequest;
-    if (where === undefined) return undefined;
+    if (where === undefined) return [];
     return buildWhere(this.#queryable, where, filters.length, (place, detail) =>
       this.#addError(place, detail),
     );

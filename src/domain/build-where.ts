@@ -1,6 +1,6 @@
 // Builds predicates from the nested conditions of a `where`, and checks them against the definition.
 
-import type { Path } from "../lib/json/error-report.ts";
+import { ErrorReport, type Path } from "../lib/json/error-report.ts";
 import { elementsOf } from "../model/field-kind.ts";
 import { conditionOf } from "../model/query/filter.ts";
 import {
@@ -9,7 +9,6 @@ import {
   isFieldPath,
   isOperator,
   listRequestLimits,
-  type NamedField,
   operators,
   type Where,
 } from "../model/query/list-request.ts";
@@ -27,43 +26,31 @@ interface Place {
 
 type Predicates = readonly Predicate[];
 
-interface BuiltWhere {
-  /** All must hold. */
-  readonly predicates: Predicates;
-  /** The fields that the conditions compare. */
-  readonly named: readonly NamedField[];
-}
-
-/** `count` is the number of the request's other conditions. */
+/** Returns the predicates that must all hold. `count` is the number of the request's other conditions. */
 export function buildWhere(
   queryable: QueryableFields,
-  where: Where,
+  { value, placeOf }: Where,
   count: number,
-  addError: AddError,
-): BuiltWhere {
-  const builder = new WhereBuilder(queryable, where, count, addError);
-  const predicates = builder.build();
-  return { predicates, named: builder.named };
+  addError: (place: ErrorLocation, detail: string) => void,
+): Predicates {
+  const builder = new WhereBuilder(queryable, count);
+  const predicates = builder.build(value);
+  for (const { pointer, detail } of builder.report.errors) addError(placeOf(pointer), detail);
+  return predicates;
 }
 
-type AddError = (place: ErrorLocation, detail: string) => void;
-
 class WhereBuilder {
+  readonly report = new ErrorReport();
   readonly #queryable: QueryableFields;
-  readonly #where: Where;
-  readonly #addError: AddError;
-  readonly named: NamedField[] = [];
   #count: number;
 
-  constructor(queryable: QueryableFields, where: Where, count: number, addError: AddError) {
+  constructor(queryable: QueryableFields, count: number) {
     this.#queryable = queryable;
-    this.#where = where;
     this.#count = count;
-    this.#addError = addError;
   }
 
-  build(): Predicates {
-    return this.#object(this.#where.value, { path: [], prefix: "", depth: 0 });
+  build(value: unknown): Predicates {
+    return this.#object(value, { path: [], prefix: "", depth: 0 });
   }
 
   #object(value: unknown, place: Place): Predicates {
@@ -105,8 +92,17 @@ class WhereBuilder {
     );
   }
 
+  /** Counts a condition. Only the first one beyond the limit is an error. */
+  #isTooMany(path: Path): boolean {
+    const { maxConditions } = listRequestLimits;
+    this.#count++;
+    if (this.#count === maxConditions + 1) this.#fail(path, tooManyConditions);
+    return this.#count > maxConditions;
+  }
+
   #nested(place: Place, build: (inner: Place) => Predicates): Predicates {
     const { maxWhereDepth } = listRequestLimits;
+    if (this.#isTooMany(place.path)) return [];
     if (place.depth === maxWhereDepth)
       return this.#fail(place.path, `conditions can be nested up to ${maxWhereDepth} deep`);
     return build({ ...place, depth: place.depth + 1 });
@@ -124,15 +120,13 @@ class WhereBuilder {
   /** `field` is relative to the element, and empty for the element itself. */
   #test(field: string, operator: string, operand: unknown, place: Place): Predicates {
     const { path } = place;
+    if (operator !== "some" && this.#isTooMany(path)) return [];
     const full = field === "" ? place.prefix.slice(0, -1) : place.prefix + field;
     const shape = this.#queryable.find(full);
     if (shape === undefined) return this.#fail(path, this.#queryable.explainUnknown(full));
     if (operator === "some") return this.#some(field, full, shape, operand, place);
     if (shape.holds === "object") return this.#fail(path, isObjectError(full));
     if (!isOperator(operator)) return this.#fail(path, unknownOperator(operator));
-    const { maxConditions } = listRequestLimits;
-    if (this.#count++ === maxConditions) return this.#fail(path, tooManyConditions);
-    this.named.push({ field: full, place: this.#where.placeOf(path) });
     const { kind } = shape;
     const condition = conditionOf({ field, kind, operator, operand, isFromUrl: false });
     return typeof condition === "string" ? this.#fail(path, condition) : [condition];
@@ -161,7 +155,7 @@ class WhereBuilder {
   }
 
   #fail(path: Path, detail: string): readonly never[] {
-    this.#addError(this.#where.placeOf(path), detail);
+    this.report.add(path, detail);
     return [];
   }
 }

@@ -211,7 +211,8 @@ describe("invalid conditions", () => {
     [{ "secrets[].pin": "1" }, "/secrets[].pin", /there is no field/],
     [{ secrets: { some: { pin: "1" } } }, "/secrets/some", /there is no field/],
     [nested(maxWhereDepth + 1), "/$not".repeat(maxWhereDepth + 1), /up to 8 deep/],
-    [{ $or: [many(60), many(41)] }, "/$or/1/$or/40/name", /at most 100 conditions/],
+    [{ $or: [many(60), many(38)] }, "/$or/1/$or/37/name", /at most 100 conditions/],
+    [{ $or: Array(100).fill({ $not: {} }) }, "/$or/99/$not", /at most 100 conditions/],
   ];
   for (const [where, path, words] of rejected) {
     it(`are rejected: ${JSON.stringify(where).slice(0, 60)}`, async () => {
@@ -227,10 +228,25 @@ describe("invalid conditions", () => {
     });
   }
 
+  it("are reported up to a limit, however many there are", async () => {
+    const wrong = (count: number, name: string) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name}${index}`, null]));
+    const $or = Array.from({ length: 100 }, () => wrong(200, "nam"));
+    const parts = Array.from({ length: 99 }, () => ({ $or: Array(100).fill(1) }));
+    for (const where of [{ $or }, { $or: [wrong(10, "nam"), ...parts] }]) {
+      const { body, ...answer } = await asker.query("indexed", { where });
+      const { errors = [] } = assertProblem({ body, ...answer }, "invalid-body");
+      assert.ok(
+        errors.length > 50 && errors.length <= 101 && body.length < 100_000,
+        `${errors.length}`,
+      );
+    }
+  });
+
   it("are accepted up to the limits", async () => {
-    for (const where of [nested(maxWhereDepth), many(maxConditions)])
+    for (const where of [nested(maxWhereDepth), many(maxConditions - 1)])
       assert.equal((await asker.query("indexed", { where })).status, 200);
-    const full = parameters({ where: JSON.stringify(many(maxConditions)), paid: "true" });
+    const full = parameters({ where: JSON.stringify(many(maxConditions - 1)), paid: "true" });
     const problem = assertProblem(await asker.get(`/indexed?${full}`), "invalid-parameter");
     assert.match(problem.errors?.[0]?.detail ?? "", /at most 100 conditions/);
   });

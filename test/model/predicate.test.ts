@@ -118,7 +118,7 @@ describe("a predicate", () => {
     const check = fc.property(fieldsOfOne, randomWhere, (fields, where) => {
       const errors: string[] = [];
       const placeOf = () => ({ pointer: "" });
-      const { predicates } = buildWhere(queryable, { value: where, placeOf }, 0, (_, detail) =>
+      const predicates = buildWhere(queryable, { value: where, placeOf }, 0, (_, detail) =>
         errors.push(detail),
       );
       assert.deepEqual(errors, []);

@@ -3,7 +3,6 @@
 import { tooManyConditions, unknownOperator } from "../../domain/build-where.ts";
 import type { FeedRequest } from "../../domain/feeds.ts";
 import { positionGone } from "../../domain/problems.ts";
-import { type Path, pointerTo } from "../../lib/json/error-report.ts";
 import { scanObject } from "../../lib/json/scan.ts";
 import { readFeedPosition, readSealedPosition } from "../../model/feed-position.ts";
 import { isOfElements } from "../../model/field-kind.ts";
@@ -225,13 +224,13 @@ function readReserved(reader: ListRequestReader, values: ReadonlyMap<Reserved, s
 }
 
 function readWhere(reader: ListRequestReader, text: string): void {
-  const placeOf = (path: Path) => ({ parameter: "where", path: pointerTo(path) });
+  const placeOf = (path: string) => ({ parameter: "where", path });
   const scanned = scanObject(text);
   if ("text" in scanned) reader.where(JSON.parse(text), placeOf);
   else
     for (const { pointer, detail } of scanned) {
       const advice = `${detail}; where takes JSON, such as {"age":{"gte":18}}, percent-encoded. For a field of this name, write where[eq]`;
-      reader.addError({ parameter: "where", path: pointer }, advice);
+      reader.addError(placeOf(pointer), advice);
     }
 }
 

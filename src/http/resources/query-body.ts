@@ -38,7 +38,7 @@ function withoutInvalid(body: ObjectSchema, { errors }: ErrorReport): QueryBody 
 
 function readMembers(reader: ListRequestReader, body: QueryBody): void {
   const { where, q, sort, fields, page, limit, cursor, total } = body;
-  if (where !== undefined) reader.where(where, (path) => at("where", ...path));
+  if (where !== undefined) reader.where(where, (pointer) => ({ pointer: `/where${pointer}` }));
   if (q !== undefined) reader.search(q, at("q"));
   if (sort !== undefined) reader.sort(namesIn(sort, "sort"));
   if (fields !== undefined) reader.fields(namesIn(fields, "fields"));

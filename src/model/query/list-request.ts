@@ -1,6 +1,5 @@
 // A list request as the client sent it, before it is checked against the collection's definition.
 
-import type { Path } from "../../lib/json/error-report.ts";
 import { jsonLimits } from "../../lib/json/scan.ts";
 import { plainName } from "../field-kind.ts";
 import type { FieldError, ParameterError } from "../problem.ts";
@@ -59,8 +58,8 @@ export interface Filter {
 /** Nested conditions as JSON, which is not checked yet. */
 export interface Where {
   readonly value: unknown;
-  /** Returns the place of what is at a path in the value. */
-  readonly placeOf: (path: Path) => ErrorLocation;
+  /** Returns the place of what is at a JSON Pointer in the value. */
+  readonly placeOf: (pointer: string) => ErrorLocation;
 }
 
 export interface NamedField {
