@@ -5,10 +5,10 @@ import type { Candidate, Position, Query } from "../../model/query/query.ts";
 import { keyOf } from "../../model/query/sort-key.ts";
 import type { IndexScan } from "../core/index-use.ts";
 import { locate } from "../core/position-tree.ts";
-import { planQuery, type QueryPlan } from "../core/query-plan.ts";
+import { isShort, planQuery, type QueryPlan } from "../core/query-plan.ts";
 import { runFilter } from "../core/run-filter.ts";
 import { bestOf, onlyTerm } from "../core/search.ts";
-import { maxCounted, type QueryResult } from "../store.ts";
+import type { QueryResult } from "../store.ts";
 import { CandidateReader, everyKey, keyOfGroup } from "./candidates.ts";
 import type { CachedCollection } from "./collections.ts";
 import type { Connection, LimitedRows, Query as Statement } from "./connection.ts";
@@ -24,13 +24,24 @@ interface RankedPage {
 
 type Answer = Omit<QueryResult, "collection">;
 
+export interface QueryLimits {
+  /** The total is exact while a query looks at no more index entries and resources than this. */
+  readonly maxCounted: number;
+  /** A query that looks at no more index entries or resources is short. */
+  readonly shortRows: number;
+}
+
+/** The average size of resources that are checked in a short query. */
+const shortResourceBytes = 2_000;
+
 export class QueryReader {
   readonly #slices: Readonly<Record<"up" | "down", Statement<SeqResourceRow>>>;
   readonly #positions: PositionReader;
   readonly #candidates: CandidateReader;
-  readonly #maxCounted: number;
+  readonly #bytes: Statement<readonly [bytes: number]>;
+  readonly #limits: QueryLimits;
 
-  constructor(connection: Connection, limit = maxCounted) {
+  constructor(connection: Connection, limits: QueryLimits) {
     const select = `SELECT ${seqResourceColumns} FROM resources WHERE part = ?`;
     this.#slices = {
       up: connection.query(`${select} AND seq >= ? ORDER BY seq LIMIT ?`),
@@ -38,16 +49,46 @@ export class QueryReader {
     };
     this.#positions = new PositionReader(connection);
     this.#candidates = new CandidateReader(connection);
-    this.#maxCounted = limit;
+    this.#bytes = connection.query(
+      "SELECT coalesce(sum(octet_length(fields)), 0) FROM resources WHERE part = ?",
+    );
+    this.#limits = limits;
+  }
+
+  /** Returns undefined when the query may look at many entries or resources, so that it would block others. */
+  answerIfShort(known: CachedCollection, query: Query): QueryResult | undefined {
+    const plan = planQuery(known.plan, query);
+    return this.#isShort(known, query, plan) ? this.#answer(plan, known, query) : undefined;
   }
 
   /** `checkStop` is called from time to time, and throws when the query must end. */
   answer(known: CachedCollection, query: Query, checkStop: () => void): QueryResult {
-    const { collection, plan } = known;
-    const answer = this.#execute(planQuery(plan, query), known, query, checkStop);
+    return this.#answer(planQuery(known.plan, query), known, query, checkStop);
+  }
+
+  #answer(
+    plan: QueryPlan,
+    known: CachedCollection,
+    query: Query,
+    checkStop: () => void = () => undefined,
+  ): QueryResult {
+    const { collection } = known;
+    const answer = this.#execute(plan, known, query, checkStop);
     return query.isCounted
       ? { collection, ...answer }
       : { collection, ...answer, total: undefined };
+  }
+
+  #isShort(known: CachedCollection, query: Query, plan: QueryPlan): boolean {
+    if (isShort(known.plan, plan)) return true;
+    const { part, head } = known;
+    const most = this.#limits.shortRows;
+    const offset = typeof query.start === "number" ? query.start : 0;
+    if (plan.kind !== "scan" || offset > most)
+      return head.total <= most && (this.#bytes.one(part)?.[0] ?? 0) <= most * shortResourceBytes;
+    const { index, spans } = plan;
+    if (spans === undefined || !query.isCounted) return most > 0;
+    return this.#candidates.entries.countUpTo(part, index, spans, most + 1) <= most;
   }
 
   #execute(plan: QueryPlan, known: CachedCollection, query: Query, checkStop: () => void): Answer {
@@ -62,7 +103,7 @@ export class QueryReader {
         return this.#search(known, query, checkStop);
       case "filter": {
         const filtered = { plan: known.plan, total: known.head.total };
-        const limits = { maxCounted: this.#maxCounted };
+        const limits = { maxCounted: this.#limits.maxCounted };
         const running = runFilter(filtered, plan, query, limits);
         let step = running.next();
         while (!step.done) step = running.next(this.#candidates.read(known, step.value, checkStop));
@@ -150,7 +191,7 @@ export class QueryReader {
     if (!isCounted) return { total: undefined };
     if (spans === undefined) return { total: head.total };
     const { entries } = this.#candidates;
-    const most = this.#maxCounted;
+    const most = this.#limits.maxCounted;
     if (head.total <= most)
       return { total: entries.count({ part, revision: head.revision }, index, spans) };
     const count = entries.countUpTo(part, index, spans, most + 1);
@@ -188,7 +229,7 @@ export class QueryReader {
     const counted = { part, revision: head.revision, total: head.total };
     const seqs = reader.page(part, term, offset, limit);
     if (!isCounted) return { seqs, total: undefined };
-    const most = this.#maxCounted;
+    const most = this.#limits.maxCounted;
     const count = reader.count(counted, term, most);
     if (count <= most) return { seqs, total: count };
     return { seqs, total: undefined, totalAtLeast: most };

@@ -3,11 +3,9 @@
 import type { Collection, Rules } from "../../model/collection.ts";
 import type { Feed, FeedRange, InvalidPosition } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
-import { emptyIndexPlan } from "../../model/query/index-plan.ts";
 import type { Query as Question } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
-import { isShort, planQuery } from "../core/query-plan.ts";
 import { maxCounted, type QueryResult, type Range, type Slice } from "../store.ts";
 import { CachedCollection, CollectionRows, HeadReader, toCollection } from "./collections.ts";
 import type { CommitCounter } from "./commit-counter.ts";
@@ -25,6 +23,8 @@ export const readerLimits = {
   collections: 10_000,
   tokens: 10_000,
   maxCounted,
+  /** Some 200 µs. */
+  shortRows: 100,
 };
 /** With more new revisions than this, clearing the whole collection is cheaper than reading the changes. */
 const maxRevisionsBehind = 1_000;
@@ -81,7 +81,7 @@ export class Reader {
     this.#collectionRows = new CollectionRows(connection);
     this.#heads = new HeadReader(connection);
     this.#resources = new ResourceReader(connection);
-    this.#queries = new QueryReader(connection, limits.maxCounted);
+    this.#queries = new QueryReader(connection, limits);
     this.#fileReferences = new FileReferenceReader(connection);
     this.#tokenReader = new TokenReader(connection);
   }
@@ -125,17 +125,15 @@ export class Reader {
     });
   }
 
-  isShort(collection: string, query: Question): boolean {
-    this.#refresh();
-    const plan = this.#find(collection)?.plan ?? emptyIndexPlan;
-    return isShort(plan, planQuery(plan, query));
+  /** Returns `long` when the query may block others. */
+  queryIfShort(collection: string, query: Question): QueryResult | "long" | undefined {
+    return this.#inSnapshot(() => {
+      const known = this.#find(collection);
+      return known && (this.#queries.answerIfShort(known, query) ?? "long");
+    });
   }
 
-  query(
-    collection: string,
-    query: Question,
-    checkStop = (): void => undefined,
-  ): QueryResult | undefined {
+  query(collection: string, query: Question, checkStop: () => void): QueryResult | undefined {
     return this.#inSnapshot(() => {
       const known = this.#find(collection);
       return known && this.#queries.answer(known, query, checkStop);

@@ -43,6 +43,8 @@ export interface SqliteOptions extends DatabaseOptions, QueryOptions {
   readonly committer?: Committer | undefined;
   /** How many threads answer queries that can be long. */
   readonly readers?: number | undefined;
+  /** A query that looks at no more index entries or resources is answered on this thread. */
+  readonly shortRows?: number | undefined;
   /** Logs disk failures and repairs. */
   readonly report?: Report | undefined;
 }
@@ -59,7 +61,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     if (writerClient instanceof WriterClient) await checkWrites(writerClient, file);
     const commitCounter = options.mapFile && new CommitCounter(file.commitCounter, options.mapFile);
     const { readers = defaultReaders, queryDeadlineMs, maxCounted } = options;
-    const limits = { ...readerLimits, ...(maxCounted && { maxCounted }) };
+    const { shortRows = readerLimits.shortRows } = options;
+    const limits = { ...readerLimits, shortRows, ...(maxCounted && { maxCounted }) };
     const reader = new CurrentReader(
       () => new Reader(new Connection(file.path, "read"), commitCounter, limits),
     );
@@ -181,8 +184,8 @@ class SqliteStore implements Store {
     query: Query,
     options: ReadOptions = {},
   ): MaybePromise<QueryResult | undefined> {
-    if (this.#readIn(collection, (reader) => reader.isShort(collection, query)))
-      return this.#readIn(collection, (reader) => reader.query(collection, query));
+    const short = this.#readIn(collection, (reader) => reader.queryIfShort(collection, query));
+    if (short !== "long") return short;
     return this.#pool.query(collection, query, options).then((result) => {
       if (result === undefined) return undefined;
       // While nothing has changed it is the same object, by which pages are cached.

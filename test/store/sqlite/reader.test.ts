@@ -96,6 +96,7 @@ describe("the cache of the reader", () => {
         collections: 2,
         tokens: 2,
         maxCounted: 10,
+        shortRows: 0,
       };
       const reader = new Reader(connection, undefined, limits);
       for (let round = 1; round < 4; round++) {
