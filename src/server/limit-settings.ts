@@ -1,4 +1,4 @@
-// The settings of limits: how large requests are, how many there are, and how long things are stored.
+// The settings of limits: how large requests are, how many there are, how long queries take, and how long things are stored.
 
 import { type Setting, wholeNumber } from "./setting-values.ts";
 
@@ -56,6 +56,29 @@ export const limitSettings = {
     allowed: "a whole number from 0 (no limit) to 1000000",
     fallback: "0",
     read: (text) => wholeNumber(text, 0, 1_000_000),
+  },
+  queryDeadline: {
+    flag: "--query-deadline",
+    variable: "RESTANTE_QUERY_DEADLINE",
+    type: "number",
+    placeholder: "seconds",
+    about:
+      "How many seconds a query may take, its wait for other queries included; then it is stopped and answered with 504.",
+    allowed: "a whole number from 1 to 100",
+    fallback: "10",
+    // The runtimes close a connection that is silent for 120 seconds.
+    read: (text) => wholeNumber(text, 1, 100),
+  },
+  maxCounted: {
+    flag: "--max-counted",
+    variable: "RESTANTE_MAX_COUNTED",
+    type: "number",
+    placeholder: "entries",
+    about:
+      "How many index entries and resources a query may look at for an exact total; beyond that the total is null, with a lower limit in totalAtLeast.",
+    allowed: "a whole number from 1 to 1000000000",
+    fallback: "1000000",
+    read: (text) => wholeNumber(text, 1, 1_000_000_000),
   },
   keepRemovedDays: {
     flag: "--keep-removed-days",

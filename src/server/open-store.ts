@@ -44,20 +44,24 @@ export async function openStore(
 ): Promise<OpenStore> {
   const { store: url, readStore: readUrl, data: path } = config;
   const retention = { removalsMs: config.keepRemovedDays * dayMs };
-  if (url !== undefined)
-    return withOwner(await openGroupedPostgres({ url, readUrl, retention }, report), path, []);
-  if (committer !== undefined)
-    return withOwner(
-      withGroupCommit(await openSqlite({ path, mapFile, committer, report })),
-      path,
-      [],
-    );
+  const queries = {
+    queryDeadlineMs: config.queryDeadline * 1_000,
+    maxCounted: config.maxCounted,
+  };
+  if (url !== undefined) {
+    const options = { url, readUrl, retention, ...queries };
+    return withOwner(await openGroupedPostgres(options, report), path, []);
+  }
+  if (committer !== undefined) {
+    const store = await openSqlite({ path, mapFile, committer, report, ...queries });
+    return withOwner(withGroupCommit(store), path, []);
+  }
   const locks: FolderLock[] = [];
   try {
     // Two stores with the same folder of files would remove each other's files.
     const folders = config.files === undefined ? [path] : [path, config.files];
     for (const folder of folders) locks.push(await FolderLock.take(folder));
-    const store = await openSqlite({ path, mapFile, report, retention });
+    const store = await openSqlite({ path, mapFile, report, retention, ...queries });
     return withOwner(withGroupCommit(store), path, locks);
   } catch (error) {
     release(locks);

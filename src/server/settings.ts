@@ -44,6 +44,10 @@ export interface Config {
   /** Requests per minute; 0 for no limit. */
   readonly rateLimitPerAddress: number;
   readonly rateLimitPerToken: number;
+  /** How many seconds a query may take, its wait included. */
+  readonly queryDeadline: number;
+  /** How many index entries and resources a query may look at for an exact total. */
+  readonly maxCounted: number;
   /** How many days a removal appears in feeds. */
   readonly keepRemovedDays: number;
   /** How many hours an Idempotency-Key is stored. */
