@@ -9,8 +9,8 @@ const idleTimeoutSeconds = 10;
 
 /**
  * Bun resets its idle timeout only at about 16 KB/s: it closes slower uploads and downloads although
- * bytes keep arriving. Bodies that may take longer get this timeout, which their reader or writer can
- * extend. It applies until the next request on the connection.
+ * bytes keep arriving. It also counts the time of a handler as idle. Bodies and queries that may take
+ * longer get this timeout, which can be extended. It applies until the next request on the connection.
  */
 const longTimeoutSeconds = 120;
 
@@ -27,10 +27,8 @@ export const serve: Serve = async ({ host, port, fetch, errorResponse, isShared 
     const peerAddress = () => server.requestIP(request)?.address ?? "";
     const extendTimeout = () => server.timeout(request, longTimeoutSeconds);
     const method = request.method;
-    if (method === "GET") return fetch(request, peerAddress, extendTimeout);
-    if (method === "HEAD") return headResponse(fetch(request, peerAddress));
-    if (!mayBeSlow(method, request.headers)) return fetch(request, peerAddress);
-    extendTimeout();
+    if (method === "HEAD") return headResponse(fetch(request, peerAddress, extendTimeout));
+    if (method !== "GET" && mayBeSlow(method, request.headers)) extendTimeout();
     return fetch(request, peerAddress, extendTimeout);
   };
 

@@ -1,8 +1,8 @@
 // The interface that both runtimes implement: serving HTTP, sending and mapping files, loading modules.
 
 /**
- * Handles one request. `extendTimeout` exists where the runtime would close a connection whose body is
- * slow; the reader of the body calls it for every chunk.
+ * Handles one request. `extendTimeout` exists where the runtime would close a connection whose body or
+ * response is slow. The reader of a body calls it for every chunk, and a query when it has to wait.
  */
 export type Fetch = (
   request: Request,

@@ -398,6 +398,25 @@ describe("responses", () => {
   });
 });
 
+it("every request can extend the idle timeout of its connection (Node needs none)", async () => {
+  const given: (readonly [string, string])[] = [];
+  const server = await start((request, _peerAddress, extendTimeout) => {
+    given.push([request.method, typeof extendTimeout]);
+    extendTimeout?.();
+    return new Response("done");
+  });
+  const methods = ["GET", "HEAD", "POST", "QUERY", "DELETE"];
+  for (const method of methods)
+    await send(server.port, `${method} /a HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`, {
+      head: method === "HEAD",
+    });
+  await server.stop(0);
+  assert.deepEqual(
+    given,
+    methods.map((method) => [method, isBun ? "function" : "undefined"]),
+  );
+});
+
 it("a client that disconnects after CONNECT has no effect", async () => {
   const arrived = Promise.withResolvers<Request>();
   const released = Promise.withResolvers<void>();

@@ -48,9 +48,9 @@ export async function start(fetch?: Fetch): Promise<TestServer> {
     host: "127.0.0.1",
     port: 0,
     maxHeaderBytes,
-    fetch: (request, peerAddress) => {
+    fetch: (request, peerAddress, extendTimeout) => {
       reached.push(`${request.method} ${request.url}`);
-      return (fetch ?? echo)(request, peerAddress);
+      return (fetch ?? echo)(request, peerAddress, extendTimeout);
     },
     errorResponse: (status, detail, cause) => {
       errors.push({ status, detail, cause });
