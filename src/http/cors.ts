@@ -9,7 +9,7 @@ const exposed = [
   ...["Content-Range", "Accept-Ranges", "Retry-After", "WWW-Authenticate", "Allow", "Accept"],
   ...["Accept-Encoding", "Accept-Patch", "Accept-Post", "Accept-Query", "Preference-Applied"],
   ...["Idempotency-Replayed", "RateLimit", "RateLimit-Policy", "X-Total-Count", "X-Request-Id"],
-  ...["Date", "Age"],
+  ...["Date", "Age", "Server-Timing"],
 ].join(", ");
 
 /**

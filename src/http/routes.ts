@@ -17,6 +17,7 @@ import {
   resourceIdSchema,
 } from "../model/schemas/resource.ts";
 import { healthSchema, homeSchema } from "../model/schemas/server.ts";
+import { slowQueryListSchema } from "../model/schemas/slow-query.ts";
 import {
   issuedTokenSchema,
   tokenIdSchema,
@@ -41,6 +42,7 @@ import {
   problemPage,
   ready,
 } from "./admin/pages.ts";
+import { listSlowQueries } from "./admin/queries.ts";
 import { createToken, getToken, listTokens, revokeToken } from "./admin/tokens.ts";
 import { anyAction } from "./openapi/actions.ts";
 import { storedFileBytes } from "./openapi/formats.ts";
@@ -84,9 +86,12 @@ export const routes: Routes = {
     path: inCollection,
     body: jsonContent(querySchema),
     responses: {
-      200: json("The page.", pageSchema, { "X-Total-Count": headers.totalCount }),
+      200: json("The page.", pageSchema, {
+        "X-Total-Count": headers.totalCount,
+        "Server-Timing": headers.serverTiming,
+      }),
     },
-    problems: [404],
+    problems: [404, 504],
   }),
   getResource: route("GET /{collection}/{id}", "read", getResource, {
     ...get(anyCollection),
@@ -177,6 +182,13 @@ export const routes: Routes = {
     parameters: [parameters.confirm],
     responses: { 204: noContent("The collection was deleted.") },
     problems: [404, 409],
+  }),
+
+  listSlowQueries: route("GET /-/queries", "admin", listSlowQueries, {
+    summary: "Slow queries since the start of the process",
+    description:
+      "Queries that took a second or more, that checked 1,000 resources or more one by one, or that were stopped at the deadline: the 100 latest shapes, without values, the longest total time first. With several processes, each has its own.",
+    responses: { 200: json("With the indexes that would help.", slowQueryListSchema) },
   }),
 
   listTokens: route("GET /-/tokens", "admin", listTokens, {

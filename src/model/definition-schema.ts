@@ -40,7 +40,7 @@ const fieldPath = {
 } as const;
 
 /** One schema for both, because code generators reject a choice between a list and something else. */
-const index = {
+export const listedIndexSchema = {
   type: ["string", "array"],
   description: `The path of a field, or a list of 2 to ${maxIndexFields} paths.`,
   ...path,
@@ -54,7 +54,7 @@ const index = {
 const indexList = <const Example>(description: string, example: Example) =>
   ({
     type: "array",
-    items: index,
+    items: listedIndexSchema,
     maxItems: maxFields,
     default: [],
     description,

@@ -7,6 +7,7 @@ import { Collections } from "../domain/collections.ts";
 import { Feeds } from "../domain/feeds.ts";
 import { Lists } from "../domain/lists.ts";
 import { Resources } from "../domain/resources.ts";
+import { SlowQueries } from "../domain/slow-queries.ts";
 import { TokenUses } from "../domain/token-uses.ts";
 import { Tokens } from "../domain/tokens.ts";
 import { Uploads } from "../domain/uploads.ts";
@@ -111,6 +112,7 @@ function build(
   const services: Services = {
     access,
     lists: new Lists(store, config.maxBodyBytes),
+    slowQueries: new SlowQueries(clock),
     feeds: new Feeds(store, config.maxBodyBytes),
     resources: new Resources(store),
     tokens,
@@ -165,7 +167,7 @@ function build(
 function logging(
   log: Log,
   requests: RequestLog,
-): Pick<Services, "logRequest" | "logRefusal" | "logFailure"> {
+): Pick<Services, "logRequest" | "logRefusal" | "logFailure" | "logSlowQuery"> {
   return {
     logRequest: log.isLevelEnabled("info")
       ? (context, status) => requests.add(context, status)
@@ -178,6 +180,19 @@ function logging(
       log.error(
         { requestId, method: request.method, path: redactSecrets(path), err: thrown },
         "failed",
+      ),
+    logSlowQuery: ({ requestId }, { collection, missingIndexes }, run) =>
+      log.warn(
+        {
+          requestId,
+          collection,
+          missingIndexes,
+          checked: run.checked,
+          milliseconds: Math.round(run.milliseconds),
+        },
+        run.isStopped
+          ? "a query was stopped at its deadline"
+          : "a query was slow or checked many resources one by one",
       ),
   };
 }

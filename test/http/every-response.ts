@@ -96,6 +96,7 @@ export async function requestEverything(
     [`PUT /${own}/ada`, { headers: json, body: "{}" }],
     ["GET /-/actions"],
     ["POST /-/actions/echo", { headers: json, body: "{}" }],
+    ["GET /-/queries"],
     ["GET /-/tokens"],
     ["POST /-/tokens", { headers: json, body: '{"name":"n","scopes":["*:read"]}' }],
     [`GET /-/tokens/${token}`],

@@ -29,6 +29,9 @@ export const headers = {
     "Related pages (RFC 8288). Of a page: `first`, `prev`, `next` and `last`; of changes: `next`, when there are more.",
   ),
   totalCount: sometimes("Of a page: as `total` in the body.", count),
+  serverTiming: sometimes(
+    "When many resources were checked one by one, because an index is missing: how many, and the milliseconds.",
+  ),
   wwwAuthenticate: sometimes("The challenge of RFC 6750."),
   accept: sometimes("The media types that PUT accepts here."),
   acceptEncoding: sometimes("The content codings that a request body may have."),

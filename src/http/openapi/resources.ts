@@ -106,11 +106,16 @@ export const list = (shapes: CollectionShapes): Operation => ({
     200: response(
       "The page.",
       { ...jsonContent(shapes.page), ...listContent },
-      { ...validators, Link: headers.link, "X-Total-Count": headers.totalCount },
+      {
+        ...validators,
+        Link: headers.link,
+        "X-Total-Count": headers.totalCount,
+        "Server-Timing": headers.serverTiming,
+      },
     ),
     304: notModified,
   },
-  problems: [404, 410, 412],
+  problems: [404, 410, 412, 504],
 });
 
 export const create = (shapes: CollectionShapes): Operation => ({

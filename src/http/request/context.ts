@@ -6,6 +6,7 @@ import type { Collections } from "../../domain/collections.ts";
 import type { Feeds } from "../../domain/feeds.ts";
 import type { Lists, ReadOptions } from "../../domain/lists.ts";
 import type { Resources } from "../../domain/resources.ts";
+import type { QueryRun, SlowQueries, SlowQuery } from "../../domain/slow-queries.ts";
 import type { Tokens } from "../../domain/tokens.ts";
 import type { Uploads } from "../../domain/uploads.ts";
 import type { Writes } from "../../domain/write/writes.ts";
@@ -21,6 +22,7 @@ export interface Services {
   readonly access: Access;
   readonly resources: Resources;
   readonly lists: Lists;
+  readonly slowQueries: SlowQueries;
   readonly feeds: Feeds;
   readonly tokens: Tokens;
   readonly collections: Collections;
@@ -51,6 +53,11 @@ export interface Services {
   readonly logRequest: ((context: RequestContext, status: number) => void) | undefined;
   readonly logRefusal: (requestId: string, status: number, detail: string, cause?: unknown) => void;
   readonly logFailure: (context: RequestContext, thrown: unknown) => void;
+  readonly logSlowQuery: (
+    context: RequestContext,
+    slow: SlowQuery,
+    run: Pick<QueryRun, "milliseconds" | "checked" | "isStopped">,
+  ) => void;
 }
 
 export class RequestContext {
@@ -69,7 +76,7 @@ export class RequestContext {
   clientAddress: string | undefined = undefined;
   /** Returns the address of the connection's peer; empty when it is not known. */
   peerAddress: () => string = noAddress;
-  /** Resets the runtime's idle timeout while a body arrives or is sent slowly. */
+  /** Resets the runtime's idle timeout while a body arrives or is sent slowly, or a query takes long. */
   extendTimeout: () => void = noop;
   /** The rate limits that the request was counted against. */
   quotas: readonly Quota[] = noQuotas;

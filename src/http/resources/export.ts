@@ -23,6 +23,7 @@ import type { RequestContext } from "../request/context.ts";
 import { encodedHeaders } from "../response/representation.ts";
 import { type ResponseHead, reserveWhileSent, withDate } from "../response/response.ts";
 import { addedNames, rendererFactory } from "./fields-param.ts";
+import { readList } from "./read-list.ts";
 
 /** The media types of a list. */
 export const listTypes = ["application/json", ...ndjsonTypes, "text/csv"] as const;
@@ -151,9 +152,7 @@ async function* textsOf(
       await turn();
       const planned = nextPage(context, listed);
       const read =
-        planned instanceof Problem
-          ? planned
-          : await services.lists.read(planned, context.readOptions, exportPageBytes);
+        planned instanceof Problem ? planned : await readList(context, planned, exportPageBytes);
       // The status is already sent: the stream is aborted, so that the client sees that it is incomplete.
       if (read instanceof Problem) throw new Error(`the export was aborted: ${read.detail}`);
       listed = read;

@@ -42,6 +42,7 @@ import { listChanges } from "./feed.ts";
 import { rendererFactory } from "./fields-param.ts";
 import { readListQuery } from "./list-request.ts";
 import { readQueryBody } from "./query-body.ts";
+import { readList, type TimedList } from "./read-list.ts";
 
 export function listResources(context: RequestContext): MaybePromise<Response | Problem> {
   const { request, services, query } = context;
@@ -64,8 +65,7 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
     const conditional = isConditional && answerByRevision(context, planned, type, isExport);
     if (conditional) return conditional;
     const maxBytes = isExport ? exportPageBytes : undefined;
-    const options = planned.query && context.readOptions;
-    return then(services.lists.read(planned, options, maxBytes), (listed) => {
+    return then(readList(context, planned, maxBytes), (listed) => {
       if (listed instanceof Problem) return listed;
       if (isExport) return answerExport(context, listed, type as ExportType);
       const isJson = type === "application/json";
@@ -97,12 +97,13 @@ function answerByRevision(
 /** Sends a whole list. A caller who sees a part gets an ETag only when everything fits in one page. */
 function answerExport(
   context: RequestContext,
-  listed: ListResult,
+  listed: TimedList,
   type: ExportType,
 ): MaybePromise<Response | Problem> {
   const isComplete = !seesAll(listed.target) && listed.next === undefined;
   const body = isComplete ? exportPage(context, listed, type) : undefined;
   const state = listHead(context, listed.target, type, undefined, body);
+  setServerTiming(state.headers, listed);
   if (body !== undefined) return sendPage(context, { body, ...state });
   return conditionalResponse(context, state) ?? streamExport(context, listed, state, type);
 }
@@ -125,13 +126,14 @@ export async function queryResources(context: RequestContext): Promise<Response 
   const planned = services.lists.plan(target, listRequest);
   if (planned instanceof Problem) return planned;
 
-  const listed = await services.lists.read(planned, context.readOptions);
+  const listed = await readList(context, planned);
   if (listed instanceof Problem) return listed;
 
   const headers = new Headers(services.jsonHeaders);
   setCaching(headers, listed.target.rules);
   headers.set("Cache-Control", noCache);
   if (listed.total !== undefined) headers.set("X-Total-Count", `${listed.total}`);
+  setServerTiming(headers, listed);
   const body = listBody(listed, context.collectionUrl);
   return sendEncoded(context, {
     body,
@@ -200,7 +202,7 @@ function listHead(
   context: RequestContext,
   target: ListTarget,
   type: ListType,
-  listed?: ListResult,
+  listed?: TimedList,
   body?: string,
 ): ResponseHead {
   const { collection, rules } = target;
@@ -209,9 +211,14 @@ function listHead(
     : partialResponseHead(context, rules, body);
   const state = type === "application/json" ? asJson : exportHead(asJson, type, collection.name);
   if (listed === undefined) return state;
+  setServerTiming(state.headers, listed);
   state.headers.set("Link", links(context, listed));
   if (listed.total !== undefined) state.headers.set("X-Total-Count", `${listed.total}`);
   return state;
+}
+
+function setServerTiming(headers: Headers, { serverTiming }: TimedList): void {
+  if (serverTiming !== undefined) headers.set("Server-Timing", serverTiming);
 }
 
 const pagingNames = ["page", "limit", "cursor"];

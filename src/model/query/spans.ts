@@ -1,6 +1,6 @@
 // Combines lists of key ranges. Each list is sorted, and its spans are disjoint.
 
-import { compareKeys, isIn, minKey, type Span, someValue } from "./sort-key.ts";
+import { compareKeys, equalTo, isIn, minKey, type Span, someValue } from "./sort-key.ts";
 
 type Spans = readonly Span[];
 
@@ -55,3 +55,6 @@ export function isInAny(key: string, spans: Spans): boolean {
 const isEmpty = ({ from, to }: Span): boolean => compareKeys(from, to) >= 0;
 const larger = (one: string, other: string): string => (compareKeys(one, other) < 0 ? other : one);
 const smaller = (one: string, other: string): string => (compareKeys(one, other) < 0 ? one : other);
+
+/** Whether the span is that of one key. */
+export const isPoint = ({ from, to }: Span): boolean => to === equalTo(from).to;

@@ -22,6 +22,7 @@ import { errorDetailSchema, problemSchema } from "./problem.ts";
 import { querySchema, whereSchema } from "./query.ts";
 import { draftSchema, pageSchema, replacementSchema, resourceSchema } from "./resource.ts";
 import { healthSchema, homeSchema } from "./server.ts";
+import { slowQueryListSchema, slowQuerySchema } from "./slow-query.ts";
 import { issuedTokenSchema, tokenListSchema, tokenRequestSchema, tokenSchema } from "./token.ts";
 
 /** Every schema of the API that has a name, except those of the user's collections and actions. */
@@ -48,6 +49,8 @@ export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   DefinedCollection: definedCollectionSchema,
   Violations: violationsSchema,
   Violation: violationSchema,
+  SlowQuery: slowQuerySchema,
+  SlowQueryList: slowQueryListSchema,
   TokenRequest: tokenRequestSchema,
   Token: tokenSchema,
   IssuedToken: issuedTokenSchema,

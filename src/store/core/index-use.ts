@@ -13,6 +13,7 @@ import {
   type Span,
   someValue,
 } from "../../model/query/sort-key.ts";
+import { isPoint } from "../../model/query/spans.ts";
 
 /** The entries of one index within spans. */
 export interface IndexRange {
@@ -202,9 +203,6 @@ function onlyKey({ spans }: Condition): string | undefined {
   const isOne = span && more.length === 0 && (isPoint(span) || span.to === noValue.to);
   return isOne ? span.from : undefined;
 }
-
-/** Whether the span is that of one key. */
-export const isPoint = ({ from, to }: Span): boolean => to === equalTo(from).to;
 
 /** Returns the spans between the given ones, which are sorted and disjoint. */
 function complementOf(spans: readonly Span[]): readonly Span[] {

@@ -3,8 +3,9 @@
 import type { IndexPlan } from "../../model/query/index-plan.ts";
 import { isCondition, type Predicate } from "../../model/query/predicate.ts";
 import { isRanked, type Query } from "../../model/query/query.ts";
+import { isPoint } from "../../model/query/spans.ts";
 import { freeIndexes } from "./free-indexes.ts";
-import { type IndexScan, type IndexUse, isPoint, type Source, useOf } from "./index-use.ts";
+import { type IndexScan, type IndexUse, type Source, useOf } from "./index-use.ts";
 
 export type QueryPlan =
   /** All resources in order of creation. */

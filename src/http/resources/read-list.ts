@@ -1,0 +1,81 @@
+// Reads a list for a request: keeps the connection open meanwhile, and reports what was slow.
+
+import type { ListResult, PlannedList } from "../../domain/lists.ts";
+import { manyChecked, type SlowQuery } from "../../domain/slow-queries.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import { Outage } from "../../model/outage.ts";
+import { Problem } from "../../model/problem.ts";
+import type { RequestContext } from "../request/context.ts";
+import { problemFromError } from "../response/problem.ts";
+
+export interface TimedList extends ListResult {
+  /** The header of this name, when many resources were checked one by one. */
+  readonly serverTiming?: string;
+}
+
+export function readList(
+  context: RequestContext,
+  planned: PlannedList,
+  maxBytes?: number,
+): MaybePromise<TimedList | Problem> {
+  const { lists } = context.services;
+  if (planned.query === undefined) return lists.read(planned, undefined, maxBytes);
+  const startedAt = performance.now();
+  const reading = lists.read(planned, context.readOptions, maxBytes);
+  // A short query has its result at once.
+  if (!(reading instanceof Promise)) return reading;
+  // A client that waits for a query is not idle.
+  context.extendTimeout();
+  const elapsed = () => performance.now() - startedAt;
+  return reading.then(
+    (listed) =>
+      listed instanceof Problem ? listed : withTiming(context, planned, listed, elapsed()),
+    (thrown) => stoppedProblem(context, planned, thrown, elapsed()),
+  );
+}
+
+function withTiming(
+  context: RequestContext,
+  planned: PlannedList,
+  listed: ListResult,
+  milliseconds: number,
+): TimedList {
+  const checked = listed.scan?.checked ?? 0;
+  record(context, planned, { milliseconds, checked, isStopped: false });
+  // The number would tell a caller who sees a part how many other resources there are.
+  if (checked < manyChecked || listed.target.owner !== undefined) return listed;
+  const duration = milliseconds.toFixed(1);
+  return {
+    ...listed,
+    serverTiming: `scan;desc="${checked} resources checked";dur=${duration}`,
+  };
+}
+
+/** A full queue, a deadline and a client that has left are no failures of the server. */
+function stoppedProblem(
+  context: RequestContext,
+  planned: PlannedList,
+  thrown: unknown,
+  milliseconds: number,
+): Problem {
+  const reason = thrown instanceof Outage ? thrown.reason : undefined;
+  if (reason === "crowded" || reason === "cancelled") return problemFromError(thrown);
+  if (reason !== "timeout") throw thrown;
+  const slow = record(context, planned, { milliseconds, checked: undefined, isStopped: true });
+  const { kind, detail } = problemFromError(thrown);
+  const missing = slow?.missingIndexes ?? [];
+  if (missing.length === 0) return new Problem(kind, detail);
+  const names = missing.map((index) => JSON.stringify(index)).join(" and ");
+  return new Problem(kind, `${detail} It would need ${names} in "indexed" of the definition.`);
+}
+
+function record(
+  context: RequestContext,
+  { target, query }: PlannedList,
+  run: { milliseconds: number; checked: number | undefined; isStopped: boolean },
+): SlowQuery | undefined {
+  const { slowQueries, logSlowQuery } = context.services;
+  const slow = query && slowQueries.record({ collection: target.collection, query, ...run });
+  if (slow && slowQueries.isToLog(slow)) logSlowQuery(context, slow, run);
+  return slow;
+}

@@ -1,0 +1,92 @@
+// Finds the indexes that would help a query, as a definition would list them.
+
+import { definitionLimits } from "../definition-schema.ts";
+import { isOfElements } from "../field-kind.ts";
+import { type ListedField, type ListedIndex, maxIndexFields, readIndex } from "../listed-index.ts";
+import { holdsSecret } from "../token.ts";
+import { type IndexPlan, ownerField } from "./index-plan.ts";
+import { type Condition, isCondition, type Predicate } from "./predicate.ts";
+import type { Query } from "./query.ts";
+import { beginningWith, noValue, type ValueKind } from "./sort-key.ts";
+import { isPoint } from "./spans.ts";
+
+/** Returns entries for `indexed`: one over several fields where equal values come with a range or a sort order. */
+export function missingIndexes(
+  { conditions, sortings }: Pick<Query, "conditions" | "sortings">,
+  { indexes }: IndexPlan,
+): readonly ListedIndex[] {
+  const useful = conditions.filter(isCondition).filter(isUseful);
+  const nested = conditions.filter((predicate) => !isCondition(predicate)).flatMap(conditionsIn);
+  const equal = useful.filter(isEqual);
+  const ranges = useful.filter((condition) => !isEqual(condition));
+  const fixed = new Set(equal.map(({ field }) => field));
+  const sorted = sortings.filter(({ field }) => !fixed.has(field));
+  const hasOrder = sorted.length > 0 && sorted.every(({ field }) => !isFree(field));
+  const order = hasOrder ? sorted : [];
+  const joined: readonly Part[] = [...equal, ...(hasOrder ? order : ranges.slice(0, 1))];
+  const canJoin = joined.length > 0 && joined.length <= maxIndexFields && joined.every(isSingle);
+  const alone = canJoin ? (equal.length > 0 ? [] : ranges) : [...equal, ...ranges, ...order];
+  const wanted = [
+    ...(canJoin ? [listed(joined)] : []),
+    ...[...alone, ...nested.filter(isUseful)].map(({ field }) => field),
+  ];
+  const existing = new Set(indexes.map(({ fields }) => keyOfParts(fields, equal.length)));
+  const isMissing = (index: ListedIndex) =>
+    !existing.has(keyOfParts(readIndex(index).fields, equal.length));
+  const missing = wanted.filter((index) => isMissing(index) && [index].flat().every(isListable));
+  return [...new Map(missing.map((index) => [JSON.stringify(index), index])).values()];
+}
+
+interface Part {
+  readonly field: string;
+  readonly kind: ValueKind;
+  readonly isDescending?: boolean;
+}
+
+/** Every collection has indexes for these fields. */
+const freeFields = new Set(["id", "createdAt", "updatedAt", ownerField]);
+const isFree = (field: string): boolean => freeFields.has(field);
+
+/** Whether a definition can list the field. A client can ask for any name where no schema declares the fields. */
+const isListable = (field: string): boolean =>
+  field.length <= definitionLimits.maxFieldChars && !holdsSecret(field);
+
+const everyText = beginningWith("").from;
+
+/** Whether an index leaves fewer resources to check. Texts that are matched anywhere are all read. */
+const isUseful = ({ field, spans, match, isNegated = false }: Condition): boolean =>
+  !isFree(field) && !isNegated && (match === undefined || spans[0]?.from !== everyText);
+
+const isEqual = ({ spans: [span, ...more] }: Condition): boolean =>
+  span !== undefined && more.length === 0 && (isPoint(span) || span.to === noValue.to);
+
+/** An index over several fields needs one value of a declared type in each. */
+const isSingle = ({ field, kind }: Part): boolean => kind !== "any" && !isOfElements(field);
+
+function listed(parts: readonly Part[]): ListedIndex {
+  const [first, ...more] = parts;
+  if (first && more.length === 0) return first.field;
+  return parts.map(({ field, isDescending = false }) => (isDescending ? `-${field}` : field));
+}
+
+/** The first fields, which have equal values, can be in any order and direction. */
+function keyOfParts(parts: readonly ListedField[], equal: number): string {
+  const names = parts.map(({ field, isDescending }, at) =>
+    isDescending && at >= equal && parts.length > 1 ? `-${field}` : field,
+  );
+  return JSON.stringify([...names.slice(0, equal).sort(), ...names.slice(equal)]);
+}
+
+/** The conditions in a nested predicate, with whole paths. */
+function conditionsIn(predicate: Predicate): readonly Condition[] {
+  if (isCondition(predicate)) return [predicate];
+  if ("anyOf" in predicate) return predicate.anyOf.flatMap(conditionsIn);
+  if ("allOf" in predicate) return predicate.allOf.flatMap(conditionsIn);
+  // An index of elements does not tell which resources have none.
+  if ("not" in predicate) return [];
+  const inside = conditionsIn(predicate.some);
+  return inside.map((each) => ({
+    ...each,
+    field: each.field === "" ? `${predicate.field}[]` : `${predicate.field}[].${each.field}`,
+  }));
+}

@@ -1,0 +1,153 @@
+// The description of a query without its values, and the indexes that would help it.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { conditionOf } from "../../src/model/query/filter.ts";
+import { indexPlanOf, ownerField } from "../../src/model/query/index-plan.ts";
+import type { Operator } from "../../src/model/query/list-request.ts";
+import { missingIndexes } from "../../src/model/query/missing-indexes.ts";
+import type { Condition, Predicate } from "../../src/model/query/predicate.ts";
+import type { Query, Sorting } from "../../src/model/query/query.ts";
+import { shapeOf } from "../../src/model/query/query-shape.ts";
+import { simplified } from "../../src/model/query/simplify.ts";
+import type { ValueKind } from "../../src/model/query/sort-key.ts";
+import { newSecret } from "../../src/model/token.ts";
+
+function where(
+  field: string,
+  operator: Operator,
+  operand: unknown,
+  kind: ValueKind = "text",
+): Condition {
+  const condition = conditionOf({ field, kind, operator, operand, isFromUrl: false });
+  if (typeof condition === "string") throw new Error(condition);
+  return condition;
+}
+
+const by = (field: string, isDescending = false, kind: ValueKind = "text"): Sorting => ({
+  field,
+  kind,
+  isDescending,
+});
+
+const queryOf = (conditions: readonly Predicate[], sortings: readonly Sorting[] = []): Query => ({
+  conditions: simplified(conditions),
+  sortings,
+  words: [],
+  isNewestFirst: false,
+  start: 0,
+  limit: 20,
+  isCounted: true,
+});
+
+const noIndexes = indexPlanOf("{}");
+const indexed = (...list: unknown[]) => indexPlanOf(JSON.stringify({ indexed: list }));
+
+const status = where("status", "eq", "open");
+const total = where("total", "gt", 5, "number");
+
+describe("missing indexes", () => {
+  const advice = (
+    conditions: readonly Predicate[],
+    sortings: readonly Sorting[] = [],
+    plan = noIndexes,
+  ) => missingIndexes(queryOf(conditions, sortings), plan);
+
+  it("are the single fields of conditions", () => {
+    assert.deepEqual(advice([status]), ["status"]);
+    assert.deepEqual(advice([total]), ["total"]);
+    assert.deepEqual(advice([total, where("name", "startsWith", "a")]), ["total", "name"]);
+  });
+
+  it("are one index over equal values and the sort order", () => {
+    assert.deepEqual(advice([status], [by("total", true, "number")]), [["status", "-total"]]);
+    const both = advice([status, where("tenant", "eq", "x")], [by("name")]);
+    assert.deepEqual(both, [["status", "tenant", "name"]]);
+  });
+
+  it("are one index over equal values and a range", () => {
+    assert.deepEqual(advice([status, total]), [["status", "total"]]);
+    assert.deepEqual(advice([status, where("gone", "exists", false)]), [["status", "gone"]]);
+  });
+
+  it("are one index over a sort order", () => {
+    assert.deepEqual(advice([], [by("price", true)]), ["price"]);
+    assert.deepEqual(advice([], [by("price"), by("name", true)]), [["price", "-name"]]);
+    assert.deepEqual(advice([where("price", "gt", "5")], [by("price")]), ["price"]);
+  });
+
+  it("are single fields where no index over several is possible", () => {
+    const undeclared = where("status", "eq", "open", "any");
+    assert.deepEqual(advice([undeclared], [by("name")]), ["status", "name"]);
+    const element = where("lines[].sku", "eq", "a");
+    assert.deepEqual(advice([element, total]), ["lines[].sku", "total"]);
+    const many = ["a", "b", "c", "d", "e"].map((field) => where(field, "eq", "x"));
+    assert.deepEqual(advice(many), ["a", "b", "c", "d", "e"]);
+  });
+
+  it("include the fields of nested conditions", () => {
+    const anyOf = { anyOf: [status, { allOf: [total, where("name", "eq", "x")] }] };
+    assert.deepEqual(advice([anyOf]), ["status", "total", "name"]);
+    const some = { field: "lines", some: where("sku", "eq", "a") };
+    assert.deepEqual(advice([some]), ["lines[].sku"]);
+  });
+
+  it("are none for texts that match anywhere, and for fields that need none", () => {
+    assert.deepEqual(advice([where("name", "icontains", "x")]), []);
+    assert.deepEqual(advice([where("name", "like", "*x")]), []);
+    assert.deepEqual(advice([where("id", "gt", "a"), where(ownerField, "eq", "ann")]), []);
+    assert.deepEqual(advice([status], [by("updatedAt", true, "time")]), ["status"]);
+  });
+
+  it("are none that exist, in whatever order their equal values are", () => {
+    assert.deepEqual(advice([status], [], indexed("status")), []);
+    const order = [by("total", true, "number")];
+    assert.deepEqual(advice([status], order, indexed("status")), [["status", "-total"]]);
+    assert.deepEqual(advice([status], order, indexed(["status", "-total"])), []);
+    const two = [status, where("tenant", "eq", "x")];
+    assert.deepEqual(advice(two, order, indexed(["tenant", "status", "-total"])), []);
+  });
+
+  it("are none that a definition cannot list, and contain no secret", () => {
+    assert.deepEqual(advice([where("a".repeat(257), "eq", "x")]), []);
+    assert.deepEqual(advice([where(newSecret(), "eq", "x")]), []);
+  });
+});
+
+describe("the shape of a query", () => {
+  const shapeWhere = (...conditions: Predicate[]) => shapeOf(queryOf(conditions)).where;
+
+  it("has fields and operators, and no values", () => {
+    const cases: readonly (readonly [Operator, unknown, string])[] = [
+      ["eq", "secret", "f eq"],
+      ["ne", "secret", "f ne"],
+      ["in", ["secret", "other"], "f in"],
+      ["gt", "secret", "f range"],
+      ["exists", true, "f exists"],
+      ["exists", false, "f exists"],
+      ["contains", "secret", "f contains"],
+      ["startsWith", "secret", "f range"],
+      ["icontains", "secret", "f icontains"],
+    ];
+    for (const [operator, operand, expected] of cases)
+      assert.equal(shapeWhere(where("f", operator, operand)), expected);
+  });
+
+  it("shows nested conditions, owners and the order", () => {
+    const some = { field: "lines", some: where("sku", "eq", "a") };
+    assert.equal(
+      shapeWhere(where(ownerField, "eq", "ann"), { anyOf: [status, total] }, { not: some }),
+      "_owner eq and (status eq or total range) and not (lines some (sku eq))",
+    );
+    const query = { ...queryOf([], [by("total", true)]), isNewestFirst: true };
+    assert.deepEqual(shapeOf(query).sort, ["-total", "-createdAt"]);
+    assert.equal(shapeOf({ ...query, words: [{ text: "a", isPrefix: false }] }).isSearch, true);
+  });
+
+  it("is of limited length and contains no secret", () => {
+    const secret = newSecret();
+    assert.equal(shapeWhere(where(secret, "eq", "x")), "rst_... eq");
+    const long = shapeWhere(where("a".repeat(5_000), "eq", "x"));
+    assert.equal(long.length, 1_001);
+  });
+});
