@@ -145,13 +145,13 @@ describe("a query that checks resources one by one", () => {
   });
 });
 
-/** Folds the case of a megabyte for each condition and resource, which takes a second or more. */
 const heavyText = "é".repeat(500_000);
-const heavyQuery = {
-  where: {
-    $and: Array.from({ length: 90 }, (_, at) => ({ note: { icontains: "É".repeat(at + 1) } })),
-  },
-};
+/** Folds the case of a megabyte for each condition and resource, which takes some 10 ms each. */
+const heavyWhere = (conditions: number) => ({
+  $and: Array.from({ length: conditions }, (_, at) => ({
+    note: { icontains: "É".repeat(at + 1) },
+  })),
+});
 
 async function startHeavyApp(changes: Parameters<typeof startApp>[0]): Promise<TestApp> {
   const app = await startApp(changes);
@@ -165,7 +165,7 @@ for (const store of [undefined, "postgres"]) {
   describe(`the deadline (${store ?? "sqlite"})`, () => {
     it("is a 504 that says what to do, and is recorded", async () => {
       const app = await startHeavyApp({ queryDeadline: 0.001, ...(store && { store }) });
-      const where = { ...heavyQuery.where, stock: { lt: 5 } };
+      const where = { ...heavyWhere(90), stock: { lt: 5 } };
       const problem = assertProblem(
         await new QueryClient(app).query("texts", { where, sort: "-name" }),
         "query-timeout",
@@ -182,3 +182,89 @@ for (const store of [undefined, "postgres"]) {
     });
   });
 }
+
+/** Sends the heavy query many times, until it is aborted. */
+class ManyQueries {
+  readonly #controller = new AbortController();
+  readonly #all: Promise<unknown>;
+  readonly #crowded = Promise.withResolvers<Response>();
+  /** The first response that is 503. */
+  readonly crowded: Promise<Response> = this.#crowded.promise;
+  /** How many have no response yet. */
+  pending: number;
+
+  constructor({ url }: TestApp, token: string, count: number) {
+    this.pending = count;
+    const { signal } = this.#controller;
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const init = {
+      method: "QUERY",
+      headers,
+      body: JSON.stringify({ where: heavyWhere(20) }),
+      signal,
+    };
+    const send = async () => {
+      const response = await fetch(`${url}/texts`, init);
+      this.pending--;
+      if (response.status === 503) this.#crowded.resolve(response);
+    };
+    this.#all = Promise.allSettled(Array.from({ length: count }, send));
+  }
+
+  async abort(): Promise<void> {
+    this.#controller.abort();
+    await this.#all;
+  }
+}
+
+// On Postgres the texts would be checked in this process, which would block the test.
+const isPostgres = process.env.RESTANTE_TEST_STORE === "postgres";
+describe("the queue of long queries (sqlite)", { skip: isPostgres }, () => {
+  const light = "/texts?fields=name&name[icontains]=";
+  let app: TestApp;
+
+  before(async () => {
+    app = await startHeavyApp({ queryDeadline: 100, store: undefined });
+  });
+  after(() => app.stop());
+
+  it("is 503 with Retry-After when it is full, until clients leave", async () => {
+    const many = new ManyQueries(app, app.admin, 200);
+    const answer = await answerOf(many.crowded);
+    assert.equal(answer.headers.get("retry-after"), "1");
+    assert.match(assertProblem(answer, "unavailable").detail, /^Too many queries are waiting\./);
+    // Other requests do not wait in the queue.
+    assert.equal((await app.request("/texts?limit=1&fields=name")).status, 200);
+    await many.abort();
+    const query = new QueryClient(app);
+    let next = await query.get(`${light}N1`);
+    // The server learns a little later that the clients have left.
+    while (next.status === 503) next = await query.get(`${light}N1`);
+    assert.equal(next.status, 200, next.body);
+    assert.equal(JSON.parse(next.body).total, 1);
+  });
+
+  it("does not let one caller's many queries hold up another's", async () => {
+    const [one, two] = [await app.token("texts:read"), await app.token("texts:read")];
+    const many = new ManyQueries(app, one, 200);
+    await many.crowded;
+    const other = await answerOf(app.request(`${light}N2`, { token: two }));
+    const { pending } = many;
+    await many.abort();
+    assert.equal(other.status, 200, other.body);
+    // In order of arrival a hundred of the others would have come first.
+    assert.ok(pending > 10, `${pending} queries had no response yet`);
+  });
+
+  it("stops a query when its client leaves", async () => {
+    const client = new AbortController();
+    const where = encodeURIComponent(JSON.stringify(heavyWhere(20)));
+    const request = new Request(`http://localhost/texts?where=${where}`, {
+      headers: { authorization: `Bearer ${app.admin}`, host: "localhost" },
+      signal: client.signal,
+    });
+    const answering = answerOf(app.direct(request));
+    client.abort();
+    assert.match(assertProblem(await answering, "unavailable").detail, /^The client has left/);
+  });
+});
