@@ -1,5 +1,6 @@
 // Lists, defines and deletes collections.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection } from "../model/collection.ts";
 import { type Definition, readDefinition } from "../model/definition.ts";
@@ -8,7 +9,7 @@ import type { Principal } from "../model/principal.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
 import type { Violations } from "../model/schemas/collection.ts";
 import { type Verb, verbs } from "../model/token.ts";
-import type { Store } from "../store/store.ts";
+import type { BuildProgress, Store } from "../store/store.ts";
 import { CollectionAccess, requireAdmin } from "./access.ts";
 import { notUniqueProblem } from "./not-unique.ts";
 import { collectionNotFound } from "./problems.ts";
@@ -18,7 +19,11 @@ export interface DefineResult {
   readonly isNew: boolean;
   /** Stored resources that do not match the definition. They stay, and are validated at their next write. */
   readonly violations: Violations;
+  /** Set while the indexes of existing resources are still built. */
+  readonly build?: BuildProgress | undefined;
 }
+
+const pauseMs = 20;
 
 /** A collection with the verbs that a principal may use. */
 export interface UsableCollection {
@@ -29,10 +34,13 @@ export interface UsableCollection {
 export class Collections {
   readonly #store: Store;
   readonly #clock: () => number;
+  readonly #maxWaitMs: number;
 
-  constructor(store: Store, clock: () => number) {
+  /** A definition waits up to `maxWaitMs` for its indexes; later the client has to ask. */
+  constructor(store: Store, clock: () => number, maxWaitMs = 1_000) {
     this.#store = store;
     this.#clock = clock;
+    this.#maxWaitMs = maxWaitMs;
   }
 
   list(principal: Principal): MaybePromise<readonly Collection[] | Problem> {
@@ -74,13 +82,30 @@ export class Collections {
     const before = await this.#store.collection(name);
     const change = { kind: "define", collection: name, definition: compact(text) } as const;
     const [outcome] = await this.#store.commit([{ ...change, at: this.#clock() }]);
-    if (outcome?.kind === "conflict") return notUniqueProblem(outcome.field);
+    if (outcome?.kind === "conflict") return notUniqueProblem(outcome.field, outcome.clashes);
+    const build = await this.#buildOf(name);
+    const [clash] = build?.isRunning ? [] : (build?.clashes ?? []);
+    if (clash) return notUniqueProblem(clash.index, build?.clashes);
     // From here on every write is validated with the new rules, so the list is complete.
     const after = await this.#store.collection(name);
     const violations = after?.total
       ? await findViolations(this.#store, name, definition)
       : noViolations;
-    return { isNew: before === undefined, violations };
+    return { isNew: before === undefined, violations, ...(build?.isRunning && { build }) };
+  }
+
+  /** Returns how far the indexes of a collection are; undefined when they are complete. */
+  progress(principal: Principal, name: string): MaybePromise<BuildProgress | undefined | Problem> {
+    return requireAdmin(principal) ?? this.#store.indexBuild(name);
+  }
+
+  /** Waits a moment for the indexes to be complete. */
+  async #buildOf(name: string): Promise<BuildProgress | undefined> {
+    for (const end = performance.now() + this.#maxWaitMs; ; ) {
+      const build = await this.#store.indexBuild(name);
+      if (!build?.isRunning || performance.now() >= end) return build;
+      await sleep(pauseMs);
+    }
   }
 
   /** Defines the collection unless it already has this definition. */

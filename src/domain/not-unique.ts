@@ -4,6 +4,9 @@ import { pointerTo } from "../lib/json/error-report.ts";
 import { pathOf } from "../model/field-kind.ts";
 import { fieldsOfUnique } from "../model/listed-index.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
+import type { Clash } from "../store/store.ts";
+
+export type { BuildProgress } from "../store/store.ts";
 
 /** A write with values that another resource has in the unique index of this name. */
 export function notUnique(name: string): Problem {
@@ -18,16 +21,28 @@ export function notUnique(name: string): Problem {
 }
 
 /** A definition with a unique index in which stored resources have the same values. */
-export function notUniqueProblem(name: string): Problem {
+export function notUniqueProblem(name: string, clashes: readonly Clash[] = []): Problem {
   const fields = fieldsOfUnique(name);
   const same = joined(fields);
   const rule = isOne(fields) ? "it cannot be unique" : "they cannot be unique together";
   return new Problem(
     "conflict",
     `Several resources have the same ${same}, so ${rule}. Nothing was changed; \`?dry-run=true\` lists them.`,
-    { errors: [{ pointer: "/unique", detail: `the stored values of ${same} are not unique` }] },
+    {
+      errors: [
+        { pointer: "/unique", detail: `the stored values of ${same} are not unique` },
+        ...clashErrors(clashes),
+      ],
+    },
   );
 }
+
+/** One error for each pair of resources with the same values. */
+export const clashErrors = (clashes: readonly Clash[]): readonly FieldError[] =>
+  clashes.map(({ index, ids: [one, other] }) => ({
+    pointer: "/unique",
+    detail: `${one} and ${other} have the same ${joined(fieldsOfUnique(index))}`,
+  }));
 
 /** The errors of a stored resource that has the same values as another. */
 export const duplicateErrors = (name: string, otherId: string): readonly FieldError[] => {

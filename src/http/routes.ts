@@ -171,6 +171,10 @@ export const routes: Routes = {
         definedCollectionSchema,
       ),
       201: json("The collection was created.", definedCollectionSchema),
+      202: json(
+        "The definition is in force, and its indexes are still built; `GET` shows the progress.",
+        definedCollectionSchema,
+      ),
     },
     problems: [404, 409],
   }),

@@ -6,6 +6,8 @@ export interface Collection {
   readonly revision: number;
   /** The exact number of resources. */
   readonly total: number;
+  /** The size of the JSON texts of all resources in UTF-8. */
+  readonly bytes: number;
   /** The definition as JSON text, `{}` for an open collection. */
   readonly definition: string;
   readonly createdAt: number;

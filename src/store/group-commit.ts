@@ -32,6 +32,7 @@ export function withGroupCommit(store: Store, options: Partial<GroupOptions> = {
     slice: (collection, range) => store.slice(collection, range),
     query: (collection, query, options) => store.query(collection, query, options),
     since: (collection, position, range) => store.since(collection, position, range),
+    indexBuild: (collection) => store.indexBuild(collection),
     secret: () => store.secret(),
     findReferencedFiles: (keys) => store.findReferencedFiles(keys),
     token: (hash) => store.token(hash),

@@ -41,6 +41,8 @@ export interface Store {
     position: FeedPosition | 0,
     range: FeedRange,
   ): MaybePromise<Feed | InvalidPosition | undefined>;
+  /** Returns how far the indexes of a collection follow its definition; undefined when they are complete. */
+  indexBuild(collection: string): MaybePromise<BuildProgress | undefined>;
   /** Returns a random text that never changes and that no client learns. */
   secret(): MaybePromise<string>;
   /** Returns those of the file keys that a resource references. */
@@ -66,6 +68,22 @@ export interface Store {
   ready(): MaybePromise<string | undefined>;
   /** Waits for commits in progress, then releases all resources. */
   close(): Promise<void>;
+}
+
+/** Two resources that have the same values in the unique index of this name. */
+export interface Clash {
+  readonly index: string;
+  readonly ids: readonly [string, string];
+}
+
+export interface BuildProgress {
+  /** False when the former definition stands again because of `clashes`. */
+  readonly isRunning: boolean;
+  /** The number of rows that are indexed or compared, and of all. */
+  readonly done: number;
+  readonly total: number;
+  /** The first values that are not unique. */
+  readonly clashes: readonly Clash[];
 }
 
 export interface Range {
@@ -194,7 +212,7 @@ export type Outcome =
   /** The resource has another revision than the expected one. */
   | { readonly kind: "stale" }
   /** Another resource has the same values in a unique index; `field` is its name. */
-  | { readonly kind: "conflict"; readonly field: string }
+  | { readonly kind: "conflict"; readonly field: string; readonly clashes?: readonly Clash[] }
   /** The rules have changed since the change was validated. */
   | { readonly kind: "outdated" }
   /** The resource, the collection or the token does not exist. */

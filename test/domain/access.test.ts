@@ -163,6 +163,7 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   ),
   "Uploads.read": onCollection("read", ({ uploads }, access) => uploads.read(access, file, 0, 1)),
   "Collections.list": admin(({ collections }, who) => collections.list(who)),
+  "Collections.progress": admin(({ collections }, who) => collections.progress(who, "notes")),
   "Collections.find": admin(({ collections }, who) => collections.find(who, "notes")),
   "Collections.dryRun": admin(({ collections }, who) => collections.dryRun(who, "notes", "{}")),
   "Collections.define": admin(({ collections }, who) => collections.define(who, "notes", "{}")),

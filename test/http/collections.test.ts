@@ -23,6 +23,10 @@ interface View {
   readonly updatedAt: string;
 }
 
+interface Building {
+  readonly build?: { readonly status: string; readonly errors: readonly unknown[] };
+}
+
 interface Tried {
   readonly definition: unknown;
   readonly dryRun?: boolean;
@@ -47,6 +51,29 @@ describe("a definition", () => {
     assert.equal((await client.get("/books")).status, 200);
     assert.equal((await define("books", {})).status, 200);
     assert.deepEqual((await client.json<View>("/-/collections/books")).definition, {});
+  });
+
+  it("shows how large a collection is, and what is not unique in a large one", async () => {
+    const text = Array.from({ length: 6_000 }, (_, n) => `{"n":${n % 5_995}}\n`).join("");
+    const headers = { "content-type": "application/x-ndjson" };
+    const imported = await client.post("/large", text, headers);
+    assert.equal(imported.status, 200, imported.body.slice(0, 500));
+    const shown = await client.json<View & { bytes: number }>("/-/collections/large");
+    assert.equal(shown.bytes, text.length - 6_000);
+    const answer = await define("large", { unique: ["n"] });
+    // Slow machines get 202, and read the result later.
+    if (answer.status !== 202) {
+      const { errors } = assertProblem(answer, "conflict");
+      assert.equal(errors?.length, 6);
+    }
+    for (;;) {
+      const view = await client.json<View & Building>("/-/collections/large");
+      if (view.build?.status === "running") continue;
+      assert.equal(view.build?.status, "failed");
+      assert.equal(view.build?.errors.length, 5);
+      assert.deepEqual(view.definition, {});
+      break;
+    }
   });
 
   it("of a collection that a POST created has no schema", async () => {

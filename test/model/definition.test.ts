@@ -277,6 +277,7 @@ describe("a definition", () => {
       name: "people",
       revision: 1,
       total: 0,
+      bytes: 0,
       definition,
       createdAt: 0,
       updatedAt: 0,

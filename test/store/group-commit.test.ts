@@ -37,6 +37,7 @@ class Gate {
       slice: (collection, range) => store.slice(collection, range),
       query: (collection, query) => store.query(collection, query),
       since: (collection, position, range) => store.since(collection, position, range),
+      indexBuild: (collection) => store.indexBuild(collection),
       secret: () => store.secret(),
       findReferencedFiles: (keys) => store.findReferencedFiles(keys),
       token: (hash) => store.token(hash),

@@ -1,5 +1,6 @@
 // Handles the admin routes of collections and their definitions.
 
+import { type BuildProgress, clashErrors } from "../../domain/not-unique.ts";
 import { Problem } from "../../model/problem.ts";
 import { collectionView } from "../../model/schemas/collection.ts";
 import { checkJsonBody, readBody, readText } from "../body/content.ts";
@@ -23,11 +24,21 @@ export async function getCollection(context: RequestContext): Promise<Response |
   const rejected = checkRequest(context);
   if (rejected !== undefined) return rejected;
   const { services, principal } = context;
-  const collection = await services.collections.find(principal, context.param("name"));
-  return collection instanceof Problem
-    ? collection
-    : json(context, 200, collectionView(collection));
+  const name = context.param("name");
+  const collection = await services.collections.find(principal, name);
+  if (collection instanceof Problem) return collection;
+  const build = await services.collections.progress(principal, name);
+  if (build instanceof Problem) return build;
+  return json(context, 200, { ...collectionView(collection), ...(build && buildView(build)) });
 }
+
+const buildView = ({ isRunning, done, total, clashes }: BuildProgress) => ({
+  build: {
+    status: isRunning ? "running" : "failed",
+    ...{ done, total, percent: total === 0 ? 100 : Math.floor((100 * done) / total) },
+    ...(!isRunning && { errors: clashErrors(clashes) }),
+  },
+});
 
 /** With `?dry-run=true` it only reports what would happen. */
 export async function putCollection(context: RequestContext): Promise<Response | Problem> {
@@ -59,8 +70,10 @@ export async function putCollection(context: RequestContext): Promise<Response |
 
   const collection = await services.collections.find(principal, name);
   if (collection instanceof Problem) return collection;
-  const { isNew, violations } = defined;
-  return json(context, isNew ? 201 : 200, { ...collectionView(collection), violations });
+  const { isNew, violations, build } = defined;
+  if (build === undefined)
+    return json(context, isNew ? 201 : 200, { ...collectionView(collection), violations });
+  return json(context, 202, { ...collectionView(collection), violations, ...buildView(build) });
 }
 
 /** A collection with resources is deleted only when `confirm` repeats its name. */

@@ -26,6 +26,8 @@ export interface IndexPlan {
   readonly searchable: readonly SearchField[];
   /** Set when searchable fields contain write-only fields, which must not be found. */
   readonly hidden?: HiddenFields;
+  /** Set while the words of existing resources are written: a search has to look at the resources. */
+  readonly isSearchIncomplete?: true;
 }
 
 /** A field that full-text search covers. */

@@ -15,21 +15,60 @@ const definition: ObjectSchema = definitionSchema;
 const shown = {
   name: collectionNameSchema,
   total: { type: "integer", minimum: 0, description: "How many resources it has." },
+  bytes: {
+    type: "integer",
+    minimum: 0,
+    description: "The size of the JSON of its resources, without indexes and files.",
+  },
   revision: { type: "integer", minimum: 0, description: "The revision of its last change." },
   definition,
   createdAt: timeSchema,
   updatedAt: timeSchema,
 } as const;
-const shownNames = ["name", "total", "revision", "definition", "createdAt", "updatedAt"] as const;
+const shownNames = [
+  "name",
+  "total",
+  "bytes",
+  "revision",
+  "definition",
+  "createdAt",
+  "updatedAt",
+] as const;
 
 const example = {
   name: "people",
   total: 1,
+  bytes: 14,
   revision: 2,
   definition: { access: { read: "public" } },
   createdAt: exampleTime,
   updatedAt: exampleTime,
 };
+
+/** How far the indexes of existing resources are. */
+export const buildSchema = {
+  type: "object",
+  description:
+    "While indexes, search or unique values of existing resources are prepared, and after that failed. Until it is done, queries do not use them.",
+  required: ["status", "done", "total", "percent"],
+  properties: {
+    status: {
+      type: "string",
+      enum: ["running", "failed"],
+      description: "`failed`: values are not unique, and the former definition stands again.",
+    },
+    done: { type: "integer", minimum: 0, description: "How many rows are done." },
+    total: { type: "integer", minimum: 0 },
+    percent: { type: "integer", minimum: 0, maximum: 100 },
+    errors: {
+      type: "array",
+      items: errorDetailSchema,
+      description: "The first ten pairs of resources with the same values.",
+    },
+  },
+  additionalProperties: false,
+  examples: [{ status: "running", done: 412000, total: 1000000, percent: 41 }],
+} as const;
 
 export const violationSchema = {
   type: "object",
@@ -61,7 +100,7 @@ export const violationsSchema = {
 export const collectionSchema = {
   type: "object",
   required: shownNames,
-  properties: shown,
+  properties: { ...shown, build: buildSchema },
   additionalProperties: false,
   examples: [example],
 } as const;
@@ -73,6 +112,7 @@ export const definedCollectionSchema = {
   required: ["name", "definition", "violations"],
   properties: {
     ...shown,
+    build: buildSchema,
     dryRun: { type: "boolean", description: "True: nothing was changed." },
     violations: violationsSchema,
   },
@@ -98,6 +138,7 @@ type CollectionView = Omit<FromSchema<typeof collectionSchema>, "definition"> & 
 export const collectionView = (collection: Collection): CollectionView => ({
   name: collection.name,
   total: collection.total,
+  bytes: collection.bytes,
   revision: collection.revision,
   definition: JSON.parse(collection.definition),
   createdAt: timeText(collection.createdAt),

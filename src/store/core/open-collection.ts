@@ -1,6 +1,6 @@
 // Applies changes to one collection in memory, and collects the rows to write at the end of the batch.
 
-import { emptyIndexPlan, type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
+import { emptyIndexPlan, type IndexPlan } from "../../model/query/index-plan.ts";
 import type { Outcome, Put, Remove } from "../store.ts";
 import {
   candidateOf,
@@ -10,6 +10,7 @@ import {
   type Written,
 } from "./collect-resource.ts";
 import { failedExpectation } from "./expectation.ts";
+import { planBuild, plansOf, type StoredBuild } from "./index-build.ts";
 import { hasNoIndexes } from "./index-rows.ts";
 import type { KeyClock } from "./key-clock.ts";
 import { newPart } from "./part.ts";
@@ -32,11 +33,12 @@ export class OpenCollection {
   readonly isNew: boolean;
   readonly #state: State;
   readonly #before: Head;
-  readonly #planBefore: IndexPlan;
+  readonly #stored: StoredCollection;
   #head: Head;
   #plan: IndexPlan;
   #uniqueValues: UniqueValues;
   #definition: string | undefined;
+  #build: StoredBuild | undefined;
   #createdAt = 0;
   /** The stored resources that were looked up. */
   readonly #known = new Map<string, ResourceState | undefined>();
@@ -52,7 +54,7 @@ export class OpenCollection {
     this.isNew = isNew;
     this.#before = stored.head;
     this.#head = stored.head;
-    this.#planBefore = stored.plan;
+    this.#stored = stored;
     this.#plan = stored.plan;
     this.#uniqueValues = this.#uniqueValuesOf(stored.plan);
   }
@@ -64,7 +66,8 @@ export class OpenCollection {
 
   /** Creates a collection that does not exist, with its first revision. */
   static create(state: State, name: string, at: number): OpenCollection {
-    const stored = { name, part: newPart(), head: noHead, plan: emptyIndexPlan };
+    const rules = { definition: "{}", build: undefined, plan: emptyIndexPlan };
+    const stored = { name, part: newPart(), head: noHead, ...rules };
     const collection = new OpenCollection(state, stored, true);
     collection.#createdAt = at;
     collection.#touch(at, 0, 0);
@@ -90,7 +93,8 @@ export class OpenCollection {
     // Includes the time, so that a collection that is deleted and created again gets another version.
     this.#head = { ...this.#head, version: Math.max(this.#head.version + 1, at) };
     this.#definition = definition;
-    this.#plan = indexPlanOf(definition);
+    this.#build = this.isNew ? undefined : planBuild(this.#stored, definition, this.total);
+    this.#plan = plansOf(definition, this.#build).write;
     this.#uniqueValues = this.#uniqueValuesOf(this.#plan);
   }
 
@@ -160,7 +164,7 @@ export class OpenCollection {
       definition: this.#definition ?? "{}",
       version: this.#head.version,
       createdAt: this.isNew ? this.#createdAt : undefined,
-      plans: { before: this.#planBefore, after: this.#plan },
+      build: this.#build,
     };
   }
 

@@ -39,8 +39,7 @@ export function planQuery(plan: IndexPlan, query: Query): QueryPlan {
   }
   // Stored words can be older than the rule that hides a field, so each result is checked then.
   const isSearch = isRanked(query) && conditions.length === 0 && plan.hidden === undefined;
-  if (isSearch && plan.searchable.length > 0 && typeof start === "number")
-    return { kind: "search" };
+  if (isSearch && hasWords(plan) && typeof start === "number") return { kind: "search" };
   return {
     kind: "filter",
     sources: [
@@ -84,6 +83,10 @@ function unionFor(plan: IndexPlan, predicate: Predicate): Source | undefined {
 
 const conjuncts = (predicate: Predicate): readonly Predicate[] =>
   "allOf" in predicate ? predicate.allOf : [predicate];
+
+/** Whether the stored words contain all resources. */
+export const hasWords = ({ searchable, isSearchIncomplete }: IndexPlan): boolean =>
+  searchable.length > 0 && isSearchIncomplete !== true;
 
 /** Returns the index that decides most of a branch. */
 function sourceFor(plan: IndexPlan, branch: Predicate): Source | undefined {

@@ -15,7 +15,7 @@ import {
 } from "./filter-reads.ts";
 import { type Counted, firstMatches, type VisitAll } from "./first-matches.ts";
 import type { Source } from "./index-use.ts";
-import type { FilterPlan } from "./query-plan.ts";
+import { type FilterPlan, hasWords } from "./query-plan.ts";
 import type { Ranks } from "./search.ts";
 import {
   type CompareMatches,
@@ -94,9 +94,9 @@ class FilterRun {
 
   /** Stored words can be older than the rule that hides a field. Then the texts are checked. */
   *#ranks(): Running<Ranks | undefined> {
-    if (this.#filtered.plan.hidden !== undefined) return undefined;
-    const { words } = this.#query;
-    return yield* ask("ranks", { kind: "ranks", words });
+    const { plan } = this.#filtered;
+    if (plan.hidden !== undefined || !hasWords(plan)) return undefined;
+    return yield* ask("ranks", { kind: "ranks", words: this.#query.words });
   }
 
   /** Returns the sources with their counts, the smallest first. A larger count than the limit is not exact. */

@@ -2,13 +2,17 @@
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
+import type { StoredBuild } from "./index-build.ts";
 import type { Head, ResourceRow } from "./rows.ts";
 
 export interface StoredCollection {
   readonly name: string;
   readonly part: number;
   readonly head: Head;
-  /** The index plan of the definition whose version is in the head. */
+  readonly definition: string;
+  /** What is left to do for the definition. */
+  readonly build: StoredBuild | undefined;
+  /** The plan by which rows are written, for the version of the definition in the head. */
   readonly plan: IndexPlan;
 }
 

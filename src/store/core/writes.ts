@@ -1,7 +1,7 @@
 // Defines the rows that a batch writes. An engine sends them, all in the transaction of the batch.
 
-import type { IndexPlan } from "../../model/query/index-plan.ts";
 import type { Token } from "../../model/token.ts";
+import type { StoredBuild } from "./index-build.ts";
 import type {
   EntryRow,
   FormerOwner,
@@ -30,8 +30,8 @@ export interface CollectionWrite {
   readonly version: number;
   /** Undefined when the collection exists. */
   readonly createdAt: number | undefined;
-  /** The plan of the former definition and the new one; index rows of existing resources must follow. */
-  readonly plans: { readonly before: IndexPlan; readonly after: IndexPlan };
+  /** How the index rows of existing resources follow the definition; undefined when nothing is to do. */
+  readonly build: StoredBuild | undefined;
 }
 
 export interface DeletedCollection {

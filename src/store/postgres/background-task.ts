@@ -16,6 +16,16 @@ export class BackgroundTask {
     this.#maxRetryMs = maxRetryMs;
   }
 
+  /** Runs a task again and again, with this pause. */
+  static repeat(run: (isStopped: () => boolean) => Promise<void>, pauseMs: number): BackgroundTask {
+    const task: BackgroundTask = new BackgroundTask(async (isStopped) => {
+      await run(isStopped);
+      task.schedule(pauseMs);
+    }, pauseMs);
+    task.schedule(pauseMs);
+    return task;
+  }
+
   /** Does nothing when the task is scheduled for an earlier time already. */
   schedule(delayMs: number): void {
     const dueAt = performance.now() + delayMs;

@@ -1,7 +1,8 @@
 // Reads the rows of collections, which map a name to a part and a definition, and the heads of parts.
 
 import type { Collection, Rules } from "../../model/collection.ts";
-import { type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
+import type { IndexPlan } from "../../model/query/index-plan.ts";
+import { plansOf, type StoredBuild } from "../core/index-build.ts";
 import { allOrFirstError, rows, type Sql } from "./connection.ts";
 
 /** It can be outdated, which the head of its part shows: the head is missing, or has another version. */
@@ -10,19 +11,27 @@ export interface CollectionRow {
   readonly part: number;
   readonly createdAt: number;
   readonly rules: Rules;
+  readonly build: StoredBuild | undefined;
+  /** The plan by which queries are answered. */
   readonly plan: IndexPlan;
+  /** The plan by which rows are written. */
+  readonly writePlan: IndexPlan;
 }
 
 /** The columns of a head that clients see, and the version of the definition. */
 export interface HeadState {
   readonly revision: number;
   readonly total: number;
+  readonly bytes: number;
   readonly updatedAt: number;
   readonly sharesDate: number;
   readonly version: number;
 }
 
-type Columns = readonly [name: string, part: number, string, version: number, createdAt: number];
+type Columns = readonly [
+  ...(readonly [name: string, part: number, string, version: number, createdAt: number]),
+  ...(readonly [former: string | null, state: string | null]),
+];
 
 /** Returns the rows of the collections with these names, in the same order. */
 export async function findCollectionRows(
@@ -30,15 +39,16 @@ export async function findCollectionRows(
   names: readonly string[],
 ): Promise<readonly (CollectionRow | undefined)[]> {
   const found = await rows<Columns>(sql`
-    SELECT name, part, definition, version, created
-    FROM collections WHERE name = ANY (${names}::text[])`);
+    SELECT name, part, definition, version, created, former, state
+    FROM collections LEFT JOIN builds USING (part) WHERE name = ANY (${names}::text[])`);
   const byName = new Map(found.map((row) => [row[0], toRow(row)]));
   return names.map((name) => byName.get(name));
 }
 
 export async function listCollectionRows(sql: Sql): Promise<readonly CollectionRow[]> {
   const found = await rows<Columns>(sql`
-    SELECT name, part, definition, version, created FROM collections ORDER BY name`);
+    SELECT name, part, definition, version, created, former, state
+    FROM collections LEFT JOIN builds USING (part) ORDER BY name`);
   return found.map(toRow);
 }
 
@@ -67,9 +77,12 @@ export async function listCollections(sql: Sql): Promise<readonly ListedCollecti
   return listed.map((row, index) => ({ row, head: heads[index] }));
 }
 
-function toRow([name, part, definition, version, createdAt]: Columns): CollectionRow {
-  const plan = indexPlanOf(definition);
-  return { name, part, createdAt, rules: { version, definition }, plan };
+function toRow([name, part, definition, version, createdAt, ...stored]: Columns): CollectionRow {
+  const [former, state] = stored;
+  const build =
+    former === null || state === null ? undefined : { former, state: JSON.parse(state) };
+  const { read: plan, write: writePlan } = plansOf(definition, build);
+  return { name, part, createdAt, rules: { version, definition }, build, plan, writePlan };
 }
 
 /** Returns the heads of the parts, in the same order; undefined where the part was deleted. */
@@ -80,19 +93,19 @@ export const findHeads = (
   allOrFirstError(parts.map((part) => findHead(sql, part)));
 
 async function findHead(sql: Sql, part: number): Promise<HeadState | undefined> {
-  const [row] = await rows<readonly [number, number, number, number, number]>(sql`
-    SELECT revision, total, updated, shares_date, version
+  const [row] = await rows<readonly [number, number, number, number, number, number]>(sql`
+    SELECT revision, total, updated, shares_date, version, bytes
     FROM heads WHERE part = ${part}::bigint`);
   if (!row) return undefined;
-  const [revision, total, updatedAt, sharesDate, version] = row;
-  return { revision, total, updatedAt, sharesDate, version };
+  const [revision, total, updatedAt, sharesDate, version, bytes] = row;
+  return { revision, total, bytes, updatedAt, sharesDate, version };
 }
 
 export function toCollection(
   { name, createdAt, rules }: CollectionRow,
-  { revision, total, updatedAt, sharesDate }: HeadState,
+  { revision, total, bytes, updatedAt, sharesDate }: HeadState,
 ): Collection {
   const { definition } = rules;
-  const collection = { name, revision, total, definition, createdAt, updatedAt };
+  const collection = { name, revision, total, bytes, definition, createdAt, updatedAt };
   return sharesDate === 1 ? { ...collection, sharesDate: true } : collection;
 }

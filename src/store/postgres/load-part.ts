@@ -34,7 +34,7 @@ export async function loadPart(
   row: CollectionRow,
   { ids, puts, keys }: Referenced,
 ): Promise<LoadedPart> {
-  const { part, plan } = row;
+  const { part, writePlan: plan } = row;
   const uniqueValues = plan.indexes.some(({ isUnique }) => isUnique)
     ? puts.flatMap(uniqueValuesOf(plan))
     : [];

@@ -103,7 +103,9 @@ function stateOf(
   return {
     collection(name) {
       const { row, head } = byName.get(name) ?? {};
-      return row && head && { name, part: row.part, head, plan: row.plan };
+      if (!row || !head) return undefined;
+      const { part, build, rules, writePlan: plan } = row;
+      return { name, part, head, definition: rules.definition, build, plan };
     },
     resource(part, id) {
       const { row, resources } = byPart.get(part) ?? {};

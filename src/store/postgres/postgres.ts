@@ -9,9 +9,10 @@ import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import { CommitListeners } from "../commit-listeners.ts";
-import { defaultPauseMs, type Retention } from "../core/retention.ts";
+import { progressOf } from "../core/index-build.ts";
 import { Damage, withCollection } from "../core/stored-resource.ts";
 import {
+  type BuildProgress,
   type Change,
   isOutdated,
   type Outcome,
@@ -21,7 +22,7 @@ import {
   type Slice,
   type Store,
 } from "../store.ts";
-import { BackgroundTask } from "./background-task.ts";
+import { Background } from "./background.ts";
 import { BatchWriter } from "./batch.ts";
 import { BatchLoader } from "./batch-loader.ts";
 import {
@@ -33,9 +34,7 @@ import {
   toCollection,
 } from "./collections.ts";
 import { Connection, type Sql } from "./connection.ts";
-import { deleteParts, type RunWriter } from "./deleted-parts.ts";
 import { Directory, type Versioned } from "./directory.ts";
-import { deletesContent, eraseOutcomes } from "./erase.ts";
 import { messageOf, outageOf } from "./errors.ts";
 import { readFeed, readSecret } from "./feed.ts";
 import { findReferencedFiles } from "./files.ts";
@@ -43,7 +42,6 @@ import { Listener } from "./listener.ts";
 import { assertReplica, prepare, withoutSecrets } from "./open.ts";
 import { assertSchemaName, type PostgresOptions, type Settings, withDefaults } from "./options.ts";
 import { Pool } from "./pool.ts";
-import { purge } from "./purge.ts";
 import { isRange, runQuery } from "./query.ts";
 import { QueryPool } from "./query-pool.ts";
 import { type Address, findResources, readSlice } from "./resource.ts";
@@ -77,9 +75,7 @@ class PostgresStore implements Store {
   readonly #directory: Directory;
   readonly #resources: BatchLoader<Address, Versioned<Resource | Damage | undefined> | undefined>;
   readonly #heads: BatchLoader<number, HeadState | undefined>;
-  readonly #deletion: BackgroundTask;
-  readonly #erasure: BackgroundTask;
-  readonly #purge: BackgroundTask | undefined;
+  readonly #background: Background;
   #secret: Promise<string> | undefined;
   readonly #queries: QueryPool;
   #probe: Promise<string | undefined> | undefined;
@@ -116,17 +112,14 @@ class PostgresStore implements Store {
       onFailover: () => this.#reconnect(waitsForReplica),
     });
     this.#writer = writer;
-    const task = (run: typeof deleteParts) =>
-      new BackgroundTask((isStopped) => run((work) => writer.run(work), isStopped), minute);
-    const { retention } = settings;
-    this.#purge =
-      retention && task((run, isStopped) => this.#purgeAgain(run, isStopped, retention));
-    this.#purge?.schedule(retention?.pauseMs ?? defaultPauseMs);
-    this.#deletion = task(deleteParts);
-    this.#erasure = task(eraseOutcomes);
-    // A node that stopped earlier may have left work undone.
-    this.#deletion.schedule(minute);
-    this.#erasure.schedule(minute);
+    this.#background = new Background(
+      {
+        run: (work) => writer.run(work),
+        commit: (changes) => this.commit(changes),
+        notify: (sql) => this.#listener.notify(sql),
+      },
+      settings.retention,
+    );
   }
 
   listen(): Promise<void> {
@@ -191,6 +184,11 @@ class PostgresStore implements Store {
     );
   }
 
+  async indexBuild(collection: string): Promise<BuildProgress | undefined> {
+    const [row] = await this.#pool.read((sql) => findCollectionRows(sql, [collection]));
+    return row?.build && progressOf(row.build);
+  }
+
   secret(): Promise<string> {
     this.#secret ??= this.#pool.read(readSecret).catch((error: unknown) => {
       this.#secret = undefined;
@@ -218,8 +216,7 @@ class PostgresStore implements Store {
     this.#listeners.notify();
     this.#listener.announce();
     if (changes.some(changesCachedData) || outcomes.some(isOutdated)) this.#invalidate();
-    if (changes.some(({ kind }) => kind === "drop")) this.#deletion.schedule(0);
-    if (changes.some(deletesContent)) this.#erasure.schedule(minute);
+    this.#background.follow(changes);
     return outcomes;
   }
 
@@ -239,8 +236,7 @@ class PostgresStore implements Store {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#listeners.close();
-    const tasks = [this.#deletion.close(), this.#erasure.close(), this.#purge?.close()];
-    await Promise.all([...tasks, this.#queries.close()]);
+    await Promise.all([this.#background.close(), this.#queries.close()]);
     await Promise.all([this.#writer.close(), this.#pool.close(), this.#listener.close()]);
   }
 
@@ -265,11 +261,6 @@ class PostgresStore implements Store {
     this.#listener.reconnect();
   }
 
-  async #purgeAgain(run: RunWriter, isStopped: () => boolean, retention: Retention): Promise<void> {
-    await purge(run, isStopped, retention);
-    this.#purge?.schedule(retention.pauseMs ?? defaultPauseMs);
-  }
-
   #invalidate(): void {
     this.#tokens.invalidate();
     this.#directory.invalidate();
@@ -287,9 +278,6 @@ class PostgresStore implements Store {
 }
 
 const closed = "the store is closed";
-
-/** Deleted content is erased within ten minutes; once a minute is rare enough to cost little. */
-const minute = 60_000;
 
 const changesCachedData = ({ kind }: Change): boolean =>
   kind.endsWith("-token") || kind === "define" || kind === "drop";

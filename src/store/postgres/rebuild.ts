@@ -1,53 +1,88 @@
-// Builds, checks and deletes the index rows of a whole part, in short steps.
+// Lets the index rows of a part follow its definition, one step at a time.
 
-import { missingValue } from "../../model/query/compound-key.ts";
-import type { Index, IndexPlan } from "../../model/query/index-plan.ts";
+import { indexPlanOf } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
-import type { IndexChanges } from "../core/index-changes.ts";
-import { collectIndexRows, hasNoIndexes, noIndexWrites } from "../core/index-rows.ts";
+import {
+  builtPlan,
+  type CheckedEntry,
+  cleared,
+  compared,
+  droppedOne,
+  type IndexBuild,
+  indexed,
+  pairsIn,
+  phaseOf,
+  type StoredBuild,
+  withoutReturn,
+} from "../core/index-build.ts";
+import { collectIndexRows, type IndexWrites, noIndexWrites } from "../core/index-rows.ts";
 import { resourceIn, type StoredResource } from "../core/stored-resource.ts";
-import { allOrFirstError, type Connection, type Row, rows, type Sql } from "./connection.ts";
+import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import { deleteSomeRows } from "./delete-rows.ts";
 import { type ResourceColumns, resourceColumns } from "./row.ts";
-import { writeIndexes } from "./writes.ts";
+import { insertEntries, insertWords } from "./writes.ts";
 
-/** The size of a step, well within the statement deadline and the memory. */
-const chunkRows = 1_000;
-const chunkBytes = 4 * 1024 * 1024;
-const rowsPerCheck = 5_000;
+/** The size of a step; writes to the collection wait for it. */
+const chunkRows = 500;
+const chunkBytes = 1024 * 1024;
+const rowsPerCheck = 2_000;
 
-/** Changes the index rows of a part from one plan to another. */
-export async function rebuild(
-  connection: Connection,
+/** Runs one step in the current transaction, which has locked the head, and returns what is left to do. */
+export async function rebuildStep(
+  sql: Sql,
   part: number,
-  { deletedIndexes, areWordsDeleted, built }: IndexChanges,
-): Promise<void> {
-  for (const name of deletedIndexes) await deleteRows(connection, part, "entries", name);
-  if (areWordsDeleted) await deleteRows(connection, part, "words");
-  if (!hasNoIndexes(built)) await build(connection, part, built);
+  definition: string,
+  build: StoredBuild,
+): Promise<IndexBuild> {
+  return withoutReturn({ ...build, state: await step(sql, part, definition, build.state) });
 }
 
-/** Returns the name of the first newly unique index in which two resources have the same value. */
-export async function findDuplicate(
-  connection: Connection,
+async function step(
+  sql: Sql,
   part: number,
-  { newlyUnique }: IndexChanges,
-): Promise<string | undefined> {
-  for (const index of newlyUnique)
-    if (await hasDuplicates(connection, part, index)) return index.name;
-  return undefined;
-}
-
-async function build(connection: Connection, part: number, plan: IndexPlan): Promise<void> {
-  for (let seq = 0; ; ) {
-    const chunk = await connection.run((sql) => readChunk(sql, part, seq));
-    const last = chunk.at(-1);
-    if (!last) return;
-    const writes = noIndexWrites();
-    for (const candidate of chunk) collectIndexRows(writes, plan, undefined, candidate);
-    await connection.run((sql) => allOrFirstError(writeIndexes(sql, part, writes).map(rows)));
-    seq = last.seq;
+  definition: string,
+  build: IndexBuild,
+): Promise<IndexBuild> {
+  switch (phaseOf(build)) {
+    case "clear": {
+      const [name] = build.stale;
+      const table = name === undefined ? "words" : "entries";
+      const last = await deleteSomeRows(sql, part, table, undefined, name);
+      return last === undefined ? cleared(build) : build;
+    }
+    case "build": {
+      const chunk = await readChunk(sql, part, build.seq);
+      const writes = noIndexWrites();
+      const plan = builtPlan(definition, build);
+      for (const candidate of chunk) collectIndexRows(writes, plan, undefined, candidate);
+      await addIndexRows(sql, part, writes);
+      return indexed(build, chunk.length, chunk.at(-1)?.seq);
+    }
+    case "check":
+      return check(sql, part, definition, build);
+    case "drop": {
+      const [name = ""] = build.dropped;
+      const last = await deleteSomeRows(sql, part, "entries", undefined, name);
+      return last === undefined ? droppedOne(build) : build;
+    }
+    case "none":
+      return build;
   }
+}
+
+/** Adds the rows of a new index. A write may have added some of them already. */
+async function addIndexRows(
+  sql: Sql,
+  part: number,
+  { entries, words }: IndexWrites,
+): Promise<void> {
+  const statements = [
+    ...(entries.length > 0
+      ? [sql`${insertEntries(sql, part, entries)} ON CONFLICT DO NOTHING`]
+      : []),
+    ...(words.length > 0 ? [insertWords(sql, part, words)] : []),
+  ];
+  await allOrFirstError(statements.map(rows));
 }
 
 /** Reads the resources after a seq: at least one, and more up to the size of a step. */
@@ -73,43 +108,29 @@ export async function readChunk(
   }));
 }
 
-async function deleteRows(
-  connection: Connection,
+async function check(
+  sql: Sql,
   part: number,
-  table: "entries" | "words",
-  field?: string,
-): Promise<void> {
-  for (let after: Row | undefined, isLeft = true; isLeft; ) {
-    const start: Row | undefined = after;
-    after = await connection.run((sql) => deleteSomeRows(sql, part, table, start, field));
-    isLeft = after !== undefined;
-  }
-}
-
-/** Each step begins with the last entry of the previous one, so that the two are compared. */
-async function hasDuplicates(
-  connection: Connection,
-  part: number,
-  { name, fields }: Index,
-): Promise<boolean> {
-  const isComplete = (sql: Sql) =>
-    fields.length === 1 ? sql`key > ''` : sql`position(${missingValue} IN key) = 0`;
-  const check = (sql: Sql, key: string, seq: number) =>
-    rows<readonly [string, number, count: number, duplicates: number]>(sql`
-      WITH next AS (
-        SELECT key, seq FROM entries
-        WHERE part = ${part}::bigint AND field = ${name} AND ${isComplete(sql)}
-          AND (key, seq) >= (${key}, ${seq}::bigint)
-        ORDER BY key, seq LIMIT ${rowsPerCheck}::bigint
-      )
-      SELECT key, seq, (SELECT count(*) FROM next),
-        (SELECT count(*) - count(DISTINCT key) FROM next)
-      FROM next ORDER BY key DESC, seq DESC LIMIT 1`);
-  for (let [lastKey, lastSeq] = ["", 0]; ; ) {
-    const [key, seq]: readonly [string, number] = [lastKey, lastSeq];
-    const [row] = await connection.run((sql) => check(sql, key, seq));
-    if (row && row[3] > 0) return true;
-    if (!row || row[2] < rowsPerCheck) return false;
-    [lastKey, lastSeq] = row;
-  }
+  definition: string,
+  build: IndexBuild,
+): Promise<IndexBuild> {
+  const [name = ""] = build.unique;
+  const index = indexPlanOf(definition).indexes.find((each) => each.name === name);
+  if (!index) return build;
+  const [key, seq] = build.checked;
+  const entries = await rows<CheckedEntry>(sql`
+    SELECT key, seq FROM entries
+    WHERE part = ${part}::bigint AND field = ${name} AND (key, seq) > (${key}, ${seq}::bigint)
+    ORDER BY key, seq LIMIT ${rowsPerCheck}::bigint`);
+  const pairs = pairsIn(build, index, entries);
+  const ids = new Map(
+    await rows<readonly [number, string]>(sql`
+      SELECT seq, id FROM resources
+      WHERE part = ${part}::bigint AND seq = ANY (${pairs.flat()}::bigint[])`),
+  );
+  const clashes = pairs.map(([one, other]) => ({
+    index: name,
+    ids: [ids.get(one) ?? "", ids.get(other) ?? ""] as const,
+  }));
+  return compared(build, entries, clashes, entries.length < rowsPerCheck);
 }

@@ -1,12 +1,13 @@
 // Applies a batch that contains definitions, step by step: the index rows of existing resources follow each one.
 
 import { type AppliedChanges, applyChanges, stepsOf } from "../core/apply.ts";
-import { indexChanges } from "../core/index-changes.ts";
+import { firstFullSteps, isFailed, isFullStep, phaseOf } from "../core/index-build.ts";
 import { type CollectionWrite, isEmpty } from "../core/writes.ts";
-import type { Change, Outcome } from "../store.ts";
+import type { Change, Clash, Outcome } from "../store.ts";
 import { allOrFirstError, type Connection, rows } from "./connection.ts";
 import { loadState, type RowCache } from "./load-state.ts";
-import { findDuplicate, rebuild } from "./rebuild.ts";
+import { rebuildStep } from "./rebuild.ts";
+import { saveBuild } from "./save-build.ts";
 import { computeTrees, sendWrites } from "./writes.ts";
 
 export interface StepResult {
@@ -38,24 +39,31 @@ async function writeStep(connection: Connection, applied: AppliedChanges): Promi
   const { outcomes, writes } = applied;
   if (isEmpty(writes)) return { outcomes, isWritten: false };
   await connection.run((sql) => rows(sql`SAVEPOINT step`));
-  for (const collection of writes.collections) {
-    const field = await followDefinition(connection, collection);
-    if (field === undefined) continue;
-    await connection.run((sql) => rows(sql`ROLLBACK TO SAVEPOINT step`));
-    return { outcomes: [{ kind: "conflict", field }], isWritten: false };
-  }
   const trees = await computeTrees(connection, writes);
   await connection.run((sql) => allOrFirstError([...sendWrites(sql, writes, trees)]));
+  for (const collection of writes.collections) {
+    const clashes = await beginBuild(connection, collection);
+    if (clashes === undefined) continue;
+    await connection.run((sql) => rows(sql`ROLLBACK TO SAVEPOINT step`));
+    const field = clashes[0]?.index ?? "";
+    return { outcomes: [{ kind: "conflict", field, clashes }], isWritten: false };
+  }
   return { outcomes, isWritten: true };
 }
 
-/** Returns a field that has become unique and in which two resources have the same value. */
-async function followDefinition(
+/** Runs the first steps with the definition. Returns the clashes when its values are not unique. */
+async function beginBuild(
   connection: Connection,
-  { part, createdAt, plans }: CollectionWrite,
-): Promise<string | undefined> {
-  if (createdAt !== undefined) return undefined;
-  const changes = indexChanges(plans.before, plans.after);
-  await rebuild(connection, part, changes);
-  return findDuplicate(connection, part, changes);
+  { part, definition, build }: CollectionWrite,
+): Promise<readonly Clash[] | undefined> {
+  if (build === undefined) return undefined;
+  let { state } = build;
+  for (let fullSteps = 0; fullSteps < firstFullSteps && phaseOf(state) !== "none"; ) {
+    const before = { ...build, state };
+    state = await connection.run((sql) => rebuildStep(sql, part, definition, before));
+    if (isFullStep(before.state, state)) fullSteps++;
+    if (isFailed({ ...build, state })) return state.clashes;
+  }
+  await connection.run((sql) => rows(saveBuild(sql, part, { ...build, state })));
+  return undefined;
 }

@@ -22,9 +22,9 @@ export type FirstRow = readonly [...ResourceColumns, total: number, place: numbe
 /** The columns of a head, in the same number and order as those of a resource. */
 export const headColumns = (sql: Sql): Statement =>
   sql`'' AS id, revision, version AS created, updated, '' AS fields, NULL AS owner, NULL AS files,
-    shares_date, NULL::bigint AS checksum, total`;
+    shares_date, bytes AS checksum, total`;
 
 export function headOf(row: readonly [...FirstRow, ...Value[]]): HeadState {
-  const [, revision, version, updatedAt, , , , sharesDate, , total] = row;
-  return { revision, total, updatedAt, sharesDate, version };
+  const [, revision, version, updatedAt, , , , sharesDate, bytes, total] = row;
+  return { revision, total, bytes: bytes ?? 0, updatedAt, sharesDate, version };
 }

@@ -27,6 +27,7 @@ import {
   type Statement,
 } from "./connection.ts";
 import { computeTree, writeTree } from "./position-tree.ts";
+import { deleteBuild, saveBuild } from "./save-build.ts";
 import { insertTokens, revokeTokens, useTokens } from "./token.ts";
 
 /** The rows of the position tree by part. */
@@ -54,6 +55,9 @@ export function sendWrites(sql: Sql, writes: Writes, trees: Trees): readonly Pro
   const statements = [
     ...deletedCollections.flatMap((collection) => deleteCollection(sql, collection)),
     ...collections.map((collection) => writeCollection(sql, collection)),
+    ...collections.flatMap(({ part, build, createdAt }) =>
+      createdAt === undefined ? [saveBuild(sql, part, build)] : [],
+    ),
     ...parts.flatMap((part) => [
       ...writePart(sql, part),
       ...writeTree(sql, part.part, trees.get(part.part) ?? []),
@@ -73,6 +77,7 @@ const tokenUses = (tokens: Writes["tokens"]): readonly TokenTime[] =>
 const deleteCollection = (sql: Sql, { name, part }: DeletedCollection): readonly Statement[] => [
   sql`DELETE FROM collections WHERE name = ${name} AND part = ${part}::bigint`,
   sql`DELETE FROM heads WHERE part = ${part}::bigint`,
+  deleteBuild(sql, part),
   sql`INSERT INTO deleted_parts (part) VALUES (${part}::bigint)`,
 ];
 
@@ -164,7 +169,11 @@ const insertFormerOwners = (
     ${column(owners, "owner")}::text[], ${column(owners, "changedAt")}::bigint[]
   )`;
 
-const insertEntries = (sql: Sql, part: number, entries: readonly EntryRow[]): Statement => sql`
+export const insertEntries = (
+  sql: Sql,
+  part: number,
+  entries: readonly EntryRow[],
+): Statement => sql`
   INSERT INTO entries (part, field, key, seq)
   SELECT ${part}::bigint, * FROM unnest(
     ${column(entries, "field")}::text[], ${column(entries, "key")}::text[],
@@ -189,7 +198,7 @@ const deleteEntries = (sql: Sql, part: number, entries: readonly EntryRow[]): St
     ) AS entry
   ))`;
 
-const insertWords = (sql: Sql, part: number, words: readonly WordRow[]): Statement => sql`
+export const insertWords = (sql: Sql, part: number, words: readonly WordRow[]): Statement => sql`
   INSERT INTO words (part, word, rank, seq)
   SELECT ${part}::bigint, word, -weight, seq FROM unnest(
     ${column(words, "word")}::text[], ${column(words, "weight")}::bigint[],

@@ -2,11 +2,12 @@
 
 import { Outage } from "../../model/outage.ts";
 import { applyChanges, stepsOf } from "../core/apply.ts";
+import { isFailed } from "../core/index-build.ts";
 import { isEmpty, type Writes } from "../core/writes.ts";
 import type { Change, Outcome } from "../store.ts";
+import { BuildRunner } from "./build-runner.ts";
 import type { CommitCounterWriter } from "./commit-counter.ts";
 import { type Connection, outageOf, type Query } from "./connection.ts";
-import { IndexBuilder } from "./index-builder.ts";
 import { RowWriter } from "./row-writer.ts";
 import { StoredState } from "./state.ts";
 
@@ -18,7 +19,7 @@ export class BatchWriter {
   readonly #saveCount: Query<never>;
   readonly #state: StoredState;
   readonly #rows: RowWriter;
-  readonly #indexes: IndexBuilder;
+  readonly #builds: BuildRunner;
   #lastCommit = 0;
 
   constructor(connection: Connection, commitCounter: CommitCounterWriter) {
@@ -30,7 +31,7 @@ export class BatchWriter {
     this.#saveCount = connection.query("UPDATE store SET commits = ?, tokens = ?");
     this.#state = new StoredState(connection);
     this.#rows = new RowWriter(connection);
-    this.#indexes = new IndexBuilder(connection, this.#rows);
+    this.#builds = new BuildRunner(connection, this.#rows);
   }
 
   /** The number of the last commit. */
@@ -54,31 +55,61 @@ export class BatchWriter {
     });
     const number = before.commits + 1;
     if (isChanged) this.#saveCount.run(number, areTokensChanged ? number : before.tokens);
+    this.#finish(isChanged ? number : undefined);
+    return outcomes;
+  }
+
+  /** Whether index rows still have to follow a definition. */
+  get hasBuild(): boolean {
+    return this.#builds.next() !== undefined;
+  }
+
+  /**
+   * Lets the index rows of one part follow its definition a bit further, in a transaction of its own.
+   * Returns whether more is to do. When values are not unique, the former definition comes back.
+   */
+  build(): boolean {
+    const next = this.#builds.next();
+    if (next === undefined) return false;
+    const { name, build } = next;
+    if (isFailed(build)) {
+      const at = Date.now();
+      this.commit([{ kind: "define", collection: name, definition: build.former, at }]);
+      return true;
+    }
+    this.#begin.run();
+    const { commits, tokens } = this.#state.begin();
+    const isNewPlan = this.#builds.step(next);
+    if (isNewPlan) this.#saveCount.run(commits + 1, tokens);
+    this.#finish(isNewPlan ? commits + 1 : undefined);
+    return true;
+  }
+
+  /** Commits the transaction, and tells the readers its number if it has one. */
+  #finish(number: number | undefined): void {
     try {
       this.#commit.run();
     } catch (error) {
       throw commitError(error);
     }
-    if (isChanged) {
-      this.#lastCommit = number;
-      this.#commitCounter.publish(number);
-    }
-    return outcomes;
+    if (number === undefined) return;
+    this.#lastCommit = number;
+    this.#commitCounter.publish(number);
   }
 
   /** Writes the rows of a step. Returns other outcomes when its definition cannot be followed. */
   #write(writes: Writes): readonly Outcome[] | undefined {
     const [collection] = writes.collections;
-    if (collection === undefined || collection.plans.before === collection.plans.after) {
+    if (collection?.build === undefined) {
       this.#rows.write(writes);
       return undefined;
     }
     this.#connection.run("SAVEPOINT definition");
     this.#rows.write(writes);
-    const field = this.#indexes.follow(collection);
-    if (field !== undefined) this.#connection.run("ROLLBACK TO definition");
+    const clashes = this.#builds.begin(collection.part);
+    if (clashes) this.#connection.run("ROLLBACK TO definition");
     this.#connection.run("RELEASE definition");
-    return field === undefined ? undefined : [{ kind: "conflict", field }];
+    return clashes && [{ kind: "conflict", field: clashes[0]?.index ?? "", clashes }];
   }
 }
 

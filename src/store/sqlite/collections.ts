@@ -1,8 +1,10 @@
 // Reads collections: their rows and the heads of their parts, and holds one as it was last read.
 
 import type { Collection, Rules } from "../../model/collection.ts";
-import { type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
+import type { IndexPlan } from "../../model/query/index-plan.ts";
+import { plansOf, type StoredBuild } from "../core/index-build.ts";
 import type { Head } from "../core/rows.ts";
+import { BuildReader } from "./builds.ts";
 import type { Connection, Query } from "./connection.ts";
 
 export interface CollectionRow {
@@ -11,6 +13,7 @@ export interface CollectionRow {
   readonly definition: string;
   readonly version: number;
   readonly createdAt: number;
+  readonly build?: StoredBuild | undefined;
 }
 
 type Row = readonly [
@@ -21,17 +24,19 @@ const columns = "name, part, definition, version, created";
 
 /** The caches of readers and of the writer resolve names with these rows. */
 export class CollectionRows {
+  readonly #builds: BuildReader;
   readonly #find: Query<Row>;
   readonly #all: Query<Row>;
 
   constructor(connection: Connection) {
+    this.#builds = new BuildReader(connection);
     this.#find = connection.query(`SELECT ${columns} FROM collections WHERE name = ?`);
     this.#all = connection.query(`SELECT ${columns} FROM collections ORDER BY name`);
   }
 
   find(name: string): CollectionRow | undefined {
     const row = this.#find.one(name);
-    return row && toCollectionRow(row);
+    return row && { ...toCollectionRow(row), build: this.#builds.find(row[1]) };
   }
 
   all(): readonly CollectionRow[] {
@@ -80,6 +85,7 @@ export class CachedCollection {
   #head: Head;
   #rules: Rules;
   #collection: Collection;
+  #build: StoredBuild | undefined;
   #plan: IndexPlan | undefined;
 
   constructor(row: CollectionRow, head: Head) {
@@ -89,6 +95,7 @@ export class CachedCollection {
     this.#createdAt = row.createdAt;
     this.#head = head;
     this.#rules = rulesIn(row);
+    this.#build = row.build;
     this.#collection = toCollection(row, head);
   }
 
@@ -107,12 +114,13 @@ export class CachedCollection {
   }
 
   get plan(): IndexPlan {
-    this.#plan ??= indexPlanOf(this.#rules.definition);
+    this.#plan ??= plansOf(this.#rules.definition, this.#build).read;
     return this.#plan;
   }
 
   redefine(row: CollectionRow): void {
     this.#rules = rulesIn(row);
+    this.#build = row.build;
     this.#plan = undefined;
   }
 
@@ -129,8 +137,8 @@ const rulesIn = ({ version, definition }: CollectionRow): Rules => ({ version, d
 
 export function toCollection(
   { name, definition, createdAt }: Pick<CollectionRow, "name" | "definition" | "createdAt">,
-  { revision, total, updatedAt, sharesDate }: Head,
+  { revision, total, bytes, updatedAt, sharesDate }: Head,
 ): Collection {
-  const collection = { name, revision, total, definition, createdAt, updatedAt };
+  const collection = { name, revision, total, bytes, definition, createdAt, updatedAt };
   return sharesDate === 1 ? { ...collection, sharesDate: true } : collection;
 }

@@ -55,8 +55,14 @@ function* copyCollection(
   const { part, name, definition, createdAt, head } = collection;
   const plan = indexPlanOf(definition);
   target.transact(() => {
-    const plans = { before: plan, after: plan };
-    rows.saveCollection({ name, part, definition, version: head.version, createdAt, plans });
+    rows.saveCollection({
+      name,
+      part,
+      definition,
+      version: head.version,
+      createdAt,
+      build: undefined,
+    });
     rows.writePart(noPartWrites(part, head, true));
   });
   const tree = new PositionTreeBuilder((row) => rows.positions.write(part, row));

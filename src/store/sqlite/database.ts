@@ -91,7 +91,12 @@ export class Database {
   /** Runs one step of the work that no request waits for. Returns whether more steps can run now. */
   workInBackground(): boolean {
     if (this.#batches === undefined) return false;
-    return this.#purger.work() || this.#eraser.work();
+    return this.#batches.build() || this.#purger.work() || this.#eraser.work();
+  }
+
+  /** Whether there is work in the background that a client may wait for. */
+  get hasBuild(): boolean {
+    return this.#batches?.hasBuild ?? false;
   }
 
   runCheckpointIfDue(): void {

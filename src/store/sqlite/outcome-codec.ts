@@ -1,7 +1,7 @@
 // Encodes the outcomes that the writer thread sends to the main thread.
 
 import { resourceIn } from "../core/stored-resource.ts";
-import type { Change, Outcome } from "../store.ts";
+import type { Change, Clash, Outcome } from "../store.ts";
 import { type Cells, Rows } from "./message-codec.ts";
 
 type AtomicChange = Extract<Change, { kind: "all" }>;
@@ -41,7 +41,7 @@ function packOutcome(cells: (string | number)[], outcome: Outcome): void {
       cells.push(kind, outcome.revision, 0, "", 0, 0);
       break;
     case "conflict":
-      cells.push(kind, 0, 0, outcome.field, 0, 0);
+      cells.push(kind, 0, 0, JSON.stringify([outcome.field, outcome.clashes]), 0, 0);
       break;
     case "none":
       cells.push(kind, outcome.index, 0, "", 0, 0);
@@ -83,6 +83,11 @@ function unpackAtomicOutcome({ changes }: AtomicChange, rows: Rows<OutcomeCells>
   }
 }
 
+function unpackConflict(detail: string): Outcome {
+  const [field, clashes] = JSON.parse(detail) as readonly [string, (readonly Clash[])?];
+  return { kind: "conflict", field, ...(clashes && { clashes }) };
+}
+
 /** Builds an outcome from its cells and the change that the caller sent. */
 function unpackOutcome(change: Change | undefined, rows: Rows<OutcomeCells>): Outcome {
   const [kind, revision, createdAt, detail, updatedAt, sharesDate] = rows.take();
@@ -90,7 +95,7 @@ function unpackOutcome(change: Change | undefined, rows: Rows<OutcomeCells>): Ou
     case "removed":
       return { kind, revision };
     case "conflict":
-      return { kind, field: detail };
+      return unpackConflict(detail);
     case "created":
     case "replaced": {
       if (change?.kind !== "put") throw new TypeError(`a ${change?.kind} cannot have been ${kind}`);

@@ -6,6 +6,7 @@ import type { FeedPosition } from "../../model/feed-position.ts";
 import type { Query as Question } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
+import type { StoredBuild } from "../core/index-build.ts";
 import { maxCounted, type QueryResult, type Range, type Slice } from "../store.ts";
 import { CachedCollection, CollectionRows, HeadReader, toCollection } from "./collections.ts";
 import type { CommitCounter } from "./commit-counter.ts";
@@ -20,9 +21,7 @@ import { TokenReader } from "./token.ts";
 /** The sizes of the caches, which bound the memory use. */
 export const readerLimits = {
   resourceCacheBytes: 16 * 1024 * 1024,
-  collections: 10_000,
-  tokens: 10_000,
-  maxCounted,
+  ...{ collections: 10_000, tokens: 10_000, maxCounted },
   /** Some 200 µs. */
   shortRows: 100,
 };
@@ -34,17 +33,16 @@ const maxQuietMs = 1_000;
 
 interface Known {
   readonly cached: CachedCollection;
+  /** The last commit before it was read. */
   commit: number;
 }
 
 export class Reader {
-  /** See Store. */
   readonly secret: string;
   readonly #connection: Connection;
   readonly #commitCounter: CommitCounter | undefined;
   readonly #dataVersion: Query<readonly [version: number]>;
-  readonly #begin: Query<never>;
-  readonly #end: Query<never>;
+  readonly #transaction: Readonly<Record<"begin" | "end", Query<never>>>;
   readonly #store: Query<readonly [commits: number, tokens: number]>;
   readonly #collectionRows: CollectionRows;
   readonly #heads: HeadReader;
@@ -64,19 +62,14 @@ export class Reader {
   #refreshedAt = 0;
   #isFresh = false;
 
-  constructor(
-    connection: Connection,
-    commitCounter: CommitCounter | undefined,
-    limits = readerLimits,
-  ) {
+  constructor(connection: Connection, commitCounter?: CommitCounter, limits = readerLimits) {
     this.#connection = connection;
     this.#commitCounter = commitCounter;
     this.#limits = limits;
     this.#cache = new ResourceCache(limits.resourceCacheBytes);
     this.secret = connection.query<readonly [string]>("SELECT id FROM store").one()?.[0] ?? "";
     this.#dataVersion = connection.query("PRAGMA data_version");
-    this.#begin = connection.query("BEGIN");
-    this.#end = connection.query("END");
+    this.#transaction = { begin: connection.query("BEGIN"), end: connection.query("END") };
     this.#store = connection.query("SELECT commits, tokens FROM store");
     this.#collectionRows = new CollectionRows(connection);
     this.#heads = new HeadReader(connection);
@@ -151,6 +144,10 @@ export class Reader {
     });
   }
 
+  indexBuild(collection: string): StoredBuild | undefined {
+    return this.#inSnapshot(() => this.#collectionRows.find(collection)?.build);
+  }
+
   findReferencedFiles(keys: readonly string[]): ReadonlySet<string> {
     return this.#inSnapshot(() => {
       const parts = this.#collectionRows.all().map(({ part }) => part);
@@ -180,12 +177,12 @@ export class Reader {
   }
 
   #inSnapshot<T>(read: () => T): T {
-    this.#begin.run();
+    this.#transaction.begin.run();
     try {
       this.#catchUp();
       return read();
     } finally {
-      this.#end.run();
+      this.#transaction.end.run();
     }
   }
 

@@ -5,6 +5,7 @@ import type { IndexWrites } from "../core/index-rows.ts";
 import { removePositions } from "../core/position-tree.ts";
 import type { Head, KeyRow } from "../core/rows.ts";
 import type { CollectionWrite, PartWrites, Writes } from "../core/writes.ts";
+import { BuildWriter } from "./builds.ts";
 import type { Connection, Query } from "./connection.ts";
 import { PositionReader, PositionWriter } from "./positions.ts";
 import { ResourceWriter } from "./resource-writer.ts";
@@ -15,6 +16,7 @@ const deletedPerSavedKey = 2;
 
 export class RowWriter {
   readonly positions: PositionWriter;
+  readonly builds: BuildWriter;
   readonly #tokens: TokenWriter;
   readonly #resources: ResourceWriter;
   readonly #positionReader: PositionReader;
@@ -29,6 +31,7 @@ export class RowWriter {
   readonly #insertFormerOwner: Query<never>;
   readonly #deleteTombstone: Query<never>;
   readonly #insertEntry: Query<never>;
+  readonly #addEntry: Query<never>;
   readonly #deleteEntry: Query<never>;
   readonly #saveWord: Query<never>;
   readonly #deleteWord: Query<never>;
@@ -40,6 +43,7 @@ export class RowWriter {
   readonly #deleteOldEpochs: Query<never>;
 
   constructor(connection: Connection) {
+    this.builds = new BuildWriter(connection);
     this.positions = new PositionWriter(connection);
     this.#tokens = new TokenWriter(connection);
     this.#resources = new ResourceWriter(connection);
@@ -73,6 +77,9 @@ export class RowWriter {
     this.#insertEntry = connection.query(
       "INSERT INTO entries (part, field, key, seq) VALUES (?, ?, ?, ?)",
     );
+    this.#addEntry = connection.query(
+      "INSERT OR IGNORE INTO entries (part, field, key, seq) VALUES (?, ?, ?, ?)",
+    );
     this.#deleteEntry = connection.query(
       "DELETE FROM entries WHERE part = ? AND field = ? AND key = ? AND seq = ?",
     );
@@ -103,6 +110,7 @@ export class RowWriter {
     for (const { name, part } of writes.deletedCollections) {
       this.#deleteCollection.run(name);
       this.#deleteHead.run(part);
+      this.builds.save(part, undefined);
       this.#insertDeletedPart.run(part);
     }
     for (const collection of writes.collections) this.saveCollection(collection);
@@ -110,9 +118,11 @@ export class RowWriter {
     this.#tokens.write(writes);
   }
 
-  saveCollection({ name, part, definition, version, createdAt }: CollectionWrite): void {
-    if (createdAt === undefined) this.#updateCollection.run(definition, version, name);
-    else this.#insertCollection.run(name, part, definition, version, createdAt);
+  saveCollection({ name, part, definition, version, createdAt, build }: CollectionWrite): void {
+    if (createdAt === undefined) {
+      this.#updateCollection.run(definition, version, name);
+      this.builds.save(part, build);
+    } else this.#insertCollection.run(name, part, definition, version, createdAt);
   }
 
   writePart(writes: PartWrites): void {
@@ -135,6 +145,12 @@ export class RowWriter {
       this.#deleteOldEpochs.run(part, oldestStoredEpoch(writes.head.epoch));
       this.saveEpoch(part, writes.endedEpoch.epoch, writes.endedEpoch.last);
     }
+  }
+
+  /** Adds the rows of a new index. A write may have added some of them already. */
+  addIndexRows(part: number, { entries, words }: IndexWrites): void {
+    for (const { field, key, seq } of entries) this.#addEntry.run(part, field, key, seq);
+    for (const { word, weight, seq } of words) this.#saveWord.run(part, word, -weight, seq);
   }
 
   writeIndexRows(part: number, writes: IndexWrites): void {

@@ -11,9 +11,11 @@ import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import { CommitListeners } from "../commit-listeners.ts";
+import { progressOf } from "../core/index-build.ts";
 import { queueLimits } from "../query-queue.ts";
 import type { Committer } from "../remote-committer.ts";
 import type {
+  BuildProgress,
   Change,
   Outcome,
   QueryOptions,
@@ -204,6 +206,11 @@ class SqliteStore implements Store {
     range: FeedRange,
   ): Feed | InvalidPosition | undefined {
     return this.#readIn(collection, (reader) => reader.since(collection, position, range));
+  }
+
+  indexBuild(collection: string): BuildProgress | undefined {
+    const build = this.#read((reader) => reader.indexBuild(collection));
+    return build && progressOf(build);
   }
 
   secret(): string {

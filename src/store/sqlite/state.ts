@@ -1,8 +1,9 @@
 // Looks up the stored state that the changes of a batch need, when they need it.
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
-import { type IndexEntry, type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
+import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
 import { nextEpoch } from "../core/epochs.ts";
+import { plansOf, type StoredBuild } from "../core/index-build.ts";
 import type { ResourceRow } from "../core/rows.ts";
 import type {
   DirectInsert,
@@ -12,6 +13,7 @@ import type {
   StoredKey,
   StoredRemoval,
 } from "../core/state.ts";
+import { BuildReader } from "./builds.ts";
 import { CollectionRows, HeadReader } from "./collections.ts";
 import type { Connection, Query } from "./connection.ts";
 import { ResourceWriter } from "./resource-writer.ts";
@@ -25,6 +27,8 @@ type StateRow = readonly [
 interface KnownCollection {
   readonly part: number;
   readonly version: number;
+  readonly definition: string;
+  readonly build: StoredBuild | undefined;
   readonly plan: IndexPlan;
 }
 
@@ -35,6 +39,7 @@ export class StoredState implements State {
   readonly directInsert: DirectInsert;
   readonly #collections: CollectionRows;
   readonly #heads: HeadReader;
+  readonly #builds: BuildReader;
   readonly #resource: Query<StateRow>;
   readonly #resourceWithFields: Query<StateRow>;
   readonly #removal: Query<readonly [removedAt: number, owner: string | null]>;
@@ -54,6 +59,7 @@ export class StoredState implements State {
   constructor(connection: Connection) {
     this.#collections = new CollectionRows(connection);
     this.#heads = new HeadReader(connection);
+    this.#builds = new BuildReader(connection);
     const resource = (fields: string): Query<StateRow> =>
       connection.query(
         `SELECT seq, revision, created, updated, owner, files, octet_length(fields), ${fields}
@@ -93,7 +99,11 @@ export class StoredState implements State {
   collection(name: string): StoredCollection | undefined {
     const known = this.#known.get(name);
     const head = known && this.#heads.find(known.part);
-    if (head && head.version === known?.version) return { ...known, name, head };
+    if (head && head.version === known?.version) {
+      // Its state changes with every step.
+      const build = known.build && this.#builds.find(known.part);
+      return { ...known, build, name, head };
+    }
     return this.#load(name);
   }
 
@@ -155,7 +165,9 @@ export class StoredState implements State {
     const head = row && this.#heads.find(row.part);
     if (!head) return undefined;
     const { part, version, definition } = row;
-    const known = { part, version, plan: indexPlanOf(definition) };
+    const build = this.#builds.find(part);
+    const { write: plan } = plansOf(definition, build);
+    const known = { part, version, definition, build, plan };
     if (this.#known.size === maxKnown) this.#known.clear();
     this.#known.set(name, known);
     return { ...known, name, head };

@@ -25,6 +25,8 @@ const pauseMs = 5;
 const { options, ...given } = workerData as WriterData;
 let { file } = given;
 let isWorking = false;
+/** Whether the last batch contained a definition. */
+let isDefining = false;
 let database: Database | undefined;
 let suspectRecord: SuspectRecord | undefined;
 let isMarked = false;
@@ -32,6 +34,9 @@ let isMarked = false;
 parentPort?.on("message", (message: Message) => {
   parentPort?.postMessage(answer(message));
   attempt(() => database?.runCheckpointIfDue());
+  attempt(() => {
+    if (!isWorking && isDefining && database?.hasBuild) workSoon();
+  });
 });
 
 setInterval(check, checkMs).unref();
@@ -46,8 +51,11 @@ function answer(message: Message): Reply {
 
 function handle(message: Message): Reply {
   if (message === "repair") return repair();
-  if (message !== "close")
-    return { kind: "done", outcomes: packOutcomes(open().commit(unpackChanges(message))) };
+  if (message !== "close") {
+    const changes = unpackChanges(message);
+    isDefining = changes.some(({ kind }) => kind === "define");
+    return { kind: "done", outcomes: packOutcomes(open().commit(changes)) };
+  }
   const last = database;
   database = undefined;
   if (suspectRecord) last?.abandon();
@@ -134,7 +142,12 @@ function workInBackground(): void {
     isWorking = database?.workInBackground() ?? false;
     database?.runCheckpointIfDue();
   });
-  if (isWorking) setTimeout(workInBackground, pauseMs).unref();
+  if (isWorking) workSoon();
+}
+
+function workSoon(): void {
+  isWorking = true;
+  setTimeout(workInBackground, pauseMs).unref();
 }
 
 function reportProgress(message: string): void {

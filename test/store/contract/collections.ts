@@ -35,7 +35,15 @@ export function collections(contractTest: ContractTest): void {
     assert.ok(before);
     assert.deepEqual(
       { ...before, revision: 0 },
-      { name: "things", revision: 0, total: 0, definition: "{}", createdAt: 7, updatedAt: 7 },
+      {
+        name: "things",
+        revision: 0,
+        total: 0,
+        bytes: 0,
+        definition: "{}",
+        createdAt: 7,
+        updatedAt: 7,
+      },
     );
     assert.deepEqual(kinds(await store.commit([found("things", 9)])), ["done"]);
     assert.deepEqual(await store.collection("things"), before);
@@ -93,6 +101,7 @@ export function collections(contractTest: ContractTest): void {
         name: "things",
         revision: 0,
         total: 0,
+        bytes: 0,
         definition: '{"a":1}',
         createdAt: 7,
         updatedAt: 7,

@@ -219,7 +219,7 @@ export class ReferenceModel {
   /** Founding takes the first revision, and each write the next: none is left out. */
   #found(name: string, at: number, definition = "{}"): void {
     const times = { createdAt: at, updatedAt: at };
-    const collection = { name, revision: 1, total: 0, definition, ...times };
+    const collection = { name, revision: 1, total: 0, bytes: 0, definition, ...times };
     this.#collections.set(name, { collection, resources: new Map(), removals: new Map() });
   }
 

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { someValue } from "../../../src/model/query/sort-key.ts";
+import type { Outcome } from "../../../src/store/store.ts";
 import {
   all,
   define,
@@ -23,6 +24,10 @@ const unique = JSON.stringify({
 });
 
 const mail = (id: string, email: unknown) => keep(id, { email });
+/** The first resources with the same values are tested with the building of indexes. */
+const withoutClashes = (outcomes: readonly Outcome[]) =>
+  outcomes.map((outcome) => ("clashes" in outcome ? conflict(outcome.field) : outcome));
+
 const conflict = (field = "email") => ({ kind: "conflict", field });
 
 export function uniqueFields(contractTest: ContractTest): void {
@@ -165,7 +170,8 @@ export function uniqueFields(contractTest: ContractTest): void {
       again.map(() => conflict('["a","b"]')),
     );
     await store.commit([define("{}"), ...again]);
-    assert.deepEqual(await store.commit([define(definition)]), [conflict('["a","b"]')]);
+    const [outcome] = await store.commit([define(definition)]);
+    assert.ok(outcome?.kind === "conflict" && outcome.field === '["a","b"]');
   });
 
   contractTest("other errors are reported before a conflict", async ({ store }) => {
@@ -225,7 +231,7 @@ export function uniqueFields(contractTest: ContractTest): void {
         await store.commit([define(definition)]);
         const rules = await store.rules("things");
         const before = await lookAt(store);
-        assert.deepEqual(await store.commit([define(unique)]), [conflict()]);
+        assert.deepEqual(withoutClashes(await store.commit([define(unique)])), [conflict()]);
         assert.deepEqual(await lookAt(store), before);
         assert.equal(await store.rules("things"), rules);
         await assertFinds(store, ["a", "c"], { conditions: [is("email", "any", "x")] });
@@ -257,7 +263,7 @@ export function uniqueFields(contractTest: ContractTest): void {
         mail("c", "x"),
       ]);
       assert.deepEqual(kinds(outcomes), ["done", "created", "done", "created"]);
-      assert.deepEqual(await store.commit([define(unique)]), [conflict()]);
+      assert.deepEqual(withoutClashes(await store.commit([define(unique)])), [conflict()]);
     },
   );
 }

@@ -6,6 +6,7 @@ import {
   emptyIndexPlan,
   IndexedContent,
   type IndexPlan,
+  indexPlanOf,
   uniqueKeysIn,
 } from "../../../src/model/query/index-plan.ts";
 import { applyChanges, stepsOf } from "../../../src/store/core/apply.ts";
@@ -21,6 +22,7 @@ import type { Change, Outcome } from "../../../src/store/store.ts";
 export class Part {
   head: Head;
   plan: IndexPlan = emptyIndexPlan;
+  definition = "{}";
   readonly resources = new Map<number, ResourceRow>();
   readonly tombstones = new Map<string, Tombstone>();
   readonly entries = new Set<string>();
@@ -88,7 +90,9 @@ export class MemoryStore {
       collection: (name) => {
         const number = this.collections.get(name);
         const found = number === undefined ? undefined : part(number);
-        return found && { name, part: number ?? 0, head: found.head, plan: found.plan };
+        const { definition, plan } = found ?? {};
+        const rules = { definition: definition ?? "{}", build: undefined };
+        return found && plan && { name, part: number ?? 0, head: found.head, plan, ...rules };
       },
       resource: (number, id, needsFields) => {
         const row = part(number)?.byId(id);
@@ -109,14 +113,15 @@ export class MemoryStore {
   }
 
   /** Lets the index rows of existing resources follow a definition, or returns a field with duplicates. */
-  #rebuild({ part: number, plans }: CollectionWrite): string | undefined {
+  #rebuild({ part: number, definition }: CollectionWrite): string | undefined {
     const part = this.parts.get(number);
     if (!part) return undefined;
+    const after = indexPlanOf(definition);
     const writes = noIndexWrites();
     for (const row of part.resources.values())
-      collectIndexRows(writes, plans.after, undefined, { seq: row.seq, resource: resourceOf(row) });
+      collectIndexRows(writes, after, undefined, { seq: row.seq, resource: resourceOf(row) });
     const contents = [...part.resources.values()].map((row) => new IndexedContent(resourceOf(row)));
-    const duplicate = plans.after.indexes.find((index) => {
+    const duplicate = after.indexes.find((index) => {
       const keys = contents.flatMap((content) => uniqueKeysIn(index, content));
       return index.isUnique && new Set(keys).size < keys.length;
     });
@@ -124,7 +129,8 @@ export class MemoryStore {
     part.entries.clear();
     part.words.clear();
     writeIndexRows(part, writes);
-    part.plan = plans.after;
+    part.plan = after;
+    part.definition = definition;
     return undefined;
   }
 
@@ -137,9 +143,11 @@ export class MemoryStore {
     for (const { name, part, createdAt } of collections)
       if (createdAt !== undefined) this.collections.set(name, part);
     for (const write of parts) this.#writePart(write);
-    for (const { part, plans } of collections) {
+    for (const { part, definition } of collections) {
       const rows = this.parts.get(part);
-      if (rows) rows.plan = plans.after;
+      if (!rows) continue;
+      rows.plan = indexPlanOf(definition);
+      rows.definition = definition;
     }
     for (const { id, hash } of tokens) this.#tokens.set(id, hash);
   }

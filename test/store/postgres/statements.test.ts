@@ -14,7 +14,9 @@ const folder = fileURLToPath(new URL("../../../src/store/postgres", import.meta.
 const isMigration = (file: string): boolean => /^(?:tables|old-schema|upgrade.*)\.ts$/.test(file);
 
 /** These have no parts, or map names to parts. */
-const withoutParts: readonly string[] = ["collections", "tokens", "token_uses", "store"];
+const withoutParts: readonly string[] = [
+  ...["collections", "builds", "tokens", "token_uses", "store"],
+];
 
 /** Statements that look at all parts, off the request path. */
 const exceptions: readonly string[] = ["SELECT part FROM deleted_parts ORDER BY part"];

@@ -1,0 +1,261 @@
+// Plans how the index rows of a part follow a new definition, in steps between other writes.
+
+import { missingValue } from "../../model/query/compound-key.ts";
+import {
+  emptyIndexPlan,
+  type Index,
+  type IndexPlan,
+  indexPlanOf,
+  isSameSearch,
+} from "../../model/query/index-plan.ts";
+import { minKey } from "../../model/query/sort-key.ts";
+import type { BuildProgress, Clash } from "../store.ts";
+import { indexChanges } from "./index-changes.ts";
+
+/**
+ * What is left to do. The phases follow each other: rows that are in the way are deleted (`clear`), rows of
+ * new indexes are written (`build`), values are compared (`check`), and then the rows of indexes that the
+ * definition no longer has are deleted (`drop`). Until the last phase the former definition can come back,
+ * so the indexes of both definitions are maintained.
+ */
+export interface IndexBuild {
+  /** Indexes with the name of a new one, whose entries are deleted first. */
+  readonly stale: readonly string[];
+  readonly areWordsStale: boolean;
+  /** The names of the new indexes. */
+  readonly built: readonly string[];
+  readonly isSearchBuilt: boolean;
+  /** Whether the rows of new indexes and words are complete. */
+  readonly isBuilt: boolean;
+  /** The names of the indexes whose values have to be compared. */
+  readonly unique: readonly string[];
+  readonly dropped: readonly string[];
+  /** The last resource that is indexed. */
+  readonly seq: number;
+  /** The last entry that is compared. */
+  readonly checked: readonly [key: string, seq: number];
+  /** The number of rows that are indexed or compared, and of all. */
+  readonly done: number;
+  readonly total: number;
+  /** The first values that are not unique. When they are found, the former definition comes back. */
+  readonly clashes: readonly Clash[];
+  /** The node that builds, and when it took its last step. */
+  readonly builder?: readonly [node: string, at: number];
+}
+
+export interface StoredBuild {
+  /** The definition to go back to; empty when there is none. */
+  readonly former: string;
+  readonly state: IndexBuild;
+}
+
+export type BuildPhase = "clear" | "build" | "check" | "drop" | "none";
+
+export const maxClashes = 10;
+
+export function phaseOf({ stale, areWordsStale, ...build }: IndexBuild): BuildPhase {
+  if (stale.length > 0 || areWordsStale) return "clear";
+  if (!build.isBuilt) return "build";
+  if (build.unique.length > 0) return "check";
+  return build.dropped.length > 0 ? "drop" : "none";
+}
+
+/** Whether the former definition can still come back. */
+const isOpen = (build: IndexBuild): boolean => !["drop", "none"].includes(phaseOf(build));
+
+/** Whether the definition that is being built has to be replaced by the former one. */
+export const isFailed = ({ former, state }: StoredBuild): boolean =>
+  former !== "" && phaseOf(state) === "check" && state.unique[0] === failedMark;
+
+/** Stands for the rest of the indexes when all are compared and clashes were found. */
+const failedMark = "\0";
+
+export const progressOf = ({ former, state }: StoredBuild): BuildProgress => {
+  const { done, total, clashes } = state;
+  const isUndone = former === "" && clashes.length > 0;
+  return { isRunning: isOpen(state) && !isUndone, done: Math.min(done, total), total, clashes };
+};
+
+/** As many full steps are done with the definition itself: a small collection is complete at once. */
+export const firstFullSteps = 5;
+
+/** Whether a step has ended before its work was done. */
+export const isFullStep = (before: IndexBuild, after: IndexBuild): boolean =>
+  phaseOf(before) === phaseOf(after) &&
+  (["stale", "unique", "dropped"] as const).every(
+    (names) => before[names].length === after[names].length,
+  );
+
+/** Whether a step has changed the plans. */
+export const isNewPlan = (before: IndexBuild, after: IndexBuild): boolean =>
+  isOpen(before) !== isOpen(after) ||
+  (phaseOf(before) === "clear" && phaseOf(after) !== "clear") ||
+  before.stale.length !== after.stale.length;
+
+/** The plan by which queries are answered, and the one by which rows are written. */
+export interface BuildPlans {
+  readonly read: IndexPlan;
+  readonly write: IndexPlan;
+}
+
+export function plansOf(definition: string, build: StoredBuild | undefined): BuildPlans {
+  const plan = indexPlanOf(definition);
+  if (!build || !isOpen(build.state)) return { read: plan, write: plan };
+  const { stale, areWordsStale, built, isSearchBuilt } = build.state;
+  const { indexes, ...search } = plan;
+  const former = formerPlan(build);
+  const kept = former.indexes.filter(({ name }) => !stale.includes(name) && !built.includes(name));
+  const written = indexes
+    .filter(({ name }) => !stale.includes(name))
+    .map((index) => {
+      const isUnique = kept.some(({ name, isUnique }) => name === index.name && isUnique);
+      return isUnique ? { ...index, isUnique } : index;
+    });
+  const others = kept.filter(({ name }) => !indexes.some((index) => index.name === name));
+  return {
+    read: {
+      ...search,
+      indexes: indexes.filter(({ name }) => !built.includes(name) && !stale.includes(name)),
+      ...(isSearchBuilt && { isSearchIncomplete: true as const }),
+    },
+    write: {
+      ...(areWordsStale ? { searchable: [] } : search),
+      indexes: [...written, ...others],
+    },
+  };
+}
+
+const formerPlan = ({ former }: StoredBuild): IndexPlan =>
+  former === "" ? emptyIndexPlan : indexPlanOf(former);
+
+interface StoredRules {
+  readonly definition: string;
+  readonly build: StoredBuild | undefined;
+}
+
+/** Returns what has to be done for a new definition; undefined for nothing. */
+export function planBuild(
+  { definition: before, build }: StoredRules,
+  after: string,
+  rows: number,
+): StoredBuild | undefined {
+  const open = build && isOpen(build.state) ? build : undefined;
+  const isReturn = open !== undefined && isFailed(open) && after === open.former;
+  const base = open ? completePlan(before, open) : indexPlanOf(before);
+  const next = indexPlanOf(after);
+  const changes = indexChanges(base, next);
+  const names = new Set(next.indexes.map(({ name }) => name));
+  const partial = open ? open.state.built.filter((name) => !isContinued(before, next, name)) : [];
+  const replaced = changes.deletedIndexes.filter((name) => names.has(name));
+  const stale = unique([
+    ...(build?.state.stale ?? []),
+    ...(open ? [] : (build?.state.dropped ?? [])),
+    ...partial,
+    ...replaced,
+  ]);
+  const hasPartialWords = open?.state.isSearchBuilt === true || open?.state.areWordsStale === true;
+  const isSearchChanged = hasPartialWords || !isSameSearch(base, next);
+  const built = changes.built.indexes.map(({ name }) => name);
+  const isSearchBuilt = isSearchChanged && next.searchable.length > 0;
+  const compared = changes.newlyUnique.map(({ name }) => name);
+  const passes = (built.length > 0 || isSearchBuilt ? 1 : 0) + compared.length;
+  const state: IndexBuild = {
+    stale,
+    areWordsStale: isSearchChanged && (hasPartialWords || base.searchable.length > 0),
+    built,
+    isSearchBuilt,
+    isBuilt: built.length === 0 && !isSearchBuilt,
+    unique: compared,
+    dropped: changes.deletedIndexes.filter((name) => !stale.includes(name)),
+    ...startOfCheck,
+    ...{ seq: 0, done: 0, total: passes * rows },
+    clashes: isReturn ? open.state.clashes : [],
+  };
+  const former = isReturn ? "" : open && open.former !== "" ? open.former : before;
+  return phaseOf(state) === "none" && state.clashes.length === 0 ? undefined : { former, state };
+}
+
+const startOfCheck = { checked: [minKey, Number.MAX_SAFE_INTEGER] } as const;
+
+/** The indexes whose rows are complete while others are built. */
+function completePlan(definition: string, build: StoredBuild): IndexPlan {
+  const { stale, built, isSearchBuilt, areWordsStale } = build.state;
+  const plan = build.former === "" ? plansOf(definition, build).read : formerPlan(build);
+  const indexes = plan.indexes.filter(({ name }) => !stale.includes(name) && !built.includes(name));
+  const { indexes: _, ...search } = plan;
+  return isSearchBuilt || areWordsStale ? { indexes, searchable: [] } : { ...search, indexes };
+}
+
+/** Whether an index that is being built is the same in the next definition, so that its rows can stay. */
+function isContinued(before: string, next: IndexPlan, name: string): boolean {
+  const kinds = ({ indexes }: IndexPlan) =>
+    indexes.find((index) => index.name === name)?.fields.map(({ kind }) => kind);
+  return JSON.stringify(kinds(indexPlanOf(before))) === JSON.stringify(kinds(next));
+}
+
+const unique = (names: readonly string[]): readonly string[] => [...new Set(names)];
+
+/** The indexes and searchable fields whose rows are written. */
+export function builtPlan(definition: string, { built, isSearchBuilt }: IndexBuild): IndexPlan {
+  const { indexes, ...search } = indexPlanOf(definition);
+  return {
+    ...(isSearchBuilt ? search : { searchable: [] }),
+    indexes: indexes.filter(({ name }) => built.includes(name)),
+  };
+}
+
+/** After a step of `clear` that has deleted all rows of the first index, or of the words. */
+export const cleared = (build: IndexBuild): IndexBuild =>
+  build.stale.length > 0
+    ? { ...build, stale: build.stale.slice(1) }
+    : { ...build, areWordsStale: false };
+
+/** After a step of `build`; without a last seq nothing is left. */
+export const indexed = (build: IndexBuild, count: number, last: number | undefined): IndexBuild =>
+  last === undefined
+    ? { ...build, isBuilt: true }
+    : { ...build, seq: last, done: build.done + count };
+
+export const droppedOne = (build: IndexBuild): IndexBuild => ({
+  ...build,
+  dropped: build.dropped.slice(1),
+});
+
+export type CheckedEntry = readonly [key: string, seq: number];
+
+/** The pairs of resources with the same value among the next entries of an index, in order. */
+export function pairsIn(
+  { checked, clashes }: IndexBuild,
+  { fields }: Index,
+  entries: readonly CheckedEntry[],
+): readonly (readonly [seq: number, other: number])[] {
+  const pairs: (readonly [number, number])[] = [];
+  let last: CheckedEntry = checked;
+  for (const entry of entries) {
+    const [key, seq] = entry;
+    const isMissing = key === minKey || (fields.length > 1 && key.includes(missingValue));
+    if (key === last[0] && !isMissing) pairs.push([last[1], seq]);
+    last = entry;
+  }
+  return pairs.slice(0, maxClashes - clashes.length);
+}
+
+/** After a step of `check`: the clashes that were found, and whether more entries follow. */
+export function compared(
+  build: IndexBuild,
+  entries: readonly CheckedEntry[],
+  found: readonly Clash[],
+  isLast: boolean,
+): IndexBuild {
+  const clashes = [...build.clashes, ...found];
+  const done = build.done + entries.length;
+  const checked = entries.at(-1) ?? build.checked;
+  if (!isLast && clashes.length < maxClashes) return { ...build, clashes, done, checked };
+  const rest = build.unique.slice(1);
+  const isFailing = clashes.length > 0 && (rest.length === 0 || clashes.length >= maxClashes);
+  return { ...build, ...startOfCheck, clashes, done, unique: isFailing ? [failedMark] : rest };
+}
+
+/** When there is no former definition, the clashes are only reported. */
+export const withoutReturn = ({ former, state }: StoredBuild): IndexBuild =>
+  former === "" && state.unique[0] === failedMark ? { ...state, unique: [] } : state;

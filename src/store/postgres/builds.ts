@@ -1,0 +1,119 @@
+// Builds indexes in the background: one node takes the steps, and another continues when it stops.
+
+import { randomUUID } from "node:crypto";
+import {
+  type IndexBuild,
+  isFailed,
+  isNewPlan,
+  phaseOf,
+  type StoredBuild,
+} from "../core/index-build.ts";
+import type { Change } from "../store.ts";
+import { type Connection, rows, type Sql } from "./connection.ts";
+import type { RunWriter } from "./deleted-parts.ts";
+import { rebuildStep } from "./rebuild.ts";
+import { saveBuild } from "./save-build.ts";
+
+/** How often a node looks for builds of another one that has stopped. */
+export const checkMs = 3_000;
+
+/** A node that takes no step for so long has stopped. */
+const lostAfterMs = 5_000;
+
+interface RunningBuild {
+  readonly part: number;
+  readonly name: string;
+  readonly definition: string;
+  readonly version: number;
+  readonly build: StoredBuild;
+}
+
+export interface BuilderOptions {
+  readonly run: RunWriter;
+  readonly commit: (changes: readonly Change[]) => Promise<unknown>;
+  /** Sent with a step after which queries use other indexes. */
+  readonly notify: (sql: Sql) => Promise<unknown>;
+}
+
+export class Builder {
+  readonly #options: BuilderOptions;
+  readonly #node = randomUUID();
+
+  constructor(options: BuilderOptions) {
+    this.#options = options;
+  }
+
+  /** Builds until nothing is left, or other nodes build the rest. */
+  async work(isStopped: () => boolean): Promise<void> {
+    const { run } = this.#options;
+    for (const part of await run((connection) => connection.run(listBuilds)))
+      while (!isStopped() && (await this.#work(part)));
+  }
+
+  /** Takes one step. Returns whether to take another. */
+  async #work(part: number): Promise<boolean> {
+    const failed = await this.#options.run((connection) =>
+      inTransaction(connection, (sql) => this.#step(sql, part)),
+    );
+    if (typeof failed === "boolean") return failed;
+    const { name, build } = failed;
+    const at = Date.now();
+    await this.#options.commit([
+      { kind: "define", collection: name, definition: build.former, at },
+    ]);
+    return true;
+  }
+
+  /** Locks the head, so that no write comes between what is read and what is written. */
+  async #step(sql: Sql, part: number): Promise<boolean | RunningBuild> {
+    await rows(sql`SELECT part FROM heads WHERE part = ${part}::bigint FOR UPDATE`);
+    const running = await findBuild(sql, part);
+    if (!running || phaseOf(running.build.state) === "none") return false;
+    const { definition, version, build } = running;
+    const [[now = 0] = []] = await rows<readonly [number]>(
+      sql`SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
+    );
+    const [node, at] = build.state.builder ?? [this.#node, 0];
+    if (node !== this.#node && now - at < lostAfterMs) return false;
+    if (isFailed(build)) return running;
+    const next = await rebuildStep(sql, part, definition, build);
+    const state: IndexBuild = { ...next, builder: [this.#node, now] };
+    await rows(saveBuild(sql, part, { ...build, state }));
+    if (isNewPlan(build.state, state)) {
+      const newVersion = Math.max(version + 1, now);
+      await rows(sql`
+        UPDATE heads SET version = ${newVersion}::bigint WHERE part = ${part}::bigint`);
+      await rows(sql`
+        UPDATE collections SET version = ${newVersion}::bigint WHERE part = ${part}::bigint`);
+      await this.#options.notify(sql);
+    }
+    return phaseOf(state) !== "none";
+  }
+}
+
+async function listBuilds(sql: Sql): Promise<readonly number[]> {
+  const found = await rows<readonly [number]>(sql`SELECT part FROM builds ORDER BY part`);
+  return found.map(([part]) => part);
+}
+
+async function findBuild(sql: Sql, part: number): Promise<RunningBuild | undefined> {
+  const [row] = await rows<readonly [string, string, number, string, string]>(sql`
+    SELECT name, definition, version, former, state
+    FROM collections JOIN builds USING (part) WHERE part = ${part}::bigint`);
+  if (!row) return undefined;
+  const [name, definition, version, former, state] = row;
+  return { part, name, definition, version, build: { former, state: JSON.parse(state) } };
+}
+
+const inTransaction = <T>(connection: Connection, work: (sql: Sql) => Promise<T>): Promise<T> =>
+  connection.run(async (sql) => {
+    await rows(sql`BEGIN`);
+    try {
+      const result = await work(sql);
+      await rows(sql`COMMIT`);
+      return result;
+    } catch (error) {
+      await rows(sql`ROLLBACK`).catch(() => undefined);
+      throw error;
+    }
+  });

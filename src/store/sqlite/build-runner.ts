@@ -1,0 +1,92 @@
+// Finds the parts whose index rows have to follow a definition, and runs the steps.
+
+import {
+  firstFullSteps,
+  type IndexBuild,
+  isFailed,
+  isFullStep,
+  isNewPlan,
+  phaseOf,
+  type StoredBuild,
+} from "../core/index-build.ts";
+import type { Clash } from "../store.ts";
+import { BuildReader } from "./builds.ts";
+import type { Connection, Query } from "./connection.ts";
+import { IndexBuilder } from "./index-builder.ts";
+import type { RowWriter } from "./row-writer.ts";
+
+/** A build that is not done, with its collection. */
+export interface RunningBuild {
+  readonly part: number;
+  readonly name: string;
+  readonly definition: string;
+  readonly version: number;
+  readonly build: StoredBuild;
+}
+
+export class BuildRunner {
+  readonly #rows: RowWriter;
+  readonly #indexes: IndexBuilder;
+  readonly #builds: BuildReader;
+  readonly #parts: Query<readonly [part: number]>;
+  readonly #collection: Query<readonly [name: string, definition: string, version: number]>;
+  readonly #updateHead: Query<never>;
+  readonly #updateCollection: Query<never>;
+
+  constructor(connection: Connection, rows: RowWriter) {
+    this.#rows = rows;
+    this.#indexes = new IndexBuilder(connection, rows);
+    this.#builds = new BuildReader(connection);
+    this.#parts = connection.query("SELECT part FROM builds ORDER BY part");
+    this.#collection = connection.query(
+      "SELECT name, definition, version FROM collections WHERE part = ?",
+    );
+    this.#updateHead = connection.query("UPDATE heads SET version = ? WHERE part = ?");
+    this.#updateCollection = connection.query("UPDATE collections SET version = ? WHERE part = ?");
+  }
+
+  next(): RunningBuild | undefined {
+    for (const [part] of this.#parts.all()) {
+      const running = this.#find(part);
+      if (running && phaseOf(running.build.state) !== "none") return running;
+    }
+    return undefined;
+  }
+
+  /** Runs the first steps with the definition. Returns the clashes when its values are not unique. */
+  begin(part: number): readonly Clash[] | undefined {
+    for (let fullSteps = 0; fullSteps < firstFullSteps; ) {
+      const running = this.#find(part);
+      if (!running || phaseOf(running.build.state) === "none") return undefined;
+      const state = this.#advance(running);
+      if (isFullStep(running.build.state, state)) fullSteps++;
+      if (isFailed({ ...running.build, state })) return state.clashes;
+    }
+    return undefined;
+  }
+
+  /** Runs one step. Returns whether readers and writers use other indexes from now on. */
+  step(running: RunningBuild): boolean {
+    const { part, version, build } = running;
+    const isNew = isNewPlan(build.state, this.#advance(running));
+    if (!isNew) return false;
+    const next = Math.max(version + 1, Date.now());
+    this.#updateHead.run(next, part);
+    this.#updateCollection.run(next, part);
+    return true;
+  }
+
+  #advance({ part, definition, build }: RunningBuild): IndexBuild {
+    const state = this.#indexes.step(part, definition, build);
+    this.#rows.builds.save(part, { ...build, state });
+    return state;
+  }
+
+  #find(part: number): RunningBuild | undefined {
+    const build = this.#builds.find(part);
+    const row = build && this.#collection.one(part);
+    if (!build || !row) return undefined;
+    const [name, definition, version] = row;
+    return { part, name, definition, version, build };
+  }
+}

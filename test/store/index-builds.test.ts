@@ -1,0 +1,247 @@
+// Indexes, search and unique values of large collections are prepared in steps, beside other writes.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Collections } from "../../src/domain/collections.ts";
+import { system } from "../../src/model/principal.ts";
+import { Problem } from "../../src/model/problem.ts";
+import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
+import type { BuildProgress, Change, Store } from "../../src/store/store.ts";
+import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { define, found, kinds, put, remove } from "./contract/change-helpers.ts";
+import { ask, by, is, wordsLike } from "./contract/query-helpers.ts";
+import { TestDatabases } from "./postgres/test-databases.ts";
+import { inDirectory, startChild } from "./sqlite/test-directory.ts";
+
+/** Runs a test with a function that opens a store, each time as a new process would. */
+type Engine = (test: (open: () => Promise<Store>) => Promise<void>) => Promise<void>;
+
+const databases = new TestDatabases();
+const engines: Readonly<Record<string, Engine>> = {
+  async sqlite(test) {
+    const path = await mkdtemp(join(tmpdir(), "restante-"));
+    const stores: Store[] = [];
+    try {
+      await test(async () => {
+        await stores.at(-1)?.close();
+        const store = await openSqlite({ path });
+        stores.push(store);
+        return store;
+      });
+    } finally {
+      await stores.at(-1)?.close();
+      await rm(path, { recursive: true });
+    }
+  },
+  postgres: (test) =>
+    databases.in(async (database) => {
+      const stores: Store[] = [];
+      await test(async () => {
+        await stores.at(-1)?.close();
+        const store = await database.open();
+        stores.push(store);
+        return store;
+      });
+    }),
+};
+
+const count = 6_000;
+const things = (from = 0, to = count): readonly Change[] =>
+  Array.from({ length: to - from }, (_, index) => {
+    const n = from + index;
+    return put(`id-${n}`, { fields: JSON.stringify({ n, text: `word${n % 7} other` }) });
+  });
+
+async function fill(store: Store): Promise<void> {
+  await store.commit([found()]);
+  for (let from = 0; from < count; from += 1_000) await store.commit(things(from, from + 1_000));
+}
+
+async function ended(store: Store): Promise<BuildProgress | undefined> {
+  for (;;) {
+    const build = await store.indexBuild("things");
+    if (!build?.isRunning) return build;
+    await sleep(5);
+  }
+}
+
+const typed = (rest: object): string =>
+  JSON.stringify({ schema: { properties: { n: { type: "number" } } }, ...rest });
+
+async function idsOf(store: Store, query: Parameters<typeof ask>[0]): Promise<readonly string[]> {
+  const result = await store.query("things", ask({ limit: 1_000, ...query }));
+  assert.ok(result);
+  return result.resources.map(({ id }) => id);
+}
+
+const last = { sortings: [by("n", "number", true)], limit: 2 };
+
+for (const [name, engine] of Object.entries(engines))
+  describe(`a new index on ${name}`, () => {
+    it("is built beside writes, and queries are right meanwhile", { timeout: 120_000 }, () =>
+      engine(async (open) => {
+        const store = await open();
+        await fill(store);
+        const definition = typed({ indexed: ["n"], searchable: ["text"] });
+        assert.deepEqual(kinds(await store.commit([define(definition)])), ["done"]);
+        const seen = await store.indexBuild("things");
+        assert.ok(seen?.isRunning && seen.done < seen.total && seen.total === count);
+        // Before and behind what is indexed already.
+        await store.commit([
+          put("id-1", { fields: '{"n":-1,"text":"fresh"}' }),
+          put(`id-${count - 1}`, { fields: '{"n":-2,"text":"fresh"}' }),
+          remove("id-2"),
+          remove(`id-${count - 2}`),
+          put("new", { fields: '{"n":99999,"text":"fresh"}' }),
+        ]);
+        const check = async () => {
+          assert.deepEqual(await idsOf(store, last), ["new", `id-${count - 3}`]);
+          const fresh = await idsOf(store, { words: wordsLike("fresh") });
+          assert.deepEqual(fresh.toSorted(), ["id-1", `id-${count - 1}`, "new"].toSorted());
+          const one = [is("n", "number", count - 2)];
+          assert.deepEqual(await idsOf(store, { conditions: one }), []);
+          const total = await idsOf(store, { conditions: [is("n", "number", 17)] });
+          assert.deepEqual(total, ["id-17"]);
+        };
+        await check();
+        assert.equal(await ended(store), undefined);
+        await check();
+      }),
+    );
+
+    it("is completed after a restart", { timeout: 120_000 }, () =>
+      engine(async (open) => {
+        const store = await open();
+        await fill(store);
+        await store.commit([define(typed({ unique: ["n"] }))]);
+        assert.ok((await store.indexBuild("things"))?.isRunning);
+        const again = await open();
+        assert.equal(await ended(again), undefined);
+        assert.deepEqual(await idsOf(again, last), [`id-${count - 1}`, `id-${count - 2}`]);
+        const twice = put("twice", { fields: '{"n":5}' });
+        assert.deepEqual(kinds(await again.commit([twice])), ["conflict"]);
+      }),
+    );
+
+    it("is reported when it takes longer than a client waits", { timeout: 120_000 }, () =>
+      engine(async (open) => {
+        const store = await open();
+        await fill(store);
+        const impatient = new Collections(store, Date.now, 0);
+        const defined = await impatient.define(system, "things", typed({ unique: ["n"] }));
+        assert.ok(!(defined instanceof Problem) && defined.build?.isRunning);
+        assert.equal(await ended(store), undefined);
+        assert.equal(await impatient.progress(system, "things"), undefined);
+        const patient = new Collections(store, Date.now, 60_000);
+        await store.commit([define("{}")]);
+        await store.commit([put("twice", { fields: '{"n":5}' })]);
+        const rejected = await patient.define(system, "things", typed({ unique: ["n"] }));
+        assert.ok(rejected instanceof Problem);
+        assert.equal(rejected.errors?.[1]?.detail, "id-5 and twice have the same n");
+      }),
+    );
+
+    it("holds for new writes at once when it is unique", { timeout: 120_000 }, () =>
+      engine(async (open) => {
+        const store = await open();
+        await fill(store);
+        const unique = define(typed({ unique: ["n"] }));
+        const one = (id: string) => put(id, { fields: '{"n":100000}' });
+        const outcomes = await store.commit([unique, one("one"), one("other")]);
+        assert.deepEqual(kinds(outcomes), ["done", "created", "conflict"]);
+        assert.equal(await ended(store), undefined);
+      }),
+    );
+
+    it("is undone when stored values are not unique", { timeout: 120_000 }, () =>
+      engine(async (open) => {
+        const store = await open();
+        await fill(store);
+        const former = typed({ indexed: ["text"] });
+        await store.commit([define(former)]);
+        assert.equal(await ended(store), undefined);
+        const twice = Array.from({ length: 12 }, (_, n) =>
+          put(`twice-${n}`, { fields: JSON.stringify({ n }) }),
+        );
+        await store.commit(twice);
+        await store.commit([define(typed({ unique: ["n"] }))]);
+        const build = await ended(store);
+        assert.deepEqual(
+          build?.clashes,
+          Array.from({ length: 10 }, (_, n) => ({ index: "n", ids: [`id-${n}`, `twice-${n}`] })),
+        );
+        assert.equal((await store.rules("things"))?.definition, former);
+        assert.deepEqual(kinds(await store.commit([put("more", { fields: '{"n":1}' })])), [
+          "created",
+        ]);
+        const found = await idsOf(store, { conditions: [is("text", "any", "word1 other")] });
+        assert.ok(found.includes("id-1"));
+        // Another definition replaces the report.
+        await store.commit([define(former)]);
+        assert.equal(await ended(store), undefined);
+      }),
+    );
+
+    it("can change again and again before it is complete", { timeout: 240_000 }, () =>
+      engine(async (open) => {
+        const random = randomNumbers(newSeed(`definitions on ${name}`));
+        const store = await open();
+        await fill(store);
+        const choices: readonly string[] = [
+          "{}",
+          typed({ indexed: ["n"] }),
+          JSON.stringify({ indexed: ["n"] }),
+          typed({ unique: ["n"], searchable: ["text"] }),
+          typed({ indexed: ["text"], searchable: ["n"] }),
+          typed({ indexed: ["n", "text"], searchable: ["text"] }),
+        ];
+        for (let run = 0; run < runs(3, 30); run++) {
+          let definition = "{}";
+          for (let changes = 1 + Math.floor(random() * 4); changes > 0; changes--) {
+            definition = choices[Math.floor(random() * choices.length)] ?? "{}";
+            await store.commit([define(definition)]);
+            const n = 10_000 + Math.floor(random() * 50);
+            await store.commit([put(`new-${n}`, { fields: JSON.stringify({ n, text: "new" }) })]);
+            if (random() < 0.5) await sleep(random() * 30);
+          }
+          assert.deepEqual((await ended(store))?.clashes ?? [], []);
+          assert.equal((await store.rules("things"))?.definition, definition);
+          const isTyped = definition.includes("schema");
+          const kind = isTyped ? "number" : "any";
+          const found = await idsOf(store, { conditions: [is("n", kind, 17)] });
+          assert.deepEqual(found, ["id-17"]);
+          if (!isTyped) continue;
+          const first = await idsOf(store, { sortings: [by("n", "number", false)], limit: 3 });
+          assert.deepEqual(first, ["id-0", "id-1", "id-2"]);
+          if (!definition.includes('"searchable":["text"]')) continue;
+          const result = await store.query("things", ask({ words: wordsLike("word3"), limit: 1 }));
+          assert.equal(result?.total, 857);
+        }
+      }),
+    );
+  });
+
+describe("a process that is killed while it builds", () => {
+  it("leaves a build that the next one completes", { timeout: 120_000 }, () =>
+    inDirectory(async (path) => {
+      const store = await openSqlite({ path });
+      await fill(store);
+      await store.close();
+      for (let round = 0; round < 3; round++) {
+        const child = startChild("define", path, typed({ unique: ["n"], searchable: ["text"] }));
+        child.onLine(() => child.kill());
+        await child.gone;
+      }
+      const again = await openSqlite({ path });
+      assert.equal(await ended(again), undefined);
+      assert.deepEqual(await idsOf(again, last), [`id-${count - 1}`, `id-${count - 2}`]);
+      const result = await again.query("things", ask({ words: wordsLike("word3"), limit: 1 }));
+      assert.equal(result?.total, 857);
+      await again.close();
+    }),
+  );
+});
