@@ -28,10 +28,7 @@ import {
 export interface Filtered {
   readonly plan: IndexPlan;
   readonly total: number;
-}
-
-export interface FilterLimits {
-  /** The total is exact while no more resources are checked than this. */
+  /** The total of the query is exact while no more resources are checked than this. */
   readonly maxCounted: number;
 }
 
@@ -47,9 +44,8 @@ export function runFilter(
   filtered: Filtered,
   filter: FilterPlan,
   query: Query,
-  limits: FilterLimits,
 ): Running<FilterResult> {
-  return new FilterRun(filtered, filter, query, limits).run();
+  return new FilterRun(filtered, filter, query).run();
 }
 
 interface CountedSource {
@@ -61,17 +57,15 @@ class FilterRun {
   readonly #filtered: Filtered;
   readonly #filter: FilterPlan;
   readonly #query: Query;
-  readonly #maxCounted: number;
   readonly #compare: CompareMatches;
   readonly #checker: Checker;
   /** The total when an index has counted it. */
   #total: number | undefined;
 
-  constructor(filtered: Filtered, filter: FilterPlan, query: Query, { maxCounted }: FilterLimits) {
+  constructor(filtered: Filtered, filter: FilterPlan, query: Query) {
     this.#filtered = filtered;
     this.#filter = filter;
     this.#query = query;
-    this.#maxCounted = maxCounted;
     this.#compare = comparison(query);
     this.#checker = new Checker(filtered.plan, query);
   }
@@ -88,7 +82,7 @@ class FilterRun {
     }
     const [smallest] = sources;
     if (this.#prefersOrder(smallest)) return yield* this.#inOrder();
-    if (smallest === undefined || smallest.count > maxSeqs) return yield* this.#amongAll();
+    if (smallest === undefined || this.#prefersAll(smallest)) return yield* this.#amongAll();
     return yield* this.#amongSources(sources);
   }
 
@@ -102,7 +96,7 @@ class FilterRun {
   /** Returns the sources with their counts, the smallest first. A larger count than the limit is not exact. */
   *#count(): Running<readonly CountedSource[]> {
     const counted: CountedSource[] = [];
-    const max = Math.max(maxSeqs, this.#maxCounted) + 1;
+    const max = Math.max(maxSeqs, this.#filtered.maxCounted) + 1;
     for (const source of this.#filter.sources)
       counted.push({ source, count: yield* ask("count", { kind: "count", source, max }) });
     return counted.sort((one, other) => one.count - other.count);
@@ -113,7 +107,7 @@ class FilterRun {
   }
 
   #fits(count: number): boolean {
-    return count <= this.#maxCounted;
+    return count <= this.#filtered.maxCounted;
   }
 
   /** Whether it is cheaper to check resources in the order of the query until the page is full. */
@@ -127,6 +121,12 @@ class FilterRun {
     const found = Math.max(1, this.#total ?? smallest.count);
     const offset = typeof start === "number" ? start : 0;
     return ((offset + limit) * this.#filtered.total) / found < smallest.count;
+  }
+
+  /** Whether it is cheaper to check all resources in the order in which they are stored. */
+  #prefersAll({ source, count }: CountedSource): boolean {
+    const isChecked = this.#query.sortings.length > 0 || !this.#decides(source);
+    return count > maxSeqs || (isChecked && 2 * count > this.#filtered.total);
   }
 
   /** Checks resources in the order of the query, and stops when the page is full and the total is known. */

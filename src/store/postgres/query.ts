@@ -78,7 +78,7 @@ async function filter(
   query: Query,
   { maxCounted, total }: { readonly maxCounted: number; readonly total: number },
 ): Promise<Answer> {
-  const running = runFilter({ plan, total }, filterPlan, query, { maxCounted });
+  const running = runFilter({ plan, total, maxCounted }, filterPlan, query);
   let step = running.next();
   while (!step.done) step = running.next(await readFor(sql, part, step.value));
   return query.isCounted ? step.value : { ...step.value, total: undefined };

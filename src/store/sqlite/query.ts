@@ -102,9 +102,9 @@ export class QueryReader {
       case "search":
         return this.#search(known, query, checkStop);
       case "filter": {
-        const filtered = { plan: known.plan, total: known.head.total };
-        const limits = { maxCounted: this.#limits.maxCounted };
-        const running = runFilter(filtered, plan, query, limits);
+        const { maxCounted } = this.#limits;
+        const filtered = { plan: known.plan, total: known.head.total, maxCounted };
+        const running = runFilter(filtered, plan, query);
         let step = running.next();
         while (!step.done) step = running.next(this.#candidates.read(known, step.value, checkStop));
         return step.value;
