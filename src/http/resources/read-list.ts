@@ -6,7 +6,7 @@ import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
 import type { RequestContext } from "../request/context.ts";
-import { problemFromError } from "../response/problem.ts";
+import { problemFromError, queryTimeout } from "../response/problem.ts";
 
 export interface TimedList extends ListResult {
   /** The header of this name, when many resources were checked one by one. */
@@ -58,15 +58,11 @@ function stoppedProblem(
   thrown: unknown,
   milliseconds: number,
 ): Problem {
-  const reason = thrown instanceof Outage ? thrown.reason : undefined;
-  if (reason === "crowded" || reason === "cancelled") return problemFromError(thrown);
-  if (reason !== "timeout") throw thrown;
+  if (!(thrown instanceof Outage)) throw thrown;
+  if (thrown.reason === "crowded" || thrown.reason === "cancelled") return problemFromError(thrown);
+  if (thrown.reason !== "timeout") throw thrown;
   const slow = record(context, planned, { milliseconds, checked: undefined, isStopped: true });
-  const { kind, detail } = problemFromError(thrown);
-  const missing = slow?.missingIndexes ?? [];
-  if (missing.length === 0) return new Problem(kind, detail);
-  const names = missing.map((index) => JSON.stringify(index)).join(" and ");
-  return new Problem(kind, `${detail} It would need ${names} in "indexed" of the definition.`);
+  return queryTimeout(thrown, slow?.missingIndexes);
 }
 
 function record(

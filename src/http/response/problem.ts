@@ -1,5 +1,6 @@
 // Turns problems and thrown errors into responses (RFC 9457).
 
+import type { ListedIndex } from "../../model/listed-index.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
 import type { ProblemBody } from "../../model/schemas/problem.ts";
@@ -90,6 +91,14 @@ export function problemHeaders(services: Services, problem: Problem): Headers {
   return headers;
 }
 
+/** Says which indexes would help. */
+export function queryTimeout({ message }: Outage, indexes: readonly ListedIndex[] = []): Problem {
+  const names = indexes.map((index) => JSON.stringify(index)).join(" and ");
+  const advice =
+    names === "" ? "Narrow it" : `Add ${names} to "indexed" in the definition, narrow it`;
+  return new Problem("query-timeout", `${capitalized(message)}. ${advice}, or send total=none.`);
+}
+
 /** Returns the problem for a thrown error: an outage is described, a bug is not. */
 export function problemFromError(thrown: unknown): Problem {
   if (!(thrown instanceof Outage)) {
@@ -112,10 +121,7 @@ export function problemFromError(thrown: unknown): Problem {
         "Too many writes are waiting. Nothing was stored; try again later.",
       );
     case "timeout":
-      return new Problem(
-        "query-timeout",
-        `${capitalized(thrown.message)}. Index the fields that it filters and sorts by, narrow it, or send total=none.`,
-      );
+      return queryTimeout(thrown);
     case "crowded":
       return new Problem(
         "unavailable",

@@ -21,7 +21,7 @@ const maxChars = 1_000;
 export function shapeOf({ conditions, sortings, words, isNewestFirst }: Query): QueryShape {
   const sort = sortings.map(({ field, isDescending }) => (isDescending ? `-${field}` : field));
   return {
-    where: cut(conditions.map(shapeOfPredicate).join(" and ")),
+    where: cut(joined(conditions, " and ")),
     sort: (isNewestFirst ? [...sort, "-createdAt"] : sort).map(cut),
     isSearch: words.length > 0,
   };
@@ -32,10 +32,14 @@ function cut(text: string): string {
   return safe.length > maxChars ? `${safe.slice(0, maxChars).toWellFormed()}…` : safe;
 }
 
+/** Conditions of the same shape are listed once. */
+const joined = (predicates: readonly Predicate[], word: string): string =>
+  [...new Set(predicates.map(shapeOfPredicate))].join(word);
+
 function shapeOfPredicate(predicate: Predicate): string {
   if (isCondition(predicate)) return `${nameOf(predicate.field)} ${operatorOf(predicate)}`;
-  if ("anyOf" in predicate) return `(${predicate.anyOf.map(shapeOfPredicate).join(" or ")})`;
-  if ("allOf" in predicate) return `(${predicate.allOf.map(shapeOfPredicate).join(" and ")})`;
+  if ("anyOf" in predicate) return `(${joined(predicate.anyOf, " or ")})`;
+  if ("allOf" in predicate) return `(${joined(predicate.allOf, " and ")})`;
   if ("not" in predicate) return `not (${shapeOfPredicate(predicate.not)})`;
   return `${predicate.field} some (${shapeOfPredicate(predicate.some)})`;
 }
