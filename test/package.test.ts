@@ -60,7 +60,7 @@ async function start(
 }
 
 async function isDown(url: string): Promise<boolean> {
-  for (let tries = 0; tries < 100; tries++) {
+  for (let tries = 0; tries < 1_200; tries++) {
     const isUp = await fetch(`${url}/-/health`).then(
       () => true,
       () => false,

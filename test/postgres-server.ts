@@ -189,7 +189,7 @@ export class PostgresServer {
       await sql`ALTER SYSTEM SET synchronous_standby_names = '*'`;
       await sql`SELECT pg_reload_conf()`;
       const isFollowed = () => sql`SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'`;
-      for (let tries = 0; tries < 200 && (await isFollowed()).length === 0; tries++)
+      for (let tries = 0; tries < 2_000 && (await isFollowed()).length === 0; tries++)
         await sleep(50);
     });
     return standby;

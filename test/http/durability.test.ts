@@ -212,7 +212,7 @@ for (const [title, { possible, prepare, starve, feed, cleanUp }] of Object.entri
         assert.equal(await verify(server, journal), 0);
 
         await feed(server);
-        const deadline = Date.now() + 10_000;
+        const deadline = Date.now() + 60_000;
         let made = await create();
         while (made.status !== 201 && Date.now() < deadline) {
           await sleep(50);

@@ -95,7 +95,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.equal(changes.length, 2);
       for (const { resource } of changes) await assertUsable(resource);
       const { next = "" } = readLinks(answer.headers.get("link"));
-      assert.match(next, /fields=\*,_etag|fields=%2A,_etag/);
+      assert.match(next, /fields=\*%2C_etag/);
     });
 
     it("adds it to the responses of POST, PUT and PATCH; PUT still sends no ETag header", async () => {

@@ -27,6 +27,9 @@ async function fill(store: Store, collection: string): Promise<void> {
   const file = { ...putIn("file"), files: JSON.stringify([{ key: `key of ${collection}` }]) };
   await store.commit([found(collection), define(rules, collection)]);
   await store.commit([...idsFrom(800).map(putIn), file, all([putIn("x")], once("k"))]);
+  // A resource with a former owner.
+  await store.commit([{ ...putIn("x"), expect: "anything", setOwner: "ann" }]);
+  await store.commit([{ ...putIn("x"), expect: "anything", setOwner: "bob" }]);
   await store.commit(idsFrom(30).map((id) => remove(id, "anything", collection)));
 }
 
