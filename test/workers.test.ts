@@ -108,8 +108,11 @@ async function killUnderLoad(): Promise<void> {
   await killWorker(running);
   await poured;
   await journal.verify();
-  const lines = running.stdout().trimEnd().split("\n");
-  const ends = lines.map((line) => JSON.parse(line)).filter(({ end }) => end === "SIGKILL");
+  const linesOf = () => running.stdout().trimEnd().split("\n");
+  await until(() => linesOf().some((line) => line.includes('"SIGKILL"')));
+  const ends = linesOf()
+    .map((line) => JSON.parse(line))
+    .filter(({ end }) => end === "SIGKILL");
   assert.equal(ends.length, 1, "each line of the log is whole, and one tells of an end");
 }
 
