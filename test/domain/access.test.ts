@@ -14,6 +14,7 @@ import { Collections } from "../../src/domain/collections.ts";
 import { Feeds } from "../../src/domain/feeds.ts";
 import { Lists } from "../../src/domain/lists.ts";
 import { Resources } from "../../src/domain/resources.ts";
+import { SlowQueries } from "../../src/domain/slow-queries.ts";
 import { Tokens } from "../../src/domain/tokens.ts";
 import { Uploads } from "../../src/domain/uploads.ts";
 import { Writes } from "../../src/domain/write/writes.ts";
@@ -48,6 +49,7 @@ interface Domain {
   readonly lists: Lists;
   readonly feeds: Feeds;
   readonly resources: Resources;
+  readonly slowQueries: SlowQueries;
   readonly tokens: Tokens;
   readonly uploads: Uploads;
   readonly writes: Writes;
@@ -169,6 +171,7 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   "Collections.define": admin(({ collections }, who) => collections.define(who, "notes", "{}")),
   "Collections.ensure": admin(({ collections }, who) => collections.ensure(who, "notes", "{}")),
   "Collections.delete": admin(({ collections }, who) => collections.delete(who, "notes", true)),
+  "SlowQueries.list": admin(({ slowQueries }, who) => slowQueries.list(who)),
   "Tokens.list": admin(({ tokens }, who) => tokens.list(who)),
   "Tokens.find": admin(({ tokens }, who) => tokens.find(who, "t")),
   "Tokens.create": admin(({ tokens }, who) => tokens.create(who, { name: "t", scopes: ["admin"] })),
@@ -196,6 +199,8 @@ const others: Readonly<Record<string, string>> = {
   "Actions.visibleTo": "returns what the principal may run; tested below",
   "Actions.currentRun": "names the running action in the log",
   "Collections.usable": "returns what the principal may use; tested below",
+  "SlowQueries.record": "records a query that was allowed",
+  "SlowQueries.isToLog": "limits the lines of the log",
   "PositionSeal.of": "encrypts positions of the caller",
   "CollectionAccess.isAdmin": "part of the check itself",
   "CollectionAccess.require": "the check itself",
@@ -264,6 +269,7 @@ describe("a principal without the scope", () => {
       lists: new Lists(store, 2 ** 20),
       feeds: new Feeds(store, 2 ** 20),
       resources: new Resources(store),
+      slowQueries: new SlowQueries(Date.now),
       tokens: new Tokens(store, Date.now),
       writes: new Writes(store, access, uploads, options),
     };
