@@ -138,8 +138,6 @@ export interface QueryResult {
 export interface ScanReport {
   /** How many resources were checked. */
   readonly checked: number;
-  /** The fields whose conditions or order had no index to use. */
-  readonly fields: readonly string[];
 }
 
 /** The precondition of a change. A number is the revision that the resource must have. */

@@ -48,8 +48,6 @@ export interface IndexUse {
   /** Set when the index narrows the query down. */
   readonly source: Source | undefined;
   readonly decided: readonly Predicate[];
-  /** The fields that it helps with. */
-  readonly fields: readonly string[];
 }
 
 export function useOf(
@@ -86,11 +84,6 @@ export function useOf(
         : { kind: "scan", index: name, spans, isDescending, keyAt },
     source: isNarrow ? { ranges: [{ index: name, spans }], decided, isDistinct } : undefined,
     decided,
-    fields: [
-      ...fixed,
-      ...(range ? [range.condition.field] : []),
-      ...(direction === undefined ? [] : sortings.map(({ field }) => field)),
-    ],
   };
 }
 

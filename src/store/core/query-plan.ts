@@ -5,7 +5,7 @@ import { isCondition, type Predicate } from "../../model/query/predicate.ts";
 import { isRanked, type Query } from "../../model/query/query.ts";
 import { isPoint } from "../../model/query/spans.ts";
 import { freeIndexes } from "./free-indexes.ts";
-import { type IndexScan, type IndexUse, type Source, useOf } from "./index-use.ts";
+import { type IndexScan, type Source, useOf } from "./index-use.ts";
 
 export type QueryPlan =
   /** All resources in order of creation. */
@@ -23,8 +23,6 @@ export interface FilterPlan {
   readonly sources: readonly Source[];
   /** A scan in the order of the query, whose resources must be checked. */
   readonly ordered: IndexScan | undefined;
-  /** The fields that would need an index. */
-  readonly unindexed: readonly string[];
 }
 
 export function planQuery(plan: IndexPlan, query: Query): QueryPlan {
@@ -47,7 +45,6 @@ export function planQuery(plan: IndexPlan, query: Query): QueryPlan {
       ...conditions.flatMap((predicate) => unionFor(plan, predicate) ?? []),
     ],
     ordered: ordered[0]?.scan,
-    unindexed: unindexedFields(uses, query),
   };
 }
 
@@ -95,22 +92,4 @@ function sourceFor(plan: IndexPlan, branch: Predicate): Source | undefined {
   return [...freeIndexes, ...plan.indexes]
     .flatMap((index) => useOf(index, query)?.source ?? [])
     .sort((one, other) => other.decided.length - one.decided.length)[0];
-}
-
-function unindexedFields(
-  uses: readonly IndexUse[],
-  { conditions, sortings }: Query,
-): readonly string[] {
-  const helped = new Set(uses.flatMap(({ fields }) => fields));
-  const named = [...conditions.flatMap(fieldsIn), ...sortings.map(({ field }) => field)];
-  return [...new Set(named)].filter((field) => !helped.has(field));
-}
-
-function fieldsIn(predicate: Predicate): readonly string[] {
-  if ("anyOf" in predicate) return predicate.anyOf.flatMap(fieldsIn);
-  if ("allOf" in predicate) return predicate.allOf.flatMap(fieldsIn);
-  if ("not" in predicate) return fieldsIn(predicate.not);
-  if ("some" in predicate)
-    return fieldsIn(predicate.some).map((field) => `${predicate.field}[].${field}`);
-  return [predicate.field];
 }

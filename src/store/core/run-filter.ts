@@ -279,7 +279,7 @@ class FilterRun {
       last: last && positionOf(this.#checker.matchOf(last)),
       ...(isCut && { isCut }),
       ...(this.#checker.checked > 0 && {
-        scan: { checked: this.#checker.checked, fields: this.#filter.unindexed },
+        scan: { checked: this.#checker.checked },
       }),
     };
   }
