@@ -11,7 +11,7 @@ import { type ResourceColumns, resourceColumns, resourceOf } from "./row.ts";
 import { matchesOf } from "./search.ts";
 
 /** The limits of the resources that are read at once. */
-const maxRows = 1_000;
+const maxRows = 500;
 const maxBytes = 1024 * 1024;
 
 export async function readFor(
