@@ -122,12 +122,15 @@ export class NdjsonPipeline {
   #startWrites(): void {
     while (this.#lines.length > 0 && !this.#isAborted && this.#failure === undefined) {
       if (this.#inFlight === maxInFlight || (this.#inFlight > 0 && !this.#hasGroup())) return;
-      const before = this.#bytes;
+      const bufferedBytes = this.#bytes;
       const group = this.#takeGroup();
-      const bytes = before - this.#bytes;
+      const bytes = bufferedBytes - this.#bytes;
       this.#inFlight++;
       this.#inFlightBytes += bytes;
-      this.#written = this.#finishGroup(this.#written, this.#write(group), bytes);
+      const before = this.#written;
+      // Groups are written one after another, so that the order of creation is that of the lines.
+      const written = before.then(() => (this.#failure === undefined ? this.#write(group) : ""));
+      this.#written = this.#finishGroup(before, written, bytes);
     }
   }
 

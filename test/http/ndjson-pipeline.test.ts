@@ -1,0 +1,39 @@
+// The groups of NDJSON lines are written in their order.
+
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { NdjsonPipeline } from "../../src/http/body/ndjson-pipeline.ts";
+import { LineSplitter } from "../../src/lib/json/line-splitter.ts";
+import { MemoryBudget, Reservation } from "../../src/lib/memory-budget.ts";
+
+it("a group of lines is written when the one before it is stored", async () => {
+  const events: string[] = [];
+  const waiting: (() => void)[] = [];
+  const pipeline = new NdjsonPipeline(
+    async (lines) => {
+      const first = lines[0]?.number;
+      events.push(`begins ${first}`);
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      events.push(`ends ${first}`);
+      return `${first} `;
+    },
+    new Reservation(new MemoryBudget(2 ** 30)),
+  );
+  async function* content() {
+    yield Buffer.from("{}\n".repeat(1_200));
+  }
+  let text = "";
+  const read = (async () => {
+    for await (const result of pipeline.results(content(), new LineSplitter(1_000))) text += result;
+  })();
+  for (let group = 0; group < 3; group++) {
+    while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    waiting.shift()?.();
+  }
+  await read;
+  assert.equal(text, "1 501 1001 ");
+  assert.deepEqual(
+    events,
+    [1, 501, 1001].flatMap((first) => [`begins ${first}`, `ends ${first}`]),
+  );
+});
