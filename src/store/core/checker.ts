@@ -4,9 +4,8 @@ import { IndexedContent, type IndexPlan, searchTextsOf } from "../../model/query
 import { holds, type Predicate } from "../../model/query/predicate.ts";
 import type { Candidate, Query } from "../../model/query/query.ts";
 import { rankOf } from "../../model/query/rank.ts";
-import { keyOf } from "../../model/query/sort-key.ts";
 import type { Ranks } from "./search.ts";
-import type { Match } from "./top-matches.ts";
+import { type Match, positionOf } from "./top-matches.ts";
 
 export class Checker {
   readonly #plan: IndexPlan;
@@ -28,9 +27,8 @@ export class Checker {
     return rank === undefined ? undefined : this.matchOf(candidate, content, rank);
   }
 
-  matchOf({ seq, resource }: Candidate, content = new IndexedContent(resource), rank = 0): Match {
-    const keys = this.#query.sortings.map(({ field, kind }) => keyOf(kind, content.at(field)));
-    return { keys, seq, rank };
+  matchOf(candidate: Candidate, content?: IndexedContent, rank = 0): Match {
+    return { ...positionOf(candidate, this.#query, content), rank };
   }
 
   /** Returns undefined when the resource does not contain the words. */

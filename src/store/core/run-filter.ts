@@ -276,7 +276,7 @@ class FilterRun {
     return {
       resources: candidates.map(({ resource }) => resource),
       ...this.#totals(matches, counted),
-      last: last && positionOf(this.#checker.matchOf(last)),
+      last: last && positionOf(last, this.#query),
       ...(isCut && { isCut }),
       ...(this.#checker.checked > 0 && {
         scan: { checked: this.#checker.checked },

@@ -1,7 +1,8 @@
 // Keeps the first matches of a query in its order, in bounded memory, while resources are checked in any order.
 
-import { isRanked, type Position, type Query } from "../../model/query/query.ts";
-import { compareKeys } from "../../model/query/sort-key.ts";
+import { IndexedContent } from "../../model/query/index-plan.ts";
+import { type Candidate, isRanked, type Position, type Query } from "../../model/query/query.ts";
+import { compareKeys, keyOf } from "../../model/query/sort-key.ts";
 
 /** A match: its position, and its rank when the query is ranked. */
 export interface Match extends Position {
@@ -11,7 +12,16 @@ export interface Match extends Position {
 export type CompareMatches = (one: Match, other: Match) => number;
 
 export const withRank = (position: Position): Match => ({ ...position, rank: 0 });
-export const positionOf = ({ keys, seq }: Match): Position => ({ keys, seq });
+
+/** Returns where a resource is in the order of a query. */
+export const positionOf = (
+  { seq, resource }: Candidate,
+  { sortings }: Query,
+  content = new IndexedContent(resource),
+): Position => ({
+  seq,
+  keys: sortings.map(({ field, kind }) => keyOf(kind, content.at(field))),
+});
 
 /** The best rank comes first; among equal ranks, the resource that was created first. */
 export const byRank: CompareMatches = (one, other) => other.rank - one.rank || one.seq - other.seq;

@@ -2,6 +2,7 @@
 
 import type { Query } from "../../model/query/query.ts";
 import type { IndexScan } from "../core/index-use.ts";
+import { positionOf } from "../core/top-matches.ts";
 import type { QueryResult } from "../store.ts";
 import type { CollectionRow } from "./collections.ts";
 import type { Sql, Statement } from "./connection.ts";
@@ -9,7 +10,7 @@ import type { Versioned } from "./directory.ts";
 import { countEntries, entriesIn, keyParameter, orderOf, type PageQuery } from "./entries.ts";
 import { readRange } from "./resource.ts";
 import { reverseScanPage } from "./reverse-scan.ts";
-import { positionOf, runStatement, toQueryResult } from "./statement.ts";
+import { runStatement, toQueryResult } from "./statement.ts";
 
 export async function scanIndex(
   sql: Sql,

@@ -1,8 +1,6 @@
 // Runs a query as a single SQL statement, so that the head and the resources come from one snapshot.
 
-import { IndexedContent } from "../../model/query/index-plan.ts";
 import type { Candidate, Position, Query } from "../../model/query/query.ts";
-import { keyOf } from "../../model/query/sort-key.ts";
 import type { QueryResult } from "../store.ts";
 import { type CollectionRow, type HeadState, toCollection } from "./collections.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";
@@ -84,11 +82,6 @@ const hitsWithin = (sql: Sql, part: number, hits: Statement, maxBytes: number): 
 
 const toHit = (row: AnswerRow): Hit => {
   return { seq: row[11] ?? 0, key: row[12], resource: resourceOf(row) };
-};
-
-export const positionOf = ({ seq, resource }: Candidate, { sortings }: Query): Position => {
-  const content = new IndexedContent(resource);
-  return { seq, keys: sortings.map(({ field, kind }) => keyOf(kind, content.at(field))) };
 };
 
 /** The hits contain one more than the limit, which shows whether more results follow. */

@@ -1,6 +1,6 @@
 // Reads what a filter needs: counts and seqs of index entries, and resources to check.
 
-import type { Candidate } from "../../model/query/query.ts";
+import { type Candidate, countWithin } from "../../model/query/query.ts";
 import { minKey, type Span, someValue } from "../../model/query/sort-key.ts";
 import type { Read, ReadResults } from "../core/filter-reads.ts";
 import type { IndexScan, Source } from "../core/index-use.ts";
@@ -127,12 +127,7 @@ export class CandidateReader {
   #countWithin(part: number, seqs: readonly number[], maxBytes: number): number {
     if (maxBytes === Number.POSITIVE_INFINITY) return seqs.length;
     const sizes = new Map(this.#sizes.all(part, JSON.stringify(seqs)));
-    let size = 0;
-    const end = seqs.findIndex((seq, at) => {
-      size += sizes.get(seq) ?? 0;
-      return at > 0 && size > maxBytes;
-    });
-    return end < 0 ? seqs.length : end;
+    return countWithin(seqs, (seq) => sizes.get(seq) ?? 0, maxBytes);
   }
 }
 

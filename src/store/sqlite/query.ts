@@ -1,13 +1,12 @@
 // Answers queries: by range, with an index scan, by rank, or by checking resources.
 
-import { IndexedContent } from "../../model/query/index-plan.ts";
-import type { Candidate, Position, Query } from "../../model/query/query.ts";
-import { keyOf } from "../../model/query/sort-key.ts";
+import type { Candidate, Query } from "../../model/query/query.ts";
 import type { IndexScan } from "../core/index-use.ts";
 import { locate } from "../core/position-tree.ts";
 import { isShort, planQuery, type QueryPlan } from "../core/query-plan.ts";
 import { runFilter } from "../core/run-filter.ts";
 import { bestOf, onlyTerm } from "../core/search.ts";
+import { positionOf } from "../core/top-matches.ts";
 import type { QueryResult } from "../store.ts";
 import { CandidateReader, everyKey, keyOfGroup } from "./candidates.ts";
 import type { CachedCollection } from "./collections.ts";
@@ -235,11 +234,6 @@ export class QueryReader {
     return { seqs, total: undefined, totalAtLeast: most };
   }
 }
-
-const positionOf = ({ seq, resource }: Candidate, { sortings }: Query): Position => {
-  const content = new IndexedContent(resource);
-  return { seq, keys: sortings.map(({ field, kind }) => keyOf(kind, content.at(field))) };
-};
 
 const resourcesOf = (candidates: readonly Candidate[]) =>
   candidates.map(({ resource }) => resource);
