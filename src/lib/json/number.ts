@@ -19,8 +19,8 @@ const shape = /^-?(?<whole>\d+)(?:\.(?<fraction>\d+))?(?:[eE](?<exponent>[+-]?\d
  */
 export function isMultipleOf(value: number, step: number): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(step)) return value % step === 0;
-  const [digits, exponent] = decimalOf(String(value));
-  const [stepDigits, stepExponent] = decimalOf(String(step));
+  const [digits, exponent] = significand(String(value));
+  const [stepDigits, stepExponent] = significand(String(step));
   const shift = exponent - stepExponent;
   const scale = 10n ** BigInt(Math.abs(shift));
   return shift >= 0
@@ -29,10 +29,10 @@ export function isMultipleOf(value: number, step: number): boolean {
 }
 
 /** `1.50`, `15e-1` and `0.15E1` have the same normal form. */
-const normalise = (literal: string): string => decimalOf(literal).join("e");
+const normalise = (literal: string): string => significand(literal).join("e");
 
-/** The significant digits as an integer, and its power of ten. */
-function decimalOf(literal: string): readonly [digits: string, exponent: number] {
+/** The significant digits of a JSON number without its sign, as an integer, and its power of ten. */
+export function significand(literal: string): readonly [digits: string, exponent: number] {
   const { whole = "", fraction = "", exponent = "0" } = shape.exec(literal)?.groups ?? {};
   const digits = whole + fraction;
   // Loops, because /0+$/ takes quadratic time on many zeros followed by another digit.
