@@ -1,89 +1,28 @@
 // Validates an incoming representation with the rules of its collection.
 
 import type { Rules } from "../../model/collection.ts";
-import { type Definition, definitionOf } from "../../model/definition.ts";
+import { definitionOf } from "../../model/definition.ts";
 import type { Draft } from "../../model/draft.ts";
-import { addFileMembers, readFiles, type StoredFile, writeFiles } from "../../model/file.ts";
 import { isResourceId } from "../../model/id.ts";
 import { type FieldError, Problem } from "../../model/problem.ts";
-import { entryErrors } from "../../model/query/entry-limit.ts";
-import type { Resource } from "../../model/resource.ts";
-import { separateFiles } from "../../model/retained-files.ts";
 import { validatorOf } from "../../model/validator.ts";
+import { acceptFields, type Content, type WriteTarget } from "../../model/write/accept.ts";
 import type { Put } from "../../store/store.ts";
 import type { CollectionAccess } from "../access.ts";
 
-/** Where a draft will be stored, and what is known about that address. */
-export interface WriteTarget {
-  /** The address of the resource. */
-  readonly address: string;
-  /** The current state. */
-  readonly current: Resource | undefined;
-  /** The files that were sent with the draft. */
-  readonly files?: readonly StoredFile[];
-  /** Whether the caller may not read the current state. */
-  readonly isUnread?: boolean;
-}
+/** What will be stored. */
+export type Accepted = Content & Pick<Put, "setOwner">;
 
-/** The properties of the caller that affect validation. */
-type Writer = { readonly isAdmin: boolean } & Required<Pick<WriteTarget, "isUnread">>;
-
-/** What will be stored, with the files that the representation still names. */
-export type Accepted = Pick<Resource, "fields" | "files"> & Pick<Put, "setOwner">;
-
-/** Returns the text to store: the sent fields and the defaults of the schema. */
+/** Returns what will be stored, or a problem with all errors. */
 export function accept(
   { isAdmin, rules }: CollectionAccess,
   fields: string,
-  { address, current, files = readFiles(current?.files), isUnread = false }: WriteTarget,
+  target: Omit<WriteTarget, "isAdmin">,
 ): Accepted | Problem {
-  const writer = { isAdmin, isUnread };
-  if (files.length === 0) return validate(writer, rules, fields, current?.fields);
-  // The schema validates the whole representation, with files as they are shown.
-  const shown = current === undefined ? { fields, files } : separateFiles(fields, files);
-  const whole = addFileMembers(shown.fields, shown.files, address);
-  const before = current && addFileMembers(current.fields, files, address);
-  return validate(writer, rules, whole, before, files);
-}
-
-function validate(
-  writer: Writer,
-  rules: Rules | undefined,
-  fields: string,
-  before: string | undefined,
-  files: readonly StoredFile[] = [],
-): Accepted | Problem {
-  if (rules === undefined) return splitFiles(fields, files);
-  const definition = definitionOf(rules);
-  const text = definition.schema ? complete(writer, definition, fields, before) : fields;
-  if (typeof text !== "string") return invalid(text);
-  const accepted = splitFiles(text, files);
-  const { maxBytes, indexed, unique } = definition;
-  const isIndexed = indexed.length > 0 || unique.length > 0;
-  const tooMany = isIndexed ? entryErrors(definition, accepted.fields) : [];
-  if (tooMany.length > 0) return invalid(tooMany);
-  const isTooLarge = maxBytes !== undefined && Buffer.byteLength(accepted.fields) > maxBytes;
-  return isTooLarge ? tooLarge(maxBytes) : accepted;
-}
-
-/** Validates with the schema and returns the text with its defaults, or all errors. */
-function complete(
-  { isAdmin, isUnread }: Writer,
-  definition: Definition,
-  fields: string,
-  before: string | undefined,
-): string | readonly FieldError[] {
-  const validator = validatorOf(definition);
-  // A client that writes back what it read must not lose hidden fields.
-  const whole = before && validator.hasHidden ? validator.withHidden(fields, before) : fields;
-  return validator.accept(whole, before, isAdmin, isUnread);
-}
-
-function splitFiles(whole: string, candidates: readonly StoredFile[]): Accepted {
-  if (candidates.length === 0) return { fields: whole };
-  const { fields, files } = separateFiles(whole, candidates);
-  const text = writeFiles(files);
-  return text === undefined ? { fields } : { fields, files: text };
+  const accepted = acceptFields(rules, fields, { isAdmin, ...target });
+  if (!("errors" in accepted)) return accepted;
+  const { errors, maxBytes } = accepted;
+  return maxBytes === undefined ? invalid(errors) : tooLarge(maxBytes);
 }
 
 /** Returns whether validation depends on the current state. */

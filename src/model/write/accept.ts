@@ -1,0 +1,91 @@
+// Validates the fields of a resource with the definition of its collection, and returns what is stored.
+
+import type { Rules } from "../collection.ts";
+import { type Definition, definitionOf } from "../definition.ts";
+import { addFileMembers, readFiles, type StoredFile, writeFiles } from "../file.ts";
+import type { FieldError } from "../problem.ts";
+import { entryErrors } from "../query/entry-limit.ts";
+import type { Resource } from "../resource.ts";
+import { separateFiles } from "../retained-files.ts";
+import { validatorOf } from "../validator.ts";
+
+/** The text and the files of a resource. */
+export type Content = Pick<Resource, "fields" | "files">;
+
+/** Who writes, where the fields will be stored, and what is known about that address. */
+export interface WriteTarget {
+  readonly isAdmin: boolean;
+  /** The address of the resource. */
+  readonly address: string;
+  /** The current state. */
+  readonly current: Content | undefined;
+  /** The files that were sent with the fields. */
+  readonly files?: readonly StoredFile[];
+  /** Whether the caller may not read the current state. */
+  readonly isUnread?: boolean;
+}
+
+/** Why fields are not accepted. */
+export interface RejectedFields {
+  readonly errors: readonly FieldError[];
+  /** The limit of the definition that the resource exceeds. */
+  readonly maxBytes?: number;
+}
+
+/** The properties of the caller that affect validation. */
+type Writer = Required<Pick<WriteTarget, "isAdmin" | "isUnread">>;
+
+/** Returns the content to store: the fields with the defaults of the schema, and the files that they still name. */
+export function acceptFields(
+  rules: Rules | undefined,
+  fields: string,
+  { isAdmin, address, current, files = readFiles(current?.files), isUnread = false }: WriteTarget,
+): Content | RejectedFields {
+  const writer = { isAdmin, isUnread };
+  if (files.length === 0) return validate(writer, rules, fields, current?.fields);
+  // The schema validates the whole representation, with files as they are shown.
+  const shown = current === undefined ? { fields, files } : separateFiles(fields, files);
+  const whole = addFileMembers(shown.fields, shown.files, address);
+  const before = current && addFileMembers(current.fields, files, address);
+  return validate(writer, rules, whole, before, files);
+}
+
+function validate(
+  writer: Writer,
+  rules: Rules | undefined,
+  fields: string,
+  before: string | undefined,
+  files: readonly StoredFile[] = [],
+): Content | RejectedFields {
+  if (rules === undefined) return splitFiles(fields, files);
+  const definition = definitionOf(rules);
+  const text = definition.schema ? complete(writer, definition, fields, before) : fields;
+  if (typeof text !== "string") return { errors: text };
+  const accepted = splitFiles(text, files);
+  const { maxBytes, indexed, unique } = definition;
+  const isIndexed = indexed.length > 0 || unique.length > 0;
+  const errors = isIndexed ? entryErrors(definition, accepted.fields) : [];
+  if (errors.length > 0) return { errors };
+  const isTooLarge = maxBytes !== undefined && Buffer.byteLength(accepted.fields) > maxBytes;
+  return isTooLarge ? { errors, maxBytes } : accepted;
+}
+
+/** Validates with the schema and returns the text with its defaults, or all errors. */
+function complete(
+  { isAdmin, isUnread }: Writer,
+  definition: Definition,
+  fields: string,
+  before: string | undefined,
+): string | readonly FieldError[] {
+  const validator = validatorOf(definition);
+  // A client that writes back what it read must not lose hidden fields.
+  const whole = before && validator.hasHidden ? validator.withHidden(fields, before) : fields;
+  return validator.accept(whole, before, isAdmin, isUnread);
+}
+
+function splitFiles(whole: string, candidates: readonly StoredFile[]): Content {
+  if (candidates.length === 0) return { fields: whole };
+  const { fields, files } = separateFiles(whole, candidates);
+  const text = writeFiles(files);
+  return text === undefined ? { fields } : { fields, files: text };
+}
