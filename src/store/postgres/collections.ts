@@ -26,6 +26,8 @@ export interface HeadState {
   readonly updatedAt: number;
   readonly sharesDate: number;
   readonly version: number;
+  /** The epoch of the last write: with the revision it names one state of the part (see ../core/epochs.ts). */
+  readonly epoch: number;
 }
 
 type Columns = readonly [
@@ -85,23 +87,50 @@ function toRow([name, part, definition, version, createdAt, ...stored]: Columns)
   return { name, part, createdAt, rules: { version, definition }, build, plan, writePlan };
 }
 
-/** Returns the heads of the parts, in the same order; undefined where the part was deleted. */
-export const findHeads = (
+/** Returns the heads of the parts, in the same order; undefined where the part was deleted. Each is read once. */
+export async function findHeads(
   sql: Sql,
   parts: readonly number[],
-): Promise<readonly (HeadState | undefined)[]> =>
-  allOrFirstError(parts.map((part) => findHead(sql, part)));
-
-async function findHead(sql: Sql, part: number): Promise<HeadState | undefined> {
-  const [row] = await rows<readonly [number, number, number, number, number, number]>(sql`
-    SELECT revision, total, updated, shares_date, version, bytes
-    FROM heads WHERE part = ${part}::bigint`);
-  if (!row) return undefined;
-  const [revision, total, updatedAt, sharesDate, version, bytes] = row;
-  return { revision, total, bytes, updatedAt, sharesDate, version };
+): Promise<readonly (HeadState | undefined)[]> {
+  const wanted = [...new Set(parts)];
+  const found = await allOrFirstError(wanted.map((part) => findHead(sql, part)));
+  const heads = new Map(wanted.map((part, index) => [part, found[index]]));
+  return parts.map((part) => heads.get(part));
 }
 
-export function toCollection(
+type HeadColumns = readonly [
+  ...(readonly [revision: number, total: number, updatedAt: number, sharesDate: number]),
+  ...(readonly [version: number, bytes: number, epoch: number]),
+];
+
+async function findHead(sql: Sql, part: number): Promise<HeadState | undefined> {
+  const [row] = await rows<HeadColumns>(sql`
+    SELECT revision, total, updated, shares_date, version, bytes, epoch
+    FROM heads WHERE part = ${part}::bigint`);
+  if (!row) return undefined;
+  const [revision, total, updatedAt, sharesDate, version, bytes, epoch] = row;
+  return { revision, total, bytes, updatedAt, sharesDate, version, epoch };
+}
+
+interface CollectionState {
+  readonly collection: Collection;
+  readonly epoch: number;
+}
+
+/** The last state of each collection. A row belongs to one part and one version of its definition. */
+const lastStates = new WeakMap<CollectionRow, CollectionState>();
+
+/** Returns the same object while the state is the same, so that pages can be cached by it. */
+export function toCollection(row: CollectionRow, head: HeadState): Collection {
+  const { revision, epoch } = head;
+  const last = lastStates.get(row);
+  if (last?.epoch === epoch && last.collection.revision === revision) return last.collection;
+  const collection = collectionOf(row, head);
+  lastStates.set(row, { collection, epoch });
+  return collection;
+}
+
+function collectionOf(
   { name, createdAt, rules }: CollectionRow,
   { revision, total, bytes, updatedAt, sharesDate }: HeadState,
 ): Collection {

@@ -21,7 +21,6 @@ type FeedRow = FirstRow | readonly [string, number, number, number, null, ...Val
 
 /** Additional columns in the row of the head, to check a feed position. */
 type PositionColumns = readonly [
-  epoch: number,
   /** The last revision of the position's epoch; null when that is the current epoch or unknown. */
   end: number | null,
   /** The time of the position's revision; null when the resource was written again. */
@@ -42,22 +41,22 @@ export async function readFeed(
   const window = { after: revision, end: owner === undefined ? undefined : revision + ownerWindow };
   const [positionPart, positionEpoch] = readEpochName(position === 0 ? "0.0" : position.epoch);
   const [first, ...found] = await rows<FeedRow>(sql`
-    SELECT ${headColumns(sql)}, 0 AS place, epoch,
+    SELECT ${headColumns(sql)}, 0 AS place,
       (SELECT last FROM epochs
         WHERE part = ${part}::bigint AND epoch = ${positionEpoch}::bigint),
       ${timeOf(sql, part, revision)}, purged
     FROM heads WHERE part = ${part}::bigint
     UNION ALL
     (
-      SELECT ${resourceColumns(sql)}, 0::bigint, revision, 0::bigint, 0::bigint, 0::bigint, 0::bigint
+      SELECT ${resourceColumns(sql)}, 0::bigint, revision, 0::bigint, 0::bigint, 0::bigint
       FROM ${rowsWithin(sql, changesIn(sql, part, { ...window, limit, owner }), sql`revision`, maxBytes)}
         AS page
     )
     ORDER BY place`);
   if (!first) return undefined;
   const head = headOf(first as FirstRow);
-  const { version } = head;
-  const [epoch, epochEnd, time, purged] = first.slice(11) as unknown as PositionColumns;
+  const { version, epoch } = head;
+  const [epochEnd, time, purged] = first.slice(11) as unknown as PositionColumns;
   if (position !== 0) {
     const last = epoch === positionEpoch ? head.revision : epochEnd;
     const isKnown = part === positionPart && last !== null && revision <= last;

@@ -56,7 +56,7 @@ async function findInPart(
   part: number,
   wanted: readonly Address[],
 ): Promise<FoundInPart | undefined> {
-  const ids = wanted.map(({ id }) => id);
+  const ids = [...new Set(wanted.map(({ id }) => id))];
   const found = await rows<FoundRow>(sql`
     SELECT head.version, resource.*
     FROM (SELECT version FROM heads WHERE part = ${part}::bigint) AS head

@@ -21,10 +21,11 @@ export type FirstRow = readonly [...ResourceColumns, total: number, place: numbe
 
 /** The columns of a head, in the same number and order as those of a resource. */
 export const headColumns = (sql: Sql): Statement =>
-  sql`'' AS id, revision, version AS created, updated, '' AS fields, NULL AS owner, NULL AS files,
-    shares_date, bytes AS checksum, total`;
+  sql`'' AS id, revision, version AS created, updated, epoch::text AS fields, NULL AS owner,
+    NULL AS files, shares_date, bytes AS checksum, total`;
 
 export function headOf(row: readonly [...FirstRow, ...Value[]]): HeadState {
-  const [, revision, version, updatedAt, , , , sharesDate, bytes, total] = row;
-  return { revision, total, bytes: bytes ?? 0, updatedAt, sharesDate, version };
+  const [, revision, version, updatedAt, epoch, , , sharesDate, bytes, total] = row;
+  const counters = { revision, total, bytes: bytes ?? 0 };
+  return { ...counters, updatedAt, sharesDate, version, epoch: Number(epoch) };
 }

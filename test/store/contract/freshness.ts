@@ -22,6 +22,24 @@ export function freshness(contractTest: ContractTest): void {
     assert.ok(((await store.find("things", "a"))?.revision ?? 0) > (second?.revision ?? 0));
   });
 
+  contractTest("a collection is the same object until something is written", async (engine) => {
+    const { store } = engine;
+    const other = await engine.second();
+    await store.commit([found(), put("a")]);
+    const range = { offset: 0, limit: 20, order: "created" } as const;
+    const read = async () => [
+      await store.collection("things"),
+      (await store.slice("things", range))?.collection,
+    ];
+    const first = await store.collection("things");
+    for (const collection of await read()) assert.ok(collection === first);
+    for (const writer of [store, other]) {
+      const before = await store.collection("things");
+      await writer.commit([put("b")]);
+      for (const collection of await read()) assert.notEqual(collection, before);
+    }
+  });
+
   contractTest("what one store commits the other sees immediately", async (engine) => {
     const { store: one } = engine;
     const other = await engine.second();
