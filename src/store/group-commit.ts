@@ -29,6 +29,7 @@ export function withGroupCommit(store: Store, options: Partial<GroupOptions> = {
     collections: () => store.collections(),
     rules: (collection) => store.rules(collection),
     find: (collection, id) => store.find(collection, id),
+    findUnique: (collection, entry) => store.findUnique(collection, entry),
     slice: (collection, range) => store.slice(collection, range),
     query: (collection, query, options) => store.query(collection, query, options),
     since: (collection, position, range) => store.since(collection, position, range),

@@ -5,6 +5,7 @@ import type { Collection, Rules } from "../model/collection.ts";
 import type { Feed, FeedRange, InvalidPosition } from "../model/feed.ts";
 import type { FeedPosition } from "../model/feed-position.ts";
 import type { IdempotencyKey } from "../model/idempotency-key.ts";
+import type { IndexEntry } from "../model/query/index-plan.ts";
 import type { Order } from "../model/query/list-request.ts";
 import type { Position, Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
@@ -21,6 +22,11 @@ export interface Store {
   rules(collection: string): MaybePromise<Rules | undefined>;
   /** Returns the current resource. The same state can be the same object, so it can be the key of a WeakMap. */
   find(collection: string, id: string): MaybePromise<Resource | undefined>;
+  /**
+   * Returns the resource that has this key in a unique index over one field. Rejects with an Outage while
+   * the index is built.
+   */
+  findUnique(collection: string, entry: IndexEntry): MaybePromise<Resource | undefined>;
   /** Returns a range of the resources in order of creation, and the collection, in one snapshot. O(log n) at any offset. */
   slice(collection: string, range: Range): MaybePromise<Slice | undefined>;
   /**
@@ -176,12 +182,14 @@ export type Change =
   | Remove
   /**
    * All of these or none, applied in order. With `once`, the key and the outcomes are stored in the same
-   * transaction, so that a retry gets the same outcomes again.
+   * transaction, so that a retry gets the same outcomes again. With `isTrial` each succeeds or fails on its
+   * own, and then all are undone: the outcome is `all`, with what would have become of each.
    */
   | {
       readonly kind: "all";
       readonly changes: readonly (Put | Remove)[];
       readonly once?: IdempotencyKey;
+      readonly isTrial?: true;
     }
   /** Creates a collection; does nothing when it exists. */
   | { readonly kind: "create-collection"; readonly collection: string; readonly at: number }

@@ -134,15 +134,20 @@ class Batch {
     return change.kind === "put" ? collection.put(change) : collection.remove(change);
   }
 
-  #applyAll({ changes }: AtomicChange): Outcome {
+  #applyAll({ changes, isTrial }: AtomicChange): Outcome {
     const touched = new Set(changes.map(({ collection }) => this.#collection(collection)));
     for (const collection of touched) collection?.begin();
-    const outcome = this.#applyEach(changes);
+    const outcome = isTrial ? this.#applyTrial(changes) : this.#applyEach(changes);
     for (const collection of touched) {
-      if (outcome.kind === "none") collection?.undo();
+      if (isTrial || outcome.kind === "none") collection?.undo();
       collection?.end();
     }
     return outcome;
+  }
+
+  #applyTrial(changes: AtomicChange["changes"]): Outcome {
+    const outcomes = changes.map((change) => this.#applyOne(change));
+    return { kind: "all", outcomes, isReplay: false };
   }
 
   #applyEach(changes: AtomicChange["changes"]): Outcome {

@@ -1,5 +1,6 @@
 // Plans how the index rows of a part follow a new definition, in steps between other writes.
 
+import { Outage } from "../../model/outage.ts";
 import { missingValue } from "../../model/query/compound-key.ts";
 import {
   emptyIndexPlan,
@@ -123,6 +124,12 @@ export function plansOf(definition: string, build: StoredBuild | undefined): Bui
       indexes: [...written, ...others],
     },
   };
+}
+
+/** Throws while the index of this name is not complete. */
+export function requireIndex({ indexes }: IndexPlan, name: string): void {
+  if (!indexes.some((index) => index.name === name))
+    throw new Outage("busy", `the index of ${name} is not complete yet`);
 }
 
 const formerPlan = ({ former }: StoredBuild): IndexPlan =>

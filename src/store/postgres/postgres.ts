@@ -5,11 +5,12 @@ import type { Collection, Rules } from "../../model/collection.ts";
 import type { Feed, FeedRange, InvalidPosition } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
 import { Outage } from "../../model/outage.ts";
+import type { IndexEntry } from "../../model/query/index-plan.ts";
 import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import { CommitListeners } from "../commit-listeners.ts";
-import { progressOf } from "../core/index-build.ts";
+import { progressOf, requireIndex } from "../core/index-build.ts";
 import { Damage, withCollection } from "../core/stored-resource.ts";
 import {
   type BuildProgress,
@@ -47,6 +48,7 @@ import { QueryPool } from "./query-pool.ts";
 import { type Address, findResources, readSlice } from "./resource.ts";
 import { findTokens, listTokens } from "./token.ts";
 import { TtlCache } from "./ttl-cache.ts";
+import { findUniques, type UniqueAddress } from "./unique.ts";
 
 /** Opens the store, and creates the tables when needed. Rejects with a readable message when it cannot. */
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
@@ -74,6 +76,10 @@ class PostgresStore implements Store {
   readonly #tokens: TtlCache<Token>;
   readonly #directory: Directory;
   readonly #resources: BatchLoader<Address, Versioned<Resource | Damage | undefined> | undefined>;
+  readonly #uniques: BatchLoader<
+    UniqueAddress,
+    Versioned<Resource | Damage | undefined> | undefined
+  >;
   readonly #heads: BatchLoader<number, HeadState | undefined>;
   readonly #background: Background;
   #secret: Promise<string> | undefined;
@@ -99,6 +105,7 @@ class PostgresStore implements Store {
     });
     this.#heads = new BatchLoader((parts) => pool.read((sql) => findHeads(sql, parts)), size);
     this.#resources = new BatchLoader((all) => pool.read((sql) => findResources(sql, all)), size);
+    this.#uniques = new BatchLoader((all) => pool.read((sql) => findUniques(sql, all)), size);
     this.#listener = new Listener(
       (onNotify) => Connection.open({ ...settings, onNotify }),
       `restante_${settings.schema}`,
@@ -155,6 +162,15 @@ class PostgresStore implements Store {
 
   async find(collection: string, id: string): Promise<Resource | undefined> {
     const found = await this.#directory.read(collection, (row) => this.#resources.get({ row, id }));
+    if (found instanceof Damage) throw found;
+    return found;
+  }
+
+  async findUnique(collection: string, entry: IndexEntry): Promise<Resource | undefined> {
+    const found = await this.#directory.read(collection, (row) => {
+      requireIndex(row.plan, entry.field);
+      return this.#uniques.get({ row, ...entry });
+    });
     if (found instanceof Damage) throw found;
     return found;
   }

@@ -77,7 +77,11 @@ async function findInPart(
   return { version: first[0], resources };
 }
 
-function resourceOrDamage(columns: ResourceColumns, address: Address | undefined) {
+/** A damaged resource does not affect the others of a statement. */
+export function resourceOrDamage(
+  columns: ResourceColumns,
+  address: Pick<Address, "row"> | undefined,
+): Resource | Damage {
   try {
     return resourceOf(columns);
   } catch (error) {

@@ -81,7 +81,7 @@ type ChangeCells = readonly [
 /** The change does not name a version of the rules. */
 const anyRules = -1;
 /** Precedes the changes of an atomic change; its Idempotency-Key comes before, if it has one. */
-type AtomicCells = readonly [kind: "all", "", "", 0, length: number, "", 0, "", ""];
+type AtomicCells = readonly [kind: "all", "", "", 0, length: number, "", isTrial: 0 | 1, "", ""];
 type OnceCells = readonly [
   kind: "once",
   owner: string,
@@ -109,7 +109,7 @@ function pack(cells: (string | number)[], change: Change): void {
       break;
     case "all":
       if (change.once) packOnce(cells, change.once);
-      cells.push("all", "", "", 0, change.changes.length, "", 0, "", "");
+      cells.push("all", "", "", 0, change.changes.length, "", change.isTrial ? 1 : 0, "", "");
       for (const each of change.changes) pack(cells, each);
       break;
     case "create-collection":
@@ -159,9 +159,10 @@ function unpack(row: Row, rows: Rows<Row>): Change {
   return { ...unpackAtomic(rows.take() as AtomicCells, rows), once };
 }
 
-function unpackAtomic([kind, , , , length]: AtomicCells, rows: Rows<Row>): AtomicChange {
+function unpackAtomic([kind, , , , length, , isTrial]: AtomicCells, rows: Rows<Row>): AtomicChange {
   const unpackNext = () => unpackChange(rows.take() as ChangeCells) as Put | Remove;
-  return { kind, changes: Array.from({ length }, unpackNext) };
+  const changes = Array.from({ length }, unpackNext);
+  return isTrial ? { kind, changes, isTrial: true } : { kind, changes };
 }
 
 function unpackChange(cells: ChangeCells): Change {

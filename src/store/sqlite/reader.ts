@@ -3,6 +3,7 @@
 import type { Collection, Rules } from "../../model/collection.ts";
 import type { Feed, FeedRange, InvalidPosition } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
+import type { IndexEntry } from "../../model/query/index-plan.ts";
 import type { Query as Question } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
@@ -111,26 +112,24 @@ export class Reader {
     return resource;
   }
 
+  findUnique(collection: string, entry: IndexEntry): Resource | undefined {
+    return this.#inSnapshotOf(collection, (known) => this.#resources.findUnique(known, entry));
+  }
+
   slice(collection: string, range: Range): Slice | undefined {
-    return this.#inSnapshot(() => {
-      const known = this.#find(collection);
-      return known && this.#resources.slice(known, range);
-    });
+    return this.#inSnapshotOf(collection, (known) => this.#resources.slice(known, range));
   }
 
   /** Returns `long` when the query may block others. */
   queryIfShort(collection: string, query: Question): QueryResult | "long" | undefined {
-    return this.#inSnapshot(() => {
-      const known = this.#find(collection);
-      return known && (this.#queries.answerIfShort(known, query) ?? "long");
-    });
+    return this.#inSnapshotOf(
+      collection,
+      (known) => this.#queries.answerIfShort(known, query) ?? "long",
+    );
   }
 
   query(collection: string, query: Question, checkStop: () => void): QueryResult | undefined {
-    return this.#inSnapshot(() => {
-      const known = this.#find(collection);
-      return known && this.#queries.answer(known, query, checkStop);
-    });
+    return this.#inSnapshotOf(collection, (known) => this.#queries.answer(known, query, checkStop));
   }
 
   since(
@@ -138,10 +137,7 @@ export class Reader {
     position: FeedPosition | 0,
     range: FeedRange,
   ): Feed | InvalidPosition | undefined {
-    return this.#inSnapshot(() => {
-      const known = this.#find(collection);
-      return known && this.#resources.since(known, position, range);
-    });
+    return this.#inSnapshotOf(collection, (known) => this.#resources.since(known, position, range));
   }
 
   indexBuild(collection: string): StoredBuild | undefined {
@@ -184,6 +180,13 @@ export class Reader {
     } finally {
       this.#transaction.end.run();
     }
+  }
+
+  #inSnapshotOf<T>(collection: string, read: (known: CachedCollection) => T): T | undefined {
+    return this.#inSnapshot(() => {
+      const known = this.#find(collection);
+      return known && read(known);
+    });
   }
 
   /** Reads the head of the collection again when anything was committed since the last time. */

@@ -9,10 +9,12 @@ import {
 } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
 import { Outage } from "../../model/outage.ts";
+import type { IndexEntry } from "../../model/query/index-plan.ts";
 import type { Order } from "../../model/query/list-request.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import { epochName, reachedBy, readEpochName } from "../core/epochs.ts";
+import { requireIndex } from "../core/index-build.ts";
 import { locate } from "../core/position-tree.ts";
 import {
   Damage,
@@ -72,6 +74,7 @@ const lostRows = new Outage(
 
 export class ResourceReader {
   readonly #find: Query<ResourceRow>;
+  readonly #findUnique: Query<ResourceRow>;
   readonly #slices: Readonly<Record<Order, Query<ResourceRow>>>;
   readonly #since: Query<EntryRow>;
   readonly #sinceByOwner: Query<EntryRow>;
@@ -82,11 +85,14 @@ export class ResourceReader {
   readonly #positions: PositionReader;
 
   constructor(connection: Connection) {
-    const select = `SELECT ${resourceColumns} FROM resources WHERE part = ?`;
-    this.#find = connection.query(`${select} AND id = ?`);
+    const select = `SELECT ${resourceColumns} FROM resources WHERE part = ?1`;
+    this.#find = connection.query(`${select} AND id = ?2`);
+    this.#findUnique = connection.query(
+      `${select} AND seq = (SELECT seq FROM entries WHERE part = ?1 AND field = ?2 AND key = ?3 LIMIT 1)`,
+    );
     this.#slices = {
-      created: connection.query(`${select} AND seq >= ? ORDER BY seq LIMIT ?`),
-      "-created": connection.query(`${select} AND seq <= ? ORDER BY seq DESC LIMIT ?`),
+      created: connection.query(`${select} AND seq >= ?2 ORDER BY seq LIMIT ?3`),
+      "-created": connection.query(`${select} AND seq <= ?2 ORDER BY seq DESC LIMIT ?3`),
     };
     // Both tables are read in index order and merged up to the limit.
     this.#since = connection.query(
@@ -122,6 +128,13 @@ export class ResourceReader {
     const row = this.#find.one(part, id);
     // A damaged index can lead to the row of another resource.
     if (row && row[0] !== id) throw new Damage(id);
+    return row && toResource(row);
+  }
+
+  /** Returns the resource that has this key in a unique index. */
+  findUnique({ part, plan }: CachedCollection, { field, key }: IndexEntry): Resource | undefined {
+    requireIndex(plan, field);
+    const row = this.#findUnique.one(part, field, key);
     return row && toResource(row);
   }
 

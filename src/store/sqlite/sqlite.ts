@@ -7,6 +7,7 @@ import type { Collection, Rules } from "../../model/collection.ts";
 import type { Feed, FeedRange, InvalidPosition } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
 import { Outage } from "../../model/outage.ts";
+import type { IndexEntry } from "../../model/query/index-plan.ts";
 import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
@@ -175,6 +176,10 @@ class SqliteStore implements Store {
 
   find(collection: string, id: string): Resource | undefined {
     return this.#readIn(collection, (reader) => reader.find(collection, id));
+  }
+
+  findUnique(collection: string, entry: IndexEntry): Resource | undefined {
+    return this.#readIn(collection, (reader) => reader.findUnique(collection, entry));
   }
 
   slice(collection: string, range: Range): Slice | undefined {

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { Change, Put, Remove } from "../../../src/store/store.ts";
 import {
   all,
+  define,
   doneIn,
   found,
   idsFrom,
@@ -175,5 +176,34 @@ export function atomicGroups(contractTest: ContractTest): void {
     assert.equal(doneIn(done).length, 1_400);
     assert.equal(await totalOf(store), 2_000);
     assert.deepEqual(await idsOf(store, 1_299, 2), ["id-1999", "new-0"]);
+  });
+
+  contractTest("a trial returns what would become of each, and changes nothing", async (engine) => {
+    const { store } = engine;
+    const definition = '{"schema":{"properties":{"u":{"type":"string"}}},"unique":["u"]}';
+    for (const rules of ["{}", definition]) {
+      await store.commit([define(rules), put("a", { fields: '{"u":"a"}' }), put("b")]);
+      const before = await lookAt(store);
+      const changes = [
+        put("c", { expect: "nothing", fields: '{"u":"c"}' }),
+        put("c", { expect: "nothing" }),
+        put("a", { fields: '{"u":"d"}' }),
+        remove("b"),
+        remove("b"),
+        put("e", { fields: '{"u":"c"}' }),
+        put("f", { collection: "elsewhere" }),
+      ];
+      const [outcome, next] = await store.commit([
+        { kind: "all", changes, isTrial: true },
+        put("b", { expect: "nothing" }),
+      ]);
+      const fifth = rules === "{}" ? "created" : "conflict";
+      assert.deepEqual(kinds(doneIn(outcome)), [
+        ...["created", "taken", "replaced", "removed", "missing", fifth, "missing"],
+      ]);
+      assert.equal(next?.kind, "taken");
+      assert.deepEqual(await lookAt(store), before);
+      assert.equal(await (await engine.second()).find("things", "c"), undefined);
+    }
   });
 }

@@ -1,7 +1,8 @@
 // Unique fields: no two resources have the same value, also with concurrent writers.
 
 import assert from "node:assert/strict";
-import { someValue } from "../../../src/model/query/sort-key.ts";
+import { Outage } from "../../../src/model/outage.ts";
+import { keyOf, someValue, type ValueKind } from "../../../src/model/query/sort-key.ts";
 import type { Outcome } from "../../../src/store/store.ts";
 import {
   all,
@@ -266,4 +267,33 @@ export function uniqueFields(contractTest: ContractTest): void {
       assert.deepEqual(withoutClashes(await store.commit([define(unique)])), [conflict()]);
     },
   );
+
+  contractTest("a resource is found by its unique value", async (engine) => {
+    const { store } = engine;
+    const other = await engine.second();
+    const entry = (field: string, kind: ValueKind, value: unknown) => ({
+      field,
+      key: keyOf(kind, value),
+    });
+    const idOf = async (...of: Parameters<typeof entry>) =>
+      (await other.findUnique("things", entry(...of)))?.id;
+    assert.equal(await idOf("email", "text", "x"), undefined);
+    await store.commit([define(unique), keep("a", { email: "x", n: 7 }), mail("b", "y")]);
+    const both = await Promise.all([
+      ...["x", "y", "z", "x"].map((email) => idOf("email", "text", email)),
+      idOf("n", "number", 7),
+      idOf("n", "number", 8),
+    ]);
+    assert.deepEqual(both, ["a", "b", undefined, "a", "a", undefined]);
+    await store.commit([mail("a", "z"), remove("b"), mail("c", "y")]);
+    assert.deepEqual(
+      await other.findUnique("things", entry("email", "text", "z")),
+      await other.find("things", "a"),
+    );
+    assert.equal(await idOf("email", "text", "x"), undefined);
+    assert.equal(await idOf("email", "text", "y"), "c");
+    assert.equal(await idOf("n", "number", 7), undefined);
+    await store.commit([define("{}")]);
+    await assert.rejects(async () => idOf("email", "text", "y"), Outage);
+  });
 }
