@@ -163,6 +163,7 @@ function sizeOf(changes: readonly Change[]): number {
   let bytes = 0;
   for (const change of changes)
     if (change.kind === "put") bytes += change.fields.length + (change.files?.length ?? 0);
+    else if (change.kind === "operate") bytes += change.bytes + change.operations.length;
     else if (change.kind === "all") bytes += sizeOf(change.changes);
     else if (change.kind === "define") bytes += change.definition.length;
   return bytes;

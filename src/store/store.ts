@@ -10,6 +10,8 @@ import type { Order } from "../model/query/list-request.ts";
 import type { Position, Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Token } from "../model/token.ts";
+import type { FailedOperations } from "../model/write/apply-operations.ts";
+import type { OperationsRequest } from "../model/write/operate.ts";
 
 export interface Store {
   /** Returns the collection with its current revision and total. A conditional list request needs only this. */
@@ -177,9 +179,25 @@ export interface Remove {
   readonly rules?: number;
 }
 
+/** Computes the new fields of a resource from its fields at the commit. */
+export interface Operate extends OperationsRequest {
+  readonly kind: "operate";
+  readonly collection: string;
+  readonly id: string;
+  readonly at: number;
+  readonly expect: Exclude<Expectation, "nothing">;
+  /** The owner that the resource must have; without it any. With another owner the outcome is `stale`. */
+  readonly owner?: string;
+  readonly rules?: number;
+  /** The size of the resource when it was read, by which commits are grouped. */
+  readonly bytes: number;
+}
+
+/** A change of one resource. */
+export type ResourceChange = Put | Remove | Operate;
+
 export type Change =
-  | Put
-  | Remove
+  | ResourceChange
   /**
    * All of these or none, applied in order. With `once`, the key and the outcomes are stored in the same
    * transaction, so that a retry gets the same outcomes again. With `isTrial` each succeeds or fails on its
@@ -187,7 +205,7 @@ export type Change =
    */
   | {
       readonly kind: "all";
-      readonly changes: readonly (Put | Remove)[];
+      readonly changes: readonly ResourceChange[];
       readonly once?: IdempotencyKey;
       readonly isTrial?: true;
     }
@@ -219,6 +237,10 @@ export type Outcome =
   | { readonly kind: "stale" }
   /** Another resource has the same values in a unique index; `field` is its name. */
   | { readonly kind: "conflict"; readonly field: string; readonly clashes?: readonly Clash[] }
+  /** The operations cannot be applied to the fields, or their result is not valid. */
+  | FailedOperations
+  /** The stored fields are not those that were written, so nothing is computed from them. */
+  | { readonly kind: "damaged" }
   /** The rules have changed since the change was validated. */
   | { readonly kind: "outdated" }
   /** The resource, the collection or the token does not exist. */

@@ -14,6 +14,7 @@ import { freshness } from "./contract/freshness.ts";
 import { idempotencyKeys } from "./contract/idempotency.ts";
 import { indexes } from "./contract/indexes.ts";
 import { listeners } from "./contract/listeners.ts";
+import { operations } from "./contract/operations.ts";
 import { owners } from "./contract/owners.ts";
 import { queries } from "./contract/queries.ts";
 import { randomSequences } from "./contract/random-sequences.ts";
@@ -58,6 +59,7 @@ export function storeContractVariant(name: string, start: Start): void {
 }
 
 function commitContract(contractTest: ContractTest): void {
+  describe("operations", () => operations(contractTest));
   describe("changes", () => changes(contractTest));
   describe("atomic groups", () => atomicGroups(contractTest));
   describe("tokens", () => tokens(contractTest));

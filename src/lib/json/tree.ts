@@ -206,3 +206,13 @@ export function sameTree(one: Tree, other: Tree): boolean {
   }
   return true;
 }
+
+/** Equal for values that `sameTree` finds equal, and for no others. */
+export function normalText(tree: Tree): string {
+  const read = withLevelRead(tree);
+  if (typeof read === "string") return JSON.stringify(JSON.parse(read));
+  if (read.kind === "array") return `[${read.items.map(normalText).join(",")}]`;
+  const members = [...read.members].map(([name, value]) => [name, normalText(value)] as const);
+  members.sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}`;
+}

@@ -1,7 +1,7 @@
 // Decides what a batch of changes does to the stored state: the outcomes, and the rows to write.
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
-import type { Change, Outcome, Put, Remove } from "../store.ts";
+import type { Change, Outcome, ResourceChange } from "../store.ts";
 import { advanceClock, isWorthSaving } from "./key-clock.ts";
 import { OpenCollection } from "./open-collection.ts";
 import { OpenTokens } from "./open-tokens.ts";
@@ -67,6 +67,7 @@ class Batch {
     switch (change.kind) {
       case "put":
       case "remove":
+      case "operate":
         return this.#applyOne(change);
       case "all":
         return change.once ? this.#applyOnce(change, change.once) : this.#applyAll(change);
@@ -127,11 +128,11 @@ class Batch {
     return done;
   }
 
-  #applyOne(change: Put | Remove): Outcome {
+  #applyOne(change: ResourceChange): Outcome {
     const collection = this.#collection(change.collection);
     if (!collection) return missing;
     if (!collection.matchesRules(change.rules)) return { kind: "outdated" };
-    return change.kind === "put" ? collection.put(change) : collection.remove(change);
+    return collection.apply(change);
   }
 
   #applyAll({ changes, isTrial }: AtomicChange): Outcome {
@@ -205,6 +206,7 @@ class Batch {
 
 const failedKinds: ReadonlySet<Outcome["kind"]> = new Set([
   ...(["taken", "stale", "missing", "outdated", "conflict"] as const),
+  ...(["invalid", "inapplicable", "damaged"] as const),
 ]);
 const isFailure = ({ kind }: Outcome): boolean => failedKinds.has(kind);
 

@@ -1,30 +1,21 @@
 // Applies changes to one collection in memory, and collects the rows to write at the end of the batch.
 
 import { emptyIndexPlan, type IndexPlan } from "../../model/query/index-plan.ts";
-import type { Outcome, Put, Remove } from "../store.ts";
-import {
-  candidateOf,
-  collectResource,
-  isRemoval,
-  timeOf,
-  type Written,
-} from "./collect-resource.ts";
+import type { Operate, Outcome, Put, Remove, ResourceChange } from "../store.ts";
+import { candidateOf, collectResource, type Written } from "./collect-resource.ts";
 import { failedExpectation } from "./expectation.ts";
 import { planBuild, plansOf, type StoredBuild } from "./index-build.ts";
 import { hasNoIndexes } from "./index-rows.ts";
 import type { KeyClock } from "./key-clock.ts";
+import { putOf } from "./operate.ts";
 import { newPart } from "./part.ts";
-import type { Head } from "./rows.ts";
+import { ResourceStates } from "./resource-states.ts";
+import { type Head, noHead } from "./rows.ts";
 import type { ResourceState, State, StoredCollection } from "./state.ts";
 import { resourceIn, rowOf } from "./stored-resource.ts";
 import { notBefore, sharesSecond } from "./times.ts";
 import { noClaim, type UniqueClaim, UniqueValues } from "./unique-values.ts";
 import { type CollectionWrite, noPartWrites, type PartWrites } from "./writes.ts";
-
-const noHead: Head = {
-  ...{ revision: 0, seq: 0, total: 0, bytes: 0, updatedAt: 0, sharesDate: 0, version: 0, epoch: 0 },
-  keyClock: { now: 0, seen: 0 },
-};
 
 export class OpenCollection {
   readonly name: string;
@@ -40,9 +31,7 @@ export class OpenCollection {
   #definition: string | undefined;
   #build: StoredBuild | undefined;
   #createdAt = 0;
-  /** The stored resources that were looked up. */
-  readonly #known = new Map<string, ResourceState | undefined>();
-  readonly #written = new Map<string, Written>();
+  readonly #resources: ResourceStates;
   readonly #removedPositions: number[] = [];
   /** Functions that undo the changes of the current `all`; undefined outside of one. */
   #undoes: (() => void)[] | undefined;
@@ -55,6 +44,8 @@ export class OpenCollection {
     this.#before = stored.head;
     this.#head = stored.head;
     this.#stored = stored;
+    const needsFields = () => !hasNoIndexes(this.#plan);
+    this.#resources = new ResourceStates(state, { part: this.part, isNew, needsFields });
     this.#plan = stored.plan;
     this.#uniqueValues = this.#uniqueValuesOf(stored.plan);
   }
@@ -104,15 +95,36 @@ export class OpenCollection {
 
   /** Returns the creation time of the resource with this id, if it exists. */
   createdAtOf(id: string): number | undefined {
-    return this.#stateOf(id)?.createdAt;
+    return this.#resources.find(id)?.createdAt;
   }
 
-  put(change: Put): Outcome {
-    return this.#insertDirectly(change) ?? this.#put(change);
+  apply(change: ResourceChange): Outcome {
+    switch (change.kind) {
+      case "put":
+        return this.#insertDirectly(change) ?? this.#put(change);
+      case "remove":
+        return this.#remove(change);
+      case "operate":
+        return this.#operate(change);
+    }
   }
 
-  remove({ id, at, expect }: Remove): Outcome {
-    const state = this.#stateOf(id);
+  #operate(change: Operate): Outcome {
+    const state = this.#resources.find(change.id, true);
+    if (!state) return { kind: "missing" };
+    const put = putOf(change, state, this.#stored.definition);
+    if (put.kind !== "put") return put;
+    const [before, after] = [state, { ...state, fields: put.fields }] as const;
+    // The holders of unique values are loaded for puts only, so such operations come as a put.
+    const isSame = this.#uniqueValues.areSame(
+      candidateOf(put.id, before),
+      candidateOf(put.id, after),
+    );
+    return isSame ? this.#put(put) : { kind: "stale" };
+  }
+
+  #remove({ id, at, expect }: Remove): Outcome {
+    const state = this.#resources.find(id);
     if (!state) return { kind: "missing" };
     const failure = failedExpectation(state, expect);
     if (failure) return failure;
@@ -146,8 +158,8 @@ export class OpenCollection {
     const writes = noPartWrites(this.part, head, this.isNew);
     if (epoch !== this.#before.epoch && this.#before.revision > 0)
       writes.endedEpoch = { epoch: this.#before.epoch, last: this.#before.revision };
-    for (const [id, written] of this.#written) {
-      const stored = this.#knownOf(id);
+    for (const [id, written] of this.#resources.written) {
+      const stored = this.#resources.stored(id);
       const removal = stored ? undefined : this.#state.removal(this.part, id);
       collectResource(writes, this.#plan, { id, stored, written, removal });
     }
@@ -172,7 +184,7 @@ export class OpenCollection {
   #insertDirectly(put: Put): Outcome | undefined {
     const { id, at, fields, expect } = put;
     const { directInsert } = this.#state;
-    const isKnown = this.#written.has(id) || this.#known.has(id);
+    const isKnown = this.#resources.isKnown(id);
     if (!directInsert || expect !== "nothing" || isKnown || !hasNoIndexes(this.#plan))
       return undefined;
     // The time must not be before the removal of a former resource, so that one is looked up.
@@ -186,18 +198,18 @@ export class OpenCollection {
     if (!directInsert.insert(this.part, row)) return { kind: "taken" };
     this.#undoes?.push(() => {
       directInsert.undo(this.part, seq);
-      this.#known.delete(id);
+      this.#resources.forget(id);
     });
     this.#touch(at, 1, row.bytes);
     return { kind: "created", resource: resourceIn(stored) };
   }
 
   #put({ id, fields, at, expect, ...put }: Put): Outcome {
-    const state = this.#stateOf(id);
+    const state = this.#resources.find(id);
     const failure = failedExpectation(state, expect);
     if (failure) return failure;
     const { owner: creator = null, setOwner, files = null } = nullable(put);
-    const before = this.#changedAt(id);
+    const before = this.#resources.changedAt(id);
     const time = before === undefined ? at : notBefore(before, at);
     const sharesDate = before === undefined ? 0 : sharesSecond(before, time);
     const fresh = { seq: this.#head.seq + 1, createdAt: time, owner: creator };
@@ -229,27 +241,6 @@ export class OpenCollection {
     return revision === 0 ? 0 : sharesSecond(updatedAt, this.#head.updatedAt);
   }
 
-  /** Returns the time of the last change at an id, including a removal. */
-  #changedAt(id: string): number | undefined {
-    const written = this.#written.get(id);
-    if (written) return timeOf(written);
-    return this.#knownOf(id)?.updatedAt ?? this.#state.removal(this.part, id)?.removedAt;
-  }
-
-  #stateOf(id: string): ResourceState | undefined {
-    const written = this.#written.get(id);
-    if (!written) return this.#knownOf(id);
-    return isRemoval(written) ? undefined : written;
-  }
-
-  #knownOf(id: string): ResourceState | undefined {
-    if (this.isNew) return undefined;
-    if (this.#known.has(id)) return this.#known.get(id);
-    const state = this.#state.resource(this.part, id, !hasNoIndexes(this.#plan));
-    this.#known.set(id, state);
-    return state;
-  }
-
   #uniqueValuesOf(plan: IndexPlan): UniqueValues {
     return new UniqueValues(plan, (entry) =>
       this.isNew ? undefined : this.#state.holder(this.part, entry),
@@ -265,10 +256,8 @@ export class OpenCollection {
   }
 
   #write(written: Written): void {
-    const { id } = written;
-    const before = this.#written.get(id);
-    this.#undoes?.push(() => (before ? this.#written.set(id, before) : this.#written.delete(id)));
-    this.#written.set(id, written);
+    const undo = this.#resources.write(written);
+    this.#undoes?.push(undo);
   }
 
   /** Increments the revision. */

@@ -26,7 +26,9 @@ export interface ResourceState {
   readonly bytes: number;
   readonly owner: string | null;
   readonly files: string | null;
-  /** Only needed when the collection has indexes or searchable fields, otherwise it can be null. */
+  readonly sharesDate: number;
+  readonly checksum: number | null;
+  /** Only needed when the collection has indexes or searchable fields, or for operations, otherwise it can be null. */
   readonly fields: string | null;
 }
 

@@ -1,7 +1,7 @@
 // Encodes the outcomes that are stored under an Idempotency-Key, and detects that a resource in them was deleted.
 
 import type { Resource } from "../../model/resource.ts";
-import type { Outcome, Put, Remove } from "../store.ts";
+import type { Outcome, ResourceChange } from "../store.ts";
 
 /** A resource whose content is part of the stored text. */
 export interface OutcomeResource {
@@ -16,7 +16,7 @@ export interface StoredOutcomes {
   readonly resources: readonly OutcomeResource[];
 }
 
-type Changes = readonly (Put | Remove)[];
+type Changes = readonly ResourceChange[];
 type Member = Outcome & { readonly collection?: string };
 
 /** Replaces the stored outcomes when a resource in them was deleted. */

@@ -80,16 +80,20 @@ function withText(hash: number, text: string): number {
   return mixed;
 }
 
-/** Throws Damage when the checksum does not match. Rows written by older versions have no checksum. */
+/** Throws Damage when the checksum does not match. */
 export function assertIntact(stored: StoredResource, checksum: number | null): void {
+  if (!isIntact(stored, checksum)) throw new Damage(String(stored[0]));
+}
+
+/** Whether the checksum matches. Rows written by older versions have none. */
+export function isIntact(stored: StoredResource, checksum: number | null): boolean {
   const [id, , , , fields, owner, files] = stored;
   const hasValidTypes =
     typeof fields === "string" &&
     typeof id === "string" &&
     (owner === null || typeof owner === "string") &&
     (files === null || typeof files === "string");
-  const isIntact = hasValidTypes && (checksum === null || checksum === checksumOf(stored));
-  if (!isIntact) throw new Damage(String(id));
+  return hasValidTypes && (checksum === null || checksum === checksumOf(stored));
 }
 
 /** Thrown when the stored bytes of a resource are not those that were written. */

@@ -54,6 +54,12 @@ export class UniqueValues {
     return this.areAny ? { seq, entries: claimsIn(this.#indexes, resource) } : noClaim;
   }
 
+  /** Whether both states of a resource have the same values. */
+  areSame(one: Candidate, other: Candidate): boolean {
+    const names = [one, other].map((each) => this.claimOf(each).entries.map(nameOf).join("\n"));
+    return names[0] === names[1];
+  }
+
   /** Returns the name of the index in which another resource has the same values. */
   conflictOf({ seq, entries }: UniqueClaim): string | undefined {
     return entries.find((entry) => (this.#holderOf(entry) ?? seq) !== seq)?.field;

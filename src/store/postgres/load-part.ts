@@ -32,15 +32,16 @@ export const keyName = ({ owner, key }: Pick<IdempotencyKey, "owner" | "key">): 
 export async function loadPart(
   sql: Sql,
   row: CollectionRow,
-  { ids, puts, keys }: Referenced,
+  { ids, puts, keys, hasOperations = false }: Referenced,
 ): Promise<LoadedPart> {
   const { part, writePlan: plan } = row;
   const uniqueValues = plan.indexes.some(({ isUnique }) => isUnique)
     ? puts.flatMap(uniqueValuesOf(plan))
     : [];
+  const needsFields = hasOperations || !hasNoIndexes(plan);
   const [head, states, holders, storedKeys] = await allOrFirstError([
     lockHead(sql, part),
-    ids.size > 0 ? readResources(sql, part, [...ids], !hasNoIndexes(plan)) : none,
+    ids.size > 0 ? readResources(sql, part, [...ids], needsFields) : none,
     uniqueValues.length > 0 ? readHolders(sql, part, uniqueValues) : none,
     keys.length > 0 ? readKeys(sql, part, keys) : none,
   ]);
@@ -89,6 +90,7 @@ type StateRow = readonly [
   ...(readonly [id: string, seq: number | null, revision: number]),
   ...(readonly [createdAt: number, updatedAt: number, owner: string | null]),
   ...(readonly [files: string | null, bytes: number, fields: string | null]),
+  ...(readonly [sharesDate: number, checksum: number | null]),
   ...(readonly [removedAt: number | null, removedOwner: string | null]),
 ];
 
@@ -102,10 +104,11 @@ async function readResources(
 ): Promise<readonly LoadedResource[]> {
   const found = await rows<StateRow>(sql`
     SELECT wanted.id, seq, revision, created, updated, resource.owner, files, bytes, fields,
-      removed, tombstone.owner
+      shares_date, checksum, removed, tombstone.owner
     FROM unnest(${ids}::text[]) AS wanted (id)
     LEFT JOIN LATERAL (
       SELECT seq, revision, created, updated, owner, files, octet_length(fields)::bigint AS bytes,
+        shares_date, checksum,
         ${needsFields ? sql`fields` : sql`NULL AS fields`}
       FROM resources WHERE part = ${part}::bigint AND id = wanted.id
       LIMIT 1
@@ -116,12 +119,13 @@ async function readResources(
     ) AS tombstone ON true
     WHERE seq IS NOT NULL OR removed IS NOT NULL`);
   return found.map(([id, seq, ...columns]) => {
-    const [revision, createdAt, updatedAt, owner, files, bytes, fields] = columns;
-    const [removedAt, removedOwner] = columns.slice(7) as unknown as RemovalColumns;
+    const [revision, createdAt, updatedAt, owner, files, bytes, fields, ...rest] = columns;
+    const [sharesDate, checksum] = rest;
+    const [removedAt, removedOwner] = columns.slice(9) as unknown as RemovalColumns;
     const removal = removedAt === null ? undefined : { removedAt, owner: removedOwner };
     if (seq === null) return { id, resource: undefined, removal };
-    const resource = { seq, revision, createdAt, updatedAt, bytes, owner, files, fields };
-    return { id, resource, removal };
+    const content = { bytes, owner, files, fields, sharesDate, checksum };
+    return { id, resource: { seq, revision, createdAt, updatedAt, ...content }, removal };
   });
 }
 

@@ -9,6 +9,8 @@ export interface Referenced {
   readonly ids: Set<string>;
   readonly puts: Put[];
   readonly keys: IdempotencyKey[];
+  /** Operations need the fields of their resources. */
+  hasOperations?: boolean;
 }
 
 export class References {
@@ -34,10 +36,12 @@ export class References {
   #add(change: Change): void {
     switch (change.kind) {
       case "put":
-      case "remove": {
-        const { ids, puts } = this.#in(change.collection);
-        ids.add(change.id);
-        if (change.kind === "put") puts.push(change);
+      case "remove":
+      case "operate": {
+        const referenced = this.#in(change.collection);
+        referenced.ids.add(change.id);
+        if (change.kind === "put") referenced.puts.push(change);
+        if (change.kind === "operate") referenced.hasOperations = true;
         break;
       }
       case "all":

@@ -3,7 +3,7 @@
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { Outage } from "../../model/outage.ts";
 import type { Token } from "../../model/token.ts";
-import type { Change, Expectation, Put, Remove } from "../store.ts";
+import type { Change, Expectation, Operate, Put, Remove, ResourceChange } from "../store.ts";
 import type { DatabaseOptions } from "./database.ts";
 import type { DatabaseFile, FileIdentity } from "./file.ts";
 
@@ -75,9 +75,10 @@ type ChangeCells = readonly [
   rules: number,
   /** `owner`, or `setOwner` after a line break; empty when the change has neither. */
   owner: string,
-  /** Empty when the resource has no files. */
+  /** Empty when the resource has no files. Of `operate`: its other members as JSON. */
   files: string,
 ];
+type OperateRest = Pick<Operate, "isAdmin" | "address" | "maxBytes" | "bytes">;
 /** The change does not name a version of the rules. */
 const anyRules = -1;
 /** Precedes the changes of an atomic change; its Idempotency-Key comes before, if it has one. */
@@ -106,6 +107,9 @@ function pack(cells: (string | number)[], change: Change): void {
     case "put":
     case "remove":
       packOne(cells, change);
+      break;
+    case "operate":
+      packOperate(cells, change);
       break;
     case "all":
       if (change.once) packOnce(cells, change.once);
@@ -140,6 +144,13 @@ function packOne(cells: (string | number)[], change: Put | Remove): void {
   cells.push(kind, collection, id, at, expect, content, rules, owner, files);
 }
 
+function packOperate(cells: (string | number)[], change: Operate): void {
+  const { kind, collection, id, at, expect, operations, owner = "", ...more } = change;
+  const { rules = anyRules, ...rest } = more;
+  const request: OperateRest = rest;
+  cells.push(kind, collection, id, at, expect, operations, rules, owner, JSON.stringify(request));
+}
+
 function packOnce(cells: (string | number)[], once: IdempotencyKey): void {
   cells.push("once", once.owner, once.key, once.at, once.expiresAt, once.fingerprint, 0, "", "");
 }
@@ -160,7 +171,7 @@ function unpack(row: Row, rows: Rows<Row>): Change {
 }
 
 function unpackAtomic([kind, , , , length, , isTrial]: AtomicCells, rows: Rows<Row>): AtomicChange {
-  const unpackNext = () => unpackChange(rows.take() as ChangeCells) as Put | Remove;
+  const unpackNext = () => unpackChange(rows.take() as ChangeCells) as ResourceChange;
   const changes = Array.from({ length }, unpackNext);
   return isTrial ? { kind, changes, isTrial: true } : { kind, changes };
 }
@@ -183,6 +194,12 @@ function unpackChange(cells: ChangeCells): Change {
       };
     case "remove":
       return { kind, collection, id, at, expect: expect as Remove["expect"], ...ruleVersion };
+    case "operate": {
+      const request = JSON.parse(files) as OperateRest;
+      const target = { collection, id, at, expect: expect as Operate["expect"], ...ruleVersion };
+      const owned = owner === "" ? {} : { owner };
+      return { kind, ...target, operations: content, ...request, ...owned };
+    }
     case "create-collection":
       return { kind, collection, at };
     case "drop":

@@ -1,5 +1,8 @@
 // Encodes the outcomes that the writer thread sends to the main thread.
 
+import type { FieldError } from "../../model/problem.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { Content } from "../../model/write/accept.ts";
 import { resourceIn } from "../core/stored-resource.ts";
 import type { Change, Clash, Outcome } from "../store.ts";
 import { type Cells, Rows } from "./message-codec.ts";
@@ -22,19 +25,28 @@ type OutcomeCells = readonly [
   sharesDate: number,
 ];
 
-export function packOutcomes(outcomes: readonly Outcome[]): Cells {
+/** Follows the outcome of operations, because the sender does not know what they computed. */
+type ContentCells = readonly [kind: "content", fields: string, files: string, 0, 0, 0];
+type OutcomeRows = Rows<OutcomeCells | ContentCells>;
+
+export function packOutcomes(changes: readonly Change[], outcomes: readonly Outcome[]): Cells {
   const cells: (string | number)[] = [];
-  for (const outcome of outcomes) packOutcome(cells, outcome);
+  for (const [index, outcome] of outcomes.entries()) packOutcome(cells, changes[index], outcome);
   return cells;
 }
 
-function packOutcome(cells: (string | number)[], outcome: Outcome): void {
+function packOutcome(
+  cells: (string | number)[],
+  change: Change | undefined,
+  outcome: Outcome,
+): void {
   const { kind } = outcome;
   switch (kind) {
     case "created":
     case "replaced": {
       const { revision, createdAt, owner = "", updatedAt, sharesDate } = outcome.resource;
       cells.push(kind, revision, createdAt, owner, updatedAt, sharesDate ? 1 : 0);
+      if (change?.kind === "operate") packContent(cells, outcome.resource);
       break;
     }
     case "removed":
@@ -43,29 +55,42 @@ function packOutcome(cells: (string | number)[], outcome: Outcome): void {
     case "conflict":
       cells.push(kind, 0, 0, JSON.stringify([outcome.field, outcome.clashes]), 0, 0);
       break;
+    case "invalid":
+    case "inapplicable":
+      cells.push(kind, 0, 0, JSON.stringify(outcome.errors), 0, 0);
+      break;
     case "none":
       cells.push(kind, outcome.index, 0, "", 0, 0);
-      packOutcome(cells, outcome.outcome);
+      packOutcome(cells, changesIn(change)[outcome.index], outcome.outcome);
       break;
     case "all":
       if (outcome.isReplay) cells.push("replay", 0, 0, JSON.stringify(outcome.outcomes), 0, 0);
       else cells.push(kind, 0, 0, "", 0, 0);
-      if (!outcome.isReplay) for (const each of outcome.outcomes) packOutcome(cells, each);
+      if (!outcome.isReplay)
+        for (const [index, each] of outcome.outcomes.entries())
+          packOutcome(cells, changesIn(change)[index], each);
       break;
     default:
       cells.push(kind, 0, 0, "", 0, 0);
   }
 }
 
+const changesIn = (change: Change | undefined): AtomicChange["changes"] =>
+  change?.kind === "all" ? change.changes : [];
+
+function packContent(cells: (string | number)[], { fields, files = "" }: Resource): void {
+  cells.push("content", fields, files, 0, 0, 0);
+}
+
 export function unpackOutcomes(changes: readonly Change[], cells: Cells): readonly Outcome[] {
-  const rows = new Rows<OutcomeCells>(cells, 6);
+  const rows: OutcomeRows = new Rows(cells, 6);
   return changes.map((change) =>
     change.kind === "all" ? unpackAtomicOutcome(change, rows) : unpackOutcome(change, rows),
   );
 }
 
-function unpackAtomicOutcome({ changes }: AtomicChange, rows: Rows<OutcomeCells>): AtomicOutcome {
-  const [kind, index, , detail] = rows.take();
+function unpackAtomicOutcome({ changes }: AtomicChange, rows: OutcomeRows): AtomicOutcome {
+  const [kind, index, , detail] = rows.take() as OutcomeCells;
   switch (kind) {
     case "all": {
       const outcomes = changes.map((change) => unpackOutcome(change, rows));
@@ -89,17 +114,22 @@ function unpackConflict(detail: string): Outcome {
 }
 
 /** Builds an outcome from its cells and the change that the caller sent. */
-function unpackOutcome(change: Change | undefined, rows: Rows<OutcomeCells>): Outcome {
-  const [kind, revision, createdAt, detail, updatedAt, sharesDate] = rows.take();
+function unpackOutcome(change: Change | undefined, rows: OutcomeRows): Outcome {
+  const [kind, revision, createdAt, detail, updatedAt, sharesDate] = rows.take() as OutcomeCells;
   switch (kind) {
     case "removed":
       return { kind, revision };
     case "conflict":
       return unpackConflict(detail);
+    case "invalid":
+    case "inapplicable":
+      return { kind, errors: JSON.parse(detail) as readonly FieldError[] };
     case "created":
     case "replaced": {
-      if (change?.kind !== "put") throw new TypeError(`a ${change?.kind} cannot have been ${kind}`);
-      const { id, fields, files = null } = change;
+      if (change?.kind !== "put" && change?.kind !== "operate")
+        throw new TypeError(`a ${change?.kind} cannot have been ${kind}`);
+      const { id } = change;
+      const { fields, files = null } = change.kind === "put" ? change : unpackContent(rows);
       const owner = detail === "" ? null : detail;
       const stored = [
         id,
@@ -120,4 +150,9 @@ function unpackOutcome(change: Change | undefined, rows: Rows<OutcomeCells>): Ou
     default:
       return { kind };
   }
+}
+
+function unpackContent(rows: OutcomeRows): Content {
+  const [, fields, files] = rows.take() as ContentCells;
+  return files === "" ? { fields } : { fields, files };
 }

@@ -21,6 +21,7 @@ import { ResourceWriter } from "./resource-writer.ts";
 type StateRow = readonly [
   ...(readonly [seq: number, revision: number, created: number, updated: number]),
   ...(readonly [owner: string | null, files: string | null, bytes: number, fields: string | null]),
+  ...(readonly [sharesDate: number, checksum: number | null]),
 ];
 
 /** A collection of an earlier batch. The version in its head shows whether it is still the same. */
@@ -62,7 +63,8 @@ export class StoredState implements State {
     this.#builds = new BuildReader(connection);
     const resource = (fields: string): Query<StateRow> =>
       connection.query(
-        `SELECT seq, revision, created, updated, owner, files, octet_length(fields), ${fields}
+        `SELECT seq, revision, created, updated, owner, files, octet_length(fields), ${fields},
+           shares_date, checksum
          FROM resources WHERE part = ? AND id = ?`,
       );
     this.#resource = resource("NULL");
@@ -111,7 +113,9 @@ export class StoredState implements State {
     const row = (needsFields ? this.#resourceWithFields : this.#resource).one(part, id);
     if (!row) return undefined;
     const [seq, revision, createdAt, updatedAt, owner, files, bytes, fields] = row;
-    return { seq, revision, createdAt, updatedAt, bytes, owner, files, fields };
+    const [, , , , , , , , sharesDate, checksum] = row;
+    const times = { createdAt, updatedAt };
+    return { seq, revision, ...times, bytes, owner, files, fields, sharesDate, checksum };
   }
 
   /** Generated ids only increase (all ids are ASCII), so a new one is greater than all removed ones. */

@@ -54,7 +54,7 @@ function handle(message: Message): Reply {
   if (message !== "close") {
     const changes = unpackChanges(message);
     isDefining = changes.some(({ kind }) => kind === "define");
-    return { kind: "done", outcomes: packOutcomes(open().commit(changes)) };
+    return { kind: "done", outcomes: packOutcomes(changes, open().commit(changes)) };
   }
   const last = database;
   database = undefined;

@@ -6,7 +6,16 @@ import type { IdempotencyKey } from "../../../src/model/idempotency-key.ts";
 import type { Order } from "../../../src/model/query/list-request.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Token } from "../../../src/model/token.ts";
-import type { Change, Expectation, Outcome, Put, Remove, Store } from "../../../src/store/store.ts";
+import type {
+  Change,
+  Expectation,
+  Operate,
+  Outcome,
+  Put,
+  Remove,
+  ResourceChange,
+  Store,
+} from "../../../src/store/store.ts";
 
 export const found = (collection = "things", at = 1): Change => ({
   kind: "create-collection",
@@ -37,7 +46,21 @@ export const remove = (
   collection = "things",
 ): Remove => ({ kind: "remove", collection, id, at: 20, expect });
 
-export const all = (changes: readonly (Put | Remove)[], once?: IdempotencyKey): Change =>
+export const operate = (id: string, operations: object, more: Partial<Operate> = {}): Operate => ({
+  kind: "operate",
+  collection: "things",
+  id,
+  operations: JSON.stringify(operations),
+  at: 40,
+  expect: "anything",
+  isAdmin: true,
+  address: `/things/${id}`,
+  maxBytes: 1_000_000,
+  bytes: 100,
+  ...more,
+});
+
+export const all = (changes: readonly ResourceChange[], once?: IdempotencyKey): Change =>
   once ? { kind: "all", changes, once } : { kind: "all", changes };
 
 export const once = (key: string, more: Partial<IdempotencyKey> = {}): IdempotencyKey => ({

@@ -1,0 +1,72 @@
+// Knows the state of each resource of a collection while a batch is applied: as it is stored, and as it was written.
+
+import { isRemoval, timeOf, type Written } from "./collect-resource.ts";
+import type { ResourceState, State } from "./state.ts";
+
+export interface StatesOptions {
+  readonly part: number;
+  /** Whether the batch creates the collection, so that nothing is stored. */
+  readonly isNew: boolean;
+  readonly needsFields: () => boolean;
+}
+
+export class ResourceStates {
+  readonly #state: State;
+  readonly #options: StatesOptions;
+  /** The stored resources that were looked up. */
+  readonly #stored = new Map<string, ResourceState | undefined>();
+  readonly #written = new Map<string, Written>();
+
+  constructor(state: State, options: StatesOptions) {
+    this.#state = state;
+    this.#options = options;
+  }
+
+  /** What the batch has written, by id. */
+  get written(): ReadonlyMap<string, Written> {
+    return this.#written;
+  }
+
+  /** Whether the resource was written or looked up. */
+  isKnown(id: string): boolean {
+    return this.#written.has(id) || this.#stored.has(id);
+  }
+
+  /** The current state; undefined when the resource does not exist. `isWhole`: with its fields. */
+  find(id: string, isWhole = false): ResourceState | undefined {
+    const written = this.#written.get(id);
+    if (!written) return this.stored(id, isWhole);
+    return isRemoval(written) ? undefined : written;
+  }
+
+  /** The state before the batch. */
+  stored(id: string, isWhole = false): ResourceState | undefined {
+    const { part, isNew, needsFields } = this.#options;
+    if (isNew) return undefined;
+    const known = this.#stored.get(id);
+    if (this.#stored.has(id) && !(isWhole && known?.fields === null)) return known;
+    const state = this.#state.resource(part, id, isWhole || needsFields());
+    this.#stored.set(id, state);
+    return state;
+  }
+
+  /** Returns the time of the last change at an id, including a removal. */
+  changedAt(id: string): number | undefined {
+    const written = this.#written.get(id);
+    if (written) return timeOf(written);
+    return this.stored(id)?.updatedAt ?? this.#state.removal(this.#options.part, id)?.removedAt;
+  }
+
+  /** Returns a function that undoes it. */
+  write(written: Written): () => void {
+    const { id } = written;
+    const before = this.#written.get(id);
+    this.#written.set(id, written);
+    return () => (before ? this.#written.set(id, before) : this.#written.delete(id));
+  }
+
+  /** Forgets a state that was looked up after a direct insert, when that is undone. */
+  forget(id: string): void {
+    this.#stored.delete(id);
+  }
+}
