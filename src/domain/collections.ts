@@ -24,6 +24,8 @@ export interface DefineResult {
 }
 
 const pauseMs = 20;
+/** A dry run is made for its list of violations, so it may take longer. */
+const maxDryRunMs = 10_000;
 
 /** A collection with the verbs that a principal may use. */
 export interface UsableCollection {
@@ -71,7 +73,10 @@ export class Collections {
     const definition = requireAdmin(principal) ?? read(name, text);
     if (definition instanceof Problem) return definition;
     const before = await this.#store.collection(name);
-    const violations = before ? await findViolations(this.#store, name, definition) : noViolations;
+    const options = { maxMs: maxDryRunMs, comparesValues: true };
+    const violations = before
+      ? await findViolations(this.#store, name, definition, options)
+      : noViolations;
     return { isNew: before === undefined, violations };
   }
 
@@ -86,10 +91,11 @@ export class Collections {
     const build = await this.#buildOf(name);
     const [clash] = build?.isRunning ? [] : (build?.clashes ?? []);
     if (clash) return notUniqueProblem(clash.index, build?.clashes);
-    // From here on every write is validated with the new rules, so the list is complete.
+    // From here on every write is validated with the new rules, so no violation is added.
     const after = await this.#store.collection(name);
+    const options = { maxMs: this.#maxWaitMs, comparesValues: false };
     const violations = after?.total
-      ? await findViolations(this.#store, name, definition)
+      ? await findViolations(this.#store, name, definition, options)
       : noViolations;
     return { isNew: before === undefined, violations, ...(build?.isRunning && { build }) };
   }

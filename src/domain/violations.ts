@@ -21,19 +21,33 @@ export const noViolations: Violations = { count: 0, first: [] };
 
 const maxListed = 10;
 /** After each page other requests get a turn. */
-const pageLimit = 500;
+const page = { limit: 100, maxBytes: 256 * 1024 };
+/** So many resources are checked in any case. */
+const alwaysChecked = 5_000;
+
+export interface ViolationOptions {
+  /** When this time is over, the rest is not checked. */
+  readonly maxMs: number;
+  /** Whether values are compared; a build of indexes does that, too. */
+  readonly comparesValues: boolean;
+}
 
 export async function findViolations(
   store: Store,
   collection: string,
   definition: Definition,
+  { maxMs, comparesValues }: ViolationOptions,
 ): Promise<Violations> {
-  const finder = new ViolationFinder(definition);
+  const finder = new ViolationFinder(definition, comparesValues);
   if (finder.acceptsAnything) return noViolations;
-  for (let offset = 0; ; offset += pageLimit) {
-    const slice = await store.slice(collection, { offset, limit: pageLimit, order: "created" });
+  const end = performance.now() + maxMs;
+  for (let checked = 0; ; ) {
+    const slice = await store.slice(collection, { offset: checked, order: "created", ...page });
     for (const resource of slice?.resources ?? []) finder.check(resource);
-    if (!slice || slice.resources.length < pageLimit) return finder.violations;
+    checked += slice?.resources.length ?? 0;
+    if (!slice?.isCut && (slice?.resources.length ?? 0) < page.limit) return finder.violations;
+    if (checked >= alwaysChecked && performance.now() >= end)
+      return { ...finder.violations, checked };
     await setImmediate();
   }
 }
@@ -46,11 +60,11 @@ class ViolationFinder {
   readonly #first: Violation[] = [];
   #count = 0;
 
-  constructor(definition: Definition) {
+  constructor(definition: Definition, comparesValues: boolean) {
     this.#definition = definition;
-    this.#uniques = indexPlanOf(JSON.stringify(definition)).indexes.filter(
-      ({ isUnique }) => isUnique,
-    );
+    this.#uniques = comparesValues
+      ? indexPlanOf(JSON.stringify(definition)).indexes.filter(({ isUnique }) => isUnique)
+      : [];
   }
 
   /** Whether the definition has no rule that a resource could break. */

@@ -135,6 +135,7 @@ for (const [name, engine] of Object.entries(engines))
         const defined = await impatient.define(system, "things", typed({ unique: ["n"] }));
         assert.ok(!(defined instanceof Problem));
         assert.notEqual(defined.build?.isRunning, false);
+        assert.deepEqual(defined.violations, { count: 0, first: [], checked: 5_000 });
         assert.equal(await ended(store), undefined);
         assert.equal(await impatient.progress(system, "things"), undefined);
         const patient = new Collections(store, Date.now, 60_000);
@@ -225,6 +226,23 @@ for (const [name, engine] of Object.entries(engines))
       }),
     );
   });
+
+describe("a node that stops while it builds", () => {
+  it("leaves a build that another node completes", { timeout: 120_000 }, () =>
+    databases.in(async (database) => {
+      const [one, other] = [await database.open(), await database.open()];
+      await fill(one);
+      await one.commit([define(typed({ unique: ["n"], searchable: ["text"] }))]);
+      await one.close();
+      assert.equal(await ended(other), undefined);
+      assert.deepEqual(await idsOf(other, last), [`id-${count - 1}`, `id-${count - 2}`]);
+      const result = await other.query("things", ask({ words: wordsLike("word3"), limit: 1 }));
+      assert.equal(result?.total, 857);
+      const twice = put("twice", { fields: '{"n":5}' });
+      assert.deepEqual(kinds(await other.commit([twice])), ["conflict"]);
+    }),
+  );
+});
 
 describe("a process that is killed while it builds", () => {
   it("leaves a build that the next one completes", { timeout: 120_000 }, () =>

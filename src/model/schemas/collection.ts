@@ -92,6 +92,12 @@ export const violationsSchema = {
   properties: {
     count: { type: "integer", minimum: 0 },
     first: { type: "array", items: violationSchema, description: "The first few." },
+    checked: {
+      type: "integer",
+      minimum: 0,
+      description:
+        "How many resources were looked at, oldest first, when there was no time for all of them.",
+    },
   },
   additionalProperties: false,
   examples: [exampleViolations],

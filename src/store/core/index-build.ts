@@ -78,7 +78,10 @@ export const progressOf = ({ former, state }: StoredBuild): BuildProgress => {
 };
 
 /** As many full steps are done with the definition itself: a small collection is complete at once. */
-export const firstFullSteps = 5;
+export const firstFullSteps = 2;
+
+/** The size of the resources that a step indexes; it indexes at least one. */
+export const bytesPerStep = 128 * 1024;
 
 /** Whether a step has ended before its work was done. */
 export const isFullStep = (before: IndexBuild, after: IndexBuild): boolean =>

@@ -8,6 +8,7 @@ import {
   phaseOf,
   type StoredBuild,
 } from "../core/index-build.ts";
+import { StepSize } from "../core/step-size.ts";
 import type { Change } from "../store.ts";
 import { type Connection, rows, type Sql } from "./connection.ts";
 import type { RunWriter } from "./deleted-parts.ts";
@@ -38,6 +39,7 @@ export interface BuilderOptions {
 export class Builder {
   readonly #options: BuilderOptions;
   readonly #node = randomUUID();
+  readonly #size = new StepSize();
 
   constructor(options: BuilderOptions) {
     this.#options = options;
@@ -52,9 +54,17 @@ export class Builder {
 
   /** Takes one step. Returns whether to take another. */
   async #work(part: number): Promise<boolean> {
-    const failed = await this.#options.run((connection) =>
-      inTransaction(connection, (sql) => this.#step(sql, part)),
-    );
+    const failed = await this.#options.run(async (connection) => {
+      let start = 0;
+      const result = await inTransaction(connection, async (sql) => {
+        // Locks the head, so that no write comes between what is read and what is written.
+        await rows(sql`SELECT part FROM heads WHERE part = ${part}::bigint FOR UPDATE`);
+        start = performance.now();
+        return this.#step(sql, part);
+      });
+      this.#size.adjust(performance.now() - start);
+      return result;
+    });
     if (typeof failed === "boolean") return failed;
     const { name, build } = failed;
     const at = Date.now();
@@ -64,9 +74,7 @@ export class Builder {
     return true;
   }
 
-  /** Locks the head, so that no write comes between what is read and what is written. */
   async #step(sql: Sql, part: number): Promise<boolean | RunningBuild> {
-    await rows(sql`SELECT part FROM heads WHERE part = ${part}::bigint FOR UPDATE`);
     const running = await findBuild(sql, part);
     if (!running || phaseOf(running.build.state) === "none") return false;
     const { definition, version, build } = running;
@@ -76,7 +84,8 @@ export class Builder {
     const [node, at] = build.state.builder ?? [this.#node, 0];
     if (node !== this.#node && now - at < lostAfterMs) return false;
     if (isFailed(build)) return running;
-    const next = await rebuildStep(sql, part, definition, build);
+    const limit = this.#size.rowsFor(`${part} ${phaseOf(build.state)}`);
+    const next = await rebuildStep(sql, part, definition, build, limit);
     const state: IndexBuild = { ...next, builder: [this.#node, now] };
     await rows(saveBuild(sql, part, { ...build, state }));
     if (isNewPlan(build.state, state)) {

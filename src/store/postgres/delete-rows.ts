@@ -23,7 +23,7 @@ export const partTables = Object.keys(keyColumns) as readonly PartTable[];
 const rowsPerStep = 5_000;
 
 /**
- * Deletes some rows after a key, and returns the key of the last one; undefined when there are no more.
+ * Deletes some rows after a key, and returns the key of the last one; undefined when no more are left.
  * Each step begins where the last one ended, because deleted rows stay in the index until a vacuum.
  * Rows are found by their physical address: with a join, outdated statistics could make the step quadratic.
  */
@@ -33,6 +33,7 @@ export async function deleteSomeRows(
   table: PartTable,
   after: Row | undefined,
   field?: string,
+  limit = rowsPerStep,
 ): Promise<Row | undefined> {
   const columns: readonly (readonly [string, string])[] = Object.entries(keyColumns[table]);
   const names = columns.map(([name]) => sql`${sql(name)}`);
@@ -52,15 +53,11 @@ export async function deleteSomeRows(
         SELECT ctid FROM ${sql(table)}
         WHERE part = ${part}::bigint ${field === undefined ? sql`` : sql`AND field = ${field}`}
           ${start ?? sql``}
-        ORDER BY ${list(sql, names)} LIMIT ${rowsPerStep}::bigint
+        ORDER BY ${list(sql, names)} LIMIT ${limit}::bigint
       ))
       RETURNING ${list(sql, names)}
     )
-    SELECT * FROM deleted
-    ORDER BY ${list(
-      sql,
-      names.map((name) => sql`${name} DESC`),
-    )} LIMIT 1`);
+    SELECT * FROM deleted ORDER BY ${list(sql, names)} OFFSET ${limit - 1}::bigint`);
   return last;
 }
 

@@ -1,19 +1,13 @@
 // Lets the index rows of a part follow its definition, one step at a time.
 
-import { indexPlanOf } from "../../model/query/index-plan.ts";
+import type { IndexPlan } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
+import { type ActionResults, type BuildAction, buildStep } from "../core/build-step.ts";
 import {
-  builtPlan,
+  bytesPerStep,
   type CheckedEntry,
-  cleared,
-  compared,
-  droppedOne,
   type IndexBuild,
-  indexed,
-  pairsIn,
-  phaseOf,
   type StoredBuild,
-  withoutReturn,
 } from "../core/index-build.ts";
 import { collectIndexRows, type IndexWrites, noIndexWrites } from "../core/index-rows.ts";
 import { resourceIn, type StoredResource } from "../core/stored-resource.ts";
@@ -22,52 +16,62 @@ import { deleteSomeRows } from "./delete-rows.ts";
 import { type ResourceColumns, resourceColumns } from "./row.ts";
 import { insertEntries, insertWords } from "./writes.ts";
 
-/** The size of a step; writes to the collection wait for it. */
-const chunkRows = 500;
-const chunkBytes = 1024 * 1024;
-const rowsPerCheck = 2_000;
-
-/** Runs one step in the current transaction, which has locked the head, and returns what is left to do. */
+/** Runs one step with so many rows in the current transaction, which has locked the head, and returns what is left to do. */
 export async function rebuildStep(
   sql: Sql,
   part: number,
   definition: string,
   build: StoredBuild,
+  limit: number,
 ): Promise<IndexBuild> {
-  return withoutReturn({ ...build, state: await step(sql, part, definition, build.state) });
+  const running = buildStep(definition, build);
+  let step = running.next();
+  while (!step.done) step = running.next(await act(sql, part, step.value, limit));
+  return step.value;
 }
 
-async function step(
+async function act(
   sql: Sql,
   part: number,
-  definition: string,
-  build: IndexBuild,
-): Promise<IndexBuild> {
-  switch (phaseOf(build)) {
-    case "clear": {
-      const [name] = build.stale;
-      const table = name === undefined ? "words" : "entries";
-      const last = await deleteSomeRows(sql, part, table, undefined, name);
-      return last === undefined ? cleared(build) : build;
+  action: BuildAction,
+  limit: number,
+): Promise<ActionResults[keyof ActionResults]> {
+  switch (action.kind) {
+    case "delete": {
+      const table = action.index === undefined ? "words" : "entries";
+      const last = await deleteSomeRows(sql, part, table, undefined, action.index, limit);
+      return last === undefined;
     }
-    case "build": {
-      const chunk = await readChunk(sql, part, build.seq);
-      const writes = noIndexWrites();
-      const plan = builtPlan(definition, build);
-      for (const candidate of chunk) collectIndexRows(writes, plan, undefined, candidate);
-      await addIndexRows(sql, part, writes);
-      return indexed(build, chunk.length, chunk.at(-1)?.seq);
+    case "index":
+      return index(sql, part, action.plan, await readChunk(sql, part, action.after, limit));
+    case "entries": {
+      const [key, seq] = action.after;
+      const entries = await rows<CheckedEntry>(sql`
+        SELECT key, seq FROM entries
+        WHERE part = ${part}::bigint AND field = ${action.index}
+          AND (key, seq) > (${key}, ${seq}::bigint)
+        ORDER BY key, seq LIMIT ${limit}::bigint`);
+      return { entries, isLast: entries.length < limit };
     }
-    case "check":
-      return check(sql, part, definition, build);
-    case "drop": {
-      const [name = ""] = build.dropped;
-      const last = await deleteSomeRows(sql, part, "entries", undefined, name);
-      return last === undefined ? droppedOne(build) : build;
-    }
-    case "none":
-      return build;
+    case "ids":
+      return new Map(
+        await rows<readonly [number, string]>(sql`
+          SELECT seq, id FROM resources
+          WHERE part = ${part}::bigint AND seq = ANY (${action.seqs}::bigint[])`),
+      );
   }
+}
+
+async function index(
+  sql: Sql,
+  part: number,
+  plan: IndexPlan,
+  chunk: readonly Candidate[],
+): Promise<ActionResults["index"]> {
+  const writes = noIndexWrites();
+  for (const candidate of chunk) collectIndexRows(writes, plan, undefined, candidate);
+  await addIndexRows(sql, part, writes);
+  return { count: chunk.length, last: chunk.at(-1)?.seq };
 }
 
 /** Adds the rows of a new index. A write may have added some of them already. */
@@ -90,6 +94,7 @@ export async function readChunk(
   sql: Sql,
   part: number,
   seq: number,
+  limit: number,
 ): Promise<readonly Candidate[]> {
   const found = await rows<readonly [...ResourceColumns, seq: number]>(sql`
     SELECT ${resourceColumns(sql)}, seq
@@ -98,39 +103,12 @@ export async function readChunk(
       FROM (
         SELECT * FROM resources
         WHERE part = ${part}::bigint AND seq > ${seq}::bigint
-        ORDER BY seq LIMIT ${chunkRows}::bigint
+        ORDER BY seq LIMIT ${limit}::bigint
       ) AS next
     ) AS sized
-    WHERE before < ${chunkBytes}::bigint ORDER BY seq`);
+    WHERE before < ${bytesPerStep}::bigint ORDER BY seq`);
   return found.map((row) => ({
     seq: row[9],
     resource: resourceIn(row as unknown as StoredResource),
   }));
-}
-
-async function check(
-  sql: Sql,
-  part: number,
-  definition: string,
-  build: IndexBuild,
-): Promise<IndexBuild> {
-  const [name = ""] = build.unique;
-  const index = indexPlanOf(definition).indexes.find((each) => each.name === name);
-  if (!index) return build;
-  const [key, seq] = build.checked;
-  const entries = await rows<CheckedEntry>(sql`
-    SELECT key, seq FROM entries
-    WHERE part = ${part}::bigint AND field = ${name} AND (key, seq) > (${key}, ${seq}::bigint)
-    ORDER BY key, seq LIMIT ${rowsPerCheck}::bigint`);
-  const pairs = pairsIn(build, index, entries);
-  const ids = new Map(
-    await rows<readonly [number, string]>(sql`
-      SELECT seq, id FROM resources
-      WHERE part = ${part}::bigint AND seq = ANY (${pairs.flat()}::bigint[])`),
-  );
-  const clashes = pairs.map(([one, other]) => ({
-    index: name,
-    ids: [ids.get(one) ?? "", ids.get(other) ?? ""] as const,
-  }));
-  return compared(build, entries, clashes, entries.length < rowsPerCheck);
 }

@@ -2,6 +2,7 @@
 
 import { type AppliedChanges, applyChanges, stepsOf } from "../core/apply.ts";
 import { firstFullSteps, isFailed, isFullStep, phaseOf } from "../core/index-build.ts";
+import { firstRows } from "../core/step-size.ts";
 import { type CollectionWrite, isEmpty } from "../core/writes.ts";
 import type { Change, Clash, Outcome } from "../store.ts";
 import { allOrFirstError, type Connection, rows } from "./connection.ts";
@@ -60,7 +61,7 @@ async function beginBuild(
   let { state } = build;
   for (let fullSteps = 0; fullSteps < firstFullSteps && phaseOf(state) !== "none"; ) {
     const before = { ...build, state };
-    state = await connection.run((sql) => rebuildStep(sql, part, definition, before));
+    state = await connection.run((sql) => rebuildStep(sql, part, definition, before, firstRows));
     if (isFullStep(before.state, state)) fullSteps++;
     if (isFailed({ ...build, state })) return state.clashes;
   }

@@ -17,6 +17,8 @@ const begin = `
   INSERT INTO upgrade SELECT part, 0 FROM heads;
 `;
 
+const chunkRows = 500;
+
 type PartRow = readonly [part: number, after: number, definition: string | null];
 
 /** Runs one transaction, and returns whether all words are stored. */
@@ -37,7 +39,7 @@ export async function upgradeWords(sql: Sql, report: ReportProgress): Promise<bo
 
 async function storeWords(sql: Sql, [part, after, definition]: PartRow): Promise<void> {
   const plan = { ...indexPlanOf(definition ?? "{}"), indexes: [] };
-  const chunk = plan.searchable.length > 0 ? await readChunk(sql, part, after) : [];
+  const chunk = plan.searchable.length > 0 ? await readChunk(sql, part, after, chunkRows) : [];
   const writes = noIndexWrites();
   for (const candidate of chunk) collectIndexRows(writes, plan, undefined, candidate);
   await allOrFirstError(writeIndexes(sql, part, writes).map(rows));

@@ -77,11 +77,13 @@ export class BatchWriter {
       this.commit([{ kind: "define", collection: name, definition: build.former, at }]);
       return true;
     }
-    this.#begin.run();
-    const { commits, tokens } = this.#state.begin();
-    const isNewPlan = this.#builds.step(next);
-    if (isNewPlan) this.#saveCount.run(commits + 1, tokens);
-    this.#finish(isNewPlan ? commits + 1 : undefined);
+    const start = performance.now();
+    const isNewPlan = this.#connection.withoutSync(() =>
+      this.#connection.transact(() => this.#builds.step(next)),
+    );
+    // Synced, and seen by readers.
+    if (isNewPlan) this.commit([]);
+    this.#builds.measured(performance.now() - start);
     return true;
   }
 

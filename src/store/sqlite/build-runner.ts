@@ -9,6 +9,7 @@ import {
   phaseOf,
   type StoredBuild,
 } from "../core/index-build.ts";
+import { firstRows, StepSize } from "../core/step-size.ts";
 import type { Clash } from "../store.ts";
 import { BuildReader } from "./builds.ts";
 import type { Connection, Query } from "./connection.ts";
@@ -27,6 +28,7 @@ export interface RunningBuild {
 export class BuildRunner {
   readonly #rows: RowWriter;
   readonly #indexes: IndexBuilder;
+  readonly #size = new StepSize();
   readonly #builds: BuildReader;
   readonly #parts: Query<readonly [part: number]>;
   readonly #collection: Query<readonly [name: string, definition: string, version: number]>;
@@ -58,7 +60,7 @@ export class BuildRunner {
     for (let fullSteps = 0; fullSteps < firstFullSteps; ) {
       const running = this.#find(part);
       if (!running || phaseOf(running.build.state) === "none") return undefined;
-      const state = this.#advance(running);
+      const state = this.#advance(running, firstRows);
       if (isFullStep(running.build.state, state)) fullSteps++;
       if (isFailed({ ...running.build, state })) return state.clashes;
     }
@@ -68,7 +70,8 @@ export class BuildRunner {
   /** Runs one step. Returns whether readers and writers use other indexes from now on. */
   step(running: RunningBuild): boolean {
     const { part, version, build } = running;
-    const isNew = isNewPlan(build.state, this.#advance(running));
+    const rows = this.#size.rowsFor(`${part} ${phaseOf(build.state)}`);
+    const isNew = isNewPlan(build.state, this.#advance(running, rows));
     if (!isNew) return false;
     const next = Math.max(version + 1, Date.now());
     this.#updateHead.run(next, part);
@@ -76,8 +79,13 @@ export class BuildRunner {
     return true;
   }
 
-  #advance({ part, definition, build }: RunningBuild): IndexBuild {
-    const state = this.#indexes.step(part, definition, build);
+  /** Called with the duration of a step and its commit: the next one is larger or smaller. */
+  measured(ms: number): void {
+    this.#size.adjust(ms);
+  }
+
+  #advance({ part, definition, build }: RunningBuild, rows: number): IndexBuild {
+    const state = this.#indexes.step(part, definition, build, rows);
     this.#rows.builds.save(part, { ...build, state });
     return state;
   }

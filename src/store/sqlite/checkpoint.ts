@@ -6,6 +6,8 @@ type StateRow = readonly [busy: number, walFrames: number, copiedFrames: number]
 
 /** 16 MiB: rare enough to cost little, small enough for a fast recovery. */
 const dueFrames = 4_096;
+/** 4 MiB: work in the background changes many pages, and commits wait for the checkpoint. */
+const dueFramesInBackground = 1_024;
 /** When a reader blocks the WAL, the checkpoint runs again after one mebibyte, not with each commit. */
 const dueUncopiedFrames = 256;
 
@@ -22,15 +24,20 @@ export class Checkpoints {
     this.#truncate = connection.query("PRAGMA wal_checkpoint(TRUNCATE)");
   }
 
-  /** Runs a checkpoint when the WAL is large enough. A full disk delays it; other errors are thrown. */
-  runIfDue(): void {
+  /**
+   * Runs a checkpoint when the WAL is large enough, and returns whether it did. A full disk delays it;
+   * other errors are thrown.
+   */
+  runIfDue(isInBackground: boolean): boolean {
     const [, frames, copied] = this.#state.one() ?? [0, 0, 0];
-    if (frames < dueFrames || frames - copied < dueUncopiedFrames) return;
+    const due = isInBackground ? dueFramesInBackground : dueFrames;
+    if (frames < due || frames - copied < dueUncopiedFrames) return false;
     try {
       this.#passive.one();
     } catch (error) {
       if (outageOf(error)?.reason !== "full") throw error;
     }
+    return true;
   }
 
   /** Copies and truncates the WAL without waiting for readers. Returns whether the WAL is empty. */

@@ -146,6 +146,19 @@ export class Connection {
     }
   }
 
+  /**
+   * Runs a transaction that may be lost with the power, for work that can be repeated. The sync of the next
+   * commit covers it, because both are in the same WAL.
+   */
+  withoutSync<T>(act: () => T): T {
+    this.run("PRAGMA synchronous = NORMAL");
+    try {
+      return act();
+    } finally {
+      this.run("PRAGMA synchronous = FULL");
+    }
+  }
+
   /** Rolls back the current transaction, if SQLite has not done so already. */
   rollback(): void {
     if (this.#database.isTransaction) this.#database.exec("ROLLBACK");

@@ -91,6 +91,8 @@ export class Database {
   /** Runs one step of the work that no request waits for. Returns whether more steps can run now. */
   workInBackground(): boolean {
     if (this.#batches === undefined) return false;
+    // A step of its own, so that commits run before and after it.
+    if (this.#checkpoints.runIfDue(true)) return true;
     return this.#batches.build() || this.#purger.work() || this.#eraser.work();
   }
 
@@ -100,7 +102,7 @@ export class Database {
   }
 
   runCheckpointIfDue(): void {
-    this.#checkpoints.runIfDue();
+    this.#checkpoints.runIfDue(false);
   }
 
   /** Throws when the database, its WAL or its shared memory was replaced by another file. */

@@ -1,22 +1,14 @@
 // Lets the index rows of a part follow its definition, one step at a time.
 
-import type { Index } from "../../model/query/index-plan.ts";
-import { indexPlanOf } from "../../model/query/index-plan.ts";
+import type { IndexPlan } from "../../model/query/index-plan.ts";
+import { type ActionResults, type BuildAction, buildStep } from "../core/build-step.ts";
 import {
-  builtPlan,
+  bytesPerStep,
   type CheckedEntry,
-  cleared,
-  compared,
-  droppedOne,
   type IndexBuild,
-  indexed,
-  pairsIn,
-  phaseOf,
   type StoredBuild,
-  withoutReturn,
 } from "../core/index-build.ts";
 import { collectIndexRows, noIndexWrites } from "../core/index-rows.ts";
-import type { Clash } from "../store.ts";
 import type { Connection, Query } from "./connection.ts";
 import {
   type SeqResourceRow,
@@ -24,11 +16,6 @@ import {
   toUncheckedCandidate,
 } from "./resource-reader.ts";
 import type { RowWriter } from "./row-writer.ts";
-
-/** The size of a step; it delays a commit by some milliseconds. */
-const rowsPerStep = 500;
-const bytesPerStep = 1024 * 1024;
-const entriesPerStep = 2_000;
 
 export class IndexBuilder {
   readonly #rows: RowWriter;
@@ -43,80 +30,59 @@ export class IndexBuilder {
     this.#deleteEntries = connection.query(
       `DELETE FROM entries WHERE part = ?1 AND field = ?2 AND (key, seq) IN (
          SELECT key, seq FROM entries WHERE part = ?1 AND field = ?2
-         ORDER BY key, seq LIMIT ${entriesPerStep})`,
+         ORDER BY key, seq LIMIT ?3)`,
     );
     this.#deleteWords = connection.query(
       `DELETE FROM words WHERE part = ?1 AND (word, rank, seq) IN (
          SELECT word, rank, seq FROM words WHERE part = ?1
-         ORDER BY word, rank, seq LIMIT ${entriesPerStep})`,
+         ORDER BY word, rank, seq LIMIT ?2)`,
     );
     this.#entries = connection.query(
       `SELECT key, seq FROM entries WHERE part = ? AND field = ? AND (key, seq) > (?, ?)
-       ORDER BY key, seq LIMIT ${entriesPerStep}`,
+       ORDER BY key, seq LIMIT ?`,
     );
     this.#resources = connection.query(
       `SELECT ${seqResourceColumns} FROM resources
-       WHERE part = ? AND seq > ? ORDER BY seq LIMIT ${rowsPerStep}`,
+       WHERE part = ? AND seq > ? ORDER BY seq LIMIT ?`,
     );
     this.#id = connection.query("SELECT id FROM resources WHERE part = ? AND seq = ?");
   }
 
-  /** Runs one step in the current transaction, and returns what is left to do. */
-  step(part: number, definition: string, build: StoredBuild): IndexBuild {
-    return withoutReturn({ ...build, state: this.#step(part, definition, build.state) });
+  /** Runs one step with so many rows in the current transaction, and returns what is left to do. */
+  step(part: number, definition: string, build: StoredBuild, rows: number): IndexBuild {
+    const running = buildStep(definition, build);
+    let step = running.next();
+    while (!step.done) step = running.next(this.#act(part, step.value, rows));
+    return step.value;
   }
 
-  #step(part: number, definition: string, build: IndexBuild): IndexBuild {
-    switch (phaseOf(build)) {
-      case "clear": {
-        const [name] = build.stale;
-        const deleted =
-          name === undefined ? this.#deleteWords.run(part) : this.#deleteEntries.run(part, name);
-        return deleted === entriesPerStep ? build : cleared(build);
+  #act(part: number, action: BuildAction, rows: number): ActionResults[keyof ActionResults] {
+    switch (action.kind) {
+      case "delete":
+        return this.#delete(part, action.index, rows) < rows;
+      case "index":
+        return this.#index(part, action.plan, action.after, rows);
+      case "entries": {
+        const entries = this.#entries.all(part, action.index, ...action.after, rows);
+        return { entries, isLast: entries.length < rows };
       }
-      case "build":
-        return this.#build(part, definition, build);
-      case "check":
-        return this.#check(part, definition, build);
-      case "drop": {
-        const [name = ""] = build.dropped;
-        const deleted = this.#deleteEntries.run(part, name);
-        return deleted === entriesPerStep ? build : droppedOne(build);
-      }
-      case "none":
-        return build;
+      case "ids":
+        return new Map(action.seqs.map((seq) => [seq, this.#id.one(part, seq)?.[0] ?? ""]));
     }
   }
 
-  #build(part: number, definition: string, build: IndexBuild): IndexBuild {
-    const plan = builtPlan(definition, build);
+  #delete(part: number, index: string | undefined, rows: number): number {
+    return index === undefined
+      ? this.#deleteWords.run(part, rows)
+      : this.#deleteEntries.run(part, index, rows);
+  }
+
+  #index(part: number, plan: IndexPlan, after: number, limit: number): ActionResults["index"] {
     const size = (row: SeqResourceRow) => row[5].length;
-    const { rows } = this.#resources.within(bytesPerStep, size, part, build.seq);
+    const { rows } = this.#resources.within(bytesPerStep, size, part, after, limit);
     const writes = noIndexWrites();
     for (const row of rows) collectIndexRows(writes, plan, undefined, toUncheckedCandidate(row));
     this.#rows.addIndexRows(part, writes);
-    return indexed(build, rows.length, rows.at(-1)?.[0]);
-  }
-
-  #check(part: number, definition: string, build: IndexBuild): IndexBuild {
-    const [name = ""] = build.unique;
-    const index = indexPlanOf(definition).indexes.find((each) => each.name === name);
-    if (!index) return build;
-    const entries = this.#entries.all(part, name, ...build.checked);
-    const clashes = this.#clashes(part, build, index, entries);
-    return compared(build, entries, clashes, entries.length < entriesPerStep);
-  }
-
-  #clashes(
-    part: number,
-    build: IndexBuild,
-    index: Index,
-    entries: readonly CheckedEntry[],
-  ): readonly Clash[] {
-    const idOf = (seq: number) => this.#id.one(part, seq)?.[0] ?? "";
-    return pairsIn(build, index, entries).map(([seq, other]) => ({
-      index: index.name,
-      ids: [idOf(seq), idOf(other)],
-    }));
+    return { count: rows.length, last: rows.at(-1)?.[0] };
   }
 }

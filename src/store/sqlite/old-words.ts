@@ -43,7 +43,7 @@ export function* rebuildWords(connection: Connection): Generator<number> {
   let done = 0;
   for (let part = next.one(); part !== undefined; part = next.one()) {
     done += rebuild(part);
-    checkpoints.runIfDue();
+    checkpoints.runIfDue(true);
     yield Math.min(1, done / Math.max(1, all));
   }
 }

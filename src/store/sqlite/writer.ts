@@ -140,7 +140,6 @@ function workInBackground(): void {
   isWorking = false;
   attempt(() => {
     isWorking = database?.workInBackground() ?? false;
-    database?.runCheckpointIfDue();
   });
   if (isWorking) workSoon();
 }

@@ -1,0 +1,107 @@
+// A definition whose indexes take long is answered with 202, and the collection shows how far they are.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startApp, type TestApp } from "./app.ts";
+import { Client } from "./client.ts";
+
+interface View {
+  readonly definition: unknown;
+  readonly build?: {
+    readonly status: string;
+    readonly done: number;
+    readonly total: number;
+    readonly percent: number;
+    readonly errors?: readonly unknown[];
+  };
+}
+
+let data: string;
+let app: TestApp;
+let client: Client;
+before(async () => {
+  data = await mkdtemp(join(tmpdir(), "restante-"));
+  app = await startApp({ data });
+  client = new Client(app);
+});
+after(async () => {
+  await app.stop();
+  await rm(data, { recursive: true });
+});
+
+function run(sql: string): void {
+  const database = new DatabaseSync(join(data, "restante.db"));
+  database.exec(`PRAGMA busy_timeout = 60000; ${sql}`);
+  database.close();
+}
+
+/** While the progress of a build cannot be stored, its steps are repeated, and it does not end. */
+const hold = (): void =>
+  run(`
+    CREATE TRIGGER hold_insert BEFORE INSERT ON builds
+      WHEN EXISTS (SELECT 1 FROM builds WHERE part = NEW.part)
+      BEGIN SELECT RAISE(IGNORE); END;
+    CREATE TRIGGER hold_delete BEFORE DELETE ON builds BEGIN SELECT RAISE(IGNORE); END`);
+const release = (): void => run("DROP TRIGGER hold_insert; DROP TRIGGER hold_delete");
+
+const count = 1_000;
+
+async function fill(collection: string, numberOf: (n: number) => number): Promise<void> {
+  const lines = Array.from({ length: count }, (_, n) => `{"n":${numberOf(n)}}\n`).join("");
+  const headers = { "content-type": "application/x-ndjson", prefer: "return=minimal" };
+  const imported = await client.post(`/${collection}`, lines, headers);
+  assert.equal(imported.status, 200, imported.body);
+}
+
+const viewOf = (collection: string) => client.json<View>(`/-/collections/${collection}`);
+
+async function ended(collection: string): Promise<View> {
+  for (;;) {
+    const view = await viewOf(collection);
+    if (view.build?.status !== "running") return view;
+    await sleep(10);
+  }
+}
+
+/** On Postgres other statements would hold a build. */
+const skip = process.env.RESTANTE_TEST_STORE === "postgres";
+
+describe("an index that takes long", { skip, timeout: 120_000 }, () => {
+  it("is 202, is used when it is complete, and queries are right meanwhile", async () => {
+    await fill("slow", (n) => n);
+    hold();
+    const answer = await client.put("/-/collections/slow", { unique: ["n"] });
+    assert.equal(answer.status, 202, answer.body);
+    const { build, definition }: View = JSON.parse(answer.body);
+    assert.deepEqual(definition, { unique: ["n"] });
+    assert.deepEqual([build?.status, build?.total], ["running", 2 * count]);
+    assert.equal((await viewOf("slow")).build?.status, "running");
+    const found = await client.json<{ total: number }>("/slow?n[gte]=990");
+    assert.equal(found.total, 10);
+    // Others write meanwhile.
+    assert.equal((await client.post("/slow", { n: 5_000 })).status, 201);
+    assert.equal((await client.post("/slow", { n: 5_000 })).status, 409);
+    release();
+    assert.equal((await ended("slow")).build, undefined);
+    assert.equal((await client.json<{ total: number }>("/slow?n[gte]=990")).total, 11);
+    assert.equal((await client.post("/slow", { n: 999 })).status, 409);
+  });
+
+  it("is undone when values are not unique, and shows them", async () => {
+    await fill("twice", (n) => n % (count - 20));
+    hold();
+    const answer = await client.put("/-/collections/twice", { unique: ["n"] });
+    assert.equal(answer.status, 202, answer.body);
+    release();
+    const { build, definition } = await ended("twice");
+    assert.equal(build?.status, "failed");
+    assert.equal(build?.errors?.length, 10);
+    assert.deepEqual(definition, {});
+    assert.equal((await client.post("/twice", { n: 1 })).status, 201);
+  });
+});
