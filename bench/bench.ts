@@ -1,49 +1,31 @@
-// The benchmark: Restante, the limit and the peers under the same load in one run.
+// The benchmark: runs its parts one after another, and writes their figures.
 
 import { rmSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { newSecret } from "../src/model/token.ts";
-import { measureBodies } from "./bodies.ts";
-import { startDatabase } from "./database.ts";
-import { depth, openReaders, peerReader } from "./deep.ts";
-import { chooseLoader, type Loader } from "./load.ts";
-import { describeMachine } from "./machine.ts";
-import { contest, type Pace } from "./measure.ts";
-import { plot } from "./plot.ts";
-import { onPostgres } from "./postgres.ts";
-import { type BigSets, bigSets, dataFolder, fillFolder } from "./prepare.ts";
-import { root } from "./processes.ts";
+import { Stores } from "./data/stores.ts";
+import { scenarioNames } from "./load/scenarios.ts";
+import { partNames, parts } from "./parts/parts.ts";
+import { fullSizes, messageOf, quickSizes, type Setting } from "./parts/setting.ts";
 import { profile } from "./profile.ts";
 import { say } from "./progress.ts";
-import { report, summary } from "./report.ts";
-import {
-  bodyFigures,
-  type ContestFigures,
-  contestFigures,
-  type DepthFigures,
-  depthFigures,
-  type Results,
-  ruleFigures,
-  type Suite,
-} from "./results.ts";
-import { measureRules } from "./rules.ts";
-import { peopleCount, restanteDialect, type Scenario, scenarioNames } from "./scenarios.ts";
-import { type Absent, type Contestant, peerNames, startPeer, startRestante } from "./servers.ts";
-import { judge } from "./verdicts.ts";
-
-const parts = [...scenarioNames, "deep", "rules", "bodies", "postgres"] as const;
-type Part = (typeof parts)[number];
+import { growthPlot } from "./report/growth-plot.ts";
+import { plot } from "./report/plot.ts";
+import { report, summary } from "./report/report.ts";
+import { merge, type PartName, type Results, readResults, writeResults } from "./report/results.ts";
+import { describeMachine, restanteVersion } from "./servers/machine.ts";
+import { endAll, endAllAtExit, root } from "./servers/processes.ts";
 
 const usage = `npm run bench -- [options]
 
-  (none)             everything; writes bench/RESULTS.md, results.svg and results.json
-  --quick            about 90 seconds, without the peers, a tenth of the data; writes nothing
-  --only get,post    some of ${parts.join(", ")}; writes nothing
-  --peers            the peers also with --quick
-  --loader name      wrk or autocannon; default: wrk where it is installed
-  --profile name     one of ${scenarioNames.join(", ")}: where the server's time goes
+  (none)               everything, in up to 30 minutes; writes bench/RESULTS.md, its pictures and results.json
+  --only speed,growth  some of ${partNames.join(", ")};
+                       the other parts in RESULTS.md stay as they are
+  --quick              everything with very little data, in about 3 minutes, without the peers; writes nothing
+  --peers              the peers also with --quick
+  --profile name       one of ${scenarioNames.join(", ")}: where the server's time goes
 `;
 
 function refuse(reason: string): never {
@@ -56,15 +38,14 @@ function readOptions() {
     return parseArgs({
       options: {
         quick: { type: "boolean", default: false },
-        only: { type: "string", default: parts.join(",") },
+        only: { type: "string", default: partNames.join(",") },
         peers: { type: "boolean", default: false },
-        loader: { type: "string" },
         profile: { type: "string" },
         help: { type: "boolean", default: false },
       },
     }).values;
   } catch (error) {
-    return refuse(error instanceof Error ? error.message : String(error));
+    return refuse(messageOf(error));
   }
 }
 
@@ -76,115 +57,96 @@ function choose<Name extends string>(names: readonly Name[], wish: string): read
 }
 
 const options = readOptions();
-const wished = choose<Part>(parts, options.only);
+const wished = choose(partNames, options.only);
 const profiled = options.profile === undefined ? [] : choose(scenarioNames, options.profile);
-if (options.loader !== undefined) choose(["wrk", "autocannon"], options.loader);
-const isWhole = !options.quick && wished.length === parts.length;
 
-const pace: Pace = options.quick
-  ? { rounds: 1, seconds: 1, warmUpSeconds: 1 }
-  : { rounds: 5, seconds: 3, warmUpSeconds: 2 };
-const bigCount = options.quick ? 100_000 : 1_000_000;
-const uploadBytes = 1_000_000_000;
-const withPeers = !options.quick || options.peers;
-
-/** On the repository's disk, gone with the process however it ends. */
-const workFolder = join(dataFolder, `run-${process.pid}`);
+/** Beside the repository and not in /tmp, which may be memory: durable must mean a real disk. */
+const workFolder = join(root, "bench", ".data", `run-${process.pid}`);
+endAllAtExit();
 process.on("exit", () => rmSync(workFolder, { recursive: true, force: true }));
 
-async function measureScenarios(
-  names: readonly Scenario[],
-  secret: string,
-  loader: Loader,
-): Promise<Pick<Suite, "contests" | "memory">> {
-  const contestants = names.length > 0 ? await startAll(secret) : [];
-  const present = contestants.filter((one) => "running" in one);
-  const absent = contestants.filter((one) => "reason" in one);
-  const contests: ContestFigures[] = [];
-  for (const name of names) {
-    const entered = present.filter((one) => one.name !== "workers" || shared.includes(name));
-    const found = await contest(name, entered, loader, pace);
-    contests.push(contestFigures({ ...found, absent: [...found.absent, ...absent] }));
+/** A part that takes longer is given up. */
+const longestPartSeconds = 720;
+
+async function runPart<Name extends PartName>(
+  name: Name,
+  setting: Setting,
+): Promise<Pick<Results, Name>> {
+  const machine = await describeMachine(workFolder);
+  const date = new Date().toISOString().slice(0, 10);
+  const version = await restanteVersion();
+  const startedAt = performance.now();
+  const elapsed = () => Math.round((performance.now() - startedAt) / 1000);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const tooLong = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      endAll();
+      reject(new Error(`it took longer than ${longestPartSeconds} s`));
+    }, longestPartSeconds * 1000);
+  });
+  try {
+    const figures = await Promise.race([parts[name].measure(setting), tooLong]);
+    const result = { date, version, seconds: elapsed(), machine, figures };
+    return { [name]: result } as unknown as Pick<Results, Name>;
+  } catch (error) {
+    say(`${name} failed: ${messageOf(error)}`);
+    const result = { date, version, seconds: elapsed(), machine, error: messageOf(error) };
+    return { [name]: result } as unknown as Pick<Results, Name>;
+  } finally {
+    clearTimeout(timer);
   }
-  const memory = present.find(({ name }) => name === "restante")?.running.memory();
-  await Promise.all(present.map(({ running }) => running.stop()));
-  return { contests, memory };
 }
 
-/** What is also measured with two processes behind the port. */
-const shared: readonly Scenario[] = ["get", "post"];
-
-async function startAll(secret: string): Promise<readonly (Contestant | Absent)[]> {
-  const ours = [await startOurs("restante", secret), await startOurs("workers", secret)];
-  const peers = [];
-  for (const name of withPeers ? peerNames : []) {
-    const folder = join(workFolder, name);
-    await mkdir(folder);
-    peers.push(await startPeer(name, folder, peopleCount));
-  }
-  return [...ours, ...peers];
-}
-
-async function startOurs(name: "restante" | "workers", secret: string): Promise<Contestant> {
-  const folder = join(workFolder, name);
-  const dialect = restanteDialect(secret, await fillFolder(folder, peopleCount));
-  const own = name === "workers" ? ["--workers", "2"] : [];
-  return { name, dialect, running: await startRestante(folder, secret, { own }) };
-}
-
-async function measureDepth(sets: BigSets, secret: string, loader: Loader): Promise<DepthFigures> {
-  const ours = await openReaders((set) => startRestante(sets[set], secret), secret);
-  const folder = join(workFolder, "deep-peer");
-  await mkdir(folder);
-  const peer = withPeers
-    ? peerReader(await startPeer("platformatic", folder, sets.count), sets.count)
-    : undefined;
-  return depthFigures(await depth(sets.count, ours, peer, loader, pace));
-}
-
-async function measure(loader: Loader): Promise<Results> {
-  const machine = await describeMachine(workFolder, loader.name);
-  const secret = newSecret();
-  // What takes long and may fail comes before what takes longer.
-  const sets = wished.includes("deep") ? await bigSets(bigCount, workFolder) : undefined;
-  const database = wished.includes("postgres") ? await startDatabase(bigCount) : undefined;
-  const names = scenarioNames.filter((name) => wished.includes(name));
-  const { contests, memory } = await measureScenarios(names, secret, loader);
-  const deep = sets && (await measureDepth(sets, secret, loader));
-  const rules = wished.includes("rules")
-    ? ruleFigures(await measureRules(bigCount, workFolder, secret, loader, pace))
-    : [];
-  const bodies = wished.includes("bodies")
-    ? bodyFigures(await measureBodies(workFolder, secret, loader, pace, uploadBytes))
-    : undefined;
-  const postgres =
-    database && (await onPostgres(database, bigCount, workFolder, withPeers, loader, pace));
-  const suites = { embedded: { contests, depth: deep, memory }, rules, bodies, postgres };
-  return { machine, pace, ...suites, verdicts: judge(suites) };
-}
+const folder = join(root, "bench");
 
 async function write(results: Results): Promise<void> {
-  const folder = join(root, "bench");
   await writeFile(join(folder, "RESULTS.md"), report(results));
   await writeFile(join(folder, "results.svg"), plot(results));
-  await writeFile(join(folder, "results.json"), `${JSON.stringify(results, null, 2)}\n`);
-  say("written: bench/RESULTS.md, bench/results.svg, bench/results.json");
+  await writeFile(join(folder, "growth.svg"), growthPlot(results));
+  await writeFile(join(folder, "results.json"), writeResults(results));
 }
 
 async function main(): Promise<void> {
   if (options.help) return void process.stdout.write(usage);
   await mkdir(workFolder, { recursive: true });
-  const loader = await chooseLoader(options.loader);
-  for (const name of profiled) await profile(name, join(workFolder, name), loader);
-  if (profiled.length > 0) return;
-  const results = await measure(loader);
-  process.stdout.write(`${summary(results)}\n`);
-  if (isWhole) await write(results);
+  const secret = newSecret();
+  const stores = new Stores(workFolder, secret);
+  try {
+    for (const name of profiled) await profile(name, stores, secret);
+    if (profiled.length > 0) return;
+    const sizes = options.quick ? quickSizes : fullSizes;
+    await measureAll({ stores, secret, sizes, withPeers: !options.quick || options.peers });
+  } finally {
+    await stores.close();
+  }
+}
+
+/** What is measured already is written after each part, so that nothing is lost. */
+async function measureAll(setting: Setting): Promise<void> {
+  const startedAt = performance.now();
+  const earlier = await readFile(join(folder, "results.json"), "utf8").then(
+    readResults,
+    () => ({}),
+  );
+  let found: Results = {};
+  for (const [index, name] of wished.entries()) {
+    const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
+    const about = options.quick ? "" : `, about ${parts[name].minutes} minutes`;
+    say(`[${index + 1}/${wished.length}] ${parts[name].title}${about} (${minutes} minutes so far)`);
+    found = merge(found, await runPart(name, setting));
+    if (!options.quick) await write(merge(earlier, found));
+  }
+  process.stdout.write(`${summary(found)}\n`);
+  if (!options.quick)
+    say("written: RESULTS.md, results.svg, growth.svg and results.json in bench/");
+  if (wished.some((name) => found[name] !== undefined && "error" in found[name]))
+    process.exitCode = 1;
 }
 
 try {
   await main();
 } catch (error) {
-  say(error instanceof Error ? error.message : String(error));
-  process.exit(1);
+  say(messageOf(error));
+  process.exitCode = 1;
 }
+process.exit();

@@ -1,14 +1,12 @@
 // Where the time goes: Restante under one kind of load, with Bun's sampling profiler on.
 
-import { mkdir, readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { newSecret } from "../src/model/token.ts";
-import type { Loader } from "./load.ts";
-import { fillFolder } from "./prepare.ts";
-import { root } from "./processes.ts";
+import { readdir, readFile } from "node:fs/promises";
+import type { Stores } from "./data/stores.ts";
+import { load } from "./load/load.ts";
+import { askOf, peopleCount, probe, restanteApi, type Scenario } from "./load/scenarios.ts";
+import { fillPeople } from "./parts/speed.ts";
 import { say } from "./progress.ts";
-import { peopleCount, phrase, probe, restanteDialect, type Scenario } from "./scenarios.ts";
-import { startRestante } from "./servers.ts";
+import { root } from "./servers/processes.ts";
 
 interface CpuProfile {
   readonly nodes: readonly ProfileNode[];
@@ -29,24 +27,21 @@ interface ProfileNode {
 const seconds = 8;
 const shown = 30;
 
-export async function profile(scenario: Scenario, folder: string, loader: Loader): Promise<void> {
-  const secret = newSecret();
-  const data = join(folder, "data");
-  const output = join(folder, "profile");
-  await mkdir(output, { recursive: true });
-  const dialect = restanteDialect(secret, await fillFolder(data, peopleCount));
+export async function profile(scenario: Scenario, stores: Stores, secret: string): Promise<void> {
+  const output = await stores.folder();
   const flags = ["--cpu-prof", `--cpu-prof-dir=${output}`, "--cpu-prof-interval=500"];
-  const running = await startRestante(data, secret, { runtime: flags });
-  const ask = await phrase(scenario, dialect, running.origin);
+  const running = await stores.start(await stores.empty("embedded"), { runtime: flags });
+  const ids = await fillPeople(running, secret, peopleCount);
+  const ask = await askOf(scenario, restanteApi(secret, ids), running.origin);
   if (typeof ask === "string") throw new Error(ask);
   await probe(running.origin, ask);
-  const load = await loader.load(running.origin, ask, seconds);
+  const { requestsPerSecond } = await load(running.origin, ask, seconds);
   await running.stop();
   say(
-    `${Math.round(load.requestsPerSecond).toLocaleString("en")} requests per second under the profiler`,
+    `${Math.round(requestsPerSecond).toLocaleString("en")} requests per second under the profiler`,
   );
   for (const file of await readdir(output)) {
-    const text = await readFile(join(output, file), "utf8");
+    const text = await readFile(`${output}/${file}`, "utf8");
     say(`\n${file}`);
     process.stdout.write(topSelfTimes(JSON.parse(text) as CpuProfile));
   }

@@ -6,19 +6,19 @@ export const say = (text: string): void => {
   process.stderr.write(isTerminal ? `\r\x1b[K${text}\n` : `${text}\n`);
 };
 
-/** A bar from 0 to `total`; elsewhere than on a terminal a line for each tenth. */
+/** A bar from 0 to `total`; elsewhere than on a terminal a line for each fifth. */
 export function bar(label: string, total: number): (done: number) => void {
-  let tenthsSaid = 0;
+  let fifthsSaid = 0;
   return (done) => {
-    const tenths = Math.floor((done / total) * 10);
+    const fifths = Math.floor((done / total) * 5);
     if (isTerminal) {
       const filled = Math.round((done / total) * 30);
       const drawn = "█".repeat(filled) + "·".repeat(30 - filled);
       process.stderr.write(`\r\x1b[K${label} ${drawn} ${done.toLocaleString("en")}`);
       if (done >= total) process.stderr.write("\n");
-    } else if (tenths > tenthsSaid) {
-      tenthsSaid = tenths;
-      say(`${label}: ${tenths * 10} %`);
+    } else if (fifths > fifthsSaid) {
+      fifthsSaid = fifths;
+      say(`  ${label}: ${fifths * 20} %`);
     }
   };
 }
@@ -26,7 +26,7 @@ export function bar(label: string, total: number): (done: number) => void {
 /** The time that something long takes, shown while it takes it. */
 export async function during<T>(label: string, work: Promise<T>): Promise<T> {
   if (!isTerminal) {
-    say(`${label} …`);
+    say(`  ${label} …`);
     return work;
   }
   const startedAt = Date.now();

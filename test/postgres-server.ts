@@ -63,9 +63,9 @@ export class PostgresServer {
     this.#port = port;
   }
 
-  /** Starts a server that ends with this process at the latest. */
-  static async start({ isShared = false } = {}): Promise<PostgresServer> {
-    const directory = await newDirectory();
+  /** Starts a server that ends with this process at the latest. Its data is below `parent`. */
+  static async start({ isShared = false, parent = dataParent() } = {}): Promise<PostgresServer> {
+    const directory = await newDirectory(parent);
     const binaries = await findBinaries(directory);
     if (isRoot) await run("chown", "-R", `${nobody}:${nobody}`, directory);
     await initialize(directory, binaries);
@@ -175,7 +175,7 @@ export class PostgresServer {
 
   /** A standby that follows this one. It is stopped for the copy, and waits for the standby afterwards. */
   async replica(): Promise<PostgresServer> {
-    const directory = await newDirectory();
+    const directory = await newDirectory(dataParent());
     const data = join(directory, "data");
     await this.stop("INT");
     await run("cp", "-a", join(this.#directory, "data"), data);
@@ -323,9 +323,10 @@ async function linkLibraries(package_: string, directory: string): Promise<void>
 }
 
 /** In memory where there is room: tests end processes and not machines, so that they need no disk. */
-async function newDirectory(): Promise<string> {
-  return mkdtemp(join(hasRoom(memory) ? memory : tmpdir(), "restante-postgres-"));
-}
+const dataParent = (): string => (hasRoom(memory) ? memory : tmpdir());
+
+const newDirectory = (parent: string): Promise<string> =>
+  mkdtemp(join(parent, "restante-postgres-"));
 
 function hasRoom(folder: string): boolean {
   if (!existsSync(folder)) return false;

@@ -1,6 +1,6 @@
 // Who used the processors while a server was loaded.
 
-import type { Loader } from "./load.ts";
+import type { Loader } from "../load/load.ts";
 import { endedSeconds, type Usage } from "./processors.ts";
 
 /** Processor time in seconds, since the processes began. */
@@ -10,14 +10,13 @@ export interface Meters {
 }
 
 /** The loader with a reading of the meters before and after each load. */
-export const metered = (loader: Loader, meters: Meters): Loader => ({
-  ...loader,
-  async load(origin, ...job) {
+export const metered =
+  (loader: Loader, meters: Meters): Loader =>
+  async (origin, ...job) => {
     const before = readMeters(meters, origin);
-    const load = await loader.load(origin, ...job);
+    const load = await loader(origin, ...job);
     return { ...load, usage: between(before, readMeters(meters, origin)) };
-  },
-});
+  };
 
 const readMeters = (meters: Meters, origin: string): Usage => ({
   server: meters.server(origin),

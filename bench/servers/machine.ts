@@ -4,9 +4,8 @@ import { closeSync, fdatasyncSync, openSync, readFileSync, rmSync, writeSync } f
 import { availableParallelism, cpus, loadavg, release, totalmem, type } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { titleOf } from "./install.ts";
+import { peerNames, titleOf } from "./install.ts";
 import { node, root, run } from "./processes.ts";
-import { peerNames } from "./servers.ts";
 
 export interface Machine {
   readonly processor: string;
@@ -16,7 +15,6 @@ export interface Machine {
   readonly fsync: Fsync;
   /** Of the last minute before the run: over 0.5 somebody else was working too. */
   readonly loadAverage: number;
-  readonly date: string;
   readonly versions: Readonly<Record<string, string>>;
 }
 
@@ -25,7 +23,7 @@ export interface Fsync {
   readonly p99Ms: number;
 }
 
-export async function describeMachine(folder: string, loader: string): Promise<Machine> {
+export async function describeMachine(folder: string): Promise<Machine> {
   const loadAverage = loadavg()[0] ?? 0;
   return {
     processor: await processorName(),
@@ -34,8 +32,7 @@ export async function describeMachine(folder: string, loader: string): Promise<M
     kernel: `${type()} ${release()} ${process.arch}`,
     fsync: fsyncLatency(folder),
     loadAverage,
-    date: new Date().toISOString().slice(0, 10),
-    versions: await versions(loader),
+    versions: await versions(),
   };
 }
 
@@ -63,21 +60,24 @@ async function processorName(): Promise<string> {
   return said.match(/Model name:\s*(.+)/)?.[1] ?? "unknown";
 }
 
-async function versions(loader: string): Promise<Record<string, string>> {
-  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
-    version: string;
-  };
-  const commit = await run({ command: "git", args: ["rev-parse", "--short", "HEAD"] }, 5).catch(
-    () => "",
-  );
+async function versions(): Promise<Record<string, string>> {
   return {
-    Restante: `${version} ${commit.trim()}`.trim(),
     Bun: Bun.version,
     "Node (for the peers)": (await run({ command: node, args: ["--version"] }, 5)).trim().slice(1),
     SQLite: sqliteVersion(),
     peers: peerNames.map(titleOf).join(", "),
-    loader,
   };
+}
+
+/** What is measured, as in `0.1.0 1a2b3c4`; a star stands for changes that are not committed. */
+export async function restanteVersion(): Promise<string> {
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    version: string;
+  };
+  const git = (...args: readonly string[]) => run({ command: "git", args }, 10).catch(() => "");
+  const commit = (await git("rev-parse", "--short", "HEAD")).trim();
+  const changes = await git("status", "--porcelain", "--", "src", "bench/*.ts", "package.json");
+  return `${version} ${commit}${changes.trim() === "" ? "" : "*"}`.trim();
 }
 
 function sqliteVersion(): string {

@@ -7,7 +7,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { treeSeconds } from "./processors.ts";
 
-export const root = join(import.meta.dirname, "..");
+export const root = join(import.meta.dirname, "..", "..");
 export const bun = process.execPath;
 /** The Node that npm brought: the machine's own may be too old for the peers. */
 export const node = join(root, "node_modules", ".bin", "node");
@@ -32,16 +32,29 @@ export interface Command {
   readonly folder?: string;
 }
 
+/** The same with every thread on one core. */
+export const onCore = ({ command, args, ...rest }: Command, core: number): Command => ({
+  ...rest,
+  command: "taskset",
+  args: ["-c", `${core}`, command, ...args],
+});
+
 /** Default settings are measured, whatever this shell has set. */
 const inherited = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith("RESTANTE_")),
 );
 
 const children = new Set<ChildProcess>();
-process.on("exit", () => {
+/** Ends what was started and still runs. */
+export const endAll = (): void => {
   for (const child of children) child.kill("SIGKILL");
-});
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
+};
+
+/** No child outlives this process. */
+export function endAllAtExit(): void {
+  process.on("exit", endAll);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
+}
 
 function start(
   { command, args, environment, folder }: Command,

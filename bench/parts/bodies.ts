@@ -1,17 +1,20 @@
 // Other ways in: many resources in one request, and a file of a gigabyte.
 
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Load, Loader } from "./load.ts";
-import { interleave, type Pace, type Run } from "./measure.ts";
-import { type Memory, node, root, run } from "./processes.ts";
-import { person, probe, restanteDialect } from "./scenarios.ts";
-import { startRestante } from "./servers.ts";
+import { bearer, linesOf, request } from "../data/fill.ts";
+import { person } from "../data/records.ts";
+import { interleave, type Run } from "../load/interleave.ts";
+import { type Load, load } from "../load/load.ts";
+import { post, probe } from "../load/scenarios.ts";
+import { during } from "../progress.ts";
+import { faultsIn, type RatePair, ratePair } from "../report/figures.ts";
+import { type Memory, node, root, run } from "../servers/processes.ts";
+import type { Setting } from "./setting.ts";
 
-export interface Bodies {
-  /** One resource a request, and many in one; a load for each round, counted in resources. */
-  readonly single: readonly Load[];
-  readonly many: readonly Load[];
+export interface BodiesFigures {
+  /** Resources each second: one a request first, many in one last. */
+  readonly many: RatePair;
+  readonly faults: readonly string[];
   readonly uploads: readonly Upload[];
 }
 
@@ -23,45 +26,31 @@ export interface Upload {
 
 const linesAtOnce = 20_000;
 
-export async function measureBodies(
-  workFolder: string,
-  secret: string,
-  loader: Loader,
-  pace: Pace,
-  uploadBytes: number,
-): Promise<Bodies> {
-  const { single, many } = await measureMany(join(workFolder, "many"), secret, loader, pace);
+export async function measureBodies(setting: Setting): Promise<BodiesFigures> {
+  const many = await measureMany(setting);
   const uploads = [
-    await measureUpload("Bun", join(workFolder, "upload-bun"), secret, uploadBytes),
-    await measureUpload("Node", join(workFolder, "upload-node"), secret, uploadBytes),
+    await during("uploading on Bun", measureUpload("Bun", setting)),
+    await during("uploading on Node", measureUpload("Node", setting)),
   ];
-  return { single, many, uploads };
+  return { ...many, uploads };
 }
 
-async function measureMany(
-  folder: string,
-  secret: string,
-  loader: Loader,
-  pace: Pace,
-): Promise<Pick<Bodies, "single" | "many">> {
-  await mkdir(folder);
-  const server = await startRestante(folder, secret);
+async function measureMany({
+  stores,
+  secret,
+  sizes,
+}: Setting): Promise<Pick<BodiesFigures, "many" | "faults">> {
+  const server = await stores.start(await stores.empty("embedded"));
   try {
-    const { headers } = restanteDialect(secret, []);
-    const ask = {
-      method: "POST",
-      headers: { ...headers, "content-type": "application/json" },
-      body: JSON.stringify(person(1)),
-      paths: ["/letters"],
-      status: 201,
-    } as const;
+    const headers = bearer(secret);
+    const ask = post(headers, "/letters", person(1));
     await probe(server.origin, ask);
     const runs: readonly Run[] = [
-      (seconds) => loader.load(server.origin, ask, seconds),
+      (seconds) => load(server.origin, ask, seconds),
       (seconds) => postLines(`${server.origin}/letters`, headers, seconds),
     ];
-    const [single = [], many = []] = await interleave("many at once", runs, pace);
-    return { single, many };
+    const [single = [], many = []] = await interleave("many at once", runs, sizes.pace);
+    return { many: ratePair(single, many), faults: faultsIn([...single, ...many]) };
   } finally {
     await server.stop();
   }
@@ -73,7 +62,7 @@ async function postLines(
   headers: Readonly<Record<string, string>>,
   seconds: number,
 ): Promise<Load> {
-  const body = `${JSON.stringify(person(1))}\n`.repeat(linesAtOnce);
+  const body = linesOf(person, 1, linesAtOnce);
   const startedAt = performance.now();
   const elapsed = () => (performance.now() - startedAt) / 1000;
   let completed = 0;
@@ -88,7 +77,8 @@ async function postLines(
     if (made !== linesAtOnce) fault = `${made} of ${linesAtOnce} lines were created`;
     completed += made;
   } while (elapsed() < seconds);
-  return { completed, requestsPerSecond: completed / elapsed(), p50Ms: 0, p99Ms: 0, fault };
+  const requestsPerSecond = completed / elapsed();
+  return { completed, requestsPerSecond, p50Ms: 0, p99Ms: 0, maxMs: 0, fault };
 }
 
 /** As the package starts it: built, because Node keeps a compiler in memory to run the source. */
@@ -101,22 +91,21 @@ async function onNode() {
 /** Starts a server that does nothing else, so that its peak is that of the upload. */
 async function measureUpload(
   runtime: Upload["runtime"],
-  folder: string,
-  secret: string,
-  bytes: number,
+  { stores, secret, sizes }: Setting,
 ): Promise<Upload> {
-  await mkdir(folder);
-  const server = await startRestante(folder, secret, runtime === "Bun" ? {} : await onNode());
+  const bytes = sizes.uploadBytes;
+  const flags = runtime === "Bun" ? {} : await onNode();
+  const server = await stores.start(await stores.empty("embedded"), flags);
   try {
-    const { headers } = restanteDialect(secret, []);
-    const response = await fetch(`${server.origin}/files`, {
-      method: "POST",
-      headers: { ...headers, "content-type": "multipart/form-data; boundary=-----restante" },
-      body: multipart(bytes),
-    });
-    const text = await response.text();
-    if (response.status !== 201 || !text.includes(`"size":${bytes}`))
-      throw new Error(`the upload was answered with ${response.status}: ${text.slice(0, 200)}`);
+    const type = "multipart/form-data; boundary=-----restante";
+    const init = { method: "POST", headers: { ...bearer(secret), "content-type": type } };
+    const body = multipart(bytes);
+    const text = await request(
+      `${server.origin}/files`,
+      { ...init, body, timeoutSeconds: 120 },
+      201,
+    );
+    if (!text.includes(`"size":${bytes}`)) throw new Error(`the upload was cut: ${text}`);
     return { runtime, bytes, memory: server.memory() };
   } finally {
     await server.stop();

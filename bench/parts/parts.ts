@@ -1,0 +1,33 @@
+// The parts of the benchmark, in the order in which they run.
+
+import type { PartFigures, PartName } from "../report/results.ts";
+import { measureBodies } from "./bodies.ts";
+import { measureFairness } from "./fairness.ts";
+import { measureGrowth } from "./growth.ts";
+import { measureMemory } from "./memory.ts";
+import { measureOneCore } from "./one-core.ts";
+import { measurePostgres } from "./postgres.ts";
+import { measureScan } from "./scan.ts";
+import type { Setting } from "./setting.ts";
+import { measureSpeed } from "./speed.ts";
+
+interface Part<Figures> {
+  readonly title: string;
+  /** How long it takes on a small machine, with the data that it is the first to need. */
+  readonly minutes: number;
+  measure(setting: Setting): Promise<Figures>;
+}
+
+/** The builds of indexes come after all that measures without them. */
+export const parts: { readonly [Name in PartName]: Part<PartFigures[Name]> } = {
+  speed: { title: "Speed", minutes: 5, measure: measureSpeed },
+  "one-core": { title: "One core, and other servers", minutes: 4, measure: measureOneCore },
+  postgres: { title: "On Postgres", minutes: 3, measure: measurePostgres },
+  bodies: { title: "Other ways in", minutes: 1, measure: measureBodies },
+  growth: { title: "Growth", minutes: 6, measure: measureGrowth },
+  memory: { title: "Memory", minutes: 4, measure: measureMemory },
+  fairness: { title: "Fairness", minutes: 4, measure: measureFairness },
+  scan: { title: "Scans and builds of indexes", minutes: 3, measure: measureScan },
+};
+
+export const partNames = Object.keys(parts) as readonly PartName[];

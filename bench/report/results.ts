@@ -1,0 +1,57 @@
+// What results.json holds: for each part its figures, or why there are none, and the run they are from.
+
+import type { BodiesFigures } from "../parts/bodies.ts";
+import type { FairnessFigures } from "../parts/fairness.ts";
+import type { GrowthFigures } from "../parts/growth.ts";
+import type { MemoryFigures } from "../parts/memory.ts";
+import type { OneCoreFigures } from "../parts/one-core.ts";
+import type { PostgresFigures } from "../parts/postgres.ts";
+import type { ScanFigures } from "../parts/scan.ts";
+import type { SpeedFigures } from "../parts/speed.ts";
+import type { Machine } from "../servers/machine.ts";
+
+export interface PartFigures {
+  readonly speed: SpeedFigures;
+  readonly "one-core": OneCoreFigures;
+  readonly postgres: PostgresFigures;
+  readonly bodies: BodiesFigures;
+  readonly growth: GrowthFigures;
+  readonly scan: ScanFigures;
+  readonly fairness: FairnessFigures;
+  readonly memory: MemoryFigures;
+}
+export type PartName = keyof PartFigures;
+
+export interface PartRun {
+  /** As in `2026-11-16`. */
+  readonly date: string;
+  /** The version and commit that was measured. */
+  readonly version: string;
+  readonly seconds: number;
+  readonly machine: Machine;
+}
+
+export type PartResult<Figures> = PartRun &
+  ({ readonly figures: Figures } | { readonly error: string });
+
+export type Results = { readonly [Name in PartName]?: PartResult<PartFigures[Name]> };
+
+/** The parts that were run replace those of earlier runs. */
+export const merge = (earlier: Results, later: Results): Results => ({ ...earlier, ...later });
+
+/** The figures of a part; none when it failed or was never run. */
+export function figuresOf<Name extends PartName>(
+  results: Results,
+  name: Name,
+): PartFigures[Name] | undefined {
+  const result = results[name];
+  return result !== undefined && "figures" in result ? result.figures : undefined;
+}
+
+/** Reads results.json. What an older benchmark has written counts as nothing. */
+export function readResults(text: string): Results {
+  const content = JSON.parse(text) as { readonly parts?: Results };
+  return content.parts ?? {};
+}
+
+export const writeResults = (parts: Results): string => `${JSON.stringify({ parts }, null, 2)}\n`;

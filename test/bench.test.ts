@@ -1,0 +1,160 @@
+// Checks what the benchmark makes of its figures: verdicts, the merge of parts, the page and its pictures.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { FairnessLine } from "../bench/parts/fairness.ts";
+import type { ScenarioFigures } from "../bench/report/figures.ts";
+import { median, scenarioFigures } from "../bench/report/figures.ts";
+import { growthPlot } from "../bench/report/growth-plot.ts";
+import { plot } from "../bench/report/plot.ts";
+import { report } from "../bench/report/report.ts";
+import {
+  merge,
+  type PartRun,
+  type Results,
+  readResults,
+  writeResults,
+} from "../bench/report/results.ts";
+import { verdicts } from "../bench/report/verdicts.ts";
+
+const run: PartRun = {
+  date: "2026-01-02",
+  version: "0.1.0 abc1234",
+  seconds: 60,
+  machine: {
+    processor: "A processor",
+    cores: 2,
+    memoryGb: 8,
+    kernel: "Linux",
+    fsync: { medianMs: 1, p99Ms: 2 },
+    loadAverage: 0,
+    versions: { Bun: "1.4.4" },
+  },
+};
+
+const comparison = (key: string, ratioToBare: number, faults: readonly string[] = []) => {
+  const rate = { lowest: 1, highest: 3, p50Ms: 1, p99Ms: 2 };
+  const figures = [
+    { server: "bare", requestsPerSecond: 1000, ratioToBare: 1, faults: [], ...rate },
+    { server: "restante", requestsPerSecond: 1000 * ratioToBare, ratioToBare, faults, ...rate },
+    { server: "pocketbase", absence: "Go is not installed" },
+  ] as const;
+  return { key, title: `Title of ${key}`, about: "about it", figures } satisfies ScenarioFigures;
+};
+
+const speed = (...comparisons: readonly ScenarioFigures[]): Results => ({
+  speed: { ...run, figures: { comparisons, memory: undefined } },
+});
+
+const fairnessLine: FairnessLine = {
+  engine: "embedded",
+  heavy: "search",
+  getsPerSecond: 5000,
+  idle: { p50Ms: 0.2, p99Ms: 1, maxMs: 2 },
+  loaded: { p50Ms: 0.3, p99Ms: 2.5, maxMs: 9 },
+  done: 7,
+  peakMb: 120,
+  faults: [],
+};
+
+const fairness = (line: FairnessLine): Results => ({
+  fairness: { ...run, figures: { share: 0.2, lines: [line] } },
+});
+
+const growth: Results = {
+  growth: {
+    ...run,
+    figures: {
+      sizes: [10, 100, 1000],
+      lines: [
+        {
+          engine: "postgres",
+          request: "search",
+          points: [10, 20, 30].map((serverUs) => ({ serverUs, databaseUs: 5 })),
+          faults: [],
+        },
+      ],
+      errors: ["embedded: it failed"],
+    },
+  },
+};
+
+const verdictOf = (results: Results, what: string) =>
+  verdicts(results).find((verdict) => verdict.what === what);
+
+describe("the benchmark", () => {
+  it("says yes, no, or that something was not measured", () => {
+    assert.equal(verdictOf(speed(comparison("get", 0.71)), "GET one")?.reached, true);
+    assert.equal(verdictOf(speed(comparison("get", 0.69)), "GET one")?.reached, false);
+    const missing = verdictOf(speed(), "GET one");
+    assert.deepEqual([missing?.measured, missing?.reached], [undefined, false]);
+  });
+
+  it("counts no figure with faults", () => {
+    const results = speed(comparison("get", 0.9, ["1 broken connections"]));
+    const verdict = verdictOf(results, "GET one");
+    assert.deepEqual([verdict?.measured, verdict?.reached], [undefined, false]);
+    assert.match(report(results), /invalid, 1 broken connections/);
+  });
+
+  it("compares the p99 of a GET with the same when idle", () => {
+    const what = "Search `w*`, which all match";
+    assert.equal(verdictOf(fairness(fairnessLine), what)?.measured, 2.5);
+    assert.equal(verdictOf(fairness(fairnessLine), what)?.reached, true);
+    const slow = { ...fairnessLine, loaded: { ...fairnessLine.loaded, p99Ms: 3.1 } };
+    assert.equal(verdictOf(fairness(slow), what)?.reached, false);
+  });
+
+  it("replaces the parts that were run, and keeps the others", () => {
+    const failed: Results = { speed: { ...run, version: "0.1.0 new", error: "no disk" } };
+    const merged = merge({ ...speed(comparison("get", 1)), ...growth }, failed);
+    assert.deepEqual(merged, { ...growth, ...failed });
+    assert.deepEqual(readResults(writeResults(merged)), merged);
+    assert.deepEqual(readResults('{"machine": {}}'), {});
+    const page = report(merged);
+    assert.match(page, /\*\*This part failed:\*\* no disk/);
+    assert.match(page, /\| Speed \(\*\*failed\*\*\) \| 0\.1\.0 new \|/);
+    assert.match(
+      page,
+      /\| Search for a word that 300 have \| 10 \+ 5 \| 20 \+ 5 \| 30 \+ 5 \| 2\.33 × \|/,
+    );
+    assert.match(page, /\*\*failed:\*\* embedded: it failed/);
+  });
+
+  it("names the server that is missing, and why", () => {
+    assert.match(report(speed(comparison("get", 1))), /- PocketBase: Go is not installed/);
+  });
+
+  it("shows neither addresses nor folders of the machine in reasons", () => {
+    const error = `GET http://127.0.0.1:1234/people in ${process.cwd()}/bench/x.ts`;
+    const page = report({ speed: { ...run, error } });
+    assert.doesNotMatch(page, /127\.0\.0\.1/);
+    assert.ok(!page.includes(process.cwd()));
+  });
+
+  it("draws a bar for each server, a goal, and a curve for each line", () => {
+    const drawn = plot(speed(comparison("get", 0.5), comparison("random", 0.4)));
+    assert.equal(drawn.match(/class="track"/g)?.length, 6);
+    assert.equal(drawn.match(/class="goal"/g)?.length, 1);
+    assert.equal(growthPlot(growth).match(/<polyline/g)?.length, 1);
+    assert.equal(growthPlot(growth).match(/<circle class="postgres-dot"/g)?.length, 4);
+    assert.doesNotMatch(drawn + growthPlot({}), /NaN|Infinity/);
+  });
+
+  it("takes the ratio to the bare server round by round", () => {
+    const load = (requestsPerSecond: number) => ({
+      ...{ completed: 1, requestsPerSecond, p50Ms: 1, p99Ms: 1, maxMs: 1, fault: undefined },
+    });
+    const { figures } = scenarioFigures({
+      scenario: "get",
+      bareBefore: [load(100), load(200)],
+      bareAfter: [load(300), load(200)],
+      loads: { restante: [load(100), load(150)] },
+      absent: [],
+    });
+    const ours = figures.find(({ server }) => server === "restante");
+    assert.equal(ours && "ratioToBare" in ours && ours.ratioToBare, 0.625);
+    assert.equal(median([3, 1, 2]), 2);
+    assert.equal(median([1, 2]), 1.5);
+  });
+});
