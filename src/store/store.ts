@@ -168,6 +168,8 @@ export interface Put {
   readonly files?: string;
   /** The version of the rules that it was validated against; with other rules the outcome is `outdated`. */
   readonly rules?: number;
+  /** Set when the id was generated for this change, so that no resource has or had it. */
+  readonly isNewId?: true;
 }
 
 export interface Remove {

@@ -151,7 +151,7 @@ export class Plan {
     const accepted = access.requireKey(this.#context.key) ?? accept(access, draft.fields, target);
     if (accepted instanceof Problem) return accepted;
     const full = this.#context.memory?.takeWritten(accepted.fields.length);
-    return full ?? this.#put(access, id, accepted, "nothing");
+    return full ?? { ...this.#put(access, id, accepted, "nothing"), isNewId: true };
   }
 
   #changeAt(

@@ -1,9 +1,11 @@
 // Commits a batch in one transaction: one round trip loads and locks the rows, a second writes and commits.
+// New resources take one round trip in all where the head is known (insert.ts).
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { KeyedQueue } from "../../lib/keyed-queue.ts";
 import { Outage } from "../../model/outage.ts";
 import { applyChanges } from "../core/apply.ts";
+import type { State } from "../core/state.ts";
 import { isEmpty, type Writes } from "../core/writes.ts";
 import { collectionsIn } from "../group-commit.ts";
 import type { Change, Outcome } from "../store.ts";
@@ -17,6 +19,8 @@ import {
   messageOf,
   outageOf,
 } from "./errors.ts";
+import { insertedInto, insertNew } from "./insert.ts";
+import { KnownHeads } from "./known-heads.ts";
 import { loadState, lockAll, type RowCache } from "./load-state.ts";
 import { applyInSteps } from "./redefine.ts";
 import { type WriterConnection, WriterPool } from "./writer-pool.ts";
@@ -30,6 +34,8 @@ export interface WriterOptions {
   readonly open: () => Promise<Connection>;
   /** How many batches are written at the same time, each on a connection of its own. */
   readonly maxConnections: number;
+  /** How long the head that was written last is expected to be the current one. */
+  readonly headAgeMs: number;
   /** Sent with a batch that changes data which nodes cache. */
   readonly notify: (sql: Sql) => Promise<unknown>;
   /** Called when writes work again after the server was read-only: another server may have taken over. */
@@ -42,13 +48,15 @@ export class BatchWriter {
   readonly #notify: (sql: Sql) => Promise<unknown>;
   readonly #onFailover: () => void;
   readonly #rows: RowCache = new Map();
+  readonly #heads: KnownHeads;
   #wasReadOnly = false;
   /** Whether the last write failed because the server is out of resources, such as disk space. */
   #isOutOfSpace = false;
 
-  constructor({ open, maxConnections, notify, onFailover }: WriterOptions) {
+  constructor({ open, maxConnections, headAgeMs, notify, onFailover }: WriterOptions) {
     this.#pool = new WriterPool(open);
     this.#queue = new KeyedQueue(maxConnections);
+    this.#heads = new KnownHeads(headAgeMs);
     this.#notify = notify;
     this.#onFailover = onFailover;
   }
@@ -101,7 +109,11 @@ export class BatchWriter {
   async #retry(changes: readonly Change[]): Promise<readonly Outcome[]> {
     for (let attempt = 1; ; attempt++)
       try {
-        return await this.#pool.use((writer) => this.#attempt(writer, changes));
+        return await this.#pool.use(
+          async (writer) =>
+            (attempt === 1 && (await insertNew(writer, changes, this.#heads))) ||
+            this.#attempt(writer, changes),
+        );
       } catch (error) {
         const canRetry = isConflict(error) || (isConnectionLost(error) && attempt === 1);
         if (!canRetry || attempt === maxAttempts) throw error;
@@ -115,12 +127,12 @@ export class BatchWriter {
   ): Promise<readonly Outcome[]> {
     if (changes.some(({ kind }) => kind === "define"))
       return this.#redefine(connection, epoch, changes);
-    const { outcomes, writes, trees } = await withRollback(connection, async () => {
+    const { outcomes, writes, state, trees } = await withRollback(connection, async () => {
       const [, state] = await connection.run((sql) =>
         allOrFirstError([begin(sql), loadState(sql, changes, this.#rows, epoch)]),
       );
       const applied = applyChanges(changes, state);
-      return { ...applied, trees: await computeTrees(connection, applied.writes) };
+      return { ...applied, state, trees: await computeTrees(connection, applied.writes) };
     });
     if (isEmpty(writes)) await rollback(connection);
     else
@@ -128,7 +140,16 @@ export class BatchWriter {
         ...sendWrites(sql, writes, trees),
         ...(changesCachedData(writes) ? [this.#notify(sql)] : []),
       ]);
+    this.#rememberHead(changes, state, writes);
     return outcomes;
+  }
+
+  #rememberHead(changes: readonly Change[], state: State, { parts }: Writes): void {
+    const name = insertedInto(changes);
+    const row = name === undefined ? undefined : this.#rows.get(name);
+    const before = row && state.collection(row.name)?.head;
+    const [written] = parts;
+    if (before && written) this.#heads.set(row, before, written.head);
   }
 
   /** Uses as many round trips as needed, but takes all locks first, so that there are no deadlocks. */

@@ -44,6 +44,8 @@ const settings = {
   enable_mergejoin: "off",
   enable_hashjoin: "off",
   jit: "off",
+  // A single statement must wait for a lock as a transaction of ours does.
+  default_transaction_isolation: "read committed",
   // A long query must not take the processors from other reads.
   max_parallel_workers_per_gather: "0",
 };
@@ -170,7 +172,9 @@ function withoutNul(text: unknown): string {
 
 function textArray(texts: readonly (string | null)[]): string {
   const quote = (text: string | null) =>
-    text === null ? "NULL" : `"${withoutNul(text).replace(/["\\]/g, "\\$&")}"`;
+    text === null
+      ? "NULL"
+      : `"${withoutNul(text).replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
   return `{${texts.map(quote).join()}}`;
 }
 

@@ -59,6 +59,10 @@ export function isUncertain(error: unknown): boolean {
   return error instanceof postgres.PostgresError && uncertainClasses.has(error.code.slice(0, 2));
 }
 
+/** Whether the server has stopped a statement that took too long, which undoes it. */
+export const isCanceled = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && error.code === "57014";
+
 /** Whether the server is out of disk space, memory or similar, but not of connections. */
 export const isOutOfResources = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code.startsWith("53") && error.code !== "53300";

@@ -115,6 +115,7 @@ class PostgresStore implements Store {
     const writer = new BatchWriter({
       open: () => Connection.open({ ...settings, waitsForReplica }),
       maxConnections: settings.writers,
+      headAgeMs: maxAgeMs,
       notify: (sql) => this.#listener.notify(sql),
       onFailover: () => this.#reconnect(waitsForReplica),
     });

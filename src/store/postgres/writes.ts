@@ -131,16 +131,24 @@ export function writeIndexes(sql: Sql, part: number, writes: IndexRows): readonl
 const deleteResources = (sql: Sql, part: number, seqs: readonly number[]): Statement => sql`
   DELETE FROM resources WHERE part = ${part}::bigint AND seq = ANY (${seqs}::bigint[])`;
 
-const putResources = (sql: Sql, part: number, resources: readonly ResourceRow[]): Statement => sql`
+/** With `from`, an item of a FROM list, nothing is written when it has no row. */
+type From = Statement;
+
+export const putResources = (
+  sql: Sql,
+  part: number,
+  resources: readonly ResourceRow[],
+  from: From = sql``,
+): Statement => sql`
   INSERT INTO resources
     (part, seq, id, revision, created, updated, fields, owner, files, shares_date, checksum)
-  SELECT ${part}::bigint, * FROM unnest(
+  SELECT ${part}::bigint, next.* FROM ${from} unnest(
     ${column(resources, "seq")}::bigint[], ${column(resources, "id")}::text[],
     ${column(resources, "revision")}::bigint[], ${column(resources, "createdAt")}::bigint[],
     ${column(resources, "updatedAt")}::bigint[], ${column(resources, "fields")}::text[],
     ${column(resources, "owner")}::text[], ${column(resources, "files")}::text[],
     ${column(resources, "sharesDate")}::bigint[], ${column(resources, "checksum")}::bigint[]
-  )
+  ) AS next
   ON CONFLICT (part, seq) DO UPDATE
   SET revision = excluded.revision, updated = excluded.updated, fields = excluded.fields,
     owner = excluded.owner, files = excluded.files, shares_date = excluded.shares_date,
@@ -173,12 +181,13 @@ export const insertEntries = (
   sql: Sql,
   part: number,
   entries: readonly EntryRow[],
+  from: From = sql``,
 ): Statement => sql`
   INSERT INTO entries (part, field, key, seq)
-  SELECT ${part}::bigint, * FROM unnest(
+  SELECT ${part}::bigint, next.* FROM ${from} unnest(
     ${column(entries, "field")}::text[], ${column(entries, "key")}::text[],
     ${column(entries, "seq")}::bigint[]
-  )`;
+  ) AS next`;
 
 /**
  * Finds each row by its key first. In a plain join the planner may read the whole part for every row,
@@ -198,9 +207,14 @@ const deleteEntries = (sql: Sql, part: number, entries: readonly EntryRow[]): St
     ) AS entry
   ))`;
 
-export const insertWords = (sql: Sql, part: number, words: readonly WordRow[]): Statement => sql`
+export const insertWords = (
+  sql: Sql,
+  part: number,
+  words: readonly WordRow[],
+  from: From = sql``,
+): Statement => sql`
   INSERT INTO words (part, word, rank, seq)
-  SELECT ${part}::bigint, word, -weight, seq FROM unnest(
+  SELECT ${part}::bigint, word, -weight, seq FROM ${from} unnest(
     ${column(words, "word")}::text[], ${column(words, "weight")}::bigint[],
     ${column(words, "seq")}::bigint[]
   ) AS next (word, weight, seq)
@@ -273,9 +287,12 @@ const insertHead = (sql: Sql, part: number, head: Head): Statement => sql`
 
 const updateHead = (sql: Sql, part: number, head: Head): Statement => sql`
   UPDATE heads
-  SET revision = ${head.revision}::bigint, seq = ${head.seq}::bigint,
-    total = ${head.total}::bigint, updated = ${head.updatedAt}::bigint,
-    shares_date = ${head.sharesDate}::bigint, version = ${head.version}::bigint,
-    epoch = ${head.epoch}::bigint, key_now = ${head.keyClock.now}::bigint,
-    key_seen = ${head.keyClock.seen}::bigint, bytes = ${head.bytes}::bigint
+  SET ${countersOf(sql, head)}, version = ${head.version}::bigint, epoch = ${head.epoch}::bigint,
+    key_now = ${head.keyClock.now}::bigint, key_seen = ${head.keyClock.seen}::bigint
   WHERE part = ${part}::bigint`;
+
+/** The columns that change with every write to a resource. */
+export const countersOf = (sql: Sql, head: Head): Statement => sql`
+  revision = ${head.revision}::bigint, seq = ${head.seq}::bigint, total = ${head.total}::bigint,
+  updated = ${head.updatedAt}::bigint, shares_date = ${head.sharesDate}::bigint,
+  bytes = ${head.bytes}::bigint`;

@@ -1,0 +1,201 @@
+// New resources are inserted without loading state while only one process writes; the result is the same.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { newId } from "../../../src/model/id.ts";
+import { Outage } from "../../../src/model/outage.ts";
+import { entriesOf, indexPlanOf } from "../../../src/model/query/index-plan.ts";
+import { withGroupCommit } from "../../../src/store/group-commit.ts";
+import type { Change, Outcome, Store } from "../../../src/store/store.ts";
+import {
+  define,
+  found,
+  idsFrom,
+  idsOf,
+  kinds,
+  put,
+  remove,
+  totalOf,
+  written,
+} from "../contract/change-helpers.ts";
+import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
+
+const databases = new TestDatabases();
+
+/** However slow the machine is, the head that was written last is not too old. One connection has one epoch. */
+const options = { cacheMs: 3_600_000, writers: 1 };
+
+const insert = (fields = "{}", rules?: number): Change => ({
+  ...put(newId(), { expect: "nothing", fields }),
+  isNewId: true,
+  ...(rules !== undefined && { rules }),
+});
+
+/** After the second of two writes the head is expected to stay the same. */
+async function openWriter(testDatabase: TestDatabase, more = {}): Promise<Store> {
+  const store = await testDatabase.open({ ...options, ...more });
+  await store.commit([found()]);
+  for (const _ of "12") assert.deepEqual(kinds(await store.commit([insert()])), ["created"]);
+  return store;
+}
+
+/** Without this table, state cannot be loaded. */
+async function withoutLoading<T>(testDatabase: TestDatabase, action: () => Promise<T>): Promise<T> {
+  const rename = (from: string, to: string) =>
+    testDatabase.admin((sql) => sql.unsafe(`ALTER TABLE ${from} RENAME TO ${to}`));
+  await rename("tombstones", "hidden");
+  try {
+    return await action();
+  } finally {
+    await rename("hidden", "tombstones");
+  }
+}
+
+/** Locks the heads during the action. */
+const whileLocked = (testDatabase: TestDatabase, action: () => Promise<void>): Promise<void> =>
+  testDatabase.admin(async (sql) => {
+    await sql`BEGIN`;
+    await sql`SELECT FROM heads FOR UPDATE`;
+    try {
+      await action();
+    } finally {
+      await sql`ROLLBACK`;
+    }
+  });
+
+const isOutage = (reason: Outage["reason"]) => (error: unknown) =>
+  error instanceof Outage && error.reason === reason;
+
+const revisions = (outcomes: readonly Outcome[]): readonly number[] =>
+  outcomes.map((outcome) => written(outcome).revision);
+
+describe("new resources", () => {
+  it("are inserted without loading state", { timeout: 60_000 }, () =>
+    databases.in(async (testDatabase) => {
+      const store = await openWriter(testDatabase);
+      await withoutLoading(testDatabase, async () => {
+        assert.deepEqual(revisions(await store.commit([insert(), insert()])), [4, 5]);
+        assert.deepEqual(revisions(await store.commit([insert()])), [6]);
+        await assert.rejects(store.commit([put("a")]));
+        await assert.rejects(store.commit([insert(), put("a", { expect: "nothing" })]));
+      });
+      assert.equal(await totalOf(store), 5);
+      assert.equal((await idsOf(store))?.length, 5);
+    }),
+  );
+
+  it("have their index entries and search terms", { timeout: 60_000 }, () =>
+    databases.in(async (testDatabase) => {
+      const definition = JSON.stringify({
+        schema: { properties: { n: { type: "number" }, text: { type: "string" } } },
+        ...{ indexed: ["n"], searchable: ["text"] },
+      });
+      const store = await testDatabase.open(options);
+      await store.commit([define(definition)]);
+      for (const n of [1, 2]) await store.commit([insert(`{"n":${n},"text":"loaded"}`)]);
+      const fields = '{"n":3,"text":"direct"}';
+      const [outcome] = await withoutLoading(testDatabase, () => store.commit([insert(fields)]));
+      const expected = entriesOf(indexPlanOf(definition), written(outcome));
+      await testDatabase.admin(async (sql) => {
+        const entries = await sql`SELECT field, key FROM entries WHERE seq = 3`;
+        assert.deepEqual(
+          entries.map(({ field, key }) => `${field} ${key}`).sort(),
+          expected.map(({ field, key }) => `${field} ${key}`).sort(),
+        );
+        assert.equal((await sql`SELECT FROM words WHERE seq = 3 AND word = 'direct'`).length, 1);
+      });
+    }),
+  );
+
+  it("of several nodes get the revisions in the order of commits", { timeout: 60_000 }, () =>
+    databases.in(async (testDatabase) => {
+      const nodes = await Promise.all(
+        idsFrom(3).map(async () => withGroupCommit(await testDatabase.open(options))),
+      );
+      await nodes[0]?.commit([found()]);
+      const all = await Promise.all(
+        nodes.flatMap((node) =>
+          idsFrom(4).map(async () => {
+            const seen: number[] = [];
+            for (const _ of idsFrom(15)) seen.push(...revisions(await node.commit([insert()])));
+            assert.deepEqual(
+              seen,
+              seen.toSorted((one, other) => one - other),
+            );
+            return seen;
+          }),
+        ),
+      );
+      const sorted = all.flat().sort((one, other) => one - other);
+      assert.deepEqual(
+        sorted,
+        idsFrom(180).map((_, index) => index + 2),
+      );
+      for (const node of nodes) {
+        assert.equal(await totalOf(node), 180);
+        assert.equal(new Set(await idsOf(node)).size, 180);
+      }
+    }),
+  );
+
+  it("follow what another node has written or defined", { timeout: 60_000 }, () =>
+    databases.in(async (testDatabase) => {
+      const store = await openWriter(testDatabase);
+      const other = await testDatabase.open();
+      const [first] = (await idsOf(store)) ?? [];
+      await other.commit([remove(first ?? "")]);
+      assert.deepEqual(revisions(await store.commit([insert()])), [5]);
+      assert.equal(await totalOf(store), 2);
+      await store.commit([insert()]);
+      await other.commit([define('{"singular":"thing"}')]);
+      const version = (await other.rules("things"))?.version;
+      assert.deepEqual(kinds(await store.commit([insert("{}", 0)])), ["outdated"]);
+      assert.deepEqual(kinds(await store.commit([insert("{}", version)])), ["created"]);
+      await other.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
+      assert.deepEqual(kinds(await store.commit([insert()])), ["missing"]);
+      await other.commit([found()]);
+      assert.deepEqual(revisions(await store.commit([insert()])), [2]);
+    }),
+  );
+
+  it("are not stored twice when an id exists already", { timeout: 60_000 }, () =>
+    databases.in(async (testDatabase) => {
+      const store = await openWriter(testDatabase);
+      const change = insert();
+      assert.deepEqual(kinds(await store.commit([change])), ["created"]);
+      assert.deepEqual(kinds(await store.commit([insert(), change])), ["created", "taken"]);
+      assert.equal(await totalOf(store), 4);
+    }),
+  );
+
+  it("that take too long are not stored", { timeout: 60_000 }, () =>
+    databases.in(async (testDatabase) => {
+      const store = await openWriter(testDatabase, { deadlineMs: 2_000 });
+      await whileLocked(testDatabase, () =>
+        assert.rejects(store.commit([insert()]), isOutage("busy")),
+      );
+      assert.equal(await totalOf(store), 2);
+      assert.deepEqual(revisions(await store.commit([insert()])), [4]);
+    }),
+  );
+
+  it("are unknown when the connection breaks meanwhile", { timeout: 60_000 }, () =>
+    databases.in(async (testDatabase) => {
+      const store = await openWriter(testDatabase);
+      await whileLocked(testDatabase, async () => {
+        const commit = assert.rejects(store.commit([insert()]), isOutage("unknown"));
+        await until(() =>
+          testDatabase.admin(async (sql) => {
+            const ended = await sql`
+              SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+              WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+            return ended.length > 0;
+          }),
+        );
+        await commit;
+      });
+      assert.equal(await totalOf(store), 2);
+      assert.deepEqual(revisions(await store.commit([insert()])), [4]);
+    }),
+  );
+});
