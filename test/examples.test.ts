@@ -143,6 +143,7 @@ describe("the examples", () => {
       "formats",
       "lists",
       "openapi",
+      "operations",
       "uploads",
       "validation",
     ]) {

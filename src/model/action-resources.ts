@@ -91,7 +91,10 @@ export interface BatchOperation extends Precondition {
   readonly path: string;
   readonly body?: object;
   /** The format of a PATCH. Default: a merge patch. */
-  readonly contentType?: "application/merge-patch+json" | "application/json-patch+json";
+  readonly contentType?:
+    | "application/merge-patch+json"
+    | "application/json-patch+json"
+    | "application/vnd.restante.operations+json";
 }
 
 export interface BatchResult {

@@ -130,6 +130,9 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   "Writes.run patch": onCollection("update", ({ writes }, access) =>
     writes.run(access, { kind: "patch", id: "a", patchKind: "merge", patch: "{}" }),
   ),
+  "Writes.run operate": onCollection("update", ({ writes }, access) =>
+    writes.run(access, { kind: "operate", id: "a", operations: '{"increment":{"n":1}}' }),
+  ),
   "Writes.run remove": onCollection("delete", ({ writes }, access) =>
     writes.run(access, { kind: "remove", id: "a" }),
   ),
@@ -212,8 +215,10 @@ const others: Readonly<Record<string, string>> = {
   "CollectionAccess.includes": "part of the check itself",
   "CollectionAccess.mayRead": "part of the check itself",
   "Plan.plan": "the stage of Writes that checks each operation",
-  "Plan.hasStates": "used by Writes",
-  "Plan.unusedFiles": "used by Writes",
+  "States.size": "used by Writes",
+  "States.at": "used by Plan",
+  "States.add": "used by Plan",
+  "States.unusedFiles": "used by Writes",
   "PlanCommitter.all": "used by Writes, after the plan",
   "PlanCommitter.each": "used by Writes, after the plan",
   "PlanCommitter.createCollections": "used by Writes, after the plan",

@@ -144,7 +144,8 @@ describe("the OpenAPI document", () => {
     const preconditions = ["If-Match", "If-Unmodified-Since", "If-None-Match"];
     assert.deepEqual(fieldsOf.createResource, ["atomic", "Idempotency-Key", "fields", "Prefer"]);
     assert.deepEqual(fieldsOf.putResource, [...preconditions, "fields", "Prefer"]);
-    assert.deepEqual(fieldsOf.patchResource, [...preconditions, "fields", "Prefer"]);
+    const patchFields = [...preconditions, "Idempotency-Key", "fields", "Prefer"];
+    assert.deepEqual(fieldsOf.patchResource, patchFields);
     assert.deepEqual(fieldsOf.deleteResource, preconditions);
     assert.deepEqual(fieldsOf.runBatch, ["fields", "Idempotency-Key"]);
   });

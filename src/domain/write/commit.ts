@@ -3,17 +3,19 @@
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
+import { Damage } from "../../store/core/stored-resource.ts";
 import {
   type Change,
   failureOf,
   type Outcome,
-  type Put,
   type Remove,
+  type ResourceChange,
   type Store,
 } from "../../store/store.ts";
 import type { CollectionAccess } from "../access.ts";
 import { notUnique } from "../not-unique.ts";
 import { collectionNotFound, overloaded } from "../problems.ts";
+import { operationsProblem } from "./operate.ts";
 import type { AllDone, Refused, WriteResult } from "./operation.ts";
 import type { Plan, PlannedOperation } from "./plan.ts";
 
@@ -22,7 +24,7 @@ export interface PlannedWrite {
   readonly operations: readonly PlannedOperation[];
   readonly plan: Plan;
   /** A change or a problem for each operation. */
-  readonly planned: readonly (Put | Remove | Problem)[];
+  readonly planned: readonly (ResourceChange | Problem)[];
 }
 
 export class PlanCommitter {
@@ -61,6 +63,7 @@ export class PlanCommitter {
       case "none": {
         if (refused.length > 0) return refused;
         const { index } = outcome;
+        if (outcome.outcome.kind === "damaged") throw damageOf(changes[index]);
         const conflict = conflictProblem(outcome);
         if (conflict !== undefined) return [{ index, problem: conflict }];
         if (plan.hidden !== undefined && index === changes.length) return [plan.hidden];
@@ -75,7 +78,7 @@ export class PlanCommitter {
   /** Commits each change on its own. An admin's first write creates the collection. */
   each(
     { name, rules }: CollectionAccess,
-    changes: readonly (Put | Remove)[],
+    changes: readonly ResourceChange[],
   ): Promise<readonly Outcome[]> {
     if (rules !== undefined) return this.#store.commit(changes);
     const creation = this.#creationOf(name);
@@ -93,7 +96,7 @@ export class PlanCommitter {
   /** A single change without a key needs no atomic group. */
   #commit(
     operations: readonly PlannedOperation[],
-    changes: readonly (Put | Remove)[],
+    changes: readonly ResourceChange[],
     once: IdempotencyKey | undefined,
   ): Promise<Outcome> {
     const access = operations[0]?.access;
@@ -131,13 +134,13 @@ const asGroup = ([outcome = missing]: readonly Outcome[]): Outcome =>
 const failingIn = (operations: readonly PlannedOperation[]): readonly Remove[] =>
   [...new Set(operations.map(({ access: { name } }) => name))].map(impossibleChange);
 
-const changesIn = (planned: readonly (Put | Remove | Problem)[]): readonly (Put | Remove)[] =>
+const changesIn = (planned: readonly (ResourceChange | Problem)[]): readonly ResourceChange[] =>
   planned.filter((each) => !(each instanceof Problem));
 
 const isApplied = ({ kind }: Outcome): boolean =>
   kind === "created" || kind === "replaced" || kind === "removed";
 
-const refusedIn = (planned: readonly (Put | Remove | Problem)[]): readonly Refused[] =>
+const refusedIn = (planned: readonly (ResourceChange | Problem)[]): readonly Refused[] =>
   planned.flatMap((each, index) => (each instanceof Problem ? [{ index, problem: each }] : []));
 
 function allDone(
@@ -174,11 +177,25 @@ export function resultOf(
 
 export function conflictProblem(outcome: Outcome): Problem | undefined {
   const failed = failureOf(outcome);
-  return failed.kind === "conflict" ? notUnique(failed.field) : undefined;
+  switch (failed.kind) {
+    case "conflict":
+      return notUnique(failed.field);
+    case "invalid":
+    case "inapplicable":
+      return operationsProblem(failed);
+    default:
+      return undefined;
+  }
 }
 
+const damageOf = (change: ResourceChange | undefined): Damage =>
+  new Damage(change?.id ?? "", change?.collection);
+
 /** Returns whether the collection does not exist: only then is a put without an expected revision "missing". */
-export const isCollectionMissing = (outcome: Outcome, change: Put | Remove | undefined): boolean =>
+export const isCollectionMissing = (
+  outcome: Outcome,
+  change: ResourceChange | undefined,
+): boolean =>
   outcome.kind === "missing" && change?.kind === "put" && typeof change.expect !== "number";
 
 /** Returns a change that always fails: no resource has this id. */

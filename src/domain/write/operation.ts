@@ -31,7 +31,19 @@ interface Addressed {
 export type AddressedOperation =
   | (Addressed & { readonly kind: "put"; readonly draft: Draft })
   | (Addressed & { readonly kind: "patch"; readonly patchKind: PatchKind; readonly patch: string })
+  /** Computes with the stored values. `operations` is JSON. */
+  | (Addressed & { readonly kind: "operate"; readonly operations: string })
   | (Addressed & { readonly kind: "remove" });
+
+/** Makes the operation of a PATCH. */
+export const patchOperation = (
+  kind: PatchKind | "operations",
+  text: string,
+  target: Addressed,
+): Extract<AddressedOperation, { kind: "patch" | "operate" }> =>
+  kind === "operations"
+    ? { kind: "operate", operations: text, ...target }
+    : { kind: "patch", patchKind: kind, patch: text, ...target };
 
 export type Operation = CreateOperation | AddressedOperation;
 

@@ -2,16 +2,17 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
-import { readFiles, type StoredFile } from "../../model/file.ts";
 import { newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { Expectation, Put, Remove, Store } from "../../store/store.ts";
+import type { Expectation, Put, Remove, ResourceChange, Store } from "../../store/store.ts";
 import type { CollectionAccess } from "../access.ts";
 import { preconditionFailed, resourceNotFound } from "../problems.ts";
 import type { BatchMemory } from "./batch-memory.ts";
+import { acceptOperations, planOperations } from "./operate.ts";
 import type { AddressedOperation, Operation, Refused } from "./operation.ts";
 import { acceptPatch } from "./patch.ts";
+import { type State, States, write } from "./states.ts";
 import { type Accepted, accept, checkPutDraft, needsCurrent } from "./validate.ts";
 
 /** After this time a plan yields to other requests. */
@@ -35,23 +36,17 @@ export interface PlanContext {
   readonly memory: BatchMemory | undefined;
 }
 
-/** What is at an address. */
-interface State {
-  readonly stored: Resource | undefined;
-  /** The state that earlier operations of the plan leave. */
-  current: Resource | undefined;
-  isWritten: boolean;
-  /** The id under which a PUT to an inaccessible resource is tried. */
-  hiddenId: string | undefined;
-}
-
-const permissions = { create: "create", put: "put", patch: "update", remove: "delete" } as const;
+const permissions = {
+  ...({ create: "create", patch: "update", remove: "delete" } as const),
+  ...({ put: "put", operate: "update" } as const),
+};
 
 /** Plans each operation on the state that the operations before it will leave. */
 export class Plan {
   readonly #store: Store;
   readonly #context: PlanContext;
-  readonly #states = new Map<string, State>();
+  readonly states = new States();
+  #operations: readonly PlannedOperation[] = [];
   /**
    * The first PUT to a resource that the caller may not access. It is tried under another id and rolled
    * back, so that it fails exactly as if the resource did not exist.
@@ -63,24 +58,6 @@ export class Plan {
     this.#context = context;
   }
 
-  /** Whether an operation addresses an existing resource. */
-  get hasStates(): boolean {
-    return this.#states.size > 0;
-  }
-
-  /** The files that no resource has after the plan. */
-  get unusedFiles(): readonly StoredFile[] {
-    const states = [...this.#states.values()];
-    const written = states.filter(({ isWritten, stored }) => isWritten && stored?.files);
-    if (written.length === 0) return [];
-    const kept = new Set(
-      states.flatMap(({ current }) => readFiles(current?.files)).map(({ key }) => key),
-    );
-    return written
-      .flatMap(({ stored }) => readFiles(stored?.files))
-      .filter(({ key }) => !kept.has(key));
-  }
-
   /**
    * Returns a change or a problem for each operation. With `isListingAll` it goes on after a problem,
    * otherwise the problem is the last entry.
@@ -88,7 +65,8 @@ export class Plan {
   plan(
     operations: readonly PlannedOperation[],
     isListingAll: boolean,
-  ): MaybePromise<readonly (Put | Remove | Problem)[]> {
+  ): MaybePromise<readonly (ResourceChange | Problem)[]> {
+    this.#operations = operations;
     return then(this.#load(operations), () => {
       const [first] = operations;
       return first !== undefined && operations.length === 1
@@ -100,8 +78,8 @@ export class Plan {
   async #planAll(
     operations: readonly PlannedOperation[],
     isListingAll: boolean,
-  ): Promise<readonly (Put | Remove | Problem)[]> {
-    const planned: (Put | Remove | Problem)[] = [];
+  ): Promise<readonly (ResourceChange | Problem)[]> {
+    const planned: (ResourceChange | Problem)[] = [];
     let turnStart = performance.now();
     for (const [index, operation] of operations.entries()) {
       const change = this.#change(operation, index);
@@ -134,14 +112,12 @@ export class Plan {
     { kind, id }: AddressedOperation,
     resource: Resource | undefined,
   ): void {
-    const address = `${collection}/${id}`;
-    if (this.#states.get(address)?.stored?.fields) return;
     const isDropped = kind === "remove" && resource !== undefined && this.#context.memory;
     const stored = isDropped ? { ...resource, fields: "" } : resource;
-    this.#states.set(address, { stored, current: stored, isWritten: false, hiddenId: undefined });
+    this.states.add(collection, id, stored);
   }
 
-  #change({ access, operation }: PlannedOperation, index: number): Put | Remove | Problem {
+  #change({ access, operation }: PlannedOperation, index: number): ResourceChange | Problem {
     const forbidden = access.require(permissions[operation.kind]);
     if (forbidden !== undefined) return forbidden;
     if (operation.kind !== "create") return this.#changeAt(access, operation, index);
@@ -158,9 +134,9 @@ export class Plan {
     access: CollectionAccess,
     operation: AddressedOperation,
     index: number,
-  ): Put | Remove | Problem {
+  ): ResourceChange | Problem {
     const { kind, id, condition } = operation;
-    const state = this.#states.get(`${access.name}/${id}`);
+    const state = this.states.at(access.name, id);
     if (state === undefined) throw new Error("the state of each address must be loaded");
     // A resource that the caller may not access is treated as missing, so that no problem reveals it.
     const isVisible = state.current && access.includes(verbOf(kind), state.current);
@@ -172,7 +148,7 @@ export class Plan {
         : current === undefined
           ? resourceNotFound
           : undefined) ??
-      access.requirePrecondition(condition?.isByTag === true) ??
+      access.requirePrecondition(kind === "operate" || condition?.isByTag === true) ??
       (condition?.(current, access.rules) === false ? preconditionFailed : undefined);
     if (rejected !== undefined) return rejected;
     if (kind === "put" && state.current && !isVisible) this.#noteHidden(state, index);
@@ -180,13 +156,18 @@ export class Plan {
       state.isWritten || (condition === undefined && isPlain(kind, access, current));
     const expect = isAnyState ? "anything" : current?.revision;
     if (kind === "remove") return this.#remove(access, id, state, expect ?? "anything");
+    if (kind === "operate") {
+      const others = this.#operations;
+      const change = planOperations(access, operation, state, { ...this.#context, others });
+      if (change !== undefined) return change;
+    }
     const { memory } = this.#context;
     const changedBytes = state.isWritten ? 0 : (current?.fields.length ?? 0);
     const accepted = memory?.takeChanged(changedBytes) ?? this.#accept(access, operation, current);
     if (accepted instanceof Problem) return accepted;
     const full = memory?.takeWritten(accepted.fields.length);
     if (full !== undefined) return full;
-    this.#write(state, this.#stateOf(access, id, accepted, current));
+    write(state, this.#stateOf(access, id, accepted, current));
     return this.#put(access, state.hiddenId ?? id, accepted, expect ?? "nothing");
   }
 
@@ -203,6 +184,8 @@ export class Plan {
       return checkPutDraft(id, draft) ?? accept(access, draft.fields, target);
     }
     if (current === undefined) return resourceNotFound;
+    if (operation.kind === "operate")
+      return acceptOperations(access, current, operation.operations, this.#context);
     const { maxBytes, base } = this.#context;
     const { patchKind, patch } = operation;
     const context = { maxBytes, collectionUrl: `${base}/${access.name}` };
@@ -224,7 +207,7 @@ export class Plan {
     state: State,
     expect: Remove["expect"],
   ): Remove {
-    this.#write(state, undefined);
+    write(state, undefined);
     const { at } = this.#context;
     const change = { kind: "remove", collection: name, id: state.hiddenId ?? id, at } as const;
     return { ...change, expect, rules: rules?.version ?? 0 };
@@ -249,11 +232,6 @@ export class Plan {
       ...creator,
       rules: version,
     };
-  }
-
-  #write(state: State, current: Resource | undefined): void {
-    state.current = current;
-    state.isWritten = true;
   }
 
   /** The state has no revision yet, so no precondition of the client can name it. */
@@ -281,7 +259,8 @@ function isPlain(
   current: Resource | undefined,
 ): boolean {
   // The files of the former state must be known, because they are removed.
-  if (kind === "patch" || access.isOwned || current?.files !== undefined) return false;
+  if (kind === "patch" || kind === "operate" || access.isOwned || current?.files !== undefined)
+    return false;
   if (kind === "remove") return true;
   const isFreeToPut = (access.require("create") ?? access.require("update")) === undefined;
   return isFreeToPut && !needsCurrent(access.rules);

@@ -181,8 +181,9 @@ export class Writes {
     const planning = plan.plan(operations, isListingAll);
     const planned = planning instanceof Promise ? await planning : planning;
     const done = await this.#committer.all({ operations, plan, planned }, once);
-    const isDone = plan.hasStates && done !== undefined && "results" in done && !done.isReplay;
-    const unused = isDone ? plan.unusedFiles : [];
+    const isDone =
+      plan.states.size > 0 && done !== undefined && "results" in done && !done.isReplay;
+    const unused = isDone ? plan.states.unusedFiles : [];
     if (unused.length > 0) await this.#uploads.discard(unused);
     return done;
   }

@@ -4,6 +4,7 @@ import { parse } from "content-type";
 import Negotiator from "negotiator";
 import type { PatchKind } from "../../model/patch.ts";
 import { Problem } from "../../model/problem.ts";
+import { operationsType } from "../../model/schemas/operations.ts";
 import { readCoding } from "./content-coding.ts";
 import { checkFieldLength, splitField } from "./field-list.ts";
 import { HttpProblem } from "./http-problem.ts";
@@ -87,7 +88,7 @@ export function prefersHtml(headers: Headers): boolean {
 
 /** Any +json type is JSON (RFC 6839 §3.1), but a patch is not a representation. */
 const jsonType =
-  /^(?!application\/(?:merge|json)-patch\+)(?:application\/json|[\w.!#$&^-]+\/[\w.!#$&^+-]+\+json)$/;
+  /^(?!application\/(?:(?:merge|json)-patch|vnd\.restante\.operations)\+)(?:application\/json|[\w.!#$&^-]+\/[\w.!#$&^+-]+\+json)$/;
 
 export const isJsonType = (type: string): boolean => jsonType.test(type);
 
@@ -107,7 +108,7 @@ export const createTypes: AcceptedTypes = {
 export const putTypes: AcceptedTypes = { types: "application/json", field: "Accept" };
 export const queryTypes: AcceptedTypes = { types: "application/json", field: "Accept-Query" };
 export const patchTypes: AcceptedTypes = {
-  types: "application/merge-patch+json, application/json-patch+json, application/json",
+  types: `application/merge-patch+json, application/json-patch+json, ${operationsType}, application/json`,
   field: "Accept-Patch",
 };
 
@@ -150,9 +151,10 @@ export function requireContentType(headers: Headers): Problem | undefined {
 }
 
 /** Returns the kind of patch; plain JSON counts as a merge patch. */
-export function readPatchKind(headers: Headers): PatchKind | Problem {
+export function readPatchKind(headers: Headers): PatchKind | "operations" | Problem {
   const type = readContentType(headers, patchTypes);
   if (type instanceof Problem) return type;
+  if (type === operationsType) return "operations";
   if (type === "application/json-patch+json") return "json";
   return type === "application/merge-patch+json" || type === "application/json"
     ? "merge"

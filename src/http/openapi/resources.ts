@@ -1,5 +1,6 @@
 // Describes the operations on resources: those of any collection, and those of one collection.
 
+import { operationsSchema, operationsType } from "../../model/schemas/operations.ts";
 import { jsonPatchSchema, mergePatchSchema } from "../../model/schemas/patch.ts";
 import {
   draftSchema,
@@ -163,22 +164,26 @@ export const put = (shapes: CollectionShapes): Operation => ({
 
 export const patch = (shapes: CollectionShapes): Operation => ({
   summary: `Change parts of a resource of ${shapes.label}`,
-  description: `The patch is applied completely or not at all.${shapes.isGeneric ? " 409 when a JSON Patch does not apply to the current state, including a failed `test`." : " `/{collection}/{id}` takes a JSON Patch as well."}`,
-  parameters: [...preconditions, ...preferences(shapes)],
+  description: `The patch is applied completely or not at all.${shapes.isGeneric ? " 409 when a JSON Patch does not apply to the current state, including a failed `test`, and when the result of operations would not be valid." : " `/{collection}/{id}` takes a JSON Patch and operations as well."}`,
+  parameters: [...preconditions, parameters.idempotencyKey, ...preferences(shapes)],
   body: {
     "application/merge-patch+json": { schema: shapes.patch },
     ...jsonContent(shapes.patch),
-    ...(shapes.isGeneric && { "application/json-patch+json": { schema: jsonPatchSchema } }),
+    ...(shapes.isGeneric && {
+      "application/json-patch+json": { schema: jsonPatchSchema },
+      [operationsType]: { schema: operationsSchema },
+    }),
   },
   responses: {
     200: json("The resource, changed.", shapes.resource, {
       ...validators,
       ...contentLocation,
       ...applied,
+      ...replayed,
     }),
-    ...minimal(validators),
+    ...minimal({ ...validators, ...replayed }),
   },
-  problems: [404, 409, 412, 428],
+  problems: [404, 409, 410, 412, 422, 428],
 });
 
 export const remove = (shapes: CollectionShapes): Operation => ({

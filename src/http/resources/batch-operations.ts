@@ -1,6 +1,10 @@
 // Reads the operations of a batch from its body and reports every error with its pointer.
 
-import type { Condition, TargetedOperation } from "../../domain/write/operation.ts";
+import {
+  type Condition,
+  patchOperation,
+  type TargetedOperation,
+} from "../../domain/write/operation.ts";
 import { ErrorReport, pointerTo } from "../../lib/json/error-report.ts";
 import { scanObject } from "../../lib/json/scan.ts";
 import { isObject, readTree, type Tree, writeTree } from "../../lib/json/tree.ts";
@@ -10,6 +14,7 @@ import { isObjectSchema, type ObjectSchema } from "../../lib/schema/subschemas.t
 import { type Draft, draftOf } from "../../model/draft.ts";
 import { Problem } from "../../model/problem.ts";
 import { type BatchOperation, batchLimits, batchSchema } from "../../model/schemas/batch.ts";
+import { operationsType } from "../../model/schemas/operations.ts";
 import { invalidBody } from "../body/content.ts";
 import { allOf, ifMatch, ifNoneMatch } from "../headers/conditional.ts";
 
@@ -101,6 +106,12 @@ function conditionOf(operation: BatchOperation): Condition | undefined {
   return allOf(match, noneMatch);
 }
 
+const patchKinds = {
+  "application/merge-patch+json": "merge",
+  "application/json-patch+json": "json",
+  [operationsType]: "operations",
+} as const;
+
 /** Makes an operation of a valid one. */
 function operationOf(
   operation: BatchOperation,
@@ -115,8 +126,8 @@ function operationOf(
     case "PUT":
       return { kind: "put", draft: draftIn(body), ...target };
     case "PATCH": {
-      const isJsonPatch = operation.contentType === "application/json-patch+json";
-      return { kind: "patch", patchKind: isJsonPatch ? "json" : "merge", patch: body, ...target };
+      const { contentType = "application/merge-patch+json" } = operation;
+      return { collection, ...patchOperation(patchKinds[contentType], body, { id, condition }) };
     }
     case "DELETE":
       return { kind: "remove", ...target };

@@ -1,6 +1,6 @@
 // Handles GET, POST, PUT, PATCH and DELETE of single resources.
 
-import type { Written } from "../../domain/write/operation.ts";
+import { patchOperation, type Written } from "../../domain/write/operation.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Rules } from "../../model/collection.ts";
 import type { Draft } from "../../model/draft.ts";
@@ -120,12 +120,15 @@ export async function patchResource(context: RequestContext): Promise<Response |
   const { request, services, collection } = context;
   const id = context.param("id");
   const condition = readCondition(request.headers);
+  const key = readKey(request.headers);
+  if (key instanceof Problem) return key;
   const fields = fieldsOf(context);
   if (fields instanceof Problem) return fields;
-  // A resource that does not exist is 404, whatever the rest of the request says.
+  // A resource that does not exist is 404, whatever the rest of the request says. A retry may be 410.
   const found = await services.resources.find(collection, id, "update");
-  if (found instanceof Problem) return found;
-  const rendererFor = factoryOf(context, fields, found.rules);
+  if (found instanceof Problem && key === undefined) return found;
+  const rules = found instanceof Problem ? collection.rules : found.rules;
+  const rendererFor = factoryOf(context, fields, rules);
   if (rendererFor instanceof Problem) return rendererFor;
   const patchKind = readPatchKind(request.headers);
   if (patchKind instanceof Problem) return patchKind;
@@ -133,13 +136,19 @@ export async function patchResource(context: RequestContext): Promise<Response |
   const rejected =
     checkContentLength(context) ??
     checkAccept(request.headers, jsonTypes) ??
-    collection.requirePrecondition(condition?.isByTag === true);
+    collection.requirePrecondition(patchKind === "operations" || condition?.isByTag === true);
   if (rejected !== undefined) return rejected;
-  const patch = readText(await readBody(context));
+  const bytes = await readBody(context);
+  if (bytes instanceof Problem) return bytes;
+  const patch = readText(bytes);
   if (patch instanceof Problem) return patch;
 
-  const operation = { kind: "patch", id, patchKind, patch, condition } as const;
-  const written = await services.writes.run(collection, operation);
+  const once =
+    key === undefined
+      ? undefined
+      : idempotencyKeyOf(context, key, Buffer.concat([Buffer.from(`${patchKind}\n`), bytes]));
+  const operation = patchOperation(patchKind, patch, { id, condition });
+  const written = await services.writes.run(collection, operation, once);
   return written instanceof Problem ? written : answerWritten(context, written, rendererFor);
 }
 

@@ -5,6 +5,7 @@ import { invalidMessage } from "../../lib/schema/subschemas.ts";
 import { collectionName, resourceId } from "../id.ts";
 import { entityTagsSchema } from "./entity-tags.ts";
 import { exampleEtag, exampleId, exampleResource } from "./examples.ts";
+import { operationsType } from "./operations.ts";
 import { resourceSchema } from "./resource.ts";
 
 export const batchLimits = { maxOperations: 100 } as const;
@@ -33,11 +34,11 @@ export const batchOperationSchema = {
     // Like the body of a PATCH, a patch is checked after the resource is found.
     body: {
       description:
-        "Of POST and PUT: an object with the fields. Of PATCH: a `MergePatch` or a `JsonPatch`. Of DELETE: none, or null.",
+        "Of POST and PUT: an object with the fields. Of PATCH: a `MergePatch`, a `JsonPatch` or `Operations`. Of DELETE: none, or null.",
     },
     contentType: {
       type: "string",
-      enum: ["application/merge-patch+json", "application/json-patch+json"],
+      enum: ["application/merge-patch+json", "application/json-patch+json", operationsType],
       description: "Of PATCH: a merge patch, unless it says otherwise.",
     },
     ifMatch: precondition("If-Match"),

@@ -17,6 +17,7 @@ import {
   violationsSchema,
 } from "./collection.ts";
 import { feedSchema, removedResourceSchema, writtenResourceSchema } from "./feed.ts";
+import { operationsSchema } from "./operations.ts";
 import { jsonPatchOperationSchema, jsonPatchSchema, mergePatchSchema } from "./patch.ts";
 import { errorDetailSchema, problemSchema } from "./problem.ts";
 import { querySchema, whereSchema } from "./query.ts";
@@ -39,6 +40,7 @@ export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   MergePatch: mergePatchSchema,
   JsonPatch: jsonPatchSchema,
   JsonPatchOperation: jsonPatchOperationSchema,
+  Operations: operationsSchema,
   Batch: batchSchema,
   BatchOperation: batchOperationSchema,
   BatchResults: batchResultsSchema,

@@ -1,0 +1,138 @@
+// Plans the operations of a PATCH: checks them, and decides whether the store can apply them at the commit.
+
+import { isDeepStrictEqual } from "node:util";
+import { definitionOf } from "../../model/definition.ts";
+import { readIndex } from "../../model/listed-index.ts";
+import { Problem } from "../../model/problem.ts";
+import { valueIn } from "../../model/query/field-path.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { FailedOperations } from "../../model/write/apply-operations.ts";
+import { type OperationsRequest, operateOn } from "../../model/write/operate.ts";
+import { checkOperations } from "../../model/write/operations.ts";
+import type { Operate } from "../../store/store.ts";
+import type { CollectionAccess } from "../access.ts";
+import type { BatchMemory } from "./batch-memory.ts";
+import type { Operation } from "./operation.ts";
+import { type State, write } from "./states.ts";
+import type { Accepted } from "./validate.ts";
+
+interface OperateContext {
+  readonly at: number;
+  /** The limit of the result. */
+  readonly maxBytes: number;
+  /** The prefix of every address. */
+  readonly base: string;
+  readonly memory: BatchMemory | undefined;
+}
+
+interface BatchContext extends OperateContext {
+  /** All operations of the plan. */
+  readonly others: readonly { readonly access: CollectionAccess; readonly operation: Operation }[];
+}
+
+type OperateOperation = Extract<Operation, { kind: "operate" }>;
+
+/**
+ * Leaves the operations to the store, which applies them to the state at the commit. Returns undefined
+ * when the result has to be computed before: then the commit fails if somebody else comes in between.
+ */
+export function planOperations(
+  access: CollectionAccess,
+  { id, operations, condition }: OperateOperation,
+  state: State,
+  context: BatchContext,
+): Operate | Problem | undefined {
+  const { current } = state;
+  if (current === undefined) return undefined;
+  const rejected = rejectOperations(access, current, operations);
+  if (rejected !== undefined) return rejected;
+  const request = requestOf(access, id, operations, context);
+  if (!isOnlyOperated(access, id, context) || !isForStore(access, current, request))
+    return undefined;
+  const { memory, at } = context;
+  const bytes = current.fields.length;
+  const full =
+    memory?.takeChanged(state.isWritten ? 0 : bytes) ??
+    memory?.takeWritten(bytes + operations.length);
+  if (full !== undefined) return full;
+  const expect = condition === undefined || state.isWritten ? "anything" : current.revision;
+  write(state, { ...current, revision: 0 });
+  const owner = access.visibleOwner("update") ?? access.visibleOwner("read");
+  return {
+    ...({ kind: "operate", collection: access.name, id, at, expect } as const),
+    ...({ ...request, bytes, rules: access.rules?.version ?? 0 } as const),
+    ...(owner !== undefined && { owner }),
+  };
+}
+
+const requestOf = (
+  { name, isAdmin }: CollectionAccess,
+  id: string,
+  operations: string,
+  { base, maxBytes }: OperateContext,
+): OperationsRequest => ({ operations, isAdmin, address: `${base}/${name}/${id}`, maxBytes });
+
+/** Whether no operation of another kind needs the state of the resource. */
+const isOnlyOperated = (
+  { name }: CollectionAccess,
+  id: string,
+  { others }: BatchContext,
+): boolean =>
+  others.every(({ access, operation }) => {
+    const isSame = access.name === name && "id" in operation && operation.id === id;
+    return !isSame || operation.kind === "operate";
+  });
+
+/** Checks what does not depend on the stored values. An operation reads the value that it changes. */
+function rejectOperations(
+  access: CollectionAccess,
+  current: Resource,
+  operations: string,
+): Problem | undefined {
+  const forbidden = access.mayRead(current) ? undefined : access.require("read");
+  if (forbidden !== undefined) return forbidden;
+  const errors = checkOperations(operations, access.rules, access.isAdmin);
+  if (errors.length === 0) return undefined;
+  const detail = "The operations are not valid; `errors` lists each error.";
+  return new Problem("invalid-body", detail, { errors });
+}
+
+/** Returns the resource as it will be stored if nobody changes it before. */
+export function acceptOperations(
+  access: CollectionAccess,
+  current: Resource,
+  operations: string,
+  context: OperateContext,
+): Accepted | Problem {
+  const request = requestOf(access, current.id, operations, context);
+  const result = operateOn(access.rules, current, request);
+  return "errors" in result ? operationsProblem(result) : result;
+}
+
+/** Whether the store can compute the result at the commit: what it must look up elsewhere stays the same. */
+function isForStore(
+  { rules }: CollectionAccess,
+  current: Resource,
+  request: OperationsRequest,
+): boolean {
+  const fields = rules === undefined ? [] : uniqueFields(rules);
+  if (fields.length === 0) return true;
+  if (fields.includes("updatedAt")) return false;
+  const result = operateOn(rules, current, request);
+  if ("errors" in result) return true;
+  const [before, after]: unknown[] = [JSON.parse(current.fields), JSON.parse(result.fields)];
+  return fields.every((field) => isDeepStrictEqual(valueIn(before, field), valueIn(after, field)));
+}
+
+const uniqueFields = (rules: Parameters<typeof definitionOf>[0]): readonly string[] =>
+  definitionOf(rules).unique.flatMap((listed) =>
+    readIndex(listed).fields.map(({ field }) => field),
+  );
+
+export function operationsProblem({ kind, errors }: FailedOperations): Problem {
+  return kind === "invalid"
+    ? new Problem("conflict", "The result would not be valid; nothing was changed.", { errors })
+    : new Problem("invalid-body", "An operation does not fit its field; nothing was changed.", {
+        errors,
+      });
+}
