@@ -1,6 +1,7 @@
 // Finds the principal of a secret, and decides what it may do: with a collection, with an action, as an admin.
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { RecentMap } from "../lib/recent-map.ts";
 import { isActionName } from "../model/action-schema.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
@@ -23,14 +24,20 @@ import type { Store } from "../store/store.ts";
 import { collectionNotFound } from "./problems.ts";
 import { TokenUses } from "./token-uses.ts";
 
-/** The checksum and the hash are a tenth of the work of a GET, so the hashes of recent tokens are cached. */
-const maxHashes = 1_000;
+/** The checksum and the hash are a tenth of the work of a GET, so those of recent tokens are cached. */
+const maxCallers = 200_000;
+
+interface Caller {
+  readonly hash: string;
+  /** The same object while the token does not change. */
+  readonly principal: Principal;
+}
 
 export class Access {
   readonly #store: Store;
   readonly #clock: () => number;
   readonly #uses: TokenUses;
-  readonly #hashes = new Map<string, string>();
+  readonly #callers = new RecentMap<string, Caller>(maxCallers);
 
   constructor(store: Store, clock: () => number, uses: TokenUses = new TokenUses(store)) {
     this.#store = store;
@@ -40,16 +47,27 @@ export class Access {
 
   /** Returns the principal of a valid secret. The lookup is by hash, so its timing reveals nothing. */
   identify(secret: string): MaybePromise<Principal | undefined> {
-    const cachedHash = this.#hashes.get(secret);
-    if (cachedHash === undefined && !isSecret(secret)) return undefined;
-    const hash = cachedHash ?? hashSecret(secret);
+    const caller = this.#callers.get(secret);
+    if (caller === undefined && !isSecret(secret)) return undefined;
+    const hash = caller?.hash ?? hashSecret(secret);
     return then(this.#store.token(hash), (token) => {
       const now = this.#clock();
       if (token === undefined || !isAlive(token, now)) return undefined;
-      if (cachedHash === undefined) this.#cacheHash(secret, hash);
       this.#uses.add(token, now);
-      return principalOf(token);
+      if (caller?.principal.token === token) return caller.principal;
+      const principal = principalOf(token);
+      // Only the hashes of valid tokens are cached, so that guesses do not fill the cache.
+      this.#callers.set(secret, { hash: token.hash, principal });
+      return principal;
     });
+  }
+
+  /** Records a use by a principal that was identified before; false when its token has expired since. */
+  use({ token }: Principal): boolean {
+    const now = this.#clock();
+    if (token === undefined || !isAlive(token, now)) return false;
+    this.#uses.add(token, now);
+    return true;
   }
 
   /** Reads the rules of a collection. Every use of the result checks its own permission. */
@@ -64,12 +82,6 @@ export class Access {
     permission: CollectionPermission,
   ): MaybePromise<CollectionAccess | Problem> {
     return then(this.collection(principal, name), (access) => access.require(permission) ?? access);
-  }
-
-  /** Caches only the hashes of valid tokens, so that guesses do not fill the cache. */
-  #cacheHash(secret: string, hash: string): void {
-    if (this.#hashes.size === maxHashes) this.#hashes.clear();
-    this.#hashes.set(secret, hash);
   }
 }
 

@@ -71,6 +71,17 @@ export class Lists {
     );
   }
 
+  /** Whether the caller sees the same resources as in an earlier target, and nothing has changed since. */
+  isCurrentFor(access: CollectionAccess, earlier: ListTarget): boolean {
+    const target = this.target(access);
+    return (
+      "collection" in target &&
+      target.collection === earlier.collection &&
+      target.rules === earlier.rules &&
+      target.owner === earlier.owner
+    );
+  }
+
   /** Checks a list request against the definition; a problem lists every error. */
   plan(target: ListTarget, listRequest: ListRequest): PlannedList | Problem {
     const forbidden = target.access.require("read");

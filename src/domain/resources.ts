@@ -41,6 +41,14 @@ export class Resources {
         : { resource, rules },
     );
   }
+
+  /** Whether the caller may read a resource that was found earlier, and it has not changed since. */
+  isCurrentFor(access: CollectionAccess, earlier: ResourceWithRules): boolean {
+    const found = this.find(access, earlier.resource.id);
+    return (
+      "resource" in found && found.resource === earlier.resource && found.rules === earlier.rules
+    );
+  }
 }
 
 /** Returns the file in a slot of a resource that the caller may read. */

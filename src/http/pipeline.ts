@@ -8,6 +8,7 @@ import { allowOrigin, options } from "./cors.ts";
 import { isHost } from "./headers/host.ts";
 import { HttpProblem } from "./headers/http-problem.ts";
 import { queryTypes } from "./headers/media-type.ts";
+import { PreparedResponses, readForwarded } from "./prepared-responses.ts";
 import { authorize, rejectCredentialInUrl } from "./request/authorize.ts";
 import { RequestContext, requestIdGenerator, type Services } from "./request/context.ts";
 import { limitAddress, setRateLimitFields } from "./request/rate-limit.ts";
@@ -26,15 +27,25 @@ export type Fetch = (
 
 export function createFetch(services: Services): Fetch {
   const nextRequestId = requestIdGenerator();
+  const prepared = new PreparedResponses(services);
+  const settle = (context: RequestContext, result: Response | Problem) => {
+    prepared.add(context);
+    return finish(context, result);
+  };
   return (request, peerAddress, extendTimeout) => {
     const context = new RequestContext(services, request, nextRequestId());
     context.peerAddress = peerAddress;
     if (extendTimeout !== undefined) context.extendTimeout = extendTimeout;
     try {
-      const result = checkRequest(context, peerAddress) ?? routeRequest(context);
-      if (!(result instanceof Promise)) return finish(context, result);
+      const repeated = prepared.find(context);
+      if (repeated !== undefined)
+        return repeated instanceof Problem
+          ? finish(context, repeated)
+          : complete(context, repeated);
+      const result = checkRequest(context) ?? routeRequest(context);
+      if (!(result instanceof Promise)) return settle(context, result);
       return result.then(
-        (settled) => finish(context, settled),
+        (settled) => settle(context, settled),
         (thrown) => fail(context, thrown),
       );
     } catch (thrown) {
@@ -44,7 +55,7 @@ export function createFetch(services: Services): Fetch {
 }
 
 /** Checks the request target, the host and the rate limit of the address. */
-function checkRequest(context: RequestContext, peerAddress: () => string): Problem | undefined {
+function checkRequest(context: RequestContext): Problem | undefined {
   const { request, services } = context;
   const host = request.headers.get("host");
   const target = readTarget(request.url, host);
@@ -52,21 +63,17 @@ function checkRequest(context: RequestContext, peerAddress: () => string): Probl
   context.path = target.path;
   context.query = target.query;
   if (host !== null && host !== services.allowedHosts.lastAllowed) {
-    const rejected = checkHost(context, host, peerAddress);
+    const rejected = checkHost(context, host);
     if (rejected !== undefined) return rejected;
   }
-  if (!services.proxies.isEmpty) readForwarded(context, peerAddress());
+  if (!services.proxies.isEmpty) readForwarded(context);
   return services.rateLimits.perAddress === 0 ? undefined : limitAddress(context);
 }
 
 /** Health checks often use the server's IP address as host. */
 const anyHostPaths = new Set(["/-/health", "/-/ready"]);
 
-function checkHost(
-  context: RequestContext,
-  host: string,
-  peerAddress: () => string,
-): Problem | undefined {
+function checkHost(context: RequestContext, host: string): Problem | undefined {
   const { allowedHosts, proxies } = context.services;
   if (!isHost(host)) return new Problem("malformed-request", "Send one valid Host field.");
   if (allowedHosts.allows(host)) {
@@ -74,7 +81,8 @@ function checkHost(
     return undefined;
   }
   const forwarded = context.request.headers.get("x-forwarded-host");
-  const isForwarded = allowedHosts.allowsForwarded(forwarded) && proxies.trusts(peerAddress());
+  const isForwarded =
+    allowedHosts.allowsForwarded(forwarded) && proxies.trusts(context.peerAddress());
   return isForwarded || anyHostPaths.has(context.path) ? undefined : wrongHost;
 }
 
@@ -82,13 +90,6 @@ const wrongHost = new Problem(
   "misdirected",
   "This server does not serve the host of this request. Use its public address; the operator can allow more hosts with --allowed-hosts.",
 );
-
-function readForwarded(context: RequestContext, peer: string): void {
-  const { headers } = context.request;
-  const { proxies } = context.services;
-  context.clientAddress = proxies.clientAddress(peer, headers.get("x-forwarded-for"));
-  context.inClearText = proxies.isClearText(peer, headers.get("x-forwarded-proto"));
-}
 
 const knownMethods = new Set(
   "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT QUERY".split(" "),
@@ -136,10 +137,15 @@ function redirect(context: RequestContext): Response {
   return new Response(null, { status: 308, headers });
 }
 
-/** Adds the common headers and logs the request. The runtime removes the body for HEAD. */
+/** Adds the request id to a new response. */
 function finish(context: RequestContext, result: Response | Problem): Response {
   const response = result instanceof Problem ? answerProblem(context, result) : result;
   response.headers.set("X-Request-Id", context.requestId);
+  return complete(context, response);
+}
+
+/** Adds what depends on the caller and logs the request. The runtime removes the body for HEAD. */
+function complete(context: RequestContext, response: Response): Response {
   // HSTS must not be sent over plain HTTP, where anyone could change it (RFC 6797 §7.2).
   if (context.inClearText) response.headers.delete("strict-transport-security");
   if (context.quotas.length > 0) setRateLimitFields(response.headers, context.quotas);

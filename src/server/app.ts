@@ -138,6 +138,7 @@ function build(
     }),
     memory,
     tlsOnly,
+    storeVersion: () => store.version?.(),
     maxBodyBytes: config.maxBodyBytes,
     keyLifetimeMs: config.keepKeysHours * hourMs,
     maxUploadBytes: config.maxUploadBytes,

@@ -25,6 +25,7 @@ const maxBatchBytes = 8 * 1024 * 1024;
 export function withGroupCommit(store: Store, options: Partial<GroupOptions> = {}): Store {
   const queue = new CommitQueue(store, { ...defaultOptions, ...options });
   return {
+    version: () => store.version?.(),
     collection: (name) => store.collection(name),
     collections: () => store.collections(),
     rules: (collection) => store.rules(collection),

@@ -14,6 +14,11 @@ import type { FailedOperations } from "../model/write/apply-operations.ts";
 import type { OperationsRequest } from "../model/write/operate.ts";
 
 export interface Store {
+  /**
+   * Returns a number that is different after every commit of any process, so that what was read at the
+   * same number is still current. Missing or undefined where only a read of the database tells.
+   */
+  version?(): number | undefined;
   /** Returns the collection with its current revision and total. A conditional list request needs only this. */
   collection(name: string): MaybePromise<Collection | undefined>;
   collections(): MaybePromise<readonly Collection[]>;

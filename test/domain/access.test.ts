@@ -197,6 +197,9 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
 /** Public members that give nobody access, and why. */
 const others: Readonly<Record<string, string>> = {
   "Access.identify": "finds the principal of a secret",
+  "Access.use": "records a use of a principal's own token",
+  "Resources.isCurrentFor": "asks Resources.find",
+  "Lists.isCurrentFor": "asks Lists.target",
   "Access.collection": "reads the rules; each use of the result checks its own permission",
   "Actions.all": "names the types of all actions in the OpenAPI document",
   "Actions.visibleTo": "returns what the principal may run; tested below",

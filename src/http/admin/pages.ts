@@ -83,7 +83,7 @@ export const openapiPage =
       const document = documentFor(routes(), services, principal, collections, version);
       const page = renderDocument(services, document);
       return isNotModified(request.headers, page)
-        ? notModified(request.headers, page, page.body.length)
+        ? notModified(context, page, page.body.length)
         : sendEncoded(context, page);
     });
   };

@@ -96,7 +96,7 @@ const bearerList = /^bearer [^,]*,/i;
 const quoted = /"[^"]*"/g;
 const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
-function readBearer(authorization: string): string | Problem {
+export function readBearer(authorization: string): string | Problem {
   const [, secret] = bearer.exec(authorization) ?? [];
   if (secret !== undefined) return secret;
   const unquoted = authorization.replace(quoted, "");

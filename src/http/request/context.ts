@@ -44,6 +44,8 @@ export interface Services {
   /** Counts the bytes of all requests and responses in flight. */
   readonly memory: MemoryBudget;
   readonly tlsOnly: boolean;
+  /** The version of the store, as long as it is known without a read. */
+  readonly storeVersion: () => number | undefined;
   readonly maxBodyBytes: number;
   /** How long an Idempotency-Key is stored. */
   readonly keyLifetimeMs: number;
@@ -59,6 +61,19 @@ export interface Services {
     run: Pick<QueryRun, "milliseconds" | "checked" | "isStopped">,
   ) => void;
 }
+
+/** A response that can be sent again, to any caller for whom `isCurrentFor` is true. */
+export interface Repeatable {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string | Uint8Array<ArrayBuffer> | null;
+  readonly updatedAt: number | undefined;
+  /** Whether the caller may read the state that the response was made from, and it has not changed. */
+  readonly isCurrentFor: IsCurrentFor;
+}
+
+/** Answers at once or not at all: false where the store has to be waited for. */
+export type IsCurrentFor = (access: CollectionAccess) => boolean;
 
 export class RequestContext {
   readonly services: Services;
@@ -82,6 +97,11 @@ export class RequestContext {
   quotas: readonly Quota[] = noQuotas;
   /** Whether the request is known to have come without TLS. */
   inClearText = false;
+
+  /** Set by a handler whose response depends on one resource or collection only. */
+  isCurrentFor: IsCurrentFor | undefined = undefined;
+  /** The response, when it can be sent again. */
+  repeatable: Repeatable | undefined = undefined;
 
   #memory: Reservation | undefined;
   /** Whether the body is still read while the response is sent; then its memory is released later. */

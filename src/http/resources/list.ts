@@ -50,7 +50,10 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
     if (target instanceof Problem) return target;
     const type = chooseType(request.headers, listTypes);
     const cached = type === "application/json" ? cachedPage(target, query) : undefined;
-    if (cached !== undefined) return sendPage(context, cached);
+    if (cached !== undefined) {
+      setSource(context, target);
+      return sendPage(context, cached);
+    }
     const listRequest = readListQuery(context.searchParams);
     if (listRequest instanceof Problem) return listRequest;
     if ("since" in listRequest) return listChanges(context, target, listRequest);
@@ -74,9 +77,16 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
         : exportPage(context, listed, type);
       const page = { body, ...listHead(context, listed.target, type, listed, body) };
       if (isJson && !showsMoreToAdmins(listed)) cachePage(listed.target, query, page);
+      setSource(context, listed.target);
       return sendPage(context, page);
     });
   });
+}
+
+/** A page depends on nothing but the collection as the caller sees it. */
+function setSource(context: RequestContext, target: ListTarget): void {
+  const { lists } = context.services;
+  context.isCurrentFor = (access) => lists.isCurrentFor(access, target);
 }
 
 /** Whether the caller sees the whole collection, so that its revision can be the list's validator. */
@@ -89,6 +99,7 @@ function answerByRevision(
   type: ListType,
   isExport: boolean,
 ): Response | Problem | undefined {
+  setSource(context, planned.target);
   const predicted = isExport ? undefined : predictResult(planned);
   const state = listHead(context, planned.target, type, predicted);
   return conditionalResponse(context, state, isExport ? Number.POSITIVE_INFINITY : 0);

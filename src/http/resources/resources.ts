@@ -46,6 +46,7 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
     if (shown instanceof Problem) return shown;
     const unacceptable = checkAccept(request.headers, jsonTypes);
     if (unacceptable !== undefined) return unacceptable;
+    context.isCurrentFor = (access) => services.resources.isCurrentFor(access, shown);
     const whole = renderResource(context, shown.resource, shown.rules);
     if (fields.length === 0) return sendPage(context, whole);
     const rendererFor = factoryOf(context, fields, shown.rules);

@@ -16,7 +16,7 @@ import {
   variantTag,
 } from "../headers/conditional.ts";
 import { type Coding, chooseCoding, encode } from "../headers/content-coding.ts";
-import type { RequestContext } from "../request/context.ts";
+import type { Repeatable, RequestContext } from "../request/context.ts";
 import {
   createResponse,
   negotiated,
@@ -24,6 +24,7 @@ import {
   responseHeadOf,
   smallResponseBytes,
   withDate,
+  withOwnHeaders,
 } from "./response.ts";
 
 export interface RenderedPage extends ResponseHead {
@@ -60,26 +61,22 @@ export function sendEncoded(
 ): MaybePromise<Response | Problem> {
   const coding = chooseCoding(context.request.headers, page.body.length);
   if (coding instanceof Problem) return coding;
-  const { updatedAt, body } = page;
+  const { updatedAt, body, headers } = page;
   if (body.length > smallResponseBytes && !context.memory.take(body.length)) return overloaded;
-  if (coding === undefined) return withDate(responseWith(context, page.headers, body), updatedAt);
+  if (coding === undefined) return send(context, { status: 200, headers, body, updatedAt });
   return then(encodedBody(page, coding), ({ bytes, headers }) =>
-    withDate(responseWith(context, headers, bytes), updatedAt),
+    send(context, { status: 200, headers, body: bytes, updatedAt }),
   );
 }
 
-/**
- * Creates a response with its own copy of cached headers. The Response of @hono/node-server keeps the
- * object it is given, so a change would reach later responses.
- */
-function responseWith(
-  context: RequestContext,
-  cachedHeaders: Headers,
-  body: string | Uint8Array<ArrayBuffer>,
-): Response {
-  const response = createResponse(context, body, { headers: cachedHeaders });
-  const isShared = response.headers === cachedHeaders;
-  return isShared ? new Response(body, { headers: new Headers(cachedHeaders) }) : response;
+/** Responds, and notes what can be sent again. A large body is sent in slices, so it is not repeated. */
+function send(context: RequestContext, sent: Omit<Repeatable, "isCurrentFor">): Response {
+  const { status, headers, body, updatedAt } = sent;
+  const { isCurrentFor } = context;
+  const isSmall = body === null || body.length <= smallResponseBytes;
+  if (!isSmall) return withDate(createResponse(context, body, { status, headers }), updatedAt);
+  if (isCurrentFor !== undefined) context.repeatable = { ...sent, isCurrentFor };
+  return withDate(withOwnHeaders(body, { status, headers }), updatedAt);
 }
 
 interface EncodedBody {
@@ -116,23 +113,25 @@ export function encodedHeaders(plain: Headers, coding: Coding): Headers {
  * is that of the body, if it is known.
  */
 export function conditionalResponse(
-  { request: { headers } }: RequestContext,
+  context: RequestContext,
   state: ResponseHead,
   length = 0,
 ): Response | Problem | undefined {
+  const { headers } = context.request;
   if (!hasPreconditions(headers)) return undefined;
   const rejected = checkIfMatch(headers);
   if (rejected !== undefined) return rejected;
   if (isPreconditionFailed(headers, state)) return preconditionFailed;
-  return isNotModified(headers, state) ? notModified(headers, state, length) : undefined;
+  return isNotModified(headers, state) ? notModified(context, state, length) : undefined;
 }
 
 /** Creates a 304 with the ETag of the variant that the client has, or would get. */
 export function notModified(
-  requestHeaders: Headers,
+  context: RequestContext,
   state: ResponseHead,
   length: number,
 ): Response {
+  const { headers: requestHeaders } = context.request;
   const { headers: asRead, etag, updatedAt } = state;
   const headers = new Headers(asRead);
   headers.delete("content-type");
@@ -141,7 +140,7 @@ export function notModified(
       "etag",
       matchingTag(requestHeaders, etag) ?? tagToSend(requestHeaders, etag, length),
     );
-  return withDate(new Response(null, { status: 304, headers }), updatedAt);
+  return send(context, { status: 304, headers, body: null, updatedAt });
 }
 
 function tagToSend(requestHeaders: Headers, etag: string, length: number): string {
@@ -173,6 +172,6 @@ export function pageResponse(
   for (const name in page.fields) headers.set(name, page.fields[name] ?? "");
   const state = { headers, etag, updatedAt: startedAt, isDateExact: true };
   return isNotModified(context.request.headers, state)
-    ? notModified(context.request.headers, state, page.body.length)
+    ? notModified(context, state, page.body.length)
     : sendEncoded(context, { ...state, body: page.body });
 }

@@ -114,6 +114,29 @@ export function createResponse(
   return new Response(slicesOf(context, bytes), { ...init, headers });
 }
 
+let knownClass: typeof Response | undefined;
+let isKeeping = false;
+
+/**
+ * The Response of @hono/node-server keeps the Headers object it is given, so a change would reach later
+ * responses with the same object. It replaces the global class when the server starts.
+ */
+export function keepsHeaders(): boolean {
+  if (knownClass === Response) return isKeeping;
+  const headers = new Headers();
+  knownClass = Response;
+  isKeeping = new Response(null, { headers }).headers === headers;
+  return isKeeping;
+}
+
+/** Creates a response with its own copy of shared headers. */
+export function withOwnHeaders(
+  body: string | Uint8Array<ArrayBuffer> | null,
+  { status, headers }: Required<ResponseInit>,
+): Response {
+  return new Response(body, { status, headers: keepsHeaders() ? new Headers(headers) : headers });
+}
+
 function slicesOf(context: RequestContext, bytes: Uint8Array): ReadableStream<Uint8Array> {
   const release = countWhileSent(context, bytes.byteLength);
   let position = 0;

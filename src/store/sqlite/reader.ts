@@ -22,7 +22,7 @@ import { TokenReader } from "./token.ts";
 /** The sizes of the caches, which bound the memory use. */
 export const readerLimits = {
   resourceCacheBytes: 16 * 1024 * 1024,
-  ...{ collections: 10_000, tokens: 10_000, maxCounted },
+  ...{ collections: 10_000, tokens: 200_000, maxCounted },
   /** Some 200 µs. */
   shortRows: 100,
 };
@@ -55,7 +55,6 @@ export class Reader {
   readonly #limits: typeof readerLimits;
   readonly #cache: ResourceCache;
   readonly #known = new Map<string, Known>();
-  readonly #tokens = new Map<string, Token>();
   #lastCommit = 0;
   #lastTokens = 0;
   #seenVersion = 0;
@@ -77,7 +76,13 @@ export class Reader {
     this.#resources = new ResourceReader(connection);
     this.#queries = new QueryReader(connection, limits);
     this.#fileReferences = new FileReferenceReader(connection);
-    this.#tokenReader = new TokenReader(connection);
+    this.#tokenReader = new TokenReader(connection, limits.tokens);
+  }
+
+  /** The number of the last commit. */
+  version(): number {
+    this.#refresh();
+    return this.#lastCommit;
   }
 
   collection(name: string): Collection | undefined {
@@ -153,14 +158,7 @@ export class Reader {
 
   token(hash: string): Token | undefined {
     this.#refresh();
-    const known = this.#tokens.get(hash);
-    if (known) return known;
-    const token = this.#tokenReader.find(hash);
-    if (token) {
-      if (this.#tokens.size === this.#limits.tokens) this.#tokens.clear();
-      this.#tokens.set(hash, token);
-    }
-    return token;
+    return this.#tokenReader.find(hash);
   }
 
   tokens(): readonly Token[] {
@@ -291,7 +289,7 @@ export class Reader {
   #readCommit(): void {
     const [commit, tokens] = this.#store.one() ?? [0, 0];
     if (commit === movedCommit) throw new Moved("the database is in another file now");
-    if (tokens !== this.#lastTokens) this.#tokens.clear();
+    if (tokens !== this.#lastTokens) this.#tokenReader.clearCache();
     this.#lastCommit = commit;
     this.#lastTokens = tokens;
   }

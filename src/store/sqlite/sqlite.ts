@@ -162,6 +162,10 @@ class SqliteStore implements Store {
     this.#listeners = listeners;
   }
 
+  version(): number {
+    return this.#read((reader) => reader.version());
+  }
+
   collection(name: string): Collection | undefined {
     return this.#read((reader) => reader.collection(name));
   }

@@ -1,5 +1,6 @@
 // Reads and writes tokens, and the times of their last use.
 
+import { RecentMap } from "../../lib/recent-map.ts";
 import type { Token } from "../../model/token.ts";
 import type { Writes } from "../core/writes.ts";
 import type { Connection, Query } from "./connection.ts";
@@ -21,15 +22,26 @@ function toToken(row: TokenRow): Token {
 export class TokenReader {
   readonly #byHash: Query<TokenRow>;
   readonly #all: Query<TokenRow>;
+  readonly #cache: RecentMap<string, Token>;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, maxCached: number) {
+    this.#cache = new RecentMap(maxCached);
     this.#byHash = connection.query(`${select} WHERE hash = ?`);
     this.#all = connection.query(`${select} ORDER BY created, id`);
   }
 
   find(hash: string): Token | undefined {
+    const cached = this.#cache.get(hash);
+    if (cached) return cached;
     const row = this.#byHash.one(hash);
-    return row && toToken(row);
+    const token = row && toToken(row);
+    if (token) this.#cache.set(hash, token);
+    return token;
+  }
+
+  /** To be called when tokens have changed. */
+  clearCache(): void {
+    this.#cache.clear();
   }
 
   all(): readonly Token[] {

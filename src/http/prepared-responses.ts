@@ -1,0 +1,187 @@
+// Repeats responses to GET while the state they were made from is current, without running the request again.
+
+import type { CollectionAccess } from "../domain/access.ts";
+import { RecentMap } from "../lib/recent-map.ts";
+import { anonymous, type Principal } from "../model/principal.ts";
+import type { Problem } from "../model/problem.ts";
+import { readBearer } from "./request/authorize.ts";
+import type { RequestContext, Services } from "./request/context.ts";
+import { limitAddress, limitToken } from "./request/rate-limit.ts";
+import { keepsHeaders, withDate } from "./response/response.ts";
+
+/** The limit for all responses, whose bodies the store's own cache holds in part. */
+const maxBytes = 16 * 1024 * 1024;
+/** The approximate size of a response without its body. */
+const overheadBytes = 512;
+/** One address has few variants: by Accept, by coding, and with the ETag or without it. */
+const maxVariants = 4;
+const maxRecentFields = 8;
+
+/** Every request header that the response to a GET can depend on, besides Authorization. */
+interface RequestFields {
+  readonly host: string | null;
+  readonly accept: string | null;
+  readonly acceptEncoding: string | null;
+  readonly ifNoneMatch: string | null;
+}
+
+interface PreparedResponse {
+  readonly fields: RequestFields;
+  readonly path: string;
+  readonly collection: string;
+  readonly body: string | Uint8Array<ArrayBuffer> | null;
+  readonly init: { readonly status: number; readonly headers: Headers };
+  readonly updatedAt: number | undefined;
+  readonly isAdmin: boolean;
+  readonly isCurrentFor: (access: CollectionAccess) => boolean;
+  /** Whose access was checked last, and at which version of the store. */
+  principal: Principal | undefined;
+  version: number;
+}
+
+/** A caller who was identified at this version of the store. */
+interface Caller {
+  readonly authorization: string;
+  readonly principal: Principal;
+  readonly version: number;
+}
+
+const weigh = (variants: readonly PreparedResponse[], url: string): number =>
+  variants.reduce((sum, { body }) => sum + overheadBytes + (body?.length ?? 0), url.length);
+
+export class PreparedResponses {
+  readonly #services: Services;
+  readonly #byUrl = new RecentMap<string, readonly PreparedResponse[]>(maxBytes, weigh);
+  #recentFields: readonly RequestFields[] = [];
+  /** Consecutive requests often have the same caller. */
+  #lastCaller: Caller | undefined;
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  /** Returns the response, or undefined when the request has to be run. A repeated request is counted. */
+  find(context: RequestContext): Response | Problem | undefined {
+    const { request } = context;
+    if (request.method !== "GET") return undefined;
+    const variants = this.#byUrl.get(request.url);
+    const prepared = variants && findVariant(variants, request.headers);
+    if (prepared === undefined || !this.#isValid(context, prepared)) return undefined;
+    context.path = prepared.path;
+    return countRequest(context) ?? repeat(prepared, context.requestId);
+  }
+
+  /** Keeps the response of a request that was run, if it can be repeated. */
+  add(context: RequestContext): void {
+    const { request, path, repeatable } = context;
+    if (repeatable === undefined || request.method !== "GET") return;
+    const { collection } = context;
+    const { headers, url } = request;
+    if (hasOtherPreconditions(headers) || this.#services.storeVersion() === undefined) return;
+    const { status, headers: responseHeaders, body, updatedAt, isCurrentFor } = repeatable;
+    const added: PreparedResponse = {
+      fields: this.#sharedFields(headers),
+      ...{ path, collection: collection.name, body, updatedAt, isCurrentFor },
+      init: { status, headers: responseHeaders },
+      isAdmin: collection.isAdmin,
+      // The first repetition checks the state, which may have changed since it was read.
+      ...{ principal: undefined, version: -1 },
+    };
+    const others = (this.#byUrl.get(url) ?? []).filter(({ fields }) => fields !== added.fields);
+    this.#byUrl.set(url, [added, ...others.slice(0, maxVariants - 1)]);
+  }
+
+  /** Most clients send the same fields with every request. One object for all stays in the processor's cache. */
+  #sharedFields(headers: Headers): RequestFields {
+    const known = this.#recentFields.find((fields) => areIn(headers, fields));
+    if (known !== undefined) return known;
+    const fields = fieldsIn(headers);
+    this.#recentFields = [fields, ...this.#recentFields.slice(0, maxRecentFields - 1)];
+    return fields;
+  }
+
+  /** Whether this caller would get the same response now. Sets the principal. */
+  #isValid(context: RequestContext, prepared: PreparedResponse): boolean {
+    const { access, storeVersion } = this.#services;
+    // First, because a commit after it has another number.
+    const version = storeVersion();
+    if (version === undefined) return false;
+    const principal = this.#identify(context, version);
+    if (principal === undefined) return false;
+    context.principal = principal;
+    if (version === prepared.version && principal === prepared.principal) return true;
+    const opened = access.collection(principal, prepared.collection);
+    if (opened instanceof Promise || opened.isAdmin !== prepared.isAdmin) return false;
+    if (!prepared.isCurrentFor(opened)) return false;
+    prepared.version = version;
+    prepared.principal = principal;
+    return true;
+  }
+
+  /** Returns undefined when the credentials are not accepted; the request is run to say why. */
+  #identify(context: RequestContext, version: number): Principal | undefined {
+    const { proxies, tlsOnly, access } = this.#services;
+    if (!proxies.isEmpty) readForwarded(context);
+    const authorization = context.request.headers.get("authorization");
+    if (authorization === null) return anonymous;
+    if (context.inClearText && tlsOnly) return undefined;
+    const last = this.#lastCaller;
+    if (last?.authorization === authorization && last.version === version)
+      return access.use(last.principal) ? last.principal : undefined;
+    const secret = readBearer(authorization);
+    const principal = typeof secret === "string" ? access.identify(secret) : undefined;
+    if (principal === undefined || principal instanceof Promise) return undefined;
+    this.#lastCaller = { authorization, principal, version };
+    return principal;
+  }
+}
+
+/** Reads the client's address, and whether it uses TLS, from the fields that a trusted proxy adds. */
+export function readForwarded(context: RequestContext): void {
+  const { headers } = context.request;
+  const { proxies } = context.services;
+  const peer = context.peerAddress();
+  context.clientAddress = proxies.clientAddress(peer, headers.get("x-forwarded-for"));
+  context.inClearText = proxies.isClearText(peer, headers.get("x-forwarded-proto"));
+}
+
+const fieldsIn = (headers: Headers): RequestFields => ({
+  host: headers.get("host"),
+  accept: headers.get("accept"),
+  acceptEncoding: headers.get("accept-encoding"),
+  ifNoneMatch: headers.get("if-none-match"),
+});
+
+const areIn = (headers: Headers, fields: RequestFields): boolean =>
+  fields.ifNoneMatch === headers.get("if-none-match") &&
+  fields.acceptEncoding === headers.get("accept-encoding") &&
+  fields.accept === headers.get("accept") &&
+  fields.host === headers.get("host");
+
+/** These are rare, so requests with them are run. */
+const hasOtherPreconditions = (headers: Headers): boolean =>
+  headers.has("if-modified-since") || headers.has("if-match") || headers.has("if-unmodified-since");
+
+function findVariant(
+  variants: readonly PreparedResponse[],
+  headers: Headers,
+): PreparedResponse | undefined {
+  if (hasOtherPreconditions(headers)) return undefined;
+  for (const each of variants) if (areIn(headers, each.fields)) return each;
+  return undefined;
+}
+
+/** Sets the request id before the headers are copied, which is faster than after it. */
+function repeat({ body, init, updatedAt }: PreparedResponse, requestId: string): Response {
+  const shared = init.headers;
+  const headers = keepsHeaders() ? new Headers(shared) : shared;
+  headers.set("X-Request-Id", requestId);
+  return withDate(new Response(body, { status: init.status, headers }), updatedAt);
+}
+
+/** Counts against the rate limits, in the order of a request that is run. */
+function countRequest(context: RequestContext): Problem | undefined {
+  const { perAddress, perToken } = context.services.rateLimits;
+  if (perAddress === 0 && perToken === 0) return undefined;
+  return limitAddress(context) ?? limitToken(context);
+}
