@@ -12,8 +12,12 @@ import { parseArgs } from "node:util";
 import { bringChromium } from "./chromium.js";
 import { groupFiles, isOnOneRuntime } from "./test-groups.js";
 import { cpuOfEnded, runJobs } from "./test-jobs.js";
+import { bundleServer } from "./test-server.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+const cache = join(root, "node_modules/.cache");
+/** With what the last run has checked, tsc takes a third of the time. */
+const typesCache = join(cache, "tsc.tsbuildinfo");
 const runtimes = ["node", "bun"];
 const slowestShown = 10;
 const width = 64;
@@ -73,10 +77,12 @@ async function runAll() {
     ...process.env,
     TMPDIR: folder,
     // Stripping types is most of a process's start on Node, and a hundred processes start here.
-    NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node"),
+    NODE_COMPILE_CACHE: join(cache, "node"),
     ...(isLong && { RESTANTE_TEST_LONG: "1" }),
   };
-  const postgres = files.some(usesPostgres) ? await startPostgres(env) : undefined;
+  // The long run starts the sources.
+  if (!isLong && someFile(/process\.ts"/)) env.RESTANTE_TEST_SERVERS = bundleServers(folder);
+  const postgres = someFile(/postgres/i) ? await startPostgres(env) : undefined;
   if (postgres !== undefined) env.RESTANTE_TEST_POSTGRES_PORT = postgres.port;
   try {
     const programs = jobs.map((job) => ({ ...job, program: programOf(job.step), cwd: root, env }));
@@ -93,9 +99,15 @@ function programOf(name) {
   return join(root, "node_modules/.bin", name);
 }
 
-/** A file that is missed here starts a server of its own. */
-function usesPostgres(file) {
-  return /postgres/i.test(readFileSync(join(root, file), "utf8"));
+/** A file that is missed here starts a Postgres server of its own, or Restante from its sources. */
+function someFile(pattern) {
+  return files.some((file) => pattern.test(readFileSync(join(root, file), "utf8")));
+}
+
+function bundleServers(folder) {
+  const servers = join(folder, "servers");
+  for (const runtime of chosen) bundleServer(root, join(servers, runtime), runtime);
+  return servers;
 }
 
 /** Starts one Postgres server for all test files. It ends with this process at the latest. */
@@ -118,7 +130,7 @@ async function startPostgres(env) {
 /** `step` names the program, `count` how to read the counts of its tests. */
 function jobsToRun() {
   const checks = [
-    { step: "tsc", name: "", args: ["--noEmit"] },
+    { step: "tsc", name: "", args: ["--noEmit", "--incremental", "--tsBuildInfoFile", typesCache] },
     { step: "biome", name: "", args: ["check", "."] },
   ];
   const isWhole = filters.length === 0;

@@ -13,7 +13,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 import { isSecret, newSecret, secretPattern } from "../src/model/token.ts";
 import { settings } from "../src/server/config.ts";
-import { commandLine, firstToken, run, type ServerProcess, start } from "./process.ts";
+import {
+  commandLine,
+  firstToken,
+  run,
+  type ServerProcess,
+  sourceCommandLine,
+  start,
+} from "./process.ts";
 
 let cwd: string;
 before(async () => {
@@ -201,6 +208,12 @@ describe("serve", () => {
     assert.deepEqual(messages, ["listening", "draining", "stopped"]);
   });
 
+  it("runs from the sources, as it does in the other tests from a bundle of them", async () => {
+    const running = await start(["--data", "sources"], { cwd, isSource: true });
+    assert.equal((await people(running.url, firstToken(running), ada)).status, 201);
+    await stop(running);
+  });
+
   it("keeps the first token when a folder has the name of its file", async () => {
     await mkdir(join(cwd, "blocked", "admin-token"), { recursive: true });
     const running = await start(["--data", "blocked"], { cwd });
@@ -227,7 +240,8 @@ describe("on a terminal", () => {
 
   /** What the greeting shows, in the end without colours; the process ends with the test. */
   async function bannerText(act: (text: string) => void): Promise<void> {
-    const command = `exec ${commandLine.join(" ")} serve --port 0 --data "greeted here"`;
+    // The commands that it shows run bin/, which a bundle does not have.
+    const command = `exec ${sourceCommandLine.join(" ")} serve --port 0 --data "greeted here"`;
     const { PATH, NODE_COMPILE_CACHE } = process.env;
     const env = { PATH, NODE_COMPILE_CACHE, TERM: "xterm" };
     const child = spawn("script", ["-qec", command, "/dev/null"], { cwd, env, stdio: "pipe" });

@@ -4,16 +4,31 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-const flags = "bun" in process.versions ? [] : ["--disable-warning=ExperimentalWarning"];
+const isBun = "bun" in process.versions;
+const flags = isBun ? [] : ["--disable-warning=ExperimentalWarning"];
+const source = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
-/** The command that runs Restante on this runtime. */
-export const commandLine: readonly [string, ...string[]] = [process.execPath, ...flags, main];
+/** `npm test` bundles the server once for each runtime, because a bundle starts faster, and puts the folder here. */
+const bundles = process.env.RESTANTE_TEST_SERVERS;
+const bundle = bundles && join(bundles, isBun ? "bun" : "node");
+
+/** The command that runs Restante on this runtime from its sources. */
+export const sourceCommandLine = commandOf(source);
+
+/** The command that the tests run: the bundle, or the sources where a file runs alone. */
+export const commandLine = bundle ? commandOf(join(bundle, "dist/main.js")) : sourceCommandLine;
+
+function commandOf(program: string): readonly [string, ...string[]] {
+  return [process.execPath, ...flags, program];
+}
 
 export interface ProcessOptions {
   readonly cwd: string;
+  /** Runs the sources in any case. */
+  readonly isSource?: boolean;
   /** The whole environment, except for what finds and speeds up programs. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -84,10 +99,15 @@ async function parentOf(pid: number): Promise<number | undefined> {
 export const isRunning = async (pid: number): Promise<boolean> =>
   !Number.isNaN((await parentOf(pid)) ?? Number.NaN);
 
-function launch(args: readonly string[], { cwd, environment }: ProcessOptions): ChildProcess {
-  const [program, ...before] = commandLine;
+function launch(
+  args: readonly string[],
+  { cwd, environment, isSource = false }: ProcessOptions,
+): ChildProcess {
+  const [program, ...before] = isSource ? sourceCommandLine : commandLine;
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const env = { PATH, NODE_COMPILE_CACHE, ...environment };
+  // A bundle has another path in each run, so what is cached of it ends with the run.
+  const cache = bundle && !isSource ? join(bundle, "cache") : NODE_COMPILE_CACHE;
+  const env = { PATH, NODE_COMPILE_CACHE: cache, ...environment };
   return spawn(program, [...before, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 }
 
