@@ -59,8 +59,9 @@ export class Database {
       // Again, because the file may have switched to WAL mode only now.
       holdLock(this.copyLock);
       this.#checkpoints = new Checkpoints(connection);
-      this.#eraser = new Eraser(connection, this.#checkpoints, eraseAfterMs);
-      this.#purger = new Purger(connection, retention);
+      const eraser = new Eraser(connection, this.#checkpoints, eraseAfterMs);
+      this.#eraser = eraser;
+      this.#purger = new Purger(connection, retention, () => eraser.schedule());
       this.#commitCounter = new CommitCounterWriter(file.commitCounter);
       this.#areWalFilesSame = watchWalFiles(file);
     } catch (error) {
@@ -93,7 +94,12 @@ export class Database {
     if (this.#batches === undefined) return false;
     // A step of its own, so that commits run before and after it.
     if (this.#checkpoints.runIfDue(true)) return true;
-    return this.#batches.build() || this.#purger.work() || this.#eraser.work();
+    if (this.#batches.build()) {
+      // It can have deleted the rows of an index.
+      this.#eraser.schedule();
+      return true;
+    }
+    return this.#purger.work() || this.#eraser.work();
   }
 
   /** Whether there is work in the background that a client may wait for. */

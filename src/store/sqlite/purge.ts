@@ -11,12 +11,15 @@ const partsPerStep = 200;
 export class Purger {
   readonly #connection: Connection;
   readonly #retention: Retention | undefined;
+  readonly #onDelete: () => void;
   #dueAt = performance.now();
   #steps: Iterator<void> | undefined;
 
-  constructor(connection: Connection, retention: Retention | undefined) {
+  /** `onDelete` is called after each step that has deleted rows. */
+  constructor(connection: Connection, retention: Retention | undefined, onDelete: () => void) {
     this.#connection = connection;
     this.#retention = retention;
+    this.#onDelete = onDelete;
   }
 
   /** Runs one step. Returns whether more steps can run now. */
@@ -24,7 +27,7 @@ export class Purger {
     if (!this.#retention) return false;
     if (!this.#steps) {
       if (performance.now() < this.#dueAt) return false;
-      this.#steps = purge(this.#connection, this.#retention);
+      this.#steps = purge(this.#connection, this.#retention, this.#onDelete);
     }
     if (!this.#steps.next().done) return true;
     this.#steps = undefined;
@@ -33,13 +36,20 @@ export class Purger {
   }
 }
 
-function* purge(connection: Connection, { removalsMs }: Retention): Generator<void> {
+function* purge(
+  connection: Connection,
+  { removalsMs }: Retention,
+  onDelete: () => void,
+): Generator<void> {
   const removals = new RemovalPurger(connection, Date.now() - removalsMs);
   const keys = new KeyPurger(connection);
   const parts = new CollectionRows(connection).all().map(({ part }) => part);
   for (const [index, part] of parts.entries()) {
-    while (removals.deleteSome(part)) yield;
-    while (keys.deleteSome(part)) yield;
+    for (const rows of [removals, keys])
+      while (rows.deleteSome(part)) {
+        onDelete();
+        yield;
+      }
     if ((index + 1) % partsPerStep === 0) yield;
   }
 }
@@ -104,14 +114,14 @@ class KeyPurger {
     );
   }
 
-  /** Moves the clock of a part that has keys. Returns whether it deleted as many keys as it may at once. */
+  /** Moves the clock of a part that has keys. Returns whether it deleted keys. */
   deleteSome(part: number): boolean {
     const head = this.#any.one(part) && this.#heads.find(part);
     if (!head) return false;
     const { now, seen } = advanceClock(head.keyClock, Date.now());
     return this.#connection.transact(() => {
       this.#saveClock.run(now, seen, part);
-      return this.#delete.run(part, now) === rowsPerStep;
+      return this.#delete.run(part, now) > 0;
     });
   }
 }
