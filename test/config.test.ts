@@ -54,7 +54,7 @@ describe("defaults", () => {
       logLevel: "info",
       maxBodyBytes: 1_048_576,
       maxUploadBytes: 2_147_483_648,
-      maxInFlightBytes: 268_435_456,
+      maxInFlightBytes: 134_217_728,
       rateLimitPerAddress: 0,
       rateLimitPerToken: 0,
       queryDeadline: 10,

@@ -110,9 +110,9 @@ export class Lists {
         if (slice === undefined) return collectionNotFound(name);
         const readAgain = this.#readAgain(planned, slice.collection, options);
         if (readAgain !== undefined) return readAgain;
-        return slice.isCut
-          ? pageTooLargeProblem(listRequest, slice.resources.length)
-          : sliceResult(target, listRequest, slice);
+        return slice.fits === undefined
+          ? sliceResult(target, listRequest, slice)
+          : pageTooLargeProblem(listRequest, slice.fits);
       });
     }
     const asked = { ...withOneMore(query), maxBytes };

@@ -41,11 +41,16 @@ export async function findViolations(
   const finder = new ViolationFinder(definition, comparesValues);
   if (finder.acceptsAnything) return noViolations;
   const end = performance.now() + maxMs;
-  for (let checked = 0; ; ) {
-    const slice = await store.slice(collection, { offset: checked, order: "created", ...page });
+  for (let checked = 0, limit = page.limit; ; ) {
+    const { maxBytes } = page;
+    const range = { offset: checked, order: "created", limit, maxBytes } as const;
+    const slice = await store.slice(collection, range);
+    limit = slice?.fits ?? page.limit;
+    if (slice?.fits !== undefined) continue;
     for (const resource of slice?.resources ?? []) finder.check(resource);
     checked += slice?.resources.length ?? 0;
-    if (!slice?.isCut && (slice?.resources.length ?? 0) < page.limit) return finder.violations;
+    if (!slice || slice.resources.length === 0 || checked >= slice.collection.total)
+      return finder.violations;
     if (checked >= alwaysChecked && performance.now() >= end)
       return { ...finder.violations, checked };
     await setImmediate();

@@ -107,7 +107,7 @@ function build(
   const jsonHeaders = new Headers(commonHeaders);
   jsonHeaders.set("content-type", "application/json");
   jsonHeaders.append("vary", "Accept, Accept-Encoding");
-  const memory = new MemoryBudget(config.maxInFlightBytes);
+  const memory = new MemoryBudget(Math.max(config.maxInFlightBytes, config.maxBodyBytes));
   const requests = new RequestLog(lineWriter(log));
   const services: Services = {
     access,

@@ -32,7 +32,7 @@ export const limitSettings = {
     about:
       "The maximum number of bytes of request and response bodies that each process holds in memory; a request that needs more is rejected with 503.",
     allowed: "a whole number from 16777216 (16 MiB) to 1099511627776 (1 TiB)",
-    fallback: "268435456",
+    fallback: "134217728",
     read: (text) => wholeNumber(text, 16_777_216, 1_099_511_627_776),
   },
   rateLimitPerAddress: {

@@ -103,15 +103,15 @@ export interface Range {
   readonly offset: number;
   readonly limit: number;
   readonly order: Order;
-  /** Limits the total size of the fields; the first resource is always included. */
+  /** Limits the total size of the fields; a single resource is always returned. */
   readonly maxBytes?: number | undefined;
 }
 
 export interface Slice {
   readonly collection: Collection;
   readonly resources: readonly Resource[];
-  /** Whether `maxBytes` left out resources that are within `limit`. */
-  readonly isCut?: boolean;
+  /** How many resources `maxBytes` allows, at least one; set when it allows fewer, and then none are returned. */
+  readonly fits?: number;
 }
 
 /** Whose query it is, and when it is not needed any more. */

@@ -62,7 +62,9 @@ export function sendEncoded(
   const coding = chooseCoding(context.request.headers, page.body.length);
   if (coding instanceof Problem) return coding;
   const { updatedAt, body, headers } = page;
-  if (body.length > smallResponseBytes && !context.memory.take(body.length)) return overloaded;
+  // While it is encoded, the body is there twice: as text and as bytes.
+  const held = coding === undefined ? body.length : 2 * body.length;
+  if (body.length > smallResponseBytes && !context.memory.take(held)) return overloaded;
   if (coding === undefined) return send(context, { status: 200, headers, body, updatedAt });
   return then(encodedBody(page, coding), ({ bytes, headers }) =>
     send(context, { status: 200, headers, body: bytes, updatedAt }),

@@ -100,7 +100,10 @@ export async function readSlice(
   const { head, hits, isCut } = found;
   const collection = toCollection(row, head);
   const resources = hits.map(({ resource }) => resource);
-  return { version: head.version, value: { collection, resources, ...(isCut && { isCut }) } };
+  const value = isCut
+    ? { collection, resources: [], fits: hits.length }
+    : { collection, resources };
+  return { version: head.version, value };
 }
 
 interface RangeResult {

@@ -13,7 +13,9 @@ const minSqliteVersion = "3.53.4";
 
 const busyMs = 5_000;
 const largestIdleWalBytes = 64 * 1024 * 1024;
-const cacheKibibytes = 32 * 1024;
+/** The page caches of all connections together are a large part of the memory of a process. */
+const cacheKibibytes = 16 * 1024;
+const scanCacheKibibytes = 4 * 1024;
 
 /** Each pragma is set and read back, because commits are not durable without them. */
 const pragmas = {
@@ -22,6 +24,13 @@ const pragmas = {
     query_only: 1,
     wal_autocheckpoint: 0,
     cache_size: -cacheKibibytes,
+  },
+  /** Reads much of the database once, which a cache does not make faster. */
+  scan: {
+    busy_timeout: busyMs,
+    query_only: 1,
+    wal_autocheckpoint: 0,
+    cache_size: -scanCacheKibibytes,
   },
   write: {
     busy_timeout: busyMs,
@@ -40,7 +49,7 @@ const pragmas = {
   copy: {
     busy_timeout: busyMs,
     wal_autocheckpoint: 0,
-    cache_size: -cacheKibibytes,
+    cache_size: -scanCacheKibibytes,
     temp_store: 2,
   },
   /** Writes a new file that nobody else opens; it is synced when it is complete. */

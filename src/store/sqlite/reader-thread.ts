@@ -26,7 +26,7 @@ parentPort?.on("message", (request: ReaderRequest | "close") => {
 function answer({ number, collection, query }: ReaderRequest): ReaderReply {
   try {
     current ??= new CurrentReader(
-      () => new Reader(new Connection(path, "read"), undefined, limits),
+      () => new Reader(new Connection(path, "scan"), undefined, limits),
     );
     const result = current.readIn(collection, (reader) =>
       reader.query(collection, query, () => assertWanted(number)),

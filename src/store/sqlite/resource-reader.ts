@@ -24,7 +24,7 @@ import {
 } from "../core/stored-resource.ts";
 import type { Range, Slice } from "../store.ts";
 import type { CachedCollection } from "./collections.ts";
-import type { Connection, LimitedRows, Query, Value } from "./connection.ts";
+import type { Connection, LimitedRows, Query, Row, Value } from "./connection.ts";
 import { PositionReader } from "./positions.ts";
 
 export type ResourceRow = readonly [...StoredResource, checksum: number | null];
@@ -76,6 +76,7 @@ export class ResourceReader {
   readonly #find: Query<ResourceRow>;
   readonly #findUnique: Query<ResourceRow>;
   readonly #slices: Readonly<Record<Order, Query<ResourceRow>>>;
+  readonly #sizes: Readonly<Record<Order, Query<readonly [bytes: number]>>>;
   readonly #since: Query<EntryRow>;
   readonly #sinceByOwner: Query<EntryRow>;
   readonly #purged: Query<readonly [revision: number]>;
@@ -90,10 +91,16 @@ export class ResourceReader {
     this.#findUnique = connection.query(
       `${select} AND seq = (SELECT seq FROM entries WHERE part = ?1 AND field = ?2 AND key = ?3 LIMIT 1)`,
     );
-    this.#slices = {
-      created: connection.query(`${select} AND seq >= ?2 ORDER BY seq LIMIT ?3`),
-      "-created": connection.query(`${select} AND seq <= ?2 ORDER BY seq DESC LIMIT ?3`),
+    const slices = <R extends Row>(columns: string): Readonly<Record<Order, Query<R>>> => {
+      const rows = `SELECT ${columns} FROM resources WHERE part = ?1`;
+      return {
+        created: connection.query(`${rows} AND seq >= ?2 ORDER BY seq LIMIT ?3`),
+        "-created": connection.query(`${rows} AND seq <= ?2 ORDER BY seq DESC LIMIT ?3`),
+      };
     };
+    this.#slices = slices(resourceColumns);
+    // SQLite knows the size of a value without reading it.
+    this.#sizes = slices("octet_length(fields)");
     // Both tables are read in index order and merged up to the limit.
     this.#since = connection.query(
       `SELECT ${resourceColumns}, 0 FROM resources WHERE part = ?1 AND revision > ?2
@@ -144,11 +151,22 @@ export class ResourceReader {
     if (offset >= total) return { collection, resources: [] };
     const index = order === "created" ? offset : total - 1 - offset;
     const first = locate(this.#positions.of(part), index, seq) + 1;
-    const { rows, isCut } = rowsOf(this.#slices[order], maxBytes, part, first, limit);
-    const resources = rows.map(toResource);
+    const fits = maxBytes && this.#fits(this.#sizes[order], maxBytes, part, first, limit);
+    if (fits) return { collection, resources: [], fits };
+    const resources = this.#slices[order].all(part, first, limit).map(toResource);
     // Counters and rows come from one snapshot, so a missing row is lost.
-    if (!isCut && resources.length < Math.min(limit, total - offset)) throw lostRows;
-    return isCut ? { collection, resources, isCut } : { collection, resources };
+    if (resources.length < Math.min(limit, total - offset)) throw lostRows;
+    return { collection, resources };
+  }
+
+  /** Returns how many rows have at most `maxBytes` together, at least one; undefined when all have. */
+  #fits(
+    sizes: Query<readonly [bytes: number]>,
+    maxBytes: number,
+    ...values: readonly Value[]
+  ): number | undefined {
+    const { rows, isCut } = sizes.within(maxBytes, ([bytes]) => bytes, ...values);
+    return isCut ? rows.length : undefined;
   }
 
   since(
