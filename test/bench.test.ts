@@ -58,7 +58,7 @@ const fairnessLine: FairnessLine = {
 };
 
 const fairness = (line: FairnessLine): Results => ({
-  fairness: { ...run, figures: { share: 0.2, lines: [line] } },
+  fairness: { ...run, figures: { share: 0.2, lines: [line], builds: [] } },
 });
 
 const growth: Results = {

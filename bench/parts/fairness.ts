@@ -7,13 +7,15 @@ import { get } from "../load/scenarios.ts";
 import { bar } from "../progress.ts";
 import type { Running } from "../servers/processes.ts";
 import { type Heavy, heavyAsk, heavyNames, isOnLarge } from "./heavy-work.ts";
-import { buildFields, finishBuild, startBuild } from "./index-build.ts";
+import { type BuildFigures, buildIndex, startPosts } from "./index-build.ts";
 import { attempt, type Setting } from "./setting.ts";
 
 export interface FairnessFigures {
   /** The share of its peak rate that GET has here. */
   readonly share: number;
   readonly lines: readonly (FairnessLine | FairnessFailure)[];
+  /** One for each engine on which an index could be built. */
+  readonly builds: readonly BuildFigures[];
 }
 
 export interface FairnessLine {
@@ -45,17 +47,18 @@ const getConnections = 32;
 
 export async function measureFairness(setting: Setting): Promise<FairnessFigures> {
   const lines: (FairnessLine | FairnessFailure)[] = [];
+  const builds: BuildFigures[] = [];
   for (const engine of engines) {
     const show = bar(`fairness, ${engine}`, heavyNames.length);
     const peaks = new Map<string, number>();
     for (const [index, heavy] of heavyNames.entries()) {
       const label = `fairness, ${engine}, ${heavy}`;
-      const found = await attempt(label, () => measureOne(engine, heavy, peaks, setting));
+      const found = await attempt(label, () => measureOne(engine, heavy, peaks, builds, setting));
       lines.push("error" in found ? { engine, heavy, ...found } : found);
       show(index + 1);
     }
   }
-  return { share, lines };
+  return { share, lines, builds };
 }
 
 /** On a server that was just started, so that its peak of memory is that of this work. */
@@ -63,6 +66,7 @@ async function measureOne(
   engine: Engine,
   heavy: Heavy,
   peaks: Map<string, number>,
+  builds: BuildFigures[],
   setting: Setting,
 ): Promise<FairnessLine> {
   const { stores, sizes, secret } = setting;
@@ -71,18 +75,26 @@ async function measureOne(
     : stores.members(engine, sizes.big));
   if (!peaks.has(data.folder)) peaks.set(data.folder, await peakRate(data, setting));
   const getsPerSecond = (peaks.get(data.folder) ?? 0) * share;
+  const headers = bearer(secret);
   const server = await stores.start(data);
   try {
     const ask = await getOne(server, secret);
     const gets = (seconds: number) =>
       load(server.origin, ask, seconds, { connections: getConnections, perSecond: getsPerSecond });
     await gets(sizes.pace.warmUpSeconds);
+    // Beside a build there are POSTs as well, which may have to wait for it.
+    const startBeside = () => (heavy === "build" ? startPosts(server.origin, headers) : undefined);
+    const idlePosts = startBeside();
     const idle = await gets(sizes.fairnessSeconds / 2);
+    const idleWaits = await idlePosts?.stop();
+    const posts = startBeside();
     const work = workBeside(server, heavy, setting);
     await Bun.sleep(sizes.fairnessSeconds * 50);
     const loaded = await gets(sizes.fairnessSeconds);
-    const { done, fault } = await work;
-    if (heavy === "build") await finishBuild(server.origin, bearer(secret));
+    const { done, fault, build } = await work;
+    const waits = await posts?.stop();
+    if (build && waits && idleWaits)
+      builds.push({ engine, ...build, ...waits, idleLongestMs: idleWaits.longestMs });
     const faults = [idle.fault, loaded.fault, fault].filter((one) => one !== undefined);
     const peakMb = server.memory()?.peakMb ?? Number.NaN;
     return { ...{ engine, heavy, getsPerSecond, done, peakMb, faults }, ...both(idle, loaded) };
@@ -120,28 +132,20 @@ async function peakRate(
 interface Done {
   readonly done: number;
   readonly fault: string | undefined;
+  readonly build?: Pick<BuildFigures, "seconds" | "percent">;
 }
 
 /** One client for as long as the GETs run, with the lowest priority, as if it had its own machine. */
 async function workBeside(server: Running, heavy: Heavy, setting: Setting): Promise<Done> {
   const { sizes, secret } = setting;
-  const seconds = sizes.fairnessSeconds * 1.1;
   const ask = await heavyAsk(heavy, server.origin, secret, sizes);
-  if (ask === undefined) return buildIndexes(server, secret, seconds);
+  if (ask === undefined) {
+    const build = await buildIndex(server.origin, bearer(secret), sizes.buildSeconds);
+    return { done: build.percent === 100 ? 1 : 0, fault: undefined, build };
+  }
+  const seconds = sizes.fairnessSeconds * 1.1;
   const found = await load(server.origin, ask, seconds, { connections: 1, priority: 19 });
   // An export may take longer than it is watched.
   const fault = found.fault === noResponse ? undefined : found.fault;
   return { done: found.completed, fault };
-}
-
-async function buildIndexes(server: Running, secret: string, seconds: number): Promise<Done> {
-  const until = performance.now() + seconds * 1000;
-  let done = 0;
-  for (; performance.now() < until; done++) {
-    const isStarted = await startBuild(server.origin, bearer(secret), buildFields.fairness);
-    if (!isStarted) break;
-    const isFinished = await finishBuild(server.origin, bearer(secret), until);
-    if (!isFinished) break;
-  }
-  return { done, fault: undefined };
 }

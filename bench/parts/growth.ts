@@ -85,7 +85,7 @@ async function measureEngine(engine: Engine, setting: Setting): Promise<readonly
           (seconds) =>
             loader(running.origin, asks[request], seconds),
       );
-      const pace = { ...sizes.pace, rounds: 2, seconds: sizes.pace.seconds * 0.75 };
+      const pace = { ...sizes.pace, rounds: 2 };
       const columns = await interleave(`${growthTitles[request]}, ${engine}`, runs, pace);
       const points = columns.map((loads) => {
         const spent = spentOn(loads);

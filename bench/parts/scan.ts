@@ -1,11 +1,9 @@
-// Scans: rows a second that a filter without an index looks at, and how long a POST waits for a build.
+// Scans: rows a second that a filter without an index looks at.
 
 import { bearer, type Headers, request, totalOf } from "../data/fill.ts";
-import { member } from "../data/records.ts";
 import { type Engine, engines } from "../data/stores.ts";
-import { bar, during } from "../progress.ts";
+import { bar } from "../progress.ts";
 import { median } from "../report/figures.ts";
-import { buildFields, finishBuild, startBuild } from "./index-build.ts";
 import { attempt, type Setting } from "./setting.ts";
 
 export interface ScanFigures {
@@ -16,7 +14,6 @@ export interface ScanFigures {
 export interface EngineScans {
   readonly engine: Engine;
   readonly scans: readonly ScanLine[];
-  readonly build: BuildFigures | { readonly error: string };
 }
 
 export interface ScanLine {
@@ -24,14 +21,6 @@ export interface ScanLine {
   /** Of one query, which one thread runs. */
   readonly rowsPerSecond: number;
   readonly error?: string;
-}
-
-export interface BuildFigures {
-  readonly seconds: number;
-  readonly posts: number;
-  readonly longestMs: number;
-  /** The same for as long, without a build. */
-  readonly idleLongestMs: number;
 }
 
 export const filterTitles = {
@@ -75,10 +64,7 @@ async function measureEngine(engine: Engine, setting: Setting): Promise<EngineSc
       scans.push(typeof rate === "number" ? { filter, rowsPerSecond: rate } : { ...none, ...rate });
       show(scans.length);
     }
-    const building = attempt(`index build, ${engine}`, () =>
-      measureBuild(server.origin, headers, setting),
-    );
-    return { engine, scans, build: await during(`building an index, ${engine}`, building) };
+    return { engine, scans };
   } finally {
     await server.stop();
   }
@@ -96,49 +82,4 @@ async function scanRate(origin: string, headers: Headers, filter: Filter): Promi
     if (data.length > 0) throw new Error(`${filters[filter](turn)} has matches`);
   }
   return median(rates);
-}
-
-/** One client that POSTs to the same collection, one request after another. */
-async function measureBuild(
-  origin: string,
-  headers: Headers,
-  { sizes }: Setting,
-): Promise<BuildFigures> {
-  const until = performance.now() + sizes.fairnessSeconds * 1000;
-  const idle = await postWhile(origin, headers, sizes.big, () => performance.now() < until);
-  let isOver = false;
-  const startedAt = performance.now();
-  const posting = postWhile(origin, headers, sizes.big, () => !isOver);
-  try {
-    const isStarted = await startBuild(origin, headers, buildFields.scan);
-    if (!isStarted) throw new Error("every field has an index already");
-    await finishBuild(origin, headers);
-  } finally {
-    isOver = true;
-  }
-  const seconds = (performance.now() - startedAt) / 1000;
-  const { posts, longestMs } = await posting;
-  return { seconds, posts, longestMs, idleLongestMs: idle.longestMs };
-}
-
-async function postWhile(
-  origin: string,
-  headers: Headers,
-  count: number,
-  goesOn: () => boolean,
-): Promise<{ readonly posts: number; readonly longestMs: number }> {
-  const init = {
-    method: "POST",
-    headers: { ...headers, "content-type": "application/json" },
-    body: JSON.stringify(member(1, count)),
-  };
-  let posts = 0;
-  let longestMs = 0;
-  for (; goesOn(); posts++) {
-    const startedAt = performance.now();
-    await request(`${origin}/members`, init, 201);
-    longestMs = Math.max(longestMs, performance.now() - startedAt);
-    await Bun.sleep(5);
-  }
-  return { posts, longestMs };
 }

@@ -64,6 +64,7 @@ const runsTable = (results: Results): string =>
       const load = loadWords(run.machine);
       return [[`${parts[name].title}${failed}`, run.version, run.date, whole(run.seconds), load]];
     }),
+    3,
   );
 
 const verdictTable = (all: readonly Verdict[]): string =>
@@ -76,6 +77,7 @@ const verdictTable = (all: readonly Verdict[]): string =>
       measured === undefined ? "not measured" : measure(measured, unit),
       measured === undefined ? "–" : reached ? "yes" : "**no**",
     ]),
+    2,
   );
 
 const measure = (value: number, unit: Verdict["unit"]): string =>

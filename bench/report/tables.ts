@@ -5,8 +5,13 @@ import { root } from "../servers/processes.ts";
 import type { Figure, ScenarioFigures } from "./figures.ts";
 import { milliseconds, ratio, whole } from "./numbers.ts";
 
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const rule = head.map((_, column) => (column === 0 ? "---" : "---:"));
+/** The first columns are words, the others numbers. */
+export function table(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  wordColumns = 1,
+): string {
+  const rule = head.map((_, column) => (column < wordColumns ? "---" : "---:"));
   return [head, rule, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 

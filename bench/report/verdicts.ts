@@ -16,7 +16,7 @@ export const verdicts = (results: Results): readonly Verdict[] => [
 
 function speedVerdicts(results: Results): readonly Verdict[] {
   const figures = figuresOf(results, "speed");
-  const setUp = "of bare, 2 cores";
+  const setUp = "of bare, all cores";
   const line = (what: string, key: string, least: number) =>
     atLeast(what, setUp, least, "×", toBare(figures?.comparisons, key));
   const validated = rateTo(figures?.comparisons, "validated", "post");
