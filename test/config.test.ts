@@ -59,6 +59,7 @@ describe("defaults", () => {
       rateLimitPerToken: 0,
       queryDeadline: 10,
       maxCounted: 1_000_000,
+      maxCascade: 1_000,
       keepRemovedDays: 30,
       keepKeysHours: 24,
       files: undefined,
@@ -127,7 +128,7 @@ describe("the config file", () => {
       collections: "rules",
       ...{ files: "uploads", maxUploadBytes: 20, maxInFlightBytes: 33_554_432 },
       ...{ rateLimitPerAddress: 5, rateLimitPerToken: 6, keepRemovedDays: 7, keepKeysHours: 8 },
-      ...{ queryDeadline: 9, maxCounted: 10, actions: "deeds" },
+      ...{ queryDeadline: 9, maxCounted: 10, maxCascade: 11, actions: "deeds" },
     };
     writeFileSync(path, JSON.stringify(values));
     assert.deepEqual(config({ flags: { config: path } }), {
@@ -262,6 +263,7 @@ describe("values", () => {
     rateLimitPerAddress: { allowed: [["0", 0]], rejected: ["-1", "1000001", "1/s"] },
     rateLimitPerToken: { allowed: [["600", 600]], rejected: ["-1", "1000001", "none"] },
     queryDeadline: { allowed: [["100", 100]], rejected: ["0", "101", "0.5", "10s"] },
+    maxCascade: { allowed: [["0", 0]], rejected: ["-1", "10001", "all"] },
     maxCounted: { allowed: [["1000000000", 1_000_000_000]], rejected: ["0", "1000000001", "1M"] },
     keepRemovedDays: { allowed: [["1", 1]], rejected: ["0", "36501", "1d"] },
     keepKeysHours: { allowed: [["8760", 8_760]], rejected: ["0", "8761", "24h"] },

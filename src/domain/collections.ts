@@ -1,12 +1,14 @@
 // Lists, defines and deletes collections.
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { pointerTo } from "../lib/json/error-report.ts";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection } from "../model/collection.ts";
 import { type Definition, readDefinition } from "../model/definition.ts";
 import { isCollectionName } from "../model/id.ts";
 import type { Principal } from "../model/principal.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
+import { referencesOf } from "../model/reference.ts";
 import type { Violations } from "../model/schemas/collection.ts";
 import { type Verb, verbs } from "../model/token.ts";
 import type { BuildProgress, Store } from "../store/store.ts";
@@ -70,7 +72,7 @@ export class Collections {
 
   /** Returns what `define` would do, without doing it. */
   async dryRun(principal: Principal, name: string, text: string): Promise<DefineResult | Problem> {
-    const definition = requireAdmin(principal) ?? read(name, text);
+    const definition = await this.#read(principal, name, text);
     if (definition instanceof Problem) return definition;
     const before = await this.#store.collection(name);
     const options = { maxMs: maxDryRunMs, comparesValues: true };
@@ -82,7 +84,7 @@ export class Collections {
 
   /** Sets the definition of a collection and creates the collection if it does not exist. */
   async define(principal: Principal, name: string, text: string): Promise<DefineResult | Problem> {
-    const definition = requireAdmin(principal) ?? read(name, text);
+    const definition = await this.#read(principal, name, text);
     if (definition instanceof Problem) return definition;
     const before = await this.#store.collection(name);
     const change = { kind: "define", collection: name, definition: compact(text) } as const;
@@ -98,6 +100,20 @@ export class Collections {
       ? await findViolations(this.#store, name, definition, options)
       : noViolations;
     return { isNew: before === undefined, violations, ...(build?.isRunning && { build }) };
+  }
+
+  /** Reads a definition. The collections that it refers to must exist, except for the server's own. */
+  async #read(principal: Principal, name: string, text: string): Promise<Definition | Problem> {
+    const definition = requireAdmin(principal) ?? read(name, text);
+    if (definition instanceof Problem || principal.kind === "system") return definition;
+    const errors: FieldError[] = [];
+    for (const { field, collection } of referencesOf(definition.references))
+      if (collection !== name && (await this.#store.rules(collection)) === undefined)
+        errors.push({
+          pointer: pointerTo(["references", field, "collection"]),
+          detail: `there is no collection ${collection}; create it first`,
+        });
+    return errors.length === 0 ? definition : invalid(errors);
   }
 
   /** Returns how far the indexes of a collection are; undefined when they are complete. */
@@ -137,6 +153,7 @@ export class Collections {
     const change = { kind: "drop", collection: name, isEmptyOnly: !isConfirmed } as const;
     const [outcome] = await this.#store.commit([change]);
     if (outcome?.kind === "missing") return collectionNotFound(name);
+    if (outcome?.kind === "referenced") return referencedBy(outcome.by);
     return outcome?.kind === "taken" ? notEmpty(name) : undefined;
   }
 }
@@ -163,4 +180,10 @@ const notEmpty = (name: string): Problem =>
   new Problem(
     "conflict",
     `The collection is not empty. To delete it with all its resources, which cannot be undone, add \`?confirm=${name}\`.`,
+  );
+
+const referencedBy = (name: string): Problem =>
+  new Problem(
+    "conflict",
+    `The definition of ${name} has references to this collection. Remove them first.`,
   );

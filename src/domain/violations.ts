@@ -1,6 +1,7 @@
 // Counts the resources that do not match a definition, and lists the first few.
 
 import { setImmediate } from "node:timers/promises";
+import { pointerTo } from "../lib/json/error-report.ts";
 import type { Definition } from "../model/definition.ts";
 import type { FieldError } from "../model/problem.ts";
 import { entryErrors, listFields } from "../model/query/entry-limit.ts";
@@ -10,6 +11,7 @@ import {
   indexPlanOf,
   uniqueKeysIn,
 } from "../model/query/index-plan.ts";
+import { findReferences, referencesOf } from "../model/reference.ts";
 import { withFileMembers } from "../model/render.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Violation, Violations } from "../model/schemas/collection.ts";
@@ -47,7 +49,8 @@ export async function findViolations(
     const slice = await store.slice(collection, range);
     limit = slice?.fits ?? page.limit;
     if (slice?.fits !== undefined) continue;
-    for (const resource of slice?.resources ?? []) finder.check(resource);
+    for (const resource of slice?.resources ?? [])
+      finder.check(resource, await danglingErrors(store, definition, resource));
     checked += slice?.resources.length ?? 0;
     if (!slice || slice.resources.length === 0 || checked >= slice.collection.total)
       return finder.violations;
@@ -55,6 +58,27 @@ export async function findViolations(
       return { ...finder.violations, checked };
     await setImmediate();
   }
+}
+
+/** Finds the references of a stored resource to resources that do not exist. */
+async function danglingErrors(
+  store: Store,
+  { references }: Definition,
+  { fields }: Resource,
+): Promise<readonly FieldError[]> {
+  const declared = referencesOf(references);
+  if (declared.length === 0) return [];
+  const errors: FieldError[] = [];
+  for (const { reference, path, value } of findReferences(declared, JSON.parse(fields))) {
+    const { collection } = reference;
+    const isFound = typeof value === "string" && (await store.find(collection, value));
+    if (!isFound)
+      errors.push({
+        pointer: pointerTo(path),
+        detail: `there is no resource with this id in ${collection}`,
+      });
+  }
+  return errors;
 }
 
 class ViolationFinder {
@@ -74,22 +98,23 @@ class ViolationFinder {
 
   /** Whether the definition has no rule that a resource could break. */
   get acceptsAnything(): boolean {
-    const { schema } = this.#definition;
+    const { schema, references } = this.#definition;
     const hasLists = listFields(this.#definition).length > 0;
-    return schema === undefined && this.#uniques.length === 0 && !hasLists;
+    const hasReferences = referencesOf(references).length > 0;
+    return schema === undefined && this.#uniques.length === 0 && !hasLists && !hasReferences;
   }
 
   get violations(): Violations {
     return { count: this.#count, first: this.#first };
   }
 
-  check(resource: Resource): void {
+  check(resource: Resource, dangling: readonly FieldError[]): void {
     const fields = withFileMembers(resource.fields, resource, "");
     // Validated like a write by an administrator.
     const accepted = validatorOf(this.#definition).accept(fields, fields, true);
     const invalid = typeof accepted === "string" ? [] : accepted;
     const tooMany = entryErrors(this.#definition, resource.fields);
-    const errors = [...invalid, ...tooMany, ...this.#duplicates(resource)];
+    const errors = [...invalid, ...tooMany, ...this.#duplicates(resource), ...dangling];
     if (errors.length === 0) return;
     this.#count++;
     if (this.#first.length < maxListed) this.#first.push({ id: resource.id, errors });

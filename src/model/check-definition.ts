@@ -6,6 +6,7 @@ import type { Fields } from "../lib/schema/fields.ts";
 import { isObjectSchema } from "../lib/schema/subschemas.ts";
 import { checkCompoundIndexes } from "./check-compound-indexes.ts";
 import { fieldError, listable } from "./check-field.ts";
+import { checkReferences } from "./check-references.ts";
 import { checkSchema } from "./check-schema.ts";
 import { definitionSchema } from "./definition-schema.ts";
 import { reservedMembers } from "./resource.ts";
@@ -21,6 +22,7 @@ export function checkDefinition(
   for (const list of ["unique", "indexed", "searchable"])
     if (Array.isArray(given[list])) checkFieldList(given[list], list, report, fields);
   checkCompoundIndexes(given, report, fields);
+  checkReferences(given, report, fields);
   if (typeof redirect === "string") checkRedirect(redirect, report);
   if (typeof honeypot === "string") checkHoneypot(honeypot, report, fields);
 }

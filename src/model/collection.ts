@@ -22,4 +22,6 @@ export interface Rules {
   /** Changes with every definition; 0 when there is none. */
   readonly version: number;
   readonly definition: string;
+  /** The names of the collections with references to this one, if there are any. */
+  readonly referrers?: readonly string[];
 }

@@ -4,6 +4,7 @@ import type { FromSchema } from "../lib/schema/from-schema.ts";
 import { invalidMessage, unknownMemberMessage } from "../lib/schema/subschemas.ts";
 import { collectionName } from "./id.ts";
 import { maxIndexFields } from "./listed-index.ts";
+import { deletionRules } from "./reference.ts";
 
 export const definitionLimits = {
   /** The limit for each list of fields. */
@@ -16,6 +17,7 @@ export const definitionLimits = {
   maxRedirectChars: 2_000,
   maxSearchWeight: 100,
   maxPerMinute: 60_000,
+  maxReferences: 16,
 } as const;
 
 const { maxFields, maxFieldChars, maxDescriptionChars, maxRedirectChars } = definitionLimits;
@@ -81,6 +83,27 @@ const searchField = {
   ],
 } as const;
 
+const reference = {
+  type: "object",
+  required: ["collection"],
+  properties: {
+    collection: {
+      type: "string",
+      pattern: collectionName.source,
+      description: "The collection of the resources that the field names.",
+      [invalidMessage]: "must be the name of a collection",
+    },
+    onDelete: {
+      type: "string",
+      enum: deletionRules,
+      default: "restrict",
+      description:
+        "What happens when the resource that is named is deleted: `restrict` rejects the deletion, `cascade` deletes this resource too, `unset` removes the reference.",
+    },
+  },
+  additionalProperties: false,
+} as const;
+
 const properties = {
   $schema: {
     type: "string",
@@ -135,6 +158,15 @@ const properties = {
     "Fields with an index, for filters and sorting in collections of any size. A list of fields is one index; `-` makes a field descending.",
     ["price", ["status", "-createdAt"]],
   ),
+  references: {
+    type: "object",
+    additionalProperties: reference,
+    maxProperties: definitionLimits.maxReferences,
+    default: {},
+    description:
+      "Fields with the ids of other resources, as paths with dots; `lines[].product` names the field of each element. The resources must exist. These fields are indexed.",
+    examples: [{ customer: { collection: "customers", onDelete: "restrict" } }],
+  },
   searchable: {
     type: "array",
     items: searchField,

@@ -122,6 +122,7 @@ function build(
       maxBytes: config.maxBodyBytes,
       base,
       memory,
+      maxCascade: config.maxCascade,
     }),
     uploads,
     actions,

@@ -80,6 +80,17 @@ export const limitSettings = {
     fallback: "1000000",
     read: (text) => wholeNumber(text, 1, 1_000_000_000),
   },
+  maxCascade: {
+    flag: "--max-cascade",
+    variable: "RESTANTE_MAX_CASCADE",
+    type: "number",
+    placeholder: "resources",
+    about:
+      "How many other resources a request may delete or change because they refer to what it deletes; more are rejected with 409.",
+    allowed: "a whole number from 0 to 10000",
+    fallback: "1000",
+    read: (text) => wholeNumber(text, 0, 10_000),
+  },
   keepRemovedDays: {
     flag: "--keep-removed-days",
     variable: "RESTANTE_KEEP_REMOVED_DAYS",

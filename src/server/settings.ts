@@ -48,6 +48,8 @@ export interface Config {
   readonly queryDeadline: number;
   /** How many index entries and resources a query may look at for an exact total. */
   readonly maxCounted: number;
+  /** How many other resources a request may delete or change because they refer to what it deletes. */
+  readonly maxCascade: number;
   /** How many days a removal appears in feeds. */
   readonly keepRemovedDays: number;
   /** How many hours an Idempotency-Key is stored. */

@@ -8,6 +8,7 @@ import type { IdempotencyKey } from "../model/idempotency-key.ts";
 import type { IndexEntry } from "../model/query/index-plan.ts";
 import type { Order } from "../model/query/list-request.ts";
 import type { Position, Query } from "../model/query/query.ts";
+import type { Target } from "../model/reference.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Token } from "../model/token.ts";
 import type { FailedOperations } from "../model/write/apply-operations.ts";
@@ -250,6 +251,13 @@ export type Outcome =
   | { readonly kind: "damaged" }
   /** The rules have changed since the change was validated. */
   | { readonly kind: "outdated" }
+  /** The change refers to a resource that does not exist. */
+  | { readonly kind: "dangling"; readonly target: Target }
+  /**
+   * Resources of this collection refer to what would be deleted; `isKnown` is false while the index of
+   * the reference is built, because it is not known then.
+   */
+  | { readonly kind: "referenced"; readonly by: string; readonly isKnown: boolean }
   /** The resource, the collection or the token does not exist. */
   | { readonly kind: "missing" }
   /** Every change was applied, now or (`isReplay`) by the first request with the same key. */

@@ -65,7 +65,7 @@ describe("the write path", () => {
     access = new Access(watched, Date.now);
     const uploads = new Uploads(watched, openDisk(join(folder, "files")));
     const memory = new MemoryBudget(2 ** 24);
-    const options = { clock: Date.now, maxBytes: 2 ** 20, base: "", memory };
+    const options = { clock: Date.now, maxBytes: 2 ** 20, base: "", memory, maxCascade: 0 };
     writes = new Writes(watched, access, uploads, options);
     await store.commit([define({})]);
   });

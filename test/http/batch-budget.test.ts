@@ -90,7 +90,7 @@ for (const store of [undefined, "postgres"])
   });
 
 describe("the plan of a batch", () => {
-  const context = { key: undefined, at: 1, maxBytes: 2 ** 20, base: "" };
+  const context = { key: undefined, at: 1, maxBytes: 2 ** 20, base: "", maxCascade: 0 };
 
   it("yields to other requests, and counts the bytes it holds", async () => {
     const path = await mkdtemp(join(tmpdir(), "restante-"));
@@ -100,7 +100,8 @@ describe("the plan of a batch", () => {
       { kind: "create-collection", collection: "wide", at: 1 },
       { kind: "put", collection: "wide", id: "a", fields, at: 1, expect: "nothing" },
     ]);
-    const access = await new Access(store, Date.now).collection(system, "wide");
+    const accesses = new Access(store, Date.now);
+    const access = await accesses.collection(system, "wide");
     const operation = { kind: "patch", id: "a", patchKind: "merge", patch: "{}" } as const;
     const operations: readonly PlannedOperation[] = Array(most).fill({ access, operation });
 
@@ -114,7 +115,10 @@ describe("the plan of a batch", () => {
     };
     next = setImmediate(count);
     const planWithin = (reservation: Reservation) =>
-      new Plan(store, { ...context, memory: new BatchMemory(reservation) }).plan(operations, false);
+      new Plan(store, accesses, { ...context, memory: new BatchMemory(reservation) }).plan(
+        operations,
+        false,
+      );
     const changes = await planWithin(memory);
     clearImmediate(next);
     assert.equal(changes.length, most);

@@ -28,6 +28,7 @@ describe("a definition", () => {
       access: { read: "token", create: "token", update: "token", delete: "token" },
       unique: [],
       indexed: [],
+      references: {},
       searchable: [],
       cache: { maxAge: 0 },
       preconditions: "optional",

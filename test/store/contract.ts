@@ -18,6 +18,7 @@ import { operations } from "./contract/operations.ts";
 import { owners } from "./contract/owners.ts";
 import { queries } from "./contract/queries.ts";
 import { randomSequences } from "./contract/random-sequences.ts";
+import { references } from "./contract/references.ts";
 import { resourceFiles } from "./contract/resource-files.ts";
 import { searches } from "./contract/searches.ts";
 import { slices } from "./contract/slices.ts";
@@ -42,6 +43,7 @@ export function storeContract(name: string, start: Start): void {
     describe("indexes", () => indexes(contractTest));
     describe("searches", () => searches(contractTest));
     describe("unique fields", () => uniqueFields(contractTest));
+    describe("references", () => references(contractTest));
     describe("owners", () => owners(contractTest));
     describe("files of resources", () => resourceFiles(contractTest));
     describe("drops", () => drops(contractTest));

@@ -18,6 +18,7 @@ import { collectionNotFound, overloaded } from "../problems.ts";
 import { operationsProblem } from "./operate.ts";
 import type { AllDone, Refused, WriteResult } from "./operation.ts";
 import type { Plan, PlannedOperation } from "./plan.ts";
+import { danglingNow } from "./reference-problems.ts";
 
 /** Operations with the plan that was made for them. */
 export interface PlannedWrite {
@@ -41,8 +42,9 @@ export class PlanCommitter {
     { operations, plan, planned }: PlannedWrite,
     once: IdempotencyKey | undefined,
   ): Promise<AllDone | readonly Refused[] | Problem | undefined> {
-    const changes = changesIn(planned);
-    const refused = changes.length === planned.length ? [] : refusedIn(planned);
+    const own = changesIn(planned);
+    const refused = own.length === planned.length ? [] : refusedIn(planned);
+    const changes = plan.states.following.length === 0 ? own : [...own, ...plan.states.following];
     if (refused.some(({ problem }) => problem === overloaded)) return overloaded;
     if (refused.length > 0 && once === undefined) return refused;
     // A retry must get the first result even if the operations would be rejected now.
@@ -65,7 +67,9 @@ export class PlanCommitter {
         const { index } = outcome;
         if (outcome.outcome.kind === "damaged") throw damageOf(changes[index]);
         const conflict = conflictProblem(outcome);
-        if (conflict !== undefined) return [{ index, problem: conflict }];
+        // A change that follows from a deletion belongs to no operation.
+        const at = index < own.length ? index : 0;
+        if (conflict !== undefined) return [{ index: at, problem: conflict }];
         if (plan.hidden !== undefined && index === changes.length) return [plan.hidden];
         const isMissing = isCollectionMissing(outcome.outcome, changes[index]);
         return isMissing ? this.#createMissing(operations, index) : undefined;
@@ -147,10 +151,11 @@ function allDone(
   operations: readonly PlannedOperation[],
   { outcomes, isReplay }: Extract<Outcome, { kind: "all" }>,
 ): AllDone {
-  const results = outcomes.map((outcome, index) => {
-    const access = operations[index]?.access;
-    const result = access && resultOf(access, outcome, isReplay);
-    if (result === undefined) throw new Error(`unexpected outcome in a batch: ${outcome.kind}`);
+  // After the outcomes of the operations come those of changes that followed from deletions.
+  const results = operations.map(({ access }, index) => {
+    const outcome = outcomes[index];
+    const result = resultOf(access, outcome, isReplay);
+    if (result === undefined) throw new Error(`unexpected outcome in a batch: ${outcome?.kind}`);
     return result;
   });
   return { results, isReplay };
@@ -183,6 +188,11 @@ export function conflictProblem(outcome: Outcome): Problem | undefined {
     case "invalid":
     case "inapplicable":
       return operationsProblem(failed);
+    case "dangling":
+      return danglingNow(failed.target);
+    case "referenced":
+      if (failed.isKnown) return undefined;
+      throw new Outage("busy", `the index of the references in ${failed.by} is being built`);
     default:
       return undefined;
   }

@@ -1,10 +1,12 @@
 // Plans the operations of a PATCH: checks them, and decides whether the store can apply them at the commit.
 
 import { isDeepStrictEqual } from "node:util";
+import type { Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
 import { readIndex } from "../../model/listed-index.ts";
 import { Problem } from "../../model/problem.ts";
 import { valueIn } from "../../model/query/field-path.ts";
+import { referencesOf } from "../../model/reference.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { FailedOperations } from "../../model/write/apply-operations.ts";
 import { type OperationsRequest, operateOn } from "../../model/write/operate.ts";
@@ -115,7 +117,7 @@ function isForStore(
   current: Resource,
   request: OperationsRequest,
 ): boolean {
-  const fields = rules === undefined ? [] : uniqueFields(rules);
+  const fields = rules === undefined ? [] : [...uniqueFields(rules), ...referenceFields(rules)];
   if (fields.length === 0) return true;
   if (fields.includes("updatedAt")) return false;
   const result = operateOn(rules, current, request);
@@ -124,10 +126,13 @@ function isForStore(
   return fields.every((field) => isDeepStrictEqual(valueIn(before, field), valueIn(after, field)));
 }
 
-const uniqueFields = (rules: Parameters<typeof definitionOf>[0]): readonly string[] =>
+const uniqueFields = (rules: Rules): readonly string[] =>
   definitionOf(rules).unique.flatMap((listed) =>
     readIndex(listed).fields.map(({ field }) => field),
   );
+
+const referenceFields = (rules: Rules): readonly string[] =>
+  referencesOf(definitionOf(rules).references).map(({ field }) => field);
 
 export function operationsProblem({ kind, errors }: FailedOperations): Problem {
   return kind === "invalid"

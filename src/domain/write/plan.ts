@@ -6,9 +6,10 @@ import { newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Expectation, Put, Remove, ResourceChange, Store } from "../../store/store.ts";
-import type { CollectionAccess } from "../access.ts";
+import type { Access, CollectionAccess } from "../access.ts";
 import { preconditionFailed, resourceNotFound } from "../problems.ts";
 import type { BatchMemory } from "./batch-memory.ts";
+import { followAll, isFollowed, ReferenceFollower } from "./follow-references.ts";
 import { acceptOperations, planOperations } from "./operate.ts";
 import type { AddressedOperation, Operation, Refused } from "./operation.ts";
 import { acceptPatch } from "./patch.ts";
@@ -34,6 +35,8 @@ export interface PlanContext {
   readonly base: string;
   /** Counts the states of a batch. A single operation is not counted. */
   readonly memory: BatchMemory | undefined;
+  /** How many other resources one request may delete or change because of its deletions. */
+  readonly maxCascade: number;
 }
 
 const permissions = {
@@ -44,6 +47,7 @@ const permissions = {
 /** Plans each operation on the state that the operations before it will leave. */
 export class Plan {
   readonly #store: Store;
+  readonly #access: Access;
   readonly #context: PlanContext;
   readonly states = new States();
   #operations: readonly PlannedOperation[] = [];
@@ -53,8 +57,9 @@ export class Plan {
    */
   hidden: Refused | undefined;
 
-  constructor(store: Store, context: PlanContext) {
+  constructor(store: Store, access: Access, context: PlanContext) {
     this.#store = store;
+    this.#access = access;
     this.#context = context;
   }
 
@@ -70,9 +75,20 @@ export class Plan {
     return then(this.#load(operations), () => {
       const [first] = operations;
       return first !== undefined && operations.length === 1
-        ? [this.#change(first, 0)]
+        ? this.#followReferences(operations, [this.#change(first, 0)])
         : this.#planAll(operations, isListingAll);
     });
+  }
+
+  /** Replaces changes by problems where references do not hold, and plans what follows from deletions. */
+  #followReferences(
+    operations: readonly PlannedOperation[],
+    planned: readonly (ResourceChange | Problem)[],
+  ): MaybePromise<readonly (ResourceChange | Problem)[]> {
+    const isAny = planned.some((each, at) => isFollowed(each, operations[at]?.access.rules));
+    if (!isAny) return planned;
+    const follower = new ReferenceFollower(this.#store, this.#access, this.#context, this.states);
+    return followAll(follower, operations, planned);
   }
 
   async #planAll(
@@ -90,7 +106,7 @@ export class Plan {
         turnStart = performance.now();
       }
     }
-    return planned;
+    return this.#followReferences(operations, planned);
   }
 
   /** Starts all reads at once: a remote database answers them in one round trip. */

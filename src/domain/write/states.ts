@@ -1,7 +1,9 @@
 // Holds what is at the addresses of a plan: what was stored, and what the operations so far leave.
 
 import { readFiles, type StoredFile } from "../../model/file.ts";
+import type { Target } from "../../model/reference.ts";
 import type { Resource } from "../../model/resource.ts";
+import type { Put, Remove } from "../../store/store.ts";
 
 /** What is at an address. */
 export interface State {
@@ -15,6 +17,8 @@ export interface State {
 
 export class States {
   readonly #states = new Map<string, State>();
+  /** Changes of other resources that follow from deletions. They are committed with the planned ones. */
+  readonly following: (Put | Remove)[] = [];
 
   get size(): number {
     return this.#states.size;
@@ -29,6 +33,21 @@ export class States {
     if (this.at(collection, id)?.stored?.fields) return;
     const state = { stored, current: stored, isWritten: false, hiddenId: undefined };
     this.#states.set(`${collection}/${id}`, state);
+  }
+
+  /** Returns the state that the plan leaves: null when it deletes the resource, undefined when it does not write it. */
+  after({ collection, id }: Target): Resource | null | undefined {
+    const state = this.at(collection, id);
+    return state?.isWritten ? (state.current ?? null) : undefined;
+  }
+
+  /** Adds a change that follows from a deletion. */
+  follow(change: Put | Remove, stored: Resource): void {
+    const { collection, id } = change;
+    const current = change.kind === "put" ? stored : undefined;
+    const state = { stored, current, isWritten: true, hiddenId: undefined };
+    this.#states.set(`${collection}/${id}`, state);
+    this.following.push(change);
   }
 
   /** The files that no resource has any more. */

@@ -32,6 +32,8 @@ export interface WriteOptions {
   /** The addresses of resources and files begin with it. */
   readonly base: string;
   readonly memory: MemoryBudget;
+  /** How many other resources one request may delete or change because of its deletions. */
+  readonly maxCascade: number;
 }
 
 type RemoveOperation = Extract<Operation, { kind: "remove" }>;
@@ -189,8 +191,9 @@ export class Writes {
   }
 
   #plan(key?: string, memory?: BatchMemory): Plan {
-    const { clock, maxBytes, base } = this.#options;
-    return new Plan(this.#store, { key, at: clock(), maxBytes, base, memory });
+    const { clock, maxBytes, base, maxCascade } = this.#options;
+    const context = { key, at: clock(), maxBytes, base, memory, maxCascade };
+    return new Plan(this.#store, this.#access, context);
   }
 }
 

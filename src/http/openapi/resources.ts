@@ -188,7 +188,9 @@ export const patch = (shapes: CollectionShapes): Operation => ({
 
 export const remove = (shapes: CollectionShapes): Operation => ({
   summary: `Delete a resource of ${shapes.label}`,
+  description:
+    "The references to it decide what happens to other resources: they are deleted, lose the reference, or prevent the deletion (409).",
   parameters: preconditions,
   responses: { 204: noContent("The resource was deleted.") },
-  problems: [404, 412, 428],
+  problems: [404, 409, 412, 428],
 });

@@ -4,6 +4,7 @@ import { type Fields, fieldsOf } from "../../lib/schema/fields.ts";
 import { isObjectSchema, References } from "../../lib/schema/subschemas.ts";
 import { kindOf } from "../field-kind.ts";
 import { type ListedField, type ListedIndex, readIndex } from "../listed-index.ts";
+import { type ListedReferences, type Reference, referencesOf } from "../reference.ts";
 import type { Resource } from "../resource.ts";
 import { compoundKey, missingValue } from "./compound-key.ts";
 import { keysAt, valueIn } from "./field-path.ts";
@@ -24,6 +25,8 @@ export interface IndexField extends ListedField {
 export interface IndexPlan {
   readonly indexes: readonly Index[];
   readonly searchable: readonly SearchField[];
+  /** Fields with the ids of other resources. Each has an index of its name. */
+  readonly references?: readonly Reference[];
   /** Set when searchable fields contain write-only fields, which must not be found. */
   readonly hidden?: HiddenFields;
   /** Set while the words of existing resources are written: a search has to look at the resources. */
@@ -62,6 +65,7 @@ interface IndexedDefinition {
   readonly unique?: readonly ListedIndex[];
   readonly indexed?: readonly ListedIndex[];
   readonly searchable?: readonly ListedSearchField[];
+  readonly references?: ListedReferences;
 }
 
 export const emptyIndexPlan: IndexPlan = { indexes: [], searchable: [] };
@@ -75,10 +79,13 @@ export function indexPlanOf(definition: string): IndexPlan {
     unique = [],
     indexed = [],
     searchable: searched = [],
+    references: listed,
   }: IndexedDefinition = JSON.parse(definition);
   const searchable = searched.map(toSearchField);
   const uniqueNames = new Set(unique.map((listed) => readIndex(listed).name));
-  const read = new Map([...unique, ...indexed].map(readIndex).map((each) => [each.name, each]));
+  const references = referencesOf(listed);
+  const all = [...unique, ...indexed, ...references.map(({ field }) => field)].map(readIndex);
+  const read = new Map(all.map((each) => [each.name, each]));
   const indexes = [...read.values()].map(
     ({ name, fields }): Index => ({
       name,
@@ -88,7 +95,11 @@ export function indexPlanOf(definition: string): IndexPlan {
   );
   const isOwned = Object.values(access).includes("owner");
   const hidden = searchable.length === 0 ? undefined : hiddenFieldsIn(schema, searchable);
-  const plan = { indexes: isOwned ? [ownerIndex, ...indexes] : indexes, searchable };
+  const plan = {
+    indexes: isOwned ? [ownerIndex, ...indexes] : indexes,
+    searchable,
+    ...(references.length > 0 && { references }),
+  };
   return hidden === undefined ? plan : { ...plan, hidden };
 }
 

@@ -1,7 +1,7 @@
 // Decides what a batch of changes does to the stored state: the outcomes, and the rows to write.
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
-import type { Change, Outcome, ResourceChange } from "../store.ts";
+import { type Change, failureOf, type Outcome, type ResourceChange } from "../store.ts";
 import { advanceClock, isWorthSaving } from "./key-clock.ts";
 import { OpenCollection } from "./open-collection.ts";
 import { OpenTokens } from "./open-tokens.ts";
@@ -68,7 +68,7 @@ class Batch {
       case "put":
       case "remove":
       case "operate":
-        return this.#applyOne(change);
+        return this.#applyAlone(change);
       case "all":
         return change.once ? this.#applyOnce(change, change.once) : this.#applyAll(change);
       case "create-collection":
@@ -115,24 +115,48 @@ class Batch {
   }
 
   #define({ collection, definition, at }: Define): Outcome {
-    this.#create(collection, at).define(definition, at);
+    const defined = this.#create(collection, at);
+    const before = defined.targets;
+    defined.define(definition, at);
+    this.#moveReferrer(collection, before, defined.targets, at);
     return done;
+  }
+
+  /** Each target lists the collections that refer to it. A target that does not exist is created. */
+  #moveReferrer(
+    name: string,
+    before: ReadonlySet<string>,
+    after: ReadonlySet<string>,
+    at: number,
+  ): void {
+    for (const target of before.difference(after))
+      this.#collection(target)?.setReferrer(name, false, at);
+    for (const target of after.difference(before))
+      this.#create(target, at).setReferrer(name, true, at);
   }
 
   #drop({ collection: name, isEmptyOnly }: Drop): Outcome {
     const collection = this.#collection(name);
     if (!collection) return missing;
     if (isEmptyOnly && collection.total > 0) return { kind: "taken" };
+    const by = collection.referrers.find((referrer) => referrer !== name);
+    if (by !== undefined) return { kind: "referenced", by, isKnown: true };
+    const { targets } = collection;
+    this.#moveReferrer(name, targets, new Set(), collection.updatedAt);
     this.#collections.set(name, undefined);
     if (!collection.isNew) this.#deleted.push({ name, part: collection.part });
     return done;
   }
 
-  #applyOne(change: ResourceChange): Outcome {
+  /** References are checked after the change, which is undone when they do not hold. */
+  #applyAlone(change: ResourceChange): Outcome {
     const collection = this.#collection(change.collection);
     if (!collection) return missing;
-    if (!collection.matchesRules(change.rules)) return { kind: "outdated" };
-    return collection.apply(change);
+    const isChecked =
+      change.kind === "remove" ? collection.referrers.length > 0 : collection.hasReferences;
+    if (!isChecked) return applyTo(collection, change);
+    const outcome = this.#applyAll({ kind: "all", changes: [change] });
+    return outcome.kind === "all" ? (outcome.outcomes[0] ?? missing) : failureOf(outcome);
   }
 
   #applyAll({ changes, isTrial }: AtomicChange): Outcome {
@@ -147,7 +171,10 @@ class Batch {
   }
 
   #applyTrial(changes: AtomicChange["changes"]): Outcome {
-    const outcomes = changes.map((change) => this.#applyOne(change));
+    const outcomes = changes.map((change) => {
+      const outcome = this.#applyOne(change);
+      return isFailure(outcome) ? outcome : (this.#brokenReference(change) ?? outcome);
+    });
     return { kind: "all", outcomes, isReplay: false };
   }
 
@@ -158,7 +185,32 @@ class Batch {
       if (isFailure(outcome)) return { kind: "none", index, outcome };
       outcomes.push(outcome);
     }
+    for (const [index, change] of changes.entries()) {
+      const outcome = this.#brokenReference(change);
+      if (outcome) return { kind: "none", index, outcome };
+    }
     return { kind: "all", outcomes, isReplay: false };
+  }
+
+  #applyOne(change: ResourceChange): Outcome {
+    const collection = this.#collection(change.collection);
+    return collection ? applyTo(collection, change) : missing;
+  }
+
+  /** Checks the references from and to a resource, after all changes of its group. */
+  #brokenReference({ collection: name, id }: ResourceChange): Outcome | undefined {
+    const collection = this.#collection(name);
+    if (collection?.has(id)) {
+      const target = collection
+        .newTargets(id)
+        .find(({ collection, id }) => !this.#collection(collection)?.has(id));
+      return target && { kind: "dangling", target };
+    }
+    for (const by of collection?.referrers ?? []) {
+      const isReferring = this.#collection(by)?.refersTo({ collection: name, id });
+      if (isReferring) return { kind: "referenced", by, isKnown: isReferring === true };
+    }
+    return undefined;
   }
 
   /** The key belongs to the collection with the lowest part, and commits with it. */
@@ -204,9 +256,15 @@ class Batch {
   }
 }
 
+function applyTo(collection: OpenCollection, change: ResourceChange): Outcome {
+  if (!collection.matchesRules(change.rules)) return { kind: "outdated" };
+  return collection.apply(change);
+}
+
 const failedKinds: ReadonlySet<Outcome["kind"]> = new Set([
   ...(["taken", "stale", "missing", "outdated", "conflict"] as const),
   ...(["invalid", "inapplicable", "damaged"] as const),
+  ...(["dangling", "referenced"] as const),
 ]);
 const isFailure = ({ kind }: Outcome): boolean => failedKinds.has(kind);
 

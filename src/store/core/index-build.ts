@@ -64,6 +64,10 @@ export function phaseOf({ stale, areWordsStale, ...build }: IndexBuild): BuildPh
 /** Whether the former definition can still come back. */
 const isOpen = (build: IndexBuild): boolean => !["drop", "none"].includes(phaseOf(build));
 
+/** Whether an index does not have the entries of all resources yet. */
+export const isIncomplete = ({ state }: StoredBuild, index: string): boolean =>
+  isOpen(state) && (state.stale.includes(index) || (!state.isBuilt && state.built.includes(index)));
+
 /** Whether the definition that is being built has to be replaced by the former one. */
 export const isFailed = ({ former, state }: StoredBuild): boolean =>
   former !== "" && phaseOf(state) === "check" && state.unique[0] === failedMark;

@@ -1,20 +1,23 @@
 // Applies changes to one collection in memory, and collects the rows to write at the end of the batch.
 
 import { emptyIndexPlan, type IndexPlan } from "../../model/query/index-plan.ts";
+import type { Candidate } from "../../model/query/query.ts";
+import type { Target } from "../../model/reference.ts";
 import type { Operate, Outcome, Put, Remove, ResourceChange } from "../store.ts";
-import { candidateOf, collectResource, type Written } from "./collect-resource.ts";
+import { candidateOf, collectResource, isRemoval, type Written } from "./collect-resource.ts";
 import { failedExpectation } from "./expectation.ts";
-import { planBuild, plansOf, type StoredBuild } from "./index-build.ts";
 import { hasNoIndexes } from "./index-rows.ts";
 import type { KeyClock } from "./key-clock.ts";
+import { OpenHead } from "./open-head.ts";
+import { OpenRules } from "./open-rules.ts";
 import { putOf } from "./operate.ts";
 import { newPart } from "./part.ts";
 import { ResourceStates } from "./resource-states.ts";
-import { type Head, noHead } from "./rows.ts";
+import { noHead } from "./rows.ts";
 import type { ResourceState, State, StoredCollection } from "./state.ts";
 import { resourceIn, rowOf } from "./stored-resource.ts";
 import { notBefore, sharesSecond } from "./times.ts";
-import { noClaim, type UniqueClaim, UniqueValues } from "./unique-values.ts";
+import { type Holders, TrackedValues } from "./tracked-values.ts";
 import { type CollectionWrite, noPartWrites, type PartWrites } from "./writes.ts";
 
 export class OpenCollection {
@@ -23,74 +26,105 @@ export class OpenCollection {
   /** Whether the batch creates the collection. */
   readonly isNew: boolean;
   readonly #state: State;
-  readonly #before: Head;
-  readonly #stored: StoredCollection;
-  #head: Head;
-  #plan: IndexPlan;
-  #uniqueValues: UniqueValues;
-  #definition: string | undefined;
-  #build: StoredBuild | undefined;
-  #createdAt = 0;
   readonly #resources: ResourceStates;
+  readonly #rules: OpenRules;
+  readonly #head: OpenHead;
+  #values: TrackedValues;
   readonly #removedPositions: number[] = [];
   /** Functions that undo the changes of the current `all`; undefined outside of one. */
   #undoes: (() => void)[] | undefined;
 
-  private constructor(state: State, stored: StoredCollection, isNew: boolean) {
+  /** `createdAt` is set when the batch creates the collection. */
+  private constructor(state: State, stored: StoredCollection, createdAt?: number) {
     this.name = stored.name;
     this.part = stored.part;
     this.#state = state;
-    this.isNew = isNew;
-    this.#before = stored.head;
-    this.#head = stored.head;
-    this.#stored = stored;
+    this.isNew = createdAt !== undefined;
+    this.#head = new OpenHead(stored.head);
+    this.#rules = new OpenRules(stored, createdAt);
+    const { part, isNew } = this;
     const needsFields = () => !hasNoIndexes(this.#plan);
-    this.#resources = new ResourceStates(state, { part: this.part, isNew, needsFields });
-    this.#plan = stored.plan;
-    this.#uniqueValues = this.#uniqueValuesOf(stored.plan);
+    this.#resources = new ResourceStates(state, { part, isNew, needsFields });
+    this.#values = new TrackedValues(stored.plan, this.#holders);
   }
 
   static open(state: State, name: string): OpenCollection | undefined {
     const stored = state.collection(name);
-    return stored && new OpenCollection(state, stored, false);
+    return stored && new OpenCollection(state, stored);
   }
 
   /** Creates a collection that does not exist, with its first revision. */
   static create(state: State, name: string, at: number): OpenCollection {
-    const rules = { definition: "{}", build: undefined, plan: emptyIndexPlan };
+    const rules = { definition: "{}", build: undefined, plan: emptyIndexPlan, referrers: [] };
     const stored = { name, part: newPart(), head: noHead, ...rules };
-    const collection = new OpenCollection(state, stored, true);
-    collection.#createdAt = at;
+    const collection = new OpenCollection(state, stored, at);
     collection.#touch(at, 0, 0);
     return collection;
   }
 
   get total(): number {
-    return this.#head.total;
+    return this.#head.current.total;
+  }
+
+  get updatedAt(): number {
+    return this.#head.current.updatedAt;
   }
 
   get keyClock(): KeyClock {
-    return this.#head.keyClock;
+    return this.#head.current.keyClock;
   }
 
   set keyClock(keyClock: KeyClock) {
-    this.#head = { ...this.#head, keyClock };
+    this.#head.keyClock = keyClock;
   }
 
   /** Must be the only change of its batch to this collection, because existing index rows must follow it. */
   define(definition: string, at: number): void {
-    // A new collection has got its revision already.
-    if (!this.isNew) this.#touch(at, 0, 0);
-    // Includes the time, so that a collection that is deleted and created again gets another version.
-    this.#head = { ...this.#head, version: Math.max(this.#head.version + 1, at) };
-    this.#definition = definition;
-    this.#build = this.isNew ? undefined : planBuild(this.#stored, definition, this.total);
-    this.#plan = plansOf(definition, this.#build).write;
-    this.#uniqueValues = this.#uniqueValuesOf(this.#plan);
+    this.#rules.define(definition, this.total);
+    this.#renewVersion(at);
+    this.#values = new TrackedValues(this.#plan, this.#holders);
+  }
+
+  get hasReferences(): boolean {
+    return this.#rules.references.length > 0;
+  }
+
+  /** The names of the collections that this one refers to. */
+  get targets(): ReadonlySet<string> {
+    return new Set(this.#rules.references.map(({ collection }) => collection));
+  }
+
+  /** The names of the collections that refer to this one. */
+  get referrers(): readonly string[] {
+    return this.#rules.referrers;
+  }
+
+  /** Notes whether another collection refers to this one. */
+  setReferrer(name: string, isReferring: boolean, at: number): void {
+    const others = this.referrers.filter((other) => other !== name);
+    this.#rules.referrers = isReferring ? [...others, name].sort() : others;
+    this.#renewVersion(at);
+  }
+
+  has(id: string): boolean {
+    return this.#resources.find(id) !== undefined;
+  }
+
+  /** Returns the resources that this one refers to and did not before the current `all`. */
+  newTargets(id: string): readonly Target[] {
+    const written = this.#resources.written.get(id);
+    return written && !isRemoval(written) ? this.#values.newTargets(id, written.fields) : [];
+  }
+
+  /** Whether a resource refers to the target; "unknown" while the index of the reference is built. */
+  refersTo(target: Target): boolean | "unknown" {
+    const entries = this.#values.entriesTo(target);
+    if (entries.some(({ field }) => this.#rules.isIncomplete(field))) return "unknown";
+    return entries.some((entry) => this.#values.isHeld(entry));
   }
 
   matchesRules(version: number | undefined): boolean {
-    return version === undefined || version === this.#head.version;
+    return version === undefined || version === this.#head.current.version;
   }
 
   /** Returns the creation time of the resource with this id, if it exists. */
@@ -112,14 +146,11 @@ export class OpenCollection {
   #operate(change: Operate): Outcome {
     const state = this.#resources.find(change.id, true);
     if (!state) return { kind: "missing" };
-    const put = putOf(change, state, this.#stored.definition);
+    const put = putOf(change, state, this.#rules.definition);
     if (put.kind !== "put") return put;
     const [before, after] = [state, { ...state, fields: put.fields }] as const;
-    // The holders of unique values are loaded for puts only, so such operations come as a put.
-    const isSame = this.#uniqueValues.areSame(
-      candidateOf(put.id, before),
-      candidateOf(put.id, after),
-    );
+    // What other resources have is loaded for puts only, so such operations come as a put.
+    const isSame = this.#values.areSame(candidateOf(put.id, before), candidateOf(put.id, after));
     return isSame ? this.#put(put) : { kind: "stale" };
   }
 
@@ -128,9 +159,10 @@ export class OpenCollection {
     if (!state) return { kind: "missing" };
     const failure = failedExpectation(state, expect);
     if (failure) return failure;
-    this.#claim(id, state, noClaim);
+    this.#replaceValues(id, state, undefined);
     const removedAt = notBefore(state.updatedAt, at);
-    const { revision } = this.#touch(removedAt, -1, -state.bytes);
+    this.#touch(removedAt, -1, -state.bytes);
+    const { revision } = this.#head.current;
     this.#write({ id, revision, removedAt, owner: state.owner });
     this.#removedPositions.push(state.seq - 1);
     this.#undoes?.push(() => this.#removedPositions.pop());
@@ -140,6 +172,7 @@ export class OpenCollection {
   /** Starts an `all`, which can be undone. */
   begin(): void {
     this.#undoes = [];
+    this.#values.begin();
   }
 
   undo(): void {
@@ -152,12 +185,11 @@ export class OpenCollection {
 
   /** Returns the rows that the batch has changed, or undefined when there are none. */
   collect(): PartWrites | undefined {
-    if (this.#head === this.#before) return undefined;
-    const epoch = this.#nextEpoch();
-    const head = { ...this.#head, epoch, sharesDate: this.#sharesDate() };
+    if (!this.#head.isChanged) return undefined;
+    const { epoch, revision } = this.#head.before;
+    const head = this.#head.written(this.#state.writerEpoch());
     const writes = noPartWrites(this.part, head, this.isNew);
-    if (epoch !== this.#before.epoch && this.#before.revision > 0)
-      writes.endedEpoch = { epoch: this.#before.epoch, last: this.#before.revision };
+    if (head.epoch !== epoch && revision > 0) writes.endedEpoch = { epoch, last: revision };
     for (const [id, written] of this.#resources.written) {
       const stored = this.#resources.stored(id);
       const removal = stored ? undefined : this.#state.removal(this.part, id);
@@ -169,15 +201,20 @@ export class OpenCollection {
 
   /** Returns the row of a new or redefined collection. */
   collectionWrite(): CollectionWrite | undefined {
-    if (!this.isNew && this.#definition === undefined) return undefined;
-    return {
-      name: this.name,
-      part: this.part,
-      definition: this.#definition ?? "{}",
-      version: this.#head.version,
-      createdAt: this.isNew ? this.#createdAt : undefined,
-      build: this.#build,
-    };
+    return this.#rules.write(this.#head.current.version);
+  }
+
+  get #plan(): IndexPlan {
+    return this.#rules.plan;
+  }
+
+  readonly #holders: Holders = (entry, most) =>
+    this.isNew ? [] : this.#state.holders(this.part, entry, most);
+
+  #renewVersion(at: number): void {
+    // A new collection has got its revision already.
+    if (!this.isNew) this.#touch(at, 0, 0);
+    this.#head.renewVersion(at);
   }
 
   /** Returns undefined when the state has to be looked up. */
@@ -191,8 +228,8 @@ export class OpenCollection {
     if (this.isNew || this.#state.removal(this.part, id)) return undefined;
     const { owner: creator = null, setOwner: owner = creator, files = null } = nullable(put);
     if (files !== null) return undefined;
-    const seq = this.#head.seq + 1;
-    const revision = this.#head.revision + 1;
+    const seq = this.#head.current.seq + 1;
+    const revision = this.#head.current.revision + 1;
     const stored = [id, revision, at, at, fields, owner, files, 0] as const;
     const row = rowOf(seq, stored);
     if (!directInsert.insert(this.part, row)) return { kind: "taken" };
@@ -212,47 +249,33 @@ export class OpenCollection {
     const before = this.#resources.changedAt(id);
     const time = before === undefined ? at : notBefore(before, at);
     const sharesDate = before === undefined ? 0 : sharesSecond(before, time);
-    const fresh = { seq: this.#head.seq + 1, createdAt: time, owner: creator };
+    const fresh = { seq: this.#head.current.seq + 1, createdAt: time, owner: creator };
     const { seq, createdAt, owner: unchanged } = state ?? fresh;
     const owner = setOwner === undefined ? unchanged : setOwner;
-    const revision = this.#head.revision + 1;
+    const revision = this.#head.current.revision + 1;
     const stored = [
       ...([id, revision, createdAt, time] as const),
       ...([fields, owner, files, sharesDate] as const),
     ] as const;
     const resource = resourceIn(stored);
-    const claim = this.#uniqueValues.claimOf({ seq, resource });
-    const field = this.#uniqueValues.conflictOf(claim);
+    const field = this.#replaceValues(id, state, { seq, resource });
     if (field !== undefined) return { kind: "conflict", field };
-    this.#claim(id, state, claim);
     const row = rowOf(seq, stored);
     this.#touch(time, state ? 0 : 1, row.bytes - (state?.bytes ?? 0));
     this.#write(row);
     return { kind: state ? "replaced" : "created", resource };
   }
 
-  #nextEpoch(): number {
-    return Math.max(this.#before.epoch, this.#state.writerEpoch());
-  }
-
-  /** 1 when the state before the batch has a time within the same second. */
-  #sharesDate(): 0 | 1 {
-    const { revision, updatedAt } = this.#before;
-    return revision === 0 ? 0 : sharesSecond(updatedAt, this.#head.updatedAt);
-  }
-
-  #uniqueValuesOf(plan: IndexPlan): UniqueValues {
-    return new UniqueValues(plan, (entry) =>
-      this.isNew ? undefined : this.#state.holder(this.part, entry),
-    );
-  }
-
-  /** Releases the former unique values of the resource, and claims the new ones. */
-  #claim(id: string, state: ResourceState | undefined, claim: UniqueClaim): void {
-    if (!this.#uniqueValues.areAny) return;
-    const before = state ? this.#uniqueValues.claimOf(candidateOf(id, state)) : noClaim;
-    const undo = this.#uniqueValues.move(before, claim);
-    this.#undoes?.push(undo);
+  /** Returns the name of a unique index in which another resource has the same values. */
+  #replaceValues(
+    id: string,
+    before: ResourceState | undefined,
+    after: Candidate | undefined,
+  ): string | undefined {
+    const replaced = this.#values.replace(id, before, after);
+    if (typeof replaced === "string") return replaced;
+    this.#undoes?.push(replaced);
+    return undefined;
   }
 
   #write(written: Written): void {
@@ -260,22 +283,9 @@ export class OpenCollection {
     this.#undoes?.push(undo);
   }
 
-  /** Increments the revision. */
-  #touch(at: number, growth: -1 | 0 | 1, bytes: number): Head {
-    const before = this.#head;
-    this.#undoes?.push(() => {
-      this.#head = before;
-    });
-    this.#head = {
-      ...before,
-      revision: before.revision + 1,
-      seq: before.seq + (growth === 1 ? 1 : 0),
-      total: before.total + growth,
-      bytes: before.bytes + bytes,
-      // A clock that was set back must not make the collection look older.
-      updatedAt: notBefore(before.updatedAt, at),
-    };
-    return this.#head;
+  #touch(at: number, growth: -1 | 0 | 1, bytes: number): void {
+    const undo = this.#head.touch(at, growth, bytes);
+    this.#undoes?.push(undo);
   }
 }
 

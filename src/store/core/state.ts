@@ -14,6 +14,8 @@ export interface StoredCollection {
   readonly build: StoredBuild | undefined;
   /** The plan by which rows are written, for the version of the definition in the head. */
   readonly plan: IndexPlan;
+  /** The names of the collections that refer to this one. */
+  readonly referrers: readonly string[];
 }
 
 /** The columns of a stored resource that a change needs. */
@@ -51,8 +53,8 @@ export interface State {
   resource(part: number, id: string, needsFields: boolean): ResourceState | undefined;
   /** When the last resource with this id was removed, if it was, and its owner. */
   removal(part: number, id: string): StoredRemoval | undefined;
-  /** The seq of a resource that has this value in a unique index. */
-  holder(part: number, entry: IndexEntry): number | undefined;
+  /** The seqs of resources that have this entry in an index, at most so many. */
+  holders(part: number, entry: IndexEntry, most: number): readonly number[];
   key(part: number, key: IdempotencyKey): StoredKey | undefined;
   hasToken(id: string): boolean;
   hasTokenHash(hash: string): boolean;

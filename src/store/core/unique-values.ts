@@ -35,14 +35,17 @@ function claimsIn(indexes: readonly Index[], resource: Resource): readonly Index
 
 export class UniqueValues {
   readonly #indexes: readonly Index[];
-  readonly #storedHolder: (entry: IndexEntry) => number | undefined;
+  readonly #storedHolders: (entry: IndexEntry, most: number) => readonly number[];
   /** The values that the batch has claimed (the seq of the resource) or released (undefined). */
   readonly #moved = new Map<string, number | undefined>();
 
-  /** `storedHolder` returns the seq of the resource that has the value in the database. */
-  constructor(plan: IndexPlan, storedHolder: (entry: IndexEntry) => number | undefined) {
+  /** `storedHolders` returns the seqs of the first resources that have the value in the database. */
+  constructor(
+    plan: IndexPlan,
+    storedHolders: (entry: IndexEntry, most: number) => readonly number[],
+  ) {
     this.#indexes = uniqueOf(plan);
-    this.#storedHolder = storedHolder;
+    this.#storedHolders = storedHolders;
   }
 
   /** Whether the collection has unique fields. */
@@ -78,7 +81,7 @@ export class UniqueValues {
 
   #holderOf(entry: IndexEntry): number | undefined {
     const name = nameOf(entry);
-    return this.#moved.has(name) ? this.#moved.get(name) : this.#storedHolder(entry);
+    return this.#moved.has(name) ? this.#moved.get(name) : this.#storedHolders(entry, 1)[0];
   }
 
   #set(entry: IndexEntry, seq: number | undefined): () => void {

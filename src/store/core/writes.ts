@@ -32,6 +32,10 @@ export interface CollectionWrite {
   readonly createdAt: number | undefined;
   /** How the index rows of existing resources follow the definition; undefined when nothing is to do. */
   readonly build: StoredBuild | undefined;
+  /** Whether it has a new definition; otherwise only its referrers change. */
+  readonly isDefined: boolean;
+  /** The names of the collections that refer to this one. */
+  readonly referrers: readonly string[];
 }
 
 export interface DeletedCollection {

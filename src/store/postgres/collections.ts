@@ -32,7 +32,7 @@ export interface HeadState {
 
 type Columns = readonly [
   ...(readonly [name: string, part: number, string, version: number, createdAt: number]),
-  ...(readonly [former: string | null, state: string | null]),
+  ...(readonly [former: string | null, state: string | null, referrers: string]),
 ];
 
 /** Returns the rows of the collections with these names, in the same order. */
@@ -41,7 +41,7 @@ export async function findCollectionRows(
   names: readonly string[],
 ): Promise<readonly (CollectionRow | undefined)[]> {
   const found = await rows<Columns>(sql`
-    SELECT name, part, definition, version, created, former, state
+    SELECT name, part, definition, version, created, former, state, referrers
     FROM collections LEFT JOIN builds USING (part) WHERE name = ANY (${names}::text[])`);
   const byName = new Map(found.map((row) => [row[0], toRow(row)]));
   return names.map((name) => byName.get(name));
@@ -49,7 +49,7 @@ export async function findCollectionRows(
 
 export async function listCollectionRows(sql: Sql): Promise<readonly CollectionRow[]> {
   const found = await rows<Columns>(sql`
-    SELECT name, part, definition, version, created, former, state
+    SELECT name, part, definition, version, created, former, state, referrers
     FROM collections LEFT JOIN builds USING (part) ORDER BY name`);
   return found.map(toRow);
 }
@@ -79,12 +79,20 @@ export async function listCollections(sql: Sql): Promise<readonly ListedCollecti
   return listed.map((row, index) => ({ row, head: heads[index] }));
 }
 
+/** The text of an empty list. */
+const noReferrers = "[]";
+
 function toRow([name, part, definition, version, createdAt, ...stored]: Columns): CollectionRow {
-  const [former, state] = stored;
+  const [former, state, referrers] = stored;
   const build =
     former === null || state === null ? undefined : { former, state: JSON.parse(state) };
   const { read: plan, write: writePlan } = plansOf(definition, build);
-  return { name, part, createdAt, rules: { version, definition }, build, plan, writePlan };
+  const rules = {
+    version,
+    definition,
+    ...(referrers !== noReferrers && { referrers: JSON.parse(referrers) }),
+  };
+  return { name, part, createdAt, rules, build, plan, writePlan };
 }
 
 /** Returns the heads of the parts, in the same order; undefined where the part was deleted. Each is read once. */

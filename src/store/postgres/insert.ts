@@ -1,6 +1,7 @@
 // Inserts new resources with one statement, which commits by itself, when the head of their collection is known.
 
 import { Outage } from "../../model/outage.ts";
+import type { IndexPlan } from "../../model/query/index-plan.ts";
 import { applyChanges } from "../core/apply.ts";
 import type { Head } from "../core/rows.ts";
 import type { State } from "../core/state.ts";
@@ -33,7 +34,7 @@ export async function insertNew(
 ): Promise<readonly Outcome[] | undefined> {
   const name = insertedInto(changes);
   const known = name === undefined ? undefined : heads.find(name);
-  if (!known || known.row.writePlan.indexes.some(({ isUnique }) => isUnique)) return undefined;
+  if (!known || needsOthers(known.row.writePlan)) return undefined;
   const { outcomes, writes } = applyChanges(changes, stateAt(known, epoch));
   const [part] = writes.parts;
   const areCreated = outcomes.every(({ kind }) => kind === "created");
@@ -47,15 +48,20 @@ export async function insertNew(
   return undefined;
 }
 
+/** Whether other resources decide about a new one: by their unique values, or because it refers to them. */
+const needsOthers = ({ indexes, references = [] }: IndexPlan): boolean =>
+  references.length > 0 || indexes.some(({ isUnique }) => isUnique);
+
 /** Returns the state for changes that need nothing but the head. */
 const stateAt = ({ row, head }: KnownHead, epoch: number): State => {
   const { name, part, rules, build, writePlan: plan } = row;
-  const stored = { name, part, head, definition: rules.definition, build, plan };
+  const { definition, referrers = [] } = rules;
+  const stored = { name, part, head, definition, build, plan, referrers };
   return {
     collection: () => stored,
     resource: () => undefined,
     removal: () => undefined,
-    holder: () => undefined,
+    holders: () => [],
     key: () => undefined,
     hasToken: () => false,
     hasTokenHash: () => false,

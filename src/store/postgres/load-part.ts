@@ -3,6 +3,7 @@
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
 import { hasNoIndexes } from "../core/index-rows.ts";
+import { entriesTo } from "../core/reference-entries.ts";
 import type { Head } from "../core/rows.ts";
 import type { ResourceState, StoredKey, StoredRemoval } from "../core/state.ts";
 import { claimsOf, nameOf } from "../core/unique-values.ts";
@@ -17,8 +18,8 @@ export interface LoadedPart {
   readonly resources: ReadonlyMap<string, ResourceState | undefined>;
   /** When the last resource with the id was removed, and its owner. */
   readonly removals: ReadonlyMap<string, StoredRemoval>;
-  /** The seq of the resource that has a unique value, by the name of the entry. */
-  readonly holders: ReadonlyMap<string, number>;
+  /** The seqs of resources that have a value, by the name of the entry. */
+  readonly holders: ReadonlyMap<string, readonly number[]>;
   readonly keys: ReadonlyMap<string, StoredKey>;
 }
 
@@ -32,17 +33,21 @@ export const keyName = ({ owner, key }: Pick<IdempotencyKey, "owner" | "key">): 
 export async function loadPart(
   sql: Sql,
   row: CollectionRow,
-  { ids, puts, keys, hasOperations = false }: Referenced,
+  { ids, puts, keys, targets, hasOperations = false }: Referenced,
 ): Promise<LoadedPart> {
   const { part, writePlan: plan } = row;
   const uniqueValues = plan.indexes.some(({ isUnique }) => isUnique)
     ? puts.flatMap(uniqueValuesOf(plan))
     : [];
+  const references = [...targets.values()].flatMap((target) => entriesTo(plan, target));
+  // The batch can change so many of the resources that refer to a target.
+  const most = references.length === 0 ? 1 : ids.size + 1;
+  const wanted = [...uniqueValues, ...references];
   const needsFields = hasOperations || !hasNoIndexes(plan);
   const [head, states, holders, storedKeys] = await allOrFirstError([
     lockHead(sql, part),
     ids.size > 0 ? readResources(sql, part, [...ids], needsFields) : none,
-    uniqueValues.length > 0 ? readHolders(sql, part, uniqueValues) : none,
+    wanted.length > 0 ? readHolders(sql, part, wanted, most) : none,
     keys.length > 0 ? readKeys(sql, part, keys) : none,
   ]);
   return {
@@ -51,7 +56,7 @@ export async function loadPart(
     removals: new Map(
       states.flatMap(({ id, removal }) => (removal === undefined ? [] : [[id, removal]])),
     ),
-    holders: new Map(holders),
+    holders: seqsByName(holders),
     keys: new Map(storedKeys),
   };
 }
@@ -132,18 +137,27 @@ async function readResources(
 async function readHolders(
   sql: Sql,
   part: number,
-  uniqueValues: readonly IndexEntry[],
+  wanted: readonly IndexEntry[],
+  most: number,
 ): Promise<readonly (readonly [name: string, seq: number])[]> {
   const found = await rows<readonly [field: string, key: string, seq: number]>(sql`
     SELECT claim.field, claim.key, seq
-    FROM unnest(${column(uniqueValues, "field")}::text[], ${column(uniqueValues, "key")}::text[])
+    FROM unnest(${column(wanted, "field")}::text[], ${column(wanted, "key")}::text[])
       AS claim (field, key)
     CROSS JOIN LATERAL (
       SELECT seq FROM entries
       WHERE part = ${part}::bigint AND field = claim.field AND key = claim.key
-      LIMIT 1
+      LIMIT ${most}::bigint
     ) AS entry`);
   return found.map(([field, key, seq]) => [nameOf({ field, key }), seq]);
+}
+
+function seqsByName(
+  holders: readonly (readonly [name: string, seq: number])[],
+): ReadonlyMap<string, readonly number[]> {
+  const seqs = new Map<string, number[]>();
+  for (const [name, seq] of holders) seqs.set(name, [...(seqs.get(name) ?? []), seq]);
+  return seqs;
 }
 
 async function readKeys(

@@ -6,7 +6,7 @@ import type { Change } from "../store.ts";
 import { type CollectionRow, findCollectionRows } from "./collections.ts";
 import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import { keyName, type LoadedPart, loadPart } from "./load-part.ts";
-import { References } from "./references.ts";
+import { noneReferenced, References } from "./references.ts";
 
 /** The rows of collections by name. They can be outdated, which the heads show. */
 export type RowCache = Map<string, CollectionRow>;
@@ -34,6 +34,8 @@ export async function loadState(
   writerEpoch: number,
 ): Promise<State> {
   const references = new References(changes);
+  // What is known already is locked in the right order.
+  while (references.follow(cache));
   for (;;) {
     const found = await findRows(sql, [...references.collections.keys()], cache);
     const [tokens, ...parts] = await allOrFirstError([
@@ -46,17 +48,20 @@ export async function loadState(
     ]);
     const outdated = parts.filter(({ row, head }) => head?.version !== row.rules.version);
     for (const { row } of outdated) cache.delete(row.name);
-    const hasMore = parts.map((part) => addOutcomes(references, part)).includes(true);
+    const hasOutcomes = parts.map((part) => addOutcomes(references, part)).includes(true);
+    const hasMore = references.follow(cache) || hasOutcomes;
     if (outdated.length === 0 && !hasMore) return stateOf(references, parts, tokens, writerEpoch);
   }
 }
 
 /** Locks the collections that the changes refer to. */
 export async function lockAll(sql: Sql, changes: readonly Change[]): Promise<void> {
-  const { collections } = new References(changes);
-  const found = await findRows(sql, [...collections.keys()], new Map());
-  const nothing = { ids: new Set<string>(), puts: [], keys: [] };
-  await allOrFirstError(found.map((row) => loadPart(sql, row, nothing)));
+  const references = new References(changes);
+  const cache: RowCache = new Map();
+  let found: readonly CollectionRow[] = [];
+  do found = await findRows(sql, [...references.collections.keys()], cache);
+  while (references.follow(cache));
+  await allOrFirstError(found.map((row) => loadPart(sql, row, noneReferenced())));
 }
 
 function addOutcomes(references: References, { row, keys }: Part): boolean {
@@ -105,7 +110,8 @@ function stateOf(
       const { row, head } = byName.get(name) ?? {};
       if (!row || !head) return undefined;
       const { part, build, rules, writePlan: plan } = row;
-      return { name, part, head, definition: rules.definition, build, plan };
+      const { definition, referrers = [] } = rules;
+      return { name, part, head, definition, build, plan, referrers };
     },
     resource(part, id) {
       const { row, resources } = byPart.get(part) ?? {};
@@ -114,7 +120,7 @@ function stateOf(
       return resources?.get(id);
     },
     removal: (part, id) => byPart.get(part)?.removals.get(id),
-    holder: (part, entry) => byPart.get(part)?.holders.get(nameOf(entry)),
+    holders: (part, entry) => byPart.get(part)?.holders.get(nameOf(entry)) ?? [],
     key: (part, key) => byPart.get(part)?.keys.get(keyName(key)),
     hasToken: (id) => tokens.ids.has(id),
     hasTokenHash: (hash) => tokens.hashes.has(hash),

@@ -1,8 +1,11 @@
 // Collects what the changes of a batch refer to, so that it can be loaded before they are applied.
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
+import { indexPlanOf } from "../../model/query/index-plan.ts";
+import { type Target, targetsIn } from "../../model/reference.ts";
 import { decodeOutcomes } from "../core/stored-outcomes.ts";
 import type { Change, Put } from "../store.ts";
+import type { CollectionRow } from "./collections.ts";
 
 /** What a batch refers to in one collection. */
 export interface Referenced {
@@ -11,24 +14,91 @@ export interface Referenced {
   readonly keys: IdempotencyKey[];
   /** Operations need the fields of their resources. */
   hasOperations?: boolean;
+  /** Resources that are deleted, to which resources of this collection may refer. */
+  readonly targets: Map<string, Target>;
 }
+
+export const noneReferenced = (): Referenced => ({
+  ids: new Set(),
+  puts: [],
+  keys: [],
+  targets: new Map(),
+});
 
 export class References {
   readonly collections = new Map<string, Referenced>();
   readonly tokenIds = new Set<string>();
   readonly tokenHashes = new Set<string>();
 
+  readonly #changes: readonly Change[];
+
   constructor(changes: readonly Change[]) {
+    this.#changes = changes.flatMap((change): readonly Change[] =>
+      change.kind === "all" ? change.changes : [change],
+    );
     for (const change of changes) this.#add(change);
+  }
+
+  /**
+   * Adds what the changes refer to by the references of their collections, and returns whether some of it
+   * is new. The rows are those of the collections that are known.
+   */
+  follow(rows: ReadonlyMap<string, CollectionRow>): boolean {
+    return this.#changes.map((change) => this.#follow(change, rows)).includes(true);
+  }
+
+  #follow(change: Change, rows: ReadonlyMap<string, CollectionRow>): boolean {
+    if (!("collection" in change)) return false;
+    const { collection: name } = change;
+    const { rules, writePlan } = rows.get(name) ?? {};
+    const references = writePlan?.references ?? [];
+    switch (change.kind) {
+      case "put":
+        if (references.length === 0) return false;
+        return targetsIn(references, JSON.parse(change.fields))
+          .map(({ collection, id }) => this.#addId(collection, id))
+          .includes(true);
+      case "remove":
+        return (rules?.referrers ?? [])
+          .map((referrer) => this.#addTarget(referrer, { collection: name, id: change.id }))
+          .includes(true);
+      case "define":
+        return [...references, ...(indexPlanOf(change.definition).references ?? [])]
+          .map(({ collection }) => this.#addCollection(collection))
+          .includes(true);
+      case "drop":
+        return references.map(({ collection }) => this.#addCollection(collection)).includes(true);
+      default:
+        return false;
+    }
+  }
+
+  #addCollection(name: string): boolean {
+    const isNew = !this.collections.has(name);
+    this.#in(name);
+    return isNew;
+  }
+
+  #addId(collection: string, id: string): boolean {
+    const { ids } = this.#in(collection);
+    const isNew = !ids.has(id);
+    ids.add(id);
+    return isNew;
+  }
+
+  #addTarget(referrer: string, target: Target): boolean {
+    const { targets } = this.#in(referrer);
+    const name = `${target.collection}/${target.id}`;
+    const isNew = !targets.has(name);
+    targets.set(name, target);
+    return isNew;
   }
 
   /** Adds the resources in stored outcomes, and returns whether some of them are new. */
   addOutcomes(collection: string, outcomes: string): boolean {
     let isNew = false;
     for (const { collection: name = collection, id } of decodeOutcomes(outcomes)?.resources ?? []) {
-      const { ids } = this.#in(name);
-      isNew ||= !ids.has(id);
-      ids.add(id);
+      if (this.#addId(name, id)) isNew = true;
     }
     return isNew;
   }
@@ -67,7 +137,7 @@ export class References {
   #in(name: string): Referenced {
     const known = this.collections.get(name);
     if (known) return known;
-    const referenced = { ids: new Set<string>(), puts: [], keys: [] };
+    const referenced = noneReferenced();
     this.collections.set(name, referenced);
     return referenced;
   }

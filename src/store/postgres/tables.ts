@@ -1,4 +1,4 @@
-// The tables of schema version 12. Those of data have `part` as the first column of every key.
+// The tables of schema version 13. Those of data have `part` as the first column of every key.
 
 /** Lists that are sorted or limited by the times of resources read these. */
 export const resourceIndexes = [
@@ -18,7 +18,8 @@ export const tables = {
       part bigint NOT NULL UNIQUE,
       definition text NOT NULL,
       version bigint NOT NULL,
-      created bigint NOT NULL
+      created bigint NOT NULL,
+      referrers text NOT NULL DEFAULT '[]'
     );`,
   heads: `
     CREATE TABLE heads (

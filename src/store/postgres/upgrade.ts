@@ -220,8 +220,13 @@ async function addTimeIndexes(sql: Sql, report: ReportProgress): Promise<boolean
   return true;
 }
 
+/** Version 13: the names of the collections that refer to each one. */
+const addReferrers: Step =
+  "ALTER TABLE collections ADD COLUMN IF NOT EXISTS referrers text NOT NULL DEFAULT '[]'";
+
 export const upgradeSteps: readonly Step[] = [
   ...[rename, moveKeys, upgradeParts, finish],
   addTimeIndexes,
   upgradeWords,
+  addReferrers,
 ];

@@ -55,8 +55,8 @@ export function sendWrites(sql: Sql, writes: Writes, trees: Trees): readonly Pro
   const statements = [
     ...deletedCollections.flatMap((collection) => deleteCollection(sql, collection)),
     ...collections.map((collection) => writeCollection(sql, collection)),
-    ...collections.flatMap(({ part, build, createdAt }) =>
-      createdAt === undefined ? [saveBuild(sql, part, build)] : [],
+    ...collections.flatMap(({ part, build, createdAt, isDefined }) =>
+      createdAt === undefined && isDefined ? [saveBuild(sql, part, build)] : [],
     ),
     ...parts.flatMap((part) => [
       ...writePart(sql, part),
@@ -84,15 +84,17 @@ const deleteCollection = (sql: Sql, { name, part }: DeletedCollection): readonly
 /** When another node has created the collection in the meantime, the conflict restarts the whole batch. */
 const writeCollection = (
   sql: Sql,
-  { name, part, definition, version, createdAt }: CollectionWrite,
+  { name, part, definition, version, createdAt, referrers }: CollectionWrite,
 ): Statement =>
   createdAt === undefined
     ? sql`
-        UPDATE collections SET definition = ${definition}, version = ${version}::bigint
+        UPDATE collections SET definition = ${definition}, version = ${version}::bigint,
+          referrers = ${JSON.stringify(referrers)}
         WHERE name = ${name} AND part = ${part}::bigint`
     : sql`
-        INSERT INTO collections (name, part, definition, version, created)
-        VALUES (${name}, ${part}::bigint, ${definition}, ${version}::bigint, ${createdAt}::bigint)`;
+        INSERT INTO collections (name, part, definition, version, created, referrers)
+        VALUES (${name}, ${part}::bigint, ${definition}, ${version}::bigint, ${createdAt}::bigint,
+          ${JSON.stringify(referrers)})`;
 
 function writePart(sql: Sql, writes: PartWrites): readonly Statement[] {
   const { part, head, isNew, deleted, updated, inserted, keys, endedEpoch } = writes;

@@ -101,7 +101,7 @@ export class BatchWriter {
 
   /** Writes the rows of a step. Returns other outcomes when its definition cannot be followed. */
   #write(writes: Writes): readonly Outcome[] | undefined {
-    const [collection] = writes.collections;
+    const collection = writes.collections.find(({ isDefined }) => isDefined);
     if (collection?.build === undefined) {
       this.#rows.write(writes);
       return undefined;

@@ -13,14 +13,19 @@ export interface CollectionRow {
   readonly definition: string;
   readonly version: number;
   readonly createdAt: number;
+  /** The names of the collections that refer to this one. */
+  readonly referrers: readonly string[];
   readonly build?: StoredBuild | undefined;
 }
 
 type Row = readonly [
   ...(readonly [name: string, part: number, definition: string, version: number]),
-  createdAt: number,
+  ...(readonly [createdAt: number, referrers: string]),
 ];
-const columns = "name, part, definition, version, created";
+const columns = "name, part, definition, version, created, referrers";
+
+/** The text of an empty list. */
+const noReferrers = "[]";
 
 /** The caches of readers and of the writer resolve names with these rows. */
 export class CollectionRows {
@@ -44,8 +49,10 @@ export class CollectionRows {
   }
 }
 
-function toCollectionRow([name, part, definition, version, createdAt]: Row): CollectionRow {
-  return { name, part, definition, version, createdAt };
+function toCollectionRow([name, part, definition, ...columns]: Row): CollectionRow {
+  const [version, createdAt, referrers] = columns;
+  const names = referrers === noReferrers ? [] : JSON.parse(referrers);
+  return { name, part, definition, version, createdAt, referrers: names };
 }
 
 type HeadRow = readonly [
@@ -133,7 +140,8 @@ export class CachedCollection {
   }
 }
 
-const rulesIn = ({ version, definition }: CollectionRow): Rules => ({ version, definition });
+const rulesIn = ({ version, definition, referrers }: CollectionRow): Rules =>
+  referrers.length === 0 ? { version, definition } : { version, definition, referrers };
 
 export function toCollection(
   { name, definition, createdAt }: Pick<CollectionRow, "name" | "definition" | "createdAt">,

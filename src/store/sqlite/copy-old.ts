@@ -62,6 +62,8 @@ function* copyCollection(
       version: head.version,
       createdAt,
       build: undefined,
+      isDefined: true,
+      referrers: [],
     });
     rows.writePart(noPartWrites(part, head, true));
   });

@@ -59,6 +59,10 @@ function packOutcome(
     case "inapplicable":
       cells.push(kind, 0, 0, JSON.stringify(outcome.errors), 0, 0);
       break;
+    case "dangling":
+    case "referenced":
+      cells.push(kind, 0, 0, JSON.stringify(outcome), 0, 0);
+      break;
     case "none":
       cells.push(kind, outcome.index, 0, "", 0, 0);
       packOutcome(cells, changesIn(change)[outcome.index], outcome.outcome);
@@ -124,6 +128,9 @@ function unpackOutcome(change: Change | undefined, rows: OutcomeRows): Outcome {
     case "invalid":
     case "inapplicable":
       return { kind, errors: JSON.parse(detail) as readonly FieldError[] };
+    case "dangling":
+    case "referenced":
+      return JSON.parse(detail) as Outcome;
     case "created":
     case "replaced": {
       if (change?.kind !== "put" && change?.kind !== "operate")

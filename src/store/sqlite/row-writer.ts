@@ -60,10 +60,11 @@ export class RowWriter {
     );
     this.#deleteHead = connection.query("DELETE FROM heads WHERE part = ?");
     this.#insertCollection = connection.query(
-      "INSERT INTO collections (name, part, definition, version, created) VALUES (?, ?, ?, ?, ?)",
+      `INSERT INTO collections (name, part, definition, version, created, referrers)
+       VALUES (?, ?, ?, ?, ?, ?)`,
     );
     this.#updateCollection = connection.query(
-      "UPDATE collections SET definition = ?, version = ? WHERE name = ?",
+      "UPDATE collections SET definition = ?, version = ?, referrers = ? WHERE name = ?",
     );
     this.#deleteCollection = connection.query("DELETE FROM collections WHERE name = ?");
     this.#insertDeletedPart = connection.query("INSERT INTO deleted_parts (part) VALUES (?)");
@@ -118,11 +119,12 @@ export class RowWriter {
     this.#tokens.write(writes);
   }
 
-  saveCollection({ name, part, definition, version, createdAt, build }: CollectionWrite): void {
-    if (createdAt === undefined) {
-      this.#updateCollection.run(definition, version, name);
-      this.builds.save(part, build);
-    } else this.#insertCollection.run(name, part, definition, version, createdAt);
+  saveCollection({ name, part, definition, version, createdAt, ...write }: CollectionWrite): void {
+    const referrers = JSON.stringify(write.referrers);
+    if (createdAt !== undefined)
+      this.#insertCollection.run(name, part, definition, version, createdAt, referrers);
+    else this.#updateCollection.run(definition, version, referrers, name);
+    if (createdAt === undefined && write.isDefined) this.builds.save(part, write.build);
   }
 
   writePart(writes: PartWrites): void {

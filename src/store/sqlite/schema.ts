@@ -11,13 +11,16 @@ const applicationId = 0x72657374;
 export const firstVersion = 7;
 
 /** Each step of upgrade.ts brings a database to the next version. */
-export const schemaVersion = 9;
+export const schemaVersion = 10;
 
 /** Lists that are sorted or limited by the times of resources read these. */
 export const resourceIndexes = [
   "CREATE INDEX resources_by_created ON resources (part, created, seq);",
   "CREATE INDEX resources_by_updated ON resources (part, updated, seq);",
 ] as const;
+
+/** The JSON text of a list: the names of the collections that refer to this one. */
+export const referrers = "referrers TEXT NOT NULL DEFAULT '[]'";
 
 /** Resources that have another owner since a revision. */
 export const formerOwners = `CREATE TABLE former_owners (
@@ -64,7 +67,8 @@ const tables = `
     part INTEGER NOT NULL UNIQUE,
     definition TEXT NOT NULL,
     version INTEGER NOT NULL,
-    created INTEGER NOT NULL
+    created INTEGER NOT NULL,
+    ${referrers}
   ) STRICT;
   CREATE TABLE heads (
     part INTEGER PRIMARY KEY,

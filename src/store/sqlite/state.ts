@@ -31,6 +31,7 @@ interface KnownCollection {
   readonly definition: string;
   readonly build: StoredBuild | undefined;
   readonly plan: IndexPlan;
+  readonly referrers: readonly string[];
 }
 
 /** When more collections are known they are forgotten, which bounds the memory use. */
@@ -45,7 +46,7 @@ export class StoredState implements State {
   readonly #resourceWithFields: Query<StateRow>;
   readonly #removal: Query<readonly [removedAt: number, owner: string | null]>;
   readonly #lastRemoved: Query<readonly [id: string]>;
-  readonly #holder: Query<readonly [seq: number]>;
+  readonly #holders: Query<readonly [seq: number]>;
   readonly #key: Query<readonly [fingerprint: string, outcomes: string, expiresAt: number]>;
   readonly #token: Query<readonly [1]>;
   readonly #tokenHash: Query<readonly [1]>;
@@ -75,8 +76,8 @@ export class StoredState implements State {
     this.#lastRemoved = connection.query(
       "SELECT id FROM tombstones WHERE part = ? ORDER BY id DESC LIMIT 1",
     );
-    this.#holder = connection.query(
-      "SELECT seq FROM entries WHERE part = ? AND field = ? AND key = ? LIMIT 1",
+    this.#holders = connection.query(
+      "SELECT seq FROM entries WHERE part = ? AND field = ? AND key = ? LIMIT ?",
     );
     this.#key = connection.query(
       `SELECT fingerprint, outcomes, expires FROM idempotency_keys
@@ -129,8 +130,8 @@ export class StoredState implements State {
     return row && { removedAt: row[0], owner: row[1] };
   }
 
-  holder(part: number, { field, key }: IndexEntry): number | undefined {
-    return this.#holder.one(part, field, key)?.[0];
+  holders(part: number, { field, key }: IndexEntry, most: number): readonly number[] {
+    return this.#holders.all(part, field, key, most).map(([seq]) => seq);
   }
 
   key(part: number, { owner, key }: IdempotencyKey): StoredKey | undefined {
@@ -168,10 +169,10 @@ export class StoredState implements State {
     const row = this.#collections.find(name);
     const head = row && this.#heads.find(row.part);
     if (!head) return undefined;
-    const { part, version, definition } = row;
+    const { part, version, definition, referrers } = row;
     const build = this.#builds.find(part);
     const { write: plan } = plansOf(definition, build);
-    const known = { part, version, definition, build, plan };
+    const known = { part, version, definition, build, plan, referrers };
     if (this.#known.size === maxKnown) this.#known.clear();
     this.#known.set(name, known);
     return { ...known, name, head };

@@ -8,6 +8,7 @@ import {
   firstVersion,
   formerOwners,
   olderVersion,
+  referrers,
   resourceIndexes,
   schemaVersion,
   versionOf,
@@ -43,6 +44,7 @@ const steps: readonly Step[] = [
     ],
   },
   { prepare: rebuildWords, statements: [finishWords] },
+  { statements: [`ALTER TABLE collections ADD COLUMN ${referrers}`] },
 ];
 
 /** Creates the tables of a new database, or upgrades those of an older one. */

@@ -23,6 +23,7 @@ export class Part {
   head: Head;
   plan: IndexPlan = emptyIndexPlan;
   definition = "{}";
+  referrers: readonly string[] = [];
   readonly resources = new Map<number, ResourceRow>();
   readonly tombstones = new Map<string, Tombstone>();
   readonly entries = new Set<string>();
@@ -92,17 +93,29 @@ export class MemoryStore {
         const found = number === undefined ? undefined : part(number);
         const { definition, plan } = found ?? {};
         const rules = { definition: definition ?? "{}", build: undefined };
-        return found && plan && { name, part: number ?? 0, head: found.head, plan, ...rules };
+        return (
+          found &&
+          plan && {
+            name,
+            part: number ?? 0,
+            head: found.head,
+            plan,
+            referrers: found.referrers,
+            ...rules,
+          }
+        );
       },
       resource: (number, id, needsFields) => {
         const row = part(number)?.byId(id);
         return row && { ...row, fields: needsFields ? row.fields : null };
       },
       removal: (number, id) => part(number)?.tombstones.get(id),
-      holder: (number, { field, key }) => {
+      holders: (number, { field, key }, most) => {
         const prefix = `${field}\0${key}\0`;
-        const entry = [...(part(number)?.entries ?? [])].find((each) => each.startsWith(prefix));
-        return entry === undefined ? undefined : Number(entry.slice(prefix.length));
+        return [...(part(number)?.entries ?? [])]
+          .filter((each) => each.startsWith(prefix))
+          .map((entry) => Number(entry.slice(prefix.length)))
+          .slice(0, most);
       },
       key: (number, key) => part(number)?.keys.get(nameOf(key)),
       hasToken: (id) => this.#tokens.has(id),
@@ -143,9 +156,10 @@ export class MemoryStore {
     for (const { name, part, createdAt } of collections)
       if (createdAt !== undefined) this.collections.set(name, part);
     for (const write of parts) this.#writePart(write);
-    for (const { part, definition } of collections) {
+    for (const { part, definition, referrers } of collections) {
       const rows = this.parts.get(part);
       if (!rows) continue;
+      rows.referrers = referrers;
       rows.plan = indexPlanOf(definition);
       rows.definition = definition;
     }

@@ -1,0 +1,62 @@
+// The head of a part while a batch is applied: its counters, its times and the version of its definition.
+
+import type { KeyClock } from "./key-clock.ts";
+import type { Head } from "./rows.ts";
+import { notBefore, sharesSecond } from "./times.ts";
+
+export class OpenHead {
+  /** The head before the batch. */
+  readonly before: Head;
+  #current: Head;
+
+  constructor(before: Head) {
+    this.before = before;
+    this.#current = before;
+  }
+
+  get current(): Head {
+    return this.#current;
+  }
+
+  get isChanged(): boolean {
+    return this.#current !== this.before;
+  }
+
+  set keyClock(keyClock: KeyClock) {
+    this.#current = { ...this.#current, keyClock };
+  }
+
+  /** Increments the revision. Returns a function that undoes it. */
+  touch(at: number, growth: -1 | 0 | 1, bytes: number): () => void {
+    const before = this.#current;
+    this.#current = {
+      ...before,
+      revision: before.revision + 1,
+      seq: before.seq + (growth === 1 ? 1 : 0),
+      total: before.total + growth,
+      bytes: before.bytes + bytes,
+      // A clock that was set back must not make the collection look older.
+      updatedAt: notBefore(before.updatedAt, at),
+    };
+    return () => {
+      this.#current = before;
+    };
+  }
+
+  /** Includes the time, so that a collection that is deleted and created again gets another version. */
+  renewVersion(at: number): void {
+    this.#current = { ...this.#current, version: Math.max(this.#current.version + 1, at) };
+  }
+
+  /** Returns the head to write, for the epoch of the writer. */
+  written(writerEpoch: number): Head {
+    const epoch = Math.max(this.before.epoch, writerEpoch);
+    return { ...this.#current, epoch, sharesDate: this.#sharesDate() };
+  }
+
+  /** 1 when the state before the batch has a time within the same second. */
+  #sharesDate(): 0 | 1 {
+    const { revision, updatedAt } = this.before;
+    return revision === 0 ? 0 : sharesSecond(updatedAt, this.#current.updatedAt);
+  }
+}
