@@ -238,5 +238,5 @@ export const keyReused = new Problem(
 
 export const createdThenDeleted = new Problem(
   "gone",
-  "A resource created with this Idempotency-Key has since been deleted. Nothing was created; use a new key to create it again.",
+  "A resource that was written with this Idempotency-Key has since been deleted. Nothing was changed; use a new key to write it again.",
 );

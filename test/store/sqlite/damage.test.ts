@@ -11,7 +11,7 @@ import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Put, Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
-import { found, put } from "../contract/change-helpers.ts";
+import { found, operate, put } from "../contract/change-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
 
 const ids = Array.from({ length: 120 }, (_, index) => `id-${String(index).padStart(3, "0")}`);
@@ -85,6 +85,14 @@ describe("a damaged row", () => {
       );
       assert.equal(await store.ready(), undefined);
       assert.equal((await store.commit([put("new")]))[0]?.kind, "created");
+      // Operations would compute with the damaged value, and give it a checksum.
+      const increments = ["id-006", ...damaged].map((id) => operate(id, { increment: { n: 1 } }));
+      const outcomes = await store.commit(increments);
+      assert.deepEqual(
+        outcomes.map(({ kind }) => kind),
+        ["replaced", "damaged", "damaged", "damaged"],
+      );
+      await assert.rejects(async () => store.find("things", "id-007"), /"id-007"/);
       await store.close();
     }));
 });
