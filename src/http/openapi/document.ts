@@ -149,6 +149,18 @@ export interface Document {
   readonly etag: string;
 }
 
+/** Describing a collection takes a millisecond and 17 KB, and other requests wait meanwhile. */
+const maxDescribed = 500;
+
+/** Says why the document describes no collection. */
+const withNote = (document: { readonly info?: object }, count: number): object => ({
+  ...document,
+  info: {
+    ...document.info,
+    description: `You may use ${count} collections, which are too many to describe each of them (at most ${maxDescribed}). \`/{collection}\` describes what is the same for all. For a document with their schemas, use a token whose scopes name fewer collections.\n\n${about}`,
+  },
+});
+
 /** Enough for the different permissions of callers under the current definitions. */
 const maxCached = 16;
 const cache = new WeakMap<Services, Map<string, Document>>();
@@ -164,12 +176,15 @@ export function documentFor(
   const documents = cache.get(services) ?? new Map<string, Document>();
   cache.set(services, documents);
   const allowedActions = new Set(services.actions.visibleTo(principal));
-  const key = `${version} ${keyOf(collections, allowedActions)}`;
+  const count = collections.filter(({ verbs }) => verbs.length > 0).length;
+  const described = count > maxDescribed ? [] : collections;
+  const key = `${version} ${count} ${keyOf(described, allowedActions)}`;
   const cached = documents.get(key);
   if (cached !== undefined) return cached;
   const { all } = services.actions;
-  const whole = wholeDocument(routes, services, collections, all, allowedActions);
-  const body = JSON.stringify(portableDocument(whole, version, namedComponents));
+  const whole = wholeDocument(routes, services, described, all, allowedActions);
+  const portable = portableDocument(whole, version, namedComponents);
+  const body = JSON.stringify(count > maxDescribed ? withNote(portable, count) : portable);
   const document = { body, etag: `"${hash("sha256", body).slice(0, 32)}"` };
   if (documents.size === maxCached) documents.clear();
   documents.set(key, document);
