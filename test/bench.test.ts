@@ -121,6 +121,19 @@ describe("the benchmark", () => {
     assert.match(page, /\*\*failed:\*\* embedded: it failed/);
   });
 
+  it("reads a figure that is not a number as it was", () => {
+    const results = fairness({ ...fairnessLine, peakMb: Number.NaN });
+    assert.deepEqual(readResults(writeResults(results)), results);
+  });
+
+  it("says no to a scan that failed", () => {
+    const scans = [{ filter: "text", rowsPerSecond: 0, error: "504" }] as const;
+    const engines = [{ engine: "embedded", scans }] as const;
+    const results: Results = { scan: { ...run, figures: { count: 10, engines } } };
+    assert.equal(verdictOf(results, "Filter without an index, one thread")?.measured, 0);
+    assert.match(report(results), /\| Text that is equal \| failed \| – \|/);
+  });
+
   it("names the server that is missing, and why", () => {
     assert.match(report(speed(comparison("get", 1))), /- PocketBase: Go is not installed/);
   });

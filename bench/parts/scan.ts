@@ -18,7 +18,7 @@ export interface EngineScans {
 
 export interface ScanLine {
   readonly filter: Filter;
-  /** Of one query, which one thread runs. */
+  /** Of one query, which one thread runs; 0 when it failed. */
   readonly rowsPerSecond: number;
   readonly error?: string;
 }
@@ -60,7 +60,7 @@ async function measureEngine(engine: Engine, setting: Setting): Promise<EngineSc
       const rate = await attempt(`scan, ${engine}, ${filter}`, () =>
         scanRate(server.origin, headers, filter),
       );
-      const none = { filter, rowsPerSecond: Number.NaN };
+      const none = { filter, rowsPerSecond: 0 };
       scans.push(typeof rate === "number" ? { filter, rowsPerSecond: rate } : { ...none, ...rate });
       show(scans.length);
     }

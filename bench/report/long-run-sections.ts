@@ -137,12 +137,10 @@ export function scanSection(results: Results): readonly string[] {
   );
   const rows = Object.entries(filterTitles).map(([filter, title]) => [
     title,
-    ...engines.map((engine) =>
-      whole(
-        scans.find((scan) => scan.engine === engine && scan.filter === filter)?.rowsPerSecond ??
-          Number.NaN,
-      ),
-    ),
+    ...engines.map((engine) => {
+      const scan = scans.find((one) => one.engine === engine && one.filter === filter);
+      return scan?.error === undefined ? whole(scan?.rowsPerSecond ?? Number.NaN) : "failed";
+    }),
   ]);
   const notes = found.flatMap((one) => {
     const where = `- ${engineTitles[one.engine]}`;

@@ -48,9 +48,10 @@ export function figuresOf<Name extends PartName>(
   return result !== undefined && "figures" in result ? result.figures : undefined;
 }
 
-/** Reads results.json. What an older benchmark has written counts as nothing. */
+/** Reads results.json. What an older benchmark has written counts as nothing. JSON writes NaN as null. */
 export function readResults(text: string): Results {
-  const content = JSON.parse(text) as { readonly parts?: Results };
+  const revive = (_: string, value: unknown) => (value === null ? Number.NaN : value);
+  const content = JSON.parse(text, revive) as { readonly parts?: Results };
   return content.parts ?? {};
 }
 
