@@ -26,7 +26,7 @@ interface Order {
 const categories = ["tools", "toys", "food"];
 const statuses = ["open", "paid", "sent"];
 /** More than a scan reads in one chunk, also of the goods in stock. */
-const productCount = runs(6_000, 20_000);
+const productCount = runs(6_500, 20_000);
 const orderCount = 500;
 const pick = <T>(values: readonly T[], index: number): T => values[index % values.length] as T;
 
