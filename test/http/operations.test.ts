@@ -191,6 +191,23 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.equal(JSON.parse(last.body).n, 2);
     });
 
+    it("refers to resources that exist only", async () => {
+      const references = { "members[]": { collection: "people" } };
+      await client.put("/people/ada", {});
+      assert.equal((await client.put("/-/collections/teams", { references })).status, 201);
+      await client.put("/teams/a", { n: 1 });
+      const added = await operate("/teams/a", { append: { members: ["ada"] } });
+      assert.equal(added.status, 200, added.body);
+      await client.rejects("teams", "invalid-body", () =>
+        operate("/teams/a", { append: { members: ["nobody"] } }),
+      );
+      assert.equal((await operate("/teams/a", { increment: { n: 1 } })).status, 200);
+      assertProblem(await client.remove("/people/ada"), "conflict");
+      const removed = await operate("/teams/a", { remove: { members: ["ada"] } });
+      assert.equal(removed.status, 200, removed.body);
+      assert.equal((await client.remove("/people/ada")).status, 204);
+    });
+
     it("is for read-only fields only an administrator's", async () => {
       const path = await make({ cost: 1 });
       const writer = new Client(app, await app.token("products:read", "products:update"));
