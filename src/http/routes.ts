@@ -48,7 +48,16 @@ import { anyAction } from "./openapi/actions.ts";
 import { storedFileBytes } from "./openapi/formats.ts";
 import { headers, validators } from "./openapi/headers.ts";
 import { conditions, parameters } from "./openapi/parameters.ts";
-import { anyCollection, create, get, list, patch, put, remove } from "./openapi/resources.ts";
+import {
+  anyCollection,
+  create,
+  get,
+  list,
+  patch,
+  put,
+  remove,
+  upsert,
+} from "./openapi/resources.ts";
 import { json, jsonContent, noContent, notModified, page, response } from "./openapi/responses.ts";
 import { type Routes, route } from "./request/route.ts";
 import { runBatch } from "./resources/batch.ts";
@@ -60,6 +69,7 @@ import {
   getResource,
   patchResource,
   putResource,
+  upsertResource,
 } from "./resources/resources.ts";
 
 const fileHeaders = {
@@ -79,6 +89,10 @@ export const routes: Routes = {
   }),
   createResource: route("POST /{collection}", "create", createResource, {
     ...create(anyCollection),
+    path: inCollection,
+  }),
+  upsertResource: route("PUT /{collection}", "put", upsertResource, {
+    ...upsert(anyCollection),
     path: inCollection,
   }),
   queryResources: route("QUERY /{collection}", "read", queryResources, {

@@ -1,5 +1,6 @@
 // Writes resources as CSV rows (RFC 4180) with a header row, and escapes cells that a spreadsheet would run as formulas.
 
+import { quoted, textCell } from "./csv-text.ts";
 import { isObject, readTree, type Tree, writeTree } from "./json/tree.ts";
 
 /** A column: its header and the path of the member it shows. */
@@ -8,11 +9,32 @@ export interface Column {
   readonly path: readonly string[];
 }
 
-/** A top-level member. Dots in its name have no meaning. */
-export const memberColumn = (name: string): Column => ({ name, path: [name] });
+/** A top-level member. A dot in its name is written with a backslash, because dots separate nested members. */
+export const memberColumn = (name: string): Column => ({
+  name: name.replaceAll(/[\\.]/g, "\\$&"),
+  path: [name],
+});
 
 /** A field as list parameters name it, with dots for nested members. */
-export const fieldColumn = (field: string): Column => ({ name: field, path: field.split(".") });
+export const fieldColumn = (field: string): Column => ({
+  name: field.replaceAll("\\", "\\\\"),
+  path: field.split("."),
+});
+
+/** Returns the path of a column: names with dots between them. A backslash makes a dot part of a name. */
+export function pathOfColumn(name: string): readonly string[] {
+  const path: string[] = [];
+  let step = "";
+  for (let at = 0; at < name.length; at++) {
+    const next = name[at + 1];
+    if (name[at] === "\\" && (next === "." || next === "\\")) step += name[++at];
+    else if (name[at] === ".") {
+      path.push(step);
+      step = "";
+    } else step += name[at];
+  }
+  return [...path, step];
+}
 
 /** The names of all members of the representations, in the order of their first appearance. */
 export function membersOf(representations: readonly string[]): ReadonlySet<string> {
@@ -40,20 +62,9 @@ function valueAt(tree: Tree, path: readonly string[]): Tree | undefined {
   return value;
 }
 
-/** Numbers and booleans are written as they were sent, objects and arrays as JSON, null as an empty cell. */
+/** Numbers, booleans and null are written as in JSON, objects and arrays as JSON text. A missing value is an empty cell. */
 function cellOf(value: Tree | undefined): string {
-  if (value === undefined || value === "null") return "";
+  if (value === undefined) return "";
   if (typeof value !== "string") return quoted(writeTree(value));
   return value.startsWith('"') ? textCell(JSON.parse(value)) : value;
 }
-
-/** Spreadsheets treat a cell that starts with one of these as a formula, including the full-width forms. */
-const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
-
-/** A leading apostrophe turns a formula into text. An empty string is quoted to distinguish it from null. */
-function textCell(text: string): string {
-  const safe = formula.test(text) ? `'${text}` : text;
-  return safe === "" || /[",\r\n]|^\s|\s$/.test(safe) ? quoted(safe) : safe;
-}
-
-const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;

@@ -127,6 +127,9 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   "Writes.run put": onCollection("put", ({ writes }, access) =>
     writes.run(access, { kind: "put", id: "a", draft }),
   ),
+  "Writes.run upsert": onCollection("put", ({ writes }, access) =>
+    writes.run(access, { kind: "upsert", field: "sku", draft }),
+  ),
   "Writes.run patch": onCollection("update", ({ writes }, access) =>
     writes.run(access, { kind: "patch", id: "a", patchKind: "merge", patch: "{}" }),
   ),
@@ -157,11 +160,14 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
     call: ({ writes }, who) =>
       writes.runAll(who, [{ kind: "remove", collection: "notes", id: "a" }]),
   },
-  "Writes.createAll": onCollection("create", ({ writes }, access) =>
-    writes.createAll(access, [draft]),
+  "Writes.runAllIn": onCollection("create", ({ writes }, access) =>
+    writes.runAllIn(access, [{ kind: "create", draft }]),
   ),
-  "Writes.createEach": onCollection("create", ({ writes }, access) =>
-    writes.createEach(access, [draft]),
+  "Writes.runEach": onCollection("create", ({ writes }, access) =>
+    writes.runEach(access, [{ kind: "create", draft }]),
+  ),
+  "Writes.tryEach": onCollection("create", ({ writes }, access) =>
+    writes.tryEach(access, [{ kind: "create", draft }]),
   ),
   "Uploads.save": onCollection("create", ({ uploads }, access) =>
     uploads.save(access, oneByte(), 10),
@@ -218,9 +224,15 @@ const others: Readonly<Record<string, string>> = {
   "CollectionAccess.includes": "part of the check itself",
   "CollectionAccess.mayRead": "part of the check itself",
   "Plan.plan": "the stage of Writes that checks each operation",
+  "Plan.hidden": "used by PlanCommitter",
+  "Plan.isOvertaken": "used by PlanCommitter",
+  "PlanCommitter.all": "used by Writes, after the plan",
+  "PlanCommitter.each": "used by Writes, after the plan",
+  "PlanCommitter.eachPlanned": "used by Writes, after the plan",
   "States.size": "used by Writes",
   "States.at": "used by Plan",
   "States.add": "used by Plan",
+  "States.settle": "used by Writes",
   "States.unusedFiles": "used by Writes",
   "States.after": "used by Plan",
   "States.follow": "used by Plan",
@@ -228,8 +240,9 @@ const others: Readonly<Record<string, string>> = {
   "ReferenceFollower.finishRemovals": "used by Plan, for deletions that the caller may make",
   "ReferenceFollower.restriction": "used by Plan; it names only what the caller may read",
   "ReferenceFollower.check": "used by Plan; what the caller may not read counts as missing",
-  "PlanCommitter.all": "used by Writes, after the plan",
-  "PlanCommitter.each": "used by Writes, after the plan",
+  "Upserts.load": "used by Plan",
+  "Upserts.resolve": "used by Plan, after the check",
+  "Upserts.isOvertaken": "used by Plan",
   "PlanCommitter.createCollections": "used by Writes, after the plan",
   "BatchMemory.takeChanged": "used by Plan",
   "BatchMemory.takeWritten": "used by Plan",

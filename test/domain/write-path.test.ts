@@ -99,7 +99,7 @@ describe("the write path", () => {
     assert.deepEqual(calls.splice(0), ["rules", "find", "commit"]);
     await writes.run(await open("delete"), { kind: "remove", id });
     assert.deepEqual(calls.splice(0), ["rules", "find", "commit"]);
-    await writes.createEach(await open("create"), [draft({}), draft({})]);
+    await writes.runEach(await open("create"), [create(), create()]);
     assert.deepEqual(calls.splice(0), ["rules", "commit"]);
     await writes.runAll(writer, [
       { ...create(), collection: "notes" },
@@ -152,14 +152,14 @@ describe("the write path", () => {
     await store.commit([{ kind: "drop", collection: "notes", isEmptyOnly: false }]);
     for (const rejected of [
       await writes.run(others, create()),
-      (await writes.createEach(others, [draft({})]))[0],
+      (await writes.runEach(others, [create()]))[0],
     ])
       assert.ok(rejected instanceof Problem && rejected.kind === "not-found");
     assert.equal(await store.collection("notes"), undefined);
     const admin = holderOf("admin", "admin");
     resourceOf(await writes.run(await open("create", admin, "one"), create()));
-    await writes.createEach(await open("create", admin, "two"), [draft({}), draft({})]);
-    await writes.createAll(await open("create", admin, "three"), [draft({}), draft({})]);
+    await writes.runEach(await open("create", admin, "two"), [create(), create()]);
+    await writes.runAllIn(await open("create", admin, "three"), [create(), create()]);
     await writes.runAll(admin, [
       { ...create(), collection: "four" },
       { ...put("a"), collection: "five" },

@@ -90,7 +90,8 @@ for (const store of [undefined, "postgres"])
   });
 
 describe("the plan of a batch", () => {
-  const context = { key: undefined, at: 1, maxBytes: 2 ** 20, base: "", maxCascade: 0 };
+  const limits = { maxBytes: 2 ** 20, maxCascade: 0 };
+  const context = { key: undefined, at: 1, base: "", isBulk: false, ...limits };
 
   it("yields to other requests, and counts the bytes it holds", async () => {
     const path = await mkdtemp(join(tmpdir(), "restante-"));

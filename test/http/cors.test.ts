@@ -63,6 +63,7 @@ describe("by default, for pages of any origin", () => {
       "GET",
       "HEAD",
       "POST",
+      "PUT",
       "QUERY",
       "OPTIONS",
     ]);

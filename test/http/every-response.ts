@@ -34,6 +34,11 @@ export async function requestEverything(
   const rules = '{"preconditions":"required","idempotencyKey":"required"}';
   const operations = `[{"method":"POST","path":"/people","body":{}},{"method":"PUT","path":"/people/b-${own}","body":{}},{"method":"DELETE","path":"/people/b-${own}"}]`;
 
+  await app.request("/-/collections/keyed", {
+    method: "PUT",
+    headers: json,
+    body: '{"unique":["sku"]}',
+  });
   const filed = await app.request("/people", {
     method: "POST",
     headers: { "content-type": "text/plain" },
@@ -57,6 +62,13 @@ export async function requestEverything(
     ["POST /people", { headers: lines, body: "{}\n{\n" }],
     ["POST /people?atomic=true", { headers: lines, body: "{}\n{}\n" }],
     ["POST /people?atomic=true", { headers: lines, body: "{}\n{\n" }],
+    ["POST /people", { headers: { "content-type": "text/csv" }, body: "name\nAda\n" }],
+    ["POST /people?dry-run=true", { headers: { "content-type": "text/csv" }, body: "a,a\n" }],
+    [`PUT /keyed?sku=${own}`, { headers: json, body: "{}" }],
+    [`PUT /keyed?sku=${own}`, { headers: json, body: "{}" }],
+    [`PUT /keyed?sku=${own}`, { headers: minimal, body: "{}" }],
+    [`PUT /keyed?sku=${own}`, { headers: json, body: '{"sku":"other"}' }],
+    ["PUT /people", { headers: json, body: "{}" }],
     [`GET /people/${id}`],
     [`HEAD /people/${id}`],
     [`GET /people/${id}`, { headers: known }],

@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { NdjsonPipeline } from "../../src/http/body/ndjson-pipeline.ts";
-import { LineSplitter } from "../../src/lib/json/line-splitter.ts";
+import { NdjsonLines } from "../../src/http/body/bulk-lines.ts";
+import { BulkPipeline } from "../../src/http/body/bulk-pipeline.ts";
 import { MemoryBudget, Reservation } from "../../src/lib/memory-budget.ts";
 
 it("a group of lines is written when the one before it is stored", async () => {
   const events: string[] = [];
   const waiting: (() => void)[] = [];
-  const pipeline = new NdjsonPipeline(
+  const pipeline = new BulkPipeline(
     async (lines) => {
       const first = lines[0]?.number;
       events.push(`begins ${first}`);
@@ -24,7 +24,7 @@ it("a group of lines is written when the one before it is stored", async () => {
   }
   let text = "";
   const read = (async () => {
-    for await (const result of pipeline.results(content(), new LineSplitter(1_000))) text += result;
+    for await (const result of pipeline.results(content(), new NdjsonLines(1_000))) text += result;
   })();
   for (let group = 0; group < 3; group++) {
     while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));

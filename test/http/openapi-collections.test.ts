@@ -304,7 +304,8 @@ describe("collections in the document", () => {
 
   it("are all shown to an admin", () => {
     for (const name of ["people", "shapes", "orders", "news", "notes", "token"]) {
-      assert.deepEqual(verbsOf(document, name), ["get", "post", "get", "put", "patch", "delete"]);
+      const verbs = verbsOf(document, name).join();
+      assert.match(verbs, /^get,post,(?:put,)?get,put,patch,delete$/, name);
     }
   });
 
@@ -384,6 +385,7 @@ describe("a form with files", () => {
       "application/json",
       "multipart/form-data",
       "application/x-ndjson",
+      "text/csv",
     ]);
     const binary = { type: "string", format: "binary" };
     const author = { ...properties.author, additionalProperties: {} };

@@ -142,7 +142,10 @@ describe("the OpenAPI document", () => {
       changes.map((change) => [change.operation.operationId, named(change)]),
     );
     const preconditions = ["If-Match", "If-Unmodified-Since", "If-None-Match"];
-    assert.deepEqual(fieldsOf.createResource, ["atomic", "Idempotency-Key", "fields", "Prefer"]);
+    assert.deepEqual(fieldsOf.createResource, [
+      ...["atomic", "dry-run", "key", "types", "separator", "Idempotency-Key", "fields", "Prefer"],
+    ]);
+    assert.deepEqual(fieldsOf.upsertResource, [...preconditions, "Prefer"]);
     assert.deepEqual(fieldsOf.putResource, [...preconditions, "fields", "Prefer"]);
     const patchFields = [...preconditions, "Idempotency-Key", "fields", "Prefer"];
     assert.deepEqual(fieldsOf.patchResource, patchFields);

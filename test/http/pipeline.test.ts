@@ -282,7 +282,7 @@ describe("OPTIONS", () => {
       );
     }
     const { headers } = await app.request("/people", { method: "OPTIONS", token: null });
-    assert.equal(headers.get("allow"), "GET, HEAD, POST, QUERY, OPTIONS");
+    assert.equal(headers.get("allow"), "GET, HEAD, POST, PUT, QUERY, OPTIONS");
   });
 
   it("of * is for the whole server", async () => {

@@ -263,12 +263,11 @@ describe("PUT", () => {
     await client.rejects("people", "invalid-parameter", () => client.put("/people/x?a=1", {}));
   });
 
-  it("is not allowed at a collection, nor POST at a resource", async () => {
+  it("needs a unique field at a collection; PATCH and DELETE are not allowed there, nor POST at a resource", async () => {
     await client.put("/people/here", {});
     for (const [method, path, allow] of [
-      ["PUT", "/people", "GET, HEAD, POST, QUERY, OPTIONS"],
-      ["DELETE", "/people", "GET, HEAD, POST, QUERY, OPTIONS"],
-      ["PATCH", "/people", "GET, HEAD, POST, QUERY, OPTIONS"],
+      ["DELETE", "/people", "GET, HEAD, POST, PUT, QUERY, OPTIONS"],
+      ["PATCH", "/people", "GET, HEAD, POST, PUT, QUERY, OPTIONS"],
       ["POST", "/people/here", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"],
     ] as const) {
       const response = await app.request(path, { method });

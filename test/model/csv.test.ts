@@ -15,7 +15,7 @@ describe("a row", () => {
     ["a text of two lines", "a\nb", '"a\nb"'],
     ["spaces at the ends", " a ", '" a "'],
     ["an empty text", "", '""'],
-    ["null", null, ""],
+    ["null", null, "null"],
     ["what is not there", undefined, ""],
     ["a number", -1.5, "-1.5"],
     ["true", true, "true"],

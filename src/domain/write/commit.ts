@@ -3,6 +3,7 @@
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
+import type { Resource } from "../../model/resource.ts";
 import { Damage } from "../../store/core/stored-resource.ts";
 import {
   type Change,
@@ -16,7 +17,7 @@ import type { CollectionAccess } from "../access.ts";
 import { notUnique } from "../not-unique.ts";
 import { collectionNotFound, overloaded } from "../problems.ts";
 import { operationsProblem } from "./operate.ts";
-import type { AllDone, Refused, WriteResult } from "./operation.ts";
+import type { AllDone, Refused, WriteResult, Written } from "./operation.ts";
 import type { Plan, PlannedOperation } from "./plan.ts";
 import { danglingNow } from "./reference-problems.ts";
 
@@ -51,7 +52,7 @@ export class PlanCommitter {
     const sent =
       refused.length > 0
         ? failingIn(operations)
-        : plan.hidden === undefined
+        : plan.hidden.length === 0
           ? changes
           : [...changes, ...failingIn(operations)];
     const outcome = await this.#commit(operations, sent, once);
@@ -66,11 +67,13 @@ export class PlanCommitter {
         if (refused.length > 0) return refused;
         const { index } = outcome;
         if (outcome.outcome.kind === "damaged") throw damageOf(changes[index]);
+        const operation = operations[index];
+        if (operation !== undefined && plan.isOvertaken(operation, outcome)) return undefined;
         const conflict = conflictProblem(outcome);
         // A change that follows from a deletion belongs to no operation.
         const at = index < own.length ? index : 0;
         if (conflict !== undefined) return [{ index: at, problem: conflict }];
-        if (plan.hidden !== undefined && index === changes.length) return [plan.hidden];
+        if (plan.hidden.length > 0 && index === changes.length) return plan.hidden.slice(0, 1);
         const isMissing = isCollectionMissing(outcome.outcome, changes[index]);
         return isMissing ? this.#createMissing(operations, index) : undefined;
       }
@@ -79,14 +82,56 @@ export class PlanCommitter {
     }
   }
 
+  /**
+   * Commits each planned change on its own, or only tries it. Returns undefined for each that another
+   * write came before: then plan it again.
+   */
+  async eachPlanned(
+    access: CollectionAccess,
+    { operations, plan, planned }: PlannedWrite,
+    isTrial: boolean,
+  ): Promise<readonly (Written | Problem | undefined)[]> {
+    const hidden = new Map(plan.hidden.map(({ index, problem }) => [index, problem]));
+    const sent = planned.flatMap((each, index) =>
+      each instanceof Problem ? [] : [!isTrial && hidden.has(index) ? trialOf([each]) : each],
+    );
+    const outcomes = await (isTrial
+      ? this.#tryEach(changesIn(planned))
+      : this.each(access, sent).then((all) => all.map(singleOutcome)));
+    let next = 0;
+    let isMissing = false;
+    const results = planned.map((change, index) => {
+      if (change instanceof Problem) return change;
+      const outcome = outcomes[next++] ?? missing;
+      const operation = operations[index];
+      if (operation !== undefined && plan.isOvertaken(operation, outcome)) return undefined;
+      if (isApplied(outcome)) return hidden.get(index) ?? writtenOf(access, outcome);
+      if (!isCollectionMissing(outcome, change)) return conflictProblem(outcome);
+      isMissing = true;
+      if (!access.isAdmin) return collectionNotFound(access.name);
+      // An open collection would be created, and takes any resource.
+      return isTrial
+        ? writtenOf(access, { kind: "created", resource: resourceOf(change) })
+        : undefined;
+    });
+    // The collection was deleted after its rules were read.
+    if (isMissing && access.isAdmin && !isTrial) await this.createCollections([access.name]);
+    return results;
+  }
+
   /** Commits each change on its own. An admin's first write creates the collection. */
-  each(
-    { name, rules }: CollectionAccess,
-    changes: readonly ResourceChange[],
-  ): Promise<readonly Outcome[]> {
+  each({ name, rules }: CollectionAccess, changes: readonly Change[]): Promise<readonly Outcome[]> {
+    if (changes.length === 0) return Promise.resolve([]);
     if (rules !== undefined) return this.#store.commit(changes);
     const creation = this.#creationOf(name);
     return this.#store.commit([creation, ...changes]).then((outcomes) => outcomes.slice(1));
+  }
+
+  /** Returns what would become of each change after those before it. */
+  async #tryEach(changes: readonly ResourceChange[]): Promise<readonly Outcome[]> {
+    if (changes.length === 0) return [];
+    const [outcome] = await this.#store.commit([trialOf(changes)]);
+    return outcome?.kind === "all" ? outcome.outcomes : [];
   }
 
   async createCollections(names: Iterable<string>): Promise<void> {
@@ -119,12 +164,34 @@ export class PlanCommitter {
     if (access === undefined || !access.isAdmin)
       return [{ index, problem: collectionNotFound(access?.name ?? "") }];
     const written = operations.filter(
-      ({ operation: { kind } }) => kind === "create" || kind === "put",
+      ({ operation: { kind } }) => kind !== "patch" && kind !== "remove",
     );
     await this.createCollections(new Set(written.map(({ access: { name } }) => name)));
     return undefined;
   }
 }
+
+/** Returns the outcome of a change that was only tried, otherwise the outcome itself. */
+const singleOutcome = (outcome: Outcome): Outcome =>
+  outcome.kind === "all" ? (outcome.outcomes[0] ?? missing) : outcome;
+
+function writtenOf(access: CollectionAccess, outcome: Outcome): Written | undefined {
+  const result = resultOf(access, outcome, false);
+  return result?.kind === "written" ? result : undefined;
+}
+
+/** The resource that a change would create. */
+const resourceOf = ({ id, at, ...change }: ResourceChange): Resource => ({
+  ...{ id, revision: 0, createdAt: at, updatedAt: at },
+  fields: change.kind === "put" ? change.fields : "{}",
+});
+
+/** Tries changes and undoes them. */
+const trialOf = (changes: readonly ResourceChange[]): Change => ({
+  kind: "all",
+  changes,
+  isTrial: true,
+});
 
 const missing: Outcome = { kind: "missing" };
 
@@ -216,20 +283,6 @@ export const impossibleChange = (collection: string): Remove => ({
   at: 0,
   expect: 0,
 });
-
-/** An attempt fails only when another write succeeds, so this many are hardly ever needed. */
-const maxAttempts = 1_000;
-
-/** Repeats reading and writing while other writers change the same state in between. */
-export async function retryOnConflict<T>(
-  attempt: (isFirst: boolean) => Promise<T | undefined>,
-): Promise<T> {
-  for (let count = 0; count < maxAttempts; count++) {
-    const result = await attempt(count === 0);
-    if (result !== undefined) return result;
-  }
-  throw new Outage("busy", "other requests keep changing the same resource");
-}
 
 export const keyReused = new Problem(
   "key-reused",

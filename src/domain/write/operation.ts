@@ -45,7 +45,21 @@ export const patchOperation = (
     ? { kind: "operate", operations: text, ...target }
     : { kind: "patch", patchKind: kind, patch: text, ...target };
 
-export type Operation = CreateOperation | AddressedOperation;
+/** Creates or replaces the resource that has the draft's value of a unique field. */
+export interface UpsertOperation {
+  readonly kind: "upsert";
+  readonly field: string;
+  readonly draft: Draft;
+  readonly condition?: Condition | undefined;
+}
+
+export type Operation = CreateOperation | AddressedOperation | UpsertOperation;
+
+/** An operation of an import: each creates or replaces a resource. */
+export type BulkOperation =
+  | CreateOperation
+  | UpsertOperation
+  | Extract<AddressedOperation, { kind: "put" }>;
 
 /** An operation of a batch, which can be for several collections. */
 export type TargetedOperation = Operation & { readonly collection: string };
@@ -70,10 +84,6 @@ export type WriteResult = Written | Removed;
 export interface AllDone {
   readonly results: readonly WriteResult[];
   readonly isReplay: boolean;
-}
-
-export interface AllCreated extends AllDone {
-  readonly results: readonly Written[];
 }
 
 /** An operation that was rejected, and why. */

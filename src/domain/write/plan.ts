@@ -5,7 +5,14 @@ import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { Expectation, Put, Remove, ResourceChange, Store } from "../../store/store.ts";
+import type {
+  Expectation,
+  Outcome,
+  Put,
+  Remove,
+  ResourceChange,
+  Store,
+} from "../../store/store.ts";
 import type { Access, CollectionAccess } from "../access.ts";
 import { preconditionFailed, resourceNotFound } from "../problems.ts";
 import type { BatchMemory } from "./batch-memory.ts";
@@ -13,8 +20,9 @@ import { followAll, isFollowed, ReferenceFollower } from "./follow-references.ts
 import { acceptOperations, planOperations } from "./operate.ts";
 import type { AddressedOperation, Operation, Refused } from "./operation.ts";
 import { acceptPatch } from "./patch.ts";
-import { type State, States, write } from "./states.ts";
-import { type Accepted, accept, checkPutDraft, needsCurrent } from "./validate.ts";
+import { plannedState, type State, States, write } from "./states.ts";
+import { Upserts } from "./upserts.ts";
+import { type Accepted, accept, checkPutDraft, isPlain, needsCurrent } from "./validate.ts";
 
 /** After this time a plan yields to other requests. */
 const maxTurnMs = 10;
@@ -37,11 +45,13 @@ export interface PlanContext {
   readonly memory: BatchMemory | undefined;
   /** How many other resources one request may delete or change because of its deletions. */
   readonly maxCascade: number;
+  /** Whether all operations create or replace resources, without preconditions. */
+  readonly isBulk: boolean;
 }
 
 const permissions = {
   ...({ create: "create", patch: "update", remove: "delete" } as const),
-  ...({ put: "put", operate: "update" } as const),
+  ...({ put: "put", upsert: "put", operate: "update" } as const),
 };
 
 /** Plans each operation on the state that the operations before it will leave. */
@@ -51,16 +61,31 @@ export class Plan {
   readonly #context: PlanContext;
   readonly states = new States();
   #operations: readonly PlannedOperation[] = [];
-  /**
-   * The first PUT to a resource that the caller may not access. It is tried under another id and rolled
-   * back, so that it fails exactly as if the resource did not exist.
-   */
-  hidden: Refused | undefined;
+  #upserts: Upserts | undefined;
+  #hidden: Refused[] | undefined;
 
   constructor(store: Store, access: Access, context: PlanContext) {
     this.#store = store;
     this.#access = access;
     this.#context = context;
+  }
+
+  /**
+   * The PUTs to resources that the caller may not access. They are tried under other ids and rolled back,
+   * so that they fail exactly as if the resource did not exist.
+   */
+  get hidden(): readonly Refused[] {
+    return this.#hidden ?? none;
+  }
+
+  get #upsert(): Upserts {
+    this.#upserts ??= new Upserts(this.#store);
+    return this.#upserts;
+  }
+
+  /** Whether another request has taken the value of an upsert since it was looked up: then plan again. */
+  isOvertaken({ access, operation }: PlannedOperation, outcome: Outcome): boolean {
+    return operation.kind === "upsert" && this.#upsert.isOvertaken(access, operation, outcome);
   }
 
   /**
@@ -111,31 +136,43 @@ export class Plan {
 
   /** Starts all reads at once: a remote database answers them in one round trip. */
   #load(operations: readonly PlannedOperation[]): MaybePromise<unknown> {
-    const reads: Promise<void>[] = [];
+    const reads: Promise<unknown>[] = [];
     for (const { access, operation } of operations) {
       if (operation.kind === "create") continue;
-      const read = then(this.#store.find(access.name, operation.id), (resource) =>
-        this.#addState(access.name, operation, resource),
-      );
+      const read =
+        operation.kind === "upsert"
+          ? this.#upsert.load(access, operation, (id, current) =>
+              this.#addState(access, operation.kind, id, current),
+            )
+          : then(this.#store.find(access.name, operation.id), (resource) =>
+              this.#addState(access, operation.kind, operation.id, resource),
+            );
       if (read instanceof Promise) reads.push(read);
     }
     return reads.length === 0 ? undefined : Promise.all(reads);
   }
 
-  /** Drops the fields of a resource that a batch only deletes, because they are not needed. */
+  /** Drops the fields of a resource that many operations delete or replace, when they are not needed. */
   #addState(
-    collection: string,
-    { kind, id }: AddressedOperation,
+    { name, rules }: CollectionAccess,
+    kind: Operation["kind"],
+    id: string,
     resource: Resource | undefined,
   ): void {
-    const isDropped = kind === "remove" && resource !== undefined && this.#context.memory;
-    const stored = isDropped ? { ...resource, fields: "" } : resource;
-    this.states.add(collection, id, stored);
+    const { memory, isBulk } = this.#context;
+    const isDropped =
+      (kind === "remove" && memory) || (isBulk && !resource?.files && !needsCurrent(rules));
+    const stored = isDropped && resource ? { ...resource, fields: "" } : resource;
+    this.states.add(name, id, stored);
   }
 
   #change({ access, operation }: PlannedOperation, index: number): ResourceChange | Problem {
     const forbidden = access.require(permissions[operation.kind]);
     if (forbidden !== undefined) return forbidden;
+    if (operation.kind === "upsert") {
+      const put = this.#upsert.resolve(access, operation);
+      return put instanceof Problem ? put : this.#changeAt(access, put, index, false);
+    }
     if (operation.kind !== "create") return this.#changeAt(access, operation, index);
     const id = newId();
     const { draft, files = [] } = operation;
@@ -150,6 +187,8 @@ export class Plan {
     access: CollectionAccess,
     operation: AddressedOperation,
     index: number,
+    /** False when the address depends on the state, so that another state needs another plan. */
+    isFixed = true,
   ): ResourceChange | Problem {
     const { kind, id, condition } = operation;
     const state = this.states.at(access.name, id);
@@ -169,7 +208,7 @@ export class Plan {
     if (rejected !== undefined) return rejected;
     if (kind === "put" && state.current && !isVisible) this.#noteHidden(state, index);
     const isAnyState =
-      state.isWritten || (condition === undefined && isPlain(kind, access, current));
+      state.isWritten || (isFixed && condition === undefined && isPlain(kind, access, current));
     const expect = isAnyState ? "anything" : current?.revision;
     if (kind === "remove") return this.#remove(access, id, state, expect ?? "anything");
     if (kind === "operate") {
@@ -183,7 +222,7 @@ export class Plan {
     if (accepted instanceof Problem) return accepted;
     const full = memory?.takeWritten(accepted.fields.length);
     if (full !== undefined) return full;
-    write(state, this.#stateOf(access, id, accepted, current));
+    write(state, plannedState(access, id, accepted, current, this.#context.at));
     return this.#put(access, state.hiddenId ?? id, accepted, expect ?? "nothing");
   }
 
@@ -214,7 +253,8 @@ export class Plan {
 
   #noteHidden(state: State, index: number): void {
     state.hiddenId = newId();
-    this.hidden ??= { index, problem: resourceNotFound };
+    this.#hidden ??= [];
+    this.#hidden.push({ index, problem: resourceNotFound });
   }
 
   #remove(
@@ -249,35 +289,8 @@ export class Plan {
       rules: version,
     };
   }
-
-  /** The state has no revision yet, so no precondition of the client can name it. */
-  #stateOf(
-    { creator }: CollectionAccess,
-    id: string,
-    { setOwner, ...content }: Accepted,
-    current: Resource | undefined,
-  ): Resource {
-    const { at } = this.#context;
-    const times = { createdAt: current?.createdAt ?? at, updatedAt: at };
-    const before = (current ?? creator).owner;
-    const owner = setOwner === undefined ? before : (setOwner ?? undefined);
-    const owned = owner === undefined ? {} : { owner };
-    return { id, ...content, revision: 0, ...times, ...owned };
-  }
 }
+
+const none: readonly Refused[] = [];
 
 const verbOf = (kind: AddressedOperation["kind"]) => (kind === "remove" ? "delete" : "update");
-
-/** Whether the change is right for any current state, so that it never has to be repeated. */
-function isPlain(
-  kind: AddressedOperation["kind"],
-  access: CollectionAccess,
-  current: Resource | undefined,
-): boolean {
-  // The files of the former state must be known, because they are removed.
-  if (kind === "patch" || kind === "operate" || access.isOwned || current?.files !== undefined)
-    return false;
-  if (kind === "remove") return true;
-  const isFreeToPut = (access.require("create") ?? access.require("update")) === undefined;
-  return isFreeToPut && !needsCurrent(access.rules);
-}

@@ -4,6 +4,8 @@ import { readFiles, type StoredFile } from "../../model/file.ts";
 import type { Target } from "../../model/reference.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Put, Remove } from "../../store/store.ts";
+import type { CollectionAccess } from "../access.ts";
+import type { Accepted } from "./validate.ts";
 
 /** What is at an address. */
 export interface State {
@@ -50,6 +52,18 @@ export class States {
     this.following.push(change);
   }
 
+  /** Replaces the planned states by what was written in the end. */
+  settle(collection: string, written: readonly Resource[]): void {
+    for (const state of this.#states.values()) {
+      state.current = state.stored;
+      state.isWritten = false;
+    }
+    for (const resource of written) {
+      const state = this.at(collection, resource.id);
+      if (state) write(state, resource);
+    }
+  }
+
   /** The files that no resource has any more. */
   get unusedFiles(): readonly StoredFile[] {
     const states = [...this.#states.values()];
@@ -67,4 +81,19 @@ export class States {
 export function write(state: State, current: Resource | undefined): void {
   state.current = current;
   state.isWritten = true;
+}
+
+/** The state has no revision yet, so no precondition of the client can name it. */
+export function plannedState(
+  { creator }: CollectionAccess,
+  id: string,
+  { setOwner, ...content }: Accepted,
+  current: Resource | undefined,
+  at: number,
+): Resource {
+  const times = { createdAt: current?.createdAt ?? at, updatedAt: at };
+  const before = (current ?? creator).owner;
+  const owner = setOwner === undefined ? before : (setOwner ?? undefined);
+  const owned = owner === undefined ? {} : { owner };
+  return { id, ...content, revision: 0, ...times, ...owned };
 }

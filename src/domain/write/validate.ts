@@ -5,10 +5,12 @@ import { definitionOf } from "../../model/definition.ts";
 import type { Draft } from "../../model/draft.ts";
 import { isResourceId } from "../../model/id.ts";
 import { type FieldError, Problem } from "../../model/problem.ts";
+import type { Resource } from "../../model/resource.ts";
 import { validatorOf } from "../../model/validator.ts";
 import { acceptFields, type Content, type WriteTarget } from "../../model/write/accept.ts";
 import type { Put } from "../../store/store.ts";
 import type { CollectionAccess } from "../access.ts";
+import type { AddressedOperation } from "./operation.ts";
 
 /** What will be stored. */
 export type Accepted = Content & Pick<Put, "setOwner">;
@@ -61,3 +63,17 @@ export const idMismatch = new Problem(
     errors: [{ pointer: "/id", detail: "leave it out, or send the id of the URL" }],
   },
 );
+
+/** Whether the change is right for any current state, so that it never has to be repeated. */
+export function isPlain(
+  kind: AddressedOperation["kind"],
+  access: CollectionAccess,
+  current: Resource | undefined,
+): boolean {
+  // The files of the former state must be known, because they are removed.
+  if (kind === "patch" || kind === "operate" || access.isOwned || current?.files !== undefined)
+    return false;
+  if (kind === "remove") return true;
+  const isFreeToPut = (access.require("create") ?? access.require("update")) === undefined;
+  return isFreeToPut && !needsCurrent(access.rules);
+}

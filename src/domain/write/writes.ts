@@ -2,20 +2,17 @@
 
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
-import type { Draft } from "../../model/draft.ts";
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
-import type { Outcome, Store } from "../../store/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { Access, CollectionAccess } from "../access.ts";
-import { collectionNotFound } from "../problems.ts";
 import type { Uploads } from "../uploads.ts";
 import { BatchMemory } from "./batch-memory.ts";
-import { conflictProblem, PlanCommitter, resultOf, retryOnConflict } from "./commit.ts";
+import { PlanCommitter } from "./commit.ts";
 import type {
-  AllCreated,
   AllDone,
-  CreateOperation,
+  BulkOperation,
   Operation,
   Refused,
   Removed,
@@ -23,7 +20,8 @@ import type {
   WriteResult,
   Written,
 } from "./operation.ts";
-import { Plan, type PlannedOperation } from "./plan.ts";
+import { Plan, type PlanContext, type PlannedOperation } from "./plan.ts";
+import { retryOnConflict } from "./retry.ts";
 
 export interface WriteOptions {
   readonly clock: () => number;
@@ -47,6 +45,13 @@ interface AtomicOptions {
   readonly isListingAll?: boolean;
   /** Counts the states of a batch. */
   readonly isCounted?: boolean;
+  readonly isBulk?: boolean;
+}
+
+interface EachOptions {
+  readonly isTrial: boolean;
+  /** The Idempotency-Key of the request. */
+  readonly key?: string | undefined;
 }
 
 export class Writes {
@@ -103,44 +108,79 @@ export class Writes {
     return firstOf(done);
   }
 
-  /** Creates all drafts or none. Lists every draft that is rejected. */
-  createAll(
+  /** Creates or replaces all or none. Lists every operation that is rejected. */
+  runAllIn(
     access: CollectionAccess,
-    drafts: readonly Draft[],
+    operations: readonly BulkOperation[],
     once?: IdempotencyKey,
-  ): Promise<AllCreated | readonly Refused[] | Problem> {
-    const open = this.#opener(access, drafts.map(creationOf));
-    return this.#runAtomic(open, { once, isListingAll: true }) as Promise<
-      AllCreated | readonly Refused[] | Problem
-    >;
+  ): Promise<AllDone | readonly Refused[] | Problem> {
+    const open = this.#opener(access, operations);
+    return this.#runAtomic(open, { once, isListingAll: true, isBulk: true });
   }
 
-  /** Creates each draft on its own, all in one commit. Returns the results in the same order. */
-  async createEach(
+  /**
+   * Creates or replaces each resource on its own, all in one commit. Returns the results in the same
+   * order.
+   */
+  runEach(
     access: CollectionAccess,
-    drafts: readonly Draft[],
+    operations: readonly BulkOperation[],
+  ): Promise<readonly (Written | Problem)[]> {
+    return this.#eachOf(access, operations, { isTrial: false });
+  }
+
+  /** Writes nothing, and returns what would become of each operation after those before it. */
+  tryEach(
+    access: CollectionAccess,
+    operations: readonly BulkOperation[],
+    key?: string,
+  ): Promise<readonly (Written | Problem)[]> {
+    return this.#eachOf(access, operations, { isTrial: true, key });
+  }
+
+  async #eachOf(
+    access: CollectionAccess,
+    operations: readonly BulkOperation[],
+    options: EachOptions,
   ): Promise<readonly (Written | Problem)[]> {
     const settled: (Written | Problem)[] = [];
-    let pending = drafts.map((draft, index) => ({ index, operation: creationOf(draft) }));
+    let pending = operations.map((operation, index) => ({ index, operation }));
     await retryOnConflict(async (isFirst) => {
       const current = isFirst ? access : await this.#reopen(access);
       const items = pending.map(({ operation }) => ({ access: current, operation }));
-      const planned = await this.#plan().plan(items, true);
-      const changes = planned.filter((each) => !(each instanceof Problem));
-      const outcomes = changes.length === 0 ? [] : await this.#committer.each(current, changes);
-      // The collection was deleted after its rules were read.
-      if (current.isAdmin && outcomes.some(({ kind }) => kind === "missing"))
-        await this.#committer.createCollections([current.name]);
-      let next = 0;
+      const results = await this.#attemptEach(current, items, options);
       pending = pending.filter(({ index }, at) => {
-        const change = planned[at];
-        const result = change instanceof Problem ? change : createdOf(current, outcomes[next++]);
+        const result = results[at];
         if (result !== undefined) settled[index] = result;
         return result === undefined;
       });
       return pending.length === 0 ? true : undefined;
     });
     return settled;
+  }
+
+  /** Returns undefined for each operation that must be tried again. */
+  async #attemptEach(
+    access: CollectionAccess,
+    operations: readonly PlannedOperation[],
+    { isTrial, key }: EachOptions,
+  ): Promise<readonly (Written | Problem | undefined)[]> {
+    const plan = this.#plan({ key, isBulk: true });
+    const planned = await plan.plan(operations, true);
+    const results = await this.#committer.eachPlanned(
+      access,
+      { operations, plan, planned },
+      isTrial,
+    );
+    const written = results.flatMap((result) =>
+      result === undefined || result instanceof Problem ? [] : [result.resource],
+    );
+    if (plan.states.size > 0 && !isTrial) {
+      plan.states.settle(access.name, written);
+      const unused = plan.states.unusedFiles;
+      if (unused.length > 0) await this.#uploads.discard(unused);
+    }
+    return results;
   }
 
   /** The access of the first attempt is the caller's; a retry reads the rules again. */
@@ -164,11 +204,12 @@ export class Writes {
   }
 
   #runAtomic(open: Open, options: AtomicOptions): Promise<AllDone | readonly Refused[] | Problem> {
-    const { once, isCounted = false } = options;
+    const { once, isCounted = false, isBulk = false } = options;
+    const key = once?.key;
     return retryOnConflict((isFirst) => {
-      if (!isCounted) return this.#attempt(open(isFirst), this.#plan(once?.key), options);
+      if (!isCounted) return this.#attempt(open(isFirst), this.#plan({ key, isBulk }), options);
       const memory = new Reservation(this.#options.memory);
-      const plan = this.#plan(once?.key, new BatchMemory(memory));
+      const plan = this.#plan({ key, memory: new BatchMemory(memory) });
       return this.#attempt(open(isFirst), plan, options).finally(() => memory.release());
     });
   }
@@ -190,14 +231,12 @@ export class Writes {
     return done;
   }
 
-  #plan(key?: string, memory?: BatchMemory): Plan {
+  #plan({ key, memory, isBulk = false }: Partial<PlanContext>): Plan {
     const { clock, maxBytes, base, maxCascade } = this.#options;
-    const context = { key, at: clock(), maxBytes, base, memory, maxCascade };
+    const context = { key, at: clock(), maxBytes, base, memory, maxCascade, isBulk };
     return new Plan(this.#store, this.#access, context);
   }
 }
-
-const creationOf = (draft: Draft): CreateOperation => ({ kind: "create", draft });
 
 const filesOf = (result: WriteResult): string | undefined =>
   result.kind === "written" ? result.resource.files : undefined;
@@ -216,15 +255,4 @@ function singleResult(all: AllDone | readonly Refused[] | Problem): WriteResult 
   const [result] = done.results;
   if (result === undefined) throw new Error("an operation that was done must have a result");
   return result;
-}
-
-/** Returns undefined when the draft must be tried again. */
-function createdOf(
-  access: CollectionAccess,
-  outcome: Outcome | undefined,
-): Written | Problem | undefined {
-  const result = resultOf(access, outcome, false);
-  if (result?.kind === "written") return result;
-  if (outcome?.kind === "missing" && !access.isAdmin) return collectionNotFound(access.name);
-  return outcome && conflictProblem(outcome);
 }

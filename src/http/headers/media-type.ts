@@ -99,10 +99,10 @@ export interface AcceptedTypes {
 }
 
 export const postTypes: AcceptedTypes = { types: "application/json", field: "Accept-Post" };
-/** A collection also accepts forms, NDJSON and files. */
+/** A collection also accepts forms, NDJSON, CSV and files. */
 export const createTypes: AcceptedTypes = {
   types:
-    "application/json, application/x-www-form-urlencoded, multipart/form-data, application/x-ndjson, */*",
+    "application/json, application/x-www-form-urlencoded, multipart/form-data, application/x-ndjson, text/csv, */*",
   field: "Accept-Post",
 };
 export const putTypes: AcceptedTypes = { types: "application/json", field: "Accept" };
@@ -142,6 +142,30 @@ export function checkNdjsonType(headers: Headers): Problem | undefined {
     : unsupported(createTypes, `The body must be ${createTypes.types}.`);
 }
 
+/** Returns whether the body is CSV, a table of resources. */
+export const isCsv = (headers: Headers): boolean => typeOf(headers) === "text/csv";
+
+/** The charsets of Windows-1252; the names of its subsets mean the same on the Web (Encoding Standard). */
+const windowsCharsets = ["windows-1252", "cp1252", "iso-8859-1", "latin1", "us-ascii", "ascii"];
+
+/** Returns the encoding of a CSV body, and rejects one without a header row (RFC 4180 §3). */
+export function readCsvEncoding(headers: Headers): "utf-8" | "windows-1252" | Problem {
+  const field = headers.get("content-type") ?? "";
+  const rejected = checkContentType(headers, field);
+  if (rejected !== undefined) return rejected;
+  const { charset = "utf-8", header } = readMediaType(field).parameters;
+  if (header?.toLowerCase() === "absent") return headerNeeded;
+  if (charset.toLowerCase() === "utf-8") return "utf-8";
+  return windowsCharsets.includes(charset.toLowerCase())
+    ? "windows-1252"
+    : unsupported(createTypes, "The charset of CSV must be utf-8 or windows-1252.");
+}
+
+const headerNeeded = new Problem(
+  "malformed-request",
+  "CSV needs a header row with the names of the columns. Add one, and leave `header=absent` out of Content-Type.",
+);
+
 /** A QUERY without Content-Type is malformed, not unsupported (RFC 10008 §2). */
 export function requireContentType(headers: Headers): Problem | undefined {
   if (headers.get("content-type")) return undefined;
@@ -163,23 +187,27 @@ export function readPatchKind(headers: Headers): PatchKind | "operations" | Prob
 
 /** Parses Content-Type and Content-Encoding, and rejects other charsets than UTF-8. */
 export function readContentType(headers: Headers, accepted: AcceptedTypes): string | Problem {
-  const coding = readCoding(headers);
-  if (coding instanceof Problem) return coding;
   const field = headers.get("content-type");
   if (field === null || field === "") {
     const [first] = accepted.types.split(",");
     return unsupported(accepted, `Content-Type is missing. Send \`Content-Type: ${first}\`.`);
   }
-  if (field.replace(/"[^"]*"/g, "").includes(",")) {
-    return new Problem("malformed-request", "Content-Type was sent more than once.");
-  }
-  const repeated = repeatedParameter(field);
-  if (repeated !== undefined) return repeated;
+  const rejected = checkContentType(headers, field);
+  if (rejected !== undefined) return rejected;
   const { type, parameters } = readMediaType(field);
   const { charset } = parameters;
   return charset !== undefined && charset.toLowerCase() !== "utf-8"
     ? unsupported(accepted, "The charset must be UTF-8 (RFC 8259 §8.1); leave it out.")
     : type;
+}
+
+/** Rejects a Content-Type that was sent twice, and an unknown Content-Encoding. */
+function checkContentType(headers: Headers, field: string): Problem | undefined {
+  const coding = readCoding(headers);
+  if (coding instanceof Problem) return coding;
+  if (field.replace(/"[^"]*"/g, "").includes(","))
+    return new Problem("malformed-request", "Content-Type was sent more than once.");
+  return repeatedParameter(field);
 }
 
 /** Rejects a repeated parameter, because parsers differ on which one counts. */

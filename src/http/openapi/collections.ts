@@ -14,11 +14,20 @@ import { pageOf } from "../../model/schemas/resource.ts";
 import type { Verb } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
 import type { Routes } from "../request/route.ts";
-import { filterWords, listParameters } from "./filters.ts";
+import { filterWords, listParameters, uniqueParameters } from "./filters.ts";
 import { formOf } from "./forms.ts";
 import { type DescribedRoute, verbsOf } from "./operations.ts";
 import { parameters } from "./parameters.ts";
-import { type CollectionShapes, create, get, list, patch, put, remove } from "./resources.ts";
+import {
+  type CollectionShapes,
+  create,
+  get,
+  list,
+  patch,
+  put,
+  remove,
+  upsert,
+} from "./resources.ts";
 
 /** A collection with the verbs that the caller may use. */
 export interface VisibleCollection extends CollectionSchemas {
@@ -54,6 +63,7 @@ export function visibleCollections(
 const ownOperations = {
   listResources: ["list", list],
   createResource: ["create", create],
+  upsertResource: ["upsert", upsert],
   getResource: ["get", get],
   putResource: ["replace", put],
   patchResource: ["update", patch],
@@ -73,6 +83,7 @@ export function routesOfCollection(
     const route = routes[id];
     const needed = route === undefined ? [] : verbsOf(route.permission);
     if (route === undefined || !needed.some((one) => verbs.includes(one))) return [];
+    if (verb === "upsert" && shapes.uniqueParameters.length === 0) return [];
     const { collection: _, ...path } = route.operation.path ?? {};
     const described = {
       ...route,
@@ -114,6 +125,7 @@ function shapesOf({
     idempotencyKey: isKeyed
       ? { ...parameters.idempotencyKey, required: true }
       : parameters.idempotencyKey,
+    uniqueParameters: uniqueParameters(definition),
     isGeneric: false,
   };
 }

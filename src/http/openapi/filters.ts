@@ -7,6 +7,7 @@ import type { Definition } from "../../model/definition.ts";
 import { ownerField } from "../../model/query/index-plan.ts";
 import { listRequestLimits, type Operator, operators } from "../../model/query/list-request.ts";
 import { type QueryableFields, queryableFieldsOf } from "../../model/query/queryable.ts";
+import { uniqueNamesIn } from "../../model/query/unique-field.ts";
 import { findCredential } from "../request/request-target.ts";
 import { reservedParameters } from "../resources/list-request.ts";
 import { conditions, parameters } from "./parameters.ts";
@@ -35,6 +36,21 @@ export function listParameters({ schema = {} }: Definition, text: string): reado
   );
   const room = maxParameters - paging.length - conditions.length;
   return [...paging, ...[...plain, ...others].slice(0, room).map(({ parameter }) => parameter)];
+}
+
+/** The unique fields by which a PUT creates or replaces. One is required when it is the only one. */
+export function uniqueParameters(definition: Definition): readonly object[] {
+  const { schema = {} } = definition;
+  const declared = fieldsOf(schema, new References(schema));
+  const names = uniqueNamesIn(definition).filter(isAllowedInUrl);
+  return names.map((name) => ({
+    name,
+    in: "query",
+    description:
+      names.length === 1 ? "The value of this resource." : "Exactly one of the unique fields.",
+    ...(names.length === 1 && { required: true }),
+    schema: scalarOf(declared.at(name.split("."))?.inner),
+  }));
 }
 
 /** Lists the fields when the schema allows no others. */

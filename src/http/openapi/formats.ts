@@ -1,6 +1,6 @@
 // Describes the other formats of resources: NDJSON, CSV, forms with files, and the bytes of a file.
 
-import { atomicLimits } from "../body/ndjson-atomic.ts";
+import { atomicLimits } from "../body/bulk-atomic.ts";
 import type { Content, RouteResponse } from "../request/route.ts";
 import { headers } from "./headers.ts";
 
@@ -8,14 +8,23 @@ const lines = (description: string): Content => ({
   "application/x-ndjson": { schema: { type: "string", description } },
 });
 
-/** The NDJSON body of a POST. */
-export const bulkContent = lines(
-  "A JSON object on each line, each a resource to create. Also as `application/ndjson` and `application/jsonl`. Read as a stream: each line has the limit of a body.",
-);
+/** The NDJSON and CSV bodies of a POST. */
+export const bulkContent: Content = {
+  ...lines(
+    "A JSON object on each line, each a resource to create. Also as `application/ndjson` and `application/jsonl`. Read as a stream: each line has the limit of a body.",
+  ),
+  "text/csv": {
+    schema: {
+      type: "string",
+      description:
+        "A header row with the names of the fields, with dots for nested ones, and a row for each resource (RFC 4180). The schema gives the types. Separated by commas, semicolons or tabs; in UTF-8, or in Windows-1252 with `charset=windows-1252`.",
+    },
+  },
+};
 
 /** The response to it. */
 export const bulkResponse: RouteResponse = {
-  description: `The results of an NDJSON request. Each line has its own result, in order: \`{"line":1,"status":201,"location":"…"}\`, or \`{"line":2,"status":400,"problem":{…}}\`. With \`atomic=true\` (at most ${atomicLimits.maxLines} lines) all are created, or none and the response is a problem. With \`Prefer: return=minimal\` the response has only the rejected lines, and at the end \`{"lines":2,"created":1}\`.`,
+  description: `The results of an NDJSON or CSV request. Each line has its own result, in order: \`{"line":1,"status":201,"location":"…"}\`, or \`{"line":2,"status":400,"problem":{…}}\`. With \`key\`, the status of a replaced resource is 200. With \`atomic=true\` (at most ${atomicLimits.maxLines} lines) all are written, or none and the response is a problem. With \`Prefer: return=minimal\` the response has only the rejected lines, and at the end \`{"lines":2,"created":1}\`.`,
   headers: {
     "Preference-Applied": headers.preferenceApplied,
     "Idempotency-Replayed": headers.idempotencyReplayed,

@@ -90,12 +90,31 @@ export const parameters = {
   ),
   atomic: inQuery(
     "atomic",
-    "For NDJSON. `true`: all lines are created, or none. Needed with an Idempotency-Key. One resource is always created completely or not at all.",
+    "For NDJSON and CSV. `true`: all lines are written, or none. Needed with an Idempotency-Key. One resource is always created completely or not at all.",
     { type: "boolean" },
   ),
   dryRun: inQuery("dry-run", "`true`: only reports what would happen.", {
     type: "boolean",
   }),
+  tryOut: inQuery(
+    "dry-run",
+    "For NDJSON and CSV. `true`: reports what would become of each line, and writes nothing.",
+    { type: "boolean" },
+  ),
+  key: inQuery(
+    "key",
+    "For NDJSON and CSV. `id`, or a field that is unique on its own: each line replaces the resource with that value, or creates one.",
+  ),
+  types: inQuery(
+    "types",
+    "For CSV. `infer`: a value that the schema does not declare is a number, a boolean, null, a time, an array or an object when it looks like one; otherwise it is text.",
+    { type: "string", enum: ["text", "infer"] },
+  ),
+  separator: inQuery(
+    "separator",
+    "For CSV. Without it, the most frequent one in the header row is taken.",
+    { type: "string", enum: ["comma", "semicolon", "tab"] },
+  ),
   confirm: inQuery(
     "confirm",
     "The name of the collection, to delete it with its resources.",

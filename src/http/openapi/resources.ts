@@ -30,6 +30,8 @@ export interface CollectionShapes {
   readonly listDescription: string;
   readonly listParameters: readonly object[];
   readonly idempotencyKey: object;
+  /** The unique fields by which a PUT creates or replaces. */
+  readonly uniqueParameters: readonly object[];
   /** Whether everything is described. What code generators reject is only here. */
   readonly isGeneric: boolean;
 }
@@ -56,6 +58,7 @@ export const anyCollection: CollectionShapes = {
     parameters.since,
   ],
   idempotencyKey: parameters.idempotencyKey,
+  uniqueParameters: [],
   isGeneric: true,
 };
 
@@ -88,7 +91,7 @@ const draftContent = ({ draft, form, isGeneric }: CollectionShapes) => ({
 });
 
 const mediaTypes =
-  "`application/json` and media types that end in `+json` are JSON; the two kinds of forms and NDJSON are described below. `text/json`, and JSON as `text/plain`, are rejected with 415. A body of any other media type, such as `image/png`, is the one file of a new resource, in its member `file`.";
+  "`application/json` and media types that end in `+json` are JSON; the two kinds of forms, NDJSON and CSV are described below. `text/json`, and JSON as `text/plain`, are rejected with 415. A body of any other media type, such as `image/png`, is the one file of a new resource, in its member `file`.";
 
 const formRedirect = ({ isGeneric }: CollectionShapes) => {
   const description =
@@ -122,7 +125,13 @@ export const list = (shapes: CollectionShapes): Operation => ({
 export const create = (shapes: CollectionShapes): Operation => ({
   summary: `Create a resource in ${shapes.label}`,
   description: `The server chooses the id; two equal POSTs create two resources, unless they have the same Idempotency-Key. 201 means that the resource is on disk.${shapes.isGeneric ? `\n\n${mediaTypes}` : ""}`,
-  parameters: [parameters.atomic, shapes.idempotencyKey, ...preferences(shapes)],
+  parameters: [
+    parameters.atomic,
+    parameters.tryOut,
+    ...(shapes.isGeneric ? [parameters.key, parameters.types, parameters.separator] : []),
+    shapes.idempotencyKey,
+    ...preferences(shapes),
+  ],
   body: draftContent(shapes),
   responses: {
     201: json(`The resource, as a GET returns it${orNoBody}`, shapes.resource, {
@@ -160,6 +169,14 @@ export const put = (shapes: CollectionShapes): Operation => ({
     ...minimal(),
   },
   problems: [404, 409, 412, 428],
+});
+
+export const upsert = (shapes: CollectionShapes): Operation => ({
+  ...put(shapes),
+  summary: `Create or replace a resource in ${shapes.label} by a unique field`,
+  description:
+    "The URL has one parameter: a field that is `unique` on its own in the collection, and its value, as in a filter (`?sku=A1`). The resource that has the value is replaced; if there is none, one is created. A body without the field gets it from the URL; another value is 409. Creating needs the scope `create`, replacing `update`.",
+  parameters: [...shapes.uniqueParameters, ...preconditions, parameters.prefer],
 });
 
 export const patch = (shapes: CollectionShapes): Operation => ({

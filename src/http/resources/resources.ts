@@ -1,6 +1,6 @@
 // Handles GET, POST, PUT, PATCH and DELETE of single resources.
 
-import { patchOperation, type Written } from "../../domain/write/operation.ts";
+import { type Condition, patchOperation, type Written } from "../../domain/write/operation.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Rules } from "../../model/collection.ts";
 import type { Draft } from "../../model/draft.ts";
@@ -8,6 +8,8 @@ import { newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import type { NamedField } from "../../model/query/list-request.ts";
 import { rendererOf, viewVersion } from "../../model/render.ts";
+import { writeMany } from "../body/bulk.ts";
+import { readAtomic } from "../body/bulk-parameters.ts";
 import {
   checkContentLength,
   checkJsonBody,
@@ -16,12 +18,12 @@ import {
   readFields,
   readText,
 } from "../body/content.ts";
-import { createMany, readAtomic } from "../body/ndjson.ts";
 import { readDraftBody } from "../body/read-body.ts";
 import { readCondition } from "../headers/conditional.ts";
 import { idempotencyKeyOf, readKey, replayedHeader } from "../headers/idempotency-key.ts";
 import {
   checkAccept,
+  isCsv,
   isForm,
   isNdjson,
   jsonTypes,
@@ -37,6 +39,7 @@ import { answerCreated } from "../response/browser.ts";
 import { renderResource, sendPage } from "../response/representation.ts";
 import { createResponse, noCache, responseHeadOf, withDate } from "../response/response.ts";
 import { checkedRendererFactory, type RendererFactory, readFieldsParam } from "./fields-param.ts";
+import { readUniqueTarget, withUniqueValue } from "./unique-target.ts";
 
 export function getResource(context: RequestContext): MaybePromise<Response | Problem> {
   const { request, services, collection } = context;
@@ -58,7 +61,7 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
 
 export async function createResource(context: RequestContext): Promise<Response | Problem> {
   const { request, services, collection } = context;
-  if (isNdjson(request.headers)) return createMany(context);
+  if (isNdjson(request.headers) || isCsv(request.headers)) return writeMany(context);
   const key = readKey(request.headers);
   if (key instanceof Problem) return key;
   const fields = createFieldsOf(context);
@@ -101,20 +104,44 @@ export async function putResource(context: RequestContext): Promise<Response | P
   const rendererFor = factoryOf(context, fields, collection.rules);
   if (rendererFor instanceof Problem) return rendererFor;
   if (condition instanceof Problem) return condition;
-  const rejected =
-    limitAnonymous(context) ??
-    (request.headers.has("content-range") ? partialPut : undefined) ??
-    checkJsonBody(context, putTypes) ??
-    collection.requirePrecondition(condition?.isByTag === true);
-  if (rejected !== undefined) return rejected;
-  const bytes = await readBody(context);
-  if (bytes instanceof Problem) return bytes;
-  const draft = readFields(bytes);
+  const draft = await readReplacement(context, condition);
   if (draft instanceof Problem) return draft;
 
   const operation = { kind: "put", id: context.param("id"), draft, condition } as const;
   const written = await services.writes.run(collection, operation);
   return written instanceof Problem ? written : answerWritten(context, written, rendererFor);
+}
+
+/** Creates or replaces the resource that has the value of a unique field in the URL. */
+export async function upsertResource(context: RequestContext): Promise<Response | Problem> {
+  const { request, services, collection } = context;
+  const condition = readCondition(request.headers);
+  const target = readUniqueTarget(context);
+  if (target instanceof Problem) return target;
+  if (condition instanceof Problem) return condition;
+  const sent = await readReplacement(context, condition);
+  if (sent instanceof Problem) return sent;
+  const draft = withUniqueValue(sent, target);
+  if (draft instanceof Problem) return draft;
+
+  const operation = { kind: "upsert", field: target.field, draft, condition } as const;
+  const written = await services.writes.run(collection, operation);
+  return written instanceof Problem ? written : answerWritten(context, written, rendererOf, "");
+}
+
+/** Reads the body of a PUT. */
+async function readReplacement(
+  context: RequestContext,
+  condition: Condition | undefined,
+): Promise<Draft | Problem> {
+  const rejected =
+    limitAnonymous(context) ??
+    (context.request.headers.has("content-range") ? partialPut : undefined) ??
+    checkJsonBody(context, putTypes) ??
+    context.collection.requirePrecondition(condition?.isByTag === true);
+  if (rejected !== undefined) return rejected;
+  const bytes = await readBody(context);
+  return bytes instanceof Problem ? bytes : readFields(bytes);
 }
 
 export async function patchResource(context: RequestContext): Promise<Response | Problem> {
@@ -205,8 +232,9 @@ function answerWritten(
   context: RequestContext,
   written: Written,
   rendererFor: RendererFactory,
+  query = context.query,
 ): Response {
-  const { request, query } = context;
+  const { request } = context;
   const { resource, access, isNew, isReplay } = written;
   const { rules } = access;
   if (isNew && isForm(request.headers) && prefersHtml(request.headers))

@@ -124,7 +124,7 @@ function valuesOf(operand: unknown, isFromUrl: boolean): readonly unknown[] | st
 const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Returns the keys of the values that a text can stand for, or an error message. */
-function keysOfText(kind: ValueKind, text: string): readonly string[] | string {
+export function keysOfText(kind: ValueKind, text: string): readonly string[] | string {
   if (text === "null" && kind !== "text" && kind !== "any") return nullError;
   switch (kind) {
     case "text":

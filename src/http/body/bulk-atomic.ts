@@ -1,80 +1,101 @@
-// Handles NDJSON with atomic=true: creates all resources or none.
+// Handles NDJSON and CSV with atomic=true: writes all resources or none.
 
 import { createHash } from "node:crypto";
 import { overloaded } from "../../domain/problems.ts";
-import type { Refused } from "../../domain/write/operation.ts";
+import type { AllDone, BulkOperation, Refused } from "../../domain/write/operation.ts";
 import { reportLimits } from "../../lib/json/error-report.ts";
-import { type Line, LineSplitter } from "../../lib/json/line-splitter.ts";
-import type { Draft } from "../../model/draft.ts";
+import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { Problem } from "../../model/problem.ts";
 import { idempotencyKeyOf } from "../headers/idempotency-key.ts";
+import type { BulkLine } from "./bulk-lines.ts";
+import { BulkCount, type BulkRequest, bulkResponse, readLine, resultLine } from "./bulk-results.ts";
 import { bodyAborted, emptyBody, readContent } from "./content.ts";
-import { type BulkRequest, ndjsonResponse, readLine, resultLine } from "./ndjson-results.ts";
 
 /** Atomic requests are held in memory and written in one transaction. */
 export const atomicLimits = { maxLines: 10_000, maxBytes: 32 * 1024 * 1024 } as const;
 
 /** Reads all lines, validates them and writes them in one transaction. */
-export async function createAtomic(
+export async function writeAtomic(
   bulk: BulkRequest,
   key: string | undefined,
 ): Promise<Response | Problem> {
-  const { context } = bulk;
-  const { services, collection } = context;
+  const { context, isMinimal } = bulk;
   const read = await readAtomicLines(bulk);
   if (read instanceof Problem) return read;
-  const { lines, drafts, rejected, fingerprint } = read;
+  const { lines, operations, rejected, fingerprint } = read;
   if (lines.length === 0) return emptyBody;
   if (rejected.length > 0) return atomicProblem(lines, rejected);
 
   const once = key === undefined ? undefined : idempotencyKeyOf(context, key, fingerprint);
-  const done = await services.writes.createAll(collection, drafts, once);
+  const done = await runAtomic(bulk, operations, once);
   if (done instanceof Problem) return done;
   if (!("results" in done)) return atomicProblem(lines, done);
 
   const { isReplay } = done;
-  const results = done.results.map((result, index) => resultLine(bulk, lines[index] ?? 0, result));
-  const count = { lines: lines.length, created: isReplay ? 0 : results.length };
-  const output = bulk.isMinimal ? `${JSON.stringify(count)}\n` : results.join("");
-  async function* texts(): AsyncGenerator<string> {
-    yield output;
+  const count = new BulkCount();
+  let output = "";
+  for (const [index, result] of done.results.entries()) {
+    if (result.kind !== "written") continue;
+    output += resultLine(bulk, lines[index] ?? 0, result);
+    if (isReplay) count.lines++;
+    else count.add(result);
   }
-  return ndjsonResponse(bulk, texts(), isReplay);
+  async function* texts(): AsyncGenerator<string> {
+    yield isMinimal ? count.summary(bulk) : output;
+  }
+  return bulkResponse(bulk, texts(), isReplay);
+}
+
+/** A dry run tries each line after those before it, and lists all that would be rejected. */
+async function runAtomic(
+  { context, isDryRun }: BulkRequest,
+  operations: readonly BulkOperation[],
+  once: IdempotencyKey | undefined,
+): Promise<AllDone | readonly Refused[] | Problem> {
+  const { services, collection } = context;
+  if (!isDryRun) return services.writes.runAllIn(collection, operations, once);
+  const results = await services.writes.tryEach(collection, operations, once?.key);
+  const rejected = results.flatMap((result, index) =>
+    result instanceof Problem ? [{ index, problem: result }] : [],
+  );
+  if (rejected.length > 0) return rejected;
+  return { results: results.filter((result) => !(result instanceof Problem)), isReplay: false };
 }
 
 interface AtomicLines {
   /** The line numbers. */
   readonly lines: readonly number[];
-  readonly drafts: readonly Draft[];
+  readonly operations: readonly BulkOperation[];
   readonly rejected: readonly Refused[];
   readonly fingerprint: Uint8Array;
 }
 
 async function readAtomicLines(bulk: BulkRequest): Promise<AtomicLines | Problem> {
-  const { context } = bulk;
+  const { context, lines: reader } = bulk;
   const { maxBytes: bytes, maxLines } = atomicLimits;
   const hash = createHash("sha256");
-  const splitter = new LineSplitter(context.services.maxBodyBytes);
   const lines: number[] = [];
-  const drafts: Draft[] = [];
+  const operations: BulkOperation[] = [];
   const rejected: Refused[] = [];
-  const add = (line: Line) => {
-    const draft = readLine(bulk, line);
-    if (draft instanceof Problem) rejected.push({ index: lines.length, problem: draft });
-    else drafts.push(draft);
-    lines.push(line.number);
+  const add = (read: readonly BulkLine[] | Problem): Problem | undefined => {
+    if (read instanceof Problem) return read;
+    for (const line of read) {
+      const operation = readLine(bulk, line);
+      if (operation instanceof Problem) rejected.push({ index: lines.length, problem: operation });
+      else operations.push(operation);
+      lines.push(line.number);
+    }
+    return lines.length > maxLines ? tooLargeForAtomic : undefined;
   };
   for await (const chunk of readContent(context, { bytes, problem: tooLargeForAtomic })) {
     if (chunk instanceof Problem) return chunk;
     if (!context.memory.take(chunk.byteLength)) return overloaded;
     if (context.request.signal.aborted) return bodyAborted;
     hash.update(chunk);
-    splitter.add(chunk).forEach(add);
-    if (lines.length > maxLines) return tooLargeForAtomic;
+    const problem = add(reader.add(chunk));
+    if (problem !== undefined) return problem;
   }
-  splitter.end().forEach(add);
-  if (lines.length > maxLines) return tooLargeForAtomic;
-  return { lines, drafts, rejected, fingerprint: hash.digest() };
+  return add(reader.end()) ?? { lines, operations, rejected, fingerprint: hash.digest() };
 }
 
 const tooLargeForAtomic = new Problem(

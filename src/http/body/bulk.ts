@@ -1,29 +1,30 @@
-// Handles POST of NDJSON: creates a resource from each line and streams a result for each.
+// Handles POST of NDJSON and CSV: writes a resource from each line and streams a result for each.
 
 import { setTimeout as wait } from "node:timers/promises";
 import type { Written } from "../../domain/write/operation.ts";
-import { type Line, LineSplitter } from "../../lib/json/line-splitter.ts";
 import { Reservation } from "../../lib/memory-budget.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
 import { chooseCoding } from "../headers/content-coding.ts";
 import { readKey } from "../headers/idempotency-key.ts";
-import { checkNdjsonType, chooseType, ndjsonTypes } from "../headers/media-type.ts";
+import { chooseType, ndjsonTypes } from "../headers/media-type.ts";
 import { readPreference } from "../headers/prefer.ts";
 import type { RequestContext } from "../request/context.ts";
-import { invalid, readParameters, type SearchParams } from "../request/request-target.ts";
 import { problemFromError } from "../response/problem.ts";
-import { emptyBody, hasNoBody, readContent } from "./content.ts";
-import type { ByteLimit } from "./decoding.ts";
-import { createAtomic } from "./ndjson-atomic.ts";
-import { NdjsonPipeline } from "./ndjson-pipeline.ts";
+import { atomicLimits, writeAtomic } from "./bulk-atomic.ts";
+import type { BulkLine } from "./bulk-lines.ts";
+import { readBulkParameters } from "./bulk-parameters.ts";
+import { BulkPipeline, type GroupLimits, writeGroups } from "./bulk-pipeline.ts";
 import {
+  BulkCount,
   type BulkRequest,
-  ndjsonResponse,
+  bulkResponse,
   problemLine,
   readLine,
   resultLine,
-} from "./ndjson-results.ts";
+} from "./bulk-results.ts";
+import { emptyBody, hasNoBody, readContent } from "./content.ts";
+import type { ByteLimit } from "./decoding.ts";
 
 /** The limit of one stream. */
 const maxStreamBytes = 16 * 1024 ** 3;
@@ -31,38 +32,29 @@ const maxStreamBytes = 16 * 1024 ** 3;
 /** How often and how long a write is retried while the store is busy. */
 const busyWaits = { most: 100, ms: 50 } as const;
 
-export async function createMany(context: RequestContext): Promise<Response | Problem> {
+export async function writeMany(context: RequestContext): Promise<Response | Problem> {
   const { headers } = context.request;
   const key = readKey(headers);
   if (key instanceof Problem) return key;
-  const isAtomic = readAtomic(context.searchParams);
-  if (isAtomic instanceof Problem) return isAtomic;
+  const parameters = readBulkParameters(context);
+  if (parameters instanceof Problem) return parameters;
   const rejected =
     (hasNoBody(headers) ? emptyBody : undefined) ??
-    checkNdjsonType(headers) ??
     context.collection.requireKey(key) ??
-    (key !== undefined && !isAtomic ? keyWithoutAtomic : undefined);
+    (key !== undefined && !parameters.isAtomic ? keyWithoutAtomic : undefined);
   if (rejected !== undefined) return rejected;
   const type = chooseType(headers, ndjsonTypes);
   if (type instanceof Problem) return type;
   const coding = chooseCoding(headers, Number.POSITIVE_INFINITY);
   if (coding instanceof Problem) return coding;
   const isMinimal = readPreference(headers) === "minimal";
-  const bulk = { context, type, isMinimal, coding };
-  return isAtomic ? createAtomic(bulk, key) : createEach(bulk);
-}
-
-export function readAtomic(searchParams: SearchParams): boolean | Problem {
-  const parameters = readParameters(searchParams, ["atomic"]);
-  if (parameters instanceof Problem) return parameters;
-  const { atomic = "false" } = parameters;
-  if (atomic === "true" || atomic === "false") return atomic === "true";
-  return invalid([{ parameter: "atomic", detail: "atomic is one of: true, false." }]);
+  const bulk = { ...parameters, context, type, isMinimal, coding };
+  return parameters.isAtomic ? writeAtomic(bulk, key) : writeEach(bulk);
 }
 
 const keyWithoutAtomic = new Problem(
   "invalid-parameter",
-  "An Idempotency-Key with NDJSON needs atomic=true.",
+  "An Idempotency-Key with NDJSON or CSV needs atomic=true.",
   {
     errors: [
       {
@@ -73,25 +65,29 @@ const keyWithoutAtomic = new Problem(
   },
 );
 
-/** Creates each line independently while the body arrives. */
-async function createEach(bulk: BulkRequest): Promise<Response | Problem> {
-  const { context, isMinimal } = bulk;
-  const count = { lines: 0, created: 0 };
+/** Writes each line independently while the body arrives. */
+async function writeEach(bulk: BulkRequest): Promise<Response | Problem> {
+  const { context, isMinimal, isDryRun } = bulk;
+  const count = new BulkCount();
   let outage: Problem | undefined;
-  const pipeline = new NdjsonPipeline(async (lines) => {
-    const results = outage === undefined ? await endsOf(lines) : lines.map(() => outage as Problem);
-    count.lines += lines.length;
-    let text = "";
-    for (const [index, line] of lines.entries()) {
-      const result = results[index] ?? emptyBody;
-      if (!(result instanceof Problem)) count.created++;
-      text += resultLine(bulk, line.number, result);
-    }
-    return text;
-  }, new Reservation(context.services.memory));
-  const endsOf = async (lines: readonly Line[]): Promise<readonly (Written | Problem)[]> => {
+  const pipeline = new BulkPipeline(
+    async (lines) => {
+      const results =
+        outage === undefined ? await endsOf(lines) : lines.map(() => outage as Problem);
+      let text = "";
+      for (const [index, line] of lines.entries()) {
+        const result = results[index] ?? emptyBody;
+        count.add(result);
+        text += resultLine(bulk, line.number, result);
+      }
+      return text;
+    },
+    new Reservation(context.services.memory),
+    isDryRun ? trialGroups : writeGroups,
+  );
+  const endsOf = async (lines: readonly BulkLine[]): Promise<readonly (Written | Problem)[]> => {
     try {
-      return await createGroup(bulk, lines);
+      return await writeGroup(bulk, lines);
     } catch (thrown) {
       // While nothing is stored, the whole request can simply be sent again.
       if (count.lines === 0) throw thrown;
@@ -101,7 +97,7 @@ async function createEach(bulk: BulkRequest): Promise<Response | Problem> {
     }
   };
   const content = readContent(context, streamLimit);
-  const results = pipeline.results(content, new LineSplitter(context.services.maxBodyBytes));
+  const results = pipeline.results(content, bulk.lines);
   // A waiting generator cannot be ended from outside, so the pipeline is aborted.
   const { signal } = context.request;
   signal.addEventListener("abort", () => pipeline.abort());
@@ -119,9 +115,9 @@ async function createEach(bulk: BulkRequest): Promise<Response | Problem> {
   async function* texts(): AsyncGenerator<string> {
     for await (const result of all())
       yield typeof result === "string" ? result : problemLine(bulk, undefined, result);
-    if (isMinimal) yield `${JSON.stringify(count)}\n`;
+    if (isMinimal) yield count.summary(bulk);
   }
-  return ndjsonResponse(bulk, texts());
+  return bulkResponse(bulk, texts());
 }
 
 const streamLimit: ByteLimit = {
@@ -132,17 +128,29 @@ const streamLimit: ByteLimit = {
   ),
 };
 
-/** Creates the resources of a group and returns a result for each line. */
-async function createGroup(
+/** The lines of a dry run that are compared with each other. */
+const trialGroups: GroupLimits = {
+  lines: atomicLimits.maxLines,
+  bytes: 8 * 1024 * 1024,
+  isEager: false,
+};
+
+/** Writes the resources of a group and returns a result for each line. */
+async function writeGroup(
   bulk: BulkRequest,
-  lines: readonly Line[],
+  lines: readonly BulkLine[],
 ): Promise<readonly (Written | Problem)[]> {
   const read = lines.map((line) => readLine(bulk, line));
-  const drafts = read.flatMap((draft) => (draft instanceof Problem ? [] : [draft]));
-  const { services, collection } = bulk.context;
-  const created = await retryWhileBusy(() => services.writes.createEach(collection, drafts));
+  const operations = read.flatMap((each) => (each instanceof Problem ? [] : [each]));
+  const { context, isDryRun } = bulk;
+  const { services, collection } = context;
+  const written = await retryWhileBusy(() =>
+    isDryRun
+      ? services.writes.tryEach(collection, operations)
+      : services.writes.runEach(collection, operations),
+  );
   let next = 0;
-  return read.map((draft) => (draft instanceof Problem ? draft : (created[next++] ?? emptyBody)));
+  return read.map((each) => (each instanceof Problem ? each : (written[next++] ?? emptyBody)));
 }
 
 async function retryWhileBusy<T>(attempt: () => Promise<T>): Promise<T> {

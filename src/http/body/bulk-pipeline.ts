@@ -1,12 +1,18 @@
 // Groups arriving lines and writes them: while one group is committed, the next is collected.
 
-import type { Line, LineSplitter } from "../../lib/json/line-splitter.ts";
 import type { Reservation } from "../../lib/memory-budget.ts";
 import { Problem } from "../../model/problem.ts";
+import type { BulkLine, LineReader } from "./bulk-lines.ts";
+
+export interface GroupLimits {
+  readonly lines: number;
+  readonly bytes: number;
+  /** Whether a group is written before it is full when nothing else is in flight. */
+  readonly isEager: boolean;
+}
 
 /** Small enough that other writers do not wait long. */
-const groupLines = 500;
-const groupBytes = 1024 * 1024;
+export const writeGroups: GroupLimits = { lines: 500, bytes: 1024 * 1024, isEager: true };
 
 /** One group is committed while the next one is ready. */
 const maxInFlight = 2;
@@ -18,17 +24,18 @@ const maxInFlight = 2;
 const maxUnreadChars = 16 * 1024 * 1024;
 
 /** Writes a group and returns its result lines; must not reject after the first group. */
-export type WriteGroup = (lines: readonly Line[]) => Promise<string>;
+export type WriteGroup = (lines: readonly BulkLine[]) => Promise<string>;
 
 const outOfMemory = new Problem(
   "unavailable",
   "The requests and responses in flight use all the memory that the server allows for them. The results before this line are stored; send the rest again.",
 );
 
-export class NdjsonPipeline {
+export class BulkPipeline {
   readonly #write: WriteGroup;
   readonly #memory: Reservation;
-  #lines: Line[] = [];
+  readonly #limits: GroupLimits;
+  #lines: BulkLine[] = [];
   #bytes = 0;
   #inFlight = 0;
   #inFlightBytes = 0;
@@ -38,21 +45,24 @@ export class NdjsonPipeline {
   #unreadChars = 0;
   #end: { readonly problem?: Problem } | undefined;
   #failure: { readonly thrown: unknown } | undefined;
+  /** Whether all lines are read. */
+  #isEnded = false;
   #isAborted = false;
   #progress = Promise.withResolvers<void>();
 
   /** Buffered lines and results are counted in `memory`, which is released with the last result. */
-  constructor(write: WriteGroup, memory: Reservation) {
+  constructor(write: WriteGroup, memory: Reservation, limits = writeGroups) {
     this.#write = write;
     this.#memory = memory;
+    this.#limits = limits;
   }
 
   /** Yields the results as they are ready. A problem is the last and says why reading stopped. */
   async *results(
     content: AsyncIterable<Uint8Array | Problem>,
-    splitter: LineSplitter,
+    reader: LineReader,
   ): AsyncGenerator<string | Problem> {
-    this.#read(content, splitter).catch((thrown) => this.#fail(thrown));
+    this.#read(content, reader).catch((thrown) => this.#fail(thrown));
     try {
       for (;;) {
         if (this.#isAborted) return;
@@ -75,33 +85,34 @@ export class NdjsonPipeline {
     this.#notify();
   }
 
-  async #read(content: AsyncIterable<Uint8Array | Problem>, splitter: LineSplitter): Promise<void> {
+  async #read(content: AsyncIterable<Uint8Array | Problem>, reader: LineReader): Promise<void> {
     let problem: Problem | undefined;
     for await (const chunk of content) {
       if (this.#isAborted) return;
-      if (chunk instanceof Problem) problem = chunk;
-      else this.#addLines(splitter.add(chunk));
-      if (!this.#reserve(splitter.bufferedBytes)) {
-        problem = outOfMemory;
-        break;
-      }
+      problem = chunk instanceof Problem ? chunk : this.#addLines(reader.add(chunk));
+      if (problem === undefined && !this.#reserve(reader.bufferedBytes)) problem = outOfMemory;
+      if (problem !== undefined) break;
       while (this.#isFull() && !this.#isAborted) await this.#progress.promise;
     }
     if (this.#isAborted) return;
     // An aborted body may end in the middle of a line, which is then ignored.
-    if (problem === undefined) this.#addLines(splitter.end());
+    problem ??= this.#addLines(reader.end());
+    this.#isEnded = true;
+    this.#startWrites();
     while (this.#lines.length > 0 && !this.#isAborted) await this.#progress.promise;
     await this.#written;
     this.#end = problem === undefined ? {} : { problem };
     this.#notify();
   }
 
-  #addLines(lines: readonly Line[]): void {
+  #addLines(lines: readonly BulkLine[] | Problem): Problem | undefined {
+    if (lines instanceof Problem) return lines;
     for (const line of lines) {
       this.#lines.push(line);
-      this.#bytes += line.bytes?.length ?? 0;
+      this.#bytes += line.size;
     }
     this.#startWrites();
+    return undefined;
   }
 
   #reserve(unfinishedBytes: number): boolean {
@@ -110,7 +121,8 @@ export class NdjsonPipeline {
   }
 
   #hasGroup(): boolean {
-    return this.#lines.length >= groupLines || this.#bytes >= groupBytes;
+    const { lines, bytes } = this.#limits;
+    return this.#isEnded || this.#lines.length >= lines || this.#bytes >= bytes;
   }
 
   #isFull(): boolean {
@@ -121,7 +133,8 @@ export class NdjsonPipeline {
   /** Writes at once when nothing is in flight; otherwise waits for a full group. */
   #startWrites(): void {
     while (this.#lines.length > 0 && !this.#isAborted && this.#failure === undefined) {
-      if (this.#inFlight === maxInFlight || (this.#inFlight > 0 && !this.#hasGroup())) return;
+      const isEarly = !this.#hasGroup() && (this.#inFlight > 0 || !this.#limits.isEager);
+      if (this.#inFlight === maxInFlight || isEarly) return;
       const bufferedBytes = this.#bytes;
       const group = this.#takeGroup();
       const bytes = bufferedBytes - this.#bytes;
@@ -134,13 +147,14 @@ export class NdjsonPipeline {
     }
   }
 
-  #takeGroup(): readonly Line[] {
+  #takeGroup(): readonly BulkLine[] {
+    const limits = this.#limits;
     let count = 0;
     let bytes = 0;
     for (const line of this.#lines) {
-      if (count === groupLines || (count > 0 && bytes >= groupBytes)) break;
+      if (count === limits.lines || (count > 0 && bytes >= limits.bytes)) break;
       count++;
-      bytes += line.bytes?.length ?? 0;
+      bytes += line.size;
     }
     this.#bytes -= bytes;
     return this.#lines.splice(0, count);
