@@ -109,10 +109,10 @@ export class BatchWriter {
   async #retry(changes: readonly Change[]): Promise<readonly Outcome[]> {
     for (let attempt = 1; ; attempt++)
       try {
+        const sent = attempt === 1 ? changes : changes.map(withLookup);
         return await this.#pool.use(
           async (writer) =>
-            (attempt === 1 && (await insertNew(writer, changes, this.#heads))) ||
-            this.#attempt(writer, changes),
+            (await insertNew(writer, sent, this.#heads)) ?? this.#attempt(writer, sent),
         );
       } catch (error) {
         const canRetry = isConflict(error) || (isConnectionLost(error) && attempt === 1);
@@ -224,6 +224,15 @@ async function checkFreeSpace(sql: Sql): Promise<void> {
   } finally {
     await rows(sql`ROLLBACK`);
   }
+}
+
+/** The conflict may be an id that was thought to be new: then each id is looked up. */
+function withLookup(change: Change): Change {
+  if (change.kind === "all")
+    return { ...change, changes: change.changes.map((each) => withLookup(each) as typeof each) };
+  if (change.kind !== "put") return change;
+  const { isNewId: _, ...put } = change;
+  return put;
 }
 
 const changesCachedData = ({ revokedTokens, deletedCollections }: Writes): boolean =>

@@ -115,7 +115,8 @@ function stateOf(
     },
     resource(part, id) {
       const { row, resources } = byPart.get(part) ?? {};
-      if (!row || !references.collections.get(row.name)?.ids.has(id))
+      const referenced = row && references.collections.get(row.name);
+      if (!referenced?.ids.has(id) && !referenced?.newIds.has(id))
         throw new Error(`the resource ${id} was not loaded`);
       return resources?.get(id);
     },

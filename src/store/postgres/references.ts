@@ -10,6 +10,8 @@ import type { CollectionRow } from "./collections.ts";
 /** What a batch refers to in one collection. */
 export interface Referenced {
   readonly ids: Set<string>;
+  /** Ids that no resource has or had, so that nothing is loaded for them. */
+  readonly newIds: Set<string>;
   readonly puts: Put[];
   readonly keys: IdempotencyKey[];
   /** Operations need the fields of their resources. */
@@ -20,6 +22,7 @@ export interface Referenced {
 
 export const noneReferenced = (): Referenced => ({
   ids: new Set(),
+  newIds: new Set(),
   puts: [],
   keys: [],
   targets: new Map(),
@@ -109,7 +112,8 @@ export class References {
       case "remove":
       case "operate": {
         const referenced = this.#in(change.collection);
-        referenced.ids.add(change.id);
+        const isNewId = change.kind === "put" && change.isNewId === true;
+        (isNewId ? referenced.newIds : referenced.ids).add(change.id);
         if (change.kind === "put") referenced.puts.push(change);
         if (change.kind === "operate") referenced.hasOperations = true;
         break;

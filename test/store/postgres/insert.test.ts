@@ -6,13 +6,15 @@ import { newId } from "../../../src/model/id.ts";
 import { Outage } from "../../../src/model/outage.ts";
 import { entriesOf, indexPlanOf } from "../../../src/model/query/index-plan.ts";
 import { withGroupCommit } from "../../../src/store/group-commit.ts";
-import type { Change, Outcome, Store } from "../../../src/store/store.ts";
+import type { Outcome, Put, Store } from "../../../src/store/store.ts";
 import {
+  all,
   define,
   found,
   idsFrom,
   idsOf,
   kinds,
+  once,
   put,
   remove,
   totalOf,
@@ -25,7 +27,7 @@ const databases = new TestDatabases();
 /** However slow the machine is, the head that was written last is not too old. One connection has one epoch. */
 const options = { cacheMs: 3_600_000, writers: 1 };
 
-const insert = (fields = "{}", rules?: number): Change => ({
+const insert = (fields = "{}", rules?: number): Put => ({
   ...put(newId(), { expect: "nothing", fields }),
   isNewId: true,
   ...(rules !== undefined && { rules }),
@@ -76,11 +78,16 @@ describe("new resources", () => {
       await withoutLoading(testDatabase, async () => {
         assert.deepEqual(revisions(await store.commit([insert(), insert()])), [4, 5]);
         assert.deepEqual(revisions(await store.commit([insert()])), [6]);
+        // A process that does not know the head loads it, and nothing else.
+        const other = await testDatabase.open(options);
+        assert.deepEqual(revisions(await other.commit([insert()])), [7]);
+        assert.deepEqual(revisions(await store.commit([insert()])), [8]);
+        assert.deepEqual(kinds(await store.commit([all([insert()], once("k"))])), ["all"]);
         await assert.rejects(store.commit([put("a")]));
         await assert.rejects(store.commit([insert(), put("a", { expect: "nothing" })]));
       });
-      assert.equal(await totalOf(store), 5);
-      assert.equal((await idsOf(store))?.length, 5);
+      assert.equal(await totalOf(store), 8);
+      assert.equal((await idsOf(store))?.length, 8);
     }),
   );
 
@@ -113,7 +120,7 @@ describe("new resources", () => {
         idsFrom(3).map(async () => withGroupCommit(await testDatabase.open(options))),
       );
       await nodes[0]?.commit([found()]);
-      const all = await Promise.all(
+      const each = await Promise.all(
         nodes.flatMap((node) =>
           idsFrom(4).map(async () => {
             const seen: number[] = [];
@@ -126,7 +133,7 @@ describe("new resources", () => {
           }),
         ),
       );
-      const sorted = all.flat().sort((one, other) => one - other);
+      const sorted = each.flat().sort((one, other) => one - other);
       assert.deepEqual(
         sorted,
         idsFrom(180).map((_, index) => index + 2),
@@ -165,6 +172,10 @@ describe("new resources", () => {
       assert.deepEqual(kinds(await store.commit([change])), ["created"]);
       assert.deepEqual(kinds(await store.commit([insert(), change])), ["created", "taken"]);
       assert.equal(await totalOf(store), 4);
+      // The same where the state is loaded.
+      const mixed = await store.commit([put("a"), change, all([change, insert()])]);
+      assert.deepEqual(kinds(mixed), ["created", "taken", "none"]);
+      assert.equal(await totalOf(store), 5);
     }),
   );
 
