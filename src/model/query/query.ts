@@ -1,9 +1,9 @@
-// A query on a collection (conditions, search words, sort order and start) and its evaluation in memory.
+// A query on a collection: conditions, search words, sort order and start.
 
 import type { Resource } from "../resource.ts";
-import { IndexedContent, ownerField } from "./index-plan.ts";
-import { holds, isCondition, type Predicate } from "./predicate.ts";
-import { compareKeys, keyOf, type ValueKind } from "./sort-key.ts";
+import { ownerField } from "./index-plan.ts";
+import { isCondition, type Predicate } from "./predicate.ts";
+import type { ValueKind } from "./sort-key.ts";
 
 /** A word from `normalizeWords`. A prefix matches all words that start with it. */
 export interface Word {
@@ -47,15 +47,6 @@ export interface Candidate {
   readonly resource: Resource;
 }
 
-export interface Selection {
-  readonly resources: readonly Resource[];
-  readonly total: number;
-  /** The position of the last resource when more follow. */
-  readonly last: Position | undefined;
-  /** Whether `maxBytes` cut the page short. */
-  readonly isCut?: boolean;
-}
-
 /** A search without a sort order is ranked, and has no positions to start after. */
 export const isRanked = ({ words, sortings }: Query): boolean =>
   words.length > 0 && sortings.length === 0;
@@ -63,28 +54,6 @@ export const isRanked = ({ words, sortings }: Query): boolean =>
 /** Whether the query is limited to the resources of one owner. */
 export const isOfOwner = ({ conditions }: Query): boolean =>
   conditions.some((predicate) => isCondition(predicate) && predicate.field === ownerField);
-
-/** Evaluates the query on all candidates. For a ranked query they must be sorted by rank. */
-export function select(candidates: readonly Candidate[], query: Query): Selection {
-  const matches = candidates.flatMap((candidate) => matchOf(candidate, query));
-  if (!isRanked(query)) matches.sort((one, other) => compare(one.position, other.position, query));
-  const { start, limit } = query;
-  const offset =
-    typeof start === "number"
-      ? start
-      : matches.findIndex(({ position }) => compare(position, start, query) > 0);
-  const page = offset < 0 ? [] : matches.slice(offset, offset + limit);
-  const count = countWithin(page, ({ resource }) => resource.fields.length, query.maxBytes);
-  const shown = page.slice(0, count);
-  const isCut = count < page.length;
-  const hasMore = isCut || (offset >= 0 && offset + limit < matches.length);
-  return {
-    resources: shown.map(({ resource }) => resource),
-    total: matches.length,
-    last: hasMore && !isRanked(query) ? shown.at(-1)?.position : undefined,
-    ...(isCut && { isCut }),
-  };
-}
 
 /** How many of the first items fit into `maxSize` together, at least one. */
 export function countWithin<T>(
@@ -98,25 +67,4 @@ export function countWithin<T>(
     return index > 0 && size > maxSize;
   });
   return end < 0 ? items.length : end;
-}
-
-interface Match {
-  readonly resource: Resource;
-  readonly position: Position;
-}
-
-/** Returns an empty list when the resource does not match. */
-function matchOf({ seq, resource }: Candidate, { conditions, sortings }: Query): readonly Match[] {
-  const content = new IndexedContent(resource);
-  if (!conditions.every((condition) => holds(condition, content))) return [];
-  const keys = sortings.map(({ field, kind }) => keyOf(kind, content.at(field)));
-  return [{ resource, position: { keys, seq } }];
-}
-
-function compare(one: Position, other: Position, query: Query): number {
-  for (const [index, { isDescending }] of query.sortings.entries()) {
-    const difference = compareKeys(one.keys[index] ?? "", other.keys[index] ?? "");
-    if (difference !== 0) return isDescending ? -difference : difference;
-  }
-  return query.isNewestFirst ? other.seq - one.seq : one.seq - other.seq;
 }

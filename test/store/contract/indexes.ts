@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { kindOf } from "../../../src/model/field-kind.ts";
-import { type Candidate, type Query, select } from "../../../src/model/query/query.ts";
+import type { Candidate, Query } from "../../../src/model/query/query.ts";
 import {
   above,
   keyOf,
@@ -28,6 +28,7 @@ import {
   where,
   wordsLike,
 } from "./query-helpers.ts";
+import { select } from "./select.ts";
 
 const property = (type: string, format?: string) => ({ properties: { v: { type, format } } });
 

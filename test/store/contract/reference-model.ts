@@ -10,7 +10,7 @@ import {
   searchTextsOf,
   uniqueKeysIn,
 } from "../../../src/model/query/index-plan.ts";
-import { type Query, type Selection, select, type Word } from "../../../src/model/query/query.ts";
+import type { Query, Word } from "../../../src/model/query/query.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type {
   Change,
@@ -21,6 +21,7 @@ import type {
   Remove,
   Slice,
 } from "../../../src/store/store.ts";
+import { type Selection, select } from "./select.ts";
 
 interface CollectionState {
   collection: Collection;
