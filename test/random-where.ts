@@ -35,7 +35,10 @@ const folded: Readonly<Record<string, string>> = {
   ς: "σ",
   Σ: "σ",
 };
-const letters = ["a", "A", "s", "S", "ß", "é", "É", "σ", "ς", "Σ", "*", "\u0001", "😀"];
+const letters = [
+  ...["a", "A", "s", "S", "ß", "é", "É", "σ", "ς", "Σ", "*", "\u0001", "😀"],
+  ...['"', "\\", "{", "\0", " ", "\n"],
+];
 const fold = (given: string): string => [...given].map((each) => folded[each] ?? each).join("");
 
 const texts = fc.oneof(

@@ -20,6 +20,7 @@ import { queries } from "./contract/queries.ts";
 import { randomSequences } from "./contract/random-sequences.ts";
 import { references } from "./contract/references.ts";
 import { resourceFiles } from "./contract/resource-files.ts";
+import { scans } from "./contract/scans.ts";
 import { searches } from "./contract/searches.ts";
 import { slices } from "./contract/slices.ts";
 import { sortOrders } from "./contract/sort-orders.ts";
@@ -41,6 +42,7 @@ export function storeContract(name: string, start: Start): void {
     describe("queries", () => queries(contractTest));
     describe("orders", () => sortOrders(contractTest));
     describe("indexes", () => indexes(contractTest));
+    describe("scans", () => scans(contractTest));
     describe("searches", () => searches(contractTest));
     describe("unique fields", () => uniqueFields(contractTest));
     describe("references", () => references(contractTest));

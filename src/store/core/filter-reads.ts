@@ -1,5 +1,6 @@
 // The reads of a filter, which both engines answer: one of them at once, the other with a round trip.
 
+import type { Predicate } from "../../model/query/predicate.ts";
 import type { Candidate, Position, Query } from "../../model/query/query.ts";
 import type { IndexScan, Source } from "./index-use.ts";
 import type { Ranks } from "./search.ts";
@@ -21,9 +22,38 @@ export type Read =
       readonly limit: number;
     }
   /** Returns some of the resources after a seq in order of creation, or an empty list at the end. */
-  | { readonly kind: "next"; readonly after: number | undefined; readonly isNewestFirst: boolean }
+  | {
+      readonly kind: "next";
+      readonly after: number | undefined;
+      readonly isNewestFirst: boolean;
+      /** Whether damage is noticed by the checksums, at a cost. */
+      readonly isVerified: boolean;
+    }
+  | RowTest
   /** Returns the first of these resources, at least one if any exists, and how many seqs were read. */
   | { readonly kind: "at"; readonly seqs: readonly number[]; readonly maxBytes: number };
+
+/** Lets SQL decide which of the next resources match, in order of creation. */
+export interface RowTest {
+  readonly kind: "test";
+  readonly after: number | undefined;
+  readonly isNewestFirst: boolean;
+  readonly conditions: readonly Predicate[];
+  /** Resources that surely match, but surely not these, are only counted. */
+  readonly wanted: readonly Predicate[];
+  /** How many resources are tested at most. */
+  readonly limit: number;
+}
+
+export interface TestedRows {
+  /** How many resources were tested; 0 at the end. */
+  readonly tested: number;
+  readonly last: number;
+  /** How many match and are not wanted. */
+  readonly counted: number;
+  /** The others that may match, in order. */
+  readonly seqs: readonly number[];
+}
 
 /** The answers to reads, by their kind. */
 export interface ReadResults {
@@ -32,6 +62,7 @@ export interface ReadResults {
   readonly ranks: Ranks;
   readonly scan: readonly number[];
   readonly next: readonly Candidate[];
+  readonly test: TestedRows;
   readonly at: { readonly candidates: readonly Candidate[]; readonly read: number };
 }
 
@@ -46,8 +77,9 @@ export function* ask<K extends Read["kind"]>(
   return (yield read) as ReadResults[K];
 }
 
-/** How many resources are read at once. */
+/** How many resources are read at once, and their size. */
 export const seqsAtOnce = 500;
+export const checkedBytes = 1024 * 1024;
 
 export interface PageResult {
   readonly candidates: readonly Candidate[];

@@ -2,7 +2,13 @@
 
 import type { Query } from "../../model/query/query.ts";
 import type { Running } from "./filter-reads.ts";
-import { type CompareMatches, type Match, TopMatches, withRank } from "./top-matches.ts";
+import {
+  type CompareMatches,
+  type Match,
+  TopMatches,
+  type Wanted,
+  withRank,
+} from "./top-matches.ts";
 
 /** How many matches are kept in memory. For pages beyond them the matches are visited again. */
 const maxKept = 100_000;
@@ -14,8 +20,17 @@ export interface Counted {
 }
 
 export type Visit = (match: Match | undefined) => void;
+
+export interface Visitor {
+  readonly visit: Visit;
+  /** Counts matches that are not visited. */
+  count(matches: number): void;
+  /** Returns the positions between which matches must be visited. */
+  wanted(): Wanted;
+}
+
 /** Visits all matches, in the same order each time. */
-export type VisitAll = (visit: Visit) => Running<void>;
+export type VisitAll = (visitor: Visitor) => Running<void>;
 
 export interface FirstMatches {
   /** The matches of the page, and one more if there is one. */
@@ -37,10 +52,17 @@ export function* firstMatches(
     const isLast = skipped < maxKept;
     const top = new TopMatches(isLast ? skipped + limit + 1 : maxKept, compare);
     let count = 0;
-    yield* visitAll((match) => {
-      if (match === undefined) return;
-      if (isCounting()) count++;
-      if (after === undefined || compare(match, after) > 0) top.add(match);
+    const from = after;
+    yield* visitAll({
+      visit: (match) => {
+        if (match === undefined) return;
+        if (isCounting()) count++;
+        if (from === undefined || compare(match, from) > 0) top.add(match);
+      },
+      count: (matches) => {
+        if (isCounting()) count += matches;
+      },
+      wanted: () => ({ after: from, until: top.last }),
     });
     counted ??= { count, isWhole: isCounting() };
     const sorted = top.sorted();

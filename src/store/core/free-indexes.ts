@@ -55,7 +55,7 @@ function timeAt(key: string): number {
 const bits = new DataView(new ArrayBuffer(8));
 
 /** The inverse of the sortable digits of a number. */
-function numberOf(digits: string): number {
+export function numberOf(digits: string): number {
   const [high, low] = [0, 8].map((start) => Number.parseInt(digits.slice(start, start + 8), 16));
   const isNegative = (high ?? 0) >>> 31 === 0;
   bits.setUint32(0, isNegative ? ~(high ?? 0) : (high ?? 0) ^ 0x80000000);

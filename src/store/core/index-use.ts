@@ -45,6 +45,8 @@ export interface Source {
 export interface IndexUse {
   /** Set when the index is in the order of the query. */
   readonly scan: IndexScan | undefined;
+  /** Set when the index is in the order of the first fields of the sort order. */
+  readonly byFirstKeys: IndexScan | undefined;
   /** Set when the index narrows the query down. */
   readonly source: Source | undefined;
   readonly decided: readonly Predicate[];
@@ -69,19 +71,23 @@ export function useOf(
   const isDistinct = !fields.some(isMultiple) || rest.length === 0;
   const fixed = new Set(prefix.map(({ condition }) => condition.field));
   const isFree = sortings.map(({ field }) => !fixed.has(field));
-  const direction = directionOf(
-    rest,
-    sortings.filter((_, at) => isFree[at]),
-  );
+  const free = sortings.filter((_, at) => isFree[at]);
+  const isPartial = rest.length > 0 && rest.length < free.length;
+  const direction = directionOf(rest, isPartial ? free.slice(0, rest.length) : free);
   if (!isNarrow && direction === undefined) return undefined;
   const keyAt = (position: Position) =>
-    keyIn(index, [...keys, ...position.keys.filter((_, at) => isFree[at])]);
+    keyIn(index, [...keys, ...position.keys.filter((_, at) => isFree[at]).slice(0, rest.length)]);
   const isDescending = direction === "creation" ? undefined : direction === "down";
+  const scan: IndexScan | undefined = direction && {
+    kind: "scan",
+    index: name,
+    spans,
+    isDescending,
+    keyAt,
+  };
   return {
-    scan:
-      direction === undefined
-        ? undefined
-        : { kind: "scan", index: name, spans, isDescending, keyAt },
+    scan: isPartial ? undefined : scan,
+    byFirstKeys: isPartial ? scan : undefined,
     source: isNarrow ? { ranges: [{ index: name, spans }], decided, isDistinct } : undefined,
     decided,
   };

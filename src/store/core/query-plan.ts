@@ -23,6 +23,8 @@ export interface FilterPlan {
   readonly sources: readonly Source[];
   /** A scan in the order of the query, whose resources must be checked. */
   readonly ordered: IndexScan | undefined;
+  /** A scan in the order of the first fields of the sort order. */
+  readonly byFirstKeys: IndexScan | undefined;
 }
 
 export function planQuery(plan: IndexPlan, query: Query): QueryPlan {
@@ -45,6 +47,7 @@ export function planQuery(plan: IndexPlan, query: Query): QueryPlan {
       ...conditions.flatMap((predicate) => unionFor(plan, predicate) ?? []),
     ],
     ordered: ordered[0]?.scan,
+    byFirstKeys: uses.find((use) => use.byFirstKeys !== undefined)?.byFirstKeys,
   };
 }
 

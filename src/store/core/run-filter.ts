@@ -2,11 +2,13 @@
 
 import type { IndexPlan } from "../../model/query/index-plan.ts";
 import type { Predicate } from "../../model/query/predicate.ts";
-import { type Candidate, isRanked, type Position, type Query } from "../../model/query/query.ts";
+import { isRanked, type Query } from "../../model/query/query.ts";
 import type { QueryResult } from "../store.ts";
 import { Checker } from "./checker.ts";
+import { type CountedSource, narrowed } from "./counted-source.ts";
 import {
   ask,
+  checkedBytes,
   type Read,
   type ReadResults,
   type Running,
@@ -14,31 +16,31 @@ import {
   seqsAtOnce,
 } from "./filter-reads.ts";
 import { type Counted, firstMatches, type VisitAll } from "./first-matches.ts";
-import type { Source } from "./index-use.ts";
+import type { IndexScan, Source } from "./index-use.ts";
+import { matchesByFirstKeys, matchesInOrder, type Ordered } from "./ordered-matches.ts";
 import { type FilterPlan, hasWords } from "./query-plan.ts";
+import { RowScan, type ScannedRows } from "./row-scan.ts";
 import type { Ranks } from "./search.ts";
-import {
-  type CompareMatches,
-  comparison,
-  type Match,
-  positionOf,
-  withRank,
-} from "./top-matches.ts";
+import { between, type CompareMatches, comparison, type Match, positionOf } from "./top-matches.ts";
 
 export interface Filtered {
   readonly plan: IndexPlan;
   readonly total: number;
   /** The total of the query is exact while no more resources are checked than this. */
   readonly maxCounted: number;
+  /** Whether the checksum of each resource is checked that is looked at, and not only of those in the page. */
+  readonly isVerified?: boolean;
 }
 
 export type FilterResult = Omit<QueryResult, "collection">;
 
+/** A page beyond this many resources is not read in the order of the first fields. */
+const maxSkipped = 10_000;
+/** How many resources are read in that order before all are checked: this part of them, at least so many. */
+const readPart = 1 / 16;
+const minRead = 2_000;
 /** How many seqs of a source are held in memory. */
 const maxSeqs = 1_000_000;
-const checkedBytes = 1024 * 1024;
-/** Reading the entry of another source costs this part of checking a resource. */
-const entryCost = 0.2;
 
 export function runFilter(
   filtered: Filtered,
@@ -46,11 +48,6 @@ export function runFilter(
   query: Query,
 ): Running<FilterResult> {
   return new FilterRun(filtered, filter, query).run();
-}
-
-interface CountedSource {
-  readonly source: Source;
-  readonly count: number;
 }
 
 class FilterRun {
@@ -82,6 +79,11 @@ class FilterRun {
     }
     const [smallest] = sources;
     if (this.#prefersOrder(smallest)) return yield* this.#inOrder();
+    const { byFirstKeys } = this.#filter;
+    if (byFirstKeys !== undefined && this.#prefersFirstKeys(smallest)) {
+      const result = yield* this.#byFirstKeys(byFirstKeys);
+      if (result !== undefined) return result;
+    }
     if (smallest === undefined || this.#prefersAll(smallest)) return yield* this.#amongAll();
     return yield* this.#amongSources(sources);
   }
@@ -112,15 +114,27 @@ class FilterRun {
 
   /** Whether it is cheaper to check resources in the order of the query until the page is full. */
   #prefersOrder(smallest: CountedSource | undefined): boolean {
-    const { sortings, start, limit, isCounted, words } = this.#query;
+    const { sortings, words } = this.#query;
     const hasOrder = sortings.length === 0 || this.#filter.ordered !== undefined;
     if (!hasOrder || words.length > 0) return false;
-    if (isCounted && this.#total === undefined)
-      return smallest === undefined && sortings.length === 0;
-    if (smallest === undefined) return true;
-    const found = Math.max(1, this.#total ?? smallest.count);
+    if (this.#isToCount) return smallest === undefined && sortings.length === 0;
+    return smallest === undefined || this.#isPageSmaller(smallest);
+  }
+
+  /** Whether it is cheaper to check resources in the order of the first fields of the sort order. */
+  #prefersFirstKeys(smallest: CountedSource | undefined): boolean {
+    const { start, words } = this.#query;
+    if (words.length > 0 || this.#isToCount || (typeof start === "number" && start > maxSkipped))
+      return false;
+    return smallest === undefined || this.#isPageSmaller(smallest);
+  }
+
+  /** Whether fewer resources are checked for a page in order than in a source. */
+  #isPageSmaller({ count }: CountedSource): boolean {
+    const { start, limit } = this.#query;
+    const found = Math.max(1, this.#total ?? count);
     const offset = typeof start === "number" ? start : 0;
-    return ((offset + limit) * this.#filtered.total) / found < smallest.count;
+    return ((offset + limit) * this.#filtered.total) / found < count;
   }
 
   /** Whether it is cheaper to check all resources in the order in which they are stored. */
@@ -131,60 +145,52 @@ class FilterRun {
 
   /** Checks resources in the order of the query, and stops when the page is full and the total is known. */
   *#inOrder(): Running<FilterResult> {
-    const { conditions, start, limit, isCounted } = this.#query;
-    const isToCount = isCounted && this.#total === undefined;
-    const after = typeof start === "number" ? undefined : withRank(start);
-    const offset = typeof start === "number" ? start : 0;
-    const page: Match[] = [];
-    let count = 0;
-    // The total includes the resources before the position.
-    for (let last: Position | undefined = isToCount ? undefined : after; ; ) {
-      const candidates: readonly Candidate[] = yield* this.#nextInOrder(last);
-      for (const candidate of candidates) {
-        const match = this.#checker.check(candidate, conditions);
-        if (match === undefined) continue;
-        const isBefore = after !== undefined && this.#compare(match, after) <= 0;
-        if (!isBefore && count >= offset && page.length <= limit) page.push(match);
-        count++;
-      }
-      const final = candidates.at(-1);
-      const isFull = page.length > limit && !(isToCount && this.#fits(this.#checker.checked));
-      if (final === undefined || isFull) break;
-      last = this.#checker.matchOf(final);
-    }
-    return yield* this.#result(page, { count, isWhole: this.#fits(this.#checker.checked) });
+    const { ordered } = this.#filter;
+    const order = this.#query.sortings.length > 0 && ordered ? ordered : this.#scan();
+    const { matches, counted } = yield* matchesInOrder(this.#ordered, order);
+    return yield* this.#result(matches, counted);
   }
 
-  *#nextInOrder(after: Position | undefined): Running<readonly Candidate[]> {
-    const { isNewestFirst, sortings } = this.#query;
-    const { ordered: scan } = this.#filter;
-    if (sortings.length === 0 || scan === undefined)
-      return yield* ask("next", { kind: "next", after: after?.seq, isNewestFirst });
-    const limit = seqsAtOnce;
-    const seqs = yield* ask("scan", { kind: "scan", scan, after, isNewestFirst, limit });
-    const candidates: Candidate[] = [];
-    for (let at = 0; at < seqs.length; ) {
-      const rest = seqs.slice(at);
-      const next = yield* ask("at", { kind: "at", seqs: rest, maxBytes: checkedBytes });
-      candidates.push(...next.candidates);
-      at += next.read;
-      // A page in order can be continued after any of its resources.
-      if (at < seqs.length && candidates.length > 0) break;
-    }
-    return candidates;
+  /** Returns undefined when too many resources are equal in the first fields of the sort order. */
+  *#byFirstKeys(scan: IndexScan): Running<FilterResult | undefined> {
+    const maxRead = Math.max(minRead, this.#filtered.total * readPart);
+    const found = yield* matchesByFirstKeys(this.#ordered, scan, maxRead);
+    return found && (yield* this.#result(found.matches, found.counted));
+  }
+
+  get #isToCount(): boolean {
+    return this.#query.isCounted && this.#total === undefined;
+  }
+
+  get #ordered(): Ordered {
+    return {
+      query: this.#query,
+      compare: this.#compare,
+      checker: this.#checker,
+      isToCount: this.#isToCount,
+      isExact: () => this.#fits(this.#checker.checked),
+    };
+  }
+
+  #scan(): RowScan {
+    const { maxCounted, isVerified = false } = this.#filtered;
+    const { start } = this.#query;
+    // What is skipped must be counted.
+    const isCounting = this.#isToCount || (typeof start === "number" && start > 0);
+    return new RowScan(this.#checker, this.#query, { maxCounted, isCounting, isVerified });
   }
 
   /** Checks every resource of the collection. */
   *#amongAll(): Running<FilterResult> {
-    const { conditions } = this.#query;
-    const checker = this.#checker;
-    return yield* this.#best(function* (visit) {
+    const query = this.#query;
+    const scan = this.#scan();
+    return yield* this.#best(function* ({ visit, count, wanted }) {
       for (let after: number | undefined; ; ) {
-        const read: Read = { kind: "next", after, isNewestFirst: false };
-        const candidates: readonly Candidate[] = yield* ask("next", read);
-        if (candidates.length === 0) return;
-        for (const candidate of candidates) visit(checker.check(candidate, conditions));
-        after = candidates.at(-1)?.seq;
+        const step = { after, isNewestFirst: false, wanted: between(query, wanted()) };
+        const next: ScannedRows = yield* scan.next(step, visit);
+        count(next.counted);
+        after = next.last;
+        if (after === undefined) return;
       }
     });
   }
@@ -194,7 +200,11 @@ class FilterRun {
     const [smallest, ...others] = sources;
     if (smallest === undefined) return noResult;
     const all = yield* ask("seqs", { kind: "seqs", source: smallest.source });
-    const { seqs, rest } = yield* this.#narrow(all, smallest.source.decided, others);
+    const { seqs, rest } = yield* narrowed(
+      this.#query,
+      { seqs: all, decided: smallest.source.decided },
+      others,
+    );
     const { sortings, words } = this.#query;
     if (rest.length + sortings.length + words.length === 0) return yield* this.#bySeq(seqs);
     return yield* this.#among(seqs, rest);
@@ -202,30 +212,16 @@ class FilterRun {
 
   *#amongRanked(ranks: Ranks): Running<FilterResult> {
     const { sortings, start, limit } = this.#query;
-    const { seqs, rest } = yield* this.#narrow([...ranks.keys()], [], yield* this.#count());
+    const { seqs, rest } = yield* narrowed(
+      this.#query,
+      { seqs: [...ranks.keys()], decided: [] },
+      yield* this.#count(),
+    );
     if (rest.length + sortings.length > 0) return yield* this.#among(seqs, rest, ranks);
     const matches = seqs.map((seq) => ({ keys: [], seq, rank: ranks.get(seq) ?? 0 }));
     const offset = typeof start === "number" ? start : 0;
     const page = matches.sort(this.#compare).slice(offset, offset + limit + 1);
     return yield* this.#result(page, { count: seqs.length, isWhole: this.#fits(seqs.length) });
-  }
-
-  /** Keeps the seqs that are in other sources too, and returns the predicates that are left to check. */
-  *#narrow(
-    all: readonly number[],
-    decidedBefore: readonly Predicate[],
-    sources: readonly CountedSource[],
-  ): Running<{ readonly seqs: readonly number[]; readonly rest: readonly Predicate[] }> {
-    let seqs = all;
-    const decided = new Set(decidedBefore);
-    for (const { source, count } of sources) {
-      const isNew = source.decided.some((predicate) => !decided.has(predicate));
-      if (!isNew || count * entryCost > seqs.length) continue;
-      const also = new Set(yield* ask("seqs", { kind: "seqs", source }));
-      seqs = seqs.filter((seq) => also.has(seq));
-      for (const predicate of source.decided) decided.add(predicate);
-    }
-    return { seqs, rest: this.#query.conditions.filter((predicate) => !decided.has(predicate)) };
   }
 
   /** All of these match, and their order is that of creation. */
@@ -247,7 +243,7 @@ class FilterRun {
     ranks?: Ranks,
   ): Running<FilterResult> {
     const checker = this.#checker;
-    return yield* this.#best(function* (visit) {
+    return yield* this.#best(function* ({ visit }) {
       for (let at = 0; at < seqs.length; ) {
         const chunk = seqs.slice(at, at + seqsAtOnce);
         const read: Read = { kind: "at", seqs: chunk, maxBytes: checkedBytes };

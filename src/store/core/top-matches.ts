@@ -1,8 +1,9 @@
 // Keeps the first matches of a query in its order, in bounded memory, while resources are checked in any order.
 
 import { IndexedContent } from "../../model/query/index-plan.ts";
+import type { Condition } from "../../model/query/predicate.ts";
 import { type Candidate, isRanked, type Position, type Query } from "../../model/query/query.ts";
-import { compareKeys, keyOf } from "../../model/query/sort-key.ts";
+import { compareKeys, equalTo, keyOf, minKey, someValue } from "../../model/query/sort-key.ts";
 
 /** A match: its position, and its rank when the query is ranked. */
 export interface Match extends Position {
@@ -40,6 +41,25 @@ export function comparison(query: Query): CompareMatches {
   };
 }
 
+/** Positions of which the later ones follow `after`, and none follows `until`. */
+export interface Wanted {
+  readonly after: Position | undefined;
+  readonly until: Position | undefined;
+}
+
+/** Returns conditions that hold for all resources between two positions, by their first sort key. */
+export function between({ sortings }: Query, { after, until }: Wanted): readonly Condition[] {
+  const [first] = sortings;
+  // Conditions compare an array of kind `any` by its elements, and an order does not.
+  if (first === undefined || first.kind === "any") return [];
+  const { field, kind, isDescending } = first;
+  const [low, high] = isDescending ? [until, after] : [after, until];
+  if (low === undefined && high === undefined) return [];
+  const from = low?.keys[0] ?? minKey;
+  const to = high === undefined ? someValue.to : equalTo(high.keys[0] ?? minKey).to;
+  return [{ field, kind, spans: [{ from, to }] }];
+}
+
 /** A binary heap with the last match in front. */
 export class TopMatches {
   readonly #size: number;
@@ -49,6 +69,11 @@ export class TopMatches {
   constructor(size: number, compare: CompareMatches) {
     this.#size = size;
     this.#compare = compare;
+  }
+
+  /** The last match, when a further one would replace it. */
+  get last(): Match | undefined {
+    return this.#heap.length < this.#size ? undefined : this.#heap[0];
   }
 
   add(match: Match): void {

@@ -8,6 +8,7 @@ import { entriesIn } from "./entries.ts";
 import { pageOf } from "./index-scan.ts";
 import { rowsWithin } from "./resource.ts";
 import { type ResourceColumns, resourceColumns, resourceOf } from "./row.ts";
+import { testRows } from "./row-test.ts";
 import { matchesOf } from "./search.ts";
 
 /** The limits of the resources that are read at once. */
@@ -45,6 +46,8 @@ export async function readFor(
     }
     case "next":
       return candidatesIn(await rows<SeqResource>(nextRows(sql, part, read)));
+    case "test":
+      return testRows(sql, part, read);
     case "at": {
       const candidates = candidatesIn(await rows<SeqResource>(listedRows(sql, part, read)));
       const last = candidates.at(-1)?.seq;

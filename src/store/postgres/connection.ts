@@ -16,6 +16,7 @@ export interface ConnectionOptions {
   readonly onNotify?: (payload: string) => void;
 }
 
+export type { NamedRow };
 export type Sql = postgres.Sql<Record<string, never>>;
 export type Statement = PendingQuery<NamedRow[]>;
 export type Value = string | number | null;

@@ -44,6 +44,10 @@ export class ConnectionLost extends Error {
 export const isMissingTable = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code === "42P01";
 
+/** Whether a value could not be converted, for example to JSON. */
+export const isDataError = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && error.code.startsWith("22");
+
 /** Whether the error has closed the connection. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof postgres.PostgresError) return error.severity !== "ERROR";

@@ -2,12 +2,13 @@
 
 import type { Query } from "../../model/query/query.ts";
 import { type FilterPlan, planQuery } from "../core/query-plan.ts";
-import { runFilter } from "../core/run-filter.ts";
+import { type Filtered, runFilter } from "../core/run-filter.ts";
 import type { QueryResult } from "../store.ts";
 import { readFor } from "./candidates.ts";
 import { type CollectionRow, toCollection } from "./collections.ts";
 import { rows, type Sql } from "./connection.ts";
 import type { Versioned } from "./directory.ts";
+import { isDataError } from "./errors.ts";
 import { scanIndex, scanResources } from "./index-scan.ts";
 import { type FirstRow, headColumns, headOf } from "./row.ts";
 import { search } from "./search.ts";
@@ -36,7 +37,7 @@ export function runQuery(
     case "nothing":
       return inSnapshot(sql, row, async () => nothing(query));
     case "filter":
-      return inSnapshot(sql, row, (total) => filter(sql, row, plan, query, { maxCounted, total }));
+      return filterOf(sql, row, plan, query, maxCounted);
   }
 }
 
@@ -71,14 +72,34 @@ async function inSnapshot(
   }
 }
 
+async function filterOf(
+  sql: Sql,
+  row: CollectionRow,
+  plan: FilterPlan,
+  query: Query,
+  maxCounted: number,
+): Promise<Reply> {
+  const answer = (isVerified: boolean) =>
+    inSnapshot(sql, row, (total) =>
+      filter(sql, row, plan, query, { plan: row.plan, total, maxCounted, isVerified }),
+    );
+  try {
+    return await answer(false);
+  } catch (error) {
+    // Postgres cannot read a stored value: we read it ourselves.
+    if (!isDataError(error)) throw error;
+    return answer(true);
+  }
+}
+
 async function filter(
   sql: Sql,
-  { part, plan }: CollectionRow,
+  { part }: CollectionRow,
   filterPlan: FilterPlan,
   query: Query,
-  { maxCounted, total }: { readonly maxCounted: number; readonly total: number },
+  filtered: Filtered,
 ): Promise<Answer> {
-  const running = runFilter({ plan, total, maxCounted }, filterPlan, query);
+  const running = runFilter(filtered, filterPlan, query);
   let step = running.next();
   while (!step.done) step = running.next(await readFor(sql, part, step.value));
   return query.isCounted ? step.value : { ...step.value, total: undefined };

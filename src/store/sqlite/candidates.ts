@@ -5,9 +5,10 @@ import { minKey, type Span, someValue } from "../../model/query/sort-key.ts";
 import type { Read, ReadResults } from "../core/filter-reads.ts";
 import type { IndexScan, Source } from "../core/index-use.ts";
 import type { CachedCollection } from "./collections.ts";
-import type { Connection, Query as Statement } from "./connection.ts";
+import type { Connection, Row, Query as Statement } from "./connection.ts";
 import { EntryReader } from "./entries.ts";
 import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource-reader.ts";
+import { RowTester } from "./row-test.ts";
 import { WordReader } from "./search.ts";
 
 type Candidates = readonly Candidate[];
@@ -19,6 +20,17 @@ const maxBytes = 1024 * 1024;
 /** All keys, including the key of a missing value. */
 export const everyKey: readonly Span[] = [{ from: minKey, to: someValue.to }];
 
+/** What conditions and sort orders look at. */
+const checkedColumns = "seq, id, created, updated, fields, owner";
+type CheckedRow = readonly [
+  seq: number,
+  id: string,
+  createdAt: number,
+  updatedAt: number,
+  fields: string,
+  owner: string | null,
+];
+
 interface Page {
   readonly page: Candidates;
   readonly isCut: boolean;
@@ -27,7 +39,9 @@ interface Page {
 export class CandidateReader {
   readonly entries: EntryReader;
   readonly words: WordReader;
-  readonly #next: Readonly<Record<"up" | "down", Statement<SeqResourceRow>>>;
+  readonly #rowTester: RowTester;
+  readonly #next: Readonly<Record<"up" | "down", Statement<CheckedRow>>>;
+  readonly #nextVerified: Readonly<Record<"up" | "down", Statement<SeqResourceRow>>>;
   readonly #bySeq: Statement<SeqResourceRow>;
   readonly #sizes: Statement<readonly [seq: number, bytes: number]>;
 
@@ -36,10 +50,16 @@ export class CandidateReader {
     const listed = "AND seq IN (SELECT value FROM json_each(?))";
     this.entries = new EntryReader(connection);
     this.words = new WordReader(connection);
-    this.#next = {
-      up: connection.query(`${select} AND seq > ? ORDER BY seq LIMIT ${maxRows}`),
-      down: connection.query(`${select} AND seq < ? ORDER BY seq DESC LIMIT ${maxRows}`),
+    this.#rowTester = new RowTester(connection);
+    const next = <R extends Row>(columns: string) => {
+      const from = `SELECT ${columns} FROM resources WHERE part = ?`;
+      return {
+        up: connection.query<R>(`${from} AND seq > ? ORDER BY seq LIMIT ${maxRows}`),
+        down: connection.query<R>(`${from} AND seq < ? ORDER BY seq DESC LIMIT ${maxRows}`),
+      };
     };
+    this.#next = next(checkedColumns);
+    this.#nextVerified = next(seqResourceColumns);
     this.#bySeq = connection.query(`${select} ${listed}`);
     this.#sizes = connection.query(
       `SELECT seq, octet_length(fields) FROM resources WHERE part = ? ${listed}`,
@@ -60,7 +80,9 @@ export class CandidateReader {
       case "scan":
         return this.#scan(known, read);
       case "next":
-        return this.#after(part, read.after, read.isNewestFirst);
+        return this.#after(part, read);
+      case "test":
+        return this.#rowTester.test(part, read);
       case "at":
         return this.#at(part, read.seqs, read.maxBytes);
     }
@@ -105,9 +127,15 @@ export class CandidateReader {
     return rows.map(([, seq]) => seq);
   }
 
-  #after(part: number, after: number | undefined, isNewestFirst: boolean): Candidates {
-    const statement = this.#next[isNewestFirst ? "down" : "up"];
-    const from = after ?? (isNewestFirst ? Number.MAX_SAFE_INTEGER : 0);
+  #after(part: number, read: Extract<Read, { kind: "next" }>): Candidates {
+    const { isNewestFirst, isVerified } = read;
+    const direction = isNewestFirst ? "down" : "up";
+    const from = read.after ?? (isNewestFirst ? Number.MAX_SAFE_INTEGER : 0);
+    if (!isVerified)
+      return this.#next[direction]
+        .within(maxBytes, (row) => row[4].length, part, from)
+        .rows.map(toUnverified);
+    const statement = this.#nextVerified[direction];
     return statement.within(maxBytes, (row) => row[5].length, part, from).rows.map(toCandidate);
   }
 
@@ -130,6 +158,11 @@ export class CandidateReader {
     return countWithin(seqs, (seq) => sizes.get(seq) ?? 0, maxBytes);
   }
 }
+
+const toUnverified = ([seq, id, createdAt, updatedAt, fields, owner]: CheckedRow): Candidate => ({
+  seq,
+  resource: { id, revision: 0, createdAt, updatedAt, fields, ...(owner !== null && { owner }) },
+});
 
 /** Returns the key of a scan whose entries have only one. */
 export const keyOfGroup = ({ spans }: IndexScan): string => spans?.[0]?.from ?? minKey;

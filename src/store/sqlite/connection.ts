@@ -256,6 +256,11 @@ export function outageOf(error: unknown): Outage | undefined {
   return new Outage(reason, `${message} (${String(error)})`, { cause: error });
 }
 
+/** Whether a stored text is no JSON, as SQLite or the runtime finds. */
+export const isMalformedJson = (error: unknown): boolean =>
+  error instanceof SyntaxError ||
+  (error instanceof Error && error.message.includes("malformed JSON"));
+
 /** Whether a table does not exist, for example because its collection was dropped. */
 export const isMissingTable = (error: unknown): boolean =>
   error instanceof Error && error.message.startsWith("no such table");

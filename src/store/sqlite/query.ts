@@ -3,14 +3,19 @@
 import type { Candidate, Query } from "../../model/query/query.ts";
 import type { IndexScan } from "../core/index-use.ts";
 import { locate } from "../core/position-tree.ts";
-import { isShort, planQuery, type QueryPlan } from "../core/query-plan.ts";
+import { type FilterPlan, isShort, planQuery, type QueryPlan } from "../core/query-plan.ts";
 import { runFilter } from "../core/run-filter.ts";
 import { bestOf, onlyTerm } from "../core/search.ts";
 import { positionOf } from "../core/top-matches.ts";
 import type { QueryResult } from "../store.ts";
 import { CandidateReader, everyKey, keyOfGroup } from "./candidates.ts";
 import type { CachedCollection } from "./collections.ts";
-import type { Connection, LimitedRows, Query as Statement } from "./connection.ts";
+import {
+  type Connection,
+  isMalformedJson,
+  type LimitedRows,
+  type Query as Statement,
+} from "./connection.ts";
 import type { EntryRow } from "./entries.ts";
 import { PositionReader } from "./positions.ts";
 import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource-reader.ts";
@@ -100,15 +105,30 @@ export class QueryReader {
         return this.#scan(known, query, plan);
       case "search":
         return this.#search(known, query, checkStop);
-      case "filter": {
-        const { maxCounted } = this.#limits;
-        const filtered = { plan: known.plan, total: known.head.total, maxCounted };
-        const running = runFilter(filtered, plan, query);
-        let step = running.next();
-        while (!step.done) step = running.next(this.#candidates.read(known, step.value, checkStop));
-        return step.value;
-      }
+      case "filter":
+        try {
+          return this.#filter(plan, known, query, checkStop);
+        } catch (error) {
+          if (!isMalformedJson(error)) throw error;
+          // The checksums tell which resource is damaged.
+          return this.#filter(plan, known, query, checkStop, true);
+        }
     }
+  }
+
+  #filter(
+    plan: FilterPlan,
+    known: CachedCollection,
+    query: Query,
+    checkStop: () => void,
+    isVerified = false,
+  ): Answer {
+    const { maxCounted } = this.#limits;
+    const filtered = { plan: known.plan, total: known.head.total, maxCounted, isVerified };
+    const running = runFilter(filtered, plan, query);
+    let step = running.next();
+    while (!step.done) step = running.next(this.#candidates.read(known, step.value, checkStop));
+    return step.value;
   }
 
   /** Answers a query for all resources in order of creation. */

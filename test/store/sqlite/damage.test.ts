@@ -6,12 +6,15 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { MaybePromise } from "../../../src/lib/maybe-promise.ts";
 import { Outage } from "../../../src/model/outage.ts";
+import type { Condition } from "../../../src/model/query/predicate.ts";
+import { beginningWith } from "../../../src/model/query/sort-key.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Put, Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
 import { found, operate, put } from "../contract/change-helpers.ts";
+import { ask, is, where } from "../contract/query-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
 
 const ids = Array.from({ length: 120 }, (_, index) => `id-${String(index).padStart(3, "0")}`);
@@ -96,6 +99,31 @@ describe("a damaged row", () => {
       await store.close();
     }));
 });
+
+describe("a row whose JSON is damaged", () => {
+  it("is reported by a query that has to look at it", () =>
+    inDirectory(async (path) => {
+      await build(path);
+      const connection = new Connection(join(path, "restante.db"), "write");
+      connection.run("UPDATE resources SET fields = '{\"n\":' WHERE id = 'id-050'");
+      connection.close();
+      const store = await openSqlite({ path });
+      const read = (conditions: readonly Condition[]) => async () =>
+        store.query("things", ask({ conditions }));
+      const ofNumber = is("n", "number", 3);
+      const ofText = { ...where("text", "text", beginningWith("")), ...match };
+      for (const condition of [ofNumber, ofText])
+        await assert.rejects(read([condition]), (error) => {
+          assert.ok(error instanceof Outage && error.reason === "damaged", String(error));
+          assert.match(error.message, /"id-050"/);
+          return true;
+        });
+      await store.close();
+    }));
+});
+
+/** SQL cannot decide this. */
+const match = { match: { operator: "ieq", text: "straße" } } as const;
 
 describe("flipped bytes in the file", () => {
   it("never change what is read", { timeout: 600_000 }, () =>

@@ -1,0 +1,38 @@
+// Intersects the sources of a filter, as far as that is cheaper than checking resources.
+
+import type { Predicate } from "../../model/query/predicate.ts";
+import type { Query } from "../../model/query/query.ts";
+import { ask, type Running } from "./filter-reads.ts";
+import type { Source } from "./index-use.ts";
+
+export interface CountedSource {
+  readonly source: Source;
+  readonly count: number;
+}
+
+/** Reading the entry of another source costs this part of checking a resource. */
+const entryCost = 0.2;
+
+interface Narrowed {
+  readonly seqs: readonly number[];
+  /** The predicates that are left to check. */
+  readonly rest: readonly Predicate[];
+}
+
+/** Keeps the seqs that are in other sources too, the smallest of which comes first. */
+export function* narrowed(
+  { conditions }: Query,
+  from: { readonly seqs: readonly number[]; readonly decided: readonly Predicate[] },
+  sources: readonly CountedSource[],
+): Running<Narrowed> {
+  let { seqs } = from;
+  const decided = new Set(from.decided);
+  for (const { source, count } of sources) {
+    const isNew = source.decided.some((predicate) => !decided.has(predicate));
+    if (!isNew || count * entryCost > seqs.length) continue;
+    const also = new Set(yield* ask("seqs", { kind: "seqs", source }));
+    seqs = seqs.filter((seq) => also.has(seq));
+    for (const predicate of source.decided) decided.add(predicate);
+  }
+  return { seqs, rest: conditions.filter((predicate) => !decided.has(predicate)) };
+}

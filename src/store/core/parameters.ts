@@ -1,0 +1,27 @@
+// Collects the parameters of an SQL text while its parts are written, some of which are not used in the end.
+
+export type Parameter = string | number;
+
+interface Statement {
+  readonly text: string;
+  readonly values: readonly Parameter[];
+}
+
+export class Parameters {
+  readonly #values: Parameter[] = [];
+
+  /** Returns a mark that stands for the value. */
+  bind(value: Parameter): string {
+    return `@${this.#values.push(value) - 1};`;
+  }
+
+  /** Replaces the marks in the order in which they appear. `placeOf` writes the parameter with this number. */
+  finish(text: string, placeOf: (number: number, value: Parameter) => string): Statement {
+    const values: Parameter[] = [];
+    const finished = text.replace(/@(\d+);/g, (_, index) => {
+      const value = this.#values[Number(index)] ?? 0;
+      return placeOf(values.push(value), value);
+    });
+    return { text: finished, values };
+  }
+}
