@@ -49,8 +49,18 @@ export function uniqueParameters(definition: Definition): readonly object[] {
     description:
       names.length === 1 ? "The value of this resource." : "Exactly one of the unique fields.",
     ...(names.length === 1 && { required: true }),
-    schema: scalarOf(declared.at(name.split("."))?.inner),
+    schema: uniqueSchemaOf(declared.at(name.split("."))?.inner),
   }));
+}
+
+/** The keywords of a field that its value in a URL has to match as well. */
+const valueKeywords = ["pattern", "minLength", "maxLength", "minimum", "maximum", "enum", "format"];
+
+function uniqueSchemaOf(fields: Fields | undefined): object {
+  const given = (fields?.schemas ?? []).flatMap((schema) =>
+    Object.entries(schema).filter(([keyword]) => valueKeywords.includes(keyword)),
+  );
+  return { ...scalarOf(fields), ...Object.fromEntries(given) };
 }
 
 /** Lists the fields when the schema allows no others. */

@@ -79,6 +79,11 @@ const minimal = (fields: RouteResponse["headers"] = {}) => {
 const orNoBody =
   "; without a body if the client sent `Prefer: return=minimal`, or may not read it.";
 
+/** The parameters for NDJSON and CSV only. */
+const bulkParameters = [
+  ...[parameters.tryOut, parameters.key, parameters.types, parameters.separator],
+];
+
 /** JSON comes first, because code generators take the first. */
 const draftContent = ({ draft, form, isGeneric }: CollectionShapes) => ({
   ...jsonContent(draft),
@@ -127,8 +132,7 @@ export const create = (shapes: CollectionShapes): Operation => ({
   description: `The server chooses the id; two equal POSTs create two resources, unless they have the same Idempotency-Key. 201 means that the resource is on disk.${shapes.isGeneric ? `\n\n${mediaTypes}` : ""}`,
   parameters: [
     parameters.atomic,
-    parameters.tryOut,
-    ...(shapes.isGeneric ? [parameters.key, parameters.types, parameters.separator] : []),
+    ...(shapes.isGeneric ? bulkParameters : []),
     shapes.idempotencyKey,
     ...preferences(shapes),
   ],
