@@ -237,8 +237,8 @@ export function pageTooLargeProblem(listRequest: ListRequest, count: number): Pr
 }
 
 /** The errors are in the query string or, for QUERY, in the body. */
-function invalidQuery(
-  { isFromUrl }: ListRequest,
+export function invalidQuery(
+  { isFromUrl }: Pick<ListRequest, "isFromUrl">,
   errors: readonly (FieldError | ParameterError)[],
   detail?: string,
 ): Problem {

@@ -69,6 +69,7 @@ export interface ListQuery {
   readonly q?: string;
   readonly sort?: string | readonly string[];
   readonly fields?: string | readonly string[];
+  readonly expand?: string | readonly string[];
   readonly page?: number;
   readonly limit?: number;
   readonly cursor?: string;

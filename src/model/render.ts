@@ -98,9 +98,13 @@ export function withFileMembers(
 }
 
 /** Adds a reserved member to a representation. */
-export function withMember(view: string, name: string, value: string | null): string {
+export const withMember = (view: string, name: string, value: string | null): string =>
+  withText(view, name, JSON.stringify(value));
+
+/** Adds a reserved member whose value is JSON text. */
+export function withText(view: string, name: string, text: string): string {
   const plain = view.includes(`"${name}"`) ? withoutMember(view, name) : view;
-  return `${plain.slice(0, -1)},"${name}":${JSON.stringify(value)}}`;
+  return `${plain.slice(0, -1)},"${name}":${text}}`;
 }
 
 /** A resource of version 0.1 may have a field with this name, which is now reserved. */

@@ -20,8 +20,11 @@ export interface Resource {
 /** The members that only the server sets. An array is faster than a Set for so few. */
 export const serverMembers: readonly string[] = ["id", "createdAt", "updatedAt"];
 
+/** The member with the resources that this one refers to. */
+export const expandedMember = "_expanded";
+
 /** Reserved names that a representation may have in addition to its fields. */
-export const reservedMembers: readonly string[] = ["_etag", "_expanded", "_owner"];
+export const reservedMembers: readonly string[] = ["_etag", expandedMember, "_owner"];
 
 /** Members that are ignored in a body, so that a client can send back what it read. */
 export const ignoredMembers: readonly string[] = [...serverMembers, ...reservedMembers];

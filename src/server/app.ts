@@ -4,6 +4,7 @@ import { sendFile } from "#runtime";
 import { Access } from "../domain/access.ts";
 import { Actions } from "../domain/actions.ts";
 import { Collections } from "../domain/collections.ts";
+import { Expander } from "../domain/expand.ts";
 import { Feeds } from "../domain/feeds.ts";
 import { Lists } from "../domain/lists.ts";
 import { Resources } from "../domain/resources.ts";
@@ -112,6 +113,7 @@ function build(
   const services: Services = {
     access,
     lists: new Lists(store, config.maxBodyBytes),
+    expander: new Expander(store, access, base),
     slowQueries: new SlowQueries(clock),
     feeds: new Feeds(store, config.maxBodyBytes),
     resources: new Resources(store),

@@ -64,7 +64,7 @@ const action: Action = {
 };
 
 const listRequest: ListRequest = {
-  ...{ filters: [], search: undefined, sort: [], fields: [], page: 1, limit: 20 },
+  ...{ filters: [], search: undefined, sort: [], fields: [], expand: [], page: 1, limit: 20 },
   ...{ where: undefined, cursor: undefined, isCounted: true, isFromUrl: true, errors: [] },
 };
 
@@ -240,6 +240,11 @@ const others: Readonly<Record<string, string>> = {
   "ReferenceFollower.finishRemovals": "used by Plan, for deletions that the caller may make",
   "ReferenceFollower.restriction": "used by Plan; it names only what the caller may read",
   "ReferenceFollower.check": "used by Plan; what the caller may not read counts as missing",
+  "Expander.plan": "marks what the caller may not read",
+  "Expander.read": "shows null for what the caller may not read; tested in http/expand.test.ts",
+  "Expander.expand": "asks Expander.plan and Expander.read, for a list that was read",
+  "Expander.isCurrentFor": "compares what the caller may read with an earlier plan",
+  "ExpandedPage.read": "used by Expander",
   "Upserts.load": "used by Plan",
   "Upserts.resolve": "used by Plan, after the check",
   "Upserts.isOvertaken": "used by Plan",

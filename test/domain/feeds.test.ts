@@ -94,6 +94,7 @@ class Copy {
         search: undefined,
         sort: [],
         fields: [],
+        expand: [],
         page: 1,
         limit,
       },

@@ -27,7 +27,7 @@ import { idempotencyKeyOf, readKey } from "../headers/idempotency-key.ts";
 import type { Services } from "../request/context.ts";
 import { problemAt, resultsOf } from "../resources/batch.ts";
 import { readOperations } from "../resources/batch-operations.ts";
-import { listBody } from "../resources/list.ts";
+import { listBody } from "../resources/list-page.ts";
 import { readQueryBody } from "../resources/query-body.ts";
 
 /** After the signal is aborted, every call throws. */
@@ -82,11 +82,12 @@ class ActionClient implements ActionResources {
 
   async list(name: string, query: object = {}): Promise<ResourceList> {
     const access = await this.#open(name, "read");
-    const { lists, base } = this.#services;
+    const { lists, expander, base } = this.#services;
     const target = orThrow(await lists.target(access));
     const listRequest = orThrow(readQueryBody(orThrow(readText(this.#bytes(query)))));
     const listed = orThrow(await lists.read(orThrow(lists.plan(target, listRequest))));
-    return JSON.parse(listBody(listed, `${base}/${name}`));
+    const expanded = orThrow(await expander.expand(listed));
+    return JSON.parse(listBody(listed, `${base}/${name}`, expanded));
   }
 
   async put(

@@ -76,6 +76,11 @@ export const parameters = {
     "Shows only these fields, separated by commas, and the `id`. `*` means all, and `_etag` adds the resource's ETag for If-Match: `fields=*,_etag`. With an admin token `_owner` adds its owner.",
     matching(`^${fieldPath}(?:,${fieldPath}){0,${listRequestLimits.maxFields - 1}}$`),
   ),
+  expand: inQuery(
+    "expand",
+    `The paths of references, separated by commas: adds the resources that they name as \`_expanded\`. \`customer.company\` follows the reference \`company\` of the customer, up to ${listRequestLimits.maxExpandDepth} references deep. The ETag covers all of it.`,
+    matching(`^[^,]+(?:,[^,]+){0,${listRequestLimits.maxExpanded - 1}}$`),
+  ),
   since: inQuery(
     "since",
     "Returns the changes after this position, in order, instead of a page: 0 to begin, then the `next` of the previous response. Can be combined with `limit`, `fields` and filters only.",

@@ -55,6 +55,7 @@ export const anyCollection: CollectionShapes = {
     parameters.total,
     parameters.where,
     parameters.fields,
+    parameters.expand,
     parameters.since,
   ],
   idempotencyKey: parameters.idempotencyKey,
@@ -153,7 +154,7 @@ export const create = (shapes: CollectionShapes): Operation => ({
 
 export const get = (shapes: CollectionShapes): Operation => ({
   summary: `A resource of ${shapes.label}`,
-  parameters: [...(shapes.isGeneric ? [parameters.fields] : []), ...conditions],
+  parameters: [...(shapes.isGeneric ? [parameters.fields, parameters.expand] : []), ...conditions],
   responses: { 200: json("The resource.", shapes.resource, validators), 304: notModified },
   problems: [404, 412],
 });

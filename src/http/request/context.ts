@@ -3,6 +3,7 @@
 import type { Access, CollectionAccess } from "../../domain/access.ts";
 import type { Actions } from "../../domain/actions.ts";
 import type { Collections } from "../../domain/collections.ts";
+import type { Expander } from "../../domain/expand.ts";
 import type { Feeds } from "../../domain/feeds.ts";
 import type { Lists, ReadOptions } from "../../domain/lists.ts";
 import type { Resources } from "../../domain/resources.ts";
@@ -22,6 +23,7 @@ export interface Services {
   readonly access: Access;
   readonly resources: Resources;
   readonly lists: Lists;
+  readonly expander: Expander;
   readonly slowQueries: SlowQueries;
   readonly feeds: Feeds;
   readonly tokens: Tokens;

@@ -1,6 +1,7 @@
 // Exports a list as NDJSON or CSV.
 
 import { setImmediate as turn } from "node:timers/promises";
+import type { ExpansionPlan } from "../../domain/expand.ts";
 import type { ListResult, PlannedList } from "../../domain/lists.ts";
 import { overloaded } from "../../domain/problems.ts";
 import {
@@ -13,7 +14,9 @@ import {
 } from "../../lib/csv.ts";
 import { definitionOf } from "../../model/definition.ts";
 import { Problem } from "../../model/problem.ts";
-import { everyField, type ListRequest } from "../../model/query/list-request.ts";
+import { everyField, type ListRequest, pageLimits } from "../../model/query/list-request.ts";
+import { withText } from "../../model/render.ts";
+import { expandedMember } from "../../model/resource.ts";
 import { validatorOf } from "../../model/validator.ts";
 import { streamOf } from "../body/text-stream.ts";
 import { variantTag } from "../headers/conditional.ts";
@@ -37,6 +40,9 @@ export const exportPageBytes = 256 * 1024;
 /** The memory of one export: the text of a page, and its bytes. */
 const exportBytes = 1024 * 1024;
 
+/** The limit for the resources that are sent together with what they refer to. */
+export const expandedExportBytes = 1024 * 1024;
+
 /** Returns the head of a list in another format, with its own ETag. */
 export function exportHead(state: ResponseHead, type: ExportType, name: string): ResponseHead {
   const { headers } = state;
@@ -53,14 +59,16 @@ export const exportPage = (
   context: RequestContext,
   listed: ListResult,
   type: ExportType,
+  expanded?: readonly string[],
 ): string => {
   const writer = writerFor(type, listed, context.collectionUrl);
-  return writer.head + writer.rows(listed);
+  return writer.head + writer.rows(listed, expanded);
 };
 
 interface Writer {
   readonly head: string;
-  rows(listed: ListResult): string;
+  /** `expanded` has a text for each resource. */
+  rows(listed: ListResult, expanded?: readonly string[]): string;
 }
 
 function writerFor(type: ExportType, first: ListResult, home: string): Writer {
@@ -78,8 +86,11 @@ function writerFor(type: ExportType, first: ListResult, home: string): Writer {
       viewsOf(listed).reduce((text, view) => text + resourceRow(columns, view), "");
     return { head: headerRow(columns), rows };
   }
-  const rows = (listed: ListResult) =>
-    viewsOf(listed).reduce((text, view) => `${text}${view}\n`, "");
+  const rows = (listed: ListResult, expanded?: readonly string[]) =>
+    viewsOf(listed).reduce((text, view, index) => {
+      const added = expanded?.[index];
+      return `${text}${added === undefined ? view : withText(view, expandedMember, added)}\n`;
+    }, "");
   return { head: "", rows };
 }
 
@@ -118,16 +129,20 @@ export function streamExport(
   first: ListResult,
   state: ResponseHead,
   type: ExportType,
+  expansion?: ExpansionPlan,
 ): Response | Problem {
   const coding = chooseCoding(context.request.headers, Number.POSITIVE_INFINITY);
   if (coding instanceof Problem) return coding;
   const headers = coding === undefined ? state.headers : encodedHeaders(state.headers, coding);
   const hasBody = context.request.method !== "HEAD";
-  const release = hasBody ? reserveWhileSent(context, exportBytes) : noop;
+  const release = hasBody ? reserveWhileSent(context, memoryFor(expansion)) : noop;
   if (release === undefined) return overloaded;
-  const texts = hasBody ? textsOf(context, first, type) : nothing();
+  const texts = hasBody ? textsOf(context, first, type, expansion) : nothing();
   return withDate(new Response(streamOf(texts, coding, release), { headers }), state.updatedAt);
 }
+
+const memoryFor = (expansion: ExpansionPlan | undefined): number =>
+  expansion === undefined ? exportBytes : exportBytes + 2 * expandedExportBytes;
 
 const noop = (): void => undefined;
 
@@ -137,16 +152,19 @@ async function* textsOf(
   context: RequestContext,
   first: ListResult,
   type: ExportType,
+  expansion: ExpansionPlan | undefined,
 ): AsyncGenerator<string> {
   const { services } = context;
   const writer = writerFor(type, first, context.collectionUrl);
   let listed = first;
-  let text = writer.head + writer.rows(first);
   try {
+    if (writer.head !== "") yield writer.head;
     for (;;) {
-      // A client that reads slowly is not idle.
-      context.extendTimeout();
-      if (text !== "") yield text;
+      for await (const text of rowsOf(context, writer, listed, expansion)) {
+        // A client that reads slowly is not idle.
+        context.extendTimeout();
+        if (text !== "") yield text;
+      }
       if (listed.next === undefined) return;
       // Other requests get a turn.
       await turn();
@@ -156,12 +174,30 @@ async function* textsOf(
       // The status is already sent: the stream is aborted, so that the client sees that it is incomplete.
       if (read instanceof Problem) throw new Error(`the export was aborted: ${read.detail}`);
       listed = read;
-      text = writer.rows(listed);
     }
   } catch (thrown) {
     services.logFailure(context, thrown);
     throw thrown;
   }
+}
+
+/** Yields the rows of a page. One that is too large with what it refers to is written in parts. */
+async function* rowsOf(
+  context: RequestContext,
+  writer: Writer,
+  listed: ListResult,
+  expansion: ExpansionPlan | undefined,
+): AsyncGenerator<string> {
+  if (expansion === undefined) return yield writer.rows(listed);
+  const { resources } = listed;
+  const maxBytes = resources.length === 1 ? pageLimits.maxBytes : expandedExportBytes;
+  const expanded = await context.services.expander.read(expansion, resources, maxBytes);
+  if (expanded !== undefined) return yield writer.rows(listed, expanded);
+  if (resources.length === 1) throw new Error("the export was aborted: a resource is too large");
+  const half = resources.length >> 1;
+  const parts = [resources.slice(0, half), resources.slice(half)];
+  for (const part of parts)
+    yield* rowsOf(context, writer, { ...listed, resources: part }, expansion);
 }
 
 /** Plans the next page. */

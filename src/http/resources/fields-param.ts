@@ -7,6 +7,7 @@ import { Problem } from "../../model/problem.ts";
 import {
   etagField,
   everyField,
+  type ListRequest,
   type NamedField,
   ownerMember,
 } from "../../model/query/list-request.ts";
@@ -54,16 +55,30 @@ const addedMembers: readonly {
 export const addedNames = (fields: readonly string[]): readonly string[] =>
   addedMembers.map(({ name }) => name).filter((name) => fields.includes(name));
 
+/** What a request for one resource asks to see. */
+export type ShownRequest = Pick<ListRequest, "fields" | "expand" | "isFromUrl">;
+
 /** Reads `fields`, the only parameter that the request may have. */
 export function readFieldsParam(searchParams: SearchParams): readonly NamedField[] | Problem {
-  const parameters = readParameters(searchParams, ["fields"]);
+  const shown = readShownParams(searchParams, ["fields"]);
+  return shown instanceof Problem ? shown : shown.fields;
+}
+
+/** Reads the parameters of a GET of one resource; `known` are those that the request may have. */
+export function readShownParams(
+  searchParams: SearchParams,
+  known: readonly ("fields" | "expand")[] = ["fields", "expand"],
+): ShownRequest | Problem {
+  const parameters = readParameters(searchParams, known);
   if (parameters instanceof Problem) return parameters;
-  if (parameters.fields === undefined) return [];
   const reader = new ListRequestReader(true);
-  const place = { parameter: "fields" };
-  reader.fields(parameters.fields.split(",").map((text) => ({ text, place })));
-  const { fields, errors } = reader.listRequest();
-  return errors.length > 0 ? invalidListRequest(errors) : fields;
+  for (const parameter of known) {
+    const texts = parameters[parameter]?.split(",");
+    if (texts !== undefined)
+      reader[parameter](texts.map((text) => ({ text, place: { parameter } })));
+  }
+  const shown = reader.listRequest();
+  return shown.errors.length > 0 ? invalidListRequest(shown.errors) : shown;
 }
 
 /** Returns a renderer for fields that the definition has and the principal may see. */

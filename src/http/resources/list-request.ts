@@ -38,6 +38,7 @@ export class ListRequestReader {
   #where: Where | undefined;
   #sort: readonly Sorted[] = [];
   #fields: readonly NamedField[] = [];
+  #expand: readonly NamedField[] = [];
   #search: Located | undefined;
   #cursor: Located | undefined;
   #page = 1;
@@ -92,6 +93,18 @@ export class ListRequestReader {
     this.#rejectDuplicates(this.#fields, "fields");
   }
 
+  /** The paths are checked against the definitions of the collections that they lead through. */
+  expand(names: readonly Located[]): void {
+    const [first] = names;
+    const { maxExpanded } = listRequestLimits;
+    if (first !== undefined && names.length > maxExpanded) {
+      this.addError(first.place, `expand takes up to ${maxExpanded} references`);
+    } else {
+      this.#expand = names.map(({ text, place }) => ({ field: text, place }));
+      this.#rejectDuplicates(this.#expand, "expand");
+    }
+  }
+
   #readFields(names: readonly Located[], most: number, member: string): readonly NamedField[] {
     const [first] = names;
     if (first !== undefined && names.length > most) {
@@ -137,6 +150,7 @@ export class ListRequestReader {
       search: this.#search,
       sort: this.#sort,
       fields: this.#fields,
+      expand: this.#expand,
       page: this.#page,
       limit: this.#limit,
       cursor: this.#cursor,
@@ -215,6 +229,7 @@ function readReserved(reader: ListRequestReader, values: ReadonlyMap<Reserved, s
   whenSent("limit", (text, place) => reader.limit(wholeIn(text), place));
   whenSent("sort", (text, place) => reader.sort(listIn(text, place)));
   whenSent("fields", (text, place) => reader.fields(listIn(text, place)));
+  whenSent("expand", (text, place) => reader.expand(listIn(text, place)));
   whenSent("q", (text, place) => reader.search(text, place));
   whenSent("cursor", (text, place) => reader.cursor(text, place));
   whenSent("total", (text, place) => reader.total(text, place));

@@ -9,12 +9,12 @@ import {
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
-import { isOnlyForAdmins, pageCount } from "../../model/query/list-request.ts";
+import { isOnlyForAdmins } from "../../model/query/list-request.ts";
 import { checkJsonBody, readBody, readText } from "../body/content.ts";
 import { hasPreconditions } from "../headers/conditional.ts";
 import { chooseType, queryTypes, requireContentType } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
-import { rejectParameters, type SearchParams } from "../request/request-target.ts";
+import { rejectParameters } from "../request/request-target.ts";
 import {
   conditionalResponse,
   type RenderedPage,
@@ -28,9 +28,9 @@ import {
   responseHeadOf,
   setCaching,
 } from "../response/response.ts";
+import { answerExpanded } from "./expanded.ts";
 import {
   type ExportType,
-  exportHead,
   exportPage,
   exportPageBytes,
   exportRequest,
@@ -39,7 +39,7 @@ import {
   streamExport,
 } from "./export.ts";
 import { listChanges } from "./feed.ts";
-import { rendererFactory } from "./fields-param.ts";
+import { hasPaging, listBody, listHead, setServerTiming } from "./list-page.ts";
 import { readListQuery } from "./list-request.ts";
 import { readQueryBody } from "./query-body.ts";
 import { readList, type TimedList } from "./read-list.ts";
@@ -64,6 +64,7 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
     );
     if (planned instanceof Problem) return planned;
     if (type instanceof Problem) return type;
+    if (listRequest.expand.length > 0) return answerExpanded(context, planned, type, isExport);
     const isConditional = seesAll(target) && hasPreconditions(request.headers);
     const conditional = isConditional && answerByRevision(context, planned, type, isExport);
     if (conditional) return conditional;
@@ -75,7 +76,7 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
       const body = isJson
         ? listBody(listed, context.collectionUrl)
         : exportPage(context, listed, type);
-      const page = { body, ...listHead(context, listed.target, type, listed, body) };
+      const page = { body, ...headOf(context, listed.target, type, listed, body) };
       if (isJson && !showsMoreToAdmins(listed)) cachePage(listed.target, query, page);
       setSource(context, listed.target);
       return sendPage(context, page);
@@ -101,7 +102,7 @@ function answerByRevision(
 ): Response | Problem | undefined {
   setSource(context, planned.target);
   const predicted = isExport ? undefined : predictResult(planned);
-  const state = listHead(context, planned.target, type, predicted);
+  const state = headOf(context, planned.target, type, predicted);
   return conditionalResponse(context, state, isExport ? Number.POSITIVE_INFINITY : 0);
 }
 
@@ -113,7 +114,7 @@ function answerExport(
 ): MaybePromise<Response | Problem> {
   const isComplete = !seesAll(listed.target) && listed.next === undefined;
   const body = isComplete ? exportPage(context, listed, type) : undefined;
-  const state = listHead(context, listed.target, type, undefined, body);
+  const state = headOf(context, listed.target, type, undefined, body);
   setServerTiming(state.headers, listed);
   if (body !== undefined) return sendPage(context, { body, ...state });
   return conditionalResponse(context, state) ?? streamExport(context, listed, state, type);
@@ -139,13 +140,15 @@ export async function queryResources(context: RequestContext): Promise<Response 
 
   const listed = await readList(context, planned);
   if (listed instanceof Problem) return listed;
+  const expanded = await services.expander.expand(listed);
+  if (expanded instanceof Problem) return expanded;
 
   const headers = new Headers(services.jsonHeaders);
   setCaching(headers, listed.target.rules);
   headers.set("Cache-Control", noCache);
   if (listed.total !== undefined) headers.set("X-Total-Count", `${listed.total}`);
   setServerTiming(headers, listed);
-  const body = listBody(listed, context.collectionUrl);
+  const body = listBody(listed, context.collectionUrl, expanded);
   return sendEncoded(context, {
     body,
     headers,
@@ -191,25 +194,8 @@ function cachePage(target: ListTarget, query: string, page: RenderedPage): void 
   cachedPages.set(target.collection, pages);
 }
 
-export function listBody(listed: ListResult, home: string): string {
-  const { target, listRequest, resources, total, totalAtLeast, hasMore: isMore, next } = listed;
-  const { page, limit, fields, cursor } = listRequest;
-  const render = rendererFactory(fields.map(({ field }) => field))(target.rules);
-  const items = resources.map((resource) => render(resource, home));
-  const data = `{"data":[${items.join(",")}]`;
-  const isUnknown = total === undefined && totalAtLeast !== undefined;
-  const atLeast = isUnknown ? `,"total":null,"totalAtLeast":${totalAtLeast}` : "";
-  const counted = total === undefined ? atLeast : `,"total":${total}`;
-  if (cursor !== undefined) {
-    return `${data},"limit":${limit}${counted},"next":${next === undefined ? null : `"${next}"`}}`;
-  }
-  const pages = total === undefined ? null : pageCount(total, limit);
-  const ending = counted === "" ? `,"more":${isMore}` : `${counted},"pages":${pages}`;
-  return `${data},"page":${page},"limit":${limit}${ending}}`;
-}
-
 /** Returns the headers; without `listed`, those that are known before the rows are read. */
-function listHead(
+function headOf(
   context: RequestContext,
   target: ListTarget,
   type: ListType,
@@ -220,52 +206,5 @@ function listHead(
   const asJson = seesAll(target)
     ? responseHeadOf(context, collection, rules)
     : partialResponseHead(context, rules, body);
-  const state = type === "application/json" ? asJson : exportHead(asJson, type, collection.name);
-  if (listed === undefined) return state;
-  setServerTiming(state.headers, listed);
-  state.headers.set("Link", links(context, listed));
-  if (listed.total !== undefined) state.headers.set("X-Total-Count", `${listed.total}`);
-  return state;
+  return listHead(context, asJson, type, collection.name, listed);
 }
-
-function setServerTiming(headers: Headers, { serverTiming }: TimedList): void {
-  if (serverTiming !== undefined) headers.set("Server-Timing", serverTiming);
-}
-
-const pagingNames = ["page", "limit", "cursor"];
-
-/** Whether the client asks for a page instead of the whole list. */
-const hasPaging = (searchParams: SearchParams): boolean =>
-  searchParams.some(([name]) => pagingNames.includes(name));
-
-/** Returns the Link header (RFC 8288) with all other parameters unchanged. */
-function links(context: RequestContext, listed: ListResult): string {
-  const { limit, cursor } = listed.listRequest;
-  const others = context.searchParams.filter(([name]) => !pagingNames.includes(name));
-  const otherParams = others.map(([name, value]) => `&${encoded(name)}=${encoded(value)}`).join("");
-  const address = `${context.services.base}${context.path}`;
-  const targets = cursor === undefined ? pageLinks(listed) : cursorLinks(listed);
-  return targets
-    .map(([rel, place]) => `<${address}?${place}&limit=${limit}${otherParams}>; rel="${rel}"`)
-    .join(", ");
-}
-
-/** Text decoded from a URL is well-formed, so this cannot throw. */
-const encoded = encodeURIComponent;
-
-type Relation = readonly [name: string, place: string];
-
-function pageLinks({ listRequest, total, hasMore: isMore }: ListResult): readonly Relation[] {
-  const { page, limit } = listRequest;
-  const last = total === undefined ? undefined : Math.max(1, pageCount(total, limit));
-  const found: Relation[] = [["first", "page=1"]];
-  if (page > 1) found.push(["prev", `page=${Math.min(page - 1, last ?? page)}`]);
-  if (isMore) found.push(["next", `page=${page + 1}`]);
-  if (last !== undefined) found.push(["last", `page=${last}`]);
-  return found;
-}
-
-const cursorLinks = ({ next }: ListResult): readonly Relation[] => [
-  ["first", "cursor="],
-  ...(next === undefined ? [] : [["next", `cursor=${next}`] as const]),
-];

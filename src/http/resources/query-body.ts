@@ -37,11 +37,12 @@ function withoutInvalid(body: ObjectSchema, { errors }: ErrorReport): QueryBody 
 }
 
 function readMembers(reader: ListRequestReader, body: QueryBody): void {
-  const { where, q, sort, fields, page, limit, cursor, total } = body;
+  const { where, q, sort, fields, expand, page, limit, cursor, total } = body;
   if (where !== undefined) reader.where(where, (pointer) => ({ pointer: `/where${pointer}` }));
   if (q !== undefined) reader.search(q, at("q"));
   if (sort !== undefined) reader.sort(namesIn(sort, "sort"));
   if (fields !== undefined) reader.fields(namesIn(fields, "fields"));
+  if (expand !== undefined) reader.expand(namesIn(expand, "expand"));
   if (page !== undefined) reader.page(page, at("page"));
   if (limit !== undefined) reader.limit(limit, at("limit"));
   if (cursor !== undefined) reader.cursor(cursor, at("cursor"));

@@ -38,22 +38,31 @@ import { rejectParameters } from "../request/request-target.ts";
 import { answerCreated } from "../response/browser.ts";
 import { renderResource, sendPage } from "../response/representation.ts";
 import { createResponse, noCache, responseHeadOf, withDate } from "../response/response.ts";
-import { checkedRendererFactory, type RendererFactory, readFieldsParam } from "./fields-param.ts";
+import { sendExpanded } from "./expanded.ts";
+import {
+  checkedRendererFactory,
+  type RendererFactory,
+  readFieldsParam,
+  readShownParams,
+  type ShownRequest,
+} from "./fields-param.ts";
 import { readUniqueTarget, withUniqueValue } from "./unique-target.ts";
 
 export function getResource(context: RequestContext): MaybePromise<Response | Problem> {
   const { request, services, collection } = context;
-  const fields = fieldsOf(context);
-  if (fields instanceof Problem) return fields;
+  const asked = context.query === "" ? everything : readShownParams(context.searchParams);
+  if (asked instanceof Problem) return asked;
+  const { fields, expand } = asked;
   return then(services.resources.find(collection, context.param("id")), (shown) => {
     if (shown instanceof Problem) return shown;
     const unacceptable = checkAccept(request.headers, jsonTypes);
     if (unacceptable !== undefined) return unacceptable;
+    const rendererFor = factoryOf(context, fields, shown.rules);
+    if (rendererFor instanceof Problem) return rendererFor;
+    if (expand.length > 0) return sendExpanded(context, shown, rendererFor(shown.rules), asked);
     context.isCurrentFor = (access) => services.resources.isCurrentFor(access, shown);
     const whole = renderResource(context, shown.resource, shown.rules);
     if (fields.length === 0) return sendPage(context, whole);
-    const rendererFor = factoryOf(context, fields, shown.rules);
-    if (rendererFor instanceof Problem) return rendererFor;
     const body = rendererFor(shown.rules)(shown.resource, context.collectionUrl);
     return sendPage(context, { ...whole, body });
   });
@@ -204,6 +213,8 @@ const limitAnonymous = (context: RequestContext): Problem | undefined =>
   context.principal.kind === "anonymous"
     ? limitCreation(context, context.collection.rules)
     : undefined;
+
+const everything: ShownRequest = { fields: [], expand: [], isFromUrl: true };
 
 const noFields: readonly NamedField[] = [];
 

@@ -18,9 +18,11 @@ const privateCache = "private, no-cache";
 /** Shared caches may store what is public, for as long as the collection allows. */
 export function cacheControlOf(rules: Rules): string {
   const { access, cache } = definitionOf(rules);
-  if (access.read !== "public") return privateCache;
-  return cache.maxAge === 0 ? "public, no-cache" : `public, max-age=${cache.maxAge}`;
+  return access.read === "public" ? publicCache(cache.maxAge) : privateCache;
 }
+
+const publicCache = (maxAge: number): string =>
+  maxAge === 0 ? "public, no-cache" : `public, max-age=${maxAge}`;
 
 /** Sets Cache-Control, and Vary when the response depends on the caller. */
 export function setCaching(headers: Headers, rules: Rules): void {
@@ -59,6 +61,27 @@ export function partialResponseHead(
   const headers = new Headers(services.jsonHeaders);
   const etag = body === undefined ? "" : contentTag(body);
   setCaching(headers, rules);
+  if (etag !== "") headers.set("ETag", etag);
+  return { headers, etag, updatedAt: undefined, isDateExact: false };
+}
+
+/**
+ * Returns the head of what several collections are shown in. It is public if all are, and there is no
+ * Last-Modified, because none of their times is that of the response.
+ */
+export function combinedResponseHead(
+  { services }: RequestContext,
+  rules: readonly (Rules | undefined)[],
+  body: string | undefined,
+): ResponseHead {
+  const headers = new Headers(services.jsonHeaders);
+  const etag = body === undefined ? "" : contentTag(body);
+  const definitions = rules.map((one) => one && definitionOf(one));
+  const isPublic = definitions.every((one) => one?.access.read === "public");
+  const maxAge = Math.min(...definitions.map((one) => one?.cache.maxAge ?? 0));
+  headers.set("Cache-Control", isPublic ? publicCache(maxAge) : privateCache);
+  if (definitions.some((one) => one?.access.read === "owner"))
+    headers.append("Vary", "Authorization");
   if (etag !== "") headers.set("ETag", etag);
   return { headers, etag, updatedAt: undefined, isDateExact: false };
 }

@@ -23,6 +23,9 @@ export const listRequestLimits = {
   maxValues: 100,
   maxFields: 100,
   maxWords: 20,
+  maxExpanded: 16,
+  /** How many references one path of `expand` can follow. */
+  maxExpandDepth: 3,
 } as const;
 
 export const pageLimits = {
@@ -85,6 +88,8 @@ export interface ListRequest {
   readonly sort: readonly Sorted[];
   /** The fields to return; empty for all. */
   readonly fields: readonly NamedField[];
+  /** The paths of the references to expand. */
+  readonly expand: readonly NamedField[];
   /** The page number, from 1. */
   readonly page: number;
   readonly limit: number;

@@ -11,11 +11,12 @@ export const listParameters = [
   "total",
   "since",
   "where",
+  "expand",
 ] as const;
 export type ListParameter = (typeof listParameters)[number];
 
 /** Parameters of later versions. They are never filters, so that a filter does not change its meaning. */
-const laterParameters: readonly string[] = ["expand", "aggregate", "by", "timezone"];
+const laterParameters: readonly string[] = ["aggregate", "by", "timezone"];
 
 /** Says what to send instead of a parameter of a later version; undefined for other names. */
 export const explainLater = (name: string): string | undefined =>

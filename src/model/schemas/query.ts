@@ -76,6 +76,7 @@ const properties = {
     listRequestLimits.maxSortings,
   ),
   fields: names("Field names, or one text with commas.", listRequestLimits.maxFields),
+  expand: names("The paths of references, or one text with commas.", listRequestLimits.maxExpanded),
   page: { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
   limit: { type: "integer", minimum: 1, maximum: pageLimits.maxLimit },
   cursor: { type: "string", description: "As the parameter `cursor`." },

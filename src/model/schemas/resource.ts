@@ -40,6 +40,12 @@ const shown = {
     type: ["string", "null"],
     description: "The subject that owns the resource, if an admin names it in `fields`.",
   },
+  _expanded: {
+    type: "object",
+    description:
+      "With `expand`: the resources that this one refers to, by the path of the reference; null where there is none that the caller may read. An array for a path with `[]`.",
+    additionalProperties: {},
+  },
 } as const;
 
 export const resourceSchema = {

@@ -1,0 +1,202 @@
+// Renders `_expanded`: finds what the resources of a page refer to, level by level, and renders each once.
+
+import { setImmediate as turn } from "node:timers/promises";
+import { isOfElements } from "../model/field-kind.ts";
+import { findReferences, type Reference, type Target } from "../model/reference.ts";
+import { rendererOf, withText } from "../model/render.ts";
+import { expandedMember, type Resource } from "../model/resource.ts";
+import type { Store } from "../store/store.ts";
+import type { CollectionAccess } from "./access.ts";
+
+/** The limit for the different resources that one response can expand. */
+export const maxTargets = 10_000;
+
+/** Reads of one level are started together, up to this number, so that they need one round trip. */
+const maxAtOnce = 200;
+
+/** A reference that is expanded. */
+export interface Expansion {
+  readonly reference: Reference;
+  /** The access to the collection that it refers to. */
+  readonly access: CollectionAccess;
+  readonly isReadable: boolean;
+  /** What is expanded in the resources that it refers to. */
+  readonly inner: readonly Expansion[];
+}
+
+interface WantedTarget extends Target {
+  readonly expansion: Expansion;
+}
+
+/** Resources, and a reference in them to follow. */
+interface Step {
+  readonly expansion: Expansion;
+  readonly resources: readonly Resource[];
+}
+
+/** An id; undefined for a value that is not one. */
+type Id = string | undefined;
+
+export class ExpandedPage {
+  readonly #store: Store;
+  readonly #base: string;
+  readonly #maxBytes: number;
+  /** What the caller may read, by collection and id. An id without a resource was not found. */
+  readonly #found = new Map<string, Map<string, Resource | undefined>>();
+  readonly #ids = new Map<Expansion, Map<Resource, readonly Id[]>>();
+  readonly #fields = new Map<Resource, unknown>();
+  readonly #texts = new Map<Expansion, Map<string, string>>();
+  readonly #textBytes = new Map<Expansion, number>();
+  #count = 0;
+  #bytes = 0;
+  #isTooLarge = false;
+
+  constructor(store: Store, base: string, maxBytes: number) {
+    this.#store = store;
+    this.#base = base;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Returns a text for each resource, or undefined when it gets too large. */
+  async read(
+    expansions: readonly Expansion[],
+    resources: readonly Resource[],
+  ): Promise<readonly string[] | undefined> {
+    let steps: readonly Step[] = expansions.map((expansion) => ({ expansion, resources }));
+    while (steps.length > 0) {
+      await this.#find(steps);
+      if (this.#isTooLarge) return undefined;
+      steps = steps.flatMap((step) => this.#next(step));
+    }
+    let bytes = 0;
+    const texts: string[] = [];
+    for (const resource of resources) {
+      const text = this.#expanded(expansions, resource);
+      bytes += text.length + resource.fields.length;
+      if (bytes > this.#maxBytes) this.#isTooLarge = true;
+      if (this.#isTooLarge) return undefined;
+      texts.push(text);
+    }
+    return texts;
+  }
+
+  /** Finds what the resources of one level refer to. */
+  async #find(steps: readonly Step[]): Promise<void> {
+    const wanted = steps.flatMap((step) => this.#newTargets(step));
+    this.#count += wanted.length;
+    if (this.#count > maxTargets) this.#isTooLarge = true;
+    for (let start = 0; start < wanted.length && !this.#isTooLarge; start += maxAtOnce) {
+      // Other requests get a turn.
+      if (start > 0) await turn();
+      const some = wanted.slice(start, start + maxAtOnce);
+      const reads = some.map(({ collection, id }) => this.#store.find(collection, id));
+      const isAtOnce = !reads.some((read) => read instanceof Promise);
+      const found = isAtOnce ? (reads as (Resource | undefined)[]) : await Promise.all(reads);
+      for (const [index, target] of some.entries()) this.#add(target, found[index]);
+    }
+  }
+
+  /** Returns what is not looked for yet. */
+  #newTargets({ expansion, resources }: Step): readonly WantedTarget[] {
+    const { access, isReadable } = expansion;
+    if (!isReadable) return [];
+    const { name } = access;
+    const known = this.#found.get(name) ?? new Map<string, Resource | undefined>();
+    this.#found.set(name, known);
+    const wanted: WantedTarget[] = [];
+    for (const resource of resources)
+      for (const id of this.#idsIn(expansion, resource)) {
+        if (id === undefined || known.has(id)) continue;
+        known.set(id, undefined);
+        wanted.push({ collection: name, id, expansion });
+      }
+    return wanted;
+  }
+
+  #add({ collection, id, expansion }: WantedTarget, resource: Resource | undefined): void {
+    if (resource === undefined || !expansion.access.mayRead(resource)) return;
+    this.#found.get(collection)?.set(id, resource);
+    this.#bytes += resource.fields.length;
+    if (this.#bytes > this.#maxBytes) this.#isTooLarge = true;
+  }
+
+  /** Returns the steps from what was found. */
+  #next({ expansion, resources }: Step): readonly Step[] {
+    if (expansion.inner.length === 0) return [];
+    const found = new Set<Resource>();
+    for (const resource of resources)
+      for (const id of this.#idsIn(expansion, resource)) {
+        const target = this.#target(expansion, id);
+        if (target !== undefined) found.add(target);
+      }
+    return expansion.inner.map((inner) => ({ expansion: inner, resources: [...found] }));
+  }
+
+  #target({ access, isReadable }: Expansion, id: Id): Resource | undefined {
+    if (!isReadable || id === undefined) return undefined;
+    return this.#found.get(access.name)?.get(id);
+  }
+
+  /** Returns the ids in document order. */
+  #idsIn(expansion: Expansion, resource: Resource): readonly Id[] {
+    const known = this.#ids.get(expansion) ?? new Map<Resource, readonly Id[]>();
+    this.#ids.set(expansion, known);
+    const cached = known.get(resource);
+    if (cached !== undefined) return cached;
+    const found = findReferences([expansion.reference], this.#fieldsOf(resource));
+    const ids = found.map(({ value }) => (typeof value === "string" ? value : undefined));
+    known.set(resource, ids);
+    return ids;
+  }
+
+  #fieldsOf(resource: Resource): unknown {
+    const cached = this.#fields.get(resource);
+    if (cached !== undefined) return cached;
+    const fields: unknown = JSON.parse(resource.fields);
+    this.#fields.set(resource, fields);
+    return fields;
+  }
+
+  /** Returns the text of `_expanded`. */
+  #expanded(expansions: readonly Expansion[], resource: Resource): string {
+    let text = "";
+    for (const expansion of expansions) {
+      const name = JSON.stringify(expansion.reference.field);
+      text += `${text === "" ? "{" : ","}${name}:${this.#value(expansion, resource)}`;
+    }
+    return `${text}}`;
+  }
+
+  #value(expansion: Expansion, resource: Resource): string {
+    const ids = this.#idsIn(expansion, resource);
+    if (!isOfElements(expansion.reference.field)) return this.#text(expansion, ids[0]);
+    let text = "";
+    for (const id of ids) {
+      text += `${text === "" ? "[" : ","}${this.#text(expansion, id)}`;
+      // What contains the text is at least as large.
+      if (text.length > this.#maxBytes) this.#isTooLarge = true;
+      if (this.#isTooLarge) return "null";
+    }
+    return text === "" ? "[]" : `${text}]`;
+  }
+
+  /** Returns the text of a resource, which is the same wherever the same reference leads to it. */
+  #text(expansion: Expansion, id: Id): string {
+    const target = this.#target(expansion, id);
+    if (target === undefined || id === undefined || this.#isTooLarge) return "null";
+    const texts = this.#texts.get(expansion) ?? new Map<string, string>();
+    this.#texts.set(expansion, texts);
+    const cached = texts.get(id);
+    if (cached !== undefined) return cached;
+    const { access, inner } = expansion;
+    const view = rendererOf(access.rules)(target, `${this.#base}/${access.name}`);
+    const text =
+      inner.length === 0 ? view : withText(view, expandedMember, this.#expanded(inner, target));
+    // Every text is in the response at least once.
+    const bytes = (this.#textBytes.get(expansion) ?? 0) + text.length;
+    this.#textBytes.set(expansion, bytes);
+    if (bytes > this.#maxBytes) this.#isTooLarge = true;
+    texts.set(id, text);
+    return text;
+  }
+}

@@ -1,0 +1,109 @@
+// Handles `expand`: a resource or a list with the resources that it refers to.
+
+import { type ExpandRequest, type ExpansionPlan, expandedTooLarge } from "../../domain/expand.ts";
+import type { PlannedList } from "../../domain/lists.ts";
+import type { ResourceWithRules } from "../../domain/resources.ts";
+import type { Rules } from "../../model/collection.ts";
+import { Problem } from "../../model/problem.ts";
+import { type Renderer, withText } from "../../model/render.ts";
+import { expandedMember } from "../../model/resource.ts";
+import type { RequestContext } from "../request/context.ts";
+import { invalid } from "../request/request-target.ts";
+import { conditionalResponse, sendPage } from "../response/representation.ts";
+import { combinedResponseHead, type ResponseHead } from "../response/response.ts";
+import {
+  type ExportType,
+  expandedExportBytes,
+  exportPage,
+  exportPageBytes,
+  type ListType,
+  streamExport,
+} from "./export.ts";
+import { listBody, listHead, setServerTiming } from "./list-page.ts";
+import { readList, type TimedList } from "./read-list.ts";
+
+/** The ETag is a hash of the body, because no revision covers several collections. */
+const headOf = (
+  context: RequestContext,
+  rules: Rules,
+  { referred }: ExpansionPlan,
+  body: string | undefined,
+): ResponseHead => {
+  const others = [...referred.values()].map(({ access }) => access.rules);
+  return combinedResponseHead(context, [rules, ...others], body);
+};
+
+/** Responds with a resource that the caller may read, and with what it refers to. */
+export async function sendExpanded(
+  context: RequestContext,
+  shown: ResourceWithRules,
+  render: Renderer,
+  request: ExpandRequest,
+): Promise<Response | Problem> {
+  const { expander, resources } = context.services;
+  const plan = await expander.plan(context.principal, shown.rules, request);
+  if (plan instanceof Problem) return plan;
+  const [expanded] = (await expander.read(plan, [shown.resource])) ?? [];
+  if (expanded === undefined) return expandedTooLarge(plan);
+  const body = withText(render(shown.resource, context.collectionUrl), expandedMember, expanded);
+  context.isCurrentFor = (access) =>
+    resources.isCurrentFor(access, shown) && expander.isCurrentFor(access, plan);
+  return sendPage(context, { body, ...headOf(context, shown.rules, plan, body) });
+}
+
+/** Responds with a list. It is read even for a 304. */
+export async function answerExpanded(
+  context: RequestContext,
+  planned: PlannedList,
+  type: ListType,
+  isExport: boolean,
+): Promise<Response | Problem> {
+  const { expander, lists } = context.services;
+  const plan = await expander.plan(context.principal, planned.target.rules, planned.listRequest);
+  if (plan instanceof Problem) return plan;
+  if (type === "text/csv") return notInCsv;
+  const listed = await readList(context, planned, isExport ? exportPageBytes : undefined);
+  if (listed instanceof Problem) return listed;
+  if (isExport) return answerExport(context, listed, plan, type as ExportType);
+  const expanded = await expander.read(plan, listed.resources);
+  if (expanded === undefined) return expandedTooLarge(plan);
+  const body =
+    type === "application/json"
+      ? listBody(listed, context.collectionUrl, expanded)
+      : exportPage(context, listed, type, expanded);
+  const { target } = listed;
+  context.isCurrentFor = (access) =>
+    lists.isCurrentFor(access, target) && expander.isCurrentFor(access, plan);
+  const asJson = headOf(context, target.rules, plan, body);
+  return sendPage(context, {
+    body,
+    ...listHead(context, asJson, type, target.collection.name, listed),
+  });
+}
+
+/** Sends a whole list. It has an ETag only when everything fits in one page. */
+async function answerExport(
+  context: RequestContext,
+  listed: TimedList,
+  plan: ExpansionPlan,
+  type: ExportType,
+): Promise<Response | Problem> {
+  const { resources, target, next } = listed;
+  const expanded =
+    next === undefined
+      ? await context.services.expander.read(plan, resources, expandedExportBytes)
+      : undefined;
+  const body = expanded && exportPage(context, listed, type, expanded);
+  const asJson = headOf(context, target.rules, plan, body);
+  const state = listHead(context, asJson, type, target.collection.name);
+  setServerTiming(state.headers, listed);
+  if (body !== undefined) return sendPage(context, { body, ...state });
+  return conditionalResponse(context, state) ?? streamExport(context, listed, state, type, plan);
+}
+
+const notInCsv = invalid([
+  {
+    parameter: "expand",
+    detail: "CSV has no expanded resources; ask for application/x-ndjson, or leave expand out",
+  },
+]);

@@ -1,0 +1,91 @@
+// Makes the body and the header fields of a page of a list.
+
+import type { ListResult } from "../../domain/lists.ts";
+import { pageCount } from "../../model/query/list-request.ts";
+import { withText } from "../../model/render.ts";
+import { expandedMember } from "../../model/resource.ts";
+import type { RequestContext } from "../request/context.ts";
+import type { SearchParams } from "../request/request-target.ts";
+import type { ResponseHead } from "../response/response.ts";
+import { exportHead, type ListType } from "./export.ts";
+import { rendererFactory } from "./fields-param.ts";
+import type { TimedList } from "./read-list.ts";
+
+/** `expanded` has a text for each resource. */
+export function listBody(listed: ListResult, home: string, expanded?: readonly string[]): string {
+  const { target, listRequest, resources, total, totalAtLeast, hasMore: isMore, next } = listed;
+  const { page, limit, fields, cursor } = listRequest;
+  const render = rendererFactory(fields.map(({ field }) => field))(target.rules);
+  const items = resources.map((resource, index) => {
+    const view = render(resource, home);
+    return expanded === undefined ? view : withText(view, expandedMember, expanded[index] ?? "{}");
+  });
+  const data = `{"data":[${items.join(",")}]`;
+  const isUnknown = total === undefined && totalAtLeast !== undefined;
+  const atLeast = isUnknown ? `,"total":null,"totalAtLeast":${totalAtLeast}` : "";
+  const counted = total === undefined ? atLeast : `,"total":${total}`;
+  if (cursor !== undefined) {
+    return `${data},"limit":${limit}${counted},"next":${next === undefined ? null : `"${next}"`}}`;
+  }
+  const pages = total === undefined ? null : pageCount(total, limit);
+  const ending = counted === "" ? `,"more":${isMore}` : `${counted},"pages":${pages}`;
+  return `${data},"page":${page},"limit":${limit}${ending}}`;
+}
+
+/** Completes the head of a list; without `listed`, as far as it is known before the rows are read. */
+export function listHead(
+  context: RequestContext,
+  asJson: ResponseHead,
+  type: ListType,
+  name: string,
+  listed?: TimedList,
+): ResponseHead {
+  const state = type === "application/json" ? asJson : exportHead(asJson, type, name);
+  if (listed === undefined) return state;
+  setServerTiming(state.headers, listed);
+  state.headers.set("Link", links(context, listed));
+  if (listed.total !== undefined) state.headers.set("X-Total-Count", `${listed.total}`);
+  return state;
+}
+
+export function setServerTiming(headers: Headers, { serverTiming }: TimedList): void {
+  if (serverTiming !== undefined) headers.set("Server-Timing", serverTiming);
+}
+
+const pagingNames = ["page", "limit", "cursor"];
+
+/** Whether the client asks for a page instead of the whole list. */
+export const hasPaging = (searchParams: SearchParams): boolean =>
+  searchParams.some(([name]) => pagingNames.includes(name));
+
+/** Returns the Link header (RFC 8288) with all other parameters unchanged. */
+function links(context: RequestContext, listed: ListResult): string {
+  const { limit, cursor } = listed.listRequest;
+  const others = context.searchParams.filter(([name]) => !pagingNames.includes(name));
+  const otherParams = others.map(([name, value]) => `&${encoded(name)}=${encoded(value)}`).join("");
+  const address = `${context.services.base}${context.path}`;
+  const targets = cursor === undefined ? pageLinks(listed) : cursorLinks(listed);
+  return targets
+    .map(([rel, place]) => `<${address}?${place}&limit=${limit}${otherParams}>; rel="${rel}"`)
+    .join(", ");
+}
+
+/** Text decoded from a URL is well-formed, so this cannot throw. */
+const encoded = encodeURIComponent;
+
+type Relation = readonly [name: string, place: string];
+
+function pageLinks({ listRequest, total, hasMore: isMore }: ListResult): readonly Relation[] {
+  const { page, limit } = listRequest;
+  const last = total === undefined ? undefined : Math.max(1, pageCount(total, limit));
+  const found: Relation[] = [["first", "page=1"]];
+  if (page > 1) found.push(["prev", `page=${Math.min(page - 1, last ?? page)}`]);
+  if (isMore) found.push(["next", `page=${page + 1}`]);
+  if (last !== undefined) found.push(["last", `page=${last}`]);
+  return found;
+}
+
+const cursorLinks = ({ next }: ListResult): readonly Relation[] => [
+  ["first", "cursor="],
+  ...(next === undefined ? [] : [["next", `cursor=${next}`] as const]),
+];
