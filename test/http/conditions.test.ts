@@ -151,7 +151,7 @@ describe("conditions", () => {
     const csv = await asker.get(`/plain?${parameters({ where, fields: "price" })}`, {
       accept: "text/csv",
     });
-    assert.equal(csv.body, "id,price\r\na,10\r\nb,20\r\nd,\r\n");
+    assert.equal(csv.body, "id,price\r\na,10\r\nb,20\r\nd,null\r\n");
     const { ids, answers } = await asker.readByCursor(`/plain?limit=1&${parameters({ where })}`);
     assert.deepEqual([ids, answers], [["a", "b", "d"], 3]);
     const first = await asker.get(`/plain?limit=1&${parameters({ where })}`);
