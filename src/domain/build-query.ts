@@ -3,6 +3,7 @@
 import type { Collection, Rules } from "../model/collection.ts";
 import type { Principal } from "../model/principal.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
+import { aggregateLimits, type Groups } from "../model/query/aggregate.ts";
 import { queryHash, readCursor } from "../model/query/cursor.ts";
 import { conditionOf } from "../model/query/filter.ts";
 import { normalizeWords, ownerField } from "../model/query/index-plan.ts";
@@ -26,6 +27,7 @@ import { type QueryableFields, queryableFieldsOf } from "../model/query/queryabl
 import { simplified } from "../model/query/simplify.ts";
 import { equalTo, keyOf } from "../model/query/sort-key.ts";
 import { isAdmin } from "../model/token.ts";
+import { buildAggregation } from "./build-aggregation.ts";
 import { buildWhere, isObjectError } from "./build-where.ts";
 
 /** Returns the query, or a problem with every error. With an owner, only their resources are found. */
@@ -99,7 +101,13 @@ class QueryBuilder {
       ...this.#where(),
     ]);
     const words = search === undefined ? [] : this.#words(search);
-    const sortings = this.#sortings();
+    const { aggregate } = this.#listRequest;
+    const aggregation =
+      aggregate &&
+      buildAggregation(this.#queryable, aggregate, this.#listRequest, (place, detail) =>
+        this.#addError(place, detail),
+      );
+    const sortings = aggregation ? [] : this.#sortings();
     for (const named of fields) if (!isAlwaysShown(named.field)) this.#find(named);
     const last = sortings.at(-1);
     const isByCreation = last?.field === "createdAt";
@@ -112,7 +120,8 @@ class QueryBuilder {
       isNewestFirst: isByCreation && last.isDescending,
       start: 0,
       limit,
-      isCounted,
+      isCounted: isCounted && aggregation === undefined,
+      ...(aggregation && { aggregation }),
     };
   }
 
@@ -167,6 +176,7 @@ class QueryBuilder {
 
   /** Returns where the result begins. */
   start(collection: Collection, query: Query): Query["start"] {
+    if (query.aggregation !== undefined) return 0;
     const { cursor } = this.#listRequest;
     if (cursor === undefined) return listOffset(this.#listRequest);
     const { text, place } = cursor;
@@ -234,6 +244,23 @@ export function pageTooLargeProblem(listRequest: ListRequest, count: number): Pr
     [{ ...place, detail }],
     `The page would be larger than ${size}.`,
   );
+}
+
+/** Says how many groups there are, or that there are too many values to count. */
+export function tooManyGroups(
+  listRequest: ListRequest,
+  { total, hasTooManyValues }: Groups,
+): Problem | undefined {
+  const { maxGroups, maxDistinct } = aggregateLimits;
+  const place = (name: string) =>
+    listRequest.isFromUrl ? { parameter: name } : { pointer: `/${name}` };
+  if (total > maxGroups) {
+    const detail = `there are ${total} groups, and at most ${maxGroups} are possible; add filters, or group by less`;
+    return invalidQuery(listRequest, [{ ...place("by"), detail }]);
+  }
+  if (hasTooManyValues !== true) return undefined;
+  const detail = `there are more than ${maxDistinct} different values to count; add filters`;
+  return invalidQuery(listRequest, [{ ...place("aggregate"), detail }]);
 }
 
 /** The errors are in the query string or, for QUERY, in the body. */

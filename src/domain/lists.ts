@@ -3,6 +3,7 @@
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../model/collection.ts";
 import { Problem } from "../model/problem.ts";
+import type { Aggregation, Groups } from "../model/query/aggregate.ts";
 import { writeCursor } from "../model/query/cursor.ts";
 import {
   isPlain,
@@ -15,7 +16,7 @@ import { isRanked, type Position, type Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
 import type { QueryResult, ReadOptions, ScanReport, Slice, Store } from "../store/store.ts";
 import { CollectionAccess } from "./access.ts";
-import { buildQuery, pageTooLargeProblem, queryFingerprint } from "./build-query.ts";
+import { buildQuery, pageTooLargeProblem, queryFingerprint, tooManyGroups } from "./build-query.ts";
 import { collectionNotFound } from "./problems.ts";
 
 export type { ReadOptions };
@@ -51,6 +52,16 @@ export interface ListResult {
   readonly hasMore: boolean;
   /** The cursor of the next page, if there is one. */
   readonly next: string | undefined;
+  /** Figures of groups, instead of resources: JSON objects. */
+  readonly groups?: ListedGroups;
+}
+
+/** The groups of a page. */
+export interface ListedGroups {
+  /** The names of the members of each group. */
+  readonly names: readonly string[];
+  /** The groups as JSON objects. */
+  readonly texts: readonly string[];
 }
 
 export class Lists {
@@ -120,6 +131,8 @@ export class Lists {
       if (answer === undefined) return collectionNotFound(name);
       const readAgain = this.#readAgain(planned, answer.collection, options);
       if (readAgain !== undefined) return readAgain;
+      const tooMany = answer.groups && tooManyGroups(listRequest, answer.groups);
+      if (tooMany !== undefined) return tooMany;
       return answer.isCut && (listRequest.cursor === undefined || answer.last === undefined)
         ? pageTooLargeProblem(listRequest, answer.resources.length)
         : queryResult(withCollection(target, answer.collection), listRequest, query, answer);
@@ -200,7 +213,8 @@ function queryResult(
   query: Query,
   found: QueryResult,
 ): ListResult {
-  const { resources, total, totalAtLeast, last, scan } = found;
+  const { resources, totalAtLeast, last, scan, groups } = found;
+  const total = groups?.total ?? found.total;
   const next = listRequest.cursor && last && cursorAt(target, query, last);
   return {
     target,
@@ -209,12 +223,22 @@ function queryResult(
     total,
     totalAtLeast,
     scan,
+    ...(query.aggregation && groups && { groups: groupsOf(query.aggregation, groups) }),
     hasMore:
       last !== undefined ||
       resources.length > query.limit ||
       listRequest.page < pageCount(total ?? totalAtLeast ?? 0, listRequest.limit),
     next,
   };
+}
+
+function groupsOf({ groupings, aggregates }: Aggregation, { rows }: Groups): ListedGroups {
+  const names = [...groupings, ...aggregates].map(({ name }) => name);
+  const members = names.map((name) => `${JSON.stringify(name)}:`);
+  const texts = rows.map(
+    (row) => `{${row.map((text, index) => `${members[index]}${text}`).join(",")}}`,
+  );
+  return { names, texts };
 }
 
 const cursorAt = ({ collection }: ListTarget, query: Query, position: Position): string =>

@@ -97,6 +97,7 @@ export const routes: Routes = {
   }),
   queryResources: route("QUERY /{collection}", "read", queryResources, {
     summary: "A page of a collection, with the query in the body",
+    description: "With `aggregate`, the response is a `GroupList` instead.",
     path: inCollection,
     body: jsonContent(querySchema),
     responses: {

@@ -5,6 +5,7 @@ import type { Collection, Rules } from "../model/collection.ts";
 import type { Feed, FeedRange, InvalidPosition } from "../model/feed.ts";
 import type { FeedPosition } from "../model/feed-position.ts";
 import type { IdempotencyKey } from "../model/idempotency-key.ts";
+import type { Groups } from "../model/query/aggregate.ts";
 import type { IndexEntry } from "../model/query/index-plan.ts";
 import type { Order } from "../model/query/list-request.ts";
 import type { Position, Query } from "../model/query/query.ts";
@@ -147,6 +148,8 @@ export interface QueryResult {
   readonly isCut?: boolean;
   /** Set when resources were checked one by one. */
   readonly scan?: ScanReport;
+  /** The figures that the query asks for. */
+  readonly groups?: Groups;
 }
 
 export interface ScanReport {

@@ -65,6 +65,7 @@ const action: Action = {
 
 const listRequest: ListRequest = {
   ...{ filters: [], search: undefined, sort: [], fields: [], expand: [], page: 1, limit: 20 },
+  aggregate: undefined,
   ...{ where: undefined, cursor: undefined, isCounted: true, isFromUrl: true, errors: [] },
 };
 

@@ -92,6 +92,7 @@ class Copy {
         filters: this.#filters,
         where: undefined,
         search: undefined,
+        aggregate: undefined,
         sort: [],
         fields: [],
         expand: [],

@@ -82,7 +82,7 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
   "tls-required": () =>
     answerOf(broken.request("/people", { headers: { "x-forwarded-proto": "http" } })),
   "not-found": () => request("/people/no-such-id"),
-  "method-not-allowed": () => request("/people", { method: "PUT", headers: json, body: "{}" }),
+  "method-not-allowed": () => request("/people", { method: "DELETE" }),
   "not-implemented": parser("FOO / HTTP/1.1\r\nHost: x\r\n\r\n"),
   "not-acceptable": () => request("/people", { headers: { accept: "image/png" } }),
   "expectation-failed": parser("GET / HTTP/1.1\r\nHost: x\r\nExpect: a miracle\r\n\r\n"),

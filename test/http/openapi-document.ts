@@ -99,7 +99,7 @@ function itemsAt({ paths }: Document, path: string): readonly Item[] {
     : names.map((name) => paths[name]).filter((item) => item !== undefined);
 }
 
-const elsewhere = ["fields", "since"];
+const elsewhere = ["fields", "since", "aggregate"];
 
 function takes(document: Document, { parameters = [] }: Operation, words: readonly string[]) {
   const known = parameters.map((parameter) => resolve(document, parameter).name);
@@ -133,12 +133,16 @@ export function assertDescribed(
   const isJson = type.endsWith("json") && !type.endsWith("ndjson") && !isFile;
   const value = isJson ? JSON.parse(body) : body;
   const isFeed = operation.operationId === "listResources" && Object.hasOwn(value, "changes");
-  validate(value, isFeed ? feedOf(document) : media.schema, document, where);
+  const first = operation.operationId === "queryResources" ? value.data?.[0] : undefined;
+  const isQueried = first !== undefined && !Object.hasOwn(first, "id");
+  const isGroups = isJson && status === 200 && (/[?&]aggregate=/.test(where) || isQueried);
+  const named = isFeed ? "Feed" : isGroups ? "GroupList" : undefined;
+  validate(value, named ? componentOf(document, named) : media.schema, document, where);
 }
 
-/** The text of the document names it as the response to `since`. */
-const feedOf = ({ components }: Document): JsonObject =>
-  components.schemas.Feed ?? assert.fail("there is no Feed");
+/** The text of the document names it as the response to `since` or `aggregate`. */
+const componentOf = ({ components }: Document, name: string): JsonObject =>
+  components.schemas[name] ?? assert.fail(`there is no ${name}`);
 
 /** Described in the text of the document, not in the operations. */
 const everywhere = [308, 405, 408, 417, 431, 501, 505];

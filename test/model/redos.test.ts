@@ -89,9 +89,11 @@ describe("the growth of the matching time", () => {
           const [few = 0, some = 0, many = 0] = [16, 32, 64].map((count) =>
             countSteps(pattern, `${first}${pumped.repeat(count)}${last}`),
           );
-          // Twice the text takes twice the time, or four times. The tolerance is for short texts.
+          // Twice the text takes twice the time, or four times. The tolerance is for short texts, where
+          // more of them can even take fewer steps.
           const factor = growth === "linear" ? 2.5 : 4.6;
-          assert.ok(many - some <= factor * (some - few) + 500, `${few}, ${some}, ${many}`);
+          const before = Math.max(0, some - few);
+          assert.ok(many - some <= factor * before + 500, `${few}, ${some}, ${many}`);
         },
       ),
       { numRuns: 1_000 },

@@ -120,7 +120,7 @@ function shapesOf({
     replacement: draft,
     patch: components[`${typeName}Patch`] ?? {},
     page: components[`${typeName}Page`] ?? {},
-    listDescription: `In the order of creation, unless \`sort\` or \`q\` say otherwise, and with an exact total; past the end it is empty. \`/{collection}\` describes \`fields\`, \`expand\` and \`since\`, which change the response. ${filterWords}`,
+    listDescription: `In the order of creation, unless \`sort\` or \`q\` say otherwise, and with an exact total; past the end it is empty. \`/{collection}\` describes \`fields\`, \`expand\`, \`aggregate\` and \`since\`, which change the response. ${filterWords}`,
     listParameters: listParameters(definition, text),
     idempotencyKey: isKeyed
       ? { ...parameters.idempotencyKey, required: true }

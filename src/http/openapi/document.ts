@@ -87,7 +87,7 @@ export function wholeDocument(
 }
 
 /** The components that the text of the document names. */
-const namedComponents = [`${componentPath}Feed`];
+const namedComponents = [`${componentPath}Feed`, `${componentPath}GroupList`];
 
 const bearer = {
   type: "http",

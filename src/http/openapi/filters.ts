@@ -15,7 +15,7 @@ import { conditions, parameters } from "./parameters.ts";
 /** Generated functions often take parameters by position, so that more would be unusable. */
 const maxParameters = 45;
 
-/** `fields`, `expand` and `since` change the format of the response, so only the generic path describes them. */
+/** `fields`, `expand`, `aggregate` and `since` change the format of the response, so only the generic path describes them. */
 export function listParameters({ schema = {} }: Definition, text: string): readonly object[] {
   const queryable = queryableFieldsOf(text);
   const { indexed, isSearchable } = queryable;

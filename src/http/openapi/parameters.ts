@@ -81,6 +81,21 @@ export const parameters = {
     `The paths of references, separated by commas: adds the resources that they name as \`_expanded\`. \`customer.company\` follows the reference \`company\` of the customer, up to ${listRequestLimits.maxExpandDepth} references deep. The ETag covers all of it.`,
     matching(`^[^,]+(?:,[^,]+){0,${listRequestLimits.maxExpanded - 1}}$`),
   ),
+  aggregate: inQuery(
+    "aggregate",
+    "Returns figures instead of resources, separated by commas: `count`, `sum(field)`, `avg(field)`, `min(field)`, `max(field)`, `distinct(field)`.",
+    { type: "string" },
+  ),
+  by: inQuery(
+    "by",
+    "With `aggregate`: groups by these, separated by commas: a field, `month(field)` (also hour, day, week, quarter, year), `range(field,0,10,100)`.",
+    { type: "string" },
+  ),
+  timezone: inQuery(
+    "timezone",
+    "With `by`: the time zone of hours, days and so on, such as `Europe/Berlin`; UTC by default.",
+    { type: "string" },
+  ),
   since: inQuery(
     "since",
     "Returns the changes after this position, in order, instead of a page: 0 to begin, then the `next` of the previous response. Can be combined with `limit`, `fields` and filters only.",

@@ -45,7 +45,7 @@ export const anyCollection: CollectionShapes = {
   replacement: replacementSchema,
   patch: mergePatchSchema,
   page: pageSchema,
-  listDescription: `In the order of creation, unless \`sort\` or \`q\` say otherwise, and with an exact total; past the end it is empty. With \`since\`, the response is a \`Feed\` instead: the changes after that position. ${filterWords}`,
+  listDescription: `In the order of creation, unless \`sort\` or \`q\` say otherwise, and with an exact total; past the end it is empty. With \`since\`, the response is a \`Feed\` instead: the changes after that position. With \`aggregate\`, it is a \`GroupList\`: figures of groups of resources. ${filterWords}`,
   listParameters: [
     parameters.page,
     parameters.limit,
@@ -56,6 +56,7 @@ export const anyCollection: CollectionShapes = {
     parameters.where,
     parameters.fields,
     parameters.expand,
+    ...[parameters.aggregate, parameters.by, parameters.timezone],
     parameters.since,
   ],
   idempotencyKey: parameters.idempotencyKey,

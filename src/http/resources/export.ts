@@ -2,7 +2,7 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { ExpansionPlan } from "../../domain/expand.ts";
-import type { ListResult, PlannedList } from "../../domain/lists.ts";
+import type { ListedGroups, ListResult, PlannedList } from "../../domain/lists.ts";
 import { overloaded } from "../../domain/problems.ts";
 import {
   type Column,
@@ -14,6 +14,7 @@ import {
 } from "../../lib/csv.ts";
 import { definitionOf } from "../../model/definition.ts";
 import { Problem } from "../../model/problem.ts";
+import { aggregateLimits } from "../../model/query/aggregate.ts";
 import { everyField, type ListRequest, pageLimits } from "../../model/query/list-request.ts";
 import { withText } from "../../model/render.ts";
 import { expandedMember } from "../../model/resource.ts";
@@ -61,9 +62,17 @@ export const exportPage = (
   type: ExportType,
   expanded?: readonly string[],
 ): string => {
+  if (listed.groups !== undefined) return exportGroups(listed.groups, type);
   const writer = writerFor(type, listed, context.collectionUrl);
   return writer.head + writer.rows(listed, expanded);
 };
+
+/** A member is found by its whole name, which can have dots. */
+function exportGroups({ names, texts }: ListedGroups, type: ExportType): string {
+  if (type !== "text/csv") return texts.map((text) => `${text}\n`).join("");
+  const columns = names.map((name) => ({ name, path: [name] }));
+  return headerRow(columns) + texts.map((text) => resourceRow(columns, text)).join("");
+}
 
 interface Writer {
   readonly head: string;
@@ -111,6 +120,8 @@ function columnsOf(
 
 /** Returns the request for a whole list. A ranked search has no cursor, so it is read in creation order. */
 export function exportRequest(listRequest: ListRequest): ListRequest {
+  if (listRequest.aggregate !== undefined)
+    return { ...listRequest, limit: aggregateLimits.maxGroups };
   const place = { parameter: "cursor" };
   const isRanked = listRequest.search !== undefined && listRequest.sort.length === 0;
   const byCreation = [{ field: "createdAt", isDescending: false, place: { parameter: "sort" } }];

@@ -16,10 +16,11 @@ export function listBody(listed: ListResult, home: string, expanded?: readonly s
   const { target, listRequest, resources, total, totalAtLeast, hasMore: isMore, next } = listed;
   const { page, limit, fields, cursor } = listRequest;
   const render = rendererFactory(fields.map(({ field }) => field))(target.rules);
-  const items = resources.map((resource, index) => {
+  const shown = resources.map((resource, index) => {
     const view = render(resource, home);
     return expanded === undefined ? view : withText(view, expandedMember, expanded[index] ?? "{}");
   });
+  const items = listed.groups?.texts ?? shown;
   const data = `{"data":[${items.join(",")}]`;
   const isUnknown = total === undefined && totalAtLeast !== undefined;
   const atLeast = isUnknown ? `,"total":null,"totalAtLeast":${totalAtLeast}` : "";

@@ -1,13 +1,13 @@
-// Reads list requests and feed requests from a query string, and collects the errors of a list request.
+// Reads list requests from a query string, and collects their errors.
 
 import { tooManyConditions, unknownOperator } from "../../domain/build-where.ts";
 import type { FeedRequest } from "../../domain/feeds.ts";
-import { positionGone } from "../../domain/problems.ts";
 import { scanObject } from "../../lib/json/scan.ts";
-import { readFeedPosition, readSealedPosition } from "../../model/feed-position.ts";
 import { isOfElements } from "../../model/field-kind.ts";
 import type { FieldError, ParameterError, Problem } from "../../model/problem.ts";
+import { splitList } from "../../model/query/aggregate.ts";
 import {
+  type AggregateRequest,
   type ErrorLocation,
   errorAt,
   type Filter,
@@ -23,12 +23,12 @@ import {
   type Where,
 } from "../../model/query/list-request.ts";
 import {
-  explainLater,
   type ListParameter,
   listParameters,
   suggestParameter,
 } from "../../model/query/near-miss.ts";
-import { invalid, type SearchParams } from "../request/request-target.ts";
+import type { SearchParams } from "../request/request-target.ts";
+import { readFeedRequest } from "./feed-request.ts";
 
 /** Collects the members of a list request and every error. */
 export class ListRequestReader {
@@ -44,6 +44,9 @@ export class ListRequestReader {
   #page = 1;
   #limit: number = pageLimits.defaultLimit;
   #isCounted = true;
+  #aggregates: readonly Located[] | undefined;
+  #by: readonly Located[] = [];
+  #timeZone: Located | undefined;
 
   constructor(isFromUrl: boolean) {
     this.#isFromUrl = isFromUrl;
@@ -143,8 +146,30 @@ export class ListRequestReader {
     if (word !== "none" && word !== "exact") this.addError(place, "total is one of: exact, none.");
   }
 
+  aggregate(names: readonly Located[]): void {
+    this.#aggregates = names;
+  }
+
+  by(names: readonly Located[]): void {
+    this.#by = names;
+  }
+
+  timeZone(text: string, place: ErrorLocation): void {
+    this.#timeZone = { text, place };
+  }
+
+  #aggregateRequest(): AggregateRequest | undefined {
+    const [by, timeZone] = [this.#by, this.#timeZone];
+    if (this.#aggregates !== undefined) return { aggregates: this.#aggregates, by, timeZone };
+    for (const { place } of [...by.slice(0, 1), ...(timeZone ? [timeZone] : [])])
+      this.addError(place, "this needs aggregate; for a field of this name, use an operator");
+    return undefined;
+  }
+
   listRequest(): ListRequest {
+    const aggregate = this.#aggregateRequest();
     return {
+      aggregate,
       filters: this.#filters,
       where: this.#where,
       search: this.#search,
@@ -178,26 +203,22 @@ export const pageWithCursor = "page cannot be combined with cursor; leave it out
 
 /** Reserved parameter names; a field with such a name is filtered with an operator. */
 export const reservedParameters = listParameters;
-type Reserved = ListParameter;
 
-const isReserved = (name: string): name is Reserved =>
+const isReserved = (name: string): name is ListParameter =>
   (reservedParameters as readonly string[]).includes(name);
 
 /** Reads a request for a page, a cursor or changes. Values out of range are rejected, never clamped. */
 export function readListQuery(searchParams: SearchParams): ListRequest | FeedRequest | Problem {
   if (searchParams.length === 0) return defaultRequest;
   const reader = new ListRequestReader(true);
-  const values = new Map<Reserved, string>();
+  const values = new Map<ListParameter, string>();
   const seen = new Set<string>();
   for (const [name, value] of searchParams) {
     const isFilter = !isReserved(name);
-    const later = explainLater(name);
     const [, field = name, operator = "eq"] = isFilter ? (bracketed.exec(name) ?? []) : [];
     const full = isFilter ? `${field}[${operator}]` : name;
     if (seen.has(full)) {
       reader.addError({ parameter: name }, "The parameter is repeated; send it once.");
-    } else if (later !== undefined) {
-      reader.addError({ parameter: name }, later);
     } else if (isFilter) {
       reader.filter(field, operator, value, { parameter: name });
     } else {
@@ -217,9 +238,9 @@ const bracketed = /^(.*)\[([^[\]]+)\]$/s;
 
 const defaultRequest = new ListRequestReader(true).listRequest();
 
-function readReserved(reader: ListRequestReader, values: ReadonlyMap<Reserved, string>): void {
+function readReserved(reader: ListRequestReader, values: ReadonlyMap<ListParameter, string>): void {
   const whenSent = (
-    parameter: Reserved,
+    parameter: ListParameter,
     read: (text: string, place: { parameter: string }) => void,
   ) => {
     const text = values.get(parameter);
@@ -234,6 +255,9 @@ function readReserved(reader: ListRequestReader, values: ReadonlyMap<Reserved, s
   whenSent("cursor", (text, place) => reader.cursor(text, place));
   whenSent("total", (text, place) => reader.total(text, place));
   whenSent("where", (text) => readWhere(reader, text));
+  whenSent("aggregate", (text, place) => reader.aggregate(listIn(text, place)));
+  whenSent("by", (text, place) => reader.by(listIn(text, place)));
+  whenSent("timezone", (text, place) => reader.timeZone(text, place));
   if (values.has("page") && values.has("cursor"))
     reader.addError({ parameter: "page" }, pageWithCursor);
 }
@@ -253,32 +277,4 @@ const wholeNumber = /^(?:0|[1-9]\d{0,14})$/;
 const wholeIn = (text: string): number => (wholeNumber.test(text) ? Number(text) : Number.NaN);
 
 const listIn = (text: string, place: Located["place"]): readonly Located[] =>
-  text.split(",").map((piece) => ({ text: piece, place }));
-
-const feedNames: readonly string[] = ["since", "limit", "fields", "where"];
-
-/** Positions of version 0.1 were bare revisions, which do not identify the collection's epoch. */
-const bareNumber = /^\d+$/;
-
-function readFeedRequest(
-  listRequest: ListRequest,
-  values: ReadonlyMap<Reserved, string>,
-  since: string,
-): FeedRequest | Problem {
-  const errors = [...(listRequest.errors as readonly ParameterError[])];
-  const named = new Set(errors.map(({ parameter }) => parameter));
-  const addError = (parameter: string, detail: string) => {
-    if (!named.has(parameter)) errors.push({ parameter, detail });
-    named.add(parameter);
-  };
-  const position = since === "0" ? 0 : (readFeedPosition(since) ?? readSealedPosition(since));
-  if (position === undefined && !bareNumber.test(since)) {
-    addError("since", "since is 0, or the unchanged `next` of an earlier response.");
-  }
-  const otherReserved = [...values.keys()].filter((name) => !feedNames.includes(name));
-  for (const name of otherReserved) {
-    addError(name, "this cannot be combined with since; leave it out.");
-  }
-  if (errors.length > 0) return invalid(errors);
-  return position === undefined ? positionGone : { since: position, listRequest };
-}
+  splitList(text).map((piece) => ({ text: piece, place }));

@@ -57,11 +57,9 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
     const listRequest = readListQuery(context.searchParams);
     if (listRequest instanceof Problem) return listRequest;
     if ("since" in listRequest) return listChanges(context, target, listRequest);
-    const isExport = type !== "application/json" && !hasPaging(context.searchParams);
-    const planned = services.lists.plan(
-      target,
-      isExport ? exportRequest(listRequest) : listRequest,
-    );
+    const isWhole = type !== "application/json" && !hasPaging(context.searchParams);
+    const isExport = isWhole && listRequest.aggregate === undefined;
+    const planned = services.lists.plan(target, isWhole ? exportRequest(listRequest) : listRequest);
     if (planned instanceof Problem) return planned;
     if (type instanceof Problem) return type;
     if (listRequest.expand.length > 0) return answerExpanded(context, planned, type, isExport);

@@ -4,6 +4,7 @@ import { ErrorReport, type Path, pointerTo } from "../../lib/json/error-report.t
 import { checkValue } from "../../lib/schema/check-value.ts";
 import { isObjectSchema, type ObjectSchema } from "../../lib/schema/subschemas.ts";
 import type { Problem } from "../../model/problem.ts";
+import { splitList } from "../../model/query/aggregate.ts";
 import type { ListRequest, Located } from "../../model/query/list-request.ts";
 import { type QueryBody, queryBodySchema } from "../../model/schemas/query.ts";
 import { invalidBody } from "../body/content.ts";
@@ -38,6 +39,7 @@ function withoutInvalid(body: ObjectSchema, { errors }: ErrorReport): QueryBody 
 
 function readMembers(reader: ListRequestReader, body: QueryBody): void {
   const { where, q, sort, fields, expand, page, limit, cursor, total } = body;
+  const { aggregate, by, timezone } = body;
   if (where !== undefined) reader.where(where, (pointer) => ({ pointer: `/where${pointer}` }));
   if (q !== undefined) reader.search(q, at("q"));
   if (sort !== undefined) reader.sort(namesIn(sort, "sort"));
@@ -47,10 +49,13 @@ function readMembers(reader: ListRequestReader, body: QueryBody): void {
   if (limit !== undefined) reader.limit(limit, at("limit"));
   if (cursor !== undefined) reader.cursor(cursor, at("cursor"));
   if (total !== undefined) reader.total(total, at("total"));
+  if (aggregate !== undefined) reader.aggregate(namesIn(aggregate, "aggregate"));
+  if (by !== undefined) reader.by(namesIn(by, "by"));
+  if (timezone !== undefined) reader.timeZone(timezone, at("timezone"));
 }
 
 /** Reads a text with commas, or an array of texts. */
 const namesIn = (value: string | readonly string[], name: string): readonly Located[] =>
   typeof value === "string"
-    ? value.split(",").map((text) => ({ text, place: at(name) }))
+    ? splitList(value).map((text) => ({ text, place: at(name) }))
     : value.map((text, index) => ({ text, place: at(name, index) }));

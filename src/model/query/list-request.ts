@@ -79,6 +79,13 @@ export interface Located {
   readonly place: ErrorLocation;
 }
 
+/** Figures of groups of resources, instead of the resources themselves. */
+export interface AggregateRequest {
+  readonly aggregates: readonly Located[];
+  readonly by: readonly Located[];
+  readonly timeZone: Located | undefined;
+}
+
 export interface ListRequest {
   /** A resource must match all of them. */
   readonly filters: readonly Filter[];
@@ -90,6 +97,7 @@ export interface ListRequest {
   readonly fields: readonly NamedField[];
   /** The paths of the references to expand. */
   readonly expand: readonly NamedField[];
+  readonly aggregate: AggregateRequest | undefined;
   /** The page number, from 1. */
   readonly page: number;
   readonly limit: number;
@@ -104,12 +112,17 @@ export interface ListRequest {
 }
 
 /** Whether the request is for a page in creation order without filters, which needs no index. */
-export const isPlain = ({ filters, where, search, cursor, sort }: ListRequest): boolean =>
-  filters.length === 0 &&
-  where === undefined &&
-  search === undefined &&
-  cursor === undefined &&
-  (sort.length === 0 || (sort.length === 1 && sort[0]?.field === "createdAt"));
+export const isPlain = (listRequest: ListRequest): boolean => {
+  const { filters, where, search, cursor, sort, aggregate } = listRequest;
+  return (
+    aggregate === undefined &&
+    filters.length === 0 &&
+    where === undefined &&
+    search === undefined &&
+    cursor === undefined &&
+    (sort.length === 0 || (sort.length === 1 && sort[0]?.field === "createdAt"))
+  );
+};
 
 /** Whether the text is names separated by dots, none of them empty and not deeper than objects can nest. */
 export function isFieldPath(field: string): boolean {

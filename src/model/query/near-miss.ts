@@ -12,26 +12,19 @@ export const listParameters = [
   "since",
   "where",
   "expand",
+  "aggregate",
+  "by",
+  "timezone",
 ] as const;
 export type ListParameter = (typeof listParameters)[number];
 
-/** Parameters of later versions. They are never filters, so that a filter does not change its meaning. */
-const laterParameters: readonly string[] = ["aggregate", "by", "timezone"];
-
-/** Says what to send instead of a parameter of a later version; undefined for other names. */
-export const explainLater = (name: string): string | undefined =>
-  laterParameters.includes(name) ? notSupported(name, name) : undefined;
-
-const notSupported = (name: string, parameter: string): string =>
-  `this version does not support ${parameter}; to filter by a field of this name, write ${name}[eq]=…`;
-
-/** Says what to send instead of a misspelled parameter, also one of a later version; undefined for other names. */
+/** Says what to send instead of a misspelled parameter; undefined for other names. */
 export function explainNearMiss(name: string, value: unknown): string | undefined {
   const intended = suggestParameter(name, value);
-  if (intended !== undefined)
-    return `there is no parameter "${name}"; use ${intended}. For a field of this name, write ${name}[eq]`;
-  const later = laterParameters.find((parameter) => isTypo(lettersOf(name), parameter));
-  return later && notSupported(name, later);
+  return (
+    intended &&
+    `there is no parameter "${name}"; use ${intended}. For a field of this name, write ${name}[eq]`
+  );
 }
 
 /** The names in other APIs, in lower case and without punctuation. */

@@ -1,6 +1,7 @@
 // A query on a collection: conditions, search words, sort order and start.
 
 import type { Resource } from "../resource.ts";
+import type { Aggregation } from "./aggregate.ts";
 import { ownerField } from "./index-plan.ts";
 import { isCondition, type Predicate } from "./predicate.ts";
 import type { ValueKind } from "./sort-key.ts";
@@ -39,6 +40,8 @@ export interface Query {
   readonly maxBytes?: number | undefined;
   /** Whether to count the total, which may cost more than the page. */
   readonly isCounted: boolean;
+  /** Asks for figures of groups of the matching resources, instead of the resources. */
+  readonly aggregation?: Aggregation;
 }
 
 /** A resource that may match. `seq` is its creation sequence number. */

@@ -21,7 +21,13 @@ import { operationsSchema } from "./operations.ts";
 import { jsonPatchOperationSchema, jsonPatchSchema, mergePatchSchema } from "./patch.ts";
 import { errorDetailSchema, problemSchema } from "./problem.ts";
 import { querySchema, whereSchema } from "./query.ts";
-import { draftSchema, pageSchema, replacementSchema, resourceSchema } from "./resource.ts";
+import {
+  draftSchema,
+  groupListSchema,
+  pageSchema,
+  replacementSchema,
+  resourceSchema,
+} from "./resource.ts";
 import { healthSchema, homeSchema } from "./server.ts";
 import { slowQueryListSchema, slowQuerySchema } from "./slow-query.ts";
 import { issuedTokenSchema, tokenListSchema, tokenRequestSchema, tokenSchema } from "./token.ts";
@@ -34,6 +40,7 @@ export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   Page: pageSchema,
   Query: querySchema,
   Where: whereSchema,
+  GroupList: groupListSchema,
   Feed: feedSchema,
   WrittenResource: writtenResourceSchema,
   RemovedResource: removedResourceSchema,

@@ -3,8 +3,9 @@
 import type { FromSchema } from "../../lib/schema/from-schema.ts";
 import { unknownMemberMessage } from "../../lib/schema/subschemas.ts";
 import { componentPath } from "../../lib/schema/variant.ts";
+import { aggregateLimits } from "../query/aggregate.ts";
 import { listRequestLimits, pageLimits } from "../query/list-request.ts";
-import { explainLater, suggestParameter } from "../query/near-miss.ts";
+import { suggestParameter } from "../query/near-miss.ts";
 
 const operand = { type: ["string", "number", "boolean"] } as const;
 const text = (description: string) => ({ type: "string", description }) as const;
@@ -81,6 +82,15 @@ const properties = {
   limit: { type: "integer", minimum: 1, maximum: pageLimits.maxLimit },
   cursor: { type: "string", description: "As the parameter `cursor`." },
   total: { type: "string", enum: ["exact", "none"] },
+  aggregate: names(
+    "Figures to compute, or one text with commas: `count`, `sum(field)`, `avg(field)`, `min(field)`, `max(field)`, `distinct(field)`.",
+    aggregateLimits.maxAggregates,
+  ),
+  by: names(
+    "Fields to group by, or one text with commas: `status`, `month(createdAt)`, `range(price,0,10,100)`.",
+    aggregateLimits.maxGroupings,
+  ),
+  timezone: { type: "string", description: "The time zone of `by`, such as Europe/Berlin." },
 } as const;
 
 export const querySchema = {
@@ -89,8 +99,6 @@ export const querySchema = {
   properties,
   additionalProperties: false,
   [unknownMemberMessage]: (name: string) => {
-    const later = explainLater(name);
-    if (later !== undefined) return later;
     const suggestion = suggestParameter(name);
     return suggestion === undefined
       ? `there is no such member; the members are: ${Object.keys(properties).join(", ")}`

@@ -95,3 +95,28 @@ export const pageSchema = {
     { data: [exampleResource], page: 1, limit: pageLimits.defaultLimit, total: 1, pages: 1 },
   ],
 };
+
+/** The response to a list request with `aggregate`. The members of a group depend on the request. */
+export const groupListSchema = {
+  type: "object",
+  description: "Figures of groups of resources: the response to `aggregate`.",
+  required: ["data", "page", "limit", "total", "pages"],
+  properties: {
+    data: {
+      type: "array",
+      items: { type: "object", additionalProperties: {} },
+      maxItems: pageLimits.maxLimit,
+    },
+    page: { type: "integer", minimum: 1 },
+    limit: { type: "integer", minimum: 1, maximum: pageLimits.maxLimit },
+    total: { type: "integer", minimum: 0, description: "How many groups there are." },
+    pages: { type: "integer", minimum: 0 },
+  },
+  additionalProperties: false,
+  examples: [
+    {
+      data: [{ status: "paid", count: 12, "sum(total)": 99.1 }],
+      ...{ page: 1, limit: pageLimits.defaultLimit, total: 1, pages: 1 },
+    },
+  ],
+} as const;

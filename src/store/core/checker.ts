@@ -23,7 +23,7 @@ export class Checker {
     this.checked++;
     const content = new IndexedContent(candidate.resource);
     for (const predicate of predicates) if (!holds(predicate, content)) return undefined;
-    const rank = this.#rankOf(candidate, ranks);
+    const rank = this.rankOf(candidate, ranks);
     return rank === undefined ? undefined : this.matchOf(candidate, content, rank);
   }
 
@@ -32,7 +32,7 @@ export class Checker {
   }
 
   /** Returns undefined when the resource does not contain the words. */
-  #rankOf({ seq, resource }: Candidate, ranks: Ranks | undefined): number | undefined {
+  protected rankOf({ seq, resource }: Candidate, ranks: Ranks | undefined): number | undefined {
     const { words } = this.#query;
     if (words.length === 0) return 0;
     if (ranks !== undefined) return ranks.get(seq);

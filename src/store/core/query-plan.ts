@@ -29,24 +29,34 @@ export interface FilterPlan {
 
 export function planQuery(plan: IndexPlan, query: Query): QueryPlan {
   const { conditions, words, sortings, start } = query;
+  if (query.aggregation !== undefined) return filterPlan(plan, query);
   if (conditions.length + words.length + sortings.length === 0) return { kind: "slice" };
   if (conditions.some(matchesNothing)) return { kind: "nothing" };
-  const uses = [...freeIndexes, ...plan.indexes].flatMap((index) => useOf(index, query) ?? []);
-  const ordered = uses.filter(({ scan }) => scan !== undefined);
   if (words.length === 0) {
-    const exact = ordered.find(({ decided }) => decided.length === conditions.length);
+    const exact = usesFor(plan, query).find(
+      ({ scan, decided }) => scan !== undefined && decided.length === conditions.length,
+    );
     if (exact?.scan) return exact.scan;
   }
   // Stored words can be older than the rule that hides a field, so each result is checked then.
   const isSearch = isRanked(query) && conditions.length === 0 && plan.hidden === undefined;
   if (isSearch && hasWords(plan) && typeof start === "number") return { kind: "search" };
+  return filterPlan(plan, query);
+}
+
+const usesFor = (plan: IndexPlan, query: Query) =>
+  [...freeIndexes, ...plan.indexes].flatMap((index) => useOf(index, query) ?? []);
+
+function filterPlan(plan: IndexPlan, query: Query): FilterPlan {
+  const { conditions } = query;
+  const uses = usesFor(plan, query);
   return {
     kind: "filter",
     sources: [
       ...uses.flatMap(({ source }) => source ?? []),
       ...conditions.flatMap((predicate) => unionFor(plan, predicate) ?? []),
     ],
-    ordered: ordered[0]?.scan,
+    ordered: uses.find(({ scan }) => scan !== undefined)?.scan,
     byFirstKeys: uses.find((use) => use.byFirstKeys !== undefined)?.byFirstKeys,
   };
 }

@@ -2,7 +2,8 @@
 
 import type { Query } from "../../model/query/query.ts";
 import { type FilterPlan, planQuery } from "../core/query-plan.ts";
-import { type Filtered, runFilter } from "../core/run-filter.ts";
+import { findOrAggregate } from "../core/run-aggregate.ts";
+import type { Filtered } from "../core/run-filter.ts";
 import type { QueryResult } from "../store.ts";
 import { readFor } from "./candidates.ts";
 import { type CollectionRow, toCollection } from "./collections.ts";
@@ -99,7 +100,7 @@ async function filter(
   query: Query,
   filtered: Filtered,
 ): Promise<Answer> {
-  const running = runFilter(filtered, filterPlan, query);
+  const running = findOrAggregate(filtered, filterPlan, query);
   let step = running.next();
   while (!step.done) step = running.next(await readFor(sql, part, step.value));
   return query.isCounted ? step.value : { ...step.value, total: undefined };

@@ -4,7 +4,7 @@ import type { Candidate, Query } from "../../model/query/query.ts";
 import type { IndexScan } from "../core/index-use.ts";
 import { locate } from "../core/position-tree.ts";
 import { type FilterPlan, isShort, planQuery, type QueryPlan } from "../core/query-plan.ts";
-import { runFilter } from "../core/run-filter.ts";
+import { findOrAggregate } from "../core/run-aggregate.ts";
 import { bestOf, onlyTerm } from "../core/search.ts";
 import { positionOf } from "../core/top-matches.ts";
 import type { QueryResult } from "../store.ts";
@@ -125,7 +125,7 @@ export class QueryReader {
   ): Answer {
     const { maxCounted } = this.#limits;
     const filtered = { plan: known.plan, total: known.head.total, maxCounted, isVerified };
-    const running = runFilter(filtered, plan, query);
+    const running = findOrAggregate(filtered, plan, query);
     let step = running.next();
     while (!step.done) step = running.next(this.#candidates.read(known, step.value, checkStop));
     return step.value;
