@@ -47,7 +47,13 @@ export function membersOf(representations: readonly string[]): ReadonlySet<strin
 }
 
 export const headerRow = (columns: readonly Column[]): string =>
-  rowOf(columns.map(({ name }) => textCell(name)));
+  rowOf(columns.map(({ name }) => nameCell(name)));
+
+/** A name with another separator is quoted, because the header shows which one the table has. */
+function nameCell(name: string): string {
+  const cell = textCell(name);
+  return /[;\t]/.test(cell) && !cell.startsWith('"') ? quoted(cell) : cell;
+}
 
 export function resourceRow(columns: readonly Column[], representation: string): string {
   const tree = readTree(representation);

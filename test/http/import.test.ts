@@ -304,7 +304,10 @@ for (const store of ["sqlite", "postgres"] as const)
           "TRUE",
         ),
       );
-      const values = fc.oneof(texts, fc.jsonValue({ maxDepth: 1 }));
+      // This name is never accepted.
+      const json = fc.jsonValue({ maxDepth: 1 });
+      const accepted = json.filter((value) => !JSON.stringify(value).includes("__proto__"));
+      const values = fc.oneof(texts, accepted);
       const resources = fc.array(fc.dictionary(names, values, { maxKeys: 5 }), {
         ...{ minLength: 1, maxLength: 12 },
       });
