@@ -1,6 +1,5 @@
 // Sizes the steps of an index build by the time they take, because writes wait for a step.
 
-const targetMs = 10;
 const fewest = 8;
 const most = 2_000;
 /** A step is at most so much larger than the one before. */
@@ -10,8 +9,14 @@ const growth = 1.5;
 export const firstRows = 64;
 
 export class StepSize {
+  readonly #targetMs: number;
   #work = "";
   #rows = firstRows;
+
+  /** Steps are to take this long. */
+  constructor(targetMs: number) {
+    this.#targetMs = targetMs;
+  }
 
   /** Returns how many rows the next step takes; other work begins with a small step again. */
   rowsFor(work: string): number {
@@ -22,7 +27,7 @@ export class StepSize {
 
   /** Called with the duration of each step, its commit included. */
   adjust(ms: number): void {
-    const wanted = Math.round(this.#rows * Math.min(growth, targetMs / ms));
+    const wanted = Math.round(this.#rows * Math.min(growth, this.#targetMs / ms));
     this.#rows = Math.min(most, Math.max(fewest, wanted));
   }
 }

@@ -1,6 +1,7 @@
 // Builds indexes in the background: one node takes the steps, and another continues when it stops.
 
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   type IndexBuild,
   isFailed,
@@ -10,7 +11,7 @@ import {
 } from "../core/index-build.ts";
 import { StepSize } from "../core/step-size.ts";
 import type { Change } from "../store.ts";
-import { type Connection, rows, type Sql } from "./connection.ts";
+import { allOrFirstError, type Connection, rows, type Sql } from "./connection.ts";
 import type { RunWriter } from "./deleted-parts.ts";
 import { rebuildStep } from "./rebuild.ts";
 import { saveBuild } from "./save-build.ts";
@@ -21,12 +22,23 @@ export const checkMs = 3_000;
 /** A node that takes no step for so long has stopped. */
 const lostAfterMs = 5_000;
 
+/**
+ * Only writes to the same collection wait for a step. Its round trips and its commit alone can take 10 ms,
+ * so that shorter steps would have few rows.
+ */
+const stepMs = 40;
+
+/** A pause follows each step, a part of its time. Without it the next step can take the head from a write that waits. */
+const pauseShare = 0.25;
+
 interface RunningBuild {
   readonly part: number;
   readonly name: string;
   readonly definition: string;
   readonly version: number;
   readonly build: StoredBuild;
+  /** The time of the database. */
+  readonly now: number;
 }
 
 export interface BuilderOptions {
@@ -39,7 +51,8 @@ export interface BuilderOptions {
 export class Builder {
   readonly #options: BuilderOptions;
   readonly #node = randomUUID();
-  readonly #size = new StepSize();
+  readonly #size = new StepSize(stepMs);
+  #lastMs = 0;
 
   constructor(options: BuilderOptions) {
     this.#options = options;
@@ -49,20 +62,24 @@ export class Builder {
   async work(isStopped: () => boolean): Promise<void> {
     const { run } = this.#options;
     for (const part of await run((connection) => connection.run(listBuilds)))
-      while (!isStopped() && (await this.#work(part)));
+      while (!isStopped() && (await this.#work(part))) await sleep(pauseShare * this.#lastMs);
   }
 
   /** Takes one step. Returns whether to take another. */
   async #work(part: number): Promise<boolean> {
     const failed = await this.#options.run(async (connection) => {
-      let start = 0;
+      let lockedAt = 0;
       const result = await inTransaction(connection, async (sql) => {
-        // Locks the head, so that no write comes between what is read and what is written.
-        await rows(sql`SELECT part FROM heads WHERE part = ${part}::bigint FOR UPDATE`);
-        start = performance.now();
-        return this.#step(sql, part);
+        const [, running] = await allOrFirstError([
+          lockHead(sql, part).then(() => {
+            lockedAt = performance.now();
+          }),
+          findBuild(sql, part),
+        ]);
+        return running ? this.#step(sql, running) : false;
       });
-      this.#size.adjust(performance.now() - start);
+      this.#lastMs = performance.now() - lockedAt;
+      this.#size.adjust(this.#lastMs);
       return result;
     });
     if (typeof failed === "boolean") return failed;
@@ -74,13 +91,9 @@ export class Builder {
     return true;
   }
 
-  async #step(sql: Sql, part: number): Promise<boolean | RunningBuild> {
-    const running = await findBuild(sql, part);
-    if (!running || phaseOf(running.build.state) === "none") return false;
-    const { definition, version, build } = running;
-    const [[now = 0] = []] = await rows<readonly [number]>(
-      sql`SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
-    );
+  async #step(sql: Sql, running: RunningBuild): Promise<boolean | RunningBuild> {
+    const { part, definition, version, build, now } = running;
+    if (phaseOf(build.state) === "none") return false;
     const [node, at] = build.state.builder ?? [this.#node, 0];
     if (node !== this.#node && now - at < lostAfterMs) return false;
     if (isFailed(build)) return running;
@@ -105,13 +118,18 @@ async function listBuilds(sql: Sql): Promise<readonly number[]> {
   return found.map(([part]) => part);
 }
 
+/** After it no write comes between what is read and what is written. */
+const lockHead = (sql: Sql, part: number): Promise<unknown> =>
+  rows(sql`SELECT part FROM heads WHERE part = ${part}::bigint FOR UPDATE`);
+
 async function findBuild(sql: Sql, part: number): Promise<RunningBuild | undefined> {
-  const [row] = await rows<readonly [string, string, number, string, string]>(sql`
-    SELECT name, definition, version, former, state
+  const [row] = await rows<readonly [string, string, number, string, string, number]>(sql`
+    SELECT name, definition, version, former, state,
+      floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
     FROM collections JOIN builds USING (part) WHERE part = ${part}::bigint`);
   if (!row) return undefined;
-  const [name, definition, version, former, state] = row;
-  return { part, name, definition, version, build: { former, state: JSON.parse(state) } };
+  const [name, definition, version, former, state, now] = row;
+  return { part, name, definition, version, build: { former, state: JSON.parse(state) }, now };
 }
 
 const inTransaction = <T>(connection: Connection, work: (sql: Sql) => Promise<T>): Promise<T> =>

@@ -16,6 +16,9 @@ import type { Connection, Query } from "./connection.ts";
 import { IndexBuilder } from "./index-builder.ts";
 import type { RowWriter } from "./row-writer.ts";
 
+/** Reads on the same thread wait for a step, too. */
+const stepMs = 10;
+
 /** A build that is not done, with its collection. */
 export interface RunningBuild {
   readonly part: number;
@@ -28,7 +31,7 @@ export interface RunningBuild {
 export class BuildRunner {
   readonly #rows: RowWriter;
   readonly #indexes: IndexBuilder;
-  readonly #size = new StepSize();
+  readonly #size = new StepSize(stepMs);
   readonly #builds: BuildReader;
   readonly #parts: Query<readonly [part: number]>;
   readonly #collection: Query<readonly [name: string, definition: string, version: number]>;

@@ -15,18 +15,19 @@ function sizes(size: StepSize, msPerRow: number, steps = 30): readonly number[] 
 
 describe("the size of a step", () => {
   it("grows while steps are short, up to a limit", () => {
-    const grown = sizes(new StepSize(), 0.000_1);
+    const grown = sizes(new StepSize(10), 0.000_1);
     assert.ok(grown.every((rows, index) => index === 0 || rows >= (grown[index - 1] ?? 0)));
     assert.equal(grown.at(-1), 2_000);
   });
 
-  it("settles where a step takes ten milliseconds", () => {
-    assert.equal(sizes(new StepSize(), 0.1).at(-1), 100);
-    assert.equal(sizes(new StepSize(), 0.5).at(-1), 20);
+  it("settles where a step takes the given time", () => {
+    assert.equal(sizes(new StepSize(10), 0.1).at(-1), 100);
+    assert.equal(sizes(new StepSize(10), 0.5).at(-1), 20);
+    assert.equal(sizes(new StepSize(40), 0.5).at(-1), 80);
   });
 
   it("shrinks at once after a long step, but never to nothing", () => {
-    const size = new StepSize();
+    const size = new StepSize(10);
     sizes(size, 0.01);
     const [before = 0, after = 0] = sizes(size, 1, 2);
     assert.ok(before >= 900 && after <= 10, `${before} ${after}`);
@@ -34,8 +35,8 @@ describe("the size of a step", () => {
   });
 
   it("begins small for other work", () => {
-    const size = new StepSize();
+    const size = new StepSize(10);
     sizes(size, 0.01);
-    assert.equal(size.rowsFor("other work"), new StepSize().rowsFor("work"));
+    assert.equal(size.rowsFor("other work"), new StepSize(10).rowsFor("work"));
   });
 });
