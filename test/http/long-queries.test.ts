@@ -187,6 +187,11 @@ for (const store of stores) {
         [recorded?.collection, recorded?.where, recorded?.stopped, recorded?.missingIndexes],
         ["texts", "note icontains and stock range", 1, ["name", "stock"]],
       );
+      const uncounted = { where, sort: "-name", total: "none" };
+      assert.equal(
+        assertProblem(await new QueryClient(app).query("texts", uncounted), "query-timeout").detail,
+        'The query took longer than 0.001 s. Add "name" and "stock" to "indexed" in the definition, or narrow it.',
+      );
       assert.equal((await new Client(app).get("/texts?limit=1")).status, 200);
       await app.stop();
     });

@@ -62,7 +62,8 @@ function stoppedProblem(
   if (thrown.reason === "crowded" || thrown.reason === "cancelled") return problemFromError(thrown);
   if (thrown.reason !== "timeout") throw thrown;
   const slow = record(context, planned, { milliseconds, checked: undefined, isStopped: true });
-  return queryTimeout(thrown, slow?.missingIndexes);
+  const { isCounted } = planned.listRequest;
+  return queryTimeout(thrown, { indexes: slow?.missingIndexes, isCounted });
 }
 
 function record(

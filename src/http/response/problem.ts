@@ -91,12 +91,25 @@ export function problemHeaders(services: Services, problem: Problem): Headers {
   return headers;
 }
 
-/** Says which indexes would help. */
-export function queryTimeout({ message }: Outage, indexes: readonly ListedIndex[] = []): Problem {
+interface QueryAdvice {
+  readonly indexes?: readonly ListedIndex[] | undefined;
+  readonly isCounted?: boolean;
+}
+
+/** Says what would help. */
+export function queryTimeout(
+  { message }: Outage,
+  { indexes = [], isCounted = false }: QueryAdvice = {},
+): Problem {
   const names = indexes.map((index) => JSON.stringify(index)).join(" and ");
-  const advice =
-    names === "" ? "Narrow it" : `Add ${names} to "indexed" in the definition, narrow it`;
-  return new Problem("query-timeout", `${capitalized(message)}. ${advice}, or send total=none.`);
+  const advice = [
+    ...(names === "" ? [] : [`add ${names} to "indexed" in the definition`]),
+    "narrow it",
+    ...(isCounted ? ["send total=none"] : []),
+  ];
+  const last = advice.pop();
+  const text = advice.length === 0 ? `${last}` : `${advice.join(", ")}, or ${last}`;
+  return new Problem("query-timeout", `${capitalized(message)}. ${capitalized(text)}.`);
 }
 
 /** Returns the problem for a thrown error: an outage is described, a bug is not. */
