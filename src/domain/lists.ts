@@ -117,7 +117,8 @@ export class Lists {
     if (forbidden !== undefined) return forbidden;
     const { name } = target.collection;
     if (query === undefined) {
-      return then(this.#store.slice(name, { ...rangeOf(listRequest), maxBytes }), (slice) => {
+      const range = { ...rangeOf(listRequest), maxBytes };
+      return then(this.#store.slice(name, range, options), (slice) => {
         if (slice === undefined) return collectionNotFound(name);
         const readAgain = this.#readAgain(planned, slice.collection, options);
         if (readAgain !== undefined) return readAgain;

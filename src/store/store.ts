@@ -37,7 +37,7 @@ export interface Store {
    */
   findUnique(collection: string, entry: IndexEntry): MaybePromise<Resource | undefined>;
   /** Returns a range of the resources in order of creation, and the collection, in one snapshot. O(log n) at any offset. */
-  slice(collection: string, range: Range): MaybePromise<Slice | undefined>;
+  slice(collection: string, range: Range, options?: ReadOptions): MaybePromise<Slice | undefined>;
   /**
    * Returns the resources that match a query, and the collection, in one snapshot. Conditions that no
    * index can answer are checked on each resource. Rejects with an Outage when it takes too long.

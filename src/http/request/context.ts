@@ -132,10 +132,19 @@ export class RequestContext {
     return this.#searchParams;
   }
 
-  /** Whose query it is, and whether the client still waits. Callers without a token are told apart by address. */
+  /** Whose query it is. Callers without a token are told apart by address. */
+  get caller(): string {
+    return this.principal.subject ?? this.clientAddress ?? this.peerAddress();
+  }
+
+  /** Aborted when the client has left. A runtime creates it when it is first used. */
+  get signal(): AbortSignal {
+    return this.request.signal;
+  }
+
+  /** A read that is not long uses none of them. */
   get readOptions(): ReadOptions {
-    const caller = this.principal.subject ?? this.clientAddress ?? this.peerAddress();
-    return { caller, signal: this.request.signal };
+    return this;
   }
 
   /** A parameter of the path. */

@@ -39,6 +39,7 @@ import {
   streamExport,
 } from "./export.ts";
 import { listChanges } from "./feed.ts";
+import { isLargePage, sendLargePage, summaryOf } from "./large-page.ts";
 import { hasPaging, listBody, listHead, setServerTiming } from "./list-page.ts";
 import { readListQuery } from "./list-request.ts";
 import { readQueryBody } from "./query-body.ts";
@@ -71,6 +72,15 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
       if (listed instanceof Problem) return listed;
       if (isExport) return answerExport(context, listed, type as ExportType);
       const isJson = type === "application/json";
+      if (isJson && isLargePage(listed)) {
+        const frame = listBody({ ...listed, resources: [] }, context.collectionUrl);
+        const summary = summaryOf(listed, frame);
+        const state = headOf(context, listed.target, type, listed, summary);
+        return (
+          conditionalResponse(context, state, Number.POSITIVE_INFINITY) ??
+          sendLargePage(context, listed, frame, state)
+        );
+      }
       const body = isJson
         ? listBody(listed, context.collectionUrl)
         : exportPage(context, listed, type);
@@ -146,13 +156,14 @@ export async function queryResources(context: RequestContext): Promise<Response 
   headers.set("Cache-Control", noCache);
   if (listed.total !== undefined) headers.set("X-Total-Count", `${listed.total}`);
   setServerTiming(headers, listed);
-  const body = listBody(listed, context.collectionUrl, expanded);
+  const state = { headers, etag: "", updatedAt: undefined, isDateExact: false };
+  if (expanded === undefined && isLargePage(listed)) {
+    const frame = listBody({ ...listed, resources: [] }, context.collectionUrl);
+    return sendLargePage(context, listed, frame, state);
+  }
   return sendEncoded(context, {
-    body,
-    headers,
-    etag: "",
-    updatedAt: undefined,
-    isDateExact: false,
+    body: listBody(listed, context.collectionUrl, expanded),
+    ...state,
   });
 }
 

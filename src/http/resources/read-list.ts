@@ -1,10 +1,12 @@
 // Reads a list for a request: keeps the connection open meanwhile, and reports what was slow.
 
 import type { ListResult, PlannedList } from "../../domain/lists.ts";
+import { overloaded } from "../../domain/problems.ts";
 import { manyChecked, type SlowQuery } from "../../domain/slow-queries.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
+import { largePageBytes } from "../../model/query/list-request.ts";
 import type { RequestContext } from "../request/context.ts";
 import { problemFromError, queryTimeout } from "../response/problem.ts";
 
@@ -19,7 +21,14 @@ export function readList(
   maxBytes?: number,
 ): MaybePromise<TimedList | Problem> {
   const { lists } = context.services;
-  if (planned.query === undefined) return lists.read(planned, undefined, maxBytes);
+  const { target, listRequest, query } = planned;
+  if (query === undefined) {
+    const { limit } = listRequest;
+    const largeBytes = largePageBytes(target.collection, { limit, maxBytes });
+    if (largeBytes === 0) return lists.read(planned, undefined, maxBytes);
+    // Counted before it is read, so that many clients at once cannot take more.
+    if (!context.memory.take(largeBytes)) return overloaded;
+  }
   const startedAt = performance.now();
   const reading = lists.read(planned, context.readOptions, maxBytes);
   // A short query has its result at once.

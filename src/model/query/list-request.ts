@@ -39,6 +39,18 @@ export const pageLimits = {
 export const maxBytesOf = (limit: number, maxResourceBytes: number): number | undefined =>
   limit * maxResourceBytes > pageLimits.maxBytes ? pageLimits.maxBytes : undefined;
 
+/** Reading or rendering so many bytes takes about a millisecond. */
+export const shortPageBytes = 512 * 1024;
+
+/** Returns the size of a page of resources of average size when it is large, or 0. One resource is no page. */
+export function largePageBytes(
+  { bytes, total }: { readonly bytes: number; readonly total: number },
+  { limit, maxBytes = pageLimits.maxBytes }: { limit: number; maxBytes?: number | undefined },
+): number {
+  const expected = Math.min((bytes / total) * Math.min(limit, total), maxBytes);
+  return limit > 1 && expected > shortPageBytes ? expected : 0;
+}
+
 /** The JSON Pointer that an error refers to, or the parameter; `path` is a place in the JSON of a parameter. */
 export type ErrorLocation =
   | { readonly parameter: string; readonly path?: string }

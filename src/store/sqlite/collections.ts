@@ -150,3 +150,9 @@ export function toCollection(
   const collection = { name, revision, total, bytes, definition, createdAt, updatedAt };
   return sharesDate === 1 ? { ...collection, sharesDate: true } : collection;
 }
+
+/** Whether nothing has changed between two reads of a collection. */
+export const isSameState = (one: Collection, other: Collection): boolean =>
+  one.revision === other.revision &&
+  one.createdAt === other.createdAt &&
+  one.definition === other.definition;

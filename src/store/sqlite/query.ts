@@ -1,5 +1,6 @@
 // Answers queries: by range, with an index scan, by rank, or by checking resources.
 
+import { largePageBytes } from "../../model/query/list-request.ts";
 import type { Candidate, Query } from "../../model/query/query.ts";
 import type { IndexScan } from "../core/index-use.ts";
 import { locate } from "../core/position-tree.ts";
@@ -84,8 +85,9 @@ export class QueryReader {
   }
 
   #isShort(known: CachedCollection, query: Query, plan: QueryPlan): boolean {
-    if (isShort(known.plan, plan)) return true;
     const { part, head } = known;
+    if (largePageBytes(head, query) > 0) return plan.kind === "nothing";
+    if (isShort(known.plan, plan)) return true;
     const most = this.#limits.shortRows;
     const offset = typeof query.start === "number" ? query.start : 0;
     if (plan.kind !== "scan" || offset > most)

@@ -1,10 +1,9 @@
 // The messages between the main thread and a reader thread.
 
-import type { Collection } from "../../model/collection.ts";
 import type { Outage } from "../../model/outage.ts";
 import type { Query } from "../../model/query/query.ts";
 import { resourceIn, type StoredResource } from "../core/stored-resource.ts";
-import type { QueryResult } from "../store.ts";
+import type { QueryResult, Range, Slice } from "../store.ts";
 
 export interface ReaderData {
   readonly path: string;
@@ -13,20 +12,23 @@ export interface ReaderData {
   readonly stopped: Int32Array<SharedArrayBuffer>;
 }
 
-export interface ReaderRequest {
-  readonly number: number;
-  readonly collection: string;
-  readonly query: Query;
-}
+/** What a reader thread reads: the answer to a query, or a range. */
+export type LongRead =
+  | { readonly collection: string; readonly query: Query }
+  | { readonly collection: string; readonly range: Range };
+export type LongResult = QueryResult | Slice;
+
+export type ReaderRequest = LongRead & { readonly number: number };
+
+type Rows = readonly StoredResource[];
 
 /** A result whose resources are arrays of their columns, which are copied faster than objects. */
-export interface PackedResult extends Omit<QueryResult, "resources" | "collection"> {
-  readonly collection: Collection;
-  readonly rows: readonly StoredResource[];
-}
+export type PackedResult = Omit<LongResult, "resources"> & { readonly rows: Rows };
 
 export type ReaderReply =
   | { readonly kind: "result"; readonly result: PackedResult | undefined }
+  /** The first rows of a large result, or the next; the others are sent when they are asked for. */
+  | { readonly kind: "rows"; readonly rows: Rows }
   | {
       readonly kind: "outage";
       readonly reason: Outage["reason"];
@@ -36,7 +38,7 @@ export type ReaderReply =
     }
   | { readonly kind: "bug"; readonly message: string };
 
-export function packResult({ resources, ...result }: QueryResult): PackedResult {
+export function packResult({ resources, ...result }: LongResult): PackedResult {
   return {
     ...result,
     rows: resources.map((resource) => {
@@ -47,6 +49,23 @@ export function packResult({ resources, ...result }: QueryResult): PackedResult 
   };
 }
 
-export function unpackResult({ rows, ...result }: PackedResult): QueryResult {
-  return { ...result, resources: rows.map(resourceIn) };
+export function unpackResult(first: Rows, { rows, ...result }: PackedResult): LongResult {
+  return { ...result, resources: [...first, ...rows].map(resourceIn) };
+}
+
+/** The size of the rows in one message. A larger message would block the event loop while it is received. */
+const maxRowsChars = 262_144;
+
+/** Splits a result into messages; a row that is larger has a message of its own. */
+export function* messagesOf({ rows, ...result }: PackedResult): Generator<ReaderReply> {
+  let start = 0;
+  let chars = 0;
+  for (const [index, [, , , , fields]] of rows.entries()) {
+    chars += fields.length;
+    if (chars <= maxRowsChars || index === start) continue;
+    yield { kind: "rows", rows: rows.slice(start, index) };
+    start = index;
+    chars = fields.length;
+  }
+  yield { kind: "result", result: { ...result, rows: rows.slice(start) } };
 }

@@ -4,10 +4,12 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { Outage } from "../../model/outage.ts";
 import type { Query } from "../../model/query/query.ts";
-import { Damage } from "../core/stored-resource.ts";
+import { Damage, type StoredResource } from "../core/stored-resource.ts";
 import { QueryQueue, type QueueLimits } from "../query-queue.ts";
-import type { QueryResult, ReadOptions } from "../store.ts";
+import type { QueryResult, Range, ReadOptions, Slice } from "../store.ts";
 import {
+  type LongRead,
+  type LongResult,
   type ReaderData,
   type ReaderReply,
   type ReaderRequest,
@@ -39,7 +41,11 @@ export class ReaderPool {
     query: Query,
     options: ReadOptions = {},
   ): Promise<QueryResult | undefined> {
-    return this.#queue.run(options, (signal) => this.#run({ collection, query }, signal));
+    return this.#read({ collection, query }, options) as Promise<QueryResult | undefined>;
+  }
+
+  slice(collection: string, range: Range, options: ReadOptions = {}): Promise<Slice | undefined> {
+    return this.#read({ collection, range }, options);
   }
 
   async close(): Promise<void> {
@@ -48,14 +54,15 @@ export class ReaderPool {
     await Promise.all(this.#idle.splice(0).map((thread) => thread.close()));
   }
 
-  async #run(
-    request: Omit<ReaderRequest, "number">,
-    signal: AbortSignal,
-  ): Promise<QueryResult | undefined> {
+  #read(read: LongRead, options: ReadOptions): Promise<LongResult | undefined> {
+    return this.#queue.run(options, (signal) => this.#run(read, signal));
+  }
+
+  async #run(read: LongRead, signal: AbortSignal): Promise<LongResult | undefined> {
     if (this.#isClosed) throw new Outage("unavailable", "the store is closed");
     const thread = this.#idle.pop() ?? new ReaderThread(this.#options);
     try {
-      return await thread.query(request, signal);
+      return await thread.read(read, signal);
     } finally {
       if (!thread.hasExited) this.#idle.push(thread);
     }
@@ -82,15 +89,19 @@ class ReaderThread {
     this.#worker.unref();
   }
 
-  async query(
-    request: Omit<ReaderRequest, "number">,
-    signal: AbortSignal,
-  ): Promise<QueryResult | undefined> {
+  async read(read: LongRead, signal: AbortSignal): Promise<LongResult | undefined> {
     const number = ++this.#number;
     const stop = () => void Atomics.store(this.#stopped, 0, number);
     signal.addEventListener("abort", stop, { once: true });
     try {
-      return resultOf(await this.#send({ ...request, number }), request.collection);
+      const rows: StoredResource[] = [];
+      let reply = await this.#send({ ...read, number });
+      while (reply !== "closed" && reply.kind === "rows") {
+        rows.push(...reply.rows);
+        signal.throwIfAborted();
+        reply = await this.#send("next");
+      }
+      return resultOf(reply, rows, read.collection);
     } finally {
       signal.removeEventListener("abort", stop);
     }
@@ -103,7 +114,7 @@ class ReaderThread {
     await this.#worker.terminate();
   }
 
-  #send(message: ReaderRequest | "close"): Promise<ReaderReply | "closed"> {
+  #send(message: ReaderRequest | "next" | "close"): Promise<ReaderReply | "closed"> {
     const pending = Promise.withResolvers<ReaderReply | "closed">();
     this.#pending = pending;
     this.#worker.ref();
@@ -117,9 +128,13 @@ class ReaderThread {
   }
 }
 
-function resultOf(reply: ReaderReply | "closed", collection: string): QueryResult | undefined {
+function resultOf(
+  reply: Exclude<ReaderReply, { kind: "rows" }> | "closed",
+  rows: readonly StoredResource[],
+  collection: string,
+): LongResult | undefined {
   if (reply === "closed") throw new Outage("unavailable", "the store is closed");
-  if (reply.kind === "result") return reply.result && unpackResult(reply.result);
+  if (reply.kind === "result") return reply.result && unpackResult(rows, reply.result);
   if (reply.kind === "bug") throw new Error(`a query failed: ${reply.message}`);
   const { reason, message, id } = reply;
   throw id === undefined ? new Outage(reason, message) : new Damage(id, collection);

@@ -6,6 +6,8 @@ import { Connection, outageOf } from "./connection.ts";
 import { CurrentReader } from "./current-reader.ts";
 import { Reader, readerLimits } from "./reader.ts";
 import {
+  type LongResult,
+  messagesOf,
   packResult,
   type ReaderData,
   type ReaderReply,
@@ -16,25 +18,41 @@ const { path, maxCounted, stopped } = workerData as ReaderData;
 const limits = { ...readerLimits, resourceCacheBytes: 0, ...(maxCounted && { maxCounted }) };
 let current: CurrentReader | undefined;
 
-parentPort?.on("message", (request: ReaderRequest | "close") => {
+/** What is left of the last result. */
+let messages: Iterator<ReaderReply> | undefined;
+
+parentPort?.on("message", (request: ReaderRequest | "next" | "close") => {
+  if (request !== "next") messages = undefined;
   if (request !== "close") return parentPort?.postMessage(answer(request));
   current?.close();
   current = undefined;
   parentPort?.postMessage("closed");
 });
 
-function answer({ number, collection, query }: ReaderRequest): ReaderReply {
+function answer(request: ReaderRequest | "next"): ReaderReply {
+  if (request !== "next") return firstReply(request);
+  const next = messages?.next();
+  return next?.value ?? { kind: "bug", message: "there is no next message" };
+}
+
+function firstReply(request: ReaderRequest): ReaderReply {
   try {
     current ??= new CurrentReader(
       () => new Reader(new Connection(path, "scan"), undefined, limits),
     );
-    const result = current.readIn(collection, (reader) =>
-      reader.query(collection, query, () => assertWanted(number)),
-    );
-    return { kind: "result", result: result && packResult(result) };
+    const result = current.readIn(request.collection, (reader) => read(reader, request));
+    if (result === undefined) return { kind: "result", result };
+    messages = messagesOf(packResult(result));
+    return answer("next");
   } catch (error) {
     return toReply(error);
   }
+}
+
+function read(reader: Reader, request: ReaderRequest): LongResult | undefined {
+  const { collection, number } = request;
+  if ("range" in request) return reader.slice(collection, request.range);
+  return reader.query(collection, request.query, () => assertWanted(number));
 }
 
 function assertWanted(number: number): void {

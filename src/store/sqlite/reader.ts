@@ -121,6 +121,10 @@ export class Reader {
     return this.#inSnapshotOf(collection, (known) => this.#resources.findUnique(known, entry));
   }
 
+  sliceIfShort(collection: string, range: Range): Slice | "long" | undefined {
+    return this.#inSnapshotOf(collection, (known) => this.#resources.sliceIfShort(known, range));
+  }
+
   slice(collection: string, range: Range): Slice | undefined {
     return this.#inSnapshotOf(collection, (known) => this.#resources.slice(known, range));
   }

@@ -10,7 +10,7 @@ import {
 import type { FeedPosition } from "../../model/feed-position.ts";
 import { Outage } from "../../model/outage.ts";
 import type { IndexEntry } from "../../model/query/index-plan.ts";
-import type { Order } from "../../model/query/list-request.ts";
+import { largePageBytes, type Order } from "../../model/query/list-request.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import { epochName, reachedBy, readEpochName } from "../core/epochs.ts";
@@ -143,6 +143,11 @@ export class ResourceReader {
     requireIndex(plan, field);
     const row = this.#findUnique.one(part, field, key);
     return row && toResource(row);
+  }
+
+  /** Returns `long` when the resources are so large that reading them may block others. */
+  sliceIfShort(known: CachedCollection, range: Range): Slice | "long" {
+    return largePageBytes(known.head, range) > 0 ? "long" : this.slice(known, range);
   }
 
   slice({ part, head, collection }: CachedCollection, range: Range): Slice {

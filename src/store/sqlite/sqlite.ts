@@ -26,6 +26,7 @@ import type {
   Slice,
   Store,
 } from "../store.ts";
+import { isSameState } from "./collections.ts";
 import { CommitCounter, followCommits, type MapFile } from "./commit-counter.ts";
 import { Connection } from "./connection.ts";
 import { CurrentReader } from "./current-reader.ts";
@@ -186,8 +187,10 @@ class SqliteStore implements Store {
     return this.#readIn(collection, (reader) => reader.findUnique(collection, entry));
   }
 
-  slice(collection: string, range: Range): Slice | undefined {
-    return this.#readIn(collection, (reader) => reader.slice(collection, range));
+  slice(collection: string, range: Range, options?: ReadOptions): MaybePromise<Slice | undefined> {
+    const short = this.#readIn(collection, (reader) => reader.sliceIfShort(collection, range));
+    if (short !== "long") return short;
+    return this.#pool.slice(collection, range, options).then((slice) => this.#withCurrent(slice));
   }
 
   query(
@@ -197,16 +200,7 @@ class SqliteStore implements Store {
   ): MaybePromise<QueryResult | undefined> {
     const short = this.#readIn(collection, (reader) => reader.queryIfShort(collection, query));
     if (short !== "long") return short;
-    return this.#pool.query(collection, query, options).then((result) => {
-      if (result === undefined) return undefined;
-      // While nothing has changed it is the same object, by which pages are cached.
-      const current = this.collection(collection);
-      const isCurrent =
-        current?.revision === result.collection.revision &&
-        current.createdAt === result.collection.createdAt &&
-        current.definition === result.collection.definition;
-      return isCurrent ? { ...result, collection: current } : result;
-    });
+    return this.#pool.query(collection, query, options).then((result) => this.#withCurrent(result));
   }
 
   since(
@@ -276,6 +270,13 @@ class SqliteStore implements Store {
   async #tryToWrite(): Promise<string | undefined> {
     await Promise.allSettled([this.#committer.commit([])]);
     return this.#committer.lastError;
+  }
+
+  /** While nothing has changed the collection is the same object, by which pages are cached. */
+  #withCurrent<T extends QueryResult | Slice>(result: T | undefined): T | undefined {
+    const current = result && this.collection(result.collection.name);
+    const isCurrent = current && isSameState(current, result.collection);
+    return isCurrent ? { ...result, collection: current } : result;
   }
 
   #readIn<T>(collection: string, read: (reader: Reader) => T): T {

@@ -1,0 +1,71 @@
+// Sends a page of large resources one by one, so that neither rendering nor encoding blocks other requests.
+
+import { setImmediate as turn } from "node:timers/promises";
+import type { ListResult } from "../../domain/lists.ts";
+import { overloaded } from "../../domain/problems.ts";
+import { Problem } from "../../model/problem.ts";
+import { shortPageBytes } from "../../model/query/list-request.ts";
+import { type Renderer, viewVersion } from "../../model/render.ts";
+import type { Resource } from "../../model/resource.ts";
+import { streamOf } from "../body/text-stream.ts";
+import { chooseCoding } from "../headers/content-coding.ts";
+import type { RequestContext } from "../request/context.ts";
+import { encodedHeaders } from "../response/representation.ts";
+import { type ResponseHead, reserveWhileSent, withDate } from "../response/response.ts";
+import { rendererFactory } from "./fields-param.ts";
+
+export const isLargePage = (listed: ListResult): boolean => charsOf(listed) > shortPageBytes;
+
+const charsOf = ({ resources }: ListResult): number =>
+  resources.reduce((sum, { fields }) => sum + fields.length, 0);
+
+/** The resources follow this text. */
+const start = '{"data":[';
+
+/** Returns a text that differs when the page does. `frame` is the body of the page without resources. */
+export const summaryOf = ({ resources, target }: ListResult, frame: string): string =>
+  resources.reduce(
+    (text, { id, revision, updatedAt }) => `${text}\n${id} ${revision} ${updatedAt}`,
+    `${frame} ${viewVersion(target.rules)}`,
+  );
+
+/** Responds with a page without Content-Length, which holds only its resources in memory. */
+export function sendLargePage(
+  context: RequestContext,
+  listed: ListResult,
+  frame: string,
+  state: ResponseHead,
+): Response | Problem {
+  const coding = chooseCoding(context.request.headers, Number.POSITIVE_INFINITY);
+  if (coding instanceof Problem) return coding;
+  const headers = coding === undefined ? state.headers : encodedHeaders(state.headers, coding);
+  // What was taken before the resources were read.
+  context.memory.set(0);
+  const isHead = context.request.method === "HEAD";
+  const release = reserveWhileSent(context, isHead ? 0 : charsOf(listed));
+  if (release === undefined) return overloaded;
+  const fields = listed.listRequest.fields.map(({ field }) => field);
+  const render = rendererFactory(fields)(listed.target.rules);
+  const left = isHead ? [] : listed.resources.toReversed();
+  const texts = textsOf(context, left, render, frame.slice(start.length));
+  return withDate(new Response(streamOf(texts, coding, release), { headers }), state.updatedAt);
+}
+
+/** Takes the resources from the end of `left`, so that those that were sent are not held in memory. */
+async function* textsOf(
+  context: RequestContext,
+  left: Resource[],
+  render: Renderer,
+  end: string,
+): AsyncGenerator<string> {
+  let before = start;
+  for (let resource = left.pop(); resource !== undefined; resource = left.pop()) {
+    // A client that reads slowly is not idle.
+    context.extendTimeout();
+    yield before + render(resource, context.collectionUrl);
+    before = ",";
+    // Other requests get a turn.
+    await turn();
+  }
+  yield end;
+}

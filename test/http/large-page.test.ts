@@ -1,0 +1,104 @@
+// Pages of large resources: rendered and sent one by one, with the same content and validators as others.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startApp, type TestApp } from "./app.ts";
+
+const count = 12;
+const chars = 100_000;
+const json = { "content-type": "application/json" };
+
+interface Page {
+  readonly data: readonly { readonly n: number; readonly text: string }[];
+  readonly total: number;
+}
+
+for (const store of [undefined, "postgres"])
+  describe(`a page of large resources on ${store ?? "the embedded engine"}`, () => {
+    let app: TestApp;
+    let ada: string;
+
+    before(async () => {
+      app = await startApp({ store });
+      ada = await app.token("own:*");
+      await define("large", { schema: { properties: { n: { type: "integer" } } }, indexed: ["n"] });
+      await define("own", { access: { read: "owner" } });
+      for (let n = 0; n < count; n++)
+        for (const [path, token] of [
+          ["/large", app.admin],
+          ["/own", ada],
+        ] as const)
+          assert.equal((await post(path, token, n)).status, 201);
+    });
+    after(() => app.stop());
+
+    const define = (name: string, definition: object) =>
+      app.request(`/-/collections/${name}`, {
+        method: "PUT",
+        headers: json,
+        body: JSON.stringify(definition),
+      });
+    const post = async (path: string, token: string, n: number) => {
+      const body = JSON.stringify({ n, text: `${n}é`.repeat(chars / 3) });
+      const headers = { ...json, authorization: `Bearer ${token}` };
+      const response = await fetch(app.url + path, { method: "POST", headers, body });
+      await response.arrayBuffer();
+      return response;
+    };
+    const read = (path: string, headers: Record<string, string> = {}, init: RequestInit = {}) =>
+      fetch(app.url + path, {
+        ...init,
+        headers: { authorization: `Bearer ${app.admin}`, ...headers },
+      });
+    const assertWhole = async (response: Response) => {
+      assert.equal(response.status, 200);
+      const { data, total } = (await response.json()) as Page;
+      assert.equal(total, count);
+      assert.deepEqual(
+        data.map(({ n }) => n),
+        Array.from({ length: count }, (_, n) => n),
+      );
+      for (const { n, text } of data) assert.ok(text === `${n}é`.repeat(chars / 3));
+    };
+
+    for (const query of ["", "sort=n&", "n[gte]=0&"])
+      for (const coding of ["identity", "gzip"])
+        it(`?${query}limit=20 with ${coding}`, async () => {
+          const response = await read(`/large?${query}limit=20`, { "accept-encoding": coding });
+          assert.equal(response.headers.get("x-total-count"), `${count}`);
+          assert.equal(response.headers.get("content-length"), null);
+          await assertWhole(response);
+        });
+
+    it("by QUERY", async () => {
+      const init = { method: "QUERY", body: '{"limit":20}' };
+      await assertWhole(await read("/large", json, init));
+    });
+
+    it("HEAD has the same header fields and no body", async () => {
+      const head = await read("/large?limit=20", {}, { method: "HEAD" });
+      assert.equal(head.status, 200);
+      assert.equal(await head.text(), "");
+      const got = await read("/large?limit=20");
+      await got.arrayBuffer();
+      assert.equal(head.headers.get("etag"), got.headers.get("etag"));
+    });
+
+    it("is 304 while nothing changes, also for an owner", async () => {
+      for (const [path, token] of [
+        ["/large", app.admin],
+        ["/own", ada],
+      ] as const) {
+        const authorization = `Bearer ${token}`;
+        const first = await read(`${path}?limit=20`, { authorization });
+        const etag = first.headers.get("etag") ?? "";
+        await assertWhole(first);
+        assert.notEqual(etag, "");
+        const headers = { authorization, "if-none-match": etag };
+        assert.equal((await read(`${path}?limit=20`, headers)).status, 304);
+        const other = await read(`${path}?limit=19`, { authorization });
+        await other.arrayBuffer();
+        if (path === "/own") assert.notEqual(other.headers.get("etag"), etag);
+      }
+    });
+  });
