@@ -2,7 +2,8 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import { isOfElements } from "../model/field-kind.ts";
-import { findReferences, type Reference, type Target } from "../model/reference.ts";
+import { valueIn } from "../model/query/field-path.ts";
+import type { Reference, Target } from "../model/reference.ts";
 import { rendererOf, withText } from "../model/render.ts";
 import { expandedMember, type Resource } from "../model/resource.ts";
 import type { Store } from "../store/store.ts";
@@ -137,14 +138,17 @@ export class ExpandedPage {
     return this.#found.get(access.name)?.get(id);
   }
 
-  /** Returns the ids in document order. */
+  /** Returns the ids in document order: one for each element of an array, also where it has none. */
   #idsIn(expansion: Expansion, resource: Resource): readonly Id[] {
     const known = this.#ids.get(expansion) ?? new Map<Resource, readonly Id[]>();
     this.#ids.set(expansion, known);
     const cached = known.get(resource);
     if (cached !== undefined) return cached;
-    const found = findReferences([expansion.reference], this.#fieldsOf(resource));
-    const ids = found.map(({ value }) => (typeof value === "string" ? value : undefined));
+    const { field } = expansion.reference;
+    const value = valueIn(this.#fieldsOf(resource), field);
+    const values: readonly unknown[] =
+      isOfElements(field) && Array.isArray(value) ? value : [value];
+    const ids = values.map((each) => (typeof each === "string" ? each : undefined));
     known.set(resource, ids);
     return ids;
   }

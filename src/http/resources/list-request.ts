@@ -161,8 +161,9 @@ export class ListRequestReader {
   #aggregateRequest(): AggregateRequest | undefined {
     const [by, timeZone] = [this.#by, this.#timeZone];
     if (this.#aggregates !== undefined) return { aggregates: this.#aggregates, by, timeZone };
-    for (const { place } of [...by.slice(0, 1), ...(timeZone ? [timeZone] : [])])
-      this.addError(place, "this needs aggregate; for a field of this name, use an operator");
+    const [first] = by;
+    if (first !== undefined) this.addError(first.place, needsAggregate("by"));
+    if (timeZone !== undefined) this.addError(timeZone.place, needsAggregate("timezone"));
     return undefined;
   }
 
@@ -185,6 +186,9 @@ export class ListRequestReader {
     };
   }
 }
+
+const needsAggregate = (name: string): string =>
+  `${name} needs aggregate; to filter by a field of this name, write ${name}[eq]=…`;
 
 export const isWhole = (number: number, least: number, most = Number.MAX_SAFE_INTEGER): boolean =>
   Number.isInteger(number) && number >= least && number <= most;

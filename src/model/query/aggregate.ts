@@ -99,7 +99,7 @@ export function readAggregate(text: string): Omit<Aggregate, "kind"> | string {
   const { name, field = "", rest = [] } = readCall(text) ?? {};
   const found = functions.find((each) => each === name);
   if (found === undefined || field === "" || rest.length > 0)
-    return `${JSON.stringify(text)} is no aggregate; there are count, ${functions.map((each) => `${each}(field)`).join(", ")}`;
+    return `${JSON.stringify(text)} is no aggregate; there are count, ${functions.map((each) => `${each}(field)`).join(", ")}. To filter by a field aggregate, write aggregate[eq]`;
   return { name: text, function: found, field };
 }
 
