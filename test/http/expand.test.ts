@@ -82,7 +82,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       const bob = await client.json<Shown>("/customers/bob");
       assert.deepEqual(one._expanded, {
         customer: ada,
-        "lines[].product": [pen, ink, null, pen],
+        "lines[].product": [pen, null, ink, pen],
         "ship.to": bob,
       });
       const { _expanded: _, ...plain } = one;
