@@ -10,6 +10,21 @@ export interface CountedSource {
   readonly count: number;
 }
 
+/** Returns the sources with their counts, the smallest first. A count beyond `max` is not exact. */
+export function* countSources(
+  sources: readonly Source[],
+  max: number,
+): Running<readonly CountedSource[]> {
+  const counted: CountedSource[] = [];
+  for (const source of sources)
+    counted.push({ source, count: yield* ask("count", { kind: "count", source, max }) });
+  return counted.sort((one, other) => one.count - other.count);
+}
+
+/** Whether the count of the source is the number of resources that match. */
+export const decidesAll = ({ decided, isDistinct }: Source, { conditions }: Query): boolean =>
+  isDistinct && conditions.every((predicate) => decided.includes(predicate));
+
 /** Reading the entry of another source costs this part of checking a resource. */
 const entryCost = 0.2;
 

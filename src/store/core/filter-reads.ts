@@ -81,6 +81,20 @@ export function* ask<K extends Read["kind"]>(
 export const seqsAtOnce = 500;
 export const checkedBytes = 1024 * 1024;
 
+/** Reads these resources, a few at once. */
+export function* visitAt(
+  seqs: readonly number[],
+  visit: (candidate: Candidate) => void,
+): Running<void> {
+  for (let at = 0; at < seqs.length; ) {
+    const chunk = seqs.slice(at, at + seqsAtOnce);
+    const read: Read = { kind: "at", seqs: chunk, maxBytes: checkedBytes };
+    const next: ReadResults["at"] = yield* ask("at", read);
+    for (const candidate of next.candidates) visit(candidate);
+    at += next.read;
+  }
+}
+
 export interface PageResult {
   readonly candidates: readonly Candidate[];
   readonly isCut: boolean;

@@ -3,14 +3,7 @@
 import type { Predicate } from "../../model/query/predicate.ts";
 import type { Candidate, Query } from "../../model/query/query.ts";
 import type { Checker } from "./checker.ts";
-import {
-  ask,
-  checkedBytes,
-  type Read,
-  type ReadResults,
-  type Running,
-  seqsAtOnce,
-} from "./filter-reads.ts";
+import { ask, type Read, type Running, visitAt } from "./filter-reads.ts";
 import type { Visit } from "./first-matches.ts";
 import { canDecide } from "./sql-verdict.ts";
 
@@ -66,7 +59,7 @@ export class RowScan {
     const { isVerified } = this.#options;
     const read: Read = { kind: "next", after, isNewestFirst, isVerified };
     const candidates: readonly Candidate[] = yield* ask("next", read);
-    this.#check(candidates, visit);
+    for (const candidate of candidates) this.#check(candidate, visit);
     return { last: candidates.at(-1)?.seq, counted: 0 };
   }
 
@@ -75,13 +68,7 @@ export class RowScan {
     this.#rows = Math.min(2 * this.#rows, mostTested);
     if (seqs.length > maxLeft * tested) this.#untested = readsUntested;
     this.#checker.checked += tested - seqs.length;
-    for (let at = 0; at < seqs.length; ) {
-      const chunk = seqs.slice(at, at + seqsAtOnce);
-      const read: Read = { kind: "at", seqs: chunk, maxBytes: checkedBytes };
-      const next: ReadResults["at"] = yield* ask("at", read);
-      this.#check(next.candidates, visit);
-      at += next.read;
-    }
+    yield* visitAt(seqs, (candidate) => this.#check(candidate, visit));
     return { last: tested === 0 ? undefined : last, counted };
   }
 
@@ -100,8 +87,7 @@ export class RowScan {
     return { ...test, conditions, wanted: words.length === 0 ? wanted : [] };
   }
 
-  #check(candidates: readonly Candidate[], visit: Visit): void {
-    for (const candidate of candidates)
-      visit(this.#checker.check(candidate, this.#query.conditions));
+  #check(candidate: Candidate, visit: Visit): void {
+    visit(this.#checker.check(candidate, this.#query.conditions));
   }
 }

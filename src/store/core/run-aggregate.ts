@@ -6,15 +6,8 @@ import { holds, type Predicate } from "../../model/query/predicate.ts";
 import type { Candidate, Query } from "../../model/query/query.ts";
 import { Aggregator } from "./aggregator.ts";
 import { Checker } from "./checker.ts";
-import { type CountedSource, narrowed } from "./counted-source.ts";
-import {
-  ask,
-  checkedBytes,
-  type Read,
-  type ReadResults,
-  type Running,
-  seqsAtOnce,
-} from "./filter-reads.ts";
+import { countSources, narrowed } from "./counted-source.ts";
+import { ask, type Running, visitAt } from "./filter-reads.ts";
 import { type FilterPlan, hasWords } from "./query-plan.ts";
 import { RowScan, type ScannedRows } from "./row-scan.ts";
 import { type Filtered, type FilterResult, runFilter } from "./run-filter.ts";
@@ -73,7 +66,7 @@ function* visitMatches(
 ): Running<void> {
   const { words } = query;
   if (words.length > 0 && plan.searchable.length === 0) return;
-  const sources = yield* counted(filter, total);
+  const sources = yield* countSources(filter.sources, total + 1);
   if (words.length > 0 && plan.hidden === undefined && hasWords(plan)) {
     const ranks: Ranks = yield* ask("ranks", { kind: "ranks", words });
     const { seqs, rest } = yield* narrowed(
@@ -92,14 +85,6 @@ function* visitMatches(
   yield* visitAt(seqs, (candidate) => checker.check(candidate, rest));
 }
 
-/** Returns the sources with their counts, the smallest first. */
-function* counted({ sources }: FilterPlan, total: number): Running<readonly CountedSource[]> {
-  const found: CountedSource[] = [];
-  for (const source of sources)
-    found.push({ source, count: yield* ask("count", { kind: "count", source, max: total + 1 }) });
-  return found.sort((one, other) => one.count - other.count);
-}
-
 function* visitAll(query: Query, checker: Checker, isVerified: boolean): Running<void> {
   const options = { maxCounted: Number.MAX_SAFE_INTEGER, isCounting: false, isVerified };
   const scan = new RowScan(checker, query, options);
@@ -108,15 +93,5 @@ function* visitAll(query: Query, checker: Checker, isVerified: boolean): Running
     const next: ScannedRows = yield* scan.next(step, () => undefined);
     after = next.last;
     if (after === undefined) return;
-  }
-}
-
-function* visitAt(seqs: readonly number[], visit: (candidate: Candidate) => void): Running<void> {
-  for (let at = 0; at < seqs.length; ) {
-    const chunk = seqs.slice(at, at + seqsAtOnce);
-    const read: Read = { kind: "at", seqs: chunk, maxBytes: checkedBytes };
-    const next: ReadResults["at"] = yield* ask("at", read);
-    for (const candidate of next.candidates) visit(candidate);
-    at += next.read;
   }
 }

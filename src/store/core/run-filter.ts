@@ -5,16 +5,8 @@ import type { Predicate } from "../../model/query/predicate.ts";
 import { isRanked, type Query } from "../../model/query/query.ts";
 import type { QueryResult } from "../store.ts";
 import { Checker } from "./checker.ts";
-import { type CountedSource, narrowed } from "./counted-source.ts";
-import {
-  ask,
-  checkedBytes,
-  type Read,
-  type ReadResults,
-  type Running,
-  readPage,
-  seqsAtOnce,
-} from "./filter-reads.ts";
+import { type CountedSource, countSources, decidesAll, narrowed } from "./counted-source.ts";
+import { ask, type Running, readPage, visitAt } from "./filter-reads.ts";
 import { type Counted, firstMatches, type VisitAll } from "./first-matches.ts";
 import type { IndexScan, Source } from "./index-use.ts";
 import { matchesByFirstKeys, matchesInOrder, type Ordered } from "./ordered-matches.ts";
@@ -97,15 +89,12 @@ class FilterRun {
 
   /** Returns the sources with their counts, the smallest first. A larger count than the limit is not exact. */
   *#count(): Running<readonly CountedSource[]> {
-    const counted: CountedSource[] = [];
     const max = Math.max(maxSeqs, this.#filtered.maxCounted) + 1;
-    for (const source of this.#filter.sources)
-      counted.push({ source, count: yield* ask("count", { kind: "count", source, max }) });
-    return counted.sort((one, other) => one.count - other.count);
+    return yield* countSources(this.#filter.sources, max);
   }
 
-  #decides({ decided, isDistinct }: Source): boolean {
-    return isDistinct && this.#query.conditions.every((predicate) => decided.includes(predicate));
+  #decides(source: Source): boolean {
+    return decidesAll(source, this.#query);
   }
 
   #fits(count: number): boolean {
@@ -243,15 +232,9 @@ class FilterRun {
     ranks?: Ranks,
   ): Running<FilterResult> {
     const checker = this.#checker;
-    return yield* this.#best(function* ({ visit }) {
-      for (let at = 0; at < seqs.length; ) {
-        const chunk = seqs.slice(at, at + seqsAtOnce);
-        const read: Read = { kind: "at", seqs: chunk, maxBytes: checkedBytes };
-        const next: ReadResults["at"] = yield* ask("at", read);
-        for (const candidate of next.candidates) visit(checker.check(candidate, rest, ranks));
-        at += next.read;
-      }
-    });
+    return yield* this.#best(({ visit }) =>
+      visitAt(seqs, (candidate) => visit(checker.check(candidate, rest, ranks))),
+    );
   }
 
   /** Finds the page among matches that are visited in any order. */
