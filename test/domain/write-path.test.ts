@@ -16,6 +16,7 @@ import { MemoryBudget } from "../../src/lib/memory-budget.ts";
 import type { IdempotencyKey } from "../../src/model/idempotency-key.ts";
 import { type Principal, system } from "../../src/model/principal.ts";
 import { Problem } from "../../src/model/problem.ts";
+import { keyOf } from "../../src/model/query/sort-key.ts";
 import { openDisk } from "../../src/store/disk/disk.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Change, Store } from "../../src/store/store.ts";
@@ -180,6 +181,81 @@ describe("the write path", () => {
     };
     const { fields } = resourceOf(await writes.run(await open("update"), patch("a", { n: 2 })));
     assert.equal(fields, '{"n":2,"other":true}');
+  });
+
+  describe("with several lines of an import for one resource", () => {
+    const upsert = (fields: object) =>
+      ({ kind: "upsert", field: "sku", draft: draft(fields) }) as const;
+    const lines = [
+      upsert({ sku: "A", n: 1 }),
+      upsert({ sku: "B", n: 2 }),
+      upsert({ sku: "A", n: 3 }),
+      upsert({ sku: "B", n: 4 }),
+    ];
+    const kinds = async (operations: Parameters<Writes["runEach"]>[1]) =>
+      (await writes.runEach(await open("put"), operations)).map((result) =>
+        result instanceof Problem ? result.kind : result.isNew ? "created" : "replaced",
+      );
+    const stored = async () =>
+      (await store.slice("notes", { offset: 0, limit: 10, order: "created" }))?.resources.map(
+        ({ fields }) => JSON.parse(fields),
+      );
+    /** Another client replaces A before each of the next commits. */
+    const overtake = (times: number): void => {
+      if (times === 0) return;
+      beforeCommit = async () => {
+        const entry = { field: "sku", key: keyOf("text", "A") };
+        const id = (await store.findUnique("notes", entry))?.id ?? "chosen";
+        const fields = '{"sku":"A","n":"other"}';
+        const at = Date.now();
+        const change = { kind: "put", collection: "notes", id, fields, at, expect: "anything" };
+        await store.commit([change as Change]);
+        overtake(times - 1);
+      };
+    };
+
+    beforeEach(() => store.commit([define({ unique: ["sku", "code"] })]));
+
+    it("writes the last one last, in one commit", async () => {
+      assert.deepEqual(await kinds(lines), ["created", "created", "replaced", "replaced"]);
+      assert.equal(calls.filter((call) => call === "commit").length, 1);
+      assert.deepEqual(await stored(), [
+        { sku: "A", n: 3 },
+        { sku: "B", n: 4 },
+      ]);
+    });
+
+    for (const times of [1, 2, 3, 7])
+      it(`writes the last one last when another client comes in between, ${times} times`, async () => {
+        for (const isNew of [true, false]) {
+          overtake(times);
+          const [first, second, ...rest] = await kinds(lines);
+          assert.deepEqual([first, ...rest], ["replaced", "replaced", "replaced"]);
+          assert.equal(second, isNew ? "created" : "replaced");
+          const found = (await stored())?.toSorted((one, other) => one.n - other.n);
+          assert.deepEqual(found, [
+            { sku: "A", n: 3 },
+            { sku: "B", n: 4 },
+          ]);
+        }
+      });
+
+    it("goes on after one that is rejected", async () => {
+      await kinds([upsert({ sku: "C", code: "taken" })]);
+      const results = await kinds([
+        upsert({ sku: "A", n: 1 }),
+        upsert({ sku: "A", code: "taken" }),
+        upsert({ sku: "A", n: 2 }),
+        upsert({ sku: "D", code: "taken" }),
+        upsert({ sku: "D", n: 3 }),
+      ]);
+      assert.deepEqual(results, ["created", "conflict", "replaced", "conflict", "created"]);
+      assert.deepEqual(await stored(), [
+        { sku: "C", code: "taken" },
+        { sku: "A", n: 2 },
+        { sku: "D", n: 3 },
+      ]);
+    });
   });
 
   it("gives a retry the first result even if the rules would reject it now", async () => {

@@ -1,25 +1,26 @@
 // Commits planned changes and turns their outcomes into results.
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
-import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
-import { Damage } from "../../store/core/stored-resource.ts";
-import {
-  type Change,
-  failureOf,
-  type Outcome,
-  type Remove,
-  type ResourceChange,
-  type Store,
-} from "../../store/store.ts";
+import type { Change, Outcome, Remove, ResourceChange, Store } from "../../store/store.ts";
 import type { CollectionAccess } from "../access.ts";
-import { notUnique } from "../not-unique.ts";
 import { collectionNotFound, overloaded } from "../problems.ts";
-import { operationsProblem } from "./operate.ts";
-import type { AllDone, Refused, WriteResult, Written } from "./operation.ts";
+import type { AllDone, Refused, Written } from "./operation.ts";
+import {
+  allDone,
+  asGroup,
+  conflictProblem,
+  createdThenDeleted,
+  damageOf,
+  isApplied,
+  isCollectionMissing,
+  keyReused,
+  missing,
+  singleOutcome,
+  writtenOf,
+} from "./outcomes.ts";
 import type { Plan, PlannedOperation } from "./plan.ts";
-import { danglingNow } from "./reference-problems.ts";
 
 /** Operations with the plan that was made for them. */
 export interface PlannedWrite {
@@ -95,14 +96,18 @@ export class PlanCommitter {
     const sent = planned.flatMap((each, index) =>
       each instanceof Problem ? [] : [!isTrial && hidden.has(index) ? trialOf([each]) : each],
     );
+    const { firstRepeat } = plan;
     const outcomes = await (isTrial
       ? this.#tryEach(changesIn(planned))
-      : this.each(access, sent).then((all) => all.map(singleOutcome)));
+      : firstRepeat === undefined
+        ? this.each(access, sent).then((all) => all.map(singleOutcome))
+        : this.#inOrder(access, sent, changesIn(planned.slice(0, firstRepeat)).length));
     let next = 0;
     let isMissing = false;
     const results = planned.map((change, index) => {
       if (change instanceof Problem) return change;
-      const outcome = outcomes[next++] ?? missing;
+      const outcome = outcomes[next++];
+      if (outcome === undefined) return undefined;
       const operation = operations[index];
       if (operation !== undefined && plan.isOvertaken(operation, outcome)) return undefined;
       if (isApplied(outcome)) return hidden.get(index) ?? writtenOf(access, outcome);
@@ -127,11 +132,30 @@ export class PlanCommitter {
     return this.#store.commit([creation, ...changes]).then((outcomes) => outcomes.slice(1));
   }
 
+  /**
+   * Commits changes of which several are for one resource. A later one must not be applied when an earlier
+   * one has to be planned again, because that would then replace it. So all are applied together, or only
+   * those before the first repeated resource; the others have no outcome.
+   */
+  async #inOrder(
+    access: CollectionAccess,
+    changes: readonly Change[],
+    firstRepeat: number,
+  ): Promise<readonly Outcome[]> {
+    const plain = changes.filter((change) => change.kind === "put");
+    if (plain.length === changes.length) {
+      const [outcome] = await this.#store.commit([{ kind: "all", changes: plain }]);
+      if (outcome?.kind === "all") return outcome.outcomes;
+    }
+    return (await this.each(access, changes.slice(0, firstRepeat))).map(singleOutcome);
+  }
+
   /** Returns what would become of each change after those before it. */
   async #tryEach(changes: readonly ResourceChange[]): Promise<readonly Outcome[]> {
     if (changes.length === 0) return [];
     const [outcome] = await this.#store.commit([trialOf(changes)]);
-    return outcome?.kind === "all" ? outcome.outcomes : [];
+    const outcomes = outcome?.kind === "all" ? outcome.outcomes : [];
+    return changes.map((_, index) => outcomes[index] ?? missing);
   }
 
   async createCollections(names: Iterable<string>): Promise<void> {
@@ -171,15 +195,6 @@ export class PlanCommitter {
   }
 }
 
-/** Returns the outcome of a change that was only tried, otherwise the outcome itself. */
-const singleOutcome = (outcome: Outcome): Outcome =>
-  outcome.kind === "all" ? (outcome.outcomes[0] ?? missing) : outcome;
-
-function writtenOf(access: CollectionAccess, outcome: Outcome): Written | undefined {
-  const result = resultOf(access, outcome, false);
-  return result?.kind === "written" ? result : undefined;
-}
-
 /** The resource that a change would create. */
 const resourceOf = ({ id, at, ...change }: ResourceChange): Resource => ({
   ...{ id, revision: 0, createdAt: at, updatedAt: at },
@@ -193,14 +208,6 @@ const trialOf = (changes: readonly ResourceChange[]): Change => ({
   isTrial: true,
 });
 
-const missing: Outcome = { kind: "missing" };
-
-/** Returns the outcome of a single change as that of a group. */
-const asGroup = ([outcome = missing]: readonly Outcome[]): Outcome =>
-  isApplied(outcome)
-    ? { kind: "all", outcomes: [outcome], isReplay: false }
-    : { kind: "none", index: 0, outcome };
-
 /** A key belongs to one of the collections of its request, so each is named. */
 const failingIn = (operations: readonly PlannedOperation[]): readonly Remove[] =>
   [...new Set(operations.map(({ access: { name } }) => name))].map(impossibleChange);
@@ -208,88 +215,14 @@ const failingIn = (operations: readonly PlannedOperation[]): readonly Remove[] =
 const changesIn = (planned: readonly (ResourceChange | Problem)[]): readonly ResourceChange[] =>
   planned.filter((each) => !(each instanceof Problem));
 
-const isApplied = ({ kind }: Outcome): boolean =>
-  kind === "created" || kind === "replaced" || kind === "removed";
-
 const refusedIn = (planned: readonly (ResourceChange | Problem)[]): readonly Refused[] =>
   planned.flatMap((each, index) => (each instanceof Problem ? [{ index, problem: each }] : []));
 
-function allDone(
-  operations: readonly PlannedOperation[],
-  { outcomes, isReplay }: Extract<Outcome, { kind: "all" }>,
-): AllDone {
-  // After the outcomes of the operations come those of changes that followed from deletions.
-  const results = operations.map(({ access }, index) => {
-    const outcome = outcomes[index];
-    const result = resultOf(access, outcome, isReplay);
-    if (result === undefined) throw new Error(`unexpected outcome in a batch: ${outcome?.kind}`);
-    return result;
-  });
-  return { results, isReplay };
-}
-
-/** Returns the result of a change that was applied, otherwise undefined. */
-export function resultOf(
-  access: CollectionAccess,
-  outcome: Outcome | undefined,
-  isReplay: boolean,
-): WriteResult | undefined {
-  switch (outcome?.kind) {
-    case "created":
-    case "replaced": {
-      const { kind, resource } = outcome;
-      return { kind: "written", resource, access, isNew: kind === "created", isReplay };
-    }
-    case "removed":
-      return { kind: "removed" };
-    default:
-      return undefined;
-  }
-}
-
-export function conflictProblem(outcome: Outcome): Problem | undefined {
-  const failed = failureOf(outcome);
-  switch (failed.kind) {
-    case "conflict":
-      return notUnique(failed.field);
-    case "invalid":
-    case "inapplicable":
-      return operationsProblem(failed);
-    case "dangling":
-      return danglingNow(failed.target);
-    case "referenced":
-      if (failed.isKnown) return undefined;
-      throw new Outage("busy", `the index of the references in ${failed.by} is being built`);
-    default:
-      return undefined;
-  }
-}
-
-const damageOf = (change: ResourceChange | undefined): Damage =>
-  new Damage(change?.id ?? "", change?.collection);
-
-/** Returns whether the collection does not exist: only then is a put without an expected revision "missing". */
-export const isCollectionMissing = (
-  outcome: Outcome,
-  change: ResourceChange | undefined,
-): boolean =>
-  outcome.kind === "missing" && change?.kind === "put" && typeof change.expect !== "number";
-
 /** Returns a change that always fails: no resource has this id. */
-export const impossibleChange = (collection: string): Remove => ({
+const impossibleChange = (collection: string): Remove => ({
   kind: "remove",
   collection,
   id: "-",
   at: 0,
   expect: 0,
 });
-
-export const keyReused = new Problem(
-  "key-reused",
-  "This Idempotency-Key was already used for a different request. Nothing was changed.",
-);
-
-export const createdThenDeleted = new Problem(
-  "gone",
-  "A resource that was written with this Idempotency-Key has since been deleted. Nothing was changed; use a new key to write it again.",
-);

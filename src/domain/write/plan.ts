@@ -63,6 +63,8 @@ export class Plan {
   #operations: readonly PlannedOperation[] = [];
   #upserts: Upserts | undefined;
   #hidden: Refused[] | undefined;
+  /** The first operation that follows another one on the same resource, which other requests can prevent. */
+  firstRepeat: number | undefined;
 
   constructor(store: Store, access: Access, context: PlanContext) {
     this.#store = store;
@@ -210,6 +212,8 @@ export class Plan {
     const isAnyState =
       state.isWritten || (isFixed && condition === undefined && isPlain(kind, access, current));
     const expect = isAnyState ? "anything" : current?.revision;
+    if (state.isWritten && state.isExpected) this.firstRepeat ??= index;
+    else if (!isAnyState) state.isExpected = true;
     if (kind === "remove") return this.#remove(access, id, state, expect ?? "anything");
     if (kind === "operate") {
       const others = this.#operations;
@@ -278,16 +282,8 @@ export class Plan {
     const { at } = this.#context;
     // A collection that does not exist yet has no definition, which is version 0.
     const version = rules?.version ?? 0;
-    return {
-      kind: "put",
-      collection: name,
-      id,
-      ...accepted,
-      at,
-      expect,
-      ...creator,
-      rules: version,
-    };
+    const put = { kind: "put", collection: name, id, ...accepted, at, expect } as const;
+    return { ...put, ...creator, rules: version };
   }
 }
 

@@ -13,6 +13,8 @@ export interface State {
   /** The state that earlier operations of the plan leave. */
   current: Resource | undefined;
   isWritten: boolean;
+  /** Whether the first write expects the stored state, so that another request can prevent it. */
+  isExpected?: boolean;
   /** The id under which a PUT to an inaccessible resource is tried. */
   hiddenId: string | undefined;
 }

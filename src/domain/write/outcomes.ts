@@ -1,0 +1,103 @@
+// Turns the outcomes of the store into the results and problems of operations.
+
+import { Outage } from "../../model/outage.ts";
+import { Problem } from "../../model/problem.ts";
+import { Damage } from "../../store/core/stored-resource.ts";
+import { failureOf, type Outcome, type ResourceChange } from "../../store/store.ts";
+import type { CollectionAccess } from "../access.ts";
+import { notUnique } from "../not-unique.ts";
+import { operationsProblem } from "./operate.ts";
+import type { AllDone, WriteResult, Written } from "./operation.ts";
+import type { PlannedOperation } from "./plan.ts";
+import { danglingNow } from "./reference-problems.ts";
+
+export const missing: Outcome = { kind: "missing" };
+
+/** Returns the outcome of a single change as that of a group. */
+export const asGroup = ([outcome = missing]: readonly Outcome[]): Outcome =>
+  isApplied(outcome)
+    ? { kind: "all", outcomes: [outcome], isReplay: false }
+    : { kind: "none", index: 0, outcome };
+
+export const isApplied = ({ kind }: Outcome): boolean =>
+  kind === "created" || kind === "replaced" || kind === "removed";
+
+/** Returns the outcome of a change that was only tried, otherwise the outcome itself. */
+export const singleOutcome = (outcome: Outcome): Outcome =>
+  outcome.kind === "all" ? (outcome.outcomes[0] ?? missing) : outcome;
+
+export function writtenOf(access: CollectionAccess, outcome: Outcome): Written | undefined {
+  const result = resultOf(access, outcome, false);
+  return result?.kind === "written" ? result : undefined;
+}
+
+export function allDone(
+  operations: readonly PlannedOperation[],
+  { outcomes, isReplay }: Extract<Outcome, { kind: "all" }>,
+): AllDone {
+  // After the outcomes of the operations come those of changes that followed from deletions.
+  const results = operations.map(({ access }, index) => {
+    const outcome = outcomes[index];
+    const result = resultOf(access, outcome, isReplay);
+    if (result === undefined) throw new Error(`unexpected outcome in a batch: ${outcome?.kind}`);
+    return result;
+  });
+  return { results, isReplay };
+}
+
+/** Returns the result of a change that was applied, otherwise undefined. */
+function resultOf(
+  access: CollectionAccess,
+  outcome: Outcome | undefined,
+  isReplay: boolean,
+): WriteResult | undefined {
+  switch (outcome?.kind) {
+    case "created":
+    case "replaced": {
+      const { kind, resource } = outcome;
+      return { kind: "written", resource, access, isNew: kind === "created", isReplay };
+    }
+    case "removed":
+      return { kind: "removed" };
+    default:
+      return undefined;
+  }
+}
+
+export function conflictProblem(outcome: Outcome): Problem | undefined {
+  const failed = failureOf(outcome);
+  switch (failed.kind) {
+    case "conflict":
+      return notUnique(failed.field);
+    case "invalid":
+    case "inapplicable":
+      return operationsProblem(failed);
+    case "dangling":
+      return danglingNow(failed.target);
+    case "referenced":
+      if (failed.isKnown) return undefined;
+      throw new Outage("busy", `the index of the references in ${failed.by} is being built`);
+    default:
+      return undefined;
+  }
+}
+
+export const damageOf = (change: ResourceChange | undefined): Damage =>
+  new Damage(change?.id ?? "", change?.collection);
+
+/** Returns whether the collection does not exist: only then is a put without an expected revision "missing". */
+export const isCollectionMissing = (
+  outcome: Outcome,
+  change: ResourceChange | undefined,
+): boolean =>
+  outcome.kind === "missing" && change?.kind === "put" && typeof change.expect !== "number";
+
+export const keyReused = new Problem(
+  "key-reused",
+  "This Idempotency-Key was already used for a different request. Nothing was changed.",
+);
+
+export const createdThenDeleted = new Problem(
+  "gone",
+  "A resource that was written with this Idempotency-Key has since been deleted. Nothing was changed; use a new key to write it again.",
+);
