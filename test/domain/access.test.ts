@@ -236,6 +236,8 @@ const others: Readonly<Record<string, string>> = {
   "States.settle": "used by Writes",
   "States.unusedFiles": "used by Writes",
   "States.after": "used by Plan",
+  "States.create": "used by Plan",
+  "States.findWritten": "used by Plan",
   "States.follow": "used by Plan",
   "ReferenceFollower.remove": "used by Plan, for a deletion that the caller may make",
   "ReferenceFollower.finishRemovals": "used by Plan, for deletions that the caller may make",

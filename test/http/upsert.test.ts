@@ -13,6 +13,12 @@ const properties = {
 };
 const unique = ["sku", "n", "on", "from.code", "loose", ["price", "n"], "tags[]"];
 
+interface BatchResult {
+  readonly status: number;
+  readonly location?: string;
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
 const bodyOf = (answer: Answer) => JSON.parse(answer.body) as Record<string, unknown>;
 
 for (const store of ["sqlite", "postgres"] as const)
@@ -138,6 +144,108 @@ for (const store of ["sqlite", "postgres"] as const)
         assert.deepEqual(statuses, [...Array(11).fill(200), 201]);
         assert.equal(new Set(answers.map((answer) => bodyOf(answer).id)).size, 1);
       }
+    });
+
+    describe("in a batch", () => {
+      const upsert = (query: string, body: object = {}, more = {}) => ({
+        ...{ method: "PUT", path: `/products?${query}`, body, ...more },
+      });
+      const resultsOf = async (operations: readonly object[]) => {
+        const answer = await client.batch(operations);
+        assert.equal(answer.status, 200, answer.body);
+        return (JSON.parse(answer.body) as { results: BatchResult[] }).results;
+      };
+      /** The problem of a batch, which changes nothing. */
+      const rejected = async (kind: Parameters<typeof assertProblem>[1], operation: object) => {
+        const count = await total();
+        const first = { method: "POST", path: "/products", body: { price: 1 } };
+        const problem = assertProblem(await client.batch([first, operation]), kind);
+        assert.equal(await total(), count);
+        return problem.errors?.[0]?.pointer;
+      };
+
+      it("creates the resource, and then replaces it", async () => {
+        const [first, second] = await resultsOf([
+          upsert("sku=batch%201", { price: 1 }),
+          upsert("sku=batch+1", { price: 2 }),
+        ]);
+        assert.deepEqual([first?.status, second?.status], [201, 200]);
+        assert.equal(first?.location, second?.location);
+        const [third] = await resultsOf([upsert("sku=batch%201", { sku: "batch 1", price: 3 })]);
+        assert.deepEqual([third?.status, third?.location], [200, first?.location]);
+        const shown = bodyOf(await client.get(first?.location ?? ""));
+        assert.deepEqual([shown.sku, shown.price], ["batch 1", 3]);
+      });
+
+      it("sees what the operations before it leave", async () => {
+        const post = { method: "POST", path: "/products", body: { sku: "seen" } };
+        const [created, replaced] = await resultsOf([post, upsert("sku=seen", { price: 2 })]);
+        assert.deepEqual([replaced?.status, replaced?.location], [200, created?.location]);
+        const path = created?.location ?? "";
+        const [, other, renamed] = await resultsOf([
+          { method: "PATCH", path, body: { sku: "renamed" } },
+          upsert("sku=seen"),
+          upsert("sku=renamed", { price: 3 }),
+        ]);
+        assert.deepEqual([other?.status, renamed?.status, renamed?.location], [201, 200, path]);
+        const [, again] = await resultsOf([{ method: "DELETE", path }, upsert("sku=renamed")]);
+        assert.equal(again?.status, 201);
+        assert.notEqual(again?.location, path);
+        const type = "application/vnd.restante.operations+json";
+        const increment = { body: { increment: { price: 1 } }, contentType: type };
+        const home = again?.location ?? "";
+        const [counted, last] = await resultsOf([
+          { method: "PATCH", path: home, ...increment },
+          upsert("sku=renamed", { price: 7 }),
+        ]);
+        assert.deepEqual([counted?.body?.price, last?.location], [1, home]);
+        const [, swapped] = await resultsOf([
+          { method: "PUT", path: home, body: { sku: "swapped" } },
+          upsert("sku=renamed", { id: "named-now" }),
+        ]);
+        assert.deepEqual([swapped?.status, swapped?.location], [201, "/products/named-now"]);
+        const taken = upsert("sku=other", { id: "named-now" });
+        assert.equal(await rejected("conflict", taken), "/operations/1/body/id");
+      });
+
+      it("follows the rules of a single one", async () => {
+        await resultsOf([upsert("sku=rules")]);
+        const none = { ifNoneMatch: "*" };
+        assert.equal(
+          await rejected("precondition-failed", upsert("sku=rules", {}, none)),
+          "/operations/1",
+        );
+        for (const [kind, operation, pointer] of [
+          ["conflict", upsert("sku=rules", { sku: "other" }), "/body/sku"],
+          ["invalid-body", upsert("sku=rules", { price: "x" }), "/body/price"],
+          ["invalid-parameter", upsert("price=1"), "/path"],
+          ["invalid-parameter", upsert("n=x"), "/path"],
+          ["invalid-parameter", { ...upsert(""), path: "/nowhere?sku=1" }, "/path"],
+        ] as const)
+          assert.equal(await rejected(kind, operation), `/operations/1${pointer}`);
+        for (const [method, path] of [
+          ["PUT", "/products"],
+          ["PUT", "/products?"],
+          ["PUT", "/products?id=x"],
+          ["PUT", "/products?sku=1&n=2"],
+          ["PUT", "/products/x?sku=1"],
+          ["PUT", "/products?sku=1#x"],
+          ["POST", "/products?sku=1"],
+          ["PATCH", "/products?sku=1"],
+        ] as const) {
+          const pointer = await rejected("invalid-body", { method, path, body: {} });
+          assert.equal(pointer, "/operations/1/path", path);
+        }
+      });
+
+      it("by many clients at once creates one resource", async () => {
+        const answers = await Promise.all(
+          Array.from({ length: 8 }, (_, price) => resultsOf([upsert("sku=race", { price })])),
+        );
+        const statuses = answers.map(([result]) => result?.status).toSorted();
+        assert.deepEqual(statuses, [...Array(7).fill(200), 201]);
+        assert.equal(new Set(answers.map(([result]) => result?.location)).size, 1);
+      });
     });
 
     it("needs the scope for what it does, and hides what belongs to others", async () => {

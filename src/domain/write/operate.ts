@@ -74,15 +74,15 @@ const requestOf = (
   { base, maxBytes }: OperateContext,
 ): OperationsRequest => ({ operations, isAdmin, address: `${base}/${name}/${id}`, maxBytes });
 
-/** Whether no operation of another kind needs the state of the resource. */
+/** Whether no operation of another kind needs the state of the resource. An upsert can mean any. */
 const isOnlyOperated = (
   { name }: CollectionAccess,
   id: string,
   { others }: BatchContext,
 ): boolean =>
   others.every(({ access, operation }) => {
-    const isSame = access.name === name && "id" in operation && operation.id === id;
-    return !isSame || operation.kind === "operate";
+    const isSame = operation.kind === "upsert" || ("id" in operation && operation.id === id);
+    return access.name !== name || !isSame || operation.kind === "operate";
   });
 
 /** Checks what does not depend on the stored values. An operation reads the value that it changes. */

@@ -45,10 +45,12 @@ export const patchOperation = (
     ? { kind: "operate", operations: text, ...target }
     : { kind: "patch", patchKind: kind, patch: text, ...target };
 
-/** Creates or replaces the resource that has the draft's value of a unique field. */
+/** Creates or replaces the resource that has a value of a unique field. */
 export interface UpsertOperation {
   readonly kind: "upsert";
   readonly field: string;
+  /** The value in the URL. Without it, the value in the draft counts. */
+  readonly text?: string;
   readonly draft: Draft;
   readonly condition?: Condition | undefined;
 }

@@ -81,7 +81,7 @@ export class Plan {
   }
 
   get #upsert(): Upserts {
-    this.#upserts ??= new Upserts(this.#store);
+    this.#upserts ??= new Upserts(this.#store, this.states, this.#context.isBulk);
     return this.#upserts;
   }
 
@@ -182,7 +182,14 @@ export class Plan {
     const accepted = access.requireKey(this.#context.key) ?? accept(access, draft.fields, target);
     if (accepted instanceof Problem) return accepted;
     const full = this.#context.memory?.takeWritten(accepted.fields.length);
-    return full ?? { ...this.#put(access, id, accepted, "nothing"), isNewId: true };
+    if (full !== undefined) return full;
+    // A later upsert can mean the new resource.
+    if (this.#upserts !== undefined && !this.#context.isBulk)
+      this.states.create(
+        access.name,
+        plannedState(access, id, accepted, undefined, this.#context.at),
+      );
+    return { ...this.#put(access, id, accepted, "nothing"), isNewId: true };
   }
 
   #changeAt(

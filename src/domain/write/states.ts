@@ -39,10 +39,24 @@ export class States {
     this.#states.set(`${collection}/${id}`, state);
   }
 
+  /** Adds a resource that the plan creates. */
+  create(collection: string, current: Resource): void {
+    const state = { stored: undefined, current, isWritten: true, hiddenId: undefined };
+    this.#states.set(`${collection}/${current.id}`, state);
+  }
+
   /** Returns the state that the plan leaves: null when it deletes the resource, undefined when it does not write it. */
   after({ collection, id }: Target): Resource | null | undefined {
     const state = this.at(collection, id);
     return state?.isWritten ? (state.current ?? null) : undefined;
+  }
+
+  /** Returns a resource that the plan writes and that passes the test. */
+  findWritten(collection: string, test: (resource: Resource) => boolean): Resource | undefined {
+    for (const [address, { isWritten, current }] of this.#states)
+      if (isWritten && current && address.startsWith(`${collection}/`) && test(current))
+        return current;
+    return undefined;
   }
 
   /** Adds a change that follows from a deletion. */

@@ -1,15 +1,17 @@
-// Finds out which resource an upsert replaces: the one that has the draft's value of a unique field.
+// Finds out which resource an upsert replaces: the one that has the value of a unique field.
 
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { isResourceId, newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import type { IndexEntry } from "../../model/query/index-plan.ts";
-import { uniqueEntryOf, uniqueFieldNames, uniqueFieldOf } from "../../model/query/unique-field.ts";
+import { uniqueEntryOf } from "../../model/query/unique-field.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Outcome, Store } from "../../store/store.ts";
 import { failureOf } from "../../store/store.ts";
 import type { CollectionAccess } from "../access.ts";
 import type { AddressedOperation, UpsertOperation } from "./operation.ts";
+import type { States } from "./states.ts";
+import { type MeantResource, meantBy } from "./unique-value.ts";
 
 /** The address at which an upsert puts its draft. */
 interface Target {
@@ -26,14 +28,17 @@ type PutOperation = Extract<AddressedOperation, { kind: "put" }>;
 
 export class Upserts {
   readonly #store: Store;
-  readonly #entries = new Map<UpsertOperation, IndexEntry | Problem>();
+  readonly #states: States;
+  readonly #meant = new Map<UpsertOperation, MeantResource | Problem>();
   /** By collection and entry: several upserts of one value have the same target. */
   readonly #targets = new Map<string, Target>();
-  /** The entries by the addresses of their targets. */
-  readonly #addresses = new Map<string, string>();
+  /** In an import all operations are upserts of one field. */
+  readonly #isBulk: boolean;
 
-  constructor(store: Store) {
+  constructor(store: Store, states: States, isBulk: boolean) {
     this.#store = store;
+    this.#states = states;
+    this.#isBulk = isBulk;
   }
 
   /** Reads which resource has the value. Calls `found` with each address and its resource. */
@@ -42,14 +47,14 @@ export class Upserts {
     operation: UpsertOperation,
     found: (id: string, current: Resource | undefined) => void,
   ): MaybePromise<unknown> {
-    const entry = entryOf(access, operation);
-    this.#entries.set(operation, entry);
-    if (entry instanceof Problem) return undefined;
-    const { draft } = operation;
+    const meant = meantBy(access, operation);
+    this.#meant.set(operation, meant);
+    if (meant instanceof Problem) return undefined;
+    const { entry, draft } = meant;
     return then(this.#store.findUnique(access.name, entry), (holder) => {
       // A resource that the caller may not change is treated as missing: its value is a conflict, as with POST.
       const current = holder && access.includes("update", holder) ? holder : undefined;
-      const isNamed = current === undefined && typeof draft.id === "string";
+      const isNamed = typeof draft.id === "string" && draft.id !== current?.id;
       const named = isNamed ? this.#store.find(access.name, draft.id) : undefined;
       return then(named, (taken) => {
         const name = nameOf(access, entry);
@@ -64,53 +69,51 @@ export class Upserts {
 
   /** Returns the upsert as a PUT to the address of its target. */
   resolve(access: CollectionAccess, operation: UpsertOperation): PutOperation | Problem {
-    const { draft, condition } = operation;
-    const entry = this.#entries.get(operation);
-    if (entry === undefined || entry instanceof Problem) return entry ?? notLoaded();
+    const meant = this.#meant.get(operation) ?? notLoaded();
+    if (meant instanceof Problem) return meant;
+    const { condition } = operation;
+    const { draft, entry } = meant;
     const name = nameOf(access, entry);
-    const { id, current, isIdTaken } = this.#targets.get(name) ?? notLoaded();
+    const target = this.#targetAfter(access, meant, this.#targets.get(name) ?? notLoaded());
+    this.#targets.set(name, target);
+    const { id, current, isIdTaken } = target;
     const sent = draft.id ?? undefined;
     if (draft.id === null || (sent !== undefined && !isResourceId(sent))) return invalidId;
     if (sent !== undefined && sent !== id) return current ? otherId : takenId;
-    const address = `${access.name}/${id}`;
-    const owner = this.#addresses.get(address) ?? name;
-    if (isIdTaken || owner !== name) return takenId;
-    this.#addresses.set(address, name);
-    return { kind: "put", id, draft, condition };
+    return isIdTaken ? takenId : { kind: "put", id, draft, condition };
+  }
+
+  /** Returns the target after the operations before, which can have written, changed or deleted a holder. */
+  #targetAfter({ name }: CollectionAccess, meant: MeantResource, loaded: Target): Target {
+    const states = this.#states;
+    const isHolder = (resource: Resource): boolean => isOf(meant, resource);
+    const after = states.after({ collection: name, id: loaded.id });
+    const own = after && isHolder(after) ? after : undefined;
+    const holder = own ?? (this.#isBulk ? undefined : states.findWritten(name, isHolder));
+    if (holder !== undefined)
+      return { ...loaded, id: holder.id, current: holder, isIdTaken: false };
+    const isFreed = loaded.current !== undefined && after !== undefined;
+    const id = isFreed ? (meant.draft.id ?? newId()) : loaded.id;
+    const target = isFreed ? { ...loaded, id, current: undefined, isFree: true } : loaded;
+    if (isFreed) states.add(name, id, undefined);
+    const isOther = target.current === undefined && states.at(name, id)?.current !== undefined;
+    return { ...target, isIdTaken: target.isIdTaken || isOther };
   }
 
   /** Whether another request has taken the value since it was looked up: then plan again. */
   isOvertaken(access: CollectionAccess, operation: UpsertOperation, outcome: Outcome): boolean {
     const failure = failureOf(outcome);
     if (failure.kind !== "conflict" || failure.field !== operation.field) return false;
-    const entry = this.#entries.get(operation);
-    if (entry === undefined || entry instanceof Problem) return false;
-    return this.#targets.get(nameOf(access, entry))?.isFree === true;
+    const meant = this.#meant.get(operation);
+    if (meant === undefined || meant instanceof Problem) return false;
+    return this.#targets.get(nameOf(access, meant.entry))?.isFree === true;
   }
 }
 
-function entryOf(access: CollectionAccess, operation: UpsertOperation): IndexEntry | Problem {
-  const { field, draft } = operation;
-  const unique = uniqueFieldOf(access.rules, field);
-  if (unique === undefined) return notUniqueField(access, field);
-  const entry = uniqueEntryOf(unique, draft.fields);
-  return "key" in entry
-    ? entry
-    : new Problem("invalid-body", `The resource has no value of ${field}.`, { errors: [entry] });
-}
-
-/** The problem of an upsert by a field that is not unique. */
-export function notUniqueField({ name, rules }: CollectionAccess, field: string): Problem {
-  const names = uniqueFieldNames(rules);
-  const those =
-    names.length === 0
-      ? `${name} has no field that is unique on its own; add one to \`unique\` in its definition`
-      : `the unique fields of ${name} are: ${names.join(", ")}`;
-  return new Problem("invalid-parameter", `${field} is not a unique field of ${name}.`, {
-    errors: [
-      { parameter: field, detail: `only a unique field says which resource is meant; ${those}` },
-    ],
-  });
+/** Whether the resource has the value by which another one is meant. */
+function isOf({ unique, entry }: MeantResource, resource: Resource): boolean {
+  const own = uniqueEntryOf(unique, resource.fields);
+  return "key" in own && own.key === entry.key;
 }
 
 const nameOf = ({ name }: CollectionAccess, { field, key }: IndexEntry): string =>

@@ -1,6 +1,6 @@
 // Reads the parameters and the Content-Type of NDJSON and CSV requests.
 
-import { notUniqueField } from "../../domain/write/upserts.ts";
+import { notUniqueField } from "../../domain/write/unique-value.ts";
 import { definitionOf } from "../../model/definition.ts";
 import { Problem } from "../../model/problem.ts";
 import { uniqueFieldOf } from "../../model/query/unique-field.ts";

@@ -17,6 +17,8 @@ import { type BatchOperation, batchLimits, batchSchema } from "../../model/schem
 import { operationsType } from "../../model/schemas/operations.ts";
 import { invalidBody } from "../body/content.ts";
 import { allOf, ifMatch, ifNoneMatch } from "../headers/conditional.ts";
+import { readSearchParams } from "../request/request-target.ts";
+import { readUniqueValue } from "./unique-value.ts";
 
 /** Returns the operations, or a problem with all errors. */
 export function readOperations(bytes: Uint8Array): readonly TargetedOperation[] | Problem {
@@ -67,7 +69,8 @@ type MemberError = readonly [path: readonly string[], detail: string];
 function* errorsOf(method: Method, operation: ObjectSchema): Generator<MemberError> {
   const { path, body } = operation;
   const taken = takenMembers[method];
-  if (typeof path === "string" && !isTarget(method, path)) yield [["path"], targetMessage(method)];
+  const wrong = typeof path === "string" ? targetError(method, path) : undefined;
+  if (wrong !== undefined) yield [["path"], wrong];
   for (const name of optionalMembers) {
     // Some clients write null for a member without a value.
     const isSent = Object.hasOwn(operation, name) && operation[name] !== null;
@@ -80,12 +83,33 @@ function* errorsOf(method: Method, operation: ObjectSchema): Generator<MemberErr
     yield [["body", "id"], "leave the id out, or PUT to /{collection}/{id} to choose it"];
 }
 
-/** POST goes to a collection, the others go to a resource. */
-const isTarget = (method: Method, path: string): boolean =>
-  (path.split("/").length === 2) === (method === "POST");
+/** POST goes to a collection, PUT also to one with a unique field, and the others go to a resource. */
+function targetError(method: Method, path: string): string | undefined {
+  const [address = "", query] = path.split(/\?(.*)/s, 2);
+  const isCollection = address.split("/").length === 2;
+  if (method === "PUT" && isCollection && query !== undefined) {
+    const value = uniqueValueIn(path);
+    return value instanceof Problem ? (value.errors?.[0]?.detail ?? value.detail) : undefined;
+  }
+  const isRight = query === undefined && isCollection === (method === "POST");
+  return isRight ? undefined : targetMessages[method];
+}
 
-const targetMessage = (method: Method): string =>
-  `${method} goes to ${method === "POST" ? "/{collection}" : "/{collection}/{id}"}`;
+const resourceTarget = (method: Method) => `${method} goes to /{collection}/{id}`;
+
+const targetMessages: Readonly<Record<Method, string>> = {
+  POST: "POST goes to /{collection}",
+  PUT: `${resourceTarget("PUT")}, or to /{collection}?{field}={value} with a unique field`,
+  PATCH: resourceTarget("PATCH"),
+  DELETE: resourceTarget("DELETE"),
+};
+
+/** Reads the unique field and its value in the path of a PUT to a collection. */
+function uniqueValueIn(path: string): ReturnType<typeof readUniqueValue> {
+  const queryStart = path.indexOf("?");
+  const name = path.slice(1, queryStart);
+  return readUniqueValue(readSearchParams(path.slice(queryStart + 1)), { name });
+}
 
 /** The texts of the bodies, because a parsed number may lose digits. */
 function bodiesIn(batch: Tree): readonly string[] {
@@ -118,13 +142,19 @@ function operationOf(
   body: string,
   condition: Condition | undefined,
 ): TargetedOperation {
-  const [, collection = "", id = ""] = operation.path.split("/");
+  const [, collection = "", id = ""] = operation.path.split(/\/|\?.*/s);
   const target = { collection, id, condition };
   switch (operation.method) {
     case "POST":
       return { kind: "create", draft: draftIn(body), ...target };
-    case "PUT":
-      return { kind: "put", draft: draftIn(body), ...target };
+    case "PUT": {
+      const draft = draftIn(body);
+      if (id !== "") return { kind: "put", draft, ...target };
+      const unique = uniqueValueIn(operation.path);
+      if (unique instanceof Problem)
+        throw new Error("the path of an operation must be checked before");
+      return { kind: "upsert", draft, collection, condition, ...unique };
+    }
     case "PATCH": {
       const { contentType = "application/merge-patch+json" } = operation;
       return { collection, ...patchOperation(patchKinds[contentType], body, { id, condition }) };

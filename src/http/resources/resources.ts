@@ -46,7 +46,7 @@ import {
   readShownParams,
   type ShownRequest,
 } from "./fields-param.ts";
-import { readUniqueTarget, withUniqueValue } from "./unique-target.ts";
+import { readUniqueValue } from "./unique-value.ts";
 
 export function getResource(context: RequestContext): MaybePromise<Response | Problem> {
   const { request, services, collection } = context;
@@ -125,15 +125,13 @@ export async function putResource(context: RequestContext): Promise<Response | P
 export async function upsertResource(context: RequestContext): Promise<Response | Problem> {
   const { request, services, collection } = context;
   const condition = readCondition(request.headers);
-  const target = readUniqueTarget(context);
-  if (target instanceof Problem) return target;
+  const unique = readUniqueValue(context.searchParams, collection);
+  if (unique instanceof Problem) return unique;
   if (condition instanceof Problem) return condition;
-  const sent = await readReplacement(context, condition);
-  if (sent instanceof Problem) return sent;
-  const draft = withUniqueValue(sent, target);
+  const draft = await readReplacement(context, condition);
   if (draft instanceof Problem) return draft;
 
-  const operation = { kind: "upsert", field: target.field, draft, condition } as const;
+  const operation = { kind: "upsert", ...unique, draft, condition } as const;
   const written = await services.writes.run(collection, operation);
   return written instanceof Problem ? written : answerWritten(context, written, rendererOf, "");
 }

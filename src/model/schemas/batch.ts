@@ -27,8 +27,9 @@ export const batchOperationSchema = {
     method: { type: "string", enum: ["POST", "PUT", "PATCH", "DELETE"] },
     path: {
       type: "string",
-      pattern: `${collectionPath}(?:/${resourceId.source.slice(1, -1)})?$`,
-      description: "`/{collection}` for POST, `/{collection}/{id}` for the others.",
+      pattern: `${collectionPath}(?:/${resourceId.source.slice(1, -1)}|\\?[^#]*)?$`,
+      description:
+        "`/{collection}` for POST, `/{collection}/{id}` for the others. PUT also goes to `/{collection}?{field}={value}` with a unique field.",
       [invalidMessage]: "must be /{collection} for POST, and /{collection}/{id} for the others",
     },
     // Like the body of a PATCH, a patch is checked after the resource is found.
