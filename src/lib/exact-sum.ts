@@ -6,6 +6,9 @@ import { addDecimals, type Decimal, parseDecimal, printDecimal } from "./decimal
 const maxSmall = 2 ** 52;
 /** Every number with fewer digits has one shortest decimal form, which is the one it was written in. */
 const maxExactDigits = 15;
+const maxExactWhole = 10 ** maxExactDigits - 1;
+/** More decimals than this are rare. */
+const maxDecimals = 6;
 
 /** A sum of whole numbers times a power of ten. */
 interface Digits {
@@ -17,6 +20,9 @@ export class ExactSum {
   /** By the exponent of ten. Prices have one or two of them. */
   readonly #byExponent = new Map<number, Digits>();
   #count = 0;
+  /** The most decimals of a number so far, up to a limit. */
+  #decimals = 0;
+  #scale = 1;
 
   get count(): number {
     return this.#count;
@@ -25,7 +31,11 @@ export class ExactSum {
   /** `literal` is the number as it was written, if it has more digits than a double. */
   add(value: number, literal?: string): void {
     this.#count++;
+    const whole = Math.round(value * this.#scale);
+    // Of all decimals with so few digits, no two have the same double.
+    const isScaled = whole / this.#scale === value && Math.abs(whole) <= maxExactWhole;
     if (literal !== undefined) this.#addDecimal(parseDecimal(literal));
+    else if (isScaled) this.#add(-this.#decimals, whole);
     else if (Number.isSafeInteger(value)) this.#add(0, value);
     else this.#addText(String(value));
   }
@@ -41,7 +51,13 @@ export class ExactSum {
     const point = text.indexOf(".");
     if (point < 0 || text.length > maxExactDigits + 2 || text.includes("e"))
       this.#addDecimal(parseDecimal(text));
-    else this.#add(point + 1 - text.length, Number(text.slice(0, point) + text.slice(point + 1)));
+    else {
+      const decimals = text.length - point - 1;
+      this.#add(-decimals, Number(text.slice(0, point) + text.slice(point + 1)));
+      if (decimals > maxDecimals || decimals <= this.#decimals) return;
+      this.#decimals = decimals;
+      this.#scale = 10 ** decimals;
+    }
   }
 
   #addDecimal({ digits, exponent }: Decimal): void {

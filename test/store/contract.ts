@@ -2,6 +2,7 @@
 
 import { after, describe, it } from "node:test";
 import { isLong } from "../seeds.ts";
+import { aggregatesOfGroups } from "./contract/aggregates.ts";
 import { atomicGroups } from "./contract/atomic-groups.ts";
 import { changes } from "./contract/changes.ts";
 import { closing } from "./contract/closing.ts";
@@ -43,6 +44,7 @@ export function storeContract(name: string, start: Start): void {
     describe("orders", () => sortOrders(contractTest));
     describe("indexes", () => indexes(contractTest));
     describe("scans", () => scans(contractTest));
+    describe("aggregates", () => aggregatesOfGroups(contractTest));
     describe("searches", () => searches(contractTest));
     describe("unique fields", () => uniqueFields(contractTest));
     describe("references", () => references(contractTest));

@@ -41,6 +41,8 @@ export interface RowTest {
   readonly conditions: readonly Predicate[];
   /** Resources that surely match, but surely not these, are only counted. */
   readonly wanted: readonly Predicate[];
+  /** Fields that are read of resources that surely match. Then these are all counted. */
+  readonly fields?: readonly string[] | undefined;
   /** How many resources are tested at most. */
   readonly limit: number;
 }
@@ -53,6 +55,8 @@ export interface TestedRows {
   readonly counted: number;
   /** The others that may match, in order. */
   readonly seqs: readonly number[];
+  /** For each field that is read: the JSON values of the counted resources, with commas between them. */
+  readonly values: readonly string[];
 }
 
 /** The answers to reads, by their kind. */

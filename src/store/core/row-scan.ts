@@ -13,6 +13,8 @@ export interface ScanOptions {
   readonly isCounting: boolean;
   /** Whether the checksum of each resource is checked. Then SQL decides nothing. */
   readonly isVerified: boolean;
+  /** Set when SQL reads the values of these fields, so that resources that surely match are not visited. */
+  readonly fields?: readonly string[] | undefined;
 }
 
 export interface ScanStep {
@@ -27,6 +29,8 @@ export interface ScannedRows {
   readonly last: number | undefined;
   /** How many matches were not visited. */
   readonly counted: number;
+  /** The values of the matches that were not visited, by field. */
+  readonly values: readonly string[];
 }
 
 /** How many resources SQL tests at once: few at first, because the page may be full soon. */
@@ -60,24 +64,29 @@ export class RowScan {
     const read: Read = { kind: "next", after, isNewestFirst, isVerified };
     const candidates: readonly Candidate[] = yield* ask("next", read);
     for (const candidate of candidates) this.#check(candidate, visit);
-    return { last: candidates.at(-1)?.seq, counted: 0 };
+    return { last: candidates.at(-1)?.seq, counted: 0, values: [] };
   }
 
   *#test(test: Extract<Read, { kind: "test" }>, visit: Visit): Running<ScannedRows> {
-    const { tested, last, counted, seqs } = yield* ask("test", test);
+    const { tested, last, counted, seqs, values } = yield* ask("test", test);
     this.#rows = Math.min(2 * this.#rows, mostTested);
     if (seqs.length > maxLeft * tested) this.#untested = readsUntested;
     this.#checker.checked += tested - seqs.length;
     yield* visitAt(seqs, (candidate) => this.#check(candidate, visit));
-    return { last: tested === 0 ? undefined : last, counted };
+    return { last: tested === 0 ? undefined : last, counted, values };
   }
 
   /** Returns undefined when SQL can decide nothing. */
   #testOf({ wanted, ...step }: ScanStep): Extract<Read, { kind: "test" }> | undefined {
     const { conditions, words } = this.#query;
     const all = [...conditions, ...wanted];
-    const { isVerified, isCounting, maxCounted } = this.#options;
-    if (isVerified || this.#untested > 0 || all.length === 0 || !canDecide(all)) return undefined;
+    const { isVerified, isCounting, maxCounted, fields } = this.#options;
+    if (isVerified || this.#untested > 0 || !canDecide(all)) return undefined;
+    if (fields !== undefined) {
+      const limit = Math.ceil(this.#rows / Math.max(1, fields.length));
+      return { kind: "test", ...step, conditions, wanted: [], fields, limit };
+    }
+    if (all.length === 0) return undefined;
     // The total is exact up to this many resources, so that no test goes beyond them.
     const left = maxCounted - this.#checker.checked;
     const limit = left > 0 ? Math.min(left, this.#rows) : this.#rows;

@@ -4,14 +4,19 @@ import type { Aggregation } from "../../model/query/aggregate.ts";
 import { IndexedContent, type IndexPlan } from "../../model/query/index-plan.ts";
 import { holds, type Predicate } from "../../model/query/predicate.ts";
 import type { Candidate, Query } from "../../model/query/query.ts";
+import { someValue } from "../../model/query/sort-key.ts";
 import { Aggregator } from "./aggregator.ts";
 import { Checker } from "./checker.ts";
-import { countSources, narrowed } from "./counted-source.ts";
+import { countSources, decidesAll, narrowed } from "./counted-source.ts";
 import { ask, type Running, visitAt } from "./filter-reads.ts";
+import { freeIndexes } from "./free-indexes.ts";
+import { type IndexScan, useOf } from "./index-use.ts";
 import { type FilterPlan, hasWords } from "./query-plan.ts";
 import { RowScan, type ScannedRows } from "./row-scan.ts";
+import { noValues, ResourceValues } from "./row-values.ts";
 import { type Filtered, type FilterResult, runFilter } from "./run-filter.ts";
 import type { Ranks } from "./search.ts";
+import { canDecide, canRead } from "./sql-verdict.ts";
 
 /** Returns the resources of a query, or the figures that it asks for. */
 export const findOrAggregate = (
@@ -21,23 +26,7 @@ export const findOrAggregate = (
 ): Running<FilterResult> =>
   query.aggregation === undefined
     ? runFilter(filtered, filter, query)
-    : runAggregate(filtered, filter, query, query.aggregation);
-
-function* runAggregate(
-  filtered: Filtered,
-  filter: FilterPlan,
-  query: Query,
-  aggregation: Aggregation,
-): Running<FilterResult> {
-  const aggregator = new Aggregator(aggregation);
-  const checker = new AggregatingChecker(filtered.plan, query, aggregator);
-  yield* visitMatches(filtered, filter, query, checker);
-  return {
-    ...{ resources: [], total: undefined, last: undefined },
-    groups: aggregator.result(),
-    ...(checker.checked > 0 && { scan: { checked: checker.checked } }),
-  };
-}
+    : new AggregateRun(filtered, filter, query, query.aggregation).run();
 
 /** Adds each resource that matches to its group, and keeps none. */
 class AggregatingChecker extends Checker {
@@ -53,45 +42,126 @@ class AggregatingChecker extends Checker {
     const content = new IndexedContent(candidate.resource);
     for (const predicate of predicates) if (!holds(predicate, content)) return;
     if (this.rankOf(candidate, ranks) === undefined) return;
-    this.#aggregator.add(content, candidate.resource);
+    this.#aggregator.add(new ResourceValues(candidate.resource, content));
   }
 }
 
-/** Checks the resources of the smallest source, or all. */
-function* visitMatches(
-  { plan, total, isVerified = false }: Filtered,
-  filter: FilterPlan,
-  query: Query,
-  checker: Checker,
-): Running<void> {
-  const { words } = query;
-  if (words.length > 0 && plan.searchable.length === 0) return;
-  const sources = yield* countSources(filter.sources, total + 1);
-  if (words.length > 0 && plan.hidden === undefined && hasWords(plan)) {
-    const ranks: Ranks = yield* ask("ranks", { kind: "ranks", words });
-    const { seqs, rest } = yield* narrowed(
-      query,
-      { seqs: [...ranks.keys()], decided: [] },
-      sources,
+class AggregateRun {
+  readonly #filtered: Filtered;
+  readonly #filter: FilterPlan;
+  readonly #query: Query;
+  readonly #aggregation: Aggregation;
+  readonly #aggregator: Aggregator;
+  readonly #checker: AggregatingChecker;
+
+  constructor(filtered: Filtered, filter: FilterPlan, query: Query, aggregation: Aggregation) {
+    this.#filtered = filtered;
+    this.#filter = filter;
+    this.#query = query;
+    this.#aggregation = aggregation;
+    this.#aggregator = new Aggregator(aggregation);
+    this.#checker = new AggregatingChecker(filtered.plan, query, this.#aggregator);
+  }
+
+  *run(): Running<FilterResult> {
+    yield* this.#addMatches();
+    const { checked } = this.#checker;
+    return {
+      ...{ resources: [], total: undefined, last: undefined },
+      groups: this.#aggregator.result(),
+      ...(checked > 0 && { scan: { checked } }),
+    };
+  }
+
+  *#addMatches(): Running<void> {
+    const { plan, total } = this.#filtered;
+    const { words, conditions } = this.#query;
+    if (words.length > 0 && plan.searchable.length === 0) return;
+    if (words.length + conditions.length === 0) {
+      const ends = this.#ends();
+      if (ends !== undefined) return yield* this.#addEnds(ends);
+    }
+    const sources = yield* countSources(this.#filter.sources, total + 1);
+    if (words.length > 0 && plan.hidden === undefined && hasWords(plan)) {
+      const ranks: Ranks = yield* ask("ranks", { kind: "ranks", words });
+      const ranked = { seqs: [...ranks.keys()], decided: [] };
+      const { seqs, rest } = yield* narrowed(this.#query, ranked, sources);
+      return yield* this.#addAt(seqs, rest, ranks);
+    }
+    const exact = sources.find(({ source }) => decidesAll(source, this.#query));
+    if (exact !== undefined && words.length === 0 && this.#aggregator.fields.length === 0)
+      return this.#aggregator.add(noValues, exact.count);
+    const [smallest, ...others] = sources;
+    if (smallest === undefined || this.#costOfResource * smallest.count > total)
+      return yield* this.#addAll();
+    const { source } = smallest;
+    const all = yield* ask("seqs", { kind: "seqs", source });
+    const from = { seqs: all, decided: source.decided };
+    const { seqs, rest } = yield* narrowed(this.#query, from, others);
+    yield* this.#addAt(seqs, rest);
+  }
+
+  /** Returns scans that begin with the figures; undefined when other figures are needed. */
+  #ends(): readonly IndexScan[] | undefined {
+    const { aggregates, groupings } = this.#aggregation;
+    const indexes = [...freeIndexes, ...this.#filtered.plan.indexes];
+    const ends = aggregates.map(({ function: name, field, kind }) => {
+      if (name === "count") return [];
+      const isDescending = name === "max";
+      const ordered = { conditions: [], sortings: [{ field, kind, isDescending }] };
+      const scan = indexes.map((index) => useOf(index, ordered)?.scan).find((each) => each);
+      return name === "min" || isDescending ? scan && { ...scan, spans: [someValue] } : undefined;
+    });
+    const isWhole = groupings.length === 0 && ends.every((end) => end !== undefined);
+    return isWhole ? ends.flat() : undefined;
+  }
+
+  /** Adds the first resource of each scan, and counts all resources. */
+  *#addEnds(ends: readonly IndexScan[]): Running<void> {
+    const seqs: number[] = [];
+    for (const scan of ends) {
+      const order = { after: undefined, isNewestFirst: false, limit: 1 };
+      seqs.push(...(yield* ask("scan", { kind: "scan", scan, ...order })));
+    }
+    this.#aggregator.add(noValues, this.#filtered.total);
+    // Among equal values, that of the first resource is shown.
+    yield* visitAt(
+      seqs.toSorted((one, other) => one - other),
+      ({ resource }) =>
+        this.#aggregator.add(new ResourceValues(resource, new IndexedContent(resource)), 0),
     );
-    return yield* visitAt(seqs, (candidate) => checker.check(candidate, rest, ranks));
   }
-  const [smallest, ...others] = sources;
-  if (smallest === undefined || 2 * smallest.count > total)
-    return yield* visitAll(query, checker, isVerified);
-  const { source } = smallest;
-  const all = yield* ask("seqs", { kind: "seqs", source });
-  const { seqs, rest } = yield* narrowed(query, { seqs: all, decided: source.decided }, others);
-  yield* visitAt(seqs, (candidate) => checker.check(candidate, rest));
-}
 
-function* visitAll(query: Query, checker: Checker, isVerified: boolean): Running<void> {
-  const options = { maxCounted: Number.MAX_SAFE_INTEGER, isCounting: false, isVerified };
-  const scan = new RowScan(checker, query, options);
-  for (let after: number | undefined; ; ) {
-    const step = { after, isNewestFirst: false, wanted: [] };
-    const next: ScannedRows = yield* scan.next(step, () => undefined);
-    after = next.last;
-    if (after === undefined) return;
+  /** Adds those of the resources for which the predicates hold. */
+  *#addAt(seqs: readonly number[], rest: readonly Predicate[], ranks?: Ranks): Running<void> {
+    if (rest.length + this.#aggregator.fields.length === 0)
+      return this.#aggregator.add(noValues, seqs.length);
+    yield* visitAt(seqs, (candidate) => this.#checker.check(candidate, rest, ranks));
+  }
+
+  *#addAll(): Running<void> {
+    const { isVerified = false } = this.#filtered;
+    const options = { maxCounted: Number.MAX_SAFE_INTEGER, isCounting: false, isVerified };
+    const fields = this.#readFields;
+    const scan = new RowScan(this.#checker, this.#query, { ...options, fields });
+    for (let after: number | undefined; ; ) {
+      const step = { after, isNewestFirst: false, wanted: [] };
+      const next: ScannedRows = yield* scan.next(step, () => undefined);
+      if (next.counted > 0) this.#aggregator.addColumns(next.counted, next.values);
+      after = next.last;
+      if (after === undefined) return;
+    }
+  }
+
+  /** The fields that SQL reads; undefined when resources must be read instead. */
+  get #readFields(): readonly string[] | undefined {
+    const { words, conditions } = this.#query;
+    const { fields } = this.#aggregator;
+    return words.length === 0 && canDecide(conditions) && canRead(fields) ? fields : undefined;
+  }
+
+  /** How many resources can be scanned in the time in which one of a source is read. */
+  get #costOfResource(): number {
+    return this.#readFields === undefined ? 2 : 5;
   }
 }

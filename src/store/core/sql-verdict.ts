@@ -33,13 +33,32 @@ export const verdictOf = (predicates: readonly Predicate[], dialect: Dialect): V
 export const canDecide = (predicates: readonly Predicate[]): boolean =>
   verdictOf(predicates, anyDialect) !== unknown;
 
+/** Whether SQL can read the values of these fields. */
+export const canRead = (fields: readonly string[]): boolean =>
+  textsAt(fields, anyDialect).length === fields.length;
+
+/** Returns expressions for the JSON texts of fields, NULL where one is missing. */
+export const textsAt = (fields: readonly string[], dialect: Dialect): readonly string[] =>
+  fields.flatMap((field) => {
+    if (field === "createdAt") return dialect.timeAt("created");
+    return (field === "updatedAt" ? dialect.timeAt("updated") : jsonAt(field, dialect)) ?? [];
+  });
+
+/** Longer values are read with their resources, in chunks of limited size. */
+const maxValueBytes = 200;
+
+/** Returns an expression that is true, or NULL when the value must be read with its resource. */
+const isReadable = (text: string): Verdict =>
+  `(CASE WHEN ${text} = '?' OR octet_length(${text}) > ${maxValueBytes} THEN ${unknown} ELSE ${yes} END)`;
+
 /** Returns an expression for what to do with a row: 0 to ignore it, 1 to count it, 2 to check it. */
 export function rowClass(
-  { conditions, wanted }: Pick<RowTest, "conditions" | "wanted">,
+  { conditions, wanted, fields }: Pick<RowTest, "conditions" | "wanted" | "fields">,
   dialect: Dialect,
 ): string {
-  const matches = verdictOf(conditions, dialect);
-  const isWanted = verdictOf(wanted, dialect);
+  const readable = (fields ?? []).flatMap((field) => jsonAt(field, dialect) ?? []).map(isReadable);
+  const matches = allOf([verdictOf(conditions, dialect), ...readable]);
+  const isWanted = fields === undefined ? verdictOf(wanted, dialect) : no;
   // A bare NULL has no type on Postgres.
   const ofMatch = isWanted === unknown ? "2" : `CASE ${isWanted} WHEN FALSE THEN 1 ELSE 2 END`;
   return matches === unknown
@@ -180,6 +199,7 @@ function elementParts(predicate: Predicate, array: string, dialect: Dialect): Ve
 /** For finding out whether a predicate can be decided. */
 const anyDialect: Dialect = {
   valueAt: () => "value",
+  timeAt: () => "time",
   bind: () => "?",
   numberIn: (text) => text,
   find: (text, part) => `find(${text}, ${part})`,

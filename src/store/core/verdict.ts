@@ -9,6 +9,8 @@ export type Verdict = string;
 export interface Dialect {
   /** Returns an expression for the JSON text of the value at a path; NULL when missing, `?` when unreadable. */
   valueAt(path: readonly string[]): string;
+  /** Returns an expression for a time of the server. */
+  timeAt(column: "created" | "updated"): string;
   /** Returns a parameter. */
   bind(value: Parameter): string;
   numberIn(text: string): string;

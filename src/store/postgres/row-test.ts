@@ -2,20 +2,28 @@
 
 import type { RowTest, TestedRows } from "../core/filter-reads.ts";
 import { type Parameter, Parameters } from "../core/parameters.ts";
-import { rowClass } from "../core/sql-verdict.ts";
+import { rowClass, textsAt } from "../core/sql-verdict.ts";
 import type { Dialect } from "../core/verdict.ts";
 import { type NamedRow, rows, type Sql } from "./connection.ts";
 
-type Tested = readonly [tested: number, last: number | null, counted: number, seqs: string];
+type Tested = readonly [
+  tested: number,
+  last: number | null,
+  counted: number,
+  seqs: string,
+  ...values: string[],
+];
 
 export async function testRows(sql: Sql, part: number, test: RowTest): Promise<TestedRows> {
   const { isNewestFirst, after = isNewestFirst ? Number.MAX_SAFE_INTEGER : 0 } = test;
   const dialect = new PostgresDialect();
-  const { text, values } = dialect.statement(rowClass(test, dialect), { ...test, part, after });
+  const texts = textsAt(test.fields ?? [], dialect);
+  const range = { ...test, part, after };
+  const { text, values } = dialect.statement(rowClass(test, dialect), texts, range);
   // Each shape of a query has a text of its own, so that the statement is not kept.
   const statement = sql.unsafe<NamedRow[]>(text, [...values], { prepare: false });
-  const [[tested, last, counted, seqs] = nothing] = await rows<Tested>(statement);
-  return { tested, last: last ?? after, counted, seqs: JSON.parse(`[${seqs}]`) };
+  const [[tested, last, counted, seqs, ...found] = nothing] = await rows<Tested>(statement);
+  return { tested, last: last ?? after, counted, seqs: JSON.parse(`[${seqs}]`), values: found };
 }
 
 const nothing: Tested = [0, null, 0, ""];
@@ -35,17 +43,26 @@ class PostgresDialect implements Dialect {
   readonly #known = new Map<string, string>();
 
   /** `OFFSET 0` keeps the planner from computing an expression several times. */
-  statement(rowClass: string, { part, after, limit, isNewestFirst }: TestedRange) {
+  statement(
+    rowClass: string,
+    texts: readonly string[],
+    { part, after, limit, isNewestFirst }: TestedRange,
+  ) {
+    const values = texts.map(
+      (text) =>
+        `, coalesce(string_agg(coalesce(${text}, 'null'), ',') FILTER (WHERE class = 1), '')`,
+    );
     const order = isNewestFirst ? "seq DESC" : "seq";
     const beyond = `seq ${isNewestFirst ? "<" : ">"} ${this.bind(after)}`;
     const text = `
       SELECT count(*), ${isNewestFirst ? "min" : "max"}(seq), count(*) FILTER (WHERE class = 1),
         coalesce(string_agg(seq::text, ',' ORDER BY ${order}) FILTER (WHERE class = 2), '')
+        ${values.join("")}
       FROM (
-        SELECT seq, ${rowClass} AS class FROM (
+        SELECT ${["seq", ...texts].join(", ")}, ${rowClass} AS class FROM (
           SELECT ${this.#values.join(", ")} FROM (
             SELECT ${this.#found.join(", ")} FROM (
-              SELECT seq, fields || '' AS doc FROM resources
+              SELECT seq, created::text, updated::text, fields || '' AS doc FROM resources
               WHERE part = ${this.bind(part)}::bigint AND ${beyond}::bigint
               ORDER BY ${order} LIMIT ${this.bind(limit)}::bigint
             ) AS row OFFSET 0
@@ -70,6 +87,12 @@ class PostgresDialect implements Dialect {
       this.#values.push(`${valueIn(`found${number}`, parsed)} COLLATE "C" AS value${number}`);
     }
     return `value${number}`;
+  }
+
+  timeAt(column: "created" | "updated"): string {
+    this.#found.push(column);
+    this.#values.push(column);
+    return column;
   }
 
   bind(value: Parameter): string {

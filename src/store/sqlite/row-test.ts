@@ -2,7 +2,7 @@
 
 import type { RowTest, TestedRows } from "../core/filter-reads.ts";
 import { type Parameter, Parameters } from "../core/parameters.ts";
-import { rowClass } from "../core/sql-verdict.ts";
+import { rowClass, textsAt } from "../core/sql-verdict.ts";
 import type { Dialect } from "../core/verdict.ts";
 import type { Connection, Query as Statement } from "./connection.ts";
 
@@ -11,7 +11,7 @@ const maxBytes = 2 * 1024 * 1024;
 const maxStatements = 16;
 
 type Range = readonly [rows: number, end: number, bytes: number];
-type Tested = readonly [counted: number, seqs: string | null];
+type Tested = readonly [counted: number, seqs: string | null, ...values: (string | null)[]];
 
 export class RowTester {
   readonly #connection: Connection;
@@ -32,13 +32,19 @@ export class RowTester {
   test(part: number, test: RowTest): TestedRows {
     const { isNewestFirst, after = isNewestFirst ? Number.MAX_SAFE_INTEGER : 0 } = test;
     const [tested, last] = this.#rangeAfter(part, after, test);
-    if (tested === 0) return { tested, last, counted: 0, seqs: [] };
+    if (tested === 0) return { tested, last, counted: 0, seqs: [], values: [] };
     const [low, high] = isNewestFirst ? [last - 1, after - 1] : [after, last];
     const dialect = new SqliteDialect();
-    const { text, values } = dialect.statement(rowClass(test, dialect), [part, low, high, tested]);
-    const [counted = 0, list] = this.#statement(text).one(...values) ?? [];
+    const texts = textsAt(test.fields ?? [], dialect);
+    const range = [part, low, high, tested] as const;
+    const { text, values } = dialect.statement(rowClass(test, dialect), texts, range);
+    const [counted = 0, list, ...found] = this.#statement(text).one(...values) ?? [];
     const seqs: number[] = JSON.parse(`[${list ?? ""}]`);
-    return { tested, last, counted, seqs: isNewestFirst ? seqs.reverse() : seqs };
+    return {
+      ...{ tested, last, counted },
+      seqs: isNewestFirst ? seqs.reverse() : seqs,
+      values: found.map((each) => each ?? ""),
+    };
   }
 
   /** Returns the first rows with few bytes together, at least one. */
@@ -66,11 +72,19 @@ class SqliteDialect implements Dialect {
   readonly #known = new Map<string, string>();
 
   /** The limits keep SQLite from computing each value several times. */
-  statement(rowClass: string, [part, low, high, limit]: readonly [number, number, number, number]) {
+  statement(
+    rowClass: string,
+    texts: readonly string[],
+    [part, low, high, limit]: readonly [number, number, number, number],
+  ) {
+    const values = texts.map(
+      (text) => `, group_concat(coalesce(${text}, 'null')) FILTER (WHERE class = 1)`,
+    );
     const text = `
       SELECT count(*) FILTER (WHERE class = 1), group_concat(seq) FILTER (WHERE class = 2)
+        ${values.join("")}
       FROM (
-        SELECT seq, ${rowClass} AS class
+        SELECT ${["seq", ...texts].join(", ")}, ${rowClass} AS class
         FROM (
           SELECT ${this.#columns.join(", ")} FROM resources
           WHERE part = ${this.bind(part)} AND seq > ${this.bind(low)} AND seq <= ${this.bind(high)}
@@ -87,6 +101,11 @@ class SqliteDialect implements Dialect {
     const column = `value${this.#columns.length}`;
     this.#known.set(path, column);
     this.#columns.push(`fields -> ${this.bind(path)} AS ${column}`);
+    return column;
+  }
+
+  timeAt(column: "created" | "updated"): string {
+    this.#columns.push(column);
     return column;
   }
 
