@@ -26,6 +26,8 @@ export function checkReferences(
     if (error !== undefined) report.add(path, error);
     else if (kind !== "text" && kind !== "any")
       report.add(path, "a reference is the id of a resource: declare the field as a string");
+    else if (isArrayOnly(schema, field))
+      report.add(path, `the schema declares an array; ${field}[] stands for its elements`);
     else if (reference.onDelete === "unset" && isRequired(schema, field))
       report.add([...path, "onDelete"], `the schema requires ${field}, so it cannot be removed`);
   }
@@ -35,6 +37,11 @@ const pathError = (field: string): string | undefined =>
   field.length > definitionLimits.maxFieldChars || !fieldPath.test(field)
     ? `must be names of up to ${definitionLimits.maxFieldChars} characters, separated by single dots, such as lines[].product`
     : undefined;
+
+function isArrayOnly(schema: unknown, field: string): boolean {
+  const types = [declaredAt(schema, field)?.type].flat();
+  return types.includes("array") && !types.includes("string");
+}
 
 /** Whether the object that has the field requires it. */
 function isRequired(schema: unknown, field: string): boolean {

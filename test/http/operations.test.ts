@@ -134,6 +134,7 @@ for (const store of ["sqlite", "postgres"] as const) {
       "a text that is incremented": [{ increment: { sku: 1 } }, ["/increment/sku"]],
       "a number that is appended to": [{ append: { stock: [1] } }, ["/append/stock"]],
       "a number with a text as its limit": [{ max: { stock: "1" } }, ["/max/stock"]],
+      "a time with another text as its limit": [{ max: { seen: "now" } }, ["/max/seen"]],
       "a field in what is no object": [{ increment: { "sku.n": 1 } }, ["/increment/sku.n"]],
       "several errors": [
         { increment: { sku: 1 }, remove: { stock: [1] } },
@@ -142,7 +143,11 @@ for (const store of ["sqlite", "postgres"] as const) {
     };
     for (const [name, [body, pointers]] of Object.entries(rejections))
       it(`rejects ${name}: 400`, async () => {
-        const path = await make({ stock: 1, sku: `rejected ${name}` });
+        const path = await make({
+          stock: 1,
+          sku: `rejected ${name}`,
+          seen: "2026-01-01T00:00:00Z",
+        });
         const problem = await client.rejects("products", "invalid-body", () => operate(path, body));
         assert.deepEqual(pointersOf(problem), pointers);
       });

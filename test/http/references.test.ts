@@ -71,6 +71,27 @@ for (const store of ["sqlite", "postgres"] as const) {
       assert.deepEqual(pointersOf(assertProblem(patched, "invalid-body")), ["/owner"]);
     });
 
+    it("stay when a caller changes other fields, whether it may read what they name or not", async () => {
+      await define("authors", {});
+      await define("texts", { references: { author: to("authors"), "readers[]": to("authors") } });
+      for (const id of ["ada", "bob"]) ok(await client.put(`/authors/${id}`, {}));
+      const stored = { author: "ada", readers: ["bob"] };
+      ok(await client.put("/texts/1", stored));
+      const editor = new Client(app, await app.token("texts:*"));
+      ok(await editor.patch("/texts/1", { title: "x" }));
+      ok(await editor.put("/texts/1", { ...stored, title: "y" }));
+      ok(await editor.batch([{ method: "PATCH", path: "/texts/1", body: { title: "z" } }]));
+      ok(await editor.patch("/texts/1", { author: "bob", readers: ["ada", "bob"] }));
+      for (const fields of [{ author: "eve" }, { readers: ["bob", "eve"] }])
+        assertProblem(await editor.patch("/texts/1", fields), "invalid-body");
+      ok(await client.put("/authors/eve", {}));
+      assertProblem(await editor.patch("/texts/1", { author: "eve" }), "invalid-body");
+      assertProblem(await editor.put("/texts/2", { author: "ada" }), "invalid-body");
+      // A caller that cannot read the resource does not learn what it refers to.
+      const writer = new Client(app, await app.token("texts:update"));
+      assertProblem(await writer.patch("/texts/1", { author: "bob" }), "invalid-body");
+    });
+
     it("are checked on every way in", async () => {
       await define("towns", {});
       await define("streets", { references: { town: to("towns") } });
@@ -174,6 +195,10 @@ for (const store of ["sqlite", "postgres"] as const) {
           "/references/n/onDelete",
         ],
         [{ references: { n: to("hats", "never") } }, "/references/n/onDelete"],
+        [
+          { references: { n: to("hats") }, schema: { properties: { n: { type: "array" } } } },
+          "/references/n",
+        ],
       ] as const;
       for (const [definition, pointer] of rejected) {
         const answer = await client.put("/-/collections/heads", definition);

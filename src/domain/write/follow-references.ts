@@ -13,6 +13,7 @@ import {
   type Reference,
   referencesOf,
   type Target,
+  targetsIn,
   withoutReference,
 } from "../../model/reference.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -47,6 +48,11 @@ interface Referring {
 interface Unset extends Pick<Referring, "collection" | "rules" | "resource"> {
   fields: string;
 }
+
+const addressesIn = (references: readonly Reference[], { fields }: Resource): ReadonlySet<string> =>
+  new Set(
+    targetsIn(references, JSON.parse(fields)).map(({ collection, id }) => `${collection}/${id}`),
+  );
 
 const referencesIn = (rules: Rules | undefined): readonly Reference[] =>
   rules === undefined ? [] : referencesOf(definitionOf(rules).references);
@@ -135,16 +141,25 @@ export class ReferenceFollower {
     return restricted(readable.flat());
   }
 
-  /** Returns a problem when the resource refers to one that does not exist, or that the caller may not read. */
-  async check(
-    { principal, rules }: CollectionAccess,
-    { fields }: Put,
-  ): Promise<Problem | undefined> {
-    const found = findReferences(referencesIn(rules), JSON.parse(fields));
+  /**
+   * Returns a problem when the resource refers to one that does not exist, or that the caller may not read.
+   * What it refers to already was not named by this caller.
+   */
+  async check(access: CollectionAccess, { id, fields }: Put): Promise<Problem | undefined> {
+    const references = referencesIn(access.rules);
+    const stored = this.#states.at(access.name, id)?.stored;
+    const isShown = stored !== undefined && stored.fields !== "" && access.mayRead(stored);
+    const kept = isShown ? addressesIn(references, stored) : undefined;
+    const found = findReferences(references, JSON.parse(fields));
     const errors = await Promise.all(
       found.map(async ({ reference: { collection }, path, value }): Promise<FieldError[]> => {
         const isFound =
-          typeof value === "string" && (await this.#mayRefer(principal, collection, value));
+          typeof value === "string" &&
+          (await this.#mayRefer(
+            kept?.has(`${collection}/${value}`) ? system : access.principal,
+            collection,
+            value,
+          ));
         const detail = `there is no resource with this id in ${collection}`;
         return isFound ? [] : [{ pointer: pointerTo(path), detail }];
       }),

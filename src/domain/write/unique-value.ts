@@ -75,16 +75,18 @@ const otherValue = (field: string): Problem =>
     ],
   });
 
-/** The problem of an upsert by a field that is not unique. */
-export function notUniqueField({ name, rules }: CollectionAccess, field: string): Problem {
+/** The problem of an upsert by a field that is not unique, which is the name or the value of a parameter. */
+export function notUniqueField(
+  { name, rules }: CollectionAccess,
+  field: string,
+  parameter = field,
+): Problem {
   const names = uniqueFieldNames(rules);
   const those =
     names.length === 0
       ? `${name} has no field that is unique on its own; add one to \`unique\` in its definition`
       : `the unique fields of ${name} are: ${names.join(", ")}`;
   return new Problem("invalid-parameter", `${field} is not a unique field of ${name}.`, {
-    errors: [
-      { parameter: field, detail: `only a unique field says which resource is meant; ${those}` },
-    ],
+    errors: [{ parameter, detail: `only a unique field says which resource is meant; ${those}` }],
   });
 }

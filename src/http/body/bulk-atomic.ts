@@ -8,8 +8,15 @@ import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { Problem } from "../../model/problem.ts";
 import { idempotencyKeyOf } from "../headers/idempotency-key.ts";
 import type { BulkLine } from "./bulk-lines.ts";
-import { BulkCount, type BulkRequest, bulkResponse, readLine, resultLine } from "./bulk-results.ts";
-import { bodyAborted, emptyBody, readContent } from "./content.ts";
+import {
+  BulkCount,
+  type BulkRequest,
+  bulkResponse,
+  noLines,
+  readLine,
+  resultLine,
+} from "./bulk-results.ts";
+import { bodyAborted, readContent } from "./content.ts";
 
 /** Atomic requests are held in memory and written in one transaction. */
 export const atomicLimits = { maxLines: 10_000, maxBytes: 32 * 1024 * 1024 } as const;
@@ -23,7 +30,7 @@ export async function writeAtomic(
   const read = await readAtomicLines(bulk);
   if (read instanceof Problem) return read;
   const { lines, operations, rejected, fingerprint } = read;
-  if (lines.length === 0) return emptyBody;
+  if (lines.length === 0) return noLines;
   if (rejected.length > 0) return atomicProblem(lines, rejected);
 
   const once = key === undefined ? undefined : idempotencyKeyOf(context, key, fingerprint);
@@ -111,7 +118,7 @@ function atomicProblem(lines: readonly number[], rejected: readonly Refused[]): 
     return output.map((error) => ({ ...error, pointer: `/${lines[index]}${error.pointer}` }));
   });
   const [first] = rejected;
-  const problem = first?.problem ?? emptyBody;
+  const problem = first?.problem ?? noLines;
   // A missing permission is about the whole request.
   if (problem.scope !== undefined || problem.kind === "unauthenticated") return problem;
   const errors = allErrors.slice(0, reportLimits.maxErrors);

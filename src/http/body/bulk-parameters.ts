@@ -37,7 +37,7 @@ export function readBulkParameters(context: RequestContext): BulkParameters | Pr
   const given = choiceOf("separator", separator, separators);
   if (given instanceof Problem) return given;
   const isKey = key === undefined || key === "id" || uniqueFieldOf(collection.rules, key);
-  if (!isKey) return notUniqueField(collection, key);
+  if (!isKey) return notUniqueField(collection, key, "key");
   if (!isCsv) {
     const wrongType = checkNdjsonType(request.headers);
     const lines = new NdjsonLines(services.maxBodyBytes);

@@ -28,6 +28,12 @@ export interface BulkRequest {
   readonly isDryRun: boolean;
 }
 
+export const noLines = new Problem(
+  "invalid-body",
+  "The body has no lines; send lines of NDJSON, or CSV with a header row.",
+  { errors: [{ pointer: "", detail: "at least one line is needed" }] },
+);
+
 /** Returns the operation of a line. */
 export function readLine({ context, key }: BulkRequest, line: BulkLine): BulkOperation | Problem {
   const tooMany = limitCreation(context, context.collection.rules);

@@ -19,11 +19,12 @@ import {
   BulkCount,
   type BulkRequest,
   bulkResponse,
+  noLines,
   problemLine,
   readLine,
   resultLine,
 } from "./bulk-results.ts";
-import { emptyBody, hasNoBody, readContent } from "./content.ts";
+import { hasNoBody, readContent } from "./content.ts";
 import type { ByteLimit } from "./decoding.ts";
 
 /** The limit of one stream. */
@@ -39,7 +40,7 @@ export async function writeMany(context: RequestContext): Promise<Response | Pro
   const parameters = readBulkParameters(context);
   if (parameters instanceof Problem) return parameters;
   const rejected =
-    (hasNoBody(headers) ? emptyBody : undefined) ??
+    (hasNoBody(headers) ? noLines : undefined) ??
     context.collection.requireKey(key) ??
     (key !== undefined && !parameters.isAtomic ? keyWithoutAtomic : undefined);
   if (rejected !== undefined) return rejected;
@@ -76,7 +77,7 @@ async function writeEach(bulk: BulkRequest): Promise<Response | Problem> {
         outage === undefined ? await endsOf(lines) : lines.map(() => outage as Problem);
       let text = "";
       for (const [index, line] of lines.entries()) {
-        const result = results[index] ?? emptyBody;
+        const result = results[index] ?? noLines;
         count.add(result);
         text += resultLine(bulk, line.number, result);
       }
@@ -150,7 +151,7 @@ async function writeGroup(
       : services.writes.runEach(collection, operations),
   );
   let next = 0;
-  return read.map((each) => (each instanceof Problem ? each : (written[next++] ?? emptyBody)));
+  return read.map((each) => (each instanceof Problem ? each : (written[next++] ?? noLines)));
 }
 
 async function retryWhileBusy<T>(attempt: () => Promise<T>): Promise<T> {

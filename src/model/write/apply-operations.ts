@@ -128,9 +128,11 @@ class Application {
 
   #chosen(current: Tree, operation: FieldOperation): Tree | undefined {
     const { name, field, value } = operation;
-    const order = compare(kindOf(this.#schema, field), value, current);
-    if (order === undefined)
-      return this.#refuse(operation, `${name} needs a value of the same type`, current);
+    const kind = kindOf(this.#schema, field);
+    const order = compare(kind, value, current);
+    const needed =
+      kind === "time" ? "times such as 2026-03-01T09:30:00Z" : "values of the same type";
+    if (order === undefined) return this.#refuse(operation, `${name} compares ${needed}`, current);
     return (name === "min" ? order < 0 : order > 0) ? value : undefined;
   }
 
