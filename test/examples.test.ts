@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -45,12 +45,14 @@ interface Output {
   readonly code: number;
 }
 
-/** Stops at the first command that fails. */
+/** Runs them in a new folder, with copies of these files. Stops at the first command that fails. */
 async function runAll(
   examples: readonly Example[],
   variables: Readonly<Record<string, string>>,
+  files: URL | undefined,
 ): Promise<Output> {
   const folder = await mkdtemp(join(tmpdir(), "restante-examples-"));
+  if (files !== undefined) await cp(files, folder, { recursive: true });
   const script = examples.map((example) => `${example.script}\nprintf '\\n%s\\n' '${mark}'\n`);
   const env = { PATH: process.env.PATH ?? "", HOME: folder, ...variables };
   const child = spawn("bash", ["-euo", "pipefail"], { cwd: folder, env });
@@ -120,8 +122,11 @@ const guides = (await readdir(new URL("docs/", root), { recursive: true }))
   .map((name) => `docs/${name}`)
   .sort();
 
+/** An example with files beside its page. It uses most of what an engine does, so it runs on both. */
+const shop = "examples/shop/README.md";
+
 const pages = await Promise.all(
-  ["README.md", ...guides].map(async (page) => ({
+  ["README.md", shop, ...guides].map(async (page) => ({
     page,
     examples: examplesIn(await readFile(new URL(page, root), "utf8")),
   })),
@@ -150,14 +155,24 @@ describe("the examples", () => {
       assert.ok(found.includes(`docs/${guide}.md`), guide);
     }
     assert.ok(found.includes("README.md"));
+    assert.ok(found.includes(shop));
   });
 
-  for (const { page, examples } of pages.filter(({ examples }) => examples.length > 0)) {
-    it(`in ${page} work as written`, { skip }, async () => {
-      const app = await startApp(configs[page]);
+  const runs = pages
+    .filter(({ examples }) => examples.length > 0)
+    .flatMap((each) =>
+      (each.page === shop ? [undefined, "postgres"] : [undefined]).map((store) => ({
+        ...each,
+        store,
+      })),
+    );
+  for (const { page, examples, store } of runs) {
+    it(`in ${page} work as written${store ? ` on ${store}` : ""}`, { skip }, async () => {
+      const app = await startApp({ ...configs[page], store });
       try {
         const variables = { BASE: app.url, TOKEN: app.admin };
-        const { outputs, errors, code } = await runAll(examples, variables);
+        const files = page === shop ? new URL(dirname(page), root) : undefined;
+        const { outputs, errors, code } = await runAll(examples, variables, files);
         const failed = examples[outputs.length - 1];
         const output = outputs.at(-1);
         assert.equal(code, 0, `${page}:${failed?.line}\n${failed?.script}\n${output}\n${errors}`);
