@@ -117,10 +117,10 @@ const testOn = (
   );
 };
 
-function whereOf(
-  fields: Readonly<Record<string, fc.Arbitrary<unknown>>>,
-  depth: number,
-): fc.Arbitrary<Where> {
+type Drawn = Readonly<Record<string, fc.Arbitrary<unknown>>>;
+
+/** `inElement` has the fields of the elements of `items`. */
+function whereOf(fields: Drawn, depth: number, inElement?: Drawn): fc.Arbitrary<Where> {
   const tests = Object.entries(fields).map(([field, value]) =>
     testOn(field, value, depth).map((test) => [field, test] as const),
   );
@@ -128,10 +128,10 @@ function whereOf(
     .array(fc.oneof(...tests), { minLength: depth === 0 ? 1 : 0, maxLength: 2 })
     .map((entries) => Object.fromEntries(entries));
   if (depth === 0) return plain;
-  const inner = whereOf(fields, depth - 1);
+  const inner = whereOf(fields, depth - 1, inElement);
   const parts = fc.array(inner, { minLength: 1, maxLength: 3 });
   const more: Record<string, fc.Arbitrary<unknown>> = { $or: parts, $and: parts, $not: inner };
-  if (fields === values) more.items = whereOf(inItem, depth - 1).map((some) => ({ some }));
+  if (inElement !== undefined) more.items = whereOf(inElement, depth - 1).map((some) => ({ some }));
   return fc
     .tuple(plain, fc.record(more, { requiredKeys: [] }))
     .map(([tests, others]) => ({ ...tests, ...others }));
@@ -143,9 +143,33 @@ const sizeOf = (value: unknown): number =>
     ? Object.values(value).reduce<number>((sum, each) => sum + sizeOf(each), 1)
     : 1;
 
-export const randomWhere: fc.Arbitrary<Where> = whereOf(values, 2).filter(
-  (where) => sizeOf(where) <= listRequestLimits.maxConditions,
+const randomWhereOf = (fields: Drawn, inElement: Drawn, depth = 2): fc.Arbitrary<Where> =>
+  whereOf(fields, depth, inElement).filter(
+    (where) => sizeOf(where) <= listRequestLimits.maxConditions,
+  );
+
+export const randomWhere = randomWhereOf(values, inItem);
+
+/** Conditions on resources that a resource refers to: by `c`, `items[].p`, and from these by `up`. */
+export const randomRelatedWhere = randomWhereOf(
+  {
+    ...{
+      t: texts,
+      n: numbers,
+      "c.t": texts,
+      "c.n": numbers,
+      "c.up.n": numbers,
+      "c.up.up.t": texts,
+    },
+    ...{ "items[].p.t": texts, "items[].p.n": numbers, "items[].p.up.n": numbers },
+  },
+  { q: numbers, "p.t": texts, "p.n": numbers, "p.up.n": numbers },
+  1,
 );
+
+/** The fields of a resource that others refer to, and of one that refers to it. */
+export const relatedFields = fc.record({ t: texts, n: numbers }, { requiredKeys: [] });
+export const referringItems = few(fc.record({ q: numbers, p: fc.nat() }, { requiredKeys: [] }));
 
 const isObject = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,12 +1,13 @@
 // Builds a query from a list request and the definition of its collection.
 
 import type { Collection, Rules } from "../model/collection.ts";
+import { isOfElements } from "../model/field-kind.ts";
 import type { Principal } from "../model/principal.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
 import { aggregateLimits, type Groups } from "../model/query/aggregate.ts";
 import { queryHash, readCursor } from "../model/query/cursor.ts";
 import { conditionOf } from "../model/query/filter.ts";
-import { normalizeWords, ownerField } from "../model/query/index-plan.ts";
+import { normalizeWords } from "../model/query/index-plan.ts";
 import {
   type ErrorLocation,
   errorAt,
@@ -21,23 +22,38 @@ import {
   pageLimits,
 } from "../model/query/list-request.ts";
 import { explainNearMiss } from "../model/query/near-miss.ts";
-import type { Condition, Predicate } from "../model/query/predicate.ts";
+import type { Predicate } from "../model/query/predicate.ts";
 import { isRanked, type Query, type Sorting, type Word } from "../model/query/query.ts";
 import { type QueryableFields, queryableFieldsOf } from "../model/query/queryable.ts";
 import { simplified } from "../model/query/simplify.ts";
-import { equalTo, keyOf } from "../model/query/sort-key.ts";
 import { isAdmin } from "../model/token.ts";
 import { buildAggregation } from "./build-aggregation.ts";
 import { buildWhere, isObjectError } from "./build-where.ts";
+import {
+  findField,
+  ownedBy,
+  type RelatedCollections,
+  sortThrough,
+  throughReferences,
+} from "./related-fields.ts";
 
-/** Returns the query, or a problem with every error. With an owner, only their resources are found. */
+/** Who asks, and what may be found. */
+interface QueryCaller {
+  /** The only owner whose resources are found; undefined for all. */
+  readonly owner?: string | undefined;
+  readonly isAdmin: boolean;
+  /** The collections that conditions and the sort order can name; undefined for none. */
+  readonly related?: RelatedCollections;
+}
+
+/** Returns the query, or a problem with every error. */
 export function buildQuery(
   collection: Collection,
   listRequest: ListRequest,
-  owner: string | undefined,
-  isAdmin: boolean,
+  { owner, isAdmin, related }: QueryCaller,
 ): Query | Problem {
-  const builder = new QueryBuilder(queryableFieldsOf(collection.definition), listRequest);
+  const queryable = queryableFieldsOf(collection.definition);
+  const builder = new QueryBuilder(queryable, listRequest, related);
   builder.errors.push(...adminOnlyErrors(listRequest.fields, isAdmin));
   const query = builder.query(owner);
   const start = builder.start(collection, query);
@@ -87,9 +103,15 @@ class QueryBuilder {
   readonly errors: (FieldError | ParameterError)[];
   readonly #queryable: QueryableFields;
   readonly #listRequest: ListRequest;
+  readonly #related: RelatedCollections | undefined;
 
-  constructor(queryable: QueryableFields, listRequest: ListRequest) {
+  constructor(
+    queryable: QueryableFields,
+    listRequest: ListRequest,
+    related: RelatedCollections | undefined,
+  ) {
     this.#queryable = queryable;
+    this.#related = related;
     this.#listRequest = listRequest;
     this.errors = [...listRequest.errors];
   }
@@ -128,19 +150,26 @@ class QueryBuilder {
   #where(): readonly Predicate[] {
     const { filters, where } = this.#listRequest;
     if (where === undefined) return [];
-    return buildWhere(this.#queryable, where, filters.length, (place, detail) =>
-      this.#addError(place, detail),
+    return buildWhere(
+      this.#queryable,
+      where,
+      filters.length,
+      (place, detail) => this.#addError(place, detail),
+      this.#related,
     );
   }
 
-  #condition(filter: Filter): readonly Condition[] {
+  #condition(filter: Filter): readonly Predicate[] {
     const intended = this.#suggestParameter(filter);
     if (intended !== undefined) return this.#addError(filter.place, intended);
-    const shape = this.#find(filter);
-    if (shape === undefined) return [];
-    if (shape.holds === "object") return this.#addError(filter.place, isObjectError(filter.field));
-    const condition = conditionOf({ ...filter, kind: shape.kind, isFromUrl: true });
-    return typeof condition === "string" ? this.#addError(filter.place, condition) : [condition];
+    const found = findField(this.#queryable, filter.field, this.#related);
+    if (typeof found === "string") return this.#addError(filter.place, found);
+    if (found.holds === "object") return this.#addError(filter.place, isObjectError(filter.field));
+    const { field, kind } = found;
+    const condition = conditionOf({ ...filter, field, kind, isFromUrl: true });
+    return typeof condition === "string"
+      ? this.#addError(filter.place, condition)
+      : [throughReferences(found, condition)];
   }
 
   /** Returns what to send instead of a misspelled parameter; undefined when it names a field. */
@@ -153,12 +182,13 @@ class QueryBuilder {
   #sortings(): readonly Sorting[] {
     return this.#listRequest.sort.flatMap((sorted): readonly Sorting[] => {
       const { field, isDescending, place } = sorted;
-      const shape = this.#find(sorted);
-      if (shape === undefined) return [];
-      if (shape.holds === "object") return this.#addError(place, isObjectError(field));
-      if (shape.holds === "array")
+      const found = findField(this.#queryable, field, this.#related);
+      if (typeof found === "string") return this.#addError(place, found);
+      if (found.holds === "object") return this.#addError(place, isObjectError(field));
+      if (found.holds === "array" || (found.steps.length > 0 && isOfElements(field)))
         return this.#addError(place, `${field} is an array and cannot be sorted by`);
-      return [{ field, kind: shape.kind, isDescending }];
+      const through = sortThrough(found);
+      return [{ field, kind: found.kind, isDescending, ...(through && { through }) }];
     });
   }
 
@@ -211,12 +241,6 @@ const cursorErrors = {
   foreign:
     "this cursor belongs to another query; send it with the same filters, search and sort, or begin with an empty cursor",
 } as const;
-
-const ownedBy = (owner: string): Condition => ({
-  field: ownerField,
-  kind: "text",
-  spans: [equalTo(keyOf("text", owner))],
-});
 
 /** Returns each word once; a word before `*` is a prefix. */
 function searchedIn(text: string): readonly Word[] {

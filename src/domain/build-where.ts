@@ -13,7 +13,13 @@ import {
   type Where,
 } from "../model/query/list-request.ts";
 import type { Predicate } from "../model/query/predicate.ts";
-import type { QueryableField, QueryableFields } from "../model/query/queryable.ts";
+import type { QueryableFields } from "../model/query/queryable.ts";
+import {
+  type FoundField,
+  findField,
+  type RelatedCollections,
+  throughReferences,
+} from "./related-fields.ts";
 
 /** Where a condition stands. */
 interface Place {
@@ -32,8 +38,9 @@ export function buildWhere(
   { value, placeOf }: Where,
   count: number,
   addError: (place: ErrorLocation, detail: string) => void,
+  related?: RelatedCollections,
 ): Predicates {
-  const builder = new WhereBuilder(queryable, count);
+  const builder = new WhereBuilder(queryable, count, related);
   const predicates = builder.build(value);
   for (const { pointer, detail } of builder.report.errors) addError(placeOf(pointer), detail);
   return predicates;
@@ -42,10 +49,12 @@ export function buildWhere(
 class WhereBuilder {
   readonly report = new ErrorReport();
   readonly #queryable: QueryableFields;
+  readonly #related: RelatedCollections | undefined;
   #count: number;
 
-  constructor(queryable: QueryableFields, count: number) {
+  constructor(queryable: QueryableFields, count: number, related: RelatedCollections | undefined) {
     this.#queryable = queryable;
+    this.#related = related;
     this.#count = count;
   }
 
@@ -122,25 +131,28 @@ class WhereBuilder {
     const { path } = place;
     if (operator !== "some" && this.#isTooMany(path)) return [];
     const full = field === "" ? place.prefix.slice(0, -1) : place.prefix + field;
-    const shape = this.#queryable.find(full);
-    if (shape === undefined) return this.#fail(path, this.#queryable.explainUnknown(full));
-    if (operator === "some") return this.#some(field, full, shape, operand, place);
-    if (shape.holds === "object") return this.#fail(path, isObjectError(full));
+    const found = findField(this.#queryable, full, this.#related);
+    if (typeof found === "string") return this.#fail(path, found);
+    if (operator === "some") return this.#some(field, full, found, operand, place);
+    if (found.holds === "object") return this.#fail(path, isObjectError(full));
     if (!isOperator(operator)) return this.#fail(path, unknownOperator(operator));
-    const { kind } = shape;
-    const condition = conditionOf({ field, kind, operator, operand, isFromUrl: false });
-    return typeof condition === "string" ? this.#fail(path, condition) : [condition];
+    const { kind, steps } = found;
+    const own = steps.length === 0 ? field : found.field;
+    const condition = conditionOf({ field: own, kind, operator, operand, isFromUrl: false });
+    if (typeof condition === "string") return this.#fail(path, condition);
+    return [throughReferences(found, condition, place.prefix)];
   }
 
   /** Of elements that the schema declares as strings, numbers or booleans, `some` takes operators. */
   #some(
     field: string,
     full: string,
-    { kind, holds }: QueryableField,
+    { kind, holds, steps }: FoundField,
     operand: unknown,
     place: Place,
   ): Predicates {
     const { path } = place;
+    if (steps.length > 0) return this.#fail(path, someElsewhere);
     if (kind !== "any" || holds === "object")
       return this.#fail(path, `${full} is not an array; some is for the elements of an array`);
     if (!isObject(operand))
@@ -170,6 +182,9 @@ export const unknownOperator = (operator: string): string =>
 
 export const isObjectError = (field: string): string =>
   `${field} is an object; name one of its fields with a dot: ${field}.…`;
+
+const someElsewhere =
+  "some is for the arrays of this collection; for those of another, name the fields with [] in the path";
 
 const listError = "must be a value, or an object with operators; for one of several values use in";
 

@@ -11,7 +11,7 @@ import {
   type NamedField,
   pageLimits,
 } from "../model/query/list-request.ts";
-import { type Reference, referencesOf } from "../model/reference.ts";
+import { firstReference, type Reference, referencesOf } from "../model/reference.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Store } from "../store/store.ts";
 import type { Access, CollectionAccess } from "./access.ts";
@@ -169,12 +169,6 @@ class Planner {
     this.errors.push(errorAt(place, detail));
   }
 }
-
-/** Returns the reference that a path begins with. Names of fields can have dots, so the longest counts. */
-const firstReference = (references: readonly Reference[], path: string): Reference | undefined =>
-  references
-    .filter(({ field }) => path === field || path.startsWith(`${field}.`))
-    .sort((a, b) => b.field.length - a.field.length)[0];
 
 const tooDeep = `expand follows up to ${listRequestLimits.maxExpandDepth} references, one after the other`;
 

@@ -72,7 +72,7 @@ export class Feeds {
     const { access, owner, collection } = target;
     const forbidden = access.require("read");
     if (forbidden !== undefined) return forbidden;
-    const query = buildQuery(collection, request.listRequest, undefined, access.isAdmin);
+    const query = buildQuery(collection, request.listRequest, { isAdmin: access.isAdmin });
     if (query instanceof Problem) return query;
     const { conditions, limit } = query;
     const view = { conditions, owner, limit };

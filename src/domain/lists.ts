@@ -15,9 +15,10 @@ import {
 import { isRanked, type Position, type Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
 import type { QueryResult, ReadOptions, ScanReport, Slice, Store } from "../store/store.ts";
-import { CollectionAccess } from "./access.ts";
+import { type Access, CollectionAccess } from "./access.ts";
 import { buildQuery, pageTooLargeProblem, queryFingerprint, tooManyGroups } from "./build-query.ts";
 import { collectionNotFound } from "./problems.ts";
+import { RelatedCollections } from "./related-fields.ts";
 
 export type { ReadOptions };
 
@@ -37,11 +38,15 @@ export interface PlannedList {
   readonly listRequest: ListRequest;
   /** Undefined for a plain page in the order of creation. */
   readonly query: Query | undefined;
+  /** The rules of other collections that the result depends on. */
+  readonly others: readonly Rules[];
 }
 
 export interface ListResult {
   readonly target: ListTarget;
   readonly listRequest: ListRequest;
+  /** The rules of other collections that the result depends on. */
+  readonly others: readonly Rules[];
   readonly resources: readonly Resource[];
   /** Undefined when the client did not ask for it, or when counting would take too long. */
   readonly total: number | undefined;
@@ -66,11 +71,13 @@ export interface ListedGroups {
 
 export class Lists {
   readonly #store: Store;
+  readonly #access: Access;
   readonly #maxResourceBytes: number;
 
   /** `maxResourceBytes` is the limit of one resource. */
-  constructor(store: Store, maxResourceBytes: number) {
+  constructor(store: Store, access: Access, maxResourceBytes: number) {
     this.#store = store;
+    this.#access = access;
     this.#maxResourceBytes = maxResourceBytes;
   }
 
@@ -94,16 +101,19 @@ export class Lists {
   }
 
   /** Checks a list request against the definition; a problem lists every error. */
-  plan(target: ListTarget, listRequest: ListRequest): PlannedList | Problem {
+  plan(target: ListTarget, listRequest: ListRequest): MaybePromise<PlannedList | Problem> {
     const forbidden = target.access.require("read");
     if (forbidden !== undefined) return forbidden;
     const isPlainPage = isPlain(listRequest) && target.owner === undefined;
     if (isPlainPage && listRequest.fields.length === 0 && listRequest.errors.length === 0) {
-      return { target, listRequest: listRequest, query: undefined };
+      return { target, listRequest: listRequest, query: undefined, others: [] };
     }
-    const query = buildQuery(target.collection, listRequest, target.owner, target.access.isAdmin);
-    if (query instanceof Problem) return query;
-    return { target, listRequest: listRequest, query: isPlainPage ? undefined : query };
+    const related = new RelatedCollections(this.#access, target.access.principal);
+    return then(build(target, listRequest, related), (query) => {
+      if (query instanceof Problem) return query;
+      const { rules: others } = related;
+      return { target, listRequest, query: isPlainPage ? undefined : query, others };
+    });
   }
 
   /** A page that is too large is shortened when it is read by cursor, and rejected when it has a number. */
@@ -123,7 +133,7 @@ export class Lists {
         const readAgain = this.#readAgain(planned, slice.collection, options);
         if (readAgain !== undefined) return readAgain;
         return slice.fits === undefined
-          ? sliceResult(target, listRequest, slice)
+          ? sliceResult(planned, slice)
           : pageTooLargeProblem(listRequest, slice.fits);
       });
     }
@@ -136,7 +146,7 @@ export class Lists {
       if (tooMany !== undefined) return tooMany;
       return answer.isCut && (listRequest.cursor === undefined || answer.last === undefined)
         ? pageTooLargeProblem(listRequest, answer.resources.length)
-        : queryResult(withCollection(target, answer.collection), listRequest, query, answer);
+        : queryResult(planned, query, answer);
     });
   }
 
@@ -147,19 +157,29 @@ export class Lists {
     options: ReadOptions,
   ): MaybePromise<ListResult | Problem> | undefined {
     if (collection.definition === target.collection.definition) return undefined;
-    const planned = this.plan(withCollection(target, collection), listRequest);
-    return planned instanceof Problem ? planned : this.read(planned, options);
+    return then(this.plan(withCollection(target, collection), listRequest), (planned) =>
+      planned instanceof Problem ? planned : this.read(planned, options),
+    );
   }
 }
 
+/** Builds the query, again after other collections were read. */
+function build(
+  target: ListTarget,
+  listRequest: ListRequest,
+  related: RelatedCollections,
+): MaybePromise<Query | Problem> {
+  const { owner, access } = target;
+  const caller = { owner, isAdmin: access.isAdmin, related };
+  const query = buildQuery(target.collection, listRequest, caller);
+  const { loading } = related;
+  return loading === undefined ? query : loading.then(() => build(target, listRequest, related));
+}
+
 /** Returns the result without its resources when it is known before reading them. */
-export const predictResult = ({
-  target,
-  listRequest,
-  query,
-}: PlannedList): ListResult | undefined =>
-  query === undefined
-    ? sliceResult(target, listRequest, { collection: target.collection, resources: [] })
+export const predictResult = (planned: PlannedList): ListResult | undefined =>
+  planned.query === undefined
+    ? sliceResult(planned, { collection: planned.target.collection, resources: [] })
     : undefined;
 
 /** Cached rules may be older than the collection; then its own definition counts. */
@@ -187,14 +207,14 @@ const rangeOf = (listRequest: ListRequest) =>
   }) as const;
 
 function sliceResult(
-  target: ListTarget,
-  listRequest: ListRequest,
+  { target, listRequest, others }: PlannedList,
   { collection, resources }: Slice,
 ): ListResult {
   const { total } = collection;
   return {
     target: withCollection(target, collection),
-    listRequest: listRequest,
+    listRequest,
+    others,
     resources,
     total: listRequest.isCounted ? total : undefined,
     hasMore: listRequest.page < pageCount(total, listRequest.limit),
@@ -209,17 +229,18 @@ const withOneMore = (query: Query): Query =>
   readsOneMore(query) ? { ...query, limit: query.limit + 1 } : query;
 
 function queryResult(
-  target: ListTarget,
-  listRequest: ListRequest,
+  { listRequest, others, ...planned }: PlannedList,
   query: Query,
   found: QueryResult,
 ): ListResult {
+  const target = withCollection(planned.target, found.collection);
   const { resources, totalAtLeast, last, scan, groups } = found;
   const total = groups?.total ?? found.total;
   const next = listRequest.cursor && last && cursorAt(target, query, last);
   return {
     target,
-    listRequest: listRequest,
+    listRequest,
+    others,
     resources: resources.length > query.limit ? resources.slice(0, query.limit) : resources,
     total,
     totalAtLeast,

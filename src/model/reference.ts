@@ -38,6 +38,15 @@ export function referencesOf(listed: ListedReferences | undefined): readonly Ref
   return references;
 }
 
+/** Returns the reference that a path begins with. One can begin with another, so the longest counts. */
+export const firstReference = (
+  references: readonly Reference[],
+  path: string,
+): Reference | undefined =>
+  references
+    .filter(({ field }) => path === field || path.startsWith(`${field}.`))
+    .sort((a, b) => b.field.length - a.field.length)[0];
+
 /** The address of a resource. */
 export interface Target {
   readonly collection: string;

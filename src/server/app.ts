@@ -112,7 +112,7 @@ function build(
   const requests = new RequestLog(lineWriter(log));
   const services: Services = {
     access,
-    lists: new Lists(store, config.maxBodyBytes),
+    lists: new Lists(store, access, config.maxBodyBytes),
     expander: new Expander(store, access, base),
     slowQueries: new SlowQueries(clock),
     feeds: new Feeds(store, config.maxBodyBytes),

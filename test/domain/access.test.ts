@@ -117,7 +117,7 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
     all.lists.plan(targetOf(all, access), listRequest),
   ),
   "Lists.read": onCollection("read", (all, access) =>
-    all.lists.read({ target: targetOf(all, access), listRequest, query: undefined }),
+    all.lists.read({ target: targetOf(all, access), listRequest, query: undefined, others: [] }),
   ),
   "Feeds.since": onCollection("read", (all, access) =>
     all.feeds.since(targetOf(all, access), { since: 0, listRequest }),
@@ -301,7 +301,7 @@ describe("a principal without the scope", () => {
       ...{ store, collection, rules, access, uploads },
       actions: new Actions([action], (_, thrown) => assert.fail(`${thrown}`)),
       collections: new Collections(store, Date.now),
-      lists: new Lists(store, 2 ** 20),
+      lists: new Lists(store, access, 2 ** 20),
       feeds: new Feeds(store, 2 ** 20),
       resources: new Resources(store),
       slowQueries: new SlowQueries(Date.now),

@@ -85,7 +85,7 @@ class ActionClient implements ActionResources {
     const { lists, expander, base } = this.#services;
     const target = orThrow(await lists.target(access));
     const listRequest = orThrow(readQueryBody(orThrow(readText(this.#bytes(query)))));
-    const listed = orThrow(await lists.read(orThrow(lists.plan(target, listRequest))));
+    const listed = orThrow(await lists.read(orThrow(await lists.plan(target, listRequest))));
     const expanded = orThrow(await expander.expand(listed));
     return JSON.parse(listBody(listed, `${base}/${name}`, expanded));
   }

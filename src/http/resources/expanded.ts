@@ -25,12 +25,12 @@ import { readList, type TimedList } from "./read-list.ts";
 /** The ETag is a hash of the body, because no revision covers several collections. */
 const headOf = (
   context: RequestContext,
-  rules: Rules,
+  rules: readonly Rules[],
   { referred }: ExpansionPlan,
   body: string | undefined,
 ): ResponseHead => {
   const others = [...referred.values()].map(({ access }) => access.rules);
-  return combinedResponseHead(context, [rules, ...others], body);
+  return combinedResponseHead(context, [...rules, ...others], body);
 };
 
 /** Responds with a resource that the caller may read, and with what it refers to. */
@@ -48,7 +48,7 @@ export async function sendExpanded(
   const body = withText(render(shown.resource, context.collectionUrl), expandedMember, expanded);
   context.isCurrentFor = (access) =>
     resources.isCurrentFor(access, shown) && expander.isCurrentFor(access, plan);
-  return sendPage(context, { body, ...headOf(context, shown.rules, plan, body) });
+  return sendPage(context, { body, ...headOf(context, [shown.rules], plan, body) });
 }
 
 /** Responds with a list. It is read even for a 304. */
@@ -71,10 +71,11 @@ export async function answerExpanded(
     type === "application/json"
       ? listBody(listed, context.collectionUrl, expanded)
       : exportPage(context, listed, type, expanded);
-  const { target } = listed;
-  context.isCurrentFor = (access) =>
-    lists.isCurrentFor(access, target) && expander.isCurrentFor(access, plan);
-  const asJson = headOf(context, target.rules, plan, body);
+  const { target, others } = listed;
+  if (others.length === 0)
+    context.isCurrentFor = (access) =>
+      lists.isCurrentFor(access, target) && expander.isCurrentFor(access, plan);
+  const asJson = headOf(context, [target.rules, ...others], plan, body);
   return sendPage(context, {
     body,
     ...listHead(context, asJson, type, target.collection.name, listed),
@@ -88,13 +89,13 @@ async function answerExport(
   plan: ExpansionPlan,
   type: ExportType,
 ): Promise<Response | Problem> {
-  const { resources, target, next } = listed;
+  const { resources, target, others, next } = listed;
   const expanded =
     next === undefined
       ? await context.services.expander.read(plan, resources, expandedExportBytes)
       : undefined;
   const body = expanded && exportPage(context, listed, type, expanded);
-  const asJson = headOf(context, target.rules, plan, body);
+  const asJson = headOf(context, [target.rules, ...others], plan, body);
   const state = listHead(context, asJson, type, target.collection.name);
   setServerTiming(state.headers, listed);
   if (body !== undefined) return sendPage(context, { body, ...state });

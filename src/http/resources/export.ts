@@ -12,6 +12,7 @@ import {
   membersOf,
   resourceRow,
 } from "../../lib/csv.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { definitionOf } from "../../model/definition.ts";
 import { Problem } from "../../model/problem.ts";
 import { aggregateLimits } from "../../model/query/aggregate.ts";
@@ -179,7 +180,7 @@ async function* textsOf(
       if (listed.next === undefined) return;
       // Other requests get a turn.
       await turn();
-      const planned = nextPage(context, listed);
+      const planned = await nextPage(context, listed);
       const read =
         planned instanceof Problem ? planned : await readList(context, planned, exportPageBytes);
       // The status is already sent: the stream is aborted, so that the client sees that it is incomplete.
@@ -215,7 +216,7 @@ async function* rowsOf(
 function nextPage(
   { services }: RequestContext,
   { target, listRequest, next = "" }: ListResult,
-): PlannedList | Problem {
+): MaybePromise<PlannedList | Problem> {
   const cursor = { text: next, place: { parameter: "cursor" } };
   return services.lists.plan(target, { ...listRequest, cursor });
 }

@@ -22,6 +22,7 @@ import {
   sendPage,
 } from "../response/representation.ts";
 import {
+  combinedResponseHead,
   noCache,
   partialResponseHead,
   type ResponseHead,
@@ -46,11 +47,11 @@ import { readQueryBody } from "./query-body.ts";
 import { readList, type TimedList } from "./read-list.ts";
 
 export function listResources(context: RequestContext): MaybePromise<Response | Problem> {
-  const { request, services, query } = context;
+  const { request, services } = context;
   return then(services.lists.target(context.collection), (target) => {
     if (target instanceof Problem) return target;
     const type = chooseType(request.headers, listTypes);
-    const cached = type === "application/json" ? cachedPage(target, query) : undefined;
+    const cached = type === "application/json" ? cachedPage(target, context.query) : undefined;
     if (cached !== undefined) {
       setSource(context, target);
       return sendPage(context, cached);
@@ -60,46 +61,66 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
     if ("since" in listRequest) return listChanges(context, target, listRequest);
     const isWhole = type !== "application/json" && !hasPaging(context.searchParams);
     const isExport = isWhole && listRequest.aggregate === undefined;
-    const planned = services.lists.plan(target, isWhole ? exportRequest(listRequest) : listRequest);
-    if (planned instanceof Problem) return planned;
-    if (type instanceof Problem) return type;
-    if (listRequest.expand.length > 0) return answerExpanded(context, planned, type, isExport);
-    const isConditional = seesAll(target) && hasPreconditions(request.headers);
-    const conditional = isConditional && answerByRevision(context, planned, type, isExport);
-    if (conditional) return conditional;
-    const maxBytes = isExport ? exportPageBytes : undefined;
-    return then(readList(context, planned, maxBytes), (listed) => {
-      if (listed instanceof Problem) return listed;
-      if (isExport) return answerExport(context, listed, type as ExportType);
-      const isJson = type === "application/json";
-      if (isJson && isLargePage(listed)) {
-        const frame = listBody({ ...listed, resources: [] }, context.collectionUrl);
-        const summary = summaryOf(listed, frame);
-        const state = headOf(context, listed.target, type, listed, summary);
-        return (
-          conditionalResponse(context, state, Number.POSITIVE_INFINITY) ??
-          sendLargePage(context, listed, frame, state)
-        );
-      }
-      const body = isJson
-        ? listBody(listed, context.collectionUrl)
-        : exportPage(context, listed, type);
-      const page = { body, ...headOf(context, listed.target, type, listed, body) };
-      if (isJson && !showsMoreToAdmins(listed)) cachePage(listed.target, query, page);
-      setSource(context, listed.target);
-      return sendPage(context, page);
+    const asked = isWhole ? exportRequest(listRequest) : listRequest;
+    return then(services.lists.plan(target, asked), (planned) => {
+      if (planned instanceof Problem) return planned;
+      if (type instanceof Problem) return type;
+      return asked.expand.length > 0
+        ? answerExpanded(context, planned, type, isExport)
+        : answerPlanned(context, planned, type, isExport);
     });
   });
 }
 
-/** A page depends on nothing but the collection as the caller sees it. */
+function answerPlanned(
+  context: RequestContext,
+  planned: PlannedList,
+  type: ListType,
+  isExport: boolean,
+): MaybePromise<Response | Problem> {
+  const isConditional = hasRevision(planned) && hasPreconditions(context.request.headers);
+  const conditional = isConditional && answerByRevision(context, planned, type, isExport);
+  if (conditional) return conditional;
+  const maxBytes = isExport ? exportPageBytes : undefined;
+  return then(readList(context, planned, maxBytes), (listed) => {
+    if (listed instanceof Problem) return listed;
+    if (isExport) return answerExport(context, listed, type as ExportType);
+    return answerPage(context, listed, type);
+  });
+}
+
+function answerPage(
+  context: RequestContext,
+  listed: TimedList,
+  type: ListType,
+): MaybePromise<Response | Problem> {
+  const isJson = type === "application/json";
+  if (isJson && isLargePage(listed)) {
+    const frame = listBody({ ...listed, resources: [] }, context.collectionUrl);
+    const state = pageHead(context, listed, type, summaryOf(listed, frame));
+    return (
+      conditionalResponse(context, state, Number.POSITIVE_INFINITY) ??
+      sendLargePage(context, listed, frame, state)
+    );
+  }
+  const body = isJson ? listBody(listed, context.collectionUrl) : exportPage(context, listed, type);
+  const page = { body, ...pageHead(context, listed, type, body) };
+  if (listed.others.length === 0) {
+    if (isJson && !showsMoreToAdmins(listed)) cachePage(listed.target, context.query, page);
+    setSource(context, listed.target);
+  }
+  return sendPage(context, page);
+}
+
+/** The page depends on nothing but the collection as the caller sees it. */
 function setSource(context: RequestContext, target: ListTarget): void {
   const { lists } = context.services;
   context.isCurrentFor = (access) => lists.isCurrentFor(access, target);
 }
 
-/** Whether the caller sees the whole collection, so that its revision can be the list's validator. */
-const seesAll = ({ owner }: ListTarget): boolean => owner === undefined;
+/** Whether the list depends on its whole collection and on no other, so that the revision can be its validator. */
+const hasRevision = ({ target, others }: Pick<PlannedList, "target" | "others">): boolean =>
+  target.owner === undefined && others.length === 0;
 
 /** Answers a conditional request by the revision alone, so that a 304 reads no rows. */
 function answerByRevision(
@@ -110,19 +131,19 @@ function answerByRevision(
 ): Response | Problem | undefined {
   setSource(context, planned.target);
   const predicted = isExport ? undefined : predictResult(planned);
-  const state = headOf(context, planned.target, type, predicted);
+  const state = listHead(context, headOf(context, planned), type, nameOf(planned), predicted);
   return conditionalResponse(context, state, isExport ? Number.POSITIVE_INFINITY : 0);
 }
 
-/** Sends a whole list. A caller who sees a part gets an ETag only when everything fits in one page. */
+/** Sends a whole list. One that has no revision gets an ETag only when everything fits in one page. */
 function answerExport(
   context: RequestContext,
   listed: TimedList,
   type: ExportType,
 ): MaybePromise<Response | Problem> {
-  const isComplete = !seesAll(listed.target) && listed.next === undefined;
+  const isComplete = !hasRevision(listed) && listed.next === undefined;
   const body = isComplete ? exportPage(context, listed, type) : undefined;
-  const state = headOf(context, listed.target, type, undefined, body);
+  const state = listHead(context, headOf(context, listed, body), type, nameOf(listed));
   setServerTiming(state.headers, listed);
   if (body !== undefined) return sendPage(context, { body, ...state });
   return conditionalResponse(context, state) ?? streamExport(context, listed, state, type);
@@ -143,7 +164,7 @@ export async function queryResources(context: RequestContext): Promise<Response 
   if (text instanceof Problem) return text;
   const listRequest = readQueryBody(text);
   if (listRequest instanceof Problem) return listRequest;
-  const planned = services.lists.plan(target, listRequest);
+  const planned = await services.lists.plan(target, listRequest);
   if (planned instanceof Problem) return planned;
 
   const listed = await readList(context, planned);
@@ -203,17 +224,25 @@ function cachePage(target: ListTarget, query: string, page: RenderedPage): void 
   cachedPages.set(target.collection, pages);
 }
 
-/** Returns the headers; without `listed`, those that are known before the rows are read. */
+const nameOf = ({ target }: Pick<PlannedList, "target">): string => target.collection.name;
+
+const pageHead = (
+  context: RequestContext,
+  listed: TimedList,
+  type: ListType,
+  body: string,
+): ResponseHead => listHead(context, headOf(context, listed, body), type, nameOf(listed), listed);
+
+/** Without a revision the ETag is a hash of the body. */
 function headOf(
   context: RequestContext,
-  target: ListTarget,
-  type: ListType,
-  listed?: TimedList,
+  listed: Pick<PlannedList, "target" | "others">,
   body?: string,
 ): ResponseHead {
+  const { target, others } = listed;
   const { collection, rules } = target;
-  const asJson = seesAll(target)
-    ? responseHeadOf(context, collection, rules)
-    : partialResponseHead(context, rules, body);
-  return listHead(context, asJson, type, collection.name, listed);
+  if (hasRevision(listed)) return responseHeadOf(context, collection, rules);
+  return others.length === 0
+    ? partialResponseHead(context, rules, body)
+    : combinedResponseHead(context, [rules, ...others], body);
 }

@@ -8,6 +8,7 @@ import { type ListedReferences, type Reference, referencesOf } from "../referenc
 import type { Resource } from "../resource.ts";
 import { compoundKey, missingValue } from "./compound-key.ts";
 import { keysAt, valueIn } from "./field-path.ts";
+import type { Content, RelatedFacts } from "./predicate.ts";
 import { keyOf, minKey, type ValueKind } from "./sort-key.ts";
 
 export interface Index {
@@ -132,12 +133,14 @@ export const isSameSearch = (one: IndexPlan, other: IndexPlan): boolean =>
   one.hidden?.key === other.hidden?.key;
 
 /** The values of a resource by field path, including the server's own members. Parses the fields on first use. */
-export class IndexedContent {
+export class IndexedContent implements Content {
+  readonly related: RelatedFacts | undefined;
   readonly #resource: Resource;
   #fields: unknown;
 
-  constructor(resource: Resource) {
+  constructor(resource: Resource, related?: RelatedFacts) {
     this.#resource = resource;
+    this.related = related;
   }
 
   /** The value of a field. A member name with a dot cannot be addressed. */

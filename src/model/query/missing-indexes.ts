@@ -6,7 +6,7 @@ import { type ListedField, type ListedIndex, maxIndexFields, readIndex } from ".
 import { holdsSecret } from "../token.ts";
 import { type IndexPlan, ownerField } from "./index-plan.ts";
 import { type Condition, isCondition, type Predicate } from "./predicate.ts";
-import type { Query } from "./query.ts";
+import type { Query, Sorting } from "./query.ts";
 import { beginningWith, noValue, type ValueKind } from "./sort-key.ts";
 import { isPoint } from "./spans.ts";
 
@@ -21,7 +21,8 @@ export function missingIndexes(
   const ranges = useful.filter((condition) => !isEqual(condition));
   const fixed = new Set(equal.map(({ field }) => field));
   const sorted = sortings.filter(({ field }) => !fixed.has(field));
-  const hasOrder = sorted.length > 0 && sorted.every(({ field }) => !isFree(field));
+  const isIndexable = ({ field, through }: Sorting) => !isFree(field) && through === undefined;
+  const hasOrder = sorted.length > 0 && sorted.every(isIndexable);
   const order = hasOrder ? sorted : [];
   const joined: readonly Part[] = [...equal, ...(hasOrder ? order : ranges.slice(0, 1))];
   const canJoin = joined.length > 0 && joined.length <= maxIndexFields && joined.every(isSingle);
@@ -84,6 +85,8 @@ function conditionsIn(predicate: Predicate): readonly Condition[] {
   if ("allOf" in predicate) return predicate.allOf.flatMap(conditionsIn);
   // An index of elements does not tell which resources have none.
   if ("not" in predicate) return [];
+  // Every reference is indexed.
+  if ("related" in predicate) return [];
   const inside = conditionsIn(predicate.some);
   return inside.map((each) => ({
     ...each,

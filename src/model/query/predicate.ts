@@ -6,7 +6,7 @@ import { beginningWith, keyOf, type Span, type ValueKind } from "./sort-key.ts";
 import { isInAny } from "./spans.ts";
 import { matcherOf, type TextMatch } from "./text-match.ts";
 
-export type Predicate = Condition | AnyOf | AllOf | Not | Some;
+export type Predicate = Condition | AnyOf | AllOf | Not | Some | Related;
 
 /** Matches when one of the field's keys is in one of the spans. */
 export interface Condition {
@@ -38,11 +38,30 @@ export interface Some {
   readonly some: Predicate;
 }
 
+/** Matches when the field refers to a resource of another collection that matches. */
+export interface Related {
+  /** The path of the reference, inside `some` relative to the element. */
+  readonly field: string;
+  readonly kind: ValueKind;
+  /** The whole path of the reference. */
+  readonly reference: string;
+  readonly collection: string;
+  readonly related: Predicate;
+}
+
 export const isCondition = (predicate: Predicate): predicate is Condition => "spans" in predicate;
 
 /** What a predicate is evaluated on. */
 export interface Content {
   at(field: string): unknown;
+  /** What is known about the resources that it refers to. */
+  readonly related?: RelatedFacts | undefined;
+}
+
+/** What a query asks of the resources in other collections. */
+export interface RelatedFacts {
+  /** Whether the resource with this id exists and matches. */
+  matches(related: Related, id: string): boolean;
 }
 
 type Test = (content: Content) => boolean;
@@ -75,10 +94,24 @@ function compiled(predicate: Predicate): Test {
     const test = compiled(predicate.not);
     return (content) => !test(content);
   }
+  if ("related" in predicate) return relatedTest(predicate);
   const elements = elementsOf(predicate.field);
   const test = compiled(predicate.some);
-  return (content) => listOf(content.at(elements)).some((element) => test(elementContent(element)));
+  return (content) =>
+    listOf(content.at(elements)).some((element) => test(elementContent(element, content)));
 }
+
+function relatedTest(predicate: Related): Test {
+  return (content) => {
+    const { related } = content;
+    if (related === undefined) throw new Error(`nothing is known about ${predicate.collection}`);
+    return idsIn(content.at(predicate.field)).some((id) => related.matches(predicate, id));
+  };
+}
+
+/** The ids that a reference consists of. */
+export const idsIn = (value: unknown): readonly string[] =>
+  [value].flat().filter((id) => typeof id === "string");
 
 function conditionTest({ field, kind, spans, isNegated = false, match }: Condition): Test {
   const matches = match && matcherOf(match);
@@ -109,6 +142,7 @@ function isEveryText([span, ...more]: readonly Span[]): boolean {
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** The element of an array. The empty path is the element itself. */
-const elementContent = (element: unknown): Content => ({
+const elementContent = (element: unknown, { related }: Content): Content => ({
   at: (field) => (field === "" ? element : valueIn(element, field)),
+  related,
 });

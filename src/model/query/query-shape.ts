@@ -41,7 +41,8 @@ function shapeOfPredicate(predicate: Predicate): string {
   if ("anyOf" in predicate) return `(${joined(predicate.anyOf, " or ")})`;
   if ("allOf" in predicate) return `(${joined(predicate.allOf, " and ")})`;
   if ("not" in predicate) return `not (${shapeOfPredicate(predicate.not)})`;
-  return `${predicate.field} some (${shapeOfPredicate(predicate.some)})`;
+  if ("some" in predicate) return `${predicate.field} some (${shapeOfPredicate(predicate.some)})`;
+  return `${predicate.field} refers to (${shapeOfPredicate(predicate.related)})`;
 }
 
 const nameOf = (field: string): string => (field === ownerField ? "_owner" : field);

@@ -16,6 +16,21 @@ export interface Sorting {
   readonly field: string;
   readonly kind: ValueKind;
   readonly isDescending: boolean;
+  /** Set when the field is in a resource that a reference names. */
+  readonly through?: Through;
+}
+
+/** A field of the resource that a reference names. */
+export interface Through {
+  readonly reference: string;
+  readonly collection: string;
+  /** The resources that the caller may see. */
+  readonly visible: readonly Predicate[];
+  /** The field there. */
+  readonly field: string;
+  readonly kind: ValueKind;
+  /** Set when the field is one reference further. */
+  readonly through?: Through;
 }
 
 /** The position of a resource in the sort order: its sort keys and its creation sequence number. */

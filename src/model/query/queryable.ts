@@ -2,6 +2,7 @@
 
 import { definitionOf } from "../definition.ts";
 import { kindOf, plainName } from "../field-kind.ts";
+import { firstReference, type Reference, referencesOf } from "../reference.ts";
 import { reservedMembers, serverMembers } from "../resource.ts";
 import { type ResourceValidator, validatorOf } from "../validator.ts";
 import { indexPlanOf, ownerField } from "./index-plan.ts";
@@ -34,6 +35,7 @@ export class QueryableFields {
   /** The fields that an index begins with. */
   readonly indexed: ReadonlySet<string>;
   readonly isSearchable: boolean;
+  readonly #references: readonly Reference[];
   /** The fields that were asked for, as many as the definition declares. */
   readonly #found = new Map<string, QueryableField>();
 
@@ -46,12 +48,21 @@ export class QueryableFields {
       indexes.flatMap(({ fields }) => fields.slice(0, 1).map(({ field }) => field)),
     );
     this.isSearchable = searchable.length > 0;
+    this.#references = referencesOf(parsed.references);
   }
 
-  /** Returns undefined when the field does not exist or is write-only. */
+  /** Returns the reference before a field of another collection. */
+  referenceBefore(field: string): Reference | undefined {
+    if (this.#references.length === 0) return undefined;
+    const reference = firstReference(this.#references, field);
+    return reference?.field === field ? undefined : reference;
+  }
+
+  /** Returns undefined when the field does not exist, is write-only, or is in another collection. */
   find(field: string): QueryableField | undefined {
     const cached = this.#found.get(field);
     if (cached !== undefined) return cached;
+    if (this.referenceBefore(field) !== undefined) return undefined;
     const found = this.#fieldAt(field);
     if (found !== undefined && this.declares(field)) this.#found.set(field, found);
     return found;
@@ -107,6 +118,9 @@ export class QueryableFields {
 
   /** Says that there is no such field, and which there are. */
   explainUnknown(field: string): string {
+    const reference = this.referenceBefore(field);
+    if (reference !== undefined && this.find(reference.field) !== undefined)
+      return `"${field}" is not in this collection, because "${reference.field}" refers to another; filters and sort can name it, and expand=${reference.field} shows it`;
     const known = corrections(field).find((path) => this.find(path) !== undefined);
     return known === undefined
       ? `there is no field "${field}" in this collection; its fields are: ${this.#names()}`

@@ -18,6 +18,10 @@ function conjuncts(predicate: Predicate, isNegated: boolean): readonly Predicate
     const some = { field: predicate.field, some: allOf(simplified([predicate.some])) };
     return [isNegated ? { not: some } : some];
   }
+  if ("related" in predicate) {
+    const related = { ...predicate, related: allOf(simplified([predicate.related])) };
+    return [isNegated ? { not: related } : related];
+  }
   const isAll = "allOf" in predicate;
   const parts = isAll ? predicate.allOf : predicate.anyOf;
   if (isAll !== isNegated) return parts.flatMap((part) => conjuncts(part, isNegated));

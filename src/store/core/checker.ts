@@ -4,31 +4,61 @@ import { IndexedContent, type IndexPlan, searchTextsOf } from "../../model/query
 import { holds, type Predicate } from "../../model/query/predicate.ts";
 import type { Candidate, Query } from "../../model/query/query.ts";
 import { rankOf } from "../../model/query/rank.ts";
+import type { Running } from "./filter-reads.ts";
+import { RelatedResources } from "./related-resources.ts";
 import type { Ranks } from "./search.ts";
 import { type Match, positionOf } from "./top-matches.ts";
 
 export class Checker {
   readonly #plan: IndexPlan;
   readonly #query: Query;
+  readonly #related: RelatedResources | undefined;
   /** How many resources were checked. */
   checked = 0;
 
   constructor(plan: IndexPlan, query: Query) {
     this.#plan = plan;
     this.#query = query;
+    this.#related = RelatedResources.of(query);
+  }
+
+  /** Visits the matches among these resources. */
+  *visit(
+    candidates: readonly Candidate[],
+    predicates: readonly Predicate[],
+    visit: (match: Match) => void,
+    ranks?: Ranks,
+  ): Running<void> {
+    if (this.#related !== undefined)
+      yield* this.#related.load(candidates.map((candidate) => this.contentOf(candidate)));
+    for (const candidate of candidates) {
+      const match = this.check(candidate, predicates, ranks);
+      if (match !== undefined) visit(match);
+    }
   }
 
   /** Returns undefined when the resource does not match. */
-  check(candidate: Candidate, predicates: readonly Predicate[], ranks?: Ranks): Match | undefined {
+  protected check(
+    candidate: Candidate,
+    predicates: readonly Predicate[],
+    ranks?: Ranks,
+  ): Match | undefined {
     this.checked++;
-    const content = new IndexedContent(candidate.resource);
+    const content = this.contentOf(candidate);
     for (const predicate of predicates) if (!holds(predicate, content)) return undefined;
     const rank = this.rankOf(candidate, ranks);
     return rank === undefined ? undefined : this.matchOf(candidate, content, rank);
   }
 
-  matchOf(candidate: Candidate, content?: IndexedContent, rank = 0): Match {
-    return { ...positionOf(candidate, this.#query, content), rank };
+  matchOf(candidate: Candidate, content = this.contentOf(candidate), rank = 0): Match {
+    const related = this.#related;
+    if (related === undefined) return { ...positionOf(candidate, this.#query, content), rank };
+    const keys = this.#query.sortings.map((sorting) => related.keyOf(sorting, content));
+    return { keys, seq: candidate.seq, rank };
+  }
+
+  protected contentOf({ resource }: Candidate): IndexedContent {
+    return new IndexedContent(resource, this.#related);
   }
 
   /** Returns undefined when the resource does not contain the words. */

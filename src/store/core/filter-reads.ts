@@ -2,6 +2,7 @@
 
 import type { Predicate } from "../../model/query/predicate.ts";
 import type { Candidate, Position, Query } from "../../model/query/query.ts";
+import type { Resource } from "../../model/resource.ts";
 import type { IndexScan, Source } from "./index-use.ts";
 import type { Ranks } from "./search.ts";
 
@@ -31,7 +32,16 @@ export type Read =
     }
   | RowTest
   /** Returns the first of these resources, at least one if any exists, and how many seqs were read. */
-  | { readonly kind: "at"; readonly seqs: readonly number[]; readonly maxBytes: number };
+  | { readonly kind: "at"; readonly seqs: readonly number[]; readonly maxBytes: number }
+  /** Returns the first of these resources of another collection, at least one; undefined where there is none. */
+  | {
+      readonly kind: "related";
+      readonly collection: string;
+      readonly ids: readonly string[];
+      readonly maxBytes: number;
+    }
+  /** Returns the ids of the results of a query in another collection; undefined when it has more results. */
+  | { readonly kind: "ids"; readonly collection: string; readonly query: Query };
 
 /** Lets SQL decide which of the next resources match, in order of creation. */
 export interface RowTest {
@@ -68,6 +78,8 @@ export interface ReadResults {
   readonly next: readonly Candidate[];
   readonly test: TestedRows;
   readonly at: { readonly candidates: readonly Candidate[]; readonly read: number };
+  readonly related: readonly (Resource | undefined)[];
+  readonly ids: readonly string[] | undefined;
 }
 
 /** A running filter: it yields reads, and gets their results. */
@@ -88,13 +100,13 @@ export const checkedBytes = 1024 * 1024;
 /** Reads these resources, a few at once. */
 export function* visitAt(
   seqs: readonly number[],
-  visit: (candidate: Candidate) => void,
+  visit: (candidates: readonly Candidate[]) => Running<void>,
 ): Running<void> {
   for (let at = 0; at < seqs.length; ) {
     const chunk = seqs.slice(at, at + seqsAtOnce);
     const read: Read = { kind: "at", seqs: chunk, maxBytes: checkedBytes };
     const next: ReadResults["at"] = yield* ask("at", read);
-    for (const candidate of next.candidates) visit(candidate);
+    yield* visit(next.candidates);
     at += next.read;
   }
 }

@@ -19,7 +19,7 @@ export interface Counted {
   readonly isWhole: boolean;
 }
 
-export type Visit = (match: Match | undefined) => void;
+export type Visit = (match: Match) => void;
 
 export interface Visitor {
   readonly visit: Visit;
@@ -55,7 +55,6 @@ export function* firstMatches(
     const from = after;
     yield* visitAll({
       visit: (match) => {
-        if (match === undefined) return;
         if (isCounting()) count++;
         if (from === undefined || compare(match, from) > 0) top.add(match);
       },

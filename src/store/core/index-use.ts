@@ -188,7 +188,10 @@ function directionOf(
   // A resource with several keys has no single place in the order.
   const isSame = rest.every((field, at) => {
     const sorting = sortings[at];
-    return field.field === sorting?.field && field.kind === sorting.kind && !isMultiple(field);
+    const isOwn = sorting !== undefined && sorting.through === undefined;
+    return (
+      isOwn && field.field === sorting.field && field.kind === sorting.kind && !isMultiple(field)
+    );
   });
   if (!isSame) return undefined;
   const turns = rest.map((field, at) => field.isDescending !== sortings[at]?.isDescending);

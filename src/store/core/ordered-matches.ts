@@ -28,8 +28,7 @@ export function* matchesInOrder(
   const offset = typeof start === "number" ? start : 0;
   const page: Match[] = [];
   let count = 0;
-  const visit = (match: Match | undefined) => {
-    if (match === undefined) return;
+  const visit = (match: Match) => {
     const isBefore = after !== undefined && compare(match, after) <= 0;
     if (!isBefore && count >= offset && page.length <= limit) page.push(match);
     count++;
@@ -68,7 +67,7 @@ function* nextByKey(
     const rest = seqs.slice(at);
     const read = { kind: "at", seqs: rest, maxBytes: checkedBytes } as const;
     const next: ReadResults["at"] = yield* ask("at", read);
-    for (const candidate of next.candidates) visit(checker.check(candidate, conditions));
+    yield* checker.visit(next.candidates, conditions, visit);
     last = next.candidates.at(-1) ?? last;
     at += next.read;
   }
@@ -88,8 +87,8 @@ export function* matchesByFirstKeys(
   const after = afterOf(query);
   const offset = typeof start === "number" ? start : 0;
   const top = new TopMatches(offset + limit + 1, compare);
-  const visit = (match: Match | undefined) => {
-    if (match !== undefined && (after === undefined || compare(match, after) > 0)) top.add(match);
+  const visit = (match: Match) => {
+    if (after === undefined || compare(match, after) > 0) top.add(match);
   };
   // The resources that are equal to the position in the first fields are read again.
   const beforeFirst = isNewestFirst ? Number.MAX_SAFE_INTEGER : 0;

@@ -63,7 +63,7 @@ export class RowScan {
     const { isVerified } = this.#options;
     const read: Read = { kind: "next", after, isNewestFirst, isVerified };
     const candidates: readonly Candidate[] = yield* ask("next", read);
-    for (const candidate of candidates) this.#check(candidate, visit);
+    yield* this.#check(candidates, visit);
     return { last: candidates.at(-1)?.seq, counted: 0, values: [] };
   }
 
@@ -72,7 +72,7 @@ export class RowScan {
     this.#rows = Math.min(2 * this.#rows, mostTested);
     if (seqs.length > maxLeft * tested) this.#untested = readsUntested;
     this.#checker.checked += tested - seqs.length;
-    yield* visitAt(seqs, (candidate) => this.#check(candidate, visit));
+    yield* visitAt(seqs, (candidates) => this.#check(candidates, visit));
     return { last: tested === 0 ? undefined : last, counted, values };
   }
 
@@ -96,7 +96,7 @@ export class RowScan {
     return { ...test, conditions, wanted: words.length === 0 ? wanted : [] };
   }
 
-  #check(candidate: Candidate, visit: Visit): void {
-    visit(this.#checker.check(candidate, this.#query.conditions));
+  #check(candidates: readonly Candidate[], visit: Visit): Running<void> {
+    return this.#checker.visit(candidates, this.#query.conditions, visit);
   }
 }

@@ -8,7 +8,7 @@ import { someValue } from "../../model/query/sort-key.ts";
 import { Aggregator } from "./aggregator.ts";
 import { Checker } from "./checker.ts";
 import { countSources, decidesAll, narrowed } from "./counted-source.ts";
-import { ask, type Running, visitAt } from "./filter-reads.ts";
+import { ask, type Running, readPage, visitAt } from "./filter-reads.ts";
 import { freeIndexes } from "./free-indexes.ts";
 import { type IndexScan, useOf } from "./index-use.ts";
 import { type FilterPlan, hasWords } from "./query-plan.ts";
@@ -37,14 +37,21 @@ class AggregatingChecker extends Checker {
     this.#aggregator = aggregator;
   }
 
-  override check(candidate: Candidate, predicates: readonly Predicate[], ranks?: Ranks): undefined {
+  protected override check(
+    candidate: Candidate,
+    predicates: readonly Predicate[],
+    ranks?: Ranks,
+  ): undefined {
     this.checked++;
-    const content = new IndexedContent(candidate.resource);
+    const content = this.contentOf(candidate);
     for (const predicate of predicates) if (!holds(predicate, content)) return;
     if (this.rankOf(candidate, ranks) === undefined) return;
     this.#aggregator.add(new ResourceValues(candidate.resource, content));
   }
 }
+
+/** The checker keeps no matches. */
+const nothing = (): void => undefined;
 
 class AggregateRun {
   readonly #filtered: Filtered;
@@ -125,18 +132,16 @@ class AggregateRun {
     }
     this.#aggregator.add(noValues, this.#filtered.total);
     // Among equal values, that of the first resource is shown.
-    yield* visitAt(
-      seqs.toSorted((one, other) => one - other),
-      ({ resource }) =>
-        this.#aggregator.add(new ResourceValues(resource, new IndexedContent(resource)), 0),
-    );
+    const { candidates } = yield* readPage(seqs.toSorted((one, other) => one - other));
+    for (const { resource } of candidates)
+      this.#aggregator.add(new ResourceValues(resource, new IndexedContent(resource)), 0);
   }
 
   /** Adds those of the resources for which the predicates hold. */
   *#addAt(seqs: readonly number[], rest: readonly Predicate[], ranks?: Ranks): Running<void> {
     if (rest.length + this.#aggregator.fields.length === 0)
       return this.#aggregator.add(noValues, seqs.length);
-    yield* visitAt(seqs, (candidate) => this.#checker.check(candidate, rest, ranks));
+    yield* visitAt(seqs, (candidates) => this.#checker.visit(candidates, rest, nothing, ranks));
   }
 
   *#addAll(): Running<void> {
@@ -146,7 +151,7 @@ class AggregateRun {
     const scan = new RowScan(this.#checker, this.#query, { ...options, fields });
     for (let after: number | undefined; ; ) {
       const step = { after, isNewestFirst: false, wanted: [] };
-      const next: ScannedRows = yield* scan.next(step, () => undefined);
+      const next: ScannedRows = yield* scan.next(step, nothing);
       if (next.counted > 0) this.#aggregator.addColumns(next.counted, next.values);
       after = next.last;
       if (after === undefined) return;

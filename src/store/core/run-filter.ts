@@ -13,7 +13,7 @@ import { matchesByFirstKeys, matchesInOrder, type Ordered } from "./ordered-matc
 import { type FilterPlan, hasWords } from "./query-plan.ts";
 import { RowScan, type ScannedRows } from "./row-scan.ts";
 import type { Ranks } from "./search.ts";
-import { between, type CompareMatches, comparison, type Match, positionOf } from "./top-matches.ts";
+import { between, type CompareMatches, comparison, type Match } from "./top-matches.ts";
 
 export interface Filtered {
   readonly plan: IndexPlan;
@@ -233,7 +233,7 @@ class FilterRun {
   ): Running<FilterResult> {
     const checker = this.#checker;
     return yield* this.#best(({ visit }) =>
-      visitAt(seqs, (candidate) => visit(checker.check(candidate, rest, ranks))),
+      visitAt(seqs, (candidates) => checker.visit(candidates, rest, visit, ranks)),
     );
   }
 
@@ -251,11 +251,11 @@ class FilterRun {
     const seqs = matches.slice(0, limit).map(({ seq }) => seq);
     const { candidates, isCut } = yield* readPage(seqs, maxBytes);
     const hasMore = isCut || matches.length > limit;
-    const last = hasMore && !isRanked(this.#query) ? candidates.at(-1) : undefined;
+    const last = hasMore && !isRanked(this.#query) ? matches[candidates.length - 1] : undefined;
     return {
       resources: candidates.map(({ resource }) => resource),
       ...this.#totals(matches, counted),
-      last: last && positionOf(last, this.#query),
+      last: last && { keys: last.keys, seq: last.seq },
       ...(isCut && { isCut }),
       ...(this.#checker.checked > 0 && {
         scan: { checked: this.#checker.checked },

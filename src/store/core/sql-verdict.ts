@@ -74,6 +74,7 @@ function verdict(predicate: Predicate, dialect: Dialect): Verdict {
   if ("anyOf" in predicate) return anyOf(predicate.anyOf.map((each) => verdict(each, dialect)));
   if ("allOf" in predicate) return verdictOf(predicate.allOf, dialect);
   if ("not" in predicate) return not(verdict(predicate.not, dialect));
+  if ("related" in predicate) return unknown;
   const value = jsonAt(`${predicate.field}[]`, dialect);
   if (value === undefined) return unknown;
   const array = elementVerdict(predicate.some, value, dialect);
@@ -181,7 +182,7 @@ function elementVerdict(predicate: Predicate, array: string, dialect: Dialect): 
 /** The array has no escapes, so that each text in it is written in one way. */
 function elementParts(predicate: Predicate, array: string, dialect: Dialect): Verdict {
   if ("some" in predicate) return elementParts(predicate.some, array, dialect);
-  if ("not" in predicate) return unknown;
+  if ("not" in predicate || "related" in predicate) return unknown;
   if ("allOf" in predicate) {
     const parts = predicate.allOf.map((each) => elementParts(each, array, dialect));
     const known = parts.filter((part) => part !== unknown);

@@ -51,7 +51,7 @@ export interface Wanted {
 export function between({ sortings }: Query, { after, until }: Wanted): readonly Condition[] {
   const [first] = sortings;
   // Conditions compare an array of kind `any` by its elements, and an order does not.
-  if (first === undefined || first.kind === "any") return [];
+  if (first === undefined || first.kind === "any" || first.through !== undefined) return [];
   const { field, kind, isDescending } = first;
   const [low, high] = isDescending ? [until, after] : [after, until];
   if (low === undefined && high === undefined) return [];

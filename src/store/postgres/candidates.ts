@@ -15,11 +15,14 @@ import { matchesOf } from "./search.ts";
 const maxRows = 500;
 const maxBytes = 1024 * 1024;
 
+/** A read of the same collection. */
+type OwnRead = Exclude<Read, { kind: "related" | "ids" }>;
+
 export async function readFor(
   sql: Sql,
   part: number,
-  read: Read,
-): Promise<ReadResults[Read["kind"]]> {
+  read: OwnRead,
+): Promise<ReadResults[OwnRead["kind"]]> {
   switch (read.kind) {
     case "count": {
       const all = entriesOfSource(sql, part, read.source, sql`LIMIT ${read.max}::bigint`);
@@ -55,6 +58,24 @@ export async function readFor(
       return { candidates, read: isAll ? read.seqs.length : read.seqs.indexOf(last) + 1 };
     }
   }
+}
+
+/** Returns the first resources with these ids; undefined where there is none. */
+export async function namedResources(
+  sql: Sql,
+  part: number,
+  { ids, maxBytes }: Extract<Read, { kind: "related" }>,
+): Promise<ReadResults["related"]> {
+  const table = sql`
+    SELECT resource.*, place
+    FROM unnest(${[...ids]}::text[]) WITH ORDINALITY AS listed (listed_id, place)
+    LEFT JOIN LATERAL (
+      SELECT * FROM resources WHERE part = ${part}::bigint AND id = listed_id LIMIT 1
+    ) AS resource ON true`;
+  const found = await rows<ResourceColumns | readonly [null]>(sql`
+    SELECT ${resourceColumns(sql)} FROM ${rowsWithin(sql, table, sql`place`, maxBytes)} AS page
+    ORDER BY place`);
+  return found.map((row) => (row[0] === null ? undefined : resourceOf(row as ResourceColumns)));
 }
 
 const firstOfEach = (found: readonly (readonly [number])[]): readonly number[] =>

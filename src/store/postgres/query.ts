@@ -1,12 +1,14 @@
 // Runs queries as the core plans them.
 
 import type { Query } from "../../model/query/query.ts";
-import { type FilterPlan, planQuery } from "../core/query-plan.ts";
+import { isRelated } from "../../model/query/related.ts";
+import type { Read, ReadResults, Running } from "../core/filter-reads.ts";
+import { type FilterPlan, planQuery, type QueryPlan } from "../core/query-plan.ts";
+import { idsOf, withRelatedIds } from "../core/related-ids.ts";
 import { findOrAggregate } from "../core/run-aggregate.ts";
-import type { Filtered } from "../core/run-filter.ts";
 import type { QueryResult } from "../store.ts";
-import { readFor } from "./candidates.ts";
-import { type CollectionRow, toCollection } from "./collections.ts";
+import { namedResources, readFor } from "./candidates.ts";
+import { type CollectionRow, findCollectionRows, findHeads, toCollection } from "./collections.ts";
 import { rows, type Sql } from "./connection.ts";
 import type { Versioned } from "./directory.ts";
 import { isDataError } from "./errors.ts";
@@ -27,7 +29,23 @@ export function runQuery(
   query: Query,
   maxCounted: number,
 ): Promise<Reply> {
+  if (isRelated(query)) return inSnapshot(sql, row, (run) => run.answer(row, query), maxCounted);
   const plan = planQuery(row.plan, query);
+  if (plan.kind === "filter" || plan.kind === "nothing")
+    return inSnapshot(sql, row, (run, total) => run.execute(row, plan, query, total), maxCounted);
+  return runStatementOf(sql, row, plan, query, maxCounted);
+}
+
+type OneStatement = Exclude<QueryPlan, FilterPlan | { kind: "nothing" }>;
+
+/** Runs a plan that takes one statement, which is a snapshot of its own. */
+function runStatementOf(
+  sql: Sql,
+  row: CollectionRow,
+  plan: OneStatement,
+  query: Query,
+  maxCounted: number,
+): Promise<Reply> {
   switch (plan.kind) {
     case "slice":
       return scanResources(sql, row, query);
@@ -35,23 +53,29 @@ export function runQuery(
       return scanIndex(sql, row, plan, query, maxCounted);
     case "search":
       return search(sql, row, query, maxCounted);
-    case "nothing":
-      return inSnapshot(sql, row, async () => nothing(query));
-    case "filter":
-      return filterOf(sql, row, plan, query, maxCounted);
   }
 }
 
 type Answer = Omit<QueryResult, "collection">;
 
-const nothing = ({ isCounted }: Query): Answer => ({
-  resources: [],
-  total: isCounted ? 0 : undefined,
-  last: undefined,
-});
-
-/** Reads the head and the answer in one snapshot. */
+/** Reads the head and the answer in one snapshot; again when Postgres cannot read a stored value. */
 async function inSnapshot(
+  sql: Sql,
+  row: CollectionRow,
+  read: (run: SnapshotRun, total: number) => Promise<Answer>,
+  maxCounted: number,
+): Promise<Reply> {
+  const run = (isVerified: boolean) => new SnapshotRun(sql, maxCounted, isVerified);
+  try {
+    return await readInSnapshot(sql, row, (total) => read(run(false), total));
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    // The checker reads every value itself.
+    return readInSnapshot(sql, row, (total) => read(run(true), total));
+  }
+}
+
+async function readInSnapshot(
   sql: Sql,
   row: CollectionRow,
   read: (total: number) => Promise<Answer>,
@@ -73,35 +97,70 @@ async function inSnapshot(
   }
 }
 
-async function filterOf(
-  sql: Sql,
-  row: CollectionRow,
-  plan: FilterPlan,
-  query: Query,
-  maxCounted: number,
-): Promise<Reply> {
-  const answer = (isVerified: boolean) =>
-    inSnapshot(sql, row, (total) =>
-      filter(sql, row, plan, query, { plan: row.plan, total, maxCounted, isVerified }),
-    );
-  try {
-    return await answer(false);
-  } catch (error) {
-    // Postgres cannot read a stored value: we read it ourselves.
-    if (!isDataError(error)) throw error;
-    return answer(true);
+/** Runs a query in a snapshot, and those on other collections that it needs. */
+class SnapshotRun {
+  readonly #sql: Sql;
+  readonly #maxCounted: number;
+  readonly #isVerified: boolean;
+  readonly #others = new Map<string, CollectionRow | undefined>();
+
+  constructor(sql: Sql, maxCounted: number, isVerified: boolean) {
+    this.#sql = sql;
+    this.#maxCounted = maxCounted;
+    this.#isVerified = isVerified;
+  }
+
+  async answer(row: CollectionRow, query: Query): Promise<Answer> {
+    const asked = isRelated(query) ? await this.#finish(row, withRelatedIds(query)) : query;
+    const [head] = await findHeads(this.#sql, [row.part]);
+    return this.execute(row, planQuery(row.plan, asked), asked, head?.total ?? 0);
+  }
+
+  async execute(row: CollectionRow, plan: QueryPlan, query: Query, total: number): Promise<Answer> {
+    if (plan.kind === "nothing") return nothing(query);
+    if (plan.kind === "filter") return this.#filter(row, plan, query, total);
+    const reply = await runStatementOf(this.#sql, row, plan, query, this.#maxCounted);
+    return reply?.value ?? nothing(query);
+  }
+
+  async #filter(
+    row: CollectionRow,
+    filterPlan: FilterPlan,
+    query: Query,
+    total: number,
+  ): Promise<Answer> {
+    const filtered = {
+      ...{ plan: row.plan, total },
+      ...{ maxCounted: this.#maxCounted, isVerified: this.#isVerified },
+    };
+    const result = await this.#finish(row, findOrAggregate(filtered, filterPlan, query));
+    return query.isCounted ? result : { ...result, total: undefined };
+  }
+
+  async #finish<T>(row: CollectionRow, running: Running<T>): Promise<T> {
+    let step = running.next();
+    while (!step.done) step = running.next(await this.#read(row, step.value));
+    return step.value;
+  }
+
+  async #read({ part }: CollectionRow, read: Read): Promise<ReadResults[Read["kind"]]> {
+    if (read.kind !== "related" && read.kind !== "ids") return readFor(this.#sql, part, read);
+    const other = await this.#find(read.collection);
+    if (read.kind === "related")
+      return other ? namedResources(this.#sql, other.part, read) : read.ids.map(() => undefined);
+    return other ? idsOf(await this.answer(other, read.query)) : [];
+  }
+
+  /** Reads the row in the snapshot, because a cached one can be of another time. */
+  async #find(name: string): Promise<CollectionRow | undefined> {
+    if (!this.#others.has(name))
+      this.#others.set(name, (await findCollectionRows(this.#sql, [name]))[0]);
+    return this.#others.get(name);
   }
 }
 
-async function filter(
-  sql: Sql,
-  { part }: CollectionRow,
-  filterPlan: FilterPlan,
-  query: Query,
-  filtered: Filtered,
-): Promise<Answer> {
-  const running = findOrAggregate(filtered, filterPlan, query);
-  let step = running.next();
-  while (!step.done) step = running.next(await readFor(sql, part, step.value));
-  return query.isCounted ? step.value : { ...step.value, total: undefined };
-}
+const nothing = ({ isCounted }: Query): Answer => ({
+  resources: [],
+  total: isCounted ? 0 : undefined,
+  last: undefined,
+});

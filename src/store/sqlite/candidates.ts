@@ -2,6 +2,7 @@
 
 import { type Candidate, countWithin } from "../../model/query/query.ts";
 import { minKey, type Span, someValue } from "../../model/query/sort-key.ts";
+import type { Resource } from "../../model/resource.ts";
 import type { Read, ReadResults } from "../core/filter-reads.ts";
 import type { IndexScan, Source } from "../core/index-use.ts";
 import type { CachedCollection } from "./collections.ts";
@@ -31,6 +32,9 @@ type CheckedRow = readonly [
   owner: string | null,
 ];
 
+/** A read of the same collection. */
+type OwnRead = Exclude<Read, { kind: "related" | "ids" }>;
+
 interface Page {
   readonly page: Candidates;
   readonly isCut: boolean;
@@ -44,6 +48,7 @@ export class CandidateReader {
   readonly #nextVerified: Readonly<Record<"up" | "down", Statement<SeqResourceRow>>>;
   readonly #bySeq: Statement<SeqResourceRow>;
   readonly #sizes: Statement<readonly [seq: number, bytes: number]>;
+  readonly #byId: Statement<SeqResourceRow>;
 
   constructor(connection: Connection) {
     const select = `SELECT ${seqResourceColumns} FROM resources WHERE part = ?`;
@@ -61,13 +66,18 @@ export class CandidateReader {
     this.#next = next(checkedColumns);
     this.#nextVerified = next(seqResourceColumns);
     this.#bySeq = connection.query(`${select} ${listed}`);
+    this.#byId = connection.query(`${select} AND id = ?`);
     this.#sizes = connection.query(
       `SELECT seq, octet_length(fields) FROM resources WHERE part = ? ${listed}`,
     );
   }
 
   /** `checkStop` throws when the query must end; it is called often enough. */
-  read(known: CachedCollection, read: Read, checkStop: () => void): ReadResults[Read["kind"]] {
+  read(
+    known: CachedCollection,
+    read: OwnRead,
+    checkStop: () => void,
+  ): ReadResults[OwnRead["kind"]] {
     checkStop();
     const { part } = known;
     switch (read.kind) {
@@ -92,6 +102,22 @@ export class CandidateReader {
   within(part: number, seqs: readonly number[], maxBytes = Number.POSITIVE_INFINITY): Page {
     const { candidates, read } = this.#at(part, seqs, maxBytes);
     return { page: candidates, isCut: read < seqs.length };
+  }
+
+  /** Returns the first resources with these ids; undefined where there is none. */
+  named(
+    part: number,
+    { ids, maxBytes }: Extract<Read, { kind: "related" }>,
+  ): ReadResults["related"] {
+    const found: (Resource | undefined)[] = [];
+    let bytes = 0;
+    for (const id of ids) {
+      const row = this.#byId.one(part, id);
+      found.push(row && toCandidate(row).resource);
+      bytes += row?.[5].length ?? 0;
+      if (bytes > maxBytes) break;
+    }
+    return found;
   }
 
   #count(part: number, { ranges }: Source, max: number): number {

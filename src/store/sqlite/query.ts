@@ -2,9 +2,12 @@
 
 import { largePageBytes } from "../../model/query/list-request.ts";
 import type { Candidate, Query } from "../../model/query/query.ts";
+import { isRelated } from "../../model/query/related.ts";
+import type { Read, ReadResults, Running } from "../core/filter-reads.ts";
 import type { IndexScan } from "../core/index-use.ts";
 import { locate } from "../core/position-tree.ts";
 import { type FilterPlan, isShort, planQuery, type QueryPlan } from "../core/query-plan.ts";
+import { idsOf, withRelatedIds } from "../core/related-ids.ts";
 import { findOrAggregate } from "../core/run-aggregate.ts";
 import { bestOf, onlyTerm } from "../core/search.ts";
 import { positionOf } from "../core/top-matches.ts";
@@ -36,6 +39,9 @@ export interface QueryLimits {
   readonly shortRows: number;
 }
 
+/** Returns another collection in the same snapshot. */
+type FindCollection = (name: string) => CachedCollection | undefined;
+
 /** The average size of resources that are checked in a short query. */
 const shortResourceBytes = 2_000;
 
@@ -45,8 +51,9 @@ export class QueryReader {
   readonly #candidates: CandidateReader;
   readonly #bytes: Statement<readonly [bytes: number]>;
   readonly #limits: QueryLimits;
+  readonly #find: FindCollection;
 
-  constructor(connection: Connection, limits: QueryLimits) {
+  constructor(connection: Connection, limits: QueryLimits, find: FindCollection) {
     const select = `SELECT ${seqResourceColumns} FROM resources WHERE part = ?`;
     this.#slices = {
       up: connection.query(`${select} AND seq >= ? ORDER BY seq LIMIT ?`),
@@ -58,17 +65,20 @@ export class QueryReader {
       "SELECT coalesce(sum(octet_length(fields)), 0) FROM resources WHERE part = ?",
     );
     this.#limits = limits;
+    this.#find = find;
   }
 
   /** Returns undefined when the query may look at many entries or resources, so that it would block others. */
   answerIfShort(known: CachedCollection, query: Query): QueryResult | undefined {
+    if (isRelated(query)) return undefined;
     const plan = planQuery(known.plan, query);
     return this.#isShort(known, query, plan) ? this.#answer(plan, known, query) : undefined;
   }
 
   /** `checkStop` is called from time to time, and throws when the query must end. */
   answer(known: CachedCollection, query: Query, checkStop: () => void): QueryResult {
-    return this.#answer(planQuery(known.plan, query), known, query, checkStop);
+    const asked = isRelated(query) ? this.#finish(known, withRelatedIds(query), checkStop) : query;
+    return this.#answer(planQuery(known.plan, asked), known, asked, checkStop);
   }
 
   #answer(
@@ -127,10 +137,23 @@ export class QueryReader {
   ): Answer {
     const { maxCounted } = this.#limits;
     const filtered = { plan: known.plan, total: known.head.total, maxCounted, isVerified };
-    const running = findOrAggregate(filtered, plan, query);
+    return this.#finish(known, findOrAggregate(filtered, plan, query), checkStop);
+  }
+
+  #finish<T>(known: CachedCollection, running: Running<T>, checkStop: () => void): T {
     let step = running.next();
-    while (!step.done) step = running.next(this.#candidates.read(known, step.value, checkStop));
+    while (!step.done) step = running.next(this.#read(known, step.value, checkStop));
     return step.value;
+  }
+
+  #read(known: CachedCollection, read: Read, checkStop: () => void): ReadResults[Read["kind"]] {
+    if (read.kind !== "related" && read.kind !== "ids")
+      return this.#candidates.read(known, read, checkStop);
+    checkStop();
+    const other = this.#find(read.collection);
+    if (read.kind === "related")
+      return other ? this.#candidates.named(other.part, read) : read.ids.map(() => undefined);
+    return other ? idsOf(this.answer(other, read.query, checkStop)) : [];
   }
 
   /** Answers a query for all resources in order of creation. */

@@ -74,7 +74,7 @@ export class Reader {
     this.#collectionRows = new CollectionRows(connection);
     this.#heads = new HeadReader(connection);
     this.#resources = new ResourceReader(connection);
-    this.#queries = new QueryReader(connection, limits);
+    this.#queries = new QueryReader(connection, limits, (name) => this.#find(name));
     this.#fileReferences = new FileReferenceReader(connection);
     this.#tokenReader = new TokenReader(connection, limits.tokens);
   }
