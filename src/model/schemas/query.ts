@@ -50,7 +50,7 @@ const partsSchema = (description: string) =>
 /** The errors in it are found while the query is built, because they depend on the definition. */
 export const whereSchema = {
   type: "object",
-  description: `A value or operators for each field, with dots in the name of a nested field; \`lines[].sku\` is the field of any element of an array. All must hold. At most ${listRequestLimits.maxConditions} conditions, nested up to ${listRequestLimits.maxWhereDepth} deep.`,
+  description: `A value or operators for each field, with dots in the name of a nested field; \`lines[].sku\` is the field of any element of an array, and \`customer.country\` that of the resource which the reference \`customer\` names. All must hold. At most ${listRequestLimits.maxConditions} conditions, nested up to ${listRequestLimits.maxWhereDepth} deep.`,
   properties: {
     $or: partsSchema("At least one must hold."),
     $and: partsSchema("All must hold."),

@@ -11,8 +11,8 @@ import type { QueryResult } from "../store.ts";
 import { ask, type Running } from "./filter-reads.ts";
 
 /** With more ids it is cheaper to look at what each resource refers to. */
-const maxIds = 1_000;
-const maxIdBytes = 4 * 1024 * 1024;
+const maxIds = 10_000;
+const maxIdBytes = 8 * 1024 * 1024;
 /** How many conditions are looked up. Each can take a scan of another collection. */
 const maxQueries = 8;
 
