@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { FairnessLine } from "../bench/parts/fairness.ts";
+import type { EngineFigures } from "../bench/parts/relations.ts";
 import type { ScenarioFigures } from "../bench/report/figures.ts";
 import { median, scenarioFigures } from "../bench/report/figures.ts";
 import { growthPlot } from "../bench/report/growth-plot.ts";
@@ -103,6 +104,32 @@ describe("the benchmark", () => {
     assert.equal(verdictOf(fairness(fairnessLine), what)?.reached, true);
     const slow = { ...fairnessLine, loaded: { ...fairnessLine.loaded, p99Ms: 3.1 } };
     assert.equal(verdictOf(fairness(slow), what)?.reached, false);
+  });
+
+  it("compares an expanded page with the plain one, and CSV with NDJSON", () => {
+    const pair = { firstPerSecond: 100, lastPerSecond: 60, lastToFirst: 0.6 };
+    const line: EngineFigures = {
+      engine: "embedded",
+      expand: { plain: { p50Ms: 1, cpuUs: 100 }, expanded: { p50Ms: 3, cpuUs: 450 } },
+      csv: { ...pair, lowest: 0.6, highest: 0.6 },
+      sum: { count: 1_000_000, ms: 1_500, beside: { ...fairnessLine, heavy: "sum" } },
+      faults: [],
+    };
+    const lines = [line, { engine: "postgres", error: "it failed" } as const];
+    const results: Results = { relations: { ...run, figures: { lines } } };
+    const measured = verdicts(results).filter((verdict) => verdict.measured !== undefined);
+    assert.deepEqual(
+      measured.map((verdict) => [verdict.measured, verdict.reached]),
+      [
+        [4.5, false],
+        [3, true],
+        [1_500, true],
+        [0.6, true],
+      ],
+    );
+    const page = report(results);
+    assert.match(page, /\| embedded \| 100 \| 450 \| 4\.50 × \| 1\.00 \| 3\.00 \| 3\.00 × \|/);
+    assert.match(page, /Postgres: \*\*failed:\*\* it failed/);
   });
 
   it("replaces the parts that were run, and keeps the others", () => {

@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { bearer, linesOf, request } from "../data/fill.ts";
 import { person } from "../data/records.ts";
 import { interleave, type Run } from "../load/interleave.ts";
-import { type Load, load } from "../load/load.ts";
+import { load } from "../load/load.ts";
 import { post, probe } from "../load/scenarios.ts";
 import { during } from "../progress.ts";
 import { faultsIn, type RatePair, ratePair } from "../report/figures.ts";
 import { type Memory, node, root, run } from "../servers/processes.ts";
+import { linesAtOnce, postLines } from "./post-lines.ts";
 import type { Setting } from "./setting.ts";
 
 export interface BodiesFigures {
@@ -23,8 +24,6 @@ export interface Upload {
   readonly bytes: number;
   readonly memory: Memory | undefined;
 }
-
-const linesAtOnce = 20_000;
 
 export async function measureBodies(setting: Setting): Promise<BodiesFigures> {
   const many = await measureMany(setting);
@@ -45,40 +44,17 @@ async function measureMany({
     const headers = bearer(secret);
     const ask = post(headers, "/letters", person(1));
     await probe(server.origin, ask);
+    const type = { ...headers, "content-type": "application/x-ndjson" };
     const runs: readonly Run[] = [
       (seconds) => load(server.origin, ask, seconds),
-      (seconds) => postLines(`${server.origin}/letters`, headers, seconds),
+      (seconds) =>
+        postLines(`${server.origin}/letters`, type, linesOf(person, 1, linesAtOnce), seconds),
     ];
     const [single = [], many = []] = await interleave("many at once", runs, sizes.pace);
     return { many: ratePair(single, many), faults: faultsIn([...single, ...many]) };
   } finally {
     await server.stop();
   }
-}
-
-/** One request after another, each with many lines. What is not a 201 makes the figure invalid. */
-async function postLines(
-  address: string,
-  headers: Readonly<Record<string, string>>,
-  seconds: number,
-): Promise<Load> {
-  const body = linesOf(person, 1, linesAtOnce);
-  const startedAt = performance.now();
-  const elapsed = () => (performance.now() - startedAt) / 1000;
-  let completed = 0;
-  let fault: string | undefined;
-  do {
-    const response = await fetch(address, {
-      method: "POST",
-      headers: { ...headers, "content-type": "application/x-ndjson" },
-      body,
-    });
-    const made = (await response.text()).split('"status":201').length - 1;
-    if (made !== linesAtOnce) fault = `${made} of ${linesAtOnce} lines were created`;
-    completed += made;
-  } while (elapsed() < seconds);
-  const requestsPerSecond = completed / elapsed();
-  return { completed, requestsPerSecond, p50Ms: 0, p99Ms: 0, maxMs: 0, fault };
 }
 
 /** As the package starts it: built, because Node keeps a compiler in memory to run the source. */

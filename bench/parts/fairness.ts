@@ -53,7 +53,9 @@ export async function measureFairness(setting: Setting): Promise<FairnessFigures
     const peaks = new Map<string, number>();
     for (const [index, heavy] of heavyNames.entries()) {
       const label = `fairness, ${engine}, ${heavy}`;
-      const found = await attempt(label, () => measureOne(engine, heavy, peaks, builds, setting));
+      const found = await attempt(label, () =>
+        measureBeside(engine, heavy, peaks, builds, setting),
+      );
       lines.push("error" in found ? { engine, heavy, ...found } : found);
       show(index + 1);
     }
@@ -62,7 +64,7 @@ export async function measureFairness(setting: Setting): Promise<FairnessFigures
 }
 
 /** On a server that was just started, so that its peak of memory is that of this work. */
-async function measureOne(
+export async function measureBeside(
   engine: Engine,
   heavy: Heavy,
   peaks: Map<string, number>,

@@ -10,6 +10,7 @@ import type { Sizes } from "./setting.ts";
 export const heavyTitles = {
   search: "Search `w*`, which all match",
   filter: "Filter without an index",
+  sum: "Sum over all",
   sort: "`sort=-score`, the last page",
   export: "Export as NDJSON",
   import: "Import of NDJSON, 20,000 lines each",
@@ -25,6 +26,10 @@ export const heavyNames = Object.keys(heavyTitles) as readonly Heavy[];
 /** Which store the work needs. */
 export const isOnLarge = (heavy: Heavy): boolean =>
   heavy === "list" || heavy === "largest" || heavy === "largeExport";
+
+/** Each turn is a new request, because the response to an earlier one is still at hand. */
+export const sumPath = (turn: number, more = ""): string =>
+  `/members?aggregate=${more}sum(age)&limit=${1 + turn}`;
 
 /** As many of a megabyte as the limit of a page allows. */
 const largestPage = 30;
@@ -43,6 +48,8 @@ export async function heavyAsk(
       return get(headers, `/members?q=w*&limit=${pageLimit}`);
     case "filter":
       return get(headers, `/members?city=Nowhere&limit=${pageLimit}`);
+    case "sum":
+      return get(headers, ...Array.from({ length: 500 }, (_, turn) => sumPath(turn)));
     case "sort": {
       const last = Math.ceil((await totalOf(origin, headers, "members")) / pageLimit);
       return get(headers, `/members?sort=-score&page=${last}&limit=${pageLimit}`);

@@ -7,6 +7,7 @@ import { measureGrowth } from "./growth.ts";
 import { measureMemory } from "./memory.ts";
 import { measureOneCore } from "./one-core.ts";
 import { measurePostgres } from "./postgres.ts";
+import { measureRelations } from "./relations.ts";
 import { measureScan } from "./scan.ts";
 import type { Setting } from "./setting.ts";
 import { measureSpeed } from "./speed.ts";
@@ -27,6 +28,7 @@ export const parts: { readonly [Name in PartName]: Part<PartFigures[Name]> } = {
   growth: { title: "Growth", minutes: 7, measure: measureGrowth },
   memory: { title: "Memory", minutes: 3, measure: measureMemory },
   scan: { title: "Scans", minutes: 2, measure: measureScan },
+  relations: { title: "Relations, sums and imports", minutes: 3, measure: measureRelations },
   fairness: { title: "Fairness", minutes: 5, measure: measureFairness },
 };
 

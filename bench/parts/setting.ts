@@ -1,5 +1,6 @@
 // What every part of the benchmark is given: the stores, the token, and how much to measure.
 
+import type { ShopSize } from "../data/shop.ts";
 import type { Stores } from "../data/stores.ts";
 import type { Pace } from "../load/interleave.ts";
 import { say } from "../progress.ts";
@@ -19,6 +20,7 @@ export interface Sizes {
   readonly growth: readonly number[];
   /** Members in the store that long queries run on: the largest of growth. */
   readonly big: number;
+  readonly shop: ShopSize;
   /** Resources of a megabyte. */
   readonly large: number;
   readonly fairnessSeconds: number;
@@ -34,6 +36,7 @@ export const fullSizes: Sizes = {
   tokens: 100_000,
   growth: [10_000, 100_000, 1_000_000],
   big: 1_000_000,
+  shop: { orders: 100_000, products: 1_000 },
   large: 1_000,
   fairnessSeconds: 5,
   buildSeconds: 40,
@@ -47,6 +50,7 @@ export const quickSizes: Sizes = {
   tokens: 1_000,
   growth: [1_000, 3_000, 10_000],
   big: 10_000,
+  shop: { orders: 2_000, products: 100 },
   large: 40,
   fairnessSeconds: 0.5,
   buildSeconds: 10,

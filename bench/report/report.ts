@@ -7,6 +7,7 @@ import type { ScenarioFigures } from "./figures.ts";
 import { fairnessSection, growthSection, memorySection, scanSection } from "./long-run-sections.ts";
 import { fsyncWords, loadWords, machineList, method } from "./method.ts";
 import { ratio, whole } from "./numbers.ts";
+import { relationsSection } from "./relations.ts";
 import { figuresOf, type PartName, type Results } from "./results.ts";
 import { comparisonTable, oneLine, table } from "./tables.ts";
 import type { Verdict } from "./verdict.ts";
@@ -44,6 +45,7 @@ const sectionsOf: Readonly<Record<PartName, (results: Results) => readonly strin
   memory: () => [],
   fairness: (results) => [...fairnessSection(results), ...memorySection(results)],
   scan: scanSection,
+  relations: relationsSection,
 };
 
 const sections = (results: Results): readonly string[] =>

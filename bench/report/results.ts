@@ -6,6 +6,7 @@ import type { GrowthFigures } from "../parts/growth.ts";
 import type { MemoryFigures } from "../parts/memory.ts";
 import type { OneCoreFigures } from "../parts/one-core.ts";
 import type { PostgresFigures } from "../parts/postgres.ts";
+import type { RelationsFigures } from "../parts/relations.ts";
 import type { ScanFigures } from "../parts/scan.ts";
 import type { SpeedFigures } from "../parts/speed.ts";
 import type { Machine } from "../servers/machine.ts";
@@ -17,6 +18,7 @@ export interface PartFigures {
   readonly bodies: BodiesFigures;
   readonly growth: GrowthFigures;
   readonly scan: ScanFigures;
+  readonly relations: RelationsFigures;
   readonly fairness: FairnessFigures;
   readonly memory: MemoryFigures;
 }

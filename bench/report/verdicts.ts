@@ -3,6 +3,7 @@
 import type { ServerName } from "../servers/peers.ts";
 import type { Measured, ScenarioFigures } from "./figures.ts";
 import { longRunVerdicts } from "./long-run-verdicts.ts";
+import { relationsVerdicts } from "./relations.ts";
 import { figuresOf, type Results } from "./results.ts";
 import { atLeast, atMost, type Verdict, valid } from "./verdict.ts";
 
@@ -12,6 +13,7 @@ export const verdicts = (results: Results): readonly Verdict[] => [
   ...postgresVerdicts(results),
   ...bodiesVerdicts(results),
   ...longRunVerdicts(results),
+  ...relationsVerdicts(results),
 ];
 
 function speedVerdicts(results: Results): readonly Verdict[] {
