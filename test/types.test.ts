@@ -160,6 +160,23 @@ describe("the types of a collection", { skip }, () => {
     assert.equal(await compile(typesOf("shapes", schema), program), "");
   });
 
+  it("have the resources that expand adds", async () => {
+    const described = collectionComponents([{ name: "orders" }, { name: "customers" }]);
+    const references = {
+      ...{ customer: { collection: "customers" }, earlier: { collection: "orders" } },
+      "lines[].product": { collection: "elsewhere" },
+    };
+    const types = writeTypes(described, new Map([["orders", references]]));
+    const program = `
+      import type { Customers, Orders } from "./types.ts";
+      export const customer = (order: Orders): Customers | null | undefined =>
+        order._expanded?.earlier?._expanded?.customer;
+      export const products = ({ _expanded }: Orders): readonly (object | null)[] =>
+        _expanded?.["lines[].product"] ?? [];
+      export const wrong = ({ _expanded }: Orders) => _expanded?.product;`;
+    assert.match(await compile(types, program), /^[^\n]*program\.ts\(7,[^\n]*'product'[^\n]*\n$/);
+  });
+
   it("have unique names for any collection names", async () => {
     const names = [
       "a-b",
@@ -221,6 +238,15 @@ describe("restante types", () => {
     });
     assert.deepEqual([code, stderr], [0, ""]);
     assert.equal(stdout, typesOf("people", schema));
+  });
+
+  it("prints the types of the shop", async () => {
+    const shop = fileURLToPath(new URL("../examples/shop/collections", import.meta.url));
+    const { stdout } = await run(["types", "--collections", shop], { cwd: folder });
+    const program = `import type { Order } from "./types.ts";
+      export const suppliers = ({ _expanded }: Order): readonly (string | undefined)[] =>
+        (_expanded?.["lines[].product"] ?? []).map((product) => product?._expanded?.supplier?.name);`;
+    assert.equal(await compile(stdout, program), "");
   });
 
   it("reports errors in the folder, or a missing store", async () => {

@@ -14,10 +14,11 @@ import { withStoreToRead } from "./token.ts";
 export async function printTypes(config: Config): Promise<void> {
   const definitions = await definitionsIn(config);
   const collections = definitions.map(({ name, definition: text }) => {
-    const { schema, singular } = definitionOf({ version: 0, definition: text });
-    return { name, schema, singular };
+    const { schema, singular, references = {} } = definitionOf({ version: 0, definition: text });
+    return { name, schema, singular, references };
   });
-  process.stdout.write(writeTypes(collectionComponents(collections)));
+  const references = new Map(collections.map((each) => [each.name, each.references]));
+  process.stdout.write(writeTypes(collectionComponents(collections), references));
 }
 
 interface Defined {

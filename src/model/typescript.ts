@@ -3,15 +3,44 @@
 import { isObjectSchema, type ObjectSchema, type Schema } from "../lib/schema/subschemas.ts";
 import { componentPath } from "../lib/schema/variant.ts";
 import type { CollectionSchemas } from "./collection-components.ts";
+import { isOfElements } from "./field-kind.ts";
+import { type ListedReferences, type Reference, referencesOf } from "./reference.ts";
+import { expandedMember } from "./resource.ts";
 
-/** The text of a module with an exported type for each schema. */
-export function writeTypes(collections: readonly CollectionSchemas[]): string {
+/** The text of a module with an exported type for each schema. `references` are those of a collection. */
+export function writeTypes(
+  collections: readonly CollectionSchemas[],
+  references: ReadonlyMap<string, ListedReferences> = new Map(),
+): string {
+  const typeNames = new Map(collections.map(({ name, typeName }) => [name, typeName]));
   const texts = collections.flatMap(({ name, typeName, schemas }) =>
-    Object.entries(schemas).map(([own, schema]) =>
-      declaration(own, { description: aboutOf(own, name, typeName), ...schema }),
-    ),
+    Object.entries(schemas).map(([own, schema]) => {
+      const described = { description: aboutOf(own, name, typeName), ...schema };
+      const referring = own === typeName ? referencesOf(references.get(name)) : [];
+      return declaration(own, withExpanded(described, referring, typeNames));
+    }),
   );
   return `${["// Types of the collections, as `restante types` writes them.", ...texts].join("\n\n")}\n`;
+}
+
+/** Adds the member that `expand` adds to a resource. */
+function withExpanded(
+  schema: ObjectSchema,
+  references: readonly Reference[],
+  typeNames: ReadonlyMap<string, string>,
+): ObjectSchema {
+  if (references.length === 0) return schema;
+  const shown = references.map(({ field, collection }): [string, Schema] => {
+    const name = typeNames.get(collection);
+    const resource = name === undefined ? { type: "object" } : { $ref: componentPath + name };
+    const value = { anyOf: [resource, { type: "null" }] };
+    return [field, isOfElements(field) ? { type: "array", items: value } : value];
+  });
+  const expanded = {
+    description: "With `expand`: the resources that this one refers to.",
+    ...{ type: "object", properties: Object.fromEntries(shown), additionalProperties: false },
+  };
+  return { ...schema, properties: { ...(schema.properties ?? {}), [expandedMember]: expanded } };
 }
 
 function aboutOf(own: string, name: string, typeName: string): string | undefined {
