@@ -54,6 +54,7 @@ const definitions = [
   { schema: hidden },
   { indexed: ["n"] },
 ];
+const references = { note: { collection: "notes", onDelete: "unset" } };
 const scopeSets = [["admin"], ["*:read"], ["people:*"], ["notes:read", "people:create"]];
 const queries = [
   "",
@@ -63,6 +64,10 @@ const queries = [
   "?fields=n",
   "?sort=-n",
   "?fields=_owner",
+  "?expand=note",
+  "?expand=note.note&limit=2",
+  "?aggregate=count,sum(n)",
+  "?aggregate=count&by=note&sort=-count",
 ];
 
 class Session {
@@ -84,7 +89,9 @@ class Session {
   }
 
   async run(): Promise<void> {
-    for (const name of collections) await this.#write("PUT", `/-/collections/${name}`, {});
+    for (const id of ids) await this.#write("PUT", `/notes/${id}`, {});
+    for (const name of collections)
+      await this.#write("PUT", `/-/collections/${name}`, { references });
     for (let step = 0; step < steps; step++) {
       if (this.#random() < 0.35) await this.#change();
       await this.#read();
@@ -107,13 +114,17 @@ class Session {
     const name = this.#pick(collections);
     const at = `/${name}/${this.#pick(ids)}`;
     const n = Math.floor(this.#random() * 3);
+    const fields = this.#random() < 0.5 ? { n } : { n, note: this.#pick(ids) };
     const kind = this.#random();
-    if (kind < 0.3) await this.#write("PUT", at, { n });
-    else if (kind < 0.4) await this.#write("POST", `/${name}`, { n });
+    if (kind < 0.3) await this.#write("PUT", at, fields);
+    else if (kind < 0.4) await this.#write("POST", `/${name}`, fields);
     else if (kind < 0.5) await this.#write("DELETE", at);
-    else if (kind < 0.7)
-      await this.#write("PUT", `/-/collections/${name}`, this.#pick(definitions));
-    else if (kind < 0.75) await this.#write("DELETE", `/-/collections/${name}?resources=delete`);
+    else if (kind < 0.7) {
+      const definition = this.#pick(definitions);
+      const isReferring = this.#random() < 0.8;
+      const sent = isReferring ? { ...definition, references } : definition;
+      await this.#write("PUT", `/-/collections/${name}`, sent);
+    } else if (kind < 0.75) await this.#write("DELETE", `/-/collections/${name}?confirm=${name}`);
     else if (kind < 0.9) await this.#issue();
     else await this.#revoke();
   }
@@ -151,7 +162,10 @@ class Session {
 
   #somePath(): string {
     const name = this.#pick(collections);
-    return this.#random() < 0.5 ? `/${name}/${this.#pick(ids)}` : `/${name}${this.#pick(queries)}`;
+    const kind = this.#random();
+    if (kind < 0.35) return `/${name}/${this.#pick(ids)}`;
+    if (kind < 0.5) return `/${name}/${this.#pick(ids)}?expand=note`;
+    return `/${name}${this.#pick(queries)}`;
   }
 
   #fields(): Fields {
