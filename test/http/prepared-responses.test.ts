@@ -65,6 +65,8 @@ const queries = [
   "?sort=-n",
   "?fields=_owner",
   "?expand=note",
+  "?note.n=1",
+  "?sort=-note.n&limit=2",
   "?expand=note.note&limit=2",
   "?aggregate=count,sum(n)",
   "?aggregate=count&by=note&sort=-count",
