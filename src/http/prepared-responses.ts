@@ -10,7 +10,7 @@ import { limitAddress, limitToken } from "./request/rate-limit.ts";
 import { keepsHeaders, withDate } from "./response/response.ts";
 
 /** The limit for all responses, whose bodies the store's own cache holds in part. */
-const maxBytes = 16 * 1024 * 1024;
+const maxBytes = 24 * 1024 * 1024;
 /** The approximate size of a response without its body. */
 const overheadBytes = 512;
 /** One address has few variants: by Accept, by coding, and with the ETag or without it. */

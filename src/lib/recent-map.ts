@@ -1,46 +1,77 @@
 // A map with a limit: it forgets what was not used for the longest time, roughly.
 
+interface Entry<Value> {
+  value: Value;
+  weight: number;
+  /** Whether it was read since it was added or last spared. */
+  isUsed: boolean;
+}
+
 /**
- * Entries are added to the young generation. When that is full it becomes the old one, and the old one is
- * discarded. So a hit costs one lookup, while a strict LRU costs three operations.
+ * When it is full, the oldest entries are looked at: one that was read since is spared and becomes the
+ * newest, another is discarded. So a hit costs one lookup and changes no map, while a strict LRU costs
+ * three operations.
  */
 export class RecentMap<Key, Value> {
-  readonly #generationWeight: number;
+  readonly #limit: number;
   readonly #weigh: (value: Value, key: Key) => number;
-  #young = new Map<Key, Value>();
-  #old = new Map<Key, Value>();
-  #youngWeight = 0;
+  /** The oldest entry comes first. */
+  #entries = new Map<Key, Entry<Value>>();
+  /** Stays at the oldest entry. A new iterator would pass all that was deleted before it. */
+  #oldest: MapIterator<[Key, Entry<Value>]> | undefined;
+  #weight = 0;
 
   /** The limit is the sum of all weights; without weights it is the number of entries. */
   constructor(limit: number, weigh: (value: Value, key: Key) => number = () => 1) {
-    this.#generationWeight = limit / 2;
+    this.#limit = limit;
     this.#weigh = weigh;
   }
 
   get(key: Key): Value | undefined {
-    const young = this.#young.get(key);
-    if (young !== undefined) return young;
-    const old = this.#old.get(key);
-    if (old !== undefined) this.set(key, old);
-    return old;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    entry.isUsed = true;
+    return entry.value;
   }
 
-  /** A value that replaces another counts in addition to it. */
+  /** A value that is heavier than the limit is not kept. */
   set(key: Key, value: Value): void {
     const weight = this.#weigh(value, key);
-    if (weight > this.#generationWeight) return;
-    if (this.#youngWeight + weight > this.#generationWeight) {
-      this.#old = this.#young;
-      this.#young = new Map();
-      this.#youngWeight = 0;
+    const known = this.#entries.get(key);
+    if (weight > this.#limit) {
+      if (known !== undefined) this.#delete(key, known);
+      return;
     }
-    this.#youngWeight += weight;
-    this.#young.set(key, value);
+    this.#weight += weight - (known?.weight ?? 0);
+    // Changed in place: while the iterator does not move, it keeps what deletions leave in memory.
+    if (known !== undefined) Object.assign(known, { value, weight, isUsed: true });
+    while (this.#weight > this.#limit) this.#discardOldest();
+    if (known === undefined) this.#entries.set(key, { value, weight, isUsed: false });
   }
 
   clear(): void {
-    this.#young = new Map();
-    this.#old = new Map();
-    this.#youngWeight = 0;
+    this.#entries = new Map();
+    this.#oldest = undefined;
+    this.#weight = 0;
+  }
+
+  #discardOldest(): void {
+    this.#oldest ??= this.#entries.entries();
+    const { value: oldest } = this.#oldest.next();
+    if (oldest === undefined) {
+      this.#oldest = undefined;
+      return;
+    }
+    const [key, entry] = oldest;
+    this.#delete(key, entry);
+    if (!entry.isUsed) return;
+    entry.isUsed = false;
+    this.#entries.set(key, entry);
+    this.#weight += entry.weight;
+  }
+
+  #delete(key: Key, { weight }: Entry<Value>): void {
+    this.#entries.delete(key);
+    this.#weight -= weight;
   }
 }

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { RecentMap } from "../../src/lib/recent-map.ts";
+import { newSeed, randomNumbers, runs } from "../seeds.ts";
 
 describe("a recent map", () => {
   it("holds no more than its limit, whatever is added", () => {
@@ -26,12 +27,47 @@ describe("a recent map", () => {
 
   it("counts weights, and does not keep what is too heavy", () => {
     const map = new RecentMap<string, string>(20, (value, key) => value.length + key.length);
-    map.set("heavy", "x".repeat(6));
+    map.set("a", "x".repeat(9));
+    map.set("heavy", "x".repeat(16));
     assert.equal(map.get("heavy"), undefined);
-    map.set("a", "xxx");
-    map.set("b", "xxx");
-    assert.deepEqual([map.get("a"), map.get("b")], ["xxx", "xxx"]);
+    map.set("b", "x".repeat(9));
+    assert.deepEqual([map.get("a"), map.get("b")], ["x".repeat(9), "x".repeat(9)]);
+    map.set("a", "x".repeat(20));
+    assert.deepEqual([map.get("a"), map.get("b")], [undefined, "x".repeat(9)]);
     map.clear();
-    assert.equal(map.get("a"), undefined);
+    assert.equal(map.get("b"), undefined);
+  });
+
+  it("uses its whole limit, also when values are replaced", () => {
+    const map = new RecentMap<number, number>(10);
+    const keys = Array.from({ length: 10 }, (_, key) => key);
+    for (let round = 0; round < 100; round++) {
+      for (const key of keys) map.set(key, key + round);
+      assert.deepEqual(
+        keys.map((key) => map.get(key)),
+        keys.map((key) => key + round),
+      );
+    }
+  });
+
+  it("holds the newest values within its limit after any sequence of calls", () => {
+    const numbers = randomNumbers(newSeed("a recent map"));
+    const random = (below: number) => Math.floor(numbers() * below);
+    const limit = 50;
+    const map = new RecentMap<number, number>(limit, (value) => value);
+    const last = new Map<number, number>();
+    for (let step = 0; step < runs(2_000, 50_000); step++) {
+      const key = random(30);
+      if (random(3) === 0) assert.ok([undefined, last.get(key)].includes(map.get(key)));
+      else {
+        const weight = random(limit + 5);
+        const isNew = map.get(key) === undefined;
+        map.set(key, weight);
+        last.set(key, weight);
+        if (isNew) assert.equal(map.get(key), weight > limit ? undefined : weight);
+      }
+      const held = [...last.keys()].map((each) => map.get(each) ?? 0);
+      if (random(20) === 0) assert.ok(held.reduce((sum, weight) => sum + weight, 0) <= limit);
+    }
   });
 });
