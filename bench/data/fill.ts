@@ -48,14 +48,24 @@ export interface Fill {
   readonly perRequest?: number;
 }
 
+/** Several at once, so that the server reads some while the database writes others. */
+const requestsAtOnce = 3;
+
 export async function fill(origin: string, headers: Headers, what: Fill): Promise<void> {
-  const { collection, count, recordOf, perRequest = 20_000 } = what;
+  const { collection, count, recordOf, perRequest = 5_000 } = what;
   const show = bar(`filling ${collection} with ${count.toLocaleString("en")}`, count);
-  for (let start = 0; start < count; start += perRequest) {
-    const end = Math.min(count, start + perRequest);
-    await importLines(origin, headers, collection, linesOf(recordOf, start + 1, end));
-    show(end);
-  }
+  let [begun, done] = [0, 0];
+  const work = async () => {
+    while (begun < count) {
+      const first = begun + 1;
+      const last = Math.min(count, begun + perRequest);
+      begun = last;
+      await importLines(origin, headers, collection, linesOf(recordOf, first, last));
+      done += last - first + 1;
+      show(done);
+    }
+  };
+  await Promise.all(Array.from({ length: requestsAtOnce }, work));
 }
 
 export const linesOf = (
