@@ -27,9 +27,13 @@ export const heavyNames = Object.keys(heavyTitles) as readonly Heavy[];
 export const isOnLarge = (heavy: Heavy): boolean =>
   heavy === "list" || heavy === "largest" || heavy === "largeExport";
 
-/** Each turn is a new request, because the response to an earlier one is still at hand. */
-export const sumPath = (turn: number, more = ""): string =>
-  `/members?aggregate=${more}sum(age)&limit=${1 + turn}`;
+/** Each turn is another request, because a server may still have the response to an earlier one. */
+const turns = 1_000;
+const everyTurn = (pathOf: (turn: number) => string): readonly string[] =>
+  Array.from({ length: turns }, (_, turn) => pathOf(turn));
+
+export const sumPath = (turn: number): string =>
+  `/members?aggregate=count,sum(age)&limit=${1 + turn}`;
 
 /** As many of a megabyte as the limit of a page allows. */
 const largestPage = 30;
@@ -45,14 +49,24 @@ export async function heavyAsk(
   const ndjson = { ...headers, accept: "application/x-ndjson" };
   switch (heavy) {
     case "search":
-      return get(headers, `/members?q=w*&limit=${pageLimit}`);
+      return get(
+        headers,
+        ...everyTurn((turn) => `/members?q=w*&page=${1 + turn}&limit=${pageLimit}`),
+      );
     case "filter":
-      return get(headers, `/members?city=Nowhere&limit=${pageLimit}`);
+      return get(
+        headers,
+        ...everyTurn((turn) => `/members?city=Nowhere${turn}&limit=${pageLimit}`),
+      );
     case "sum":
-      return get(headers, ...Array.from({ length: 500 }, (_, turn) => sumPath(turn)));
+      return get(headers, ...everyTurn(sumPath));
     case "sort": {
       const last = Math.ceil((await totalOf(origin, headers, "members")) / pageLimit);
-      return get(headers, `/members?sort=-score&page=${last}&limit=${pageLimit}`);
+      const pageAt = (turn: number) => Math.max(1, last - turn);
+      return get(
+        headers,
+        ...everyTurn((turn) => `/members?sort=-score&page=${pageAt(turn)}&limit=${pageLimit}`),
+      );
     }
     case "export":
       return get(ndjson, "/members");

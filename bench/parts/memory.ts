@@ -54,7 +54,7 @@ async function measureOne(engine: Engine, heavy: Heavy, setting: Setting) {
     const ask = await heavyAsk(heavy, server.origin, secret, sizes);
     if (ask === undefined) throw new Error("there is nothing to ask for");
     for (let index = 0; index < clients; index++)
-      sockets.push(await askAndLeave(server.origin, ask));
+      sockets.push(await askAndLeave(server.origin, ask, index));
     await Bun.sleep(sizes.memorySeconds * 1000);
     // The server must still be there for others.
     await request(`${server.origin}/members?limit=1`, { headers }, 200);
@@ -66,7 +66,7 @@ async function measureOne(engine: Engine, heavy: Heavy, setting: Setting) {
 }
 
 /** Sends a request and never reads; the connection stays open. */
-async function askAndLeave(origin: string, ask: Ask): Promise<Socket> {
+async function askAndLeave(origin: string, ask: Ask, index: number): Promise<Socket> {
   const { hostname, port } = new URL(origin);
   const socket = connect({ host: hostname, port: Number(port), noDelay: true });
   socket.on("error", () => undefined);
@@ -75,7 +75,7 @@ async function askAndLeave(origin: string, ask: Ask): Promise<Socket> {
   const length = ask.body === "" ? [] : [`content-length: ${Buffer.byteLength(ask.body)}`];
   const fields = Object.entries(ask.headers).map(([name, value]) => `${name}: ${value}`);
   const head = [
-    `${ask.method} ${ask.paths[0]} HTTP/1.1`,
+    `${ask.method} ${ask.paths[index % ask.paths.length]} HTTP/1.1`,
     `host: ${hostname}`,
     ...fields,
     ...length,
