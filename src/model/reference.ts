@@ -2,6 +2,7 @@
 
 import type { Path } from "../lib/json/error-report.ts";
 import { isObject, readTree, type Tree, writeTree } from "../lib/json/tree.ts";
+import { memberOf } from "../lib/own-property.ts";
 import { plainName } from "./field-kind.ts";
 
 /** What happens to a resource when the one that it refers to is deleted. */
@@ -124,9 +125,4 @@ function valuesAt(value: unknown, names: readonly string[], path: Path): readonl
   if (plain === name) return valuesAt(member, rest, memberPath);
   if (!Array.isArray(member)) return [];
   return member.flatMap((item: unknown, index) => valuesAt(item, rest, [...memberPath, index]));
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
 }

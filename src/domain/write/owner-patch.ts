@@ -1,6 +1,7 @@
 // Lets an admin change the owner of a resource with the member `_owner` of a patch.
 
 import { isObject, type Tree, textOf } from "../../lib/json/tree.ts";
+import { memberOf } from "../../lib/own-property.ts";
 import type { PatchKind } from "../../model/patch.ts";
 import { Problem } from "../../model/problem.ts";
 import { ownerMember } from "../../model/query/list-request.ts";
@@ -19,12 +20,7 @@ export function namesOwner(kind: PatchKind, patch: string): boolean {
 }
 
 const isAboutOwner = (operation: unknown): boolean =>
-  typeof operation === "object" &&
-  operation !== null &&
   [memberOf(operation, "path"), memberOf(operation, "from")].includes(`/${ownerMember}`);
-
-const memberOf = (object: object, name: string): unknown =>
-  Object.hasOwn(object, name) ? (object as Readonly<Record<string, unknown>>)[name] : undefined;
 
 /** Adds the owner to the document that an admin patches. */
 export const withOwner = (view: string, { owner }: Resource): string =>

@@ -1,6 +1,7 @@
 // Keeps stored values from callers who may write a resource but not read it.
 
 import { pointerTo } from "../../lib/json/error-report.ts";
+import { memberOf } from "../../lib/own-property.ts";
 import { definitionOf } from "../../model/definition.ts";
 import type { PatchKind } from "../../model/patch.ts";
 import { type FieldError, Problem } from "../../model/problem.ts";
@@ -76,8 +77,3 @@ function pathsSetBy(operation: unknown): readonly Names[] {
 }
 
 const operationsIn = (patch: unknown): readonly unknown[] => (Array.isArray(patch) ? patch : []);
-
-const memberOf = (value: unknown, name: string): unknown =>
-  typeof value === "object" && value !== null && Object.hasOwn(value, name)
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : undefined;

@@ -1,5 +1,6 @@
 // Reads the values at a field path: names with dots between them. `[]` after a name stands for all elements of an array.
 
+import { memberOf } from "../../lib/own-property.ts";
 import { isOfElements, plainName, type ValueKind } from "../field-kind.ts";
 import { keysOf, minKey } from "./sort-key.ts";
 
@@ -19,12 +20,6 @@ function elementValues(content: unknown, path: readonly string[]): readonly unkn
     values = plain === name ? members : members.filter(Array.isArray).flat();
   }
   return values;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  if (!isObject || !Object.hasOwn(value, name)) return undefined;
-  return (value as Readonly<Record<string, unknown>>)[name];
 }
 
 /** The keys of the value at a path. There is at least one, and more than one only for elements of an array. */
