@@ -204,6 +204,12 @@ for (const store of ["sqlite", "postgres"] as const)
           upsert("sku=renamed", { id: "named-now" }),
         ]);
         assert.deepEqual([swapped?.status, swapped?.location], [201, "/products/named-now"]);
+        const [gone, reused] = await resultsOf([
+          { method: "DELETE", path: "/products/named-now" },
+          upsert("sku=reused", { id: "named-now" }),
+        ]);
+        assert.deepEqual([gone?.status, reused?.status], [204, 201]);
+        assert.equal(reused?.location, "/products/named-now");
         const taken = upsert("sku=other", { id: "named-now" });
         assert.equal(await rejected("conflict", taken), "/operations/1/body/id");
       });

@@ -16,12 +16,10 @@ import { type MeantResource, meantBy } from "./unique-value.ts";
 /** The address at which an upsert puts its draft. */
 interface Target {
   readonly id: string;
-  /** The resource that is replaced, if the caller may change it. */
-  readonly current: Resource | undefined;
+  /** Whether a resource that the caller may change is there, and is replaced. */
+  readonly isHeld: boolean;
   /** Whether no resource has the value, so that a conflict shows a concurrent upsert. */
   readonly isFree: boolean;
-  /** Whether another resource has the id of the draft. */
-  readonly isIdTaken: boolean;
 }
 
 type PutOperation = Extract<AddressedOperation, { kind: "put" }>;
@@ -57,12 +55,13 @@ export class Upserts {
       const isNamed = typeof draft.id === "string" && draft.id !== current?.id;
       const named = isNamed ? this.#store.find(access.name, draft.id) : undefined;
       return then(named, (taken) => {
+        if (isNamed) found(draft.id, taken);
         const name = nameOf(access, entry);
         if (this.#targets.has(name)) return;
         const id = current?.id ?? draft.id ?? newId();
-        const isFree = holder === undefined;
-        this.#targets.set(name, { id, current, isFree, isIdTaken: taken !== undefined });
-        found(id, current);
+        const isHeld = current !== undefined;
+        this.#targets.set(name, { id, isHeld, isFree: holder === undefined });
+        if (isHeld || !isNamed) found(id, current);
       });
     });
   }
@@ -76,11 +75,12 @@ export class Upserts {
     const name = nameOf(access, entry);
     const target = this.#targetAfter(access, meant, this.#targets.get(name) ?? notLoaded());
     this.#targets.set(name, target);
-    const { id, current, isIdTaken } = target;
+    const { id, isHeld } = target;
     const sent = draft.id ?? undefined;
     if (draft.id === null || (sent !== undefined && !isResourceId(sent))) return invalidId;
-    if (sent !== undefined && sent !== id) return current ? otherId : takenId;
-    return isIdTaken ? takenId : { kind: "put", id, draft, condition };
+    if (sent !== undefined && sent !== id) return isHeld ? otherId : takenId;
+    const isTaken = !isHeld && this.#states.at(access.name, id)?.current !== undefined;
+    return isTaken ? takenId : { kind: "put", id, draft, condition };
   }
 
   /** Returns the target after the operations before, which can have written, changed or deleted a holder. */
@@ -90,14 +90,11 @@ export class Upserts {
     const after = states.after({ collection: name, id: loaded.id });
     const own = after && isHolder(after) ? after : undefined;
     const holder = own ?? (this.#isBulk ? undefined : states.findWritten(name, isHolder));
-    if (holder !== undefined)
-      return { ...loaded, id: holder.id, current: holder, isIdTaken: false };
-    const isFreed = loaded.current !== undefined && after !== undefined;
-    const id = isFreed ? (meant.draft.id ?? newId()) : loaded.id;
-    const target = isFreed ? { ...loaded, id, current: undefined, isFree: true } : loaded;
-    if (isFreed) states.add(name, id, undefined);
-    const isOther = target.current === undefined && states.at(name, id)?.current !== undefined;
-    return { ...target, isIdTaken: target.isIdTaken || isOther };
+    if (holder !== undefined) return { ...loaded, id: holder.id, isHeld: true };
+    if (!loaded.isHeld || after === undefined) return loaded;
+    const id = meant.draft.id ?? newId();
+    if (states.at(name, id) === undefined) states.add(name, id, undefined);
+    return { id, isHeld: false, isFree: true };
   }
 
   /** Whether another request has taken the value since it was looked up: then plan again. */
