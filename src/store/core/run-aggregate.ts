@@ -7,14 +7,14 @@ import type { Candidate, Query } from "../../model/query/query.ts";
 import { someValue } from "../../model/query/sort-key.ts";
 import { Aggregator } from "./aggregator.ts";
 import { Checker } from "./checker.ts";
-import { countSources, decidesAll, narrowed } from "./counted-source.ts";
+import { type CountedSource, countSources, decidesAll, narrowed } from "./counted-source.ts";
 import { ask, type Running, readPage, visitAt } from "./filter-reads.ts";
 import { freeIndexes } from "./free-indexes.ts";
 import { type IndexScan, useOf } from "./index-use.ts";
 import { type FilterPlan, hasWords } from "./query-plan.ts";
 import { RowScan, type ScannedRows } from "./row-scan.ts";
 import { noValues, ResourceValues } from "./row-values.ts";
-import { type Filtered, type FilterResult, runFilter } from "./run-filter.ts";
+import { type Filtered, type FilterResult, maxSeqs, runFilter } from "./run-filter.ts";
 import type { Ranks } from "./search.ts";
 import { canDecide, canRead } from "./sql-verdict.ts";
 
@@ -99,8 +99,7 @@ class AggregateRun {
     if (exact !== undefined && words.length === 0 && this.#aggregator.fields.length === 0)
       return this.#aggregator.add(noValues, exact.count);
     const [smallest, ...others] = sources;
-    if (smallest === undefined || this.#costOfResource * smallest.count > total)
-      return yield* this.#addAll();
+    if (smallest === undefined || this.#prefersAll(smallest)) return yield* this.#addAll();
     const { source } = smallest;
     const all = yield* ask("seqs", { kind: "seqs", source });
     const from = { seqs: all, decided: source.decided };
@@ -165,8 +164,10 @@ class AggregateRun {
     return words.length === 0 && canDecide(conditions) && canRead(fields) ? fields : undefined;
   }
 
-  /** How many resources can be scanned in the time in which one of a source is read. */
-  get #costOfResource(): number {
-    return this.#readFields === undefined ? 2 : 5;
+  /** Whether it is cheaper to look at all resources in the order in which they are stored. */
+  #prefersAll({ count }: CountedSource): boolean {
+    // So many resources are scanned in the time in which one of a source is read.
+    const scanned = this.#readFields === undefined ? 2 : 5;
+    return count > maxSeqs || scanned * count > this.#filtered.total;
   }
 }

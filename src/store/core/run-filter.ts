@@ -32,7 +32,7 @@ const maxSkipped = 10_000;
 const readPart = 1 / 16;
 const minRead = 2_000;
 /** How many seqs of a source are held in memory. */
-const maxSeqs = 1_000_000;
+export const maxSeqs = 1_000_000;
 
 export function runFilter(
   filtered: Filtered,
