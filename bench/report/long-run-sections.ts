@@ -153,7 +153,7 @@ export function scanSection(results: Results): readonly string[] {
   });
   return [
     "## Scans",
-    `Rows that a filter without an index looks at in a second, in one query, which one thread runs, over ${whole(figures.count)} members. It matches nothing.`,
+    `Rows that a filter without an index looks at in a second, in one query, which one thread runs, over ${whole(figures.count)} members. The filters match nothing; the sum is over all.`,
     table(["rows a second", ...engines.map((engine) => engineTitles[engine])], rows),
     ...(notes.length > 0 ? [notes.join("\n")] : []),
   ];

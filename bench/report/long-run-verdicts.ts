@@ -43,7 +43,9 @@ function scanVerdicts(results: Results, engine: Engine): readonly Verdict[] {
   const found = figuresOf(results, "scan")?.engines.find((one) => one.engine === engine);
   const scans = found !== undefined && "scans" in found ? found.scans : [];
   // On Postgres only what SQL decides is asked for.
-  const asked = scans.filter(({ filter }) => engine === "embedded" || filter !== "folded");
+  const asked = scans.filter(
+    ({ filter }) => filter !== "sum" && (engine === "embedded" || filter !== "folded"),
+  );
   const slowest =
     asked.length > 0 ? Math.min(...asked.map(({ rowsPerSecond }) => rowsPerSecond)) : undefined;
   const build = figuresOf(results, "fairness")?.builds.find((one) => one.engine === engine);
