@@ -3,12 +3,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Small enough that the cores have work until the end. */
-const maxFiles = 8;
+/** A process of many files compiles the server once. Several groups keep all cores busy until the end. */
+const maxFiles = 30;
 
-/** These start processes, measure memory, end connections, change a prototype, or have hooks for all tests. */
+/** These start programs, measure memory, end connections, change a prototype, or have hooks for all tests. */
 const needsOwnProcess =
-  /child_process|process\.ts"|memory\.ts"|PostgresServer\.start\(|pg_terminate_backend|\.prototype\b|^(?:before|after)Each\(/m;
+  /child_process|memory\.ts"|PostgresServer\.start\(|pg_terminate_backend|\.prototype\b|^(?:before|after)Each\(/m;
 
 /** These run alone, and they start first, so that the end is not one long job on one core. */
 const longest = [
@@ -24,12 +24,6 @@ const longest = [
   "/console-examples.test",
 ];
 
-/** These read texts of the project or start programs of Node, which does not depend on the runtime. */
-const onOneRuntime = ["/tidy.test", "/docs.test", "/scripts.test", "/test-runner.test"];
-
-/** Whether a group runs on one runtime only. */
-export const isOnOneRuntime = ([file]) => isNamed(file, onOneRuntime);
-
 /** Returns lists of files; those of one list are in the same folder and run in one process. */
 export function groupFiles(files, root) {
   const sharing = new Map();
@@ -37,13 +31,11 @@ export function groupFiles(files, root) {
   for (const file of files) {
     const folder = file.slice(0, file.lastIndexOf("/"));
     const isAlone =
-      isNamed(file, [...longest, ...onOneRuntime]) ||
-      needsOwnProcess.test(readFileSync(join(root, file), "utf8"));
+      isNamed(file, longest) || needsOwnProcess.test(readFileSync(join(root, file), "utf8"));
     if (isAlone) alone.push([file]);
     else sharing.set(folder, [...(sharing.get(folder) ?? []), file]);
   }
-  const groups = [...sharing.values()].flatMap(split);
-  return [...groups, ...alone].sort((a, b) => placeOf(a) - placeOf(b));
+  return [...[...sharing.values()].flatMap(split), ...alone];
 }
 
 /** One of each group in turn, so that slow files with similar names are apart. */
@@ -54,12 +46,12 @@ function split(files) {
   );
 }
 
-function isNamed(file, names) {
+export function isNamed(file, names) {
   return names.some((name) => file.includes(name));
 }
 
-/** Groups take longer than most single files. */
-function placeOf(group) {
+/** Orders the groups: the longest first. Those of many files take longer than most single files. */
+export function placeOf(group) {
   if (group.length > 1) return longest.length;
   const place = longest.findIndex((name) => group[0].includes(name));
   return place === -1 ? longest.length + 1 : place;

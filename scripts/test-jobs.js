@@ -4,7 +4,8 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 /**
- * Runs the jobs in order, at most `slots` at a time, and reports each result as soon as the job ends.
+ * Runs the jobs in order, at most `slots` at a time, and reports each result as soon as the job ends. A
+ * job may take `timeoutMs` for each of its files, of which `weight` is the number.
  * When `stop` is aborted, no further job starts, and the results of those that run are reported as
  * failed, with the output so far.
  */
@@ -15,7 +16,11 @@ export async function runJobs(jobs, { slots, timeoutMs, stop, onResult }) {
   };
   const runJob = async (job) => {
     const startedAt = Date.now();
-    const { output, isGood, cpuSeconds } = await runProgram(job, timeoutMs, stop);
+    const { output, isGood, cpuSeconds } = await runProgram(
+      job,
+      timeoutMs * (job.weight ?? 1),
+      stop,
+    );
     const seconds = (Date.now() - startedAt) / 1000;
     const counts = job.count && countTests(job.count, output, isGood);
     return { job, output, isGood, seconds, cpuSeconds, counts };

@@ -10,8 +10,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { bringChromium } from "./chromium.js";
-import { groupFiles, isOnOneRuntime } from "./test-groups.js";
+import { groupFiles, placeOf } from "./test-groups.js";
 import { cpuOfEnded, runJobs } from "./test-jobs.js";
+import { leftOut, runtimesOf } from "./test-runtimes.js";
 import { bundleServer } from "./test-server.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -30,6 +31,9 @@ const fileTimeoutMs = isLong ? 14_400_000 : 600_000;
 const slots = availableParallelism() + 1;
 
 const files = findTests();
+const isWhole = filters.length === 0;
+/** `npm test` of all files leaves some combinations of runtime and engine to `npm run test:long`. */
+const isShort = isWhole && !isLong && chosen.length > 1;
 if (files.some((file) => file.includes("browser"))) bringChromium();
 const jobs = jobsToRun();
 const results = [];
@@ -79,6 +83,7 @@ async function runAll() {
     // Stripping types is most of a process's start on Node, and a hundred processes start here.
     NODE_COMPILE_CACHE: join(cache, "node"),
     ...(isLong && { RESTANTE_TEST_LONG: "1" }),
+    ...(isShort && { RESTANTE_TEST_SHORT: "1" }),
   };
   // The long run starts the sources.
   if (!isLong && someFile(/process\.ts"/)) env.RESTANTE_TEST_SERVERS = bundleServers(folder);
@@ -101,7 +106,11 @@ function programOf(name) {
 
 /** A file that is missed here starts a Postgres server of its own, or Restante from its sources. */
 function someFile(pattern) {
-  return files.some((file) => pattern.test(readFileSync(join(root, file), "utf8")));
+  return files.some((file) => pattern.test(read(file)));
+}
+
+function read(file) {
+  return readFileSync(join(root, file), "utf8");
 }
 
 function bundleServers(folder) {
@@ -133,19 +142,19 @@ function jobsToRun() {
     { step: "tsc", name: "", args: ["--noEmit", "--incremental", "--tsBuildInfoFile", typesCache] },
     { step: "biome", name: "", args: ["check", "."] },
   ];
-  const isWhole = filters.length === 0;
-  const groups = isWhole && !isLong ? groupFiles(files, root) : files.map((file) => [file]);
-  const tests = groups.flatMap((group) =>
-    runtimesOf(group).map((step) => ({
-      ...{ step, name: nameOf(group), count: step },
+  const tests = chosen
+    .flatMap((step) => groupsOn(step).map((group) => ({ step, group })))
+    .sort((a, b) => placeOf(a.group) - placeOf(b.group))
+    .map(({ step, group }) => ({
+      ...{ step, name: nameOf(group), count: step, weight: group.length },
       args: argumentsFor(step, group),
-    })),
-  );
+    }));
   return isWhole ? [...checks, ...tests] : tests;
 }
 
-function runtimesOf(group) {
-  return isOnOneRuntime(group) ? chosen.slice(-1) : chosen;
+function groupsOn(runtime) {
+  const own = files.filter((file) => runtimesOf(file, chosen, isShort).includes(runtime));
+  return isWhole && !isLong ? groupFiles(own, root) : own.map((file) => [file]);
 }
 
 function nameOf([first, ...more]) {
@@ -187,6 +196,7 @@ function report() {
     const isGood = own.length > 0 && own.every((result) => result.isGood);
     console.log(`${step.padEnd(8)}${isGood ? "good  " : "FAILED"}  ${words(counts)}`.trimEnd());
   }
+  if (isShort) console.log(`\nleft to npm run test:long: ${leftOut(files, files.map(read))}`);
   const seconds = ((Date.now() - startedAt) / 1000).toFixed(0);
   console.log(`\n${seconds} seconds, ${cpuOfEnded()?.toFixed(0) ?? "?"} seconds of processor time`);
   console.log(words(total));

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
@@ -26,7 +27,7 @@ const linesOf = (body: string): readonly Shown[] =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
-for (const store of ["sqlite", "postgres"] as const) {
+for (const store of storesHere("bun", ["sqlite", "postgres"])) {
   describe(`expand on ${store}`, () => {
     let app: TestApp;
     let client: Client;

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 
 const definition = {
@@ -290,10 +291,8 @@ class Comparison {
   }
 }
 
-const engines = { sqlite: undefined, postgres: "postgres" };
-
-for (const [name, store] of Object.entries(engines))
-  describe(`what a caller sees of a collection with owners, on ${name}`, () => {
+for (const store of storesHere("bun", [undefined, "postgres"]))
+  describe(`what a caller sees of a collection with owners, on ${store ?? "sqlite"}`, () => {
     let all: Server;
     let alone: Comparison["alone"];
     before(async () => {
@@ -305,7 +304,7 @@ for (const [name, store] of Object.entries(engines))
     });
 
     it("is the same as on a server that stores nothing else", async () => {
-      const seed = newSeed(`noninterference on ${name}`);
+      const seed = newSeed(`noninterference on ${store ?? "sqlite"}`);
       for (let run = 0; run < runs(1, 40); run++) {
         const random = randomNumbers(seed + run);
         const comparison = new Comparison(all, alone, random, `seed ${seed + run}`);

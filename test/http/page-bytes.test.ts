@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { answerOf, assertProblem } from "./expect.ts";
@@ -14,7 +15,7 @@ interface Page {
 
 const json = { "content-type": "application/json" };
 
-for (const store of [undefined, "postgres"])
+for (const store of storesHere("bun", [undefined, "postgres"]))
   describe(`pages of large resources on ${store ?? "the embedded engine"}`, () => {
     let app: TestApp;
     let client: Client;

@@ -12,6 +12,7 @@ import {
   schema,
 } from "../random-where.ts";
 import { newSeed, runs } from "../seeds.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { idsOf, parameters, QueryClient } from "./query-client.ts";
 
@@ -21,12 +22,11 @@ const maxUrl = 8_000;
 const byNumber = (one: Fields, other: Fields): number =>
   Number(one.n ?? Number.NEGATIVE_INFINITY) - Number(other.n ?? Number.NEGATIVE_INFINITY) || 0;
 
-const engines = { "the embedded engine": undefined, Postgres: "postgres" };
-for (const [engine, store] of Object.entries(engines)) {
-  describe(`random conditions on ${engine}`, () => {
+for (const store of storesHere("bun", [undefined, "postgres"])) {
+  describe(`random conditions on ${store ?? "the embedded engine"}`, () => {
     let app: TestApp;
     let asker: QueryClient;
-    const seed = newSeed(`random conditions on ${engine}`);
+    const seed = newSeed(`random conditions on ${store ?? "the embedded engine"}`);
     const rows = new Map(
       fc
         .sample(fieldsOfOne, { numRuns: 60, seed })

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import fc from "../fast-check.ts";
 import { runs } from "../seeds.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { idsOf, type ListBody, QueryClient, type Row } from "./query-client.ts";
 
@@ -232,9 +233,8 @@ const question = fc.record({
   page: fc.integer({ min: 1, max: 4 }),
 });
 
-const engines = { "the embedded engine": undefined, Postgres: "postgres" };
-for (const [engine, store] of Object.entries(engines)) {
-  describe(`random queries on ${engine}`, () => {
+for (const store of storesHere("node", [undefined, "postgres"])) {
+  describe(`random queries on ${store ?? "the embedded engine"}`, () => {
     let app: TestApp;
     let asker: QueryClient;
     let rows: readonly (Row & { id: string })[];

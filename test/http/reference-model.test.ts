@@ -5,6 +5,7 @@ import { after, before, describe, it } from "node:test";
 import fc from "../fast-check.ts";
 import type { Json, Operation } from "../model/reference-patch.ts";
 import { runs } from "../seeds.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -484,10 +485,8 @@ function assertResults(
   }
 }
 
-const engines = { "the embedded engine": undefined, Postgres: "postgres" };
-
-for (const [name, store] of Object.entries(engines))
-  describe(`a random sequence of requests, on ${name}`, () => {
+for (const store of storesHere("node", [undefined, "postgres"]))
+  describe(`a random sequence of requests, on ${store ?? "the embedded engine"}`, () => {
     let app: TestApp;
     const clients = new Map<string, Client>();
     before(async () => {

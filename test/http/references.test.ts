@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -15,7 +16,7 @@ const to = (collection: string, onDelete?: string) => ({
   ...(onDelete && { onDelete }),
 });
 
-for (const store of ["sqlite", "postgres"] as const) {
+for (const store of storesHere("bun", ["sqlite", "postgres"])) {
   describe(`references on ${store}`, () => {
     let app: TestApp;
     let client: Client;

@@ -2,6 +2,7 @@
 
 import { after, describe, it } from "node:test";
 import { isLong } from "../seeds.ts";
+import { runsOn } from "../short-run.ts";
 import { aggregatesOfGroups } from "./contract/aggregates.ts";
 import { atomicGroups } from "./contract/atomic-groups.ts";
 import { changes } from "./contract/changes.ts";
@@ -57,11 +58,12 @@ export function storeContract(name: string, start: Start): void {
 
 /**
  * Runs the contract tests on an engine whose commits go another way, such as through group commit: those
- * that depend on how changes travel, are ordered and become visible. `npm run test:long` runs all.
+ * that depend on how changes travel, are ordered and become visible. `npm test` runs them on one runtime,
+ * `npm run test:long` runs all on both.
  */
-export function storeContractVariant(name: string, start: Start): void {
+export function storeContractVariant(name: string, shortOn: "bun" | "node", start: Start): void {
   if (isLong) storeContract(name, start);
-  else describe(name, () => commitContract(contractTestOn(start)));
+  else if (runsOn(shortOn)) describe(name, () => commitContract(contractTestOn(start)));
 }
 
 function commitContract(contractTest: ContractTest): void {

@@ -23,6 +23,6 @@ const maxCounted = testMaxCounted;
 
 // Every query runs on a reader thread here, and on the thread of the test below.
 storeContract("sqlite", () => engine((path) => openSqlite({ path, maxCounted, shortRows: 0 })));
-storeContractVariant("sqlite, grouped, with a commit counter", () =>
+storeContractVariant("sqlite, grouped, with a commit counter", "bun", () =>
   engine(async (path) => withGroupCommit(await openSqlite({ path, mapFile, maxCounted }))),
 );

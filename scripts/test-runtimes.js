@@ -1,0 +1,68 @@
+// Chooses the runtimes of a test file: both, unless what it tests does not depend on the runtime.
+
+import { isNamed } from "./test-groups.js";
+
+/** These read texts of the project or start programs of Node, in every run. */
+const ofTheProject = ["/tidy.test", "/docs.test", "/scripts.test", "/test-runner.test"];
+
+/**
+ * `npm test` runs these on Bun: pure code, and the inside of the engines, whose contract tests run on both
+ * runtimes. So do the documents and pages that no runtime changes.
+ */
+const onBun = [
+  "/model/",
+  "/store/core/",
+  "/store/index-builds.test",
+  "/store/postgres/",
+  "/store/sqlite/",
+  "/examples.test",
+  "/console-examples.test",
+  "/http/browser.test",
+  "/http/openapi-collections.test",
+];
+
+/** `npm test` runs these on Node, among them half of the upgrades of old data. */
+const onNode = [
+  "/growth.test",
+  "/store/postgres/upgrade.test",
+  "/store/sqlite/migrate-old.test",
+  "/store/sqlite/search.test",
+  "/store/sqlite/statements.test",
+];
+
+/** These depend on regular expressions, JSON, encodings, calendars, drivers or system calls of the runtime. */
+const onBoth = [
+  "/model/json.test",
+  "/model/like.test",
+  "/model/number.test",
+  "/model/redos.test",
+  "/model/time-buckets.test",
+  "/model/utf8.test",
+  "/model/validator.test",
+  "/store/postgres/connection.test",
+  "/store/postgres/failures.test",
+  "/store/sqlite/crash.test",
+  "/store/sqlite/failures.test",
+  "/store/sqlite/open.test",
+  "/store/sqlite/suspect.test",
+];
+
+/** Returns those of the chosen runtimes that a file runs on. `isShort` is a run of all files by `npm test`. */
+export function runtimesOf(file, chosen, isShort) {
+  if (chosen.length === 1) return chosen;
+  if (isNamed(file, ofTheProject)) return ["bun"];
+  if (!isShort || isNamed(file, onBoth)) return chosen;
+  if (isNamed(file, onNode)) return ["node"];
+  return isNamed(file, onBun) ? ["bun"] : chosen;
+}
+
+/** Says what a short run leaves to `npm run test:long`, next to the full counts of random tests. */
+export function leftOut(files, sources) {
+  const both = ["node", "bun"];
+  const without = (runtime) =>
+    files
+      .filter((file) => !isNamed(file, ofTheProject))
+      .filter((file) => !runtimesOf(file, both, true).includes(runtime)).length;
+  const onOneStore = sources.filter((source) => source.includes("storesHere(")).length;
+  return `${without("node")} files on Node, ${without("bun")} on Bun, ${onOneStore} files with each engine on one runtime instead of both`;
+}
