@@ -1,7 +1,6 @@
 // Counts the resources that do not match a definition, and lists the first few.
 
 import { setImmediate } from "node:timers/promises";
-import { pointerTo } from "../lib/json/error-report.ts";
 import type { Definition } from "../model/definition.ts";
 import type { FieldError } from "../model/problem.ts";
 import { entryErrors, listFields } from "../model/query/entry-limit.ts";
@@ -11,7 +10,7 @@ import {
   indexPlanOf,
   uniqueKeysIn,
 } from "../model/query/index-plan.ts";
-import { findReferences, referencesOf } from "../model/reference.ts";
+import { danglingError, findReferences, referencesOf } from "../model/reference.ts";
 import { withFileMembers } from "../model/render.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Violation, Violations } from "../model/schemas/collection.ts";
@@ -69,14 +68,10 @@ async function danglingErrors(
   const declared = referencesOf(references);
   if (declared.length === 0) return [];
   const errors: FieldError[] = [];
-  for (const { reference, path, value } of findReferences(declared, JSON.parse(fields))) {
-    const { collection } = reference;
-    const isFound = typeof value === "string" && (await store.find(collection, value));
-    if (!isFound)
-      errors.push({
-        pointer: pointerTo(path),
-        detail: `there is no resource with this id in ${collection}`,
-      });
+  for (const found of findReferences(declared, JSON.parse(fields))) {
+    const { reference, value } = found;
+    const isFound = typeof value === "string" && (await store.find(reference.collection, value));
+    if (!isFound) errors.push(danglingError(found));
   }
   return errors;
 }

@@ -1,9 +1,10 @@
 // References to resources: which fields a definition declares as references, and which resources they name.
 
-import type { Path } from "../lib/json/error-report.ts";
+import { type Path, pointerTo } from "../lib/json/error-report.ts";
 import { isObject, readTree, type Tree, writeTree } from "../lib/json/tree.ts";
 import { memberOf } from "../lib/own-property.ts";
 import { plainName } from "./field-kind.ts";
+import type { FieldError } from "./problem.ts";
 
 /** What happens to a resource when the one that it refers to is deleted. */
 export const deletionRules = ["restrict", "cascade", "unset"] as const;
@@ -74,6 +75,15 @@ export const findReferences = (
       value,
     })),
   );
+
+/** The error of a value that names no resource, or none that the caller may read. */
+export const danglingError = ({ reference, path, value }: FoundReference): FieldError => ({
+  pointer: pointerTo(path),
+  detail:
+    typeof value === "string"
+      ? `there is no resource with this id in ${reference.collection}`
+      : `must be the id of a resource in ${reference.collection}, as text`,
+});
 
 /** Returns the resources that parsed fields refer to, each once. */
 export function targetsIn(references: readonly Reference[], fields: unknown): readonly Target[] {

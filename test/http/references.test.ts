@@ -232,6 +232,7 @@ for (const store of storesHere("bun", ["sqlite", "postgres"])) {
       await define("customers", {});
       await define("goods", {});
       await define("sales", {
+        unique: ["number"],
         references: {
           customer: to("customers", "cascade"),
           "lines[].good": to("goods"),
@@ -239,20 +240,30 @@ for (const store of storesHere("bun", ["sqlite", "postgres"])) {
         },
       });
       const kinds = 6;
-      const write = () => {
-        const good = () => `g${pick(kinds)}`;
-        return client.put(`/sales/s${pick(kinds * 2)}`, {
-          customer: `c${pick(kinds)}`,
-          lines: [{ good: good() }],
-          gifts: [good(), good()],
-        });
-      };
+      const good = () => `g${pick(kinds)}`;
+      const id = () => `s${pick(kinds * 2)}`;
+      const sale = () => ({
+        customer: `c${pick(kinds)}`,
+        lines: [{ good: good() }],
+        gifts: [good(), good()],
+      });
+      const write = () => client.put(`/sales/${id()}`, sale());
+      const lines = () => [1, 2, 3].map(() => JSON.stringify({ id: id(), ...sale() })).join("\n");
       const steps: readonly (() => Promise<Answer>)[] = [
         ...[write, write, write],
         () => client.put(`/customers/c${pick(kinds)}`, {}),
         () => client.put(`/goods/g${pick(kinds)}`, {}),
         () => client.remove(`/customers/c${pick(kinds)}`),
         () => client.remove(`/goods/g${pick(kinds)}`),
+        () => client.patch(`/sales/${id()}`, { customer: `c${pick(kinds)}` }),
+        () => client.patch(`/sales/${id()}`, { append: { gifts: [good()] } }, operations),
+        () => client.put(`/sales?number=${pick(kinds)}`, sale()),
+        () => client.post("/sales?key=id", lines(), { "content-type": "application/x-ndjson" }),
+        () =>
+          client.batch([
+            { method: "DELETE", path: `/goods/${good()}` },
+            { method: "PUT", path: `/sales?number=${pick(kinds)}`, body: sale() },
+          ]),
       ];
       const counts = new Map<number, number>();
       for (let round = 0; round < runs(20, 400); round++) {
@@ -282,4 +293,5 @@ interface Sale {
   readonly gifts: readonly string[];
 }
 
+const operations = { "content-type": "application/vnd.restante.operations+json" };
 const allowed = new Set([200, 201, 204, 400, 404, 409]);

@@ -1,6 +1,5 @@
 // Checks the references of planned changes, and plans what follows when a resource is deleted that others refer to.
 
-import { pointerTo } from "../../lib/json/error-report.ts";
 import type { Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
 import { kindOf } from "../../model/field-kind.ts";
@@ -9,6 +8,7 @@ import { type FieldError, Problem } from "../../model/problem.ts";
 import type { Query } from "../../model/query/query.ts";
 import { equalTo, keyOf } from "../../model/query/sort-key.ts";
 import {
+  danglingError,
   findReferences,
   type Reference,
   referencesOf,
@@ -152,16 +152,12 @@ export class ReferenceFollower {
     const kept = isShown ? addressesIn(references, stored) : undefined;
     const found = findReferences(references, JSON.parse(fields));
     const errors = await Promise.all(
-      found.map(async ({ reference: { collection }, path, value }): Promise<FieldError[]> => {
-        const isFound =
-          typeof value === "string" &&
-          (await this.#mayRefer(
-            kept?.has(`${collection}/${value}`) ? system : access.principal,
-            collection,
-            value,
-          ));
-        const detail = `there is no resource with this id in ${collection}`;
-        return isFound ? [] : [{ pointer: pointerTo(path), detail }];
+      found.map(async (each): Promise<FieldError[]> => {
+        const { value, reference } = each;
+        const { collection } = reference;
+        const by = kept?.has(`${collection}/${value}`) ? system : access.principal;
+        const isFound = typeof value === "string" && (await this.#mayRefer(by, collection, value));
+        return isFound ? [] : [danglingError(each)];
       }),
     );
     return errors.flat().length === 0 ? undefined : dangling(errors.flat());
