@@ -73,6 +73,25 @@ describe("examples/move.ts", () => {
     assert.deepEqual(definition.schema.properties, { n: { type: "integer" } });
   });
 
+  it("copies collections that refer to each other, whatever their order", async () => {
+    await define("moved-books", {});
+    await define("moved-authors", {
+      references: { best: { collection: "moved-books", onDelete: "unset" } },
+    });
+    const headers = { "content-type": "application/json" };
+    const references = { author: { collection: "moved-authors", onDelete: "cascade" } };
+    const put = (path: string, body: object) =>
+      from.request(path, { method: "PUT", headers, body: JSON.stringify(body) });
+    assert.equal((await put("/-/collections/moved-books", { references })).status, 200);
+    assert.equal((await put("/moved-authors/ada", {})).status, 201);
+    assert.equal((await put("/moved-books/notes", { author: "ada" })).status, 201);
+    assert.equal((await put("/moved-authors/ada", { best: "notes" })).status, 200);
+    const { code, stderr } = await move();
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.equal((await to.request("/moved-authors/ada", { method: "DELETE" })).status, 204);
+    assert.equal(await to.total("moved-books"), 0);
+  });
+
   it("refuses files, in forms and alone", async () => {
     const form = new FormData();
     form.append("name", "Ada");

@@ -240,6 +240,19 @@ describe("the write path", () => {
         }
       });
 
+    it("does so by id, when a line needs the stored state", async () => {
+      const schema = { properties: { secret: { type: "string", writeOnly: true } } };
+      await store.commit([define({ unique: ["sku"], schema })]);
+      await kinds([put("a", { sku: "A", secret: "x" })]);
+      overtake(3);
+      const results = await kinds([put("a", { sku: "A", n: 1 }), put("a", { sku: "A", n: 2 })]);
+      assert.deepEqual(results, ["replaced", "replaced"]);
+      assert.deepEqual(
+        (await stored())?.map(({ n }) => n),
+        [2],
+      );
+    });
+
     it("goes on after one that is rejected", async () => {
       await kinds([upsert({ sku: "C", code: "taken" })]);
       const results = await kinds([
