@@ -6,8 +6,8 @@ import { isNamed } from "./test-groups.js";
 const ofTheProject = ["/tidy.test", "/docs.test", "/scripts.test", "/test-runner.test"];
 
 /**
- * `npm test` runs these on Bun: pure code, and the inside of the engines, whose contract tests run on both
- * runtimes. So do the documents and pages that no runtime changes.
+ * `npm test` runs these on Bun: pure code, the inside of the engines, whose contract tests run on both
+ * runtimes, what parameters and schemas mean, and documents and pages that no runtime changes.
  */
 const onBun = [
   "/model/",
@@ -18,7 +18,19 @@ const onBun = [
   "/examples.test",
   "/console-examples.test",
   "/http/browser.test",
+  "/http/conditions.test",
+  "/http/cursor.test",
+  "/http/filters.test",
+  "/http/index-builds.test",
+  "/http/misspelled-parameters.test",
   "/http/openapi-collections.test",
+  "/http/openapi-many-collections.test",
+  "/http/pages.test",
+  "/http/search-params.test",
+  "/http/search.test",
+  "/http/sort.test",
+  "/http/unusual-names.test",
+  "/http/validation.test",
 ];
 
 /** `npm test` runs these on Node, among them half of the upgrades of old data. */
@@ -44,7 +56,6 @@ const onBoth = [
   "/store/sqlite/crash.test",
   "/store/sqlite/failures.test",
   "/store/sqlite/open.test",
-  "/store/sqlite/suspect.test",
 ];
 
 /** Returns those of the chosen runtimes that a file runs on. `isShort` is a run of all files by `npm test`. */

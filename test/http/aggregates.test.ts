@@ -39,7 +39,7 @@ const exact = (cents: number): string => {
   return `${cents < 0 ? "-" : ""}${text.slice(0, -2)}${fraction === "" ? "" : `.${fraction}`}`;
 };
 
-for (const store of storesHere("node", ["sqlite", "postgres"])) {
+for (const store of storesHere("bun", ["sqlite", "postgres"])) {
   describe(`aggregates on ${store}`, () => {
     let app: TestApp;
     let client: Client;

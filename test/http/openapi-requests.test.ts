@@ -171,7 +171,7 @@ describe("a request drawn from the document", () => {
           assert.ok(isRight, `${status} ${body}`);
           if (status === 201) ids.push(idIn(body));
         });
-        await fc.assert(property, { numRuns: runs(12, 300) });
+        await fc.assert(property, { numRuns: runs(6, 300) });
       }
     });
   }

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { isLong } from "../seeds.ts";
 import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
@@ -12,6 +13,10 @@ interface Page {
   readonly data: readonly { readonly id: string }[];
   readonly next: string | null;
 }
+
+/** Pages of many MiB take long, so that `npm test` reads some of them. */
+const some = (few: readonly string[], more: readonly string[]) =>
+  isLong ? [...few, ...more] : few;
 
 const json = { "content-type": "application/json" };
 
@@ -55,7 +60,10 @@ for (const store of storesHere("bun", [undefined, "postgres"]))
       return answerOf(response);
     };
 
-    for (const query of ["", "sort=-createdAt&", "sort=n&", "n[gte]=0&", "g=all&", "q=word&"]) {
+    for (const query of some(
+      ["", "sort=n&", "n[gte]=0&", "q=word&"],
+      ["sort=-createdAt&", "g=all&"],
+    )) {
       it(`?${query}limit=36 is 400 and names a limit that fits`, async () => {
         const rejected = await read(`/large?${query}limit=36`);
         const problem = assertProblem(rejected, "invalid-parameter");
@@ -83,7 +91,7 @@ for (const store of storesHere("bun", [undefined, "postgres"]))
       ]);
     });
 
-    for (const query of ["", "sort=-n&", "n[gte]=0&", "g=all&sort=n&"]) {
+    for (const query of some(["", "g=all&sort=n&"], ["sort=-n&", "n[gte]=0&"])) {
       it(`reading by cursor (${query}) returns shorter pages, and everything`, async () => {
         const seen: string[] = [];
         const lengths: number[] = [];

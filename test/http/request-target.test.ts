@@ -154,7 +154,7 @@ describe("a request target", () => {
   it("addresses exactly what it says, or is rejected, in every spelling and with every method", async () => {
     const random = randomNumbers(newSeed("targets"));
     const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
-    for (let run = 1; run <= runs(250, 20_000); run++) {
+    for (let run = 1; run <= runs(120, 20_000); run++) {
       const depth = 1 + Math.floor(random() * 4);
       const start = pick(["dots/", "dots/", "dots/x/", "x/"]);
       const path = Array.from({ length: depth }, () => pick(segments)).join("/");

@@ -12,6 +12,7 @@ import {
 } from "../../../src/model/query/sort-key.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Put, QueryResult, Store } from "../../../src/store/store.ts";
+import { isLong } from "../../seeds.ts";
 import { put } from "./change-helpers.ts";
 
 export const ask = (more: Partial<Query> = {}): Query => ({
@@ -116,12 +117,15 @@ export async function assertFinds(
   assert.deepEqual(whole.collection, await store.collection(collection));
   const found = whole.resources.map(({ id }) => store.find(collection, id));
   assert.deepEqual(whole.resources, await Promise.all(found), text);
+  const end = expected.length;
+  // The pages below begin with the first, so that `npm test` counts at one inside and one past the end.
+  const starts = isLong ? [0, 1, end, end + 1] : [1, end + 1];
   const inPages = async (limit: number): Promise<void> => {
     const paged = { ...query, limit };
     const [byOffset, byPosition] = await Promise.all([
       idsByOffset(store, paged, collection),
       idsByPosition(store, paged, collection),
-      ...[0, 1, expected.length, expected.length + 1].map((start) => countsIn({ ...paged, start })),
+      ...starts.map((start) => countsIn({ ...paged, start })),
     ]);
     assert.deepEqual(byOffset, expected, text);
     assert.deepEqual(byPosition, expected, text);
