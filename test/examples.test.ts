@@ -143,12 +143,15 @@ describe("the examples", () => {
     for (const guide of [
       "access",
       "actions",
+      "aggregates",
       "cookbook",
       "definitions",
       "formats",
+      "import",
       "lists",
       "openapi",
       "operations",
+      "relations",
       "uploads",
       "validation",
     ]) {
