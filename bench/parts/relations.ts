@@ -6,7 +6,7 @@ import { fillShop } from "../data/shop.ts";
 import { type Engine, engines } from "../data/stores.ts";
 import { interleave, type Run } from "../load/interleave.ts";
 import { type Load, load } from "../load/load.ts";
-import { get, probe } from "../load/scenarios.ts";
+import { get, post, probe } from "../load/scenarios.ts";
 import { faultsIn, median, type RatePair, ratePair, spentOn } from "../report/figures.ts";
 import { metered } from "../servers/meters.ts";
 import { type FairnessLine, measureBeside } from "./fairness.ts";
@@ -42,8 +42,9 @@ export interface PageCost {
 
 export interface SumFigures {
   readonly count: number;
-  /** Of one sum, with nothing else to do. */
+  /** Of one sum, with nothing else to do, and the processor time that it takes. */
   readonly ms: number;
+  readonly cpuMs: number;
   readonly beside: FairnessLine;
 }
 
@@ -67,7 +68,9 @@ async function measureEngine(engine: Engine, setting: Setting): Promise<EngineFi
 
 type Faults = Pick<EngineFigures, "faults">;
 
-/** Pages at random, so that no response is still at hand. */
+const postsPerSecond = 20;
+
+/** Pages at random, while another client creates orders, so that no response is still at hand. */
 async function measureExpand(engine: Engine, setting: Setting): Promise<ExpandFigures & Faults> {
   const { stores, sizes, secret } = setting;
   const headers = bearer(secret);
@@ -84,10 +87,17 @@ async function measureExpand(engine: Engine, setting: Setting): Promise<ExpandFi
       get(headers, ...pages.map((page) => `/orders?page=${page}&limit=${pageLimit}${expand}`)),
     );
     for (const ask of asks) await probe(server.origin, ask);
+    const order = post(headers, "/orders", { number: 0, status: "open" });
     const runs = asks.map(
       (ask): Run =>
-        (seconds) =>
-          loader(server.origin, ask, seconds),
+        async (seconds) => {
+          const beside = { connections: 1, perSecond: postsPerSecond };
+          const [pages, posts] = await Promise.all([
+            loader(server.origin, ask, seconds),
+            load(server.origin, order, seconds, beside),
+          ]);
+          return { ...pages, fault: pages.fault ?? posts.fault };
+        },
     );
     const [plain = [], expanded = []] = await interleave(`expand, ${engine}`, runs, sizes.pace);
     const faults = faultsIn([...plain, ...expanded]);
@@ -147,20 +157,22 @@ async function measureSum(engine: Engine, setting: Setting): Promise<SumFigures>
   const { stores, sizes, secret } = setting;
   const headers = bearer(secret);
   const server = await stores.start(await stores.members(engine, sizes.big));
-  const times: number[] = [];
+  const [times, cpuTimes]: [number[], number[]] = [[], []];
   let count = 0;
   try {
     for (let turn = 0; turn < sizes.pace.rounds; turn++) {
       const startedAt = performance.now();
+      const spentBefore = server.processorSeconds();
       const text = await request(`${server.origin}${sumPath(turn)}`, { headers }, 200);
       times.push(performance.now() - startedAt);
+      cpuTimes.push((server.processorSeconds() - spentBefore) * 1000);
       count = (JSON.parse(text) as Counted).data[0]?.count ?? 0;
     }
   } finally {
     await server.stop();
   }
   const beside = await measureBeside(engine, "sum", new Map(), [], setting);
-  return { count, ms: median(times), beside };
+  return { count, ms: median(times), cpuMs: median(cpuTimes), beside };
 }
 
 interface Counted {
