@@ -13,7 +13,7 @@ import { readFile } from "./single-file.ts";
 import { draftOfForm, readPairs } from "./urlencoded.ts";
 
 /** A missing Idempotency-Key is reported after the type is checked and before the body is read. */
-export async function readDraftBody(
+export function readDraftBody(
   context: RequestContext,
   key: string | undefined,
 ): Promise<ReceivedDraft | Problem> {

@@ -63,6 +63,16 @@ export type Notice =
   | { readonly kind: "suspect"; readonly message: string }
   | { readonly kind: "progress"; readonly message: string };
 
+type DoneReply = Extract<Reply, { kind: "done" }>;
+/** What the writer thread sends. */
+export type Sent = Cells | Exclude<Reply, DoneReply> | Notice;
+
+/** Outcomes are sent alone: an array inside an object costs twice as much to clone. */
+export const packReply = (reply: Reply): Sent => (reply.kind === "done" ? reply.outcomes : reply);
+
+export const unpackReply = (sent: Sent): Reply | Notice =>
+  "kind" in sent ? sent : { kind: "done", outcomes: sent };
+
 type AtomicChange = Extract<Change, { kind: "all" }>;
 
 type ChangeCells = readonly [

@@ -8,9 +8,10 @@ import type { DatabaseOptions } from "./database.ts";
 import type { DatabaseFile } from "./file.ts";
 import {
   type Message,
-  type Notice,
   packChanges,
   type Reply,
+  type Sent,
+  unpackReply,
   type WriterData,
 } from "./message-codec.ts";
 import { unpackOutcomes } from "./outcome-codec.ts";
@@ -117,7 +118,8 @@ export class WriterClient implements Committer {
   #startWorker(): Worker {
     const data: WriterData = { file: this.#file, options: this.#options };
     const worker = new Worker(this.#script, { workerData: data });
-    worker.on("message", (message: Reply | Notice) => {
+    worker.on("message", (sent: Sent) => {
+      const message = unpackReply(sent);
       if (message.kind === "progress") return this.#report("info", message.message);
       if (message.kind !== "suspect") return this.#pending.shift()?.resolve(message);
       this.#stopWrites(`${message.message}: copying the database to new files`);

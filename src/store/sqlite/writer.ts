@@ -8,6 +8,7 @@ import { assertStillThere, finishSwap, hasVerifiedCopy, messageOf } from "./file
 import {
   type Message,
   type Notice,
+  packReply,
   type Reply,
   unpackChanges,
   type WriterData,
@@ -32,7 +33,7 @@ let suspectRecord: SuspectRecord | undefined;
 let isMarked = false;
 
 parentPort?.on("message", (message: Message) => {
-  parentPort?.postMessage(answer(message));
+  parentPort?.postMessage(packReply(answer(message)));
   attempt(() => database?.runCheckpointIfDue());
   attempt(() => {
     if (!isWorking && isDefining && database?.hasBuild) workSoon();
