@@ -7,7 +7,8 @@ const ofTheProject = ["/tidy.test", "/docs.test", "/scripts.test", "/test-runner
 
 /**
  * `npm test` runs these on Bun: pure code, the inside of the engines, whose contract tests run on both
- * runtimes, what parameters and schemas mean, and documents and pages that no runtime changes.
+ * runtimes, what parameters and schemas mean, commands and nodes that share data, and documents and pages
+ * that no runtime changes. `main.test` and `workers.test` start processes on both.
  */
 const onBun = [
   "/model/",
@@ -16,6 +17,9 @@ const onBun = [
   "/store/postgres/",
   "/store/sqlite/",
   "/examples.test",
+  "/folder-owner.test",
+  "/move.test",
+  "/nodes.test",
   "/console-examples.test",
   "/http/browser.test",
   "/http/conditions.test",

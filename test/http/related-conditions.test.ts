@@ -11,19 +11,19 @@ import {
   relatedFields,
 } from "../random-where.ts";
 import { newSeed, runs } from "../seeds.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
 import { idsOf, parameters, QueryClient, type Row } from "./query-client.ts";
 
-const engines = { "the embedded engine": undefined, Postgres: "postgres" };
 const to = (collection: string) => ({ collection, onDelete: "unset" });
 const text = { type: "string" };
 const number = { type: "number" };
 const ok = ({ status, body }: Answer) => assert.ok(status < 300, `${status} ${body}`);
 
-for (const [engine, store] of Object.entries(engines)) {
-  describe(`conditions across references on ${engine}`, () => {
+for (const store of storesHere("bun", [undefined, "postgres"])) {
+  describe(`conditions across references on ${store ?? "the embedded engine"}`, () => {
     let app: TestApp;
     let client: Client;
     let asker: QueryClient;
@@ -215,10 +215,12 @@ for (const [engine, store] of Object.entries(engines)) {
     });
   });
 
-  describe(`random conditions across references on ${engine}`, () => {
+  describe(`random conditions across references on ${store ?? "the embedded engine"}`, () => {
     let app: TestApp;
     let asker: QueryClient;
-    const seed = newSeed(`random conditions across references on ${engine}`);
+    const seed = newSeed(
+      `random conditions across references on ${store ?? "the embedded engine"}`,
+    );
     /** More than are looked up by id, so that some conditions are checked resource by resource. */
     const targetCount = 1_600;
     const draw = <T>(values: fc.Arbitrary<T>, numRuns: number): readonly T[] =>
