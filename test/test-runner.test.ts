@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -100,6 +100,20 @@ describe("npm test", () => {
   it("runs long tests, with full counts, only when asked to", async () => {
     assert.equal((await run("full")).code, 2);
     assert.equal((await run("full", "--long")).last, "2 passed, 0 failed, 0 skipped");
+  });
+
+  it("has lists of test files that exist", async () => {
+    const files = await readdir(join(root, "test"), { recursive: true });
+    const paths = files.map((file) => `/${file}`);
+    for (const script of ["test-groups.js", "test-runtimes.js"]) {
+      const text = await readFile(join(root, "scripts", script), "utf8");
+      const names = [...text.matchAll(/^ {2}"(\/[^"]+)",$/gm)].map(([, name = ""]) => name);
+      assert.ok(names.length > 1);
+      assert.deepEqual(
+        names.filter((name) => !paths.some((path) => path.includes(name))),
+        [],
+      );
+    }
   });
 
   it("names a runtime or a file that does not exist", async () => {
