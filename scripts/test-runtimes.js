@@ -6,11 +6,35 @@ import { isNamed } from "./test-groups.js";
 const ofTheProject = ["/tidy.test", "/docs.test", "/scripts.test", "/test-runner.test"];
 
 /**
- * `npm test` runs these on Bun: pure code, the inside of the engines, whose contract tests run on both
- * runtimes, what parameters and schemas mean, commands and nodes that share data, and documents and pages
- * that no runtime changes. `main.test` and `workers.test` start processes on both.
+ * `npm test` runs these on Bun: pure code, the inside of the engines, rules that the domain decides, what
+ * parameters and schemas mean, commands and nodes that share data, and documents and pages that no runtime
+ * changes. `main.test` and `workers.test` start processes on both, and so do the files about bodies,
+ * streams, connections and header fields.
  */
 const onBun = [
+  "/definitions.test",
+  "/domain/",
+  "/types.test",
+  "/http/access.test",
+  "/http/caching.test",
+  "/http/client-generated.test",
+  "/http/clocks.test",
+  "/http/collections.test",
+  "/http/errors.test",
+  "/http/feed.test",
+  "/http/get-list.test",
+  "/http/hot-pages.test",
+  "/http/idempotency-key.test",
+  "/http/openapi.test",
+  "/http/openapi-requests.test",
+  "/http/patch.test",
+  "/http/preconditions.test",
+  "/http/put.test",
+  "/http/query-method.test",
+  "/http/rate-limits.test",
+  "/http/route.test",
+  "/http/token-buckets.test",
+  "/http/two-servers.test",
   "/model/",
   "/store/core/",
   "/store/index-builds.test",
@@ -37,8 +61,12 @@ const onBun = [
   "/http/validation.test",
 ];
 
-/** `npm test` runs these on Node, among them half of the upgrades of old data. */
+/** `npm test` runs these on Node, among them the contract of Postgres and half of the upgrades of old data. */
 const onNode = [
+  "/test/actions.test",
+  "/two-processes.test",
+  "/store/postgres.test",
+  "/store/remote-committer.test",
   "/growth.test",
   "/store/postgres/upgrade.test",
   "/store/sqlite/migrate-old.test",
