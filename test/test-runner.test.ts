@@ -104,7 +104,7 @@ describe("npm test", () => {
 
   it("has lists of test files that exist", async () => {
     const files = await readdir(join(root, "test"), { recursive: true });
-    const paths = files.map((file) => `/${file}`);
+    const paths = files.map((file) => `/test/${file}`);
     for (const script of ["test-groups.js", "test-runtimes.js"]) {
       const text = await readFile(join(root, "scripts", script), "utf8");
       const names = [...text.matchAll(/^ {2}"(\/[^"]+)",$/gm)].map(([, name = ""]) => name);
