@@ -22,13 +22,21 @@ interface Target {
   readonly isFree: boolean;
 }
 
+/** What is stored with the value of an upsert. */
+interface Holder {
+  /** The resource, if the caller may change it. */
+  readonly current: Resource | undefined;
+  readonly isFree: boolean;
+}
+
 type PutOperation = Extract<AddressedOperation, { kind: "put" }>;
 
 export class Upserts {
   readonly #store: Store;
   readonly #states: States;
   readonly #meant = new Map<UpsertOperation, MeantResource | Problem>();
-  /** By collection and entry: several upserts of one value have the same target. */
+  readonly #holders = new Map<UpsertOperation, Holder>();
+  /** By collection and entry: several upserts of one value have the same target, which the first decides. */
   readonly #targets = new Map<string, Target>();
   /** In an import all operations are upserts of one field. */
   readonly #isBulk: boolean;
@@ -54,14 +62,10 @@ export class Upserts {
       const current = holder && access.includes("update", holder) ? holder : undefined;
       const isNamed = typeof draft.id === "string" && draft.id !== current?.id;
       const named = isNamed ? this.#store.find(access.name, draft.id) : undefined;
+      this.#holders.set(operation, { current, isFree: holder === undefined });
+      if (current !== undefined) found(current.id, current);
       return then(named, (taken) => {
         if (isNamed) found(draft.id, taken);
-        const name = nameOf(access, entry);
-        if (this.#targets.has(name)) return;
-        const id = current?.id ?? draft.id ?? newId();
-        const isHeld = current !== undefined;
-        this.#targets.set(name, { id, isHeld, isFree: holder === undefined });
-        if (isHeld || !isNamed) found(id, current);
       });
     });
   }
@@ -73,7 +77,8 @@ export class Upserts {
     const { condition } = operation;
     const { draft, entry } = meant;
     const name = nameOf(access, entry);
-    const target = this.#targetAfter(access, meant, this.#targets.get(name) ?? notLoaded());
+    const loaded = this.#targets.get(name) ?? this.#firstTarget(access, operation, draft.id);
+    const target = this.#targetAfter(access, meant, loaded);
     this.#targets.set(name, target);
     const { id, isHeld } = target;
     const sent = draft.id ?? undefined;
@@ -92,9 +97,24 @@ export class Upserts {
     const holder = own ?? (this.#isBulk ? undefined : states.findWritten(name, isHolder));
     if (holder !== undefined) return { ...loaded, id: holder.id, isHeld: true };
     if (!loaded.isHeld || after === undefined) return loaded;
-    const id = meant.draft.id ?? newId();
-    if (states.at(name, id) === undefined) states.add(name, id, undefined);
-    return { id, isHeld: false, isFree: true };
+    return { id: this.#freeId(name, meant.draft.id), isHeld: false, isFree: true };
+  }
+
+  /** Decides in the order of the operations. Reads can end in any order. */
+  #firstTarget(
+    { name }: CollectionAccess,
+    operation: UpsertOperation,
+    sent: string | null | undefined,
+  ): Target {
+    const { current, isFree } = this.#holders.get(operation) ?? notLoaded();
+    return { id: current?.id ?? this.#freeId(name, sent), isHeld: current !== undefined, isFree };
+  }
+
+  /** Returns the id of a resource that is created. */
+  #freeId(collection: string, sent: string | null | undefined): string {
+    const id = sent ?? newId();
+    if (this.#states.at(collection, id) === undefined) this.#states.add(collection, id, undefined);
+    return id;
   }
 
   /** Whether another request has taken the value since it was looked up: then plan again. */
