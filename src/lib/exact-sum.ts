@@ -23,6 +23,8 @@ export class ExactSum {
   /** The most decimals of a number so far, up to a limit. */
   #decimals = 0;
   #scale = 1;
+  /** Those of numbers with so many decimals. */
+  #scaled = this.#digitsOf(0);
 
   get count(): number {
     return this.#count;
@@ -35,8 +37,8 @@ export class ExactSum {
     // Of all decimals with so few digits, no two have the same double.
     const isScaled = whole / this.#scale === value && Math.abs(whole) <= maxExactWhole;
     if (literal !== undefined) this.#addDecimal(parseDecimal(literal));
-    else if (isScaled) this.#add(-this.#decimals, whole);
-    else if (Number.isSafeInteger(value)) this.#add(0, value);
+    else if (isScaled) addTo(this.#scaled, whole);
+    else if (Number.isSafeInteger(value)) addTo(this.#digitsOf(0), value);
     else this.#addText(String(value));
   }
 
@@ -53,25 +55,17 @@ export class ExactSum {
       this.#addDecimal(parseDecimal(text));
     else {
       const decimals = text.length - point - 1;
-      this.#add(-decimals, Number(text.slice(0, point) + text.slice(point + 1)));
+      const digits = this.#digitsOf(-decimals);
+      addTo(digits, Number(text.slice(0, point) + text.slice(point + 1)));
       if (decimals > maxDecimals || decimals <= this.#decimals) return;
       this.#decimals = decimals;
       this.#scale = 10 ** decimals;
+      this.#scaled = digits;
     }
   }
 
   #addDecimal({ digits, exponent }: Decimal): void {
     this.#digitsOf(exponent).big += digits;
-  }
-
-  #add(exponent: number, whole: number): void {
-    const digits = this.#digitsOf(exponent);
-    const small = digits.small + whole;
-    if (Math.abs(small) <= maxSmall) digits.small = small;
-    else {
-      digits.big += BigInt(digits.small) + BigInt(whole);
-      digits.small = 0;
-    }
   }
 
   #digitsOf(exponent: number): Digits {
@@ -80,6 +74,15 @@ export class ExactSum {
     const digits = { small: 0, big: 0n };
     this.#byExponent.set(exponent, digits);
     return digits;
+  }
+}
+
+function addTo(digits: Digits, whole: number): void {
+  const small = digits.small + whole;
+  if (Math.abs(small) <= maxSmall) digits.small = small;
+  else {
+    digits.big += BigInt(digits.small) + BigInt(whole);
+    digits.small = 0;
   }
 }
 

@@ -36,6 +36,8 @@ export class Aggregator {
   /** The fields that the values of a resource are needed of. */
   readonly fields: readonly string[];
   readonly #groupKeys: readonly GroupKey[];
+  /** The only group when there are no groupings, also when no resource is in it. */
+  readonly #whole: Group | undefined;
 
   constructor(aggregation: Aggregation) {
     this.#aggregation = aggregation;
@@ -44,16 +46,19 @@ export class Aggregator {
     this.fields = [...new Set(fields)].filter((field) => field !== "");
     const zone = new TimeZone(timeZone);
     this.#groupKeys = groupings.map((grouping) => new GroupKey(grouping, zone));
-    // Without groupings there is one group, also when no resource is in it.
-    if (groupings.length === 0) this.#newGroup(nameOf([]), []);
+    this.#whole = groupings.length === 0 ? this.#newGroup(nameOf([]), []) : undefined;
   }
 
   /** `count` is how many resources the values stand for. */
   add(row: RowValues, count = 1): void {
+    const group = this.#whole ?? this.#groupOf(row);
+    if (group !== undefined) for (const figure of group.figures) figure.add(row, count);
+  }
+
+  #groupOf(row: RowValues): Group | undefined {
     const values = this.#groupKeys.map((key) => key.of(row));
     const name = nameOf(values);
-    const group = this.#groups.get(name) ?? this.#newGroup(name, values);
-    for (const figure of group?.figures ?? []) figure.add(row, count);
+    return this.#groups.get(name) ?? this.#newGroup(name, values);
   }
 
   /** Adds resources. For each of `fields` a text has their values as JSON, with commas between them. */
