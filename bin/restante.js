@@ -16,17 +16,8 @@ const main = existsSync(source) ? source : join(root, "dist/main.js");
 /** Makes the young generation small: with Node's default, an upload leaves 80 MB of unused buffers. */
 const nodeFlags = ["--disable-warning=ExperimentalWarning", "--max-semi-space-size=2"];
 
-/**
- * Bun collects garbage by the size of the machine's memory. On a large machine, pages of 30 MB would leave
- * hundreds of megabytes; as if on a machine of 192 MiB, they leave half. More memory can still be used.
- */
-const bunEnvironment = { BUN_JSC_forceRAMSize: `${192 * 1024 * 1024}` };
-
 const [program, ...flags] = chooseRuntime();
-const child = spawn(program, [...flags, main, ...process.argv.slice(2)], {
-  stdio: "inherit",
-  env: { ...bunEnvironment, ...process.env },
-});
+const child = spawn(program, [...flags, main, ...process.argv.slice(2)], { stdio: "inherit" });
 
 // Passes signals on to the server. This process exits when the server has exited.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => child.kill(signal));

@@ -13,9 +13,6 @@ export interface Flags {
   readonly core?: number | undefined;
 }
 
-/** As bin/restante.js sets it. */
-const bunEnvironment = { BUN_JSC_forceRAMSize: `${192 * 1024 * 1024}` };
-
 const source = join(root, "src", "main.ts");
 
 /** Default settings but for the address; the token is taken on the first start of a store. */
@@ -29,7 +26,7 @@ export async function startRestante(
   const program = {
     command,
     args: [...runtime, main, "serve", ...flags],
-    environment: { RESTANTE_ADMIN_TOKEN: secret, ...bunEnvironment },
+    environment: { RESTANTE_ADMIN_TOKEN: secret },
     folder,
   };
   return serve(core === undefined ? program : onCore(program, core), port, "/-/health");
