@@ -214,6 +214,10 @@ export class CollectionAccess {
   }
 }
 
+/** Returns the rules of a collection that exists and that the caller may read. */
+export const readableRules = (access: CollectionAccess): Rules | undefined =>
+  access.require("read") === undefined ? access.rules : undefined;
+
 export const insufficientScope = (scope: string): Problem =>
   new Problem("insufficient-scope", `The token needs the scope ${scope}.`, { scope });
 

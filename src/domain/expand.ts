@@ -14,7 +14,7 @@ import {
 import { firstReference, type Reference, referencesOf } from "../model/reference.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Store } from "../store/store.ts";
-import type { Access, CollectionAccess } from "./access.ts";
+import { type Access, type CollectionAccess, readableRules } from "./access.ts";
 import { invalidQuery } from "./build-query.ts";
 import { ExpandedPage, type Expansion, maxTargets } from "./expanded-page.ts";
 import type { ListResult } from "./lists.ts";
@@ -92,7 +92,7 @@ export class Expander {
       if (access instanceof Promise || earlier.collection === undefined) return false;
       const isSame =
         access.rules === earlier.access.rules &&
-        isReadable(access) === isReadable(earlier.access) &&
+        readableRules(access) === readableRules(earlier.access) &&
         access.visibleOwner("read") === earlier.access.visibleOwner("read") &&
         this.#store.collection(name) === earlier.collection;
       if (!isSame) return false;
@@ -100,9 +100,6 @@ export class Expander {
     return true;
   }
 }
-
-const isReadable = (access: CollectionAccess): boolean =>
-  access.rules !== undefined && access.require("read") === undefined;
 
 /** A path, and what is left of it at a level. */
 interface RestOfPath extends NamedField {
@@ -143,10 +140,9 @@ class Planner {
     return Promise.all(
       [...followed].map(async ([reference, inner]): Promise<Expansion> => {
         const { access } = await this.#refer(reference.collection);
-        const { rules } = access;
+        const rules = readableRules(access);
         // The paths beyond what the caller may not read are not checked: that would reveal its definition.
-        if (rules === undefined || !isReadable(access))
-          return { reference, access, isReadable: false, inner: [] };
+        if (rules === undefined) return { reference, access, isReadable: false, inner: [] };
         const next = inner.length === 0 ? [] : await this.level(rules, inner, depth + 1);
         return { reference, access, isReadable: true, inner: next };
       }),

@@ -12,7 +12,7 @@ import {
   queryableFieldsOf,
 } from "../model/query/queryable.ts";
 import { equalTo, keyOf, type ValueKind } from "../model/query/sort-key.ts";
-import type { Access, CollectionAccess } from "./access.ts";
+import { type Access, type CollectionAccess, readableRules } from "./access.ts";
 
 /** The collections that a caller's query names. */
 export class RelatedCollections {
@@ -82,14 +82,15 @@ export function findField(
     if (steps.length === listRequestLimits.maxExpandDepth) return tooDeep;
     const access = related.find(reference.collection);
     if (access === undefined) return "its collection is not read yet";
-    if (access.rules === undefined || access.require("read") !== undefined)
+    const rules = readableRules(access);
+    if (rules === undefined)
       return `you may not read what "${reference.field}" refers to, so you cannot ask for its fields`;
     const owner = access.visibleOwner("read");
     steps.push({
       ...{ reference: reference.field, kind: shape.kind, collection: reference.collection },
       visible: owner === undefined ? [] : [ownedBy(owner)],
     });
-    fields = queryableFieldsOf(access.rules.definition);
+    fields = queryableFieldsOf(rules.definition);
     rest = rest.slice(reference.field.length + 1);
   }
   const found = fields.find(rest);

@@ -290,10 +290,10 @@ for (const store of storesHere("bun", [undefined, "postgres"])) {
     after(() => app.stop());
 
     const keyOf = (row: Fields, sort: string): number => {
-      const value = matchesPath(joined(row), sort.replace("-", ""));
+      const value = valueAt(joined(row), sort.replace("-", ""));
       return typeof value === "number" ? value : Number.NEGATIVE_INFINITY;
     };
-    const matchesPath = (row: unknown, path: string): unknown =>
+    const valueAt = (row: unknown, path: string): unknown =>
       path.split(".").reduce<unknown>((value, name) => (value as Fields | undefined)?.[name], row);
 
     it("find what a plain filter finds in joined resources", async () => {
