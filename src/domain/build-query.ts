@@ -29,9 +29,9 @@ import { simplified } from "../model/query/simplify.ts";
 import { isAdmin } from "../model/token.ts";
 import { buildAggregation } from "./build-aggregation.ts";
 import { buildWhere, isObjectError } from "./build-where.ts";
+import { ownedBy } from "./owned-by.ts";
 import {
   findField,
-  ownedBy,
   type RelatedCollections,
   sortThrough,
   throughReferences,

@@ -1,8 +1,18 @@
 // Builds predicates from the nested conditions of a `where`, and checks them against the definition.
 
 import { ErrorReport, type Path } from "../lib/json/error-report.ts";
+import {
+  absent,
+  boundValue,
+  type CallerValues,
+  isList,
+  ownerName,
+  type RuleCondition,
+} from "../model/access/caller-values.ts";
 import { elementsOf } from "../model/field-kind.ts";
-import { conditionOf } from "../model/query/filter.ts";
+import type { FieldError } from "../model/problem.ts";
+import { type Comparison, conditionOf, isOf } from "../model/query/filter.ts";
+import { ownerField } from "../model/query/index-plan.ts";
 import {
   type ErrorLocation,
   fieldSyntax,
@@ -12,7 +22,7 @@ import {
   operators,
   type Where,
 } from "../model/query/list-request.ts";
-import type { Predicate } from "../model/query/predicate.ts";
+import type { Condition, Predicate } from "../model/query/predicate.ts";
 import type { QueryableFields } from "../model/query/queryable.ts";
 import {
   type FoundField,
@@ -46,15 +56,41 @@ export function buildWhere(
   return predicates;
 }
 
+/** Returns the predicates of a rule's condition, in which values of the caller can be named. */
+export function buildRule(
+  queryable: QueryableFields,
+  condition: RuleCondition,
+  values: CallerValues,
+  related: RelatedCollections,
+): {
+  readonly predicates: Predicates;
+  readonly isAbsent: boolean;
+  readonly errors: readonly FieldError[];
+} {
+  const builder = new WhereBuilder(queryable, 0, related, values);
+  const predicates = builder.build(condition);
+  return { predicates, isAbsent: builder.isAbsent, errors: builder.report.errors };
+}
+
 class WhereBuilder {
   readonly report = new ErrorReport();
+  /** Whether the caller does not have a value that is named. */
+  isAbsent = false;
   readonly #queryable: QueryableFields;
   readonly #related: RelatedCollections | undefined;
+  /** Set for the condition of a rule. */
+  readonly #values: CallerValues | undefined;
   #count: number;
 
-  constructor(queryable: QueryableFields, count: number, related: RelatedCollections | undefined) {
+  constructor(
+    queryable: QueryableFields,
+    count: number,
+    related: RelatedCollections | undefined,
+    values?: CallerValues,
+  ) {
     this.#queryable = queryable;
     this.#related = related;
+    this.#values = values;
     this.#count = count;
   }
 
@@ -79,6 +115,8 @@ class WhereBuilder {
         return this.#nested(place, (inner) => [{ not: { allOf: this.#object(test, inner) } }]);
     }
     const isBare = !isObject(test);
+    if (this.#values !== undefined && name === ownerName && place.prefix === "")
+      return this.#ownerTests(isBare ? { eq: test } : test, place);
     if (isBare && name.startsWith("$") && !this.#queryable.declares(place.prefix + name)) {
       return this.#fail(place.path, unknownCombination(name));
     }
@@ -138,9 +176,42 @@ class WhereBuilder {
     if (!isOperator(operator)) return this.#fail(path, unknownOperator(operator));
     const { kind, steps } = found;
     const own = steps.length === 0 ? field : found.field;
-    const condition = conditionOf({ field: own, kind, operator, operand, isFromUrl: false });
+    const condition = this.#condition({ field: own, kind, operator, operand, isFromUrl: false });
     if (typeof condition === "string") return this.#fail(path, condition);
     return [throughReferences(found, condition, place.prefix)];
+  }
+
+  #ownerTests(tests: Readonly<Record<string, unknown>>, place: Place): Predicates {
+    return Object.entries(tests).flatMap(([operator, operand]): Predicates => {
+      const path = [...place.path, operator];
+      if (!isOperator(operator)) return this.#fail(path, unknownOperator(operator));
+      const kind = "text" as const;
+      const condition = this.#condition({
+        field: ownerField,
+        kind,
+        operator,
+        operand,
+        isFromUrl: false,
+      });
+      return typeof condition === "string" ? this.#fail(path, condition) : [condition];
+    });
+  }
+
+  /** Values of the caller that the field cannot have equal nothing. */
+  #condition(comparison: Comparison): Condition | string {
+    if (this.#values === undefined) return conditionOf(comparison);
+    const { field, kind, operator } = comparison;
+    const bound = bindOperand(comparison, this.#values);
+    if (bound === absent) {
+      this.isAbsent = true;
+      return { field, kind, spans: [] };
+    }
+    if (!isList(bound)) return conditionOf({ ...comparison, operand: bound });
+    if (operator !== "in")
+      return `${comparison.operand} is a list; use {"in": "${comparison.operand}"}`;
+    const values = bound.list.filter((value) => isOf(kind, value));
+    if (values.length === 0) return { field, kind, spans: [] };
+    return conditionOf({ ...comparison, operand: values, maxValues: values.length });
   }
 
   /** Of elements that the schema declares as strings, numbers or booleans, `some` takes operators. */
@@ -170,6 +241,13 @@ class WhereBuilder {
     this.report.add(path, detail);
     return [];
   }
+}
+
+/** Returns what the operand of a rule stands for. */
+function bindOperand({ operator, operand }: Comparison, values: CallerValues): unknown {
+  if (operator !== "in" || !Array.isArray(operand)) return boundValue(operand, values);
+  const bound = operand.map((item) => boundValue(item, values));
+  return bound.includes(absent) ? absent : bound;
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -14,8 +14,9 @@ import {
 import { firstReference, type Reference, referencesOf } from "../model/reference.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Store } from "../store/store.ts";
-import { type Access, type CollectionAccess, readableRules } from "./access.ts";
+import type { Access } from "./access.ts";
 import { invalidQuery } from "./build-query.ts";
+import { type CollectionAccess, readableRules } from "./collection-access.ts";
 import { ExpandedPage, type Expansion, maxTargets } from "./expanded-page.ts";
 import type { ListResult } from "./lists.ts";
 

@@ -7,7 +7,7 @@ import type { Reference, Target } from "../model/reference.ts";
 import { rendererOf, withText } from "../model/render.ts";
 import { expandedMember, type Resource } from "../model/resource.ts";
 import type { Store } from "../store/store.ts";
-import type { CollectionAccess } from "./access.ts";
+import type { CollectionAccess } from "./collection-access.ts";
 
 /** The limit for the different resources that one response can expand. */
 export const maxTargets = 10_000;

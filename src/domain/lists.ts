@@ -15,8 +15,9 @@ import {
 import { isRanked, type Position, type Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
 import type { QueryResult, ReadOptions, ScanReport, Slice, Store } from "../store/store.ts";
-import { type Access, CollectionAccess } from "./access.ts";
+import type { Access } from "./access.ts";
 import { buildQuery, pageTooLargeProblem, queryFingerprint, tooManyGroups } from "./build-query.ts";
+import { CollectionAccess } from "./collection-access.ts";
 import { collectionNotFound } from "./problems.ts";
 import { RelatedCollections } from "./related-fields.ts";
 
@@ -108,7 +109,9 @@ export class Lists {
     if (isPlainPage && listRequest.fields.length === 0 && listRequest.errors.length === 0) {
       return { target, listRequest: listRequest, query: undefined, others: [] };
     }
-    const related = new RelatedCollections(this.#access, target.access.principal);
+    const related = new RelatedCollections((name) =>
+      this.#access.collection(target.access.principal, name),
+    );
     return then(build(target, listRequest, related), (query) => {
       if (query instanceof Problem) return query;
       const { rules: others } = related;

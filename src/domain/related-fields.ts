@@ -1,8 +1,7 @@
 // Finds the fields that a query names: those of its collection, and those of collections that it refers to.
 
+import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Rules } from "../model/collection.ts";
-import type { Principal } from "../model/principal.ts";
-import { ownerField } from "../model/query/index-plan.ts";
 import { listRequestLimits } from "../model/query/list-request.ts";
 import { type Condition, holds, type Predicate } from "../model/query/predicate.ts";
 import type { Through } from "../model/query/query.ts";
@@ -11,26 +10,27 @@ import {
   type QueryableFields,
   queryableFieldsOf,
 } from "../model/query/queryable.ts";
-import { equalTo, keyOf, type ValueKind } from "../model/query/sort-key.ts";
-import { type Access, type CollectionAccess, readableRules } from "./access.ts";
+import type { ValueKind } from "../model/query/sort-key.ts";
+import { type CollectionAccess, readableRules } from "./collection-access.ts";
+
+/** Opens a collection for the caller of a query. */
+export type OpenCollection = (name: string) => MaybePromise<CollectionAccess>;
 
 /** The collections that a caller's query names. */
 export class RelatedCollections {
-  readonly #access: Access;
-  readonly #principal: Principal;
+  readonly #open: OpenCollection;
   readonly #found = new Map<string, CollectionAccess>();
   readonly #loading: Promise<void>[] = [];
 
-  constructor(access: Access, principal: Principal) {
-    this.#access = access;
-    this.#principal = principal;
+  constructor(open: OpenCollection) {
+    this.#open = open;
   }
 
   /** Returns undefined while it is read: then `loading` is set, and the query must be built again. */
   find(name: string): CollectionAccess | undefined {
     const known = this.#found.get(name);
     if (known !== undefined) return known;
-    const access = this.#access.collection(this.#principal, name);
+    const access = this.#open(name);
     if (access instanceof Promise) {
       this.#loading.push(access.then((loaded) => void this.#found.set(name, loaded)));
       return undefined;
@@ -85,10 +85,10 @@ export function findField(
     const rules = readableRules(access);
     if (rules === undefined)
       return `you may not read what "${reference.field}" refers to, so you cannot ask for its fields`;
-    const owner = access.visibleOwner("read");
+    const { predicate } = access.view("read");
     steps.push({
       ...{ reference: reference.field, kind: shape.kind, collection: reference.collection },
-      visible: owner === undefined ? [] : [ownedBy(owner)],
+      visible: predicate === undefined ? [] : [predicate],
     });
     fields = queryableFieldsOf(rules.definition);
     rest = rest.slice(reference.field.length + 1);
@@ -105,12 +105,6 @@ const notWithSince =
   "changes cannot be filtered by what a resource refers to, because they come at other times; leave the condition or since out";
 
 const tooDeep = `a field can be at most ${listRequestLimits.maxExpandDepth} references away`;
-
-export const ownedBy = (owner: string): Condition => ({
-  field: ownerField,
-  kind: "text",
-  spans: [equalTo(keyOf("text", owner))],
-});
 
 /**
  * Returns the predicate that a condition on a field is for the resources that refer to it. Where nothing

@@ -9,7 +9,7 @@ import type { Resource } from "../model/resource.ts";
 import type { Verb } from "../model/token.ts";
 import { validatorOf } from "../model/validator.ts";
 import type { Store } from "../store/store.ts";
-import type { CollectionAccess } from "./access.ts";
+import type { CollectionAccess } from "./collection-access.ts";
 import { resourceNotFound } from "./problems.ts";
 
 /** A resource, and the rules that decide how it is shown. */

@@ -5,7 +5,7 @@ import { Outage } from "../model/outage.ts";
 import { Problem } from "../model/problem.ts";
 import type { FileBytes, Files, SavedFile } from "../store/files.ts";
 import type { Store } from "../store/store.ts";
-import type { CollectionAccess } from "./access.ts";
+import type { CollectionAccess } from "./collection-access.ts";
 
 export class Uploads {
   readonly #store: Store;

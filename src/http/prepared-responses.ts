@@ -1,6 +1,6 @@
 // Repeats responses to GET while the state they were made from is current, without running the request again.
 
-import type { CollectionAccess } from "../domain/access.ts";
+import type { CollectionAccess } from "../domain/collection-access.ts";
 import { RecentMap } from "../lib/recent-map.ts";
 import { anonymous, type Principal } from "../model/principal.ts";
 import type { Problem } from "../model/problem.ts";

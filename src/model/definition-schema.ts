@@ -2,6 +2,7 @@
 
 import type { FromSchema } from "../lib/schema/from-schema.ts";
 import { invalidMessage, unknownMemberMessage } from "../lib/schema/subschemas.ts";
+import { grantLimits, grantSchema, ruleConditionSchema } from "./grant-schema.ts";
 import { collectionName } from "./id.ts";
 import { maxIndexFields } from "./listed-index.ts";
 import { deletionRules } from "./reference.ts";
@@ -25,7 +26,16 @@ const { maxFields, maxFieldChars, maxDescriptionChars, maxRedirectChars } = defi
 const requirement = (description: string) =>
   ({ type: "string", enum: ["optional", "required"], default: "optional", description }) as const;
 
-const audience = { type: "string", enum: ["token", "public", "owner"], default: "token" } as const;
+/** One schema for both, because code generators reject a choice between a list and something else. */
+const audience = {
+  type: ["string", "array"],
+  pattern: "^(?:token|public|owner)$",
+  items: grantSchema,
+  maxItems: grantLimits.maxGrants,
+  default: "token",
+  [invalidMessage]: (value: unknown) =>
+    Array.isArray(value) ? undefined : 'must be "token", "public", "owner" or a list of grants',
+} as const;
 
 const path = { maxLength: maxFieldChars, pattern: "^[^.]+(?:\\.[^.]+)*$" } as const;
 
@@ -131,17 +141,18 @@ const properties = {
   access: {
     type: "object",
     description:
-      "Who may do what: `token`, callers with the scope; `public`, everyone; `owner`, callers with the scope, on resources that their subject owns.",
+      "Who may do what: `token`, callers with the scope; `public`, everyone; `owner`, callers with the scope, on resources that their subject owns; or a list of grants, of which one is enough.",
     properties: {
       read: audience,
       create: {
-        type: "string",
-        enum: ["token", "public"],
-        default: "token",
+        ...audience,
+        pattern: "^(?:token|public)$",
         [invalidMessage]: (value: unknown) =>
           value === "owner"
             ? 'a new resource has no owner yet: use "token" or "public"; "owner" is for read, update and delete'
-            : 'must be "token" or "public"',
+            : Array.isArray(value)
+              ? undefined
+              : 'must be "token", "public" or a list of grants',
       },
       update: audience,
       delete: audience,
@@ -149,6 +160,12 @@ const properties = {
     additionalProperties: false,
     default: {},
     [unknownMemberMessage]: () => "unknown verb; known verbs: read, create, update, delete",
+  },
+  boundary: {
+    ...ruleConditionSchema,
+    description:
+      "Conditions that hold for every grant of every verb. Their fields cannot change after creation.",
+    examples: [{ tenant: { in: "$my.tenants" } }],
   },
   unique: indexList(
     "Fields with unique values, as paths with dots. The values of a list of fields are unique together.",

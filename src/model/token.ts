@@ -60,6 +60,17 @@ export function allows({ scopes }: Scoped, collection: string, verb: Verb): bool
 export const allowsAction = ({ scopes }: Scoped, name: string): boolean =>
   scopes.some((scope) => scope === "admin" || scope === everyAction || scope === actionScope(name));
 
+/** Whether the scopes allow whatever this one allows. */
+export function allowsScope(scoped: Scoped, scope: Scope): boolean {
+  if (scoped.scopes.includes(scope) || isAdmin(scoped)) return true;
+  const colon = scope.indexOf(":");
+  const [collection, verb] = [scope.slice(0, colon), scope.slice(colon + 1)];
+  if (isVerb(verb)) return allows(scoped, collection, verb);
+  return collection === "action" && allowsAction(scoped, verb);
+}
+
+const isVerb = (name: string): name is Verb => (verbs as readonly string[]).includes(name);
+
 export const actionScope = (name: string): Scope => `action:${name}`;
 
 export const isAlive = (token: Token, now: number): boolean =>

@@ -8,8 +8,9 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { sendFile } from "#runtime";
-import { Access, CollectionAccess } from "../../src/domain/access.ts";
+import { Access } from "../../src/domain/access.ts";
 import { Actions } from "../../src/domain/actions.ts";
+import { CollectionAccess } from "../../src/domain/collection-access.ts";
 import { Collections } from "../../src/domain/collections.ts";
 import { Feeds } from "../../src/domain/feeds.ts";
 import { Lists } from "../../src/domain/lists.ts";
@@ -248,6 +249,17 @@ const others: Readonly<Record<string, string>> = {
   "Expander.expand": "asks Expander.plan and Expander.read, for a list that was read",
   "Expander.isCurrentFor": "compares what the caller may read with an earlier plan",
   "ExpandedPage.read": "used by Expander",
+  "CollectionAccess.view": "what the others ask",
+  "View.holding": "what the others ask",
+  "View.includes": "what the others ask",
+  "View.shows": "what the others ask",
+  "View.showsAlways": "what the others ask",
+  "BoundRules.view": "used by CollectionAccess",
+  "BoundRules.includes": "used by CollectionAccess",
+  "RuleBinder.bind": "used by Access",
+  "RuleFacts.matches": "used by View",
+  "RuleFacts.loading": "used by View",
+  "RuleFacts.reads": "used by Writes",
   "RelatedCollections.find": "used by Lists, which rejects fields that the caller may not read",
   "RelatedCollections.loading": "used by Lists",
   "RelatedCollections.rules": "used by Lists",

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CollectionAccess } from "../../src/domain/access.ts";
+import { CollectionAccess } from "../../src/domain/collection-access.ts";
 import { type FeedPage, Feeds, type SentPosition } from "../../src/domain/feeds.ts";
 import { readFeedPosition, readSealedPosition } from "../../src/model/feed-position.ts";
 import type { Principal } from "../../src/model/principal.ts";

@@ -5,11 +5,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import {
-  Access,
-  type CollectionAccess,
-  type CollectionPermission,
-} from "../../src/domain/access.ts";
+import { Access } from "../../src/domain/access.ts";
+import type { CollectionAccess, CollectionPermission } from "../../src/domain/collection-access.ts";
 import { Uploads } from "../../src/domain/uploads.ts";
 import { Writes } from "../../src/domain/write/writes.ts";
 import { MemoryBudget } from "../../src/lib/memory-budget.ts";

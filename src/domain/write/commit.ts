@@ -4,7 +4,7 @@ import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Change, Outcome, Remove, ResourceChange, Store } from "../../store/store.ts";
-import type { CollectionAccess } from "../access.ts";
+import type { CollectionAccess } from "../collection-access.ts";
 import { collectionNotFound, overloaded } from "../problems.ts";
 import type { AllDone, Refused, Written } from "./operation.ts";
 import {

@@ -18,7 +18,8 @@ import {
 } from "../../model/reference.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Put, Remove, ResourceChange, Store } from "../../store/store.ts";
-import { type Access, CollectionAccess } from "../access.ts";
+import type { Access } from "../access.ts";
+import { CollectionAccess } from "../collection-access.ts";
 import { batchLimits } from "./batch-memory.ts";
 import { dangling, notWithout, restricted, tooLarge, tooMany } from "./reference-problems.ts";
 import type { States } from "./states.ts";

@@ -12,7 +12,7 @@ import type { FailedOperations } from "../../model/write/apply-operations.ts";
 import { type OperationsRequest, operateOn } from "../../model/write/operate.ts";
 import { checkOperations } from "../../model/write/operations.ts";
 import type { Operate } from "../../store/store.ts";
-import type { CollectionAccess } from "../access.ts";
+import type { CollectionAccess } from "../collection-access.ts";
 import type { BatchMemory } from "./batch-memory.ts";
 import type { Operation } from "./operation.ts";
 import { type State, write } from "./states.ts";

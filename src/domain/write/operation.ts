@@ -6,7 +6,7 @@ import type { StoredFile } from "../../model/file.ts";
 import type { PatchKind } from "../../model/patch.ts";
 import type { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { CollectionAccess } from "../access.ts";
+import type { CollectionAccess } from "../collection-access.ts";
 
 /** A precondition of the client, evaluated against the current state as the client sees it. */
 export interface Condition {

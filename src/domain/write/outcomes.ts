@@ -4,7 +4,7 @@ import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
 import { Damage } from "../../store/core/stored-resource.ts";
 import { failureOf, type Outcome, type ResourceChange } from "../../store/store.ts";
-import type { CollectionAccess } from "../access.ts";
+import type { CollectionAccess } from "../collection-access.ts";
 import { notUnique } from "../not-unique.ts";
 import { operationsProblem } from "./operate.ts";
 import type { AllDone, WriteResult, Written } from "./operation.ts";

@@ -6,7 +6,7 @@ import { applyPatch } from "../../model/patch.ts";
 import { type FieldError, Problem } from "../../model/problem.ts";
 import { renderFields } from "../../model/render.ts";
 import { ignoredMembers, type Resource } from "../../model/resource.ts";
-import { type CollectionAccess, insufficientScope } from "../access.ts";
+import { type CollectionAccess, insufficientScope } from "../collection-access.ts";
 import { namesOwner, ownerAfter, withOwner } from "./owner-patch.ts";
 import { type Accepted, accept, idMismatch } from "./validate.ts";
 import { hideStoredErrors, rejectReadingPatch, type SentPatch } from "./without-read.ts";

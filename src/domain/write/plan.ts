@@ -13,7 +13,8 @@ import type {
   ResourceChange,
   Store,
 } from "../../store/store.ts";
-import type { Access, CollectionAccess } from "../access.ts";
+import type { Access } from "../access.ts";
+import type { CollectionAccess } from "../collection-access.ts";
 import { preconditionFailed, resourceNotFound } from "../problems.ts";
 import type { BatchMemory } from "./batch-memory.ts";
 import { followAll, isFollowed, ReferenceFollower } from "./follow-references.ts";

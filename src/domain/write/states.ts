@@ -4,7 +4,7 @@ import { readFiles, type StoredFile } from "../../model/file.ts";
 import type { Target } from "../../model/reference.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Put, Remove } from "../../store/store.ts";
-import type { CollectionAccess } from "../access.ts";
+import type { CollectionAccess } from "../collection-access.ts";
 import type { Accepted } from "./validate.ts";
 
 /** What is at an address. */

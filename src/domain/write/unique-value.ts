@@ -13,7 +13,7 @@ import {
   uniqueFieldNames,
   uniqueFieldOf,
 } from "../../model/query/unique-field.ts";
-import type { CollectionAccess } from "../access.ts";
+import type { CollectionAccess } from "../collection-access.ts";
 import type { UpsertOperation } from "./operation.ts";
 
 /** What an upsert writes, and the value by which its resource is found. */

@@ -8,7 +8,7 @@ import { uniqueEntryOf } from "../../model/query/unique-field.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Outcome, Store } from "../../store/store.ts";
 import { failureOf } from "../../store/store.ts";
-import type { CollectionAccess } from "../access.ts";
+import type { CollectionAccess } from "../collection-access.ts";
 import type { AddressedOperation, UpsertOperation } from "./operation.ts";
 import type { States } from "./states.ts";
 import { type MeantResource, meantBy } from "./unique-value.ts";

@@ -9,7 +9,7 @@ import type { Resource } from "../../model/resource.ts";
 import { validatorOf } from "../../model/validator.ts";
 import { acceptFields, type Content, type WriteTarget } from "../../model/write/accept.ts";
 import type { Put } from "../../store/store.ts";
-import type { CollectionAccess } from "../access.ts";
+import type { CollectionAccess } from "../collection-access.ts";
 import type { AddressedOperation } from "./operation.ts";
 
 /** What will be stored. */

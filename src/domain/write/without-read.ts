@@ -6,7 +6,7 @@ import { definitionOf } from "../../model/definition.ts";
 import type { PatchKind } from "../../model/patch.ts";
 import { type FieldError, Problem } from "../../model/problem.ts";
 import { adminOnlyChange, validatorOf } from "../../model/validator.ts";
-import type { CollectionAccess } from "../access.ts";
+import type { CollectionAccess } from "../collection-access.ts";
 
 /**
  * Rejects a patch that could reveal stored values: a `test` operation, and setting a read-only field,

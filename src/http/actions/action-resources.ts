@@ -1,6 +1,6 @@
 // Creates the resources object of an action: reads and writes with the permissions of its caller.
 
-import type { CollectionAccess, CollectionPermission } from "../../domain/access.ts";
+import type { CollectionAccess, CollectionPermission } from "../../domain/collection-access.ts";
 import { collectionNotFound } from "../../domain/problems.ts";
 import type { Condition, Written } from "../../domain/write/operation.ts";
 import { ProblemError } from "../../model/action.ts";

@@ -1,12 +1,7 @@
 // Authenticates the bearer token of a request, and asks the domain whether its caller may use the route.
 
-import {
-  type CollectionPermission,
-  requireActionScope,
-  requireAdmin,
-  requireToken,
-  unauthenticated,
-} from "../../domain/access.ts";
+import { requireActionScope, requireAdmin, requireToken } from "../../domain/access.ts";
+import { type CollectionPermission, unauthenticated } from "../../domain/collection-access.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { Problem } from "../../model/problem.ts";
 import { holdsSecret } from "../../model/token.ts";

@@ -1,7 +1,8 @@
 // Defines the context of one request, and the services that all requests share.
 
-import type { Access, CollectionAccess } from "../../domain/access.ts";
+import type { Access } from "../../domain/access.ts";
 import type { Actions } from "../../domain/actions.ts";
+import type { CollectionAccess } from "../../domain/collection-access.ts";
 import type { Collections } from "../../domain/collections.ts";
 import type { Expander } from "../../domain/expand.ts";
 import type { Feeds } from "../../domain/feeds.ts";

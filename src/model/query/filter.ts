@@ -36,6 +36,8 @@ export interface Comparison {
   readonly operator: Operator;
   readonly operand: unknown;
   readonly isFromUrl: boolean;
+  /** The limit for one `in`. */
+  readonly maxValues?: number;
 }
 
 /** Returns the condition, or an error message for the operand. */
@@ -43,7 +45,8 @@ export function conditionOf(comparison: Comparison): Condition | string {
   const { field, kind, operator, operand, isFromUrl } = comparison;
   if (operator === "exists") return existsCondition(comparison);
   if (isTextOperator(operator)) return textCondition(field, kind, operator, operand);
-  const values = operator === "in" ? valuesOf(operand, isFromUrl) : [operand];
+  const { maxValues = listRequestLimits.maxValues } = comparison;
+  const values = operator === "in" ? valuesOf(operand, isFromUrl, maxValues) : [operand];
   if (typeof values === "string") return values;
   const makeSpan = spanOf[operator];
   const spans: Span[] = [];
@@ -112,8 +115,11 @@ const maxPrefixChars = 100;
 const prefixOf = (text: string): string =>
   text.slice(0, maxPrefixChars).replace(/[\ud800-\udbff]$/, "");
 
-function valuesOf(operand: unknown, isFromUrl: boolean): readonly unknown[] | string {
-  const { maxValues } = listRequestLimits;
+function valuesOf(
+  operand: unknown,
+  isFromUrl: boolean,
+  maxValues: number,
+): readonly unknown[] | string {
   const expected = isFromUrl ? "values separated by commas" : "a list of values";
   const values = isFromUrl && operand !== "" ? `${operand}`.split(",") : operand;
   const isValid = Array.isArray(values) && values.length > 0 && values.length <= maxValues;
@@ -164,7 +170,8 @@ function keysOfValue(kind: ValueKind, value: unknown): readonly string[] | strin
   return isOf(kind, value) ? [keyOf(kind, value)] : expectedValues[kind];
 }
 
-function isOf(kind: ValueKind, value: unknown): boolean {
+/** Whether a field of this kind can have the value. */
+export function isOf(kind: ValueKind, value: unknown): boolean {
   switch (kind) {
     case "text":
       return typeof value === "string";

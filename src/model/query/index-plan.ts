@@ -2,6 +2,8 @@
 
 import { type Fields, fieldsOf } from "../../lib/schema/fields.ts";
 import { isObjectSchema, References } from "../../lib/schema/subschemas.ts";
+import { type ListedRules, namesOwner } from "../access/grant.ts";
+import { ruleFields } from "../access/rule-fields.ts";
 import { kindOf } from "../field-kind.ts";
 import { type ListedField, type ListedIndex, readIndex } from "../listed-index.ts";
 import { type ListedReferences, type Reference, referencesOf } from "../reference.ts";
@@ -60,9 +62,8 @@ const ownerIndex: Index = {
 };
 
 /** The members of a definition that matter for indexes. */
-interface IndexedDefinition {
+interface IndexedDefinition extends ListedRules {
   readonly schema?: unknown;
-  readonly access?: Readonly<Record<string, unknown>>;
   readonly unique?: readonly ListedIndex[];
   readonly indexed?: readonly ListedIndex[];
   readonly searchable?: readonly ListedSearchField[];
@@ -74,18 +75,19 @@ export const emptyIndexPlan: IndexPlan = { indexes: [], searchable: [] };
 /** The plan of a valid definition. */
 export function indexPlanOf(definition: string): IndexPlan {
   if (definition === "{}") return emptyIndexPlan;
+  const parsed: IndexedDefinition = JSON.parse(definition);
   const {
     schema,
-    access = {},
     unique = [],
     indexed = [],
     searchable: searched = [],
     references: listed,
-  }: IndexedDefinition = JSON.parse(definition);
+  } = parsed;
   const searchable = searched.map(toSearchField);
   const uniqueNames = new Set(unique.map((listed) => readIndex(listed).name));
   const references = referencesOf(listed);
-  const all = [...unique, ...indexed, ...references.map(({ field }) => field)].map(readIndex);
+  const named = [...references.map(({ field }) => field), ...ruleFields(parsed, references)];
+  const all = [...unique, ...indexed, ...named].map(readIndex);
   const read = new Map(all.map((each) => [each.name, each]));
   const indexes = [...read.values()].map(
     ({ name, fields }): Index => ({
@@ -94,7 +96,7 @@ export function indexPlanOf(definition: string): IndexPlan {
       isUnique: uniqueNames.has(name),
     }),
   );
-  const isOwned = Object.values(access).includes("owner");
+  const isOwned = namesOwner(parsed);
   const hidden = searchable.length === 0 ? undefined : hiddenFieldsIn(schema, searchable);
   const plan = {
     indexes: isOwned ? [ownerIndex, ...indexes] : indexes,

@@ -1,0 +1,49 @@
+// The rules of a collection with the values of one caller: a view for each verb.
+
+import type { Resource } from "../model/resource.ts";
+import type { Verb } from "../model/token.ts";
+import type { RuleFacts } from "./rule-facts.ts";
+import type { View } from "./view.ts";
+
+/** A collection that rules were read from, and its revision then; -1 for one that did not exist. */
+export interface RuleRead {
+  readonly collection: string;
+  readonly revision: number;
+}
+
+export type Views = Readonly<Partial<Record<Verb, View>>>;
+
+/** The same object for the same caller while neither the rules nor the values change. */
+export class BoundRules {
+  readonly #views: Views;
+  /** The sets that the views depend on. */
+  readonly setReads: readonly RuleRead[];
+  /** The fields of the boundary, which cannot change after creation. */
+  readonly boundaryFields: readonly string[];
+  /** Reads what a resource refers to. */
+  readonly newFacts: () => RuleFacts;
+
+  constructor(
+    views: Views,
+    setReads: readonly RuleRead[],
+    boundaryFields: readonly string[],
+    newFacts: () => RuleFacts,
+  ) {
+    this.#views = views;
+    this.setReads = setReads;
+    this.boundaryFields = boundaryFields;
+    this.newFacts = newFacts;
+  }
+
+  /** Returns undefined when no grant applies to the caller. */
+  view(verb: Verb): View | undefined {
+    return this.#views[verb];
+  }
+
+  /** Whether the caller may access the resource: one that it cannot see, it cannot change either. */
+  includes(verb: Verb, resource: Resource, facts: RuleFacts = this.newFacts()): boolean {
+    const read = this.view("read");
+    const isSeen = read === undefined || read.includes(resource, facts);
+    return isSeen && (verb === "read" || this.view(verb)?.includes(resource, facts) === true);
+  }
+}

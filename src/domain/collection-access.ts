@@ -1,0 +1,172 @@
+// What a caller may do with a collection: decided once for each request, and asked by whatever reads or writes.
+
+import { namesOwner } from "../model/access/grant.ts";
+import type { Rules } from "../model/collection.ts";
+import { definitionOf } from "../model/definition.ts";
+import { isCollectionName } from "../model/id.ts";
+import type { Principal } from "../model/principal.ts";
+import { Problem } from "../model/problem.ts";
+import type { Resource } from "../model/resource.ts";
+import { allows, isAdmin, type Verb } from "../model/token.ts";
+import type { BoundRules } from "./bound-rules.ts";
+import { ownedBy } from "./owned-by.ts";
+import { collectionNotFound } from "./problems.ts";
+import { View, wholeGrant, wholeView } from "./view.ts";
+
+/** What a caller asks to do with a collection. `put` creates or updates, depending on the state. */
+export type CollectionPermission = Verb | "put";
+
+export class CollectionAccess {
+  readonly principal: Principal;
+  readonly name: string;
+  /** Undefined when the collection does not exist; an admin's write creates it. */
+  readonly rules: Rules | undefined;
+  /** The grants and the boundary with the values of the caller; undefined where only shorthands decide. */
+  readonly bound: BoundRules | undefined;
+  /** The permission that was checked last and is granted, so that each is checked once. */
+  #granted: CollectionPermission | undefined;
+  #ownView: View | undefined;
+
+  constructor(
+    principal: Principal,
+    name: string,
+    rules: Rules | undefined,
+    bound?: BoundRules | undefined,
+  ) {
+    this.principal = principal;
+    this.name = name;
+    this.rules = rules;
+    this.bound = bound;
+  }
+
+  get isAdmin(): boolean {
+    return isAdmin(this.principal);
+  }
+
+  /**
+   * Returns a problem when the principal may not do this. A caller without the scope gets the same
+   * problem whether or not the collection exists.
+   */
+  require(permission: CollectionPermission): Problem | undefined {
+    if (permission === this.#granted) return undefined;
+    const problem = this.#check(permission);
+    if (problem === undefined) this.#granted = permission;
+    return problem;
+  }
+
+  #check(permission: CollectionPermission): Problem | undefined {
+    const forbidden =
+      permission === "put"
+        ? this.#forbids("create") && this.#forbids("update")
+        : this.#forbids(permission);
+    if (forbidden !== undefined || this.rules !== undefined) return forbidden;
+    const isCreating = permission === "create" || permission === "put";
+    const mayCreateCollection = this.isAdmin && isCollectionName(this.name);
+    return isCreating && !mayCreateCollection ? collectionNotFound(this.name) : undefined;
+  }
+
+  #forbids(verb: Verb): Problem | undefined {
+    if (this.bound !== undefined)
+      return this.bound.view(verb) === undefined ? this.#noGrant(verb) : undefined;
+    if (allows(this.principal, this.name, verb)) return undefined;
+    if (this.rules !== undefined && definitionOf(this.rules).access[verb] === "public")
+      return undefined;
+    return this.principal.kind === "anonymous"
+      ? unauthenticated
+      : insufficientScope(`${this.name}:${verb}`);
+  }
+
+  /** Names no rule: a scope only where a token with it could pass. */
+  #noGrant(verb: Verb): Problem {
+    if (this.principal.kind === "anonymous") return unauthenticated;
+    return allows(this.principal, this.name, verb)
+      ? notAllowed
+      : insufficientScope(`${this.name}:${verb}`);
+  }
+
+  /** What the principal may do with a verb. `require` must have passed. */
+  view(verb: Verb): View {
+    if (this.bound !== undefined) return this.bound.view(verb) ?? nothing;
+    const owner = this.visibleOwner(verb);
+    if (owner === undefined) return wholeView;
+    this.#ownView ??= new View([{ ...wholeGrant, where: ownedBy(owner) }]);
+    return this.#ownView;
+  }
+
+  /** A collection may require an Idempotency-Key on POST. */
+  requireKey(key: string | undefined): Problem | undefined {
+    if (this.rules === undefined || key !== undefined) return undefined;
+    return definitionOf(this.rules).idempotencyKey === "required" ? keyRequired : undefined;
+  }
+
+  /** A collection may require a precondition by entity tag on every change. */
+  requirePrecondition(isByTag: boolean): Problem | undefined {
+    if (this.rules === undefined || isByTag) return undefined;
+    return definitionOf(this.rules).preconditions === "required" ? preconditionRequired : undefined;
+  }
+
+  /** Whether access depends on the owner of a resource. */
+  get isOwned(): boolean {
+    return this.rules !== undefined && namesOwner(definitionOf(this.rules));
+  }
+
+  /** The owner of a resource that the principal creates. */
+  get creator(): Pick<Resource, "owner"> {
+    const { subject } = this.principal;
+    return subject !== undefined && this.isOwned ? { owner: subject } : {};
+  }
+
+  /** Returns the only owner whose resources the principal may access with this verb; undefined for all. */
+  visibleOwner(verb: Verb): string | undefined {
+    if (this.rules === undefined || this.bound !== undefined) return undefined;
+    if (definitionOf(this.rules).access[verb] !== "owner") return undefined;
+    // No resource has the owner "". Only administrators access resources without an owner.
+    return this.isAdmin ? undefined : (this.principal.subject ?? "");
+  }
+
+  /** Whether the principal may access the resource: one that it cannot read, it cannot change either. */
+  includes(verb: Verb, resource: Resource): boolean {
+    if (this.bound !== undefined) return this.bound.includes(verb, resource);
+    return this.#sees("read", resource) && (verb === "read" || this.#sees(verb, resource));
+  }
+
+  #sees(verb: Verb, { owner }: Resource): boolean {
+    const visibleOwner = this.visibleOwner(verb);
+    return visibleOwner === undefined || visibleOwner === owner;
+  }
+
+  /** Whether the principal may read a resource that it writes; if not, the response has no content. */
+  mayRead(resource: Resource): boolean {
+    return this.#forbids("read") === undefined && this.includes("read", resource);
+  }
+}
+
+/** Returns the rules of a collection that exists and that the caller may read. */
+export const readableRules = (access: CollectionAccess): Rules | undefined =>
+  access.require("read") === undefined ? access.rules : undefined;
+
+export const insufficientScope = (scope: string): Problem =>
+  new Problem("insufficient-scope", `The token needs the scope ${scope}.`, { scope });
+
+export const unauthenticated = new Problem(
+  "unauthenticated",
+  "Send a token: `Authorization: Bearer rst_…`.",
+);
+
+const notAllowed = new Problem(
+  "insufficient-scope",
+  "This caller may not do this in this collection.",
+);
+
+/** Nothing matches it. */
+const nothing = new View([]);
+
+const preconditionRequired = new Problem(
+  "precondition-required",
+  "Send If-Match with the current ETag, or If-None-Match: * to create the resource.",
+);
+
+const keyRequired = new Problem(
+  "key-required",
+  "Send an Idempotency-Key, so that the request can be retried safely.",
+);

@@ -1,0 +1,90 @@
+// A view: what one caller may do with a verb in a collection, by the grants that apply to it.
+
+import { IndexedContent } from "../model/query/index-plan.ts";
+import { holds, type Predicate, type RelatedFacts } from "../model/query/predicate.ts";
+import type { Resource } from "../model/resource.ts";
+
+/** A grant that applies to a caller, with the caller's values. */
+export interface BoundGrant {
+  readonly name: string;
+  /** What must hold before, with the boundary and the owner; undefined for every resource. */
+  readonly where: Predicate | undefined;
+  /** What must hold after a write, with the boundary. */
+  readonly check: Predicate | undefined;
+  /** What may be read or changed; undefined for all fields. */
+  readonly fields: readonly string[] | undefined;
+  /** What a write gets. */
+  readonly set: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** One grant without conditions, as a shorthand gives. */
+export const wholeGrant: BoundGrant = {
+  name: "",
+  where: undefined,
+  check: undefined,
+  fields: undefined,
+  set: undefined,
+};
+
+export class View {
+  /** Never empty: a caller to whom no grant applies has no view. */
+  readonly grants: readonly BoundGrant[];
+  /** Whether the caller sees all resources with all fields. */
+  readonly isWhole: boolean;
+  /** What a resource must match; undefined for every resource. */
+  readonly predicate: Predicate | undefined;
+  /** Whether fields are hidden from the caller in some resources. */
+  readonly hidesFields: boolean;
+
+  constructor(grants: readonly BoundGrant[]) {
+    this.grants = grants;
+    this.isWhole = grants.some(({ where, fields }) => where === undefined && fields === undefined);
+    this.predicate = anyOf(grants);
+    this.hidesFields = !this.isWhole && grants.some(({ fields }) => fields !== undefined);
+  }
+
+  /** Returns the grants that hold for a resource. */
+  holding(resource: Resource, facts?: RelatedFacts): readonly BoundGrant[] {
+    const content = new IndexedContent(resource, facts);
+    return this.grants.filter(({ where }) => where === undefined || holds(where, content));
+  }
+
+  includes(resource: Resource, facts?: RelatedFacts): boolean {
+    const { predicate } = this;
+    return predicate === undefined || holds(predicate, new IndexedContent(resource, facts));
+  }
+
+  /** Returns what shows the field, as a predicate; undefined when every grant shows it. */
+  shows(field: string): Predicate | undefined {
+    const showing = this.grants.filter(({ fields }) => isNamed(field, fields));
+    if (showing.length === this.grants.length) return undefined;
+    return anyOf(showing) ?? { allOf: [] };
+  }
+
+  /** Whether every grant shows the field. */
+  showsAlways(field: string): boolean {
+    return this.isWhole || this.grants.every(({ fields }) => isNamed(field, fields));
+  }
+}
+
+export const wholeView = new View([wholeGrant]);
+
+/** Returns undefined when one of the grants has no condition. Without grants nothing matches. */
+function anyOf(grants: readonly BoundGrant[]): Predicate | undefined {
+  const parts: Predicate[] = [];
+  for (const { where } of grants) {
+    if (where === undefined) return undefined;
+    parts.push(where);
+  }
+  return parts.length === 1 ? parts[0] : { anyOf: parts };
+}
+
+/** These are always shown. */
+const always = ["id", "createdAt"];
+
+/** Whether a list of fields contains the field, or an object that it is in. */
+export function isNamed(field: string, fields: readonly string[] | undefined): boolean {
+  if (fields === undefined || always.includes(field)) return true;
+  const plain = field.replaceAll("[]", "");
+  return fields.some((named) => plain === named || plain.startsWith(`${named}.`));
+}

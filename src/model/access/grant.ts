@@ -1,0 +1,62 @@
+// Grants: the rules that let a kind of caller do a verb, with some resources and some fields.
+
+import type { Collection, Rules } from "../collection.ts";
+import { type Definition, definitionOf } from "../definition.ts";
+import type { Grant } from "../grant-schema.ts";
+import { type Verb, verbs } from "../token.ts";
+import { dependsOnCaller, ownerName, type RuleCondition, textsIn } from "./caller-values.ts";
+
+export type { Grant };
+
+/** The grants that a shorthand stands for. A token with the scope may always do what is public. */
+const shorthands: Readonly<Record<string, readonly Grant[]>> = {
+  public: [{ name: "public", to: "everyone" }],
+  token: [{ name: "token", to: "token" }],
+  owner: [{ name: "owner", to: "owner" }],
+};
+
+/** The members of a definition that rules are in. */
+export interface ListedRules {
+  readonly access?: Readonly<Partial<Record<Verb, string | readonly Grant[]>>>;
+  readonly boundary?: RuleCondition | undefined;
+}
+
+/** Returns the grants of a verb, those of a shorthand too. */
+export function grantsOf({ access }: ListedRules, verb: Verb): readonly Grant[] {
+  const given = access?.[verb] ?? "token";
+  return typeof given === "string" ? (shorthands[given] ?? []) : given;
+}
+
+/** Whether a rule decides by more than a shorthand: then views have to be bound to the caller. */
+export const hasRules = ({ access, boundary }: Definition): boolean =>
+  boundary !== undefined || verbs.some((verb) => typeof access[verb] !== "string");
+
+/** Whether everyone sees the same resources and fields, so that shared caches may store them. */
+export function isPublic(rules: Rules | Collection): boolean {
+  const definition = definitionOf(rules);
+  const { access, boundary } = definition;
+  if (access.read === "public" && boundary === undefined) return true;
+  return (
+    !dependsOnCaller(boundary) &&
+    grantsOf(definition, "read").every(
+      ({ to, where }) => to === "everyone" && !dependsOnCaller(where),
+    )
+  );
+}
+
+/** Whether what is shown depends on who asks, beyond the scope of the token. */
+export function isByCaller(rules: Rules | Collection): boolean {
+  const definition = definitionOf(rules);
+  if (!hasRules(definition)) return definition.access.read === "owner";
+  return !isPublic(rules);
+}
+
+/** Whether access depends on the owner of a resource: then resources have one, and it is indexed. */
+export const namesOwner = (listed: ListedRules): boolean =>
+  textsIn(listed.boundary).includes(ownerName) ||
+  verbs.some((verb) =>
+    grantsOf(listed, verb).some(
+      ({ to, where, check }) =>
+        to === "owner" || [...textsIn(where), ...textsIn(check)].includes(ownerName),
+    ),
+  );

@@ -1,0 +1,58 @@
+// The fields, sets and values that the rules of a collection name.
+
+import type { Collection, Rules } from "../collection.ts";
+import { type Definition, definitionOf } from "../definition.ts";
+import { firstReference, type Reference } from "../reference.ts";
+import { verbs } from "../token.ts";
+import { type RuleCondition, setsIn, textsIn } from "./caller-values.ts";
+import { grantsOf, type ListedRules } from "./grant.ts";
+
+/** Every condition of the rules. */
+const conditionsOf = (definition: Definition): readonly (RuleCondition | undefined)[] => [
+  definition.boundary,
+  ...verbs.flatMap((verb) =>
+    grantsOf(definition, verb).flatMap(({ where, check, set }) => [where, check, set]),
+  ),
+];
+
+const sets = new WeakMap<Rules | Collection, readonly string[]>();
+
+/** The sets that the rules name. Returns the same list for the same object. */
+export function setsOf(rules: Rules | Collection): readonly string[] {
+  const cached = sets.get(rules);
+  if (cached !== undefined) return cached;
+  const found = [...new Set(conditionsOf(definitionOf(rules)).flatMap(setsIn))];
+  sets.set(rules, found);
+  return found;
+}
+
+/** The fields by which rules choose resources: they are indexed. One across a reference is in another collection. */
+export function ruleFields(
+  listed: ListedRules,
+  references: readonly Reference[],
+): readonly string[] {
+  const chosen = verbs.flatMap((verb) => grantsOf(listed, verb).map(({ where }) => where));
+  const fields = [listed.boundary, ...chosen].flatMap((condition) => namedFields(condition));
+  const free = ["id", "createdAt", "updatedAt"];
+  return [...new Set(fields)].filter(
+    (field) => !free.includes(field) && firstReference(references, field) === undefined,
+  );
+}
+
+/** Whether the rules depend on the time. */
+export const usesNow = (rules: Rules | Collection): boolean =>
+  conditionsOf(definitionOf(rules)).some((condition) => textsIn(condition).includes("$now"));
+
+/** The paths of the fields that a condition names. Those across a reference begin with it. */
+export function namedFields(condition: unknown, prefix = ""): readonly string[] {
+  if (typeof condition !== "object" || condition === null) return [];
+  if (Array.isArray(condition)) return condition.flatMap((part) => namedFields(part, prefix));
+  return Object.entries(condition).flatMap(([name, test]) => {
+    if (["$or", "$and", "$not"].includes(name)) return namedFields(test, prefix);
+    if (name.startsWith("$")) return [];
+    const some =
+      typeof test === "object" && test !== null && "some" in test ? test.some : undefined;
+    const own = `${prefix}${name}`;
+    return some === undefined ? [own] : namedFields(some, `${own}[].`);
+  });
+}
