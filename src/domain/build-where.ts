@@ -56,18 +56,22 @@ export function buildWhere(
   return predicates;
 }
 
+/** Returns an error message for what a rule compares with a field. */
+export type CheckOperand = (comparison: Comparison) => string | undefined;
+
 /** Returns the predicates of a rule's condition, in which values of the caller can be named. */
 export function buildRule(
   queryable: QueryableFields,
   condition: RuleCondition,
   values: CallerValues,
   related: RelatedCollections,
+  checkOperand?: CheckOperand,
 ): {
   readonly predicates: Predicates;
   readonly isAbsent: boolean;
   readonly errors: readonly FieldError[];
 } {
-  const builder = new WhereBuilder(queryable, 0, related, values);
+  const builder = new WhereBuilder(queryable, 0, related, values, checkOperand);
   const predicates = builder.build(condition);
   return { predicates, isAbsent: builder.isAbsent, errors: builder.report.errors };
 }
@@ -80,6 +84,7 @@ class WhereBuilder {
   readonly #related: RelatedCollections | undefined;
   /** Set for the condition of a rule. */
   readonly #values: CallerValues | undefined;
+  readonly #checkOperand: CheckOperand | undefined;
   #count: number;
 
   constructor(
@@ -87,10 +92,12 @@ class WhereBuilder {
     count: number,
     related: RelatedCollections | undefined,
     values?: CallerValues,
+    checkOperand?: CheckOperand,
   ) {
     this.#queryable = queryable;
     this.#related = related;
     this.#values = values;
+    this.#checkOperand = checkOperand;
     this.#count = count;
   }
 
@@ -116,7 +123,7 @@ class WhereBuilder {
     }
     const isBare = !isObject(test);
     if (this.#values !== undefined && name === ownerName && place.prefix === "")
-      return this.#ownerTests(isBare ? { eq: test } : test, place);
+      return this.#ownerTests(test, place);
     if (isBare && name.startsWith("$") && !this.#queryable.declares(place.prefix + name)) {
       return this.#fail(place.path, unknownCombination(name));
     }
@@ -157,8 +164,7 @@ class WhereBuilder {
 
   #tests(field: string, tests: Readonly<Record<string, unknown>>, place: Place): Predicates {
     const entries = Object.entries(tests);
-    if (entries.length === 0)
-      return this.#fail(place.path, `name one of the operators: ${operators.join(", ")}`);
+    if (entries.length === 0) return this.#fail(place.path, noOperator);
     return entries.flatMap(([operator, operand]) =>
       this.#test(field, operator, operand, { ...place, path: [...place.path, operator] }),
     );
@@ -175,31 +181,35 @@ class WhereBuilder {
     if (found.holds === "object") return this.#fail(path, isObjectError(full));
     if (!isOperator(operator)) return this.#fail(path, unknownOperator(operator));
     const { kind, steps } = found;
+    if (this.#values !== undefined && steps.length > 1) return this.#fail(path, tooFar);
     const own = steps.length === 0 ? field : found.field;
     const condition = this.#condition({ field: own, kind, operator, operand, isFromUrl: false });
     if (typeof condition === "string") return this.#fail(path, condition);
     return [throughReferences(found, condition, place.prefix)];
   }
 
-  #ownerTests(tests: Readonly<Record<string, unknown>>, place: Place): Predicates {
-    return Object.entries(tests).flatMap(([operator, operand]): Predicates => {
-      const path = [...place.path, operator];
-      if (!isOperator(operator)) return this.#fail(path, unknownOperator(operator));
-      const kind = "text" as const;
-      const condition = this.#condition({
-        field: ownerField,
-        kind,
-        operator,
-        operand,
-        isFromUrl: false,
-      });
-      return typeof condition === "string" ? this.#fail(path, condition) : [condition];
-    });
+  #ownerTests(tests: unknown, place: Place): Predicates {
+    if (!isObject(tests)) return this.#ownerTest("eq", tests, place.path);
+    const entries = Object.entries(tests);
+    if (entries.length === 0) return this.#fail(place.path, noOperator);
+    return entries.flatMap(([operator, operand]) =>
+      this.#ownerTest(operator, operand, [...place.path, operator]),
+    );
+  }
+
+  #ownerTest(operator: string, operand: unknown, path: Path): Predicates {
+    if (this.#isTooMany(path)) return [];
+    if (!isOperator(operator)) return this.#fail(path, unknownOperator(operator));
+    const compared = { field: ownerField, kind: "text", operator, operand } as const;
+    const condition = this.#condition({ ...compared, isFromUrl: false });
+    return typeof condition === "string" ? this.#fail(path, condition) : [condition];
   }
 
   /** Values of the caller that the field cannot have equal nothing. */
   #condition(comparison: Comparison): Condition | string {
     if (this.#values === undefined) return conditionOf(comparison);
+    const error = this.#checkOperand?.(comparison);
+    if (error !== undefined) return error;
     const { field, kind, operator } = comparison;
     const bound = bindOperand(comparison, this.#values);
     if (bound === absent) {
@@ -254,6 +264,10 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 export const tooManyConditions = `at most ${listRequestLimits.maxConditions} conditions are allowed`;
+
+const noOperator = `name one of the operators: ${operators.join(", ")}`;
+
+const tooFar = "a rule can name fields that are one reference away, and no further";
 
 export const unknownOperator = (operator: string): string =>
   `there is no operator "${operator}"; the operators are: ${operators.join(", ")}`;

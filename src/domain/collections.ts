@@ -13,6 +13,7 @@ import type { Violations } from "../model/schemas/collection.ts";
 import { type Verb, verbs } from "../model/token.ts";
 import type { BuildProgress, Store } from "../store/store.ts";
 import { requireAdmin } from "./access.ts";
+import { checkRules, type RuleNames } from "./check-rules.ts";
 import { CollectionAccess } from "./collection-access.ts";
 import { notUniqueProblem } from "./not-unique.ts";
 import { collectionNotFound } from "./problems.ts";
@@ -106,14 +107,16 @@ export class Collections {
   /** Reads a definition. The collections that it refers to must exist, except for the server's own. */
   async #read(principal: Principal, name: string, text: string): Promise<Definition | Problem> {
     const definition = requireAdmin(principal) ?? read(name, text);
-    if (definition instanceof Problem || principal.kind === "system") return definition;
+    if (definition instanceof Problem) return definition;
     const errors: FieldError[] = [];
-    for (const { field, collection } of referencesOf(definition.references))
+    const references = principal.kind === "system" ? [] : referencesOf(definition.references);
+    for (const { field, collection } of references)
       if (collection !== name && (await this.#store.rules(collection)) === undefined)
         errors.push({
           pointer: pointerTo(["references", field, "collection"]),
           detail: `there is no collection ${collection}; create it first`,
         });
+    errors.push(...(await checkRules(this.#store, name, definition, noNames)));
     return errors.length === 0 ? definition : invalid(errors);
   }
 
@@ -174,6 +177,9 @@ const invalid = (errors: readonly FieldError[]): Problem =>
   new Problem("invalid-body", "The definition is not valid; `errors` lists each error.", {
     errors,
   });
+
+/** No sets are defined yet, and any role can be. */
+const noNames: RuleNames = { sets: new Set(), roles: undefined };
 
 const compact = (text: string): string => JSON.stringify(JSON.parse(text));
 

@@ -28,7 +28,7 @@ export function fieldError(
 }
 
 /** An undeclared name among declared ones is treated as a typing error. */
-function undeclaredError(fields: Fields, names: readonly string[]): string | undefined {
+export function undeclaredError(fields: Fields, names: readonly string[]): string | undefined {
   let level: Fields = fields;
   for (const [index, name] of names.entries()) {
     const parent = names.slice(0, index).join(".");

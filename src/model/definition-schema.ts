@@ -163,6 +163,7 @@ const properties = {
   },
   boundary: {
     ...ruleConditionSchema,
+    minProperties: 1,
     description:
       "Conditions that hold for every grant of every verb. Their fields cannot change after creation.",
     examples: [{ tenant: { in: "$my.tenants" } }],

@@ -1,0 +1,124 @@
+// Checks the rules of a definition: the conditions, which are later bound to callers, and the grants.
+
+import { ErrorReport, type Path, pointerTo, reportLimits } from "../lib/json/error-report.ts";
+import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import {
+  type CallerValues,
+  type RuleCondition,
+  valueError,
+} from "../model/access/caller-values.ts";
+import { checkGrants } from "../model/access/check-grants.ts";
+import { grantsOf } from "../model/access/grant.ts";
+import { ruleFields } from "../model/access/rule-fields.ts";
+import { type Definition, definitionLimits } from "../model/definition-schema.ts";
+import { system } from "../model/principal.ts";
+import type { FieldError } from "../model/problem.ts";
+import { type Comparison, isOf } from "../model/query/filter.ts";
+import { QueryableFields } from "../model/query/queryable.ts";
+import { referencesOf } from "../model/reference.ts";
+import { verbs } from "../model/token.ts";
+import type { Store } from "../store/store.ts";
+import { buildRule } from "./build-where.ts";
+import { CollectionAccess } from "./collection-access.ts";
+import { RelatedCollections } from "./related-fields.ts";
+
+/** What rules can name besides fields. */
+export interface RuleNames {
+  readonly sets: ReadonlySet<string>;
+  /** Undefined where any role can be named. */
+  readonly roles: ReadonlySet<string> | undefined;
+}
+
+/** Returns all errors in the rules of a definition that is valid otherwise. */
+export function checkRules(
+  store: Store,
+  name: string,
+  definition: Definition,
+  names: RuleNames,
+): MaybePromise<readonly FieldError[]> {
+  const related = new RelatedCollections((collection) =>
+    then(collection === name ? undefined : store.rules(collection), (rules) => {
+      // A collection that is missing is an error of the reference.
+      const other = { version: 0, definition: collection === name ? plainText(definition) : "{}" };
+      return new CollectionAccess(system, collection, rules ?? other);
+    }),
+  );
+  const check = (): MaybePromise<readonly FieldError[]> => {
+    const { errors } = new RuleChecker(definition, names, related);
+    return related.loading?.then(check) ?? errors;
+  };
+  return check();
+}
+
+/** Without the rules, because fields that rules name are indexed, which makes them known. */
+const plainText = ({ access: _, boundary: __, ...others }: Definition): string =>
+  JSON.stringify(others);
+
+class RuleChecker {
+  readonly #sets: ReadonlySet<string>;
+  readonly #queryable: QueryableFields;
+  readonly #related: RelatedCollections;
+  readonly errors: FieldError[] = [];
+
+  constructor(definition: Definition, { sets, roles }: RuleNames, related: RelatedCollections) {
+    this.#sets = sets;
+    this.#queryable = new QueryableFields(plainText(definition));
+    this.#related = related;
+    this.#checkCondition(definition.boundary, ["boundary"]);
+    for (const verb of verbs)
+      for (const [index, { where, check }] of grantsOf(definition, verb).entries()) {
+        this.#checkCondition(where, ["access", verb, index, "where"]);
+        this.#checkCondition(check, ["access", verb, index, "check"]);
+      }
+    const report = new ErrorReport();
+    checkGrants(definition, roles, report);
+    const { maxFields } = definitionLimits;
+    if (ruleFields(definition, referencesOf(definition.references)).length > maxFields)
+      report.add(
+        ["access"],
+        `rules can name at most ${maxFields} fields, because they are indexed`,
+      );
+    this.errors.push(...report.errors);
+    this.errors.splice(reportLimits.maxErrors);
+  }
+
+  #checkCondition(condition: RuleCondition | undefined, path: Path): void {
+    if (condition === undefined) return;
+    const { errors } = buildRule(this.#queryable, condition, anyone, this.#related, (comparison) =>
+      operandError(comparison, this.#sets),
+    );
+    const place = pointerTo(path);
+    for (const { pointer, detail } of errors)
+      this.errors.push({ pointer: place + pointer, detail });
+  }
+}
+
+/** The values do not matter: which of them suit a field is checked before. */
+const anyone: CallerValues = { me: "", roles: [], now: 0, set: () => [] };
+
+/** Returns what is wrong with a value of the caller as an operand. */
+function operandError(
+  { kind, operator, operand }: Comparison,
+  sets: ReadonlySet<string>,
+): string | undefined {
+  if (Array.isArray(operand))
+    return operand
+      .map((item) => valueError(item, sets) ?? (isListName(item) ? asOperand(item) : undefined))
+      .find((error) => error !== undefined);
+  const unknown = valueError(operand, sets);
+  if (unknown !== undefined || typeof operand !== "string" || !/^\$(?!\$)/.test(operand))
+    return unknown;
+  if (isListName(operand) !== (operator === "in"))
+    return operator === "in" ? "in takes a list; use eq for one value" : asOperand(operand);
+  const isText = operand === "$me" || operand === "$me.roles";
+  if (isText && kind !== "text" && kind !== "any")
+    return `${operand} stands for texts, and this field is a ${kind}`;
+  const isTime = operand === "$now" && !isOf(kind, new Date(0).toISOString());
+  return isTime ? `$now is a time, and this field is a ${kind}` : undefined;
+}
+
+const isListName = (operand: unknown): operand is string =>
+  typeof operand === "string" && (operand === "$me.roles" || operand.startsWith("$my."));
+
+const asOperand = (operand: string): string =>
+  `${operand} is a list, and stands alone: {"in": "${operand}"}`;

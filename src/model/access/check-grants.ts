@@ -1,0 +1,153 @@
+// Checks the grants of a definition: what suits their verb, and the fields that they name. The domain checks conditions.
+
+import { ErrorReport, type Path, pointerTo } from "../../lib/json/error-report.ts";
+import { checkValue } from "../../lib/schema/check-value.ts";
+import { type Fields, fieldsOf } from "../../lib/schema/fields.ts";
+import { References } from "../../lib/schema/subschemas.ts";
+import { undeclaredError } from "../check-field.ts";
+import type { Definition } from "../definition.ts";
+import { reservedMembers, serverMembers } from "../resource.ts";
+import { type Verb, verbs } from "../token.ts";
+import { type Grant, grantsOf } from "./grant.ts";
+import { namedFields } from "./rule-fields.ts";
+
+/** Members of a grant that a verb does not have, and why. */
+const unsuitable: Readonly<Record<Verb, { readonly [Member in keyof Grant]?: string }>> = {
+  read: {
+    check: "reading changes nothing; use where",
+    set: "reading changes nothing; set is for create and update",
+  },
+  create: { where: "there is no resource before it is created; use check" },
+  update: {},
+  delete: {
+    check: "there is no resource after it is deleted; use where",
+    set: "there is no resource after it is deleted; set is for create and update",
+    fields: "a resource is deleted as a whole; fields is for read, create and update",
+  },
+};
+
+/** Adds the errors of the grants of a definition that is valid otherwise. */
+export function checkGrants(
+  definition: Definition,
+  roles: ReadonlySet<string> | undefined,
+  report: ErrorReport,
+): void {
+  for (const verb of verbs) {
+    if (typeof definition.access[verb] === "string") continue;
+    const checker = new GrantChecker(verb, definition, roles, report);
+    for (const [index, grant] of grantsOf(definition, verb).entries())
+      checker.check(grant, ["access", verb, index]);
+  }
+}
+
+class GrantChecker {
+  readonly #verb: Verb;
+  readonly #schema: Definition["schema"];
+  readonly #declared: Fields | undefined;
+  readonly #boundary: readonly string[];
+  readonly #roles: ReadonlySet<string> | undefined;
+  readonly #report: ErrorReport;
+  readonly #names = new Set<string>();
+
+  constructor(
+    verb: Verb,
+    { schema, boundary }: Definition,
+    roles: ReadonlySet<string> | undefined,
+    report: ErrorReport,
+  ) {
+    this.#verb = verb;
+    this.#schema = schema;
+    this.#declared = schema && fieldsOf(schema, new References(schema));
+    this.#boundary = namedFields(boundary);
+    this.#roles = roles;
+    this.#report = report;
+  }
+
+  check(grant: Grant, path: Path): void {
+    const { name, to, fields = [], set = {} } = grant;
+    const others = unsuitable[this.#verb];
+    if (this.#names.has(name))
+      this.#report.add([...path, "name"], `two grants have the name ${name}`);
+    this.#names.add(name);
+    if (to === "owner" && this.#verb === "create") this.#report.add([...path, "to"], noOwnerYet);
+    if (typeof to === "object" && "role" in to && this.#roles?.has(to.role) === false)
+      this.#report.add([...path, "to", "role"], unknownRole(to.role, this.#roles));
+    for (const [member, detail] of Object.entries(others))
+      if (Object.hasOwn(grant, member)) this.#report.add([...path, member], detail);
+    if (others.fields === undefined) this.#checkFields(fields, [...path, "fields"]);
+    if (others.set === undefined) this.#checkSet(set, [...path, "set"]);
+  }
+
+  #checkFields(fields: readonly string[], path: Path): void {
+    for (const [index, field] of fields.entries()) {
+      const isRepeated = fields.indexOf(field) < index;
+      const error = isRepeated ? "this field is listed twice" : this.#fieldError(field);
+      if (error !== undefined) this.#report.add([...path, index], error);
+    }
+  }
+
+  /** Returns why the field cannot be read, or written. */
+  #fieldError(field: string): string | undefined {
+    const names = field.split(".");
+    const [head = ""] = names;
+    const isRead = this.#verb === "read";
+    if (field.includes("[]")) return "name the array; its elements belong to it";
+    if (reservedMembers.includes(head)) return `${head} is reserved and never stored`;
+    if (serverMembers.includes(field))
+      return isRead ? undefined : `the server manages ${field}; remove it`;
+    if (this.#declared === undefined) return undefined;
+    return isRead && this.#declared.at(names)?.isWriteOnly
+      ? "this field is writeOnly, so nobody can read it"
+      : undeclaredError(this.#declared, names);
+  }
+
+  #checkSet(set: Readonly<Record<string, unknown>>, path: Path): void {
+    for (const [field, value] of Object.entries(set)) {
+      const error = this.#setError(field, value);
+      if (error !== undefined) this.#report.add([...path, field], error);
+    }
+  }
+
+  #setError(field: string, value: unknown): string | undefined {
+    if (field === "" || field.includes("."))
+      return "set takes fields of the resource itself, not of objects in it";
+    if (this.#verb === "update" && this.#boundary.includes(field))
+      return "the boundary names this field, so it cannot change";
+    return this.#fieldError(field) ?? valueError(value) ?? this.#typeError(field, value);
+  }
+
+  /** Returns why the schema does not allow the value. The length of what `$me` stands for is not known. */
+  #typeError(field: string, value: unknown): string | undefined {
+    if (isName(value)) {
+      const types = this.#declared?.members.get(field)?.inner.types;
+      return types?.has("string") === false
+        ? `${value} is a string, and the schema declares ${[...types].join(" or ")}`
+        : undefined;
+    }
+    if (this.#schema === undefined) return undefined;
+    const report = new ErrorReport();
+    const literal = typeof value === "string" ? value.replace(/^\$\$/, "$") : value;
+    checkValue({ ...this.#schema, required: [] }, { [field]: literal }, report);
+    const pointer = pointerTo([field]);
+    return report.errors.find((error) => error.pointer.startsWith(pointer))?.detail;
+  }
+}
+
+const noOwnerYet = 'a new resource has no owner yet; use "token": who creates it owns it';
+
+const unknownRole = (role: string, roles: ReadonlySet<string>): string =>
+  `there is no role ${role}; PUT /-/access defines roles${roles.size === 0 ? "" : `: ${[...roles].join(", ")}`}`;
+
+/** Whether a value stands for another one. */
+const isName = (value: unknown): value is string =>
+  typeof value === "string" && value.startsWith("$") && !value.startsWith("$$");
+
+/** Returns why no field can get the value. */
+function valueError(value: unknown): string | undefined {
+  if (value === null) return "null is not a value; leave the field out";
+  if (isName(value) && value !== "$me" && value !== "$now")
+    return `set takes $me, $now and plain values; the text itself is written $${value}`;
+  return typeof value === "object" && JSON.stringify(value).includes('"$')
+    ? "inside of a list or an object no text can begin with $"
+    : undefined;
+}
