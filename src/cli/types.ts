@@ -1,6 +1,7 @@
 // The command `types`: prints TypeScript types of the collections in a folder of definitions or in the store.
 
 import { CliError } from "../lib/cli-error.ts";
+import { hidesFields } from "../model/access/grant.ts";
 import { collectionComponents } from "../model/collection-components.ts";
 import { definitionOf } from "../model/definition.ts";
 import { system } from "../model/principal.ts";
@@ -14,8 +15,9 @@ import { withStoreToRead } from "./token.ts";
 export async function printTypes(config: Config): Promise<void> {
   const definitions = await definitionsIn(config);
   const collections = definitions.map(({ name, definition: text }) => {
-    const { schema, singular, references = {} } = definitionOf({ version: 0, definition: text });
-    return { name, schema, singular, references };
+    const definition = definitionOf({ version: 0, definition: text });
+    const { schema, singular, references = {} } = definition;
+    return { name, schema, singular, references, hidesFields: hidesFields(definition) };
   });
   const references = new Map(collections.map((each) => [each.name, each.references]));
   process.stdout.write(writeTypes(collectionComponents(collections), references));

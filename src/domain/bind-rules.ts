@@ -2,7 +2,7 @@
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { CallerValues, RuleCondition } from "../model/access/caller-values.ts";
-import { boundValue } from "../model/access/caller-values.ts";
+import { absent, boundValue, isList } from "../model/access/caller-values.ts";
 import { type Grant, grantsOf } from "../model/access/grant.ts";
 import { namedFields, setsOf, usesNow } from "../model/access/rule-fields.ts";
 import type { Rules } from "../model/collection.ts";
@@ -158,12 +158,16 @@ class ViewBuilder {
   #set(given: Grant["set"]): BoundGrant["set"] | "never" {
     if (given === undefined) return undefined;
     const entries = Object.entries(given).map(
-      ([field, value]) => [field, boundValue(value, this.#values)] as const,
+      ([field, operand]) => [field, settableValue(operand, this.#values)] as const,
     );
-    return entries.some(([, value]) => typeof value === "symbol")
-      ? "never"
-      : Object.fromEntries(entries);
+    return entries.some(([, value]) => value === absent) ? "never" : Object.fromEntries(entries);
   }
+}
+
+/** A name of a list stands for its values. */
+function settableValue(operand: unknown, values: CallerValues): unknown {
+  const value = boundValue(operand, values);
+  return typeof operand === "string" && isList(value) ? value.list : value;
 }
 
 function allOf(parts: readonly (Predicate | undefined)[]): Predicate | undefined {

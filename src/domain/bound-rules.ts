@@ -40,10 +40,12 @@ export class BoundRules {
     return this.#views[verb];
   }
 
-  /** Whether the caller may access the resource: one that it cannot see, it cannot change either. */
-  includes(verb: Verb, resource: Resource, facts: RuleFacts = this.newFacts()): boolean {
-    const read = this.view("read");
-    const isSeen = read === undefined || read.includes(resource, facts);
-    return isSeen && (verb === "read" || this.view(verb)?.includes(resource, facts) === true);
+  /**
+   * Whether the caller sees the resource. For one who reads nothing in the collection, the resources that
+   * it may change are there, and no others.
+   */
+  includes(verb: Verb, resource: Resource, facts: RuleFacts): boolean {
+    const view = this.view("read") ?? this.view(verb);
+    return view?.includes(resource, facts) === true;
   }
 }

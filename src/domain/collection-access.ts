@@ -1,5 +1,6 @@
 // What a caller may do with a collection: decided once for each request, and asked by whatever reads or writes.
 
+import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { namesOwner } from "../model/access/grant.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
@@ -8,9 +9,10 @@ import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { allows, isAdmin, type Verb } from "../model/token.ts";
-import type { BoundRules } from "./bound-rules.ts";
+import type { BoundRules, RuleRead } from "./bound-rules.ts";
 import { ownedBy } from "./owned-by.ts";
 import { collectionNotFound } from "./problems.ts";
+import type { RuleFacts } from "./rule-facts.ts";
 import { View, wholeGrant, wholeView } from "./view.ts";
 
 /** What a caller asks to do with a collection. `put` creates or updates, depending on the state. */
@@ -26,6 +28,7 @@ export class CollectionAccess {
   /** The permission that was checked last and is granted, so that each is checked once. */
   #granted: CollectionPermission | undefined;
   #ownView: View | undefined;
+  #facts: RuleFacts | undefined;
 
   constructor(
     principal: Principal,
@@ -124,9 +127,38 @@ export class CollectionAccess {
     return this.isAdmin ? undefined : (this.principal.subject ?? "");
   }
 
-  /** Whether the principal may access the resource: one that it cannot read, it cannot change either. */
+  /** What the rules ask about other resources, for the whole request. */
+  get facts(): RuleFacts | undefined {
+    this.#facts ??= this.bound?.newFacts();
+    return this.#facts;
+  }
+
+  /** Set when the rules ask about resources that are still read: then they must be evaluated again after it. */
+  get loading(): Promise<unknown> | undefined {
+    return this.#facts?.loading;
+  }
+
+  /** Evaluates rules, and again when they ask about resources that had to be read first. */
+  decide<T>(evaluate: () => T): MaybePromise<T> {
+    const decision = evaluate();
+    const { loading } = this;
+    return loading === undefined ? decision : loading.then(() => this.decide(evaluate));
+  }
+
+  /** What the rules were decided by in other collections; undefined when that is nothing. */
+  get ruleReads(): readonly RuleRead[] | undefined {
+    if (this.bound === undefined) return undefined;
+    const reads = [...this.bound.setReads, ...(this.#facts?.reads ?? [])];
+    return reads.length === 0 ? undefined : reads;
+  }
+
+  /**
+   * Whether the principal may access the resource: one that it cannot read, it cannot change either. With
+   * rules, whether it sees the resource; what it may do with it is decided by the grants.
+   */
   includes(verb: Verb, resource: Resource): boolean {
-    if (this.bound !== undefined) return this.bound.includes(verb, resource);
+    const { bound, facts } = this;
+    if (bound !== undefined && facts !== undefined) return bound.includes(verb, resource, facts);
     return this.#sees("read", resource) && (verb === "read" || this.#sees(verb, resource));
   }
 
@@ -153,10 +185,7 @@ export const unauthenticated = new Problem(
   "Send a token: `Authorization: Bearer rst_…`.",
 );
 
-const notAllowed = new Problem(
-  "insufficient-scope",
-  "This caller may not do this in this collection.",
-);
+const notAllowed = new Problem("forbidden", "This caller may not do this in this collection.");
 
 /** Nothing matches it. */
 const nothing = new View([]);

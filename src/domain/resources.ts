@@ -35,11 +35,13 @@ export class Resources {
     const forbidden = access.require(verb);
     if (forbidden !== undefined) return forbidden;
     if (rules === undefined) return resourceNotFound;
-    return then(this.#store.find(name, id), (resource) =>
-      resource === undefined || !access.includes(verb, resource)
-        ? resourceNotFound
-        : { resource, rules },
-    );
+    return then(this.#store.find(name, id), (resource) => {
+      if (resource === undefined) return resourceNotFound;
+      return then(
+        access.decide(() => access.includes(verb, resource)),
+        (isSeen) => (isSeen ? { resource, rules } : resourceNotFound),
+      );
+    });
   }
 
   /** Whether the caller may read a resource that was found earlier, and it has not changed since. */

@@ -27,6 +27,8 @@ interface Defined {
   readonly name: string;
   readonly singular?: string | undefined;
   readonly schema?: ObjectSchema | undefined;
+  /** Whether some callers see only some of the fields. */
+  readonly hidesFields?: boolean;
 }
 
 /** Sorted by name, so that the same collections always get the same type names. */
@@ -42,12 +44,15 @@ export function collectionComponents(
       ...collection,
       typeName: names.claim(typeName(collection.singular ?? collection.name), typeNameSuffixes),
     }))
-    .map(({ name, singular, schema = anyFields, typeName: one }) => ({
-      name,
-      typeName: one,
-      pluralName: pluralNames.claim(singular === undefined ? one : typeName(name)),
-      schemas: schemasOf(schema, one, names),
-    }));
+    .map(({ name, singular, schema = anyFields, typeName: one, hidesFields = false }) => {
+      const schemas = schemasOf(schema, one, names);
+      return {
+        name,
+        typeName: one,
+        pluralName: pluralNames.claim(singular === undefined ? one : typeName(name)),
+        schemas: hidesFields ? { ...schemas, [one]: partOf(schemas[one] ?? anyFields) } : schemas,
+      };
+    });
 }
 
 /** The schema of a collection without one. */
@@ -89,6 +94,24 @@ function withServerMembers(schema: ObjectSchema): ObjectSchema {
   const always = new Set(["id", ...(required as readonly string[]), ...Object.keys(lastMembers)]);
   return { ...rest, required: [...always], properties: own };
 }
+
+/** The schema of a resource of which any fields can be hidden. */
+const partOf = (schema: ObjectSchema): ObjectSchema => ({
+  ...(withoutRequired(schema) as ObjectSchema),
+  required: ["id", "createdAt"],
+});
+
+function withoutRequired(schema: unknown, isMap = false): unknown {
+  if (Array.isArray(schema)) return schema.map((each) => withoutRequired(each));
+  if (typeof schema !== "object" || schema === null) return schema;
+  const kept = Object.entries(schema).filter(([name]) => isMap || name !== "required");
+  return Object.fromEntries(
+    kept.map(([name, value]) => [name, withoutRequired(value, !isMap && maps.has(name))]),
+  );
+}
+
+/** Keywords whose members are names, each with a schema. */
+const maps = new Set(["properties", "patternProperties", "$defs"]);
 
 /** Keywords that the server's members could violate. */
 const restrictingKeywords = new Set([

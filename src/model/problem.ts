@@ -32,6 +32,11 @@ export const problemKinds = {
     about:
       "The token is valid, but its scopes do not cover this verb on this collection, or this action. The WWW-Authenticate field names the required scope.",
   },
+  forbidden: {
+    title: "The rules do not allow this",
+    about:
+      "The collection has rules, and none of them allows this caller to do this with this resource, with these fields, or with these values. Where single fields are the reason, `errors` lists them. Another token does not help unless the rules are for its subject, role or scope. Nothing was stored.",
+  },
   "tls-required": {
     title: "This server requires TLS",
     about:

@@ -79,6 +79,13 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
   unauthenticated: () => request("/people", { token: null }),
   "credential-in-url": () => request("/people?api_key=1"),
   "insufficient-scope": async () => request("/people", { token: await app.token("places:read") }),
+  forbidden: async () => {
+    const create = [{ name: "mine", to: "token", check: { by: "$me" } }];
+    const definition = JSON.stringify({ access: { create } });
+    await request("/-/collections/ruled", { method: "PUT", headers: json, body: definition });
+    const token = await app.token("ruled:*");
+    return request("/ruled", { token, method: "POST", headers: json, body: '{"by":"nobody"}' });
+  },
   "tls-required": () =>
     answerOf(broken.request("/people", { headers: { "x-forwarded-proto": "http" } })),
   "not-found": () => request("/people/no-such-id"),

@@ -28,6 +28,12 @@ export class BatchMemory {
     return this.#writtenBytes > batchLimits.maxWrittenBytes ? writesTooMuch : this.#take(bytes);
   }
 
+  /** Forgets the states of a batch that is planned again. */
+  restart(): void {
+    this.#changedBytes = 0;
+    this.#writtenBytes = 0;
+  }
+
   #take(bytes: number): Problem | undefined {
     return this.#reservation.take(bytes) ? undefined : overloaded;
   }

@@ -1,6 +1,8 @@
 // Plans the operations of a PATCH: checks them, and decides whether the store can apply them at the commit.
 
 import { isDeepStrictEqual } from "node:util";
+import { pathOfPointer, pointerTo } from "../../lib/json/error-report.ts";
+import { isInMask, maskOf } from "../../model/access/field-mask.ts";
 import type { Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
 import { readIndex } from "../../model/listed-index.ts";
@@ -8,15 +10,18 @@ import { Problem } from "../../model/problem.ts";
 import { valueIn } from "../../model/query/field-path.ts";
 import { referencesOf } from "../../model/reference.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { FailedOperations } from "../../model/write/apply-operations.ts";
+import { applyOperations, type FailedOperations } from "../../model/write/apply-operations.ts";
 import { type OperationsRequest, operateOn } from "../../model/write/operate.ts";
-import { checkOperations } from "../../model/write/operations.ts";
+import { checkOperations, placeOf, readOperations } from "../../model/write/operations.ts";
 import type { Operate } from "../../store/store.ts";
 import type { CollectionAccess } from "../collection-access.ts";
+import { shownFields } from "../shown.ts";
+import { acceptWrite, forbiddenFields, seenFields } from "./allow.ts";
 import type { BatchMemory } from "./batch-memory.ts";
 import type { Operation } from "./operation.ts";
 import { type State, write } from "./states.ts";
 import type { Accepted } from "./validate.ts";
+import { storedError } from "./without-read.ts";
 
 interface OperateContext {
   readonly at: number;
@@ -49,8 +54,9 @@ export function planOperations(
   const rejected = rejectOperations(access, current, operations);
   if (rejected !== undefined) return rejected;
   const request = requestOf(access, id, operations, context);
-  if (!isOnlyOperated(access, id, context) || !isForStore(access, current, request))
-    return undefined;
+  // Rules decide about the result, so it has to be known.
+  const isLeft = access.bound === undefined && isOnlyOperated(access, id, context);
+  if (!isLeft || !isForStore(access, current, request)) return undefined;
   const { memory, at } = context;
   const bytes = current.fields.length;
   const full =
@@ -94,10 +100,26 @@ function rejectOperations(
   const forbidden = access.mayRead(current) ? undefined : access.require("read");
   if (forbidden !== undefined) return forbidden;
   const errors = checkOperations(operations, access.rules, access.isAdmin);
-  if (errors.length === 0) return undefined;
+  if (errors.length === 0) return rejectUnseen(access, current, operations);
   const detail = "The operations are not valid; `errors` lists each error.";
   return new Problem("invalid-body", detail, { errors });
 }
+
+/** Rejects operations on fields that the caller does not see. */
+function rejectUnseen(
+  access: CollectionAccess,
+  current: Resource,
+  operations: string,
+): Problem | undefined {
+  const mask = maskOf(shownFields(access, current));
+  const unseen = readOperations(operations).filter(({ path }) => !isInMask(mask, path));
+  if (unseen.length === 0) return undefined;
+  return forbiddenFields(
+    unseen.map((each) => ({ pointer: pointerTo(placeOf(each)), detail: mayNotRead })),
+  );
+}
+
+const mayNotRead = "an operation reads the field, and this caller may not";
 
 /** Returns the resource as it will be stored if nobody changes it before. */
 export function acceptOperations(
@@ -108,7 +130,36 @@ export function acceptOperations(
 ): Accepted | Problem {
   const request = requestOf(access, current.id, operations, context);
   const result = operateOn(access.rules, current, request);
-  return "errors" in result ? operationsProblem(result) : result;
+  if ("errors" in result) return operationsProblem(seenFailure(access, current, result));
+  return access.bound === undefined
+    ? result
+    : acceptRuled(access, current, operations, { ...context, ...request });
+}
+
+/** Removes the errors about values that the caller does not see. */
+function seenFailure(
+  access: CollectionAccess,
+  current: Resource,
+  failed: FailedOperations,
+): FailedOperations {
+  const mask = failed.kind === "invalid" ? maskOf(shownFields(access, current)) : undefined;
+  const errors = failed.errors.filter(({ pointer }) => isInMask(mask, pathOfPointer(pointer)));
+  if (errors.length === failed.errors.length) return failed;
+  return { ...failed, errors: [...errors, storedError] };
+}
+
+/** Applies the operations to what the caller sees, and lets the grants decide about the result. */
+function acceptRuled(
+  access: CollectionAccess,
+  current: Resource,
+  operations: string,
+  { at, address }: OperateContext & OperationsRequest,
+): Accepted | Problem {
+  const schema = access.rules && definitionOf(access.rules).schema;
+  const seen = seenFields(access, current, address);
+  const sent = applyOperations(seen, readOperations(operations), schema);
+  if (typeof sent !== "string") return operationsProblem(sent);
+  return acceptWrite(access, sent, { id: current.id, at, address, current });
 }
 
 /** Whether the store can compute the result at the commit: what it must look up elsewhere stays the same. */

@@ -35,6 +35,8 @@ export type AddressedOperation =
   | (Addressed & { readonly kind: "operate"; readonly operations: string })
   | (Addressed & { readonly kind: "remove" });
 
+export type PutOperation = Extract<AddressedOperation, { kind: "put" }>;
+
 /** Makes the operation of a PATCH. */
 export const patchOperation = (
   kind: PatchKind | "operations",
@@ -58,10 +60,7 @@ export interface UpsertOperation {
 export type Operation = CreateOperation | AddressedOperation | UpsertOperation;
 
 /** An operation of an import: each creates or replaces a resource. */
-export type BulkOperation =
-  | CreateOperation
-  | UpsertOperation
-  | Extract<AddressedOperation, { kind: "put" }>;
+export type BulkOperation = CreateOperation | UpsertOperation | PutOperation;
 
 /** An operation of a batch, which can be for several collections. */
 export type TargetedOperation = Operation & { readonly collection: string };

@@ -4,14 +4,17 @@ import { isObject, textOf, writeTree } from "../../lib/json/tree.ts";
 import { type Draft, draftOf } from "../../model/draft.ts";
 import { applyPatch } from "../../model/patch.ts";
 import { type FieldError, Problem } from "../../model/problem.ts";
-import { renderFields } from "../../model/render.ts";
+import { rendererOf } from "../../model/render.ts";
 import { ignoredMembers, type Resource } from "../../model/resource.ts";
 import { type CollectionAccess, insufficientScope } from "../collection-access.ts";
+import { renderShown } from "../shown.ts";
+import { acceptWrite } from "./allow.ts";
 import { namesOwner, ownerAfter, withOwner } from "./owner-patch.ts";
-import { type Accepted, accept, idMismatch } from "./validate.ts";
+import { type Accepted, idMismatch } from "./validate.ts";
 import { hideStoredErrors, rejectReadingPatch, type SentPatch } from "./without-read.ts";
 
 export interface PatchContext {
+  readonly at: number;
   /** The limit of the patched resource. */
   readonly maxBytes: number;
   /** The URL of the collection. */
@@ -33,7 +36,8 @@ export function acceptPatch(
   const { draft, setOwner } = patched;
   // The patched resource contains the stored values, so equal values are not a guess of the client.
   const address = `${context.collectionUrl}/${current.id}`;
-  const accepted = accept(access, draft.fields, { address, current });
+  const place = { id: current.id, at: context.at, address, current };
+  const accepted = acceptWrite(access, draft.fields, place);
   if (accepted instanceof Problem) return isUnread ? hideStoredErrors(accepted, patch) : accepted;
   return setOwner === undefined ? accepted : { ...accepted, setOwner };
 }
@@ -53,7 +57,7 @@ function applyPatchTo(
 ): Patched | Problem {
   const isOwnerNamed = namesOwner(kind, patch);
   if (isOwnerNamed && !access.isAdmin) return insufficientScope("admin");
-  const view = renderFields(access.rules, current, collectionUrl);
+  const view = renderShown(access, current, rendererOf(access.rules), collectionUrl);
   const document = isOwnerNamed ? withOwner(view, current) : view;
   const result = applyPatch(kind, document, patch, maxBytes);
   if (result instanceof Problem) return result;

@@ -5,25 +5,20 @@ import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
-import type {
-  Expectation,
-  Outcome,
-  Put,
-  Remove,
-  ResourceChange,
-  Store,
-} from "../../store/store.ts";
+import type { Outcome, ResourceChange, Store } from "../../store/store.ts";
 import type { Access } from "../access.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 import { preconditionFailed, resourceNotFound } from "../problems.ts";
+import { acceptOperation } from "./accept-operation.ts";
+import { acceptWrite, refuse, takenByOther } from "./allow.ts";
 import type { BatchMemory } from "./batch-memory.ts";
+import { putOf, removalOf } from "./changes.ts";
 import { followAll, isFollowed, ReferenceFollower } from "./follow-references.ts";
-import { acceptOperations, planOperations } from "./operate.ts";
-import type { AddressedOperation, Operation, Refused } from "./operation.ts";
-import { acceptPatch } from "./patch.ts";
+import { planOperations } from "./operate.ts";
+import type { AddressedOperation, Operation, PutOperation, Refused } from "./operation.ts";
 import { plannedState, type State, States, write } from "./states.ts";
 import { Upserts } from "./upserts.ts";
-import { type Accepted, accept, checkPutDraft, isPlain, needsCurrent } from "./validate.ts";
+import { isPlain, needsCurrent } from "./validate.ts";
 
 /** After this time a plan yields to other requests. */
 const maxTurnMs = 10;
@@ -60,7 +55,7 @@ export class Plan {
   readonly #store: Store;
   readonly #access: Access;
   readonly #context: PlanContext;
-  readonly states = new States();
+  #states = new States();
   #operations: readonly PlannedOperation[] = [];
   #upserts: Upserts | undefined;
   #hidden: Refused[] | undefined;
@@ -73,6 +68,10 @@ export class Plan {
     this.#context = context;
   }
 
+  get states(): States {
+    return this.#states;
+  }
+
   /**
    * The PUTs to resources that the caller may not access. They are tried under other ids and rolled back,
    * so that they fail exactly as if the resource did not exist.
@@ -82,7 +81,7 @@ export class Plan {
   }
 
   get #upsert(): Upserts {
-    this.#upserts ??= new Upserts(this.#store, this.states, this.#context.isBulk);
+    this.#upserts ??= new Upserts(this.#store, this.#states, this.#context.isBulk);
     return this.#upserts;
   }
 
@@ -103,9 +102,28 @@ export class Plan {
     return then(this.#load(operations), () => {
       const [first] = operations;
       return first !== undefined && operations.length === 1
-        ? this.#followReferences(operations, [this.#change(first, 0)])
+        ? this.#finish(operations, [this.#change(first, 0)], isListingAll)
         : this.#planAll(operations, isListingAll);
     });
+  }
+
+  /** Plans again when rules ask about resources that had to be read first. */
+  #finish(
+    operations: readonly PlannedOperation[],
+    planned: readonly (ResourceChange | Problem)[],
+    isListingAll: boolean,
+  ): MaybePromise<readonly (ResourceChange | Problem)[]> {
+    for (const { access } of operations) {
+      const { loading } = access;
+      if (loading === undefined) continue;
+      this.#states = new States();
+      this.#upserts = undefined;
+      this.#hidden = undefined;
+      this.firstRepeat = undefined;
+      this.#context.memory?.restart();
+      return loading.then(() => this.plan(operations, isListingAll));
+    }
+    return this.#followReferences(operations, planned);
   }
 
   /** Replaces changes by problems where references do not hold, and plans what follows from deletions. */
@@ -115,7 +133,7 @@ export class Plan {
   ): MaybePromise<readonly (ResourceChange | Problem)[]> {
     const isAny = planned.some((each, at) => isFollowed(each, operations[at]?.access.rules));
     if (!isAny) return planned;
-    const follower = new ReferenceFollower(this.#store, this.#access, this.#context, this.states);
+    const follower = new ReferenceFollower(this.#store, this.#access, this.#context, this.#states);
     return followAll(follower, operations, planned);
   }
 
@@ -134,7 +152,7 @@ export class Plan {
         turnStart = performance.now();
       }
     }
-    return this.#followReferences(operations, planned);
+    return this.#finish(operations, planned, isListingAll);
   }
 
   /** Starts all reads at once: a remote database answers them in one round trip. */
@@ -157,7 +175,7 @@ export class Plan {
 
   /** Drops the fields of a resource that many operations delete or replace, when they are not needed. */
   #addState(
-    { name, rules }: CollectionAccess,
+    { name, rules, bound }: CollectionAccess,
     kind: Operation["kind"],
     id: string,
     resource: Resource | undefined,
@@ -165,8 +183,8 @@ export class Plan {
     const { memory, isBulk } = this.#context;
     const isDropped =
       (kind === "remove" && memory) || (isBulk && !resource?.files && !needsCurrent(rules));
-    const stored = isDropped && resource ? { ...resource, fields: "" } : resource;
-    this.states.add(name, id, stored);
+    const stored = isDropped && !bound && resource ? { ...resource, fields: "" } : resource;
+    this.#states.add(name, id, stored);
   }
 
   #change({ access, operation }: PlannedOperation, index: number): ResourceChange | Problem {
@@ -179,18 +197,16 @@ export class Plan {
     if (operation.kind !== "create") return this.#changeAt(access, operation, index);
     const id = newId();
     const { draft, files = [] } = operation;
-    const target = { address: this.#urlOf(access, id), current: undefined, files };
-    const accepted = access.requireKey(this.#context.key) ?? accept(access, draft.fields, target);
+    const { at, base, key } = this.#context;
+    const place = { id, at, address: `${base}/${access.name}/${id}`, current: undefined, files };
+    const accepted = access.requireKey(key) ?? acceptWrite(access, draft.fields, place);
     if (accepted instanceof Problem) return accepted;
     const full = this.#context.memory?.takeWritten(accepted.fields.length);
     if (full !== undefined) return full;
     // A later upsert can mean the new resource.
     if (this.#upserts !== undefined && !this.#context.isBulk)
-      this.states.create(
-        access.name,
-        plannedState(access, id, accepted, undefined, this.#context.at),
-      );
-    return { ...this.#put(access, id, accepted, "nothing"), isNewId: true };
+      this.#states.create(access.name, plannedState(access, id, accepted, undefined, at));
+    return { ...putOf(access, id, accepted, "nothing", at), isNewId: true };
   }
 
   #changeAt(
@@ -201,7 +217,7 @@ export class Plan {
     isFixed = true,
   ): ResourceChange | Problem {
     const { kind, id, condition } = operation;
-    const state = this.states.at(access.name, id);
+    const state = this.#states.at(access.name, id);
     if (state === undefined) throw new Error("the state of each address must be loaded");
     // A resource that the caller may not access is treated as missing, so that no problem reveals it.
     const isVisible = state.current && access.includes(verbOf(kind), state.current);
@@ -213,85 +229,53 @@ export class Plan {
         : current === undefined
           ? resourceNotFound
           : undefined) ??
+      (current && refuse(access, verbOf(kind), current)) ??
       access.requirePrecondition(kind === "operate" || condition?.isByTag === true) ??
       (condition?.(current, access.rules) === false ? preconditionFailed : undefined);
     if (rejected !== undefined) return rejected;
-    if (kind === "put" && state.current && !isVisible) this.#noteHidden(state, index);
+    if (kind === "put" && state.current && !isVisible) {
+      if (access.bound) return this.#taken(access, operation);
+      this.#noteHidden(state, index);
+    }
     const isAnyState =
       state.isWritten || (isFixed && condition === undefined && isPlain(kind, access, current));
     const expect = isAnyState ? "anything" : current?.revision;
     if (state.isWritten && state.isExpected) this.firstRepeat ??= index;
     else if (!isAnyState) state.isExpected = true;
-    if (kind === "remove") return this.#remove(access, id, state, expect ?? "anything");
+    const { memory, at } = this.#context;
+    const changedBytes = state.isWritten ? 0 : (current?.fields.length ?? 0);
+    if (kind === "remove") {
+      // Rules need the fields of what is deleted, so they are in memory.
+      const full = access.bound && memory?.takeChanged(changedBytes);
+      if (full !== undefined) return full;
+      write(state, undefined);
+      return removalOf(access, state.hiddenId ?? id, expect ?? "anything", at);
+    }
     if (kind === "operate") {
       const others = this.#operations;
       const change = planOperations(access, operation, state, { ...this.#context, others });
       if (change !== undefined) return change;
     }
-    const { memory } = this.#context;
-    const changedBytes = state.isWritten ? 0 : (current?.fields.length ?? 0);
-    const accepted = memory?.takeChanged(changedBytes) ?? this.#accept(access, operation, current);
+    const accepted =
+      memory?.takeChanged(changedBytes) ??
+      acceptOperation(access, operation, current, this.#context);
     if (accepted instanceof Problem) return accepted;
     const full = memory?.takeWritten(accepted.fields.length);
     if (full !== undefined) return full;
-    write(state, plannedState(access, id, accepted, current, this.#context.at));
-    return this.#put(access, state.hiddenId ?? id, accepted, expect ?? "nothing");
+    write(state, plannedState(access, id, accepted, current, at));
+    return putOf(access, state.hiddenId ?? id, accepted, expect ?? "nothing", at);
   }
 
-  #accept(
-    access: CollectionAccess,
-    operation: Exclude<AddressedOperation, { kind: "remove" }>,
-    current: Resource | undefined,
-  ): Accepted | Problem {
-    const { id } = operation;
-    if (operation.kind === "put") {
-      const isUnread = current !== undefined && !access.mayRead(current);
-      const target = { address: this.#urlOf(access, id), current, isUnread };
-      const { draft } = operation;
-      return checkPutDraft(id, draft) ?? accept(access, draft.fields, target);
-    }
-    if (current === undefined) return resourceNotFound;
-    if (operation.kind === "operate")
-      return acceptOperations(access, current, operation.operations, this.#context);
-    const { maxBytes, base } = this.#context;
-    const { patchKind, patch } = operation;
-    const context = { maxBytes, collectionUrl: `${base}/${access.name}` };
-    return acceptPatch(access, current, { kind: patchKind, text: patch }, context);
-  }
-
-  #urlOf({ name }: CollectionAccess, id: string): string {
-    return `${this.#context.base}/${name}/${id}`;
+  /** Returns the problem of a PUT to a resource that the caller does not see: that of a new one, if it has one. */
+  #taken(access: CollectionAccess, operation: PutOperation): Problem {
+    const accepted = acceptOperation(access, operation, undefined, this.#context);
+    return accepted instanceof Problem ? accepted : takenByOther;
   }
 
   #noteHidden(state: State, index: number): void {
     state.hiddenId = newId();
     this.#hidden ??= [];
     this.#hidden.push({ index, problem: resourceNotFound });
-  }
-
-  #remove(
-    { name, rules }: CollectionAccess,
-    id: string,
-    state: State,
-    expect: Remove["expect"],
-  ): Remove {
-    write(state, undefined);
-    const { at } = this.#context;
-    const change = { kind: "remove", collection: name, id: state.hiddenId ?? id, at } as const;
-    return { ...change, expect, rules: rules?.version ?? 0 };
-  }
-
-  #put(
-    { name, rules, creator }: CollectionAccess,
-    id: string,
-    accepted: Accepted,
-    expect: Expectation,
-  ): Put {
-    const { at } = this.#context;
-    // A collection that does not exist yet has no definition, which is version 0.
-    const version = rules?.version ?? 0;
-    const put = { kind: "put", collection: name, id, ...accepted, at, expect } as const;
-    return { ...put, ...creator, rules: version };
   }
 }
 

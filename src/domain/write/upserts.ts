@@ -9,7 +9,7 @@ import type { Resource } from "../../model/resource.ts";
 import type { Outcome, Store } from "../../store/store.ts";
 import { failureOf } from "../../store/store.ts";
 import type { CollectionAccess } from "../collection-access.ts";
-import type { AddressedOperation, UpsertOperation } from "./operation.ts";
+import type { PutOperation, UpsertOperation } from "./operation.ts";
 import type { States } from "./states.ts";
 import { type MeantResource, meantBy } from "./unique-value.ts";
 
@@ -28,8 +28,6 @@ interface Holder {
   readonly current: Resource | undefined;
   readonly isFree: boolean;
 }
-
-type PutOperation = Extract<AddressedOperation, { kind: "put" }>;
 
 export class Upserts {
   readonly #store: Store;

@@ -73,6 +73,7 @@ export function isPlain(
   // The files of the former state must be known, because they are removed.
   if (kind === "patch" || kind === "operate" || access.isOwned || current?.files !== undefined)
     return false;
+  if (access.bound) return false;
   if (kind === "remove") return true;
   const isFreeToPut = (access.require("create") ?? access.require("update")) === undefined;
   return isFreeToPut && !needsCurrent(access.rules);

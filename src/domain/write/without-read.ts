@@ -51,7 +51,7 @@ export function hideStoredErrors(problem: Problem, { kind, text }: SentPatch): P
   });
 }
 
-const storedError: FieldError = {
+export const storedError: FieldError = {
   pointer: "",
   detail: "the resource would not be valid together with its stored values",
 };

@@ -2,6 +2,7 @@
 
 import type { CollectionAccess, CollectionPermission } from "../../domain/collection-access.ts";
 import { collectionNotFound } from "../../domain/problems.ts";
+import { renderShown } from "../../domain/shown.ts";
 import type { Condition, Written } from "../../domain/write/operation.ts";
 import { ProblemError } from "../../model/action.ts";
 import type {
@@ -19,7 +20,7 @@ import { isCollectionName } from "../../model/id.ts";
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
-import { renderFields } from "../../model/render.ts";
+import { rendererOf } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import { idInPost, readFields, readText, tooLarge } from "../body/content.ts";
 import { allOf, etagOf, ifMatch, ifNoneMatch } from "../headers/conditional.ts";
@@ -76,7 +77,7 @@ class ActionClient implements ActionResources {
     return {
       status: 200,
       ...this.#locationOf(name, resource, rules),
-      body: this.#body(name, resource, rules),
+      body: this.#body(access, resource),
     };
   }
 
@@ -173,7 +174,7 @@ class ActionClient implements ActionResources {
     const { name, rules } = access;
     const locationOf = this.#locationOf(name, resource, rules);
     return access.mayRead(resource)
-      ? { status: isNew ? 201 : 200, ...locationOf, body: this.#body(name, resource, rules) }
+      ? { status: isNew ? 201 : 200, ...locationOf, body: this.#body(access, resource) }
       : { status: isNew ? 201 : 204, ...locationOf };
   }
 
@@ -182,8 +183,10 @@ class ActionClient implements ActionResources {
     return { location, etag: etagOf(resource, rules) };
   }
 
-  #body(name: string, resource: Resource, rules: Rules | undefined): Representation {
-    return JSON.parse(renderFields(rules, resource, `${this.#services.base}/${name}`));
+  #body(access: CollectionAccess, resource: Resource): Representation {
+    const { name, rules } = access;
+    const home = `${this.#services.base}/${name}`;
+    return JSON.parse(renderShown(access, resource, rendererOf(rules), home));
   }
 }
 

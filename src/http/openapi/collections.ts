@@ -6,6 +6,7 @@ import { exampleOf } from "../../lib/schema/example.ts";
 import { MergePatchSchemas } from "../../lib/schema/merge-patch.ts";
 import { isObjectSchema, type ObjectSchema, type Schema } from "../../lib/schema/subschemas.ts";
 import { componentPath } from "../../lib/schema/variant.ts";
+import { hidesFields } from "../../model/access/grant.ts";
 import { type CollectionSchemas, collectionComponents } from "../../model/collection-components.ts";
 import { type Definition, definitionOf } from "../../model/definition.ts";
 import { exampleId, exampleTime } from "../../model/schemas/examples.ts";
@@ -49,6 +50,7 @@ export function visibleCollections(
     name: collection.name,
     schema: definitionOf(collection).schema,
     singular: definitionOf(collection).singular,
+    hidesFields: hidesFields(definitionOf(collection)),
   }));
   return collectionComponents(defined, taken).flatMap((described) => {
     const { collection, verbs = [] } = byName.get(described.name) ?? {};

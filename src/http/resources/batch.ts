@@ -1,5 +1,6 @@
 // Handles POST /-/batch: runs all operations of a batch or none.
 
+import { renderShown } from "../../domain/shown.ts";
 import type { AllDone, Refused, WriteResult } from "../../domain/write/operation.ts";
 import { Problem } from "../../model/problem.ts";
 import { rendererOf } from "../../model/render.ts";
@@ -70,6 +71,7 @@ function resultOf(base: string, result: WriteResult, rendererFor: RendererFactor
   const home = `${base}/${access.name}`;
   const location = `${home}/${resource.id}`;
   const etag = JSON.stringify(etagOf(resource, access.rules));
-  const body = isReadable ? `,"body":${rendererFor(access.rules)(resource, home)}` : "";
+  const render = rendererFor(access.rules);
+  const body = isReadable ? `,"body":${renderShown(access, resource, render, home)}` : "";
   return `{"status":${status},"location":"${location}","etag":${etag}${body}}`;
 }

@@ -1,5 +1,6 @@
 // Handles GET, POST, PUT, PATCH and DELETE of single resources.
 
+import { renderShown } from "../../domain/shown.ts";
 import { type Condition, patchOperation, type Written } from "../../domain/write/operation.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Rules } from "../../model/collection.ts";
@@ -264,7 +265,9 @@ function answerWritten(
   else headers.set("Content-Location", query === "" ? address : `${address}?${query}`);
   // Without it Node would send an empty chunked body; a 204 must not have it.
   if (isMinimal && isNew) headers.set("Content-Length", "0");
-  const body = isMinimal ? null : rendererFor(rules)(resource, context.collectionUrl);
+  const body = isMinimal
+    ? null
+    : renderShown(access, resource, rendererFor(rules), context.collectionUrl);
   return withDate(createResponse(context, body, { status, headers }), resource.updatedAt);
 }
 

@@ -17,6 +17,7 @@ export const problemStatus: Readonly<Record<ProblemKind, number>> = {
   "key-required": 400,
   unauthenticated: 401,
   "insufficient-scope": 403,
+  forbidden: 403,
   "tls-required": 403,
   "not-found": 404,
   "method-not-allowed": 405,

@@ -46,6 +46,13 @@ export function pointerTo(path: Path): string {
     .toWellFormed();
 }
 
+/** The steps of a pointer. */
+export const pathOfPointer = (pointer: string): readonly string[] =>
+  pointer
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+
 function lineAndColumn(text: string, at: number): string {
   let line = 1;
   let lineStart = 0;

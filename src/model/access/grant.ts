@@ -31,6 +31,10 @@ export function grantsOf({ access }: ListedRules, verb: Verb): readonly Grant[] 
 export const hasRules = ({ access, boundary }: Definition): boolean =>
   boundary !== undefined || verbs.some((verb) => typeof access[verb] !== "string");
 
+/** Whether some callers see only some of the fields. */
+export const hidesFields = (listed: ListedRules): boolean =>
+  grantsOf(listed, "read").some(({ fields }) => fields !== undefined);
+
 /** Whether everyone sees the same resources and fields, so that shared caches may store them. */
 export function isPublic(rules: Rules | Collection): boolean {
   const definition = definitionOf(rules);

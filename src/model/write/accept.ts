@@ -1,5 +1,7 @@
 // Validates the fields of a resource with the definition of its collection, and returns what is stored.
 
+import { readTree, type Tree, writeTree } from "../../lib/json/tree.ts";
+import { withValueAt } from "../access/field-mask.ts";
 import type { Rules } from "../collection.ts";
 import { type Definition, definitionOf } from "../definition.ts";
 import { addFileMembers, readFiles, type StoredFile, writeFiles } from "../file.ts";
@@ -23,6 +25,8 @@ export interface WriteTarget {
   readonly files?: readonly StoredFile[];
   /** Whether the caller may not read the current state. */
   readonly isUnread?: boolean;
+  /** The values that the server sets, by their paths, also those of read-only fields. */
+  readonly set?: Readonly<Record<string, unknown>>;
 }
 
 /** Why fields are not accepted. */
@@ -33,15 +37,19 @@ export interface RejectedFields {
 }
 
 /** The properties of the caller that affect validation. */
-type Writer = Required<Pick<WriteTarget, "isAdmin" | "isUnread">>;
+interface Writer extends Required<Pick<WriteTarget, "isAdmin" | "isUnread">> {
+  readonly set: WriteTarget["set"] | undefined;
+}
 
 /** Returns the content to store: the fields with the defaults of the schema, and the files that they still name. */
 export function acceptFields(
   rules: Rules | undefined,
   fields: string,
-  { isAdmin, address, current, files = readFiles(current?.files), isUnread = false }: WriteTarget,
+  target: WriteTarget,
 ): Content | RejectedFields {
-  const writer = { isAdmin, isUnread };
+  const { isAdmin, address, current, isUnread = false, set } = target;
+  const { files = readFiles(current?.files) } = target;
+  const writer = { isAdmin, isUnread, set };
   if (files.length === 0) return validate(writer, rules, fields, current?.fields);
   // The schema validates the whole representation, with files as they are shown.
   const shown = current === undefined ? { fields, files } : separateFiles(fields, files);
@@ -53,12 +61,16 @@ export function acceptFields(
 function validate(
   writer: Writer,
   rules: Rules | undefined,
-  fields: string,
-  before: string | undefined,
+  sent: string,
+  stored: string | undefined,
   files: readonly StoredFile[] = [],
 ): Content | RejectedFields {
-  if (rules === undefined) return splitFiles(fields, files);
+  if (rules === undefined) return splitFiles(sent, files);
   const definition = definitionOf(rules);
+  const { set } = writer;
+  const fields = set ? withValues(sent, set) : sent;
+  // An equal value of a read-only field is no change.
+  const before = set ? withValues(stored ?? "{}", set) : stored;
   const text = definition.schema ? complete(writer, definition, fields, before) : fields;
   if (typeof text !== "string") return { errors: text };
   const accepted = splitFiles(text, files);
@@ -81,6 +93,15 @@ function complete(
   // A client that writes back what it read must not lose hidden fields.
   const whole = before && validator.hasHidden ? validator.withHidden(fields, before) : fields;
   return validator.accept(whole, before, isAdmin, isUnread);
+}
+
+function withValues(text: string, values: Readonly<Record<string, unknown>>): string {
+  const tree = Object.entries(values).reduce<Tree>(
+    (whole, [field, value]) =>
+      withValueAt(whole, field.split("."), readTree(JSON.stringify(value))),
+    readTree(text),
+  );
+  return writeTree(tree);
 }
 
 function splitFiles(whole: string, candidates: readonly StoredFile[]): Content {

@@ -1,0 +1,256 @@
+// Decides which grant allows a write, and returns what will be stored under it.
+
+import { ErrorReport, type Path, pathOfPointer } from "../../lib/json/error-report.ts";
+import {
+  emptyObject,
+  isObject,
+  type ObjectTree,
+  readTree,
+  sameTree,
+  type Tree,
+  writeTree,
+} from "../../lib/json/tree.ts";
+import {
+  changedPaths,
+  type FieldMask,
+  isInMask,
+  maskOf,
+  valueAt,
+  withUnseen,
+} from "../../model/access/field-mask.ts";
+import type { Rules } from "../../model/collection.ts";
+import { definitionOf } from "../../model/definition.ts";
+import { draftOf } from "../../model/draft.ts";
+import { addFileMembers, readFiles } from "../../model/file.ts";
+import { type FieldError, Problem } from "../../model/problem.ts";
+import { IndexedContent } from "../../model/query/index-plan.ts";
+import { holds } from "../../model/query/predicate.ts";
+import { rendererOf } from "../../model/render.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { Verb } from "../../model/token.ts";
+import { validatorOf } from "../../model/validator.ts";
+import type { WriteTarget } from "../../model/write/accept.ts";
+import type { BoundRules } from "../bound-rules.ts";
+import type { CollectionAccess } from "../collection-access.ts";
+import { renderShown, shownFields } from "../shown.ts";
+import type { BoundGrant } from "../view.ts";
+import { plannedState } from "./states.ts";
+import { type Accepted, accept } from "./validate.ts";
+import { storedError } from "./without-read.ts";
+
+/** Where and when a representation is written. */
+export interface Place extends Omit<WriteTarget, "isAdmin" | "set"> {
+  readonly id: string;
+  readonly at: number;
+  readonly current: Resource | undefined;
+}
+
+/** Returns what will be stored, or a problem with all errors. Without `current` it creates a resource. */
+export function acceptWrite(
+  access: CollectionAccess,
+  fields: string,
+  place: Place,
+): Accepted | Problem {
+  const { bound, rules } = access;
+  if (bound === undefined || rules === undefined) return accept(access, fields, place);
+  return new RuledWrite(access, bound, rules, fields, place).accept();
+}
+
+/** Returns a problem when no grant lets the caller change or delete a resource that it sees. */
+export function refuse(
+  { bound, facts }: CollectionAccess,
+  verb: Verb,
+  resource: Resource,
+): Problem | undefined {
+  if (bound === undefined) return undefined;
+  return bound.view(verb)?.includes(resource, facts) ? undefined : forbidden;
+}
+
+class RuledWrite {
+  readonly #access: CollectionAccess;
+  readonly #bound: BoundRules;
+  readonly #rules: Rules;
+  readonly #fields: string;
+  readonly #place: Place;
+  /** The document before, with its files. */
+  readonly #before: ObjectTree | undefined;
+  readonly #seesAll: boolean;
+  /** What the caller sees of the document before. */
+  readonly #seen: ObjectTree;
+  /** The document that the caller sends, with its files. */
+  readonly #sent: ObjectTree;
+  readonly #changed: readonly (readonly string[])[];
+
+  constructor(
+    access: CollectionAccess,
+    bound: BoundRules,
+    rules: Rules,
+    fields: string,
+    place: Place,
+  ) {
+    const { current, address, files = readFiles(current?.files) } = place;
+    const before = current && addFileMembers(current.fields, files, address);
+    this.#access = access;
+    this.#bound = bound;
+    this.#rules = rules;
+    this.#fields = fields;
+    this.#place = place;
+    this.#before = before === undefined ? undefined : objectIn(before);
+    this.#seesAll = current === undefined || shownFields(access, current) === undefined;
+    this.#seen = objectIn(current ? seenFields(access, current, address) : "{}");
+    this.#sent = objectIn(current ? fields : addFileMembers(fields, files, address));
+    this.#changed = changedPaths(this.#seen, this.#sent);
+  }
+
+  /** The first grant that allows the write decides. */
+  accept(): Accepted | Problem {
+    const { current } = this.#place;
+    const { facts } = this.#access;
+    const grants = current
+      ? this.#bound.view("update")?.holding(current, facts)
+      : this.#bound.view("create")?.grants;
+    let refusal: Problem | undefined;
+    for (const grant of grants ?? []) {
+      const decided = this.#acceptBy(grant);
+      if (!(decided instanceof Problem)) return decided;
+      refusal = nearer(refusal, decided);
+    }
+    return refusal ?? forbidden;
+  }
+
+  #acceptBy(grant: BoundGrant): Accepted | Problem {
+    const errors = this.#fieldErrors(grant);
+    if (errors.length > 0) return forbiddenFields(errors);
+    const { set, check } = grant;
+    const target = set === undefined ? this.#place : { ...this.#place, set };
+    const accepted = accept(this.#access, this.#complete(), target);
+    if (accepted instanceof Problem) return this.#conceal(accepted);
+    const { id, current, at } = this.#place;
+    const after = plannedState(this.#access, id, accepted, current, at);
+    const content = new IndexedContent(after, this.#access.facts);
+    if (check !== undefined && !holds(check, content)) return forbidden;
+    // What the response needs to know is read before the commit, too.
+    shownFields(this.#access, after);
+    return accepted;
+  }
+
+  /** What the caller does not see and leaves out stays. */
+  #complete(): string {
+    if (this.#seesAll) return this.#fields;
+    return writeTree(withUnseen(this.#sent, this.#before, this.#seen) ?? emptyObject());
+  }
+
+  #fieldErrors({ fields, set = {} }: BoundGrant): readonly FieldError[] {
+    const report = new ErrorReport();
+    const mask = maskOf(fields);
+    const sets = Object.entries(set).map(([field, value]) => ({
+      path: field.split("."),
+      value: JSON.stringify(value),
+    }));
+    for (const { path, value } of sets) {
+      if (this.#overrides(path, value)) report.add(path, isSet);
+      if (this.#isFixed(path) && !isSame(valueAt(this.#before, path), value))
+        report.add(path, isInBoundary);
+    }
+    for (const path of this.#changed) {
+      if (sets.some((each) => isWithin(path, each.path))) continue;
+      const reason = this.#isFixed(path) ? isInBoundary : this.#reason(path, mask);
+      if (reason !== undefined) report.add(path, reason);
+    }
+    return report.errors;
+  }
+
+  /** A value that the caller read, or that will be set, is no attempt to override. */
+  #overrides(path: readonly string[], value: Tree): boolean {
+    const sent = valueAt(this.#sent, path);
+    return sent !== undefined && !isSame(sent, value) && !isSame(sent, valueAt(this.#seen, path));
+  }
+
+  #reason(path: readonly string[], mask: FieldMask | undefined): string | undefined {
+    const isReadOnly = validatorOf(definitionOf(this.#rules)).isReadOnly(path);
+    if (!isReadOnly || this.#before === undefined)
+      return isInMask(mask, path) || isReadOnly ? undefined : mayNotChange;
+    // One that is left out is restored, and another value is not valid. A guess must not succeed.
+    return valueAt(this.#seen, path) === undefined ? mayNotChange : undefined;
+  }
+
+  /** Whether the boundary names the field, and the resource exists already. */
+  #isFixed(path: readonly string[]): boolean {
+    return (
+      this.#before !== undefined &&
+      this.#bound.boundaryFields.some((field) => {
+        const steps = field.replaceAll("[]", "").split(".");
+        return isWithin(path, steps) || isWithin(steps, path);
+      })
+    );
+  }
+
+  /** Removes the errors about values that the caller neither sees nor sends. */
+  #conceal(problem: Problem): Problem {
+    const { kind, detail, errors } = problem;
+    if (this.#seesAll || errors === undefined) return problem;
+    const shown = errors.filter((error) => !("pointer" in error) || this.#isShown(error.pointer));
+    if (shown.length === errors.length) return problem;
+    return new Problem(kind, detail, { errors: [...shown, storedError] });
+  }
+
+  #isShown(pointer: string): boolean {
+    const path = pathOfPointer(pointer);
+    return path.every((_, index) => {
+      const part = path.slice(0, index + 1);
+      const isKnown = [this.#seen, this.#sent].some((tree) => valueAt(tree, part) !== undefined);
+      return isKnown || valueAt(this.#before, part) === undefined;
+    });
+  }
+}
+
+/** Returns the fields that the caller sees, with files. */
+export function seenFields(access: CollectionAccess, resource: Resource, address: string): string {
+  const collectionUrl = address.slice(0, address.lastIndexOf("/"));
+  const seen = draftOf(renderShown(access, resource, rendererOf(access.rules), collectionUrl));
+  if (!("fields" in seen)) throw new Error("a representation must be valid JSON");
+  return seen.fields;
+}
+
+function objectIn(text: string): ObjectTree {
+  const tree = readTree(text);
+  return isObject(tree) ? tree : emptyObject();
+}
+
+const isSame = (one: Tree | undefined, other: Tree | undefined): boolean =>
+  one === undefined || other === undefined ? one === other : sameTree(one, other);
+
+/** Whether a path is that of a value, or of one inside it. */
+const isWithin = (path: Path, outer: Path): boolean =>
+  outer.every((step, index) => path[index] === step);
+
+/** Returns the problem of the grant that would allow the write after the smaller change. */
+function nearer(one: Problem | undefined, other: Problem): Problem {
+  return one === undefined || rankOf(other) < rankOf(one) ? other : one;
+}
+
+/** What is not valid comes first, then what the values are the reason for, then what the fields are. */
+const rankOf = ({ kind, errors = [] }: Problem): number =>
+  kind === "forbidden" ? errors.length : -1;
+
+const isSet = "the server sets this; leave it out";
+const isInBoundary = "this cannot change after the resource was created";
+const mayNotChange = "this caller may not write this field";
+
+export const forbidden = new Problem(
+  "forbidden",
+  "This caller may not do this with this resource. Nothing was changed.",
+);
+
+export const forbiddenFields = (errors: readonly FieldError[]): Problem =>
+  new Problem(
+    "forbidden",
+    "This caller may not write all of these fields; `errors` lists them. Nothing was changed.",
+    { errors },
+  );
+
+/** The id is visible by nature: it cannot be used twice. */
+export const takenByOther = new Problem(
+  "conflict",
+  "This id is taken. Choose another one; nothing was changed.",
+);
