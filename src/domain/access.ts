@@ -24,7 +24,7 @@ import {
   insufficientScope,
   unauthenticated,
 } from "./collection-access.ts";
-import { emptySets } from "./sets.ts";
+import { Sets } from "./sets.ts";
 import { TokenUses } from "./token-uses.ts";
 
 /** The checksum and the hash are a tenth of the work of a GET, so those of recent tokens are cached. */
@@ -47,7 +47,11 @@ export class Access {
     this.#store = store;
     this.#clock = clock;
     this.#uses = uses;
-    this.#binder = new RuleBinder(store, clock, emptySets);
+    this.#binder = new RuleBinder(
+      store,
+      clock,
+      new Sets({ store, clock, definitions: () => ({}), warn: () => undefined }),
+    );
   }
 
   /** Returns the principal of a valid secret. The lookup is by hash, so its timing reveals nothing. */

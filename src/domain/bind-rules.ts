@@ -12,7 +12,7 @@ import type { Predicate } from "../model/query/predicate.ts";
 import { queryableFieldsOf } from "../model/query/queryable.ts";
 import { allows, allowsScope, type Verb, verbs } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
-import { BoundRules, type RuleRead } from "./bound-rules.ts";
+import { BoundRules } from "./bound-rules.ts";
 import { buildRule } from "./build-where.ts";
 import { CollectionAccess } from "./collection-access.ts";
 import { ownedBy } from "./owned-by.ts";
@@ -39,7 +39,7 @@ export class RuleBinder {
   }
 
   bind(principal: Principal, name: string, rules: Rules): MaybePromise<BoundRules> {
-    return then(this.#sets.read(principal, setsOf(rules)), (sets) => {
+    return then(this.#sets.read(principal.subject, setsOf(rules)), (sets) => {
       const known = this.#bound.get(rules)?.get(principal);
       if (known?.sets === sets && !usesNow(rules)) return known.rules;
       return then(this.#build(principal, name, rules, sets), (built) => {
@@ -70,8 +70,7 @@ export class RuleBinder {
     if (loading !== undefined)
       return loading.then(() => this.#build(principal, name, rules, sets, related));
     const { boundary } = definitionOf(rules);
-    const reads: readonly RuleRead[] = sets.reads;
-    return new BoundRules(views, reads, namedFields(boundary), () => new RuleFacts(this.#store));
+    return new BoundRules(views, sets, namedFields(boundary), () => new RuleFacts(this.#store));
   }
 
   /** Rules are the administrator's, so that they see everything. */

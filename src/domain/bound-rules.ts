@@ -16,8 +16,7 @@ export type Views = Readonly<Partial<Record<Verb, View>>>;
 /** The same object for the same caller while neither the rules nor the values change. */
 export class BoundRules {
   readonly #views: Views;
-  /** The sets that the views depend on. */
-  readonly setReads: readonly RuleRead[];
+  readonly #sets: { readonly reads: readonly RuleRead[] };
   /** The fields of the boundary, which cannot change after creation. */
   readonly boundaryFields: readonly string[];
   /** Reads what a resource refers to. */
@@ -25,14 +24,19 @@ export class BoundRules {
 
   constructor(
     views: Views,
-    setReads: readonly RuleRead[],
+    sets: { readonly reads: readonly RuleRead[] },
     boundaryFields: readonly string[],
     newFacts: () => RuleFacts,
   ) {
     this.#views = views;
-    this.setReads = setReads;
+    this.#sets = sets;
     this.boundaryFields = boundaryFields;
     this.newFacts = newFacts;
+  }
+
+  /** The collections of the sets that the views depend on. */
+  get setReads(): readonly RuleRead[] {
+    return this.#sets.reads;
   }
 
   /** Returns undefined when no grant applies to the caller. */

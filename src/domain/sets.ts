@@ -1,22 +1,205 @@
 // The sets of a caller ($my.{set}): the values that the resources of a collection have for its subject.
 
-import type { MaybePromise } from "../lib/maybe-promise.ts";
-import type { SetValue } from "../model/access/caller-values.ts";
-import type { Principal } from "../model/principal.ts";
+import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { RecentMap } from "../lib/recent-map.ts";
+import type { CallerValues, RuleCondition, SetValue } from "../model/access/caller-values.ts";
+import type { Collection } from "../model/collection.ts";
+import { system } from "../model/principal.ts";
+import { valueIn } from "../model/query/field-path.ts";
+import { queryableFieldsOf } from "../model/query/queryable.ts";
+import { simplified } from "../model/query/simplify.ts";
+import type { Resource } from "../model/resource.ts";
+import type { Store } from "../store/store.ts";
 import type { RuleRead } from "./bound-rules.ts";
+import { buildRule } from "./build-where.ts";
+import { CollectionAccess } from "./collection-access.ts";
+import { RelatedCollections } from "./related-fields.ts";
 
-/** The same object while the values stay the same. */
+/** A set as the access document defines it. */
+export interface SetDefinition {
+  readonly collection: string;
+  readonly where: RuleCondition;
+  readonly field: string;
+}
+
+/** The sets by name. Each definition is the same object while the document does not change. */
+export type SetDefinitions = Readonly<Record<string, SetDefinition>>;
+
+/** A larger set counts as empty. */
+const maxValues = 10_000;
+/** How many sets of callers are kept. */
+const maxKept = 100_000;
+
+/** The sets of a caller: the same object while their values stay the same. */
 export interface CallerSets {
   values(name: string): readonly SetValue[];
+  /** The collections of the sets, at the revisions at which these values were found last. */
   readonly reads: readonly RuleRead[];
 }
 
-export interface Sets {
-  /** Reads the sets with these names, as they are now. */
-  read(principal: Principal, names: readonly string[]): MaybePromise<CallerSets>;
+interface KnownSet {
+  readonly definition: SetDefinition;
+  readonly values: readonly SetValue[];
+  /** The state that was read last and gave these values. */
+  collection: Collection | undefined;
+}
+
+/** Values, and the state of the collection that they were read from. */
+interface FoundValues {
+  readonly values: readonly SetValue[];
+  readonly state?: Collection | undefined;
+}
+
+const nothing: FoundValues = { values: [] };
+
+interface KnownSets {
+  readonly known: readonly KnownSet[];
+  readonly sets: CallerSets;
 }
 
 const noSets: CallerSets = { values: () => [], reads: [] };
 
-/** No sets are defined. */
-export const emptySets: Sets = { read: () => noSets };
+export interface SetsOptions {
+  readonly store: Store;
+  readonly clock: () => number;
+  readonly definitions: () => MaybePromise<SetDefinitions>;
+  /** Logs a set that counts as empty. */
+  readonly warn: (message: string) => void;
+}
+
+export class Sets {
+  readonly #options: SetsOptions;
+  readonly #known = new RecentMap<string, KnownSet>(maxKept);
+  readonly #together = new RecentMap<string, KnownSets>(maxKept);
+
+  constructor(options: SetsOptions) {
+    this.#options = options;
+  }
+
+  /** Reads sets of a subject as they are now. A caller without a subject has none. */
+  read(subject: string | undefined, names: readonly string[]): MaybePromise<CallerSets> {
+    if (subject === undefined || names.length === 0) return noSets;
+    return then(this.#options.definitions(), (definitions) => {
+      const reads = names.map((name) => this.#one(subject, name, definitions[name]));
+      return reads.some((read) => read instanceof Promise)
+        ? Promise.all(reads).then((known) => this.#join(subject, names, known))
+        : this.#join(subject, names, reads as readonly (KnownSet | undefined)[]);
+    });
+  }
+
+  #join(
+    subject: string,
+    names: readonly string[],
+    found: readonly (KnownSet | undefined)[],
+  ): CallerSets {
+    const known = found.filter((set) => set !== undefined);
+    const key = `${subject}\0${names.join()}`;
+    const earlier = this.#together.get(key);
+    const isSame =
+      earlier?.known.length === known.length &&
+      earlier.known.every((set, index) => set === known[index]);
+    if (isSame) return earlier.sets;
+    const byName = new Map(names.map((name, index) => [name, found[index]?.values ?? []]));
+    const sets: CallerSets = {
+      values: (name) => byName.get(name) ?? [],
+      get reads() {
+        return known.map(({ definition, collection }) => ({
+          collection: definition.collection,
+          revision: collection?.revision ?? -1,
+        }));
+      },
+    };
+    this.#together.set(key, { known, sets });
+    return sets;
+  }
+
+  /** Returns undefined for a set that is not defined. */
+  #one(
+    subject: string,
+    name: string,
+    definition: SetDefinition | undefined,
+  ): MaybePromise<KnownSet | undefined> {
+    if (definition === undefined) return undefined;
+    const key = `${subject}\0${name}`;
+    return then(this.#options.store.collection(definition.collection), (collection) => {
+      const known = this.#known.get(key);
+      const isSame = known?.definition === definition;
+      if (isSame && known.collection === collection && !isByTime(definition)) return known;
+      const found = collection ? this.#find(subject, name, definition, collection) : nothing;
+      return then(found, ({ values, state = collection }) => {
+        // The same object is recognised next time.
+        const current = state?.revision === collection?.revision ? collection : state;
+        if (isSame && areEqual(known.values, values)) {
+          known.collection = current;
+          return known;
+        }
+        const read: KnownSet = { definition, values, collection: current };
+        this.#known.set(key, read);
+        return read;
+      });
+    });
+  }
+
+  #find(
+    subject: string,
+    name: string,
+    definition: SetDefinition,
+    collection: Collection,
+    related = this.#related(),
+  ): MaybePromise<FoundValues> {
+    const { store, clock, warn } = this.#options;
+    const values: CallerValues = { me: subject, roles: [], now: clock(), set: () => undefined };
+    const queryable = queryableFieldsOf(collection.definition);
+    const { predicates, isAbsent, errors } = buildRule(
+      queryable,
+      definition.where,
+      values,
+      related,
+    );
+    const { loading } = related;
+    if (loading !== undefined)
+      return loading.then(() => this.#find(subject, name, definition, collection, related));
+    const [error] = errors;
+    if (error !== undefined) warn(`The set ${name} is empty: ${error.detail}`);
+    if (isAbsent || error !== undefined) return nothing;
+    const query = {
+      conditions: simplified(predicates),
+      ...{ words: [], sortings: [], isNewestFirst: false, start: 0, isCounted: false },
+      limit: maxValues + 1,
+    };
+    return then(store.query(collection.name, query), (answer) => {
+      const values = valuesIn(answer?.resources ?? [], definition.field);
+      const state = answer?.collection;
+      if (values.length <= maxValues) return { values, state };
+      warn(`The set ${name} of a caller has more than ${maxValues} values, and counts as empty.`);
+      return { values: [], state };
+    });
+  }
+
+  /** Sets are the administrator's, so that they see everything. */
+  #related(): RelatedCollections {
+    const { store } = this.#options;
+    return new RelatedCollections((name) =>
+      then(store.rules(name), (rules) => new CollectionAccess(system, name, rules)),
+    );
+  }
+}
+
+/** The different values of a field, in an order of their own. */
+function valuesIn(resources: readonly Resource[], field: string): readonly SetValue[] {
+  const values = resources
+    .flatMap((resource) =>
+      field === "id" ? [resource.id] : [valueIn(JSON.parse(resource.fields), field)].flat(2),
+    )
+    .filter(isSetValue);
+  return [...new Set(values)].sort();
+}
+
+const isSetValue = (value: unknown): value is SetValue =>
+  typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+
+const areEqual = (one: readonly SetValue[], other: readonly SetValue[]): boolean =>
+  one.length === other.length && one.every((value, index) => value === other[index]);
+
+/** Whether the values can change without a commit. */
+const isByTime = ({ where }: SetDefinition): boolean => JSON.stringify(where).includes('"$now"');

@@ -262,6 +262,8 @@ const others: Readonly<Record<string, string>> = {
   "View.showsAlways": "what the others ask",
   "BoundRules.view": "used by CollectionAccess",
   "BoundRules.includes": "used by CollectionAccess",
+  "BoundRules.setReads": "used by Writes",
+  "Sets.read": "used by Access",
   "RuleBinder.bind": "used by Access",
   "RuleFacts.matches": "used by View",
   "RuleFacts.loading": "used by View",
