@@ -14,7 +14,7 @@ const schema = {
   type: "object",
   properties: {
     title: { type: "string", maxLength: 20 },
-    ...{ body: text, author: text, team: text, tenant: text },
+    ...{ body: text, author: text, editor: text, team: text, tenant: text },
     status: { type: "string", default: "new" },
     salary: { type: "integer", minimum: 0 },
     pin: { type: "string", writeOnly: true },
@@ -47,7 +47,7 @@ const access = {
     {
       ...{ name: "correct", to: "token", where: { status: "published" } },
       fields: ["body", "address.city"],
-      set: { "log.by": "$me" },
+      set: { editor: "$me" },
     },
   ],
   delete: [{ name: "own draft", to: "token", where: { author: "$me", status: "draft" } }],
@@ -215,15 +215,12 @@ for (const store of storesHere("bun", ["sqlite", "postgres"])) {
           ...{ title: "t", body: "new", author: "ann", status: "published" },
           address: { city: "Pisa" },
         });
-        const { salary, address, log } = await stored("/posts/public");
-        assert.deepEqual(
-          [salary, address, log],
-          [5, { city: "Pisa", zip: "00100" }, { by: "bob" }],
-        );
+        const { salary, address, editor } = await stored("/posts/public");
+        assert.deepEqual([salary, address, editor], [5, { city: "Pisa", zip: "00100" }, "bob"]);
         for (const [path, value] of [
           ["/salary", 5],
           ["/address/zip", "00100"],
-          ["/log", { by: "bob" }],
+          ["/editor", "bob"],
           ["/updatedAt", (await stored("/posts/public")).updatedAt],
         ]) {
           const tested = await bob.jsonPatch("/posts/public", [{ op: "test", path, value }]);
@@ -317,7 +314,7 @@ for (const store of storesHere("bun", ["sqlite", "postgres"])) {
         const { status, body } = await bob.put("/posts/kept", sent);
         assert.equal(status, 200, body);
         assert.doesNotMatch(body, /salary|team|zip|updatedAt/);
-        const { id, createdAt, updatedAt, log, ...after } = await stored("/posts/kept");
+        const { id, createdAt, updatedAt, editor, ...after } = await stored("/posts/kept");
         assert.deepEqual(after, {
           ...rest,
           address: { zip: "1" },

@@ -144,7 +144,7 @@ class RuledWrite {
     const report = new ErrorReport();
     const mask = maskOf(fields);
     const sets = Object.entries(set).map(([field, value]) => ({
-      path: field.split("."),
+      path: [field],
       value: JSON.stringify(value),
     }));
     for (const { path, value } of sets) {

@@ -22,18 +22,12 @@ interface Target {
   readonly isFree: boolean;
 }
 
-/** What is stored with the value of an upsert. */
-interface Holder {
-  /** The resource, if the caller may change it. */
-  readonly current: Resource | undefined;
-  readonly isFree: boolean;
-}
-
 export class Upserts {
   readonly #store: Store;
   readonly #states: States;
   readonly #meant = new Map<UpsertOperation, MeantResource | Problem>();
-  readonly #holders = new Map<UpsertOperation, Holder>();
+  /** The resource that has the value of an upsert; null when none has it. */
+  readonly #holders = new Map<UpsertOperation, Resource | null>();
   /** By collection and entry: several upserts of one value have the same target, which the first decides. */
   readonly #targets = new Map<string, Target>();
   /** In an import all operations are upserts of one field. */
@@ -56,12 +50,10 @@ export class Upserts {
     if (meant instanceof Problem) return undefined;
     const { entry, draft } = meant;
     return then(this.#store.findUnique(access.name, entry), (holder) => {
-      // A resource that the caller may not change is treated as missing: its value is a conflict, as with POST.
-      const current = holder && access.includes("update", holder) ? holder : undefined;
-      const isNamed = typeof draft.id === "string" && draft.id !== current?.id;
+      const isNamed = typeof draft.id === "string" && draft.id !== holder?.id;
       const named = isNamed ? this.#store.find(access.name, draft.id) : undefined;
-      this.#holders.set(operation, { current, isFree: holder === undefined });
-      if (current !== undefined) found(current.id, current);
+      this.#holders.set(operation, holder ?? null);
+      if (holder !== undefined) found(holder.id, holder);
       return then(named, (taken) => {
         if (isNamed) found(draft.id, taken);
       });
@@ -100,12 +92,16 @@ export class Upserts {
 
   /** Decides in the order of the operations. Reads can end in any order. */
   #firstTarget(
-    { name }: CollectionAccess,
+    access: CollectionAccess,
     operation: UpsertOperation,
     sent: string | null | undefined,
   ): Target {
-    const { current, isFree } = this.#holders.get(operation) ?? notLoaded();
-    return { id: current?.id ?? this.#freeId(name, sent), isHeld: current !== undefined, isFree };
+    const holder = this.#holders.get(operation);
+    if (holder === undefined) return notLoaded();
+    // A resource that the caller may not change is treated as missing: its value is a conflict, as with POST.
+    const isHeld = holder !== null && access.includes("update", holder);
+    const id = isHeld ? holder.id : this.#freeId(access.name, sent);
+    return { id, isHeld, isFree: holder === null };
   }
 
   /** Returns the id of a resource that is created. */

@@ -1,13 +1,7 @@
 // Which fields a list names, and what a caller changes in a document of which it sees a part.
 
 import type { Path } from "../../lib/json/error-report.ts";
-import {
-  emptyObject,
-  isObject,
-  type ObjectTree,
-  sameTree,
-  type Tree,
-} from "../../lib/json/tree.ts";
+import { isObject, type ObjectTree, sameTree, type Tree } from "../../lib/json/tree.ts";
 
 /** Named fields by the steps of their paths, because a member name can contain a dot. */
 export interface FieldMask {
@@ -83,19 +77,6 @@ export function withUnseen(
   }
   const isSame = sent !== undefined && seen !== undefined && sameTree(sent, seen);
   return isSame ? before : sent;
-}
-
-/** Returns the document with a value at a path. What is on the way and is no object is replaced by one. */
-export function withValueAt(
-  tree: Tree | undefined,
-  [name, ...rest]: readonly string[],
-  value: Tree,
-): Tree {
-  if (name === undefined) return value;
-  const object = isObject(tree) ? tree : emptyObject();
-  const members = new Map(object.members);
-  members.set(name, withValueAt(members.get(name), rest, value));
-  return { ...object, members };
 }
 
 export const valueAt = (tree: Tree | undefined, path: readonly string[]): Tree | undefined =>

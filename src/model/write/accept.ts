@@ -1,7 +1,6 @@
 // Validates the fields of a resource with the definition of its collection, and returns what is stored.
 
-import { readTree, type Tree, writeTree } from "../../lib/json/tree.ts";
-import { withValueAt } from "../access/field-mask.ts";
+import { isObject, readTree, writeTree } from "../../lib/json/tree.ts";
 import type { Rules } from "../collection.ts";
 import { type Definition, definitionOf } from "../definition.ts";
 import { addFileMembers, readFiles, type StoredFile, writeFiles } from "../file.ts";
@@ -25,7 +24,7 @@ export interface WriteTarget {
   readonly files?: readonly StoredFile[];
   /** Whether the caller may not read the current state. */
   readonly isUnread?: boolean;
-  /** The values that the server sets, by their paths, also those of read-only fields. */
+  /** The values that the server sets, also those of read-only fields. */
   readonly set?: Readonly<Record<string, unknown>>;
 }
 
@@ -96,11 +95,10 @@ function complete(
 }
 
 function withValues(text: string, values: Readonly<Record<string, unknown>>): string {
-  const tree = Object.entries(values).reduce<Tree>(
-    (whole, [field, value]) =>
-      withValueAt(whole, field.split("."), readTree(JSON.stringify(value))),
-    readTree(text),
-  );
+  const tree = readTree(text);
+  if (!isObject(tree)) return text;
+  for (const [name, value] of Object.entries(values))
+    tree.members.set(name, readTree(JSON.stringify(value)));
   return writeTree(tree);
 }
 
