@@ -4,6 +4,7 @@ import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { RecentMap } from "../lib/recent-map.ts";
 import { hasRules } from "../model/access/grant.ts";
 import { isActionName } from "../model/action-schema.ts";
+import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import { noRoles, type Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
@@ -41,6 +42,8 @@ export class Access {
   readonly #clock: () => number;
   readonly #uses: TokenUses;
   readonly #binder: RuleBinder;
+  /** The secret of the store, once it is read. */
+  #key: string | undefined;
   readonly #callers = new RecentMap<string, Caller>(maxCallers);
 
   constructor(store: Store, clock: () => number, uses: TokenUses = new TokenUses(store)) {
@@ -81,13 +84,31 @@ export class Access {
 
   /** Reads the rules of a collection. Every use of the result checks its own permission. */
   collection(principal: Principal, name: string): MaybePromise<CollectionAccess> {
-    return then(this.#store.rules(name), (rules) => {
-      if (rules === undefined || isAdmin(principal) || !hasRules(definitionOf(rules)))
-        return new CollectionAccess(principal, name, rules);
-      return then(
-        this.#binder.bind(principal, name, rules),
-        (bound) => new CollectionAccess(principal, name, rules, bound),
-      );
+    return then(this.#store.rules(name), (rules) => this.byRules(principal, name, rules));
+  }
+
+  /** Opens a collection with rules that were read. */
+  byRules(
+    principal: Principal,
+    name: string,
+    rules: Rules | undefined,
+  ): MaybePromise<CollectionAccess> {
+    if (rules === undefined || !hasRules(definitionOf(rules)))
+      return new CollectionAccess(principal, name, rules);
+    return then(this.#key ?? this.#readKey(), (key) =>
+      isAdmin(principal)
+        ? new CollectionAccess(principal, name, rules, { key })
+        : then(
+            this.#binder.bind(principal, name, rules),
+            (bound) => new CollectionAccess(principal, name, rules, { bound, key }),
+          ),
+    );
+  }
+
+  #readKey(): MaybePromise<string> {
+    return then(this.#store.secret(), (key) => {
+      this.#key = key;
+      return key;
     });
   }
 

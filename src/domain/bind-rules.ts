@@ -70,7 +70,13 @@ export class RuleBinder {
     if (loading !== undefined)
       return loading.then(() => this.#build(principal, name, rules, sets, related));
     const { boundary } = definitionOf(rules);
-    return new BoundRules(views, sets, namedFields(boundary), () => new RuleFacts(this.#store));
+    return new BoundRules(
+      views,
+      sets,
+      namedFields(boundary),
+      usesNow(rules),
+      () => new RuleFacts(this.#store),
+    );
   }
 
   /** Rules are the administrator's, so that they see everything. */
@@ -108,8 +114,8 @@ class ViewBuilder {
     if (boundary === "never") return {};
     const views: Partial<Record<Verb, View>> = {};
     for (const verb of verbs) {
-      const grants = grantsOf(definition, verb).flatMap((grant) =>
-        this.#grant(verb, grant, boundary),
+      const grants = grantsOf(definition, verb).flatMap((grant, index) =>
+        this.#grant(verb, grant, index, boundary),
       );
       if (grants.length > 0) views[verb] = new View(grants);
     }
@@ -117,7 +123,12 @@ class ViewBuilder {
   }
 
   /** Returns nothing for a grant that does not apply to the caller. */
-  #grant(verb: Verb, grant: Grant, boundary: Predicate | undefined): readonly BoundGrant[] {
+  #grant(
+    verb: Verb,
+    grant: Grant,
+    index: number,
+    boundary: Predicate | undefined,
+  ): readonly BoundGrant[] {
     if (!this.#isFor(verb, grant)) return [];
     const where = this.#predicate(grant.where);
     const check = this.#predicate(grant.check);
@@ -128,6 +139,7 @@ class ViewBuilder {
     return [
       {
         name: grant.name,
+        index,
         where: verb === "create" ? undefined : allOf([boundary, ...owned, where]),
         check: allOf([boundary, check]),
         fields: grant.fields,

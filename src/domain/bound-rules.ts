@@ -2,6 +2,7 @@
 
 import type { Resource } from "../model/resource.ts";
 import type { Verb } from "../model/token.ts";
+import type { Mask } from "./mask.ts";
 import type { RuleFacts } from "./rule-facts.ts";
 import type { View } from "./view.ts";
 
@@ -13,12 +14,19 @@ export interface RuleRead {
 
 export type Views = Readonly<Partial<Record<Verb, View>>>;
 
+let count = 0;
+
 /** The same object for the same caller while neither the rules nor the values change. */
 export class BoundRules {
+  /** Different for each object. */
+  readonly id = ++count;
   readonly #views: Views;
+  readonly #masks = new WeakMap<Resource, Mask | "none">();
   readonly #sets: { readonly reads: readonly RuleRead[] };
   /** The fields of the boundary, which cannot change after creation. */
   readonly boundaryFields: readonly string[];
+  /** Whether they depend on the time: then they hold for one request. */
+  readonly isTimed: boolean;
   /** Reads what a resource refers to. */
   readonly newFacts: () => RuleFacts;
 
@@ -26,11 +34,13 @@ export class BoundRules {
     views: Views,
     sets: { readonly reads: readonly RuleRead[] },
     boundaryFields: readonly string[],
+    isTimed: boolean,
     newFacts: () => RuleFacts,
   ) {
     this.#views = views;
     this.#sets = sets;
     this.boundaryFields = boundaryFields;
+    this.isTimed = isTimed;
     this.newFacts = newFacts;
   }
 
@@ -42,6 +52,15 @@ export class BoundRules {
   /** Returns undefined when no grant applies to the caller. */
   view(verb: Verb): View | undefined {
     return this.#views[verb];
+  }
+
+  /** Returns what was found earlier for the resource, which does not depend on others. */
+  maskOf(resource: Resource, find: () => Mask | undefined): Mask | undefined {
+    const known = this.#masks.get(resource);
+    if (known !== undefined) return known === "none" ? undefined : known;
+    const mask = find();
+    this.#masks.set(resource, mask ?? "none");
+    return mask;
   }
 
   /**

@@ -18,18 +18,18 @@ import {
   type Located,
   listOffset,
 } from "../model/query/list-request.ts";
-import type { QueryableFields } from "../model/query/queryable.ts";
-import { isObjectError } from "./build-where.ts";
+import { isObjectError, type Named } from "./build-where.ts";
+import { explainUnknown } from "./related-fields.ts";
 
 type AddError = (place: ErrorLocation, detail: string) => void;
 
 export function buildAggregation(
-  queryable: QueryableFields,
+  named: Named,
   request: AggregateRequest,
   listRequest: ListRequest,
   addError: AddError,
 ): Aggregation {
-  const builder = new AggregationBuilder(queryable, addError);
+  const builder = new AggregationBuilder(named, addError);
   const { maxAggregates, maxGroupings } = aggregateLimits;
   const aggregates = builder.all(request.aggregates, maxAggregates, (each) =>
     builder.aggregate(each),
@@ -63,11 +63,11 @@ export function buildAggregation(
 }
 
 class AggregationBuilder {
-  readonly #queryable: QueryableFields;
+  readonly #named: Named;
   readonly #addError: AddError;
 
-  constructor(queryable: QueryableFields, addError: AddError) {
-    this.#queryable = queryable;
+  constructor(named: Named, addError: AddError) {
+    this.#named = named;
     this.#addError = addError;
   }
 
@@ -110,10 +110,12 @@ class AggregationBuilder {
   }
 
   #kindOf(field: string, place: ErrorLocation): ValueKind | undefined {
-    const shape = isOfElements(field) ? undefined : this.#queryable.find(field);
+    const { queryable, view } = this.#named;
+    const shape = isOfElements(field) ? undefined : queryable.find(field);
     if (isOfElements(field))
       return this.#reject(place, "the elements of an array have no value of their own here");
-    if (shape === undefined) return this.#reject(place, this.#queryable.explainUnknown(field));
+    if (shape === undefined || !view.showsAlways(field))
+      return this.#reject(place, explainUnknown(this.#named, field));
     if (shape.holds === "object") return this.#reject(place, isObjectError(field));
     if (shape.holds === "array") return this.#reject(place, `${field} is an array`);
     return shape.kind;

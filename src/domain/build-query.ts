@@ -1,8 +1,7 @@
 // Builds a query from a list request and the definition of its collection.
 
-import type { Collection, Rules } from "../model/collection.ts";
+import type { Collection } from "../model/collection.ts";
 import { isOfElements } from "../model/field-kind.ts";
-import type { Principal } from "../model/principal.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
 import { aggregateLimits, type Groups } from "../model/query/aggregate.ts";
 import { queryHash, readCursor } from "../model/query/cursor.ts";
@@ -13,7 +12,6 @@ import {
   errorAt,
   type Filter,
   isAlwaysShown,
-  isOnlyForAdmins,
   type ListRequest,
   type Located,
   listOffset,
@@ -26,21 +24,23 @@ import type { Predicate } from "../model/query/predicate.ts";
 import { isRanked, type Query, type Sorting, type Word } from "../model/query/query.ts";
 import { type QueryableFields, queryableFieldsOf } from "../model/query/queryable.ts";
 import { simplified } from "../model/query/simplify.ts";
-import { isAdmin } from "../model/token.ts";
 import { buildAggregation } from "./build-aggregation.ts";
-import { buildWhere, isObjectError } from "./build-where.ts";
-import { ownedBy } from "./owned-by.ts";
+import { buildWhere, isObjectError, type Named } from "./build-where.ts";
+import { adminOnlyErrors } from "./check-fields.ts";
 import {
+  asSeen,
+  explainUnknown,
   findField,
+  notAlwaysShown,
   type RelatedCollections,
   sortThrough,
-  throughReferences,
 } from "./related-fields.ts";
+import type { View } from "./view.ts";
 
 /** Who asks, and what may be found. */
 interface QueryCaller {
-  /** The only owner whose resources are found; undefined for all. */
-  readonly owner?: string | undefined;
+  /** What the caller is shown. */
+  readonly view: View;
   readonly isAdmin: boolean;
   /** The collections that conditions and the sort order can name; undefined for none. */
   readonly related?: RelatedCollections;
@@ -50,48 +50,17 @@ interface QueryCaller {
 export function buildQuery(
   collection: Collection,
   listRequest: ListRequest,
-  { owner, isAdmin, related }: QueryCaller,
+  { view, isAdmin, related }: QueryCaller,
 ): Query | Problem {
   const queryable = queryableFieldsOf(collection.definition);
-  const builder = new QueryBuilder(queryable, listRequest, related);
+  const builder = new QueryBuilder({ queryable, related, view }, listRequest);
   builder.errors.push(...adminOnlyErrors(listRequest.fields, isAdmin));
-  const query = builder.query(owner);
+  const query = builder.query();
   const start = builder.start(collection, query);
   return builder.errors.length > 0
     ? invalidQuery(listRequest, builder.errors)
     : { ...query, start };
 }
-
-/**
- * Rejects fields that the definition does not have or hides, and those that the principal may not see.
- * Any field may be named without rules: of a new collection, and of a batch for several collections.
- */
-export function checkFields(
-  principal: Principal,
-  rules: Rules | undefined,
-  fields: readonly NamedField[],
-): Problem | undefined {
-  const errors = [...adminOnlyErrors(fields, isAdmin(principal)), ...unknownErrors(rules, fields)];
-  if (errors.length === 0) return undefined;
-  return new Problem(
-    "invalid-parameter",
-    "The query string is not valid; `errors` lists each error.",
-    { errors },
-  );
-}
-
-function unknownErrors(rules: Rules | undefined, fields: readonly NamedField[]) {
-  if (rules === undefined) return [];
-  const queryable = queryableFieldsOf(rules.definition);
-  return fields
-    .filter(({ field }) => !isAlwaysShown(field) && queryable.find(field) === undefined)
-    .map(({ field, place }) => errorAt(place, queryable.explainUnknown(field)));
-}
-
-const adminOnlyErrors = (fields: readonly NamedField[], isForAdmin: boolean) =>
-  fields
-    .filter(({ field }) => !isForAdmin && isOnlyForAdmins(field))
-    .map(({ field, place }) => errorAt(place, `only admin tokens may read ${field}`));
 
 /** A cursor is valid only for a query with the same fingerprint. */
 export const queryFingerprint = (
@@ -101,22 +70,16 @@ export const queryFingerprint = (
 
 class QueryBuilder {
   readonly errors: (FieldError | ParameterError)[];
-  readonly #queryable: QueryableFields;
+  readonly #named: Named;
   readonly #listRequest: ListRequest;
-  readonly #related: RelatedCollections | undefined;
 
-  constructor(
-    queryable: QueryableFields,
-    listRequest: ListRequest,
-    related: RelatedCollections | undefined,
-  ) {
-    this.#queryable = queryable;
-    this.#related = related;
+  constructor(named: Named, listRequest: ListRequest) {
+    this.#named = named;
     this.#listRequest = listRequest;
     this.errors = [...listRequest.errors];
   }
 
-  query(owner: string | undefined): Query {
+  query(): Query {
     const { filters, search, fields, limit, isCounted } = this.#listRequest;
     const conditions = simplified([
       ...filters.flatMap((filter) => this.#condition(filter)),
@@ -126,7 +89,7 @@ class QueryBuilder {
     const { aggregate } = this.#listRequest;
     const aggregation =
       aggregate &&
-      buildAggregation(this.#queryable, aggregate, this.#listRequest, (place, detail) =>
+      buildAggregation(this.#named, aggregate, this.#listRequest, (place, detail) =>
         this.#addError(place, detail),
       );
     const sortings = aggregation ? [] : this.#sortings();
@@ -136,7 +99,7 @@ class QueryBuilder {
     // Creation order is the final order anyway, but on its own it replaces the ranking of a search.
     const isRedundant = isByCreation && (sortings.length > 1 || words.length === 0);
     return {
-      conditions: owner === undefined ? conditions : [ownedBy(owner), ...conditions],
+      conditions: [...this.#named.view.conditions, ...conditions],
       words,
       sortings: isRedundant ? sortings.slice(0, -1) : sortings,
       isNewestFirst: isByCreation && last.isDescending,
@@ -150,26 +113,31 @@ class QueryBuilder {
   #where(): readonly Predicate[] {
     const { filters, where } = this.#listRequest;
     if (where === undefined) return [];
-    return buildWhere(
-      this.#queryable,
-      where,
-      filters.length,
-      (place, detail) => this.#addError(place, detail),
-      this.#related,
-    );
+    const addError = (place: ErrorLocation, detail: string) => this.#addError(place, detail);
+    return buildWhere(this.#queryable, where, filters.length, addError, this.#named);
+  }
+
+  get #queryable(): QueryableFields {
+    return this.#named.queryable;
+  }
+
+  /** Finds a field that filters and sort orders can name; otherwise says why not. */
+  #findAnywhere(field: string) {
+    const { queryable, related, view } = this.#named;
+    return findField(queryable, field, related, view);
   }
 
   #condition(filter: Filter): readonly Predicate[] {
     const intended = this.#suggestParameter(filter);
     if (intended !== undefined) return this.#addError(filter.place, intended);
-    const found = findField(this.#queryable, filter.field, this.#related);
+    const found = this.#findAnywhere(filter.field);
     if (typeof found === "string") return this.#addError(filter.place, found);
     if (found.holds === "object") return this.#addError(filter.place, isObjectError(filter.field));
     const { field, kind } = found;
     const condition = conditionOf({ ...filter, field, kind, isFromUrl: true });
     return typeof condition === "string"
       ? this.#addError(filter.place, condition)
-      : [throughReferences(found, condition)];
+      : [asSeen(found, condition)];
   }
 
   /** Returns what to send instead of a misspelled parameter; undefined when it names a field. */
@@ -182,8 +150,10 @@ class QueryBuilder {
   #sortings(): readonly Sorting[] {
     return this.#listRequest.sort.flatMap((sorted): readonly Sorting[] => {
       const { field, isDescending, place } = sorted;
-      const found = findField(this.#queryable, field, this.#related);
-      if (typeof found === "string") return this.#addError(place, found);
+      const found = this.#findAnywhere(field);
+      const unknown = typeof found === "string" ? found : notAlwaysShown(found);
+      if (typeof found === "string" || unknown !== undefined)
+        return this.#addError(place, unknown ?? "");
       if (found.holds === "object") return this.#addError(place, isObjectError(field));
       if (found.holds === "array" || (found.steps.length > 0 && isOfElements(field)))
         return this.#addError(place, `${field} is an array and cannot be sorted by`);
@@ -193,7 +163,9 @@ class QueryBuilder {
   }
 
   #words({ text, place }: Located): readonly Word[] {
-    if (!this.#queryable.isSearchable) {
+    const { searchable } = this.#queryable;
+    const isShown = searchable.every((field) => this.#named.view.showsAlways(field));
+    if (searchable.length === 0 || !isShown) {
       const advice = 'list fields under "searchable" in its definition';
       return this.#addError(place, `this collection has no searchable fields; ${advice}`);
     }
@@ -224,7 +196,7 @@ class QueryBuilder {
   #find({ field, place }: NamedField) {
     const shape = this.#queryable.find(field);
     if (shape === undefined) {
-      this.#addError(place, this.#queryable.explainUnknown(field));
+      this.#addError(place, explainUnknown(this.#named, field));
     }
     return shape;
   }

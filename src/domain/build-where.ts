@@ -25,11 +25,13 @@ import {
 import type { Condition, Predicate } from "../model/query/predicate.ts";
 import type { QueryableFields } from "../model/query/queryable.ts";
 import {
+  asSeen,
   type FoundField,
   findField,
   type RelatedCollections,
-  throughReferences,
+  whereShown,
 } from "./related-fields.ts";
+import { type View, wholeView } from "./view.ts";
 
 /** Where a condition stands. */
 interface Place {
@@ -42,15 +44,23 @@ interface Place {
 
 type Predicates = readonly Predicate[];
 
+/** What the conditions of a caller can name. */
+export interface Named {
+  readonly queryable: QueryableFields;
+  readonly related?: RelatedCollections | undefined;
+  /** What the caller is shown. */
+  readonly view: View;
+}
+
 /** Returns the predicates that must all hold. `count` is the number of the request's other conditions. */
 export function buildWhere(
   queryable: QueryableFields,
   { value, placeOf }: Where,
   count: number,
   addError: (place: ErrorLocation, detail: string) => void,
-  related?: RelatedCollections,
+  { related, view }: Omit<Named, "queryable"> = { view: wholeView },
 ): Predicates {
-  const builder = new WhereBuilder(queryable, count, related);
+  const builder = new WhereBuilder({ queryable, related, view }, count);
   const predicates = builder.build(value);
   for (const { pointer, detail } of builder.report.errors) addError(placeOf(pointer), detail);
   return predicates;
@@ -71,7 +81,8 @@ export function buildRule(
   readonly isAbsent: boolean;
   readonly errors: readonly FieldError[];
 } {
-  const builder = new WhereBuilder(queryable, 0, related, values, checkOperand);
+  const named = { queryable, related, view: wholeView };
+  const builder = new WhereBuilder(named, 0, values, checkOperand);
   const predicates = builder.build(condition);
   return { predicates, isAbsent: builder.isAbsent, errors: builder.report.errors };
 }
@@ -82,20 +93,21 @@ class WhereBuilder {
   isAbsent = false;
   readonly #queryable: QueryableFields;
   readonly #related: RelatedCollections | undefined;
+  readonly #view: View;
   /** Set for the condition of a rule. */
   readonly #values: CallerValues | undefined;
   readonly #checkOperand: CheckOperand | undefined;
   #count: number;
 
   constructor(
-    queryable: QueryableFields,
+    { queryable, related, view }: Named,
     count: number,
-    related: RelatedCollections | undefined,
     values?: CallerValues,
     checkOperand?: CheckOperand,
   ) {
     this.#queryable = queryable;
     this.#related = related;
+    this.#view = view;
     this.#values = values;
     this.#checkOperand = checkOperand;
     this.#count = count;
@@ -175,7 +187,7 @@ class WhereBuilder {
     const { path } = place;
     if (operator !== "some" && this.#isTooMany(path)) return [];
     const full = field === "" ? place.prefix.slice(0, -1) : place.prefix + field;
-    const found = findField(this.#queryable, full, this.#related);
+    const found = findField(this.#queryable, full, this.#related, this.#view);
     if (typeof found === "string") return this.#fail(path, found);
     if (operator === "some") return this.#some(field, full, found, operand, place);
     if (found.holds === "object") return this.#fail(path, isObjectError(full));
@@ -185,7 +197,7 @@ class WhereBuilder {
     const own = steps.length === 0 ? field : found.field;
     const condition = this.#condition({ field: own, kind, operator, operand, isFromUrl: false });
     if (typeof condition === "string") return this.#fail(path, condition);
-    return [throughReferences(found, condition, place.prefix)];
+    return [asSeen(found, condition, place.prefix)];
   }
 
   #ownerTests(tests: unknown, place: Place): Predicates {
@@ -243,7 +255,8 @@ class WhereBuilder {
     const isOfValues = (this.#queryable.find(elements)?.kind ?? "any") !== "any";
     return this.#nested({ ...place, prefix }, (inner) => {
       const all = isOfValues ? this.#tests("", operand, inner) : this.#object(operand, inner);
-      return [{ field, some: { allOf: all } }];
+      const shown = place.prefix === "" ? this.#view.shows(full) : undefined;
+      return [whereShown(shown, { field, some: { allOf: all } })];
     });
   }
 

@@ -1,6 +1,6 @@
 // What a caller may do with a collection: decided once for each request, and asked by whatever reads or writes.
 
-import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { namesOwner } from "../model/access/grant.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
@@ -10,6 +10,7 @@ import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { allows, isAdmin, type Verb } from "../model/token.ts";
 import type { BoundRules, RuleRead } from "./bound-rules.ts";
+import { type Mask, type Masks, masksOf } from "./mask.ts";
 import { ownedBy } from "./owned-by.ts";
 import { collectionNotFound } from "./problems.ts";
 import type { RuleFacts } from "./rule-facts.ts";
@@ -18,6 +19,15 @@ import { View, wholeGrant, wholeView } from "./view.ts";
 /** What a caller asks to do with a collection. `put` creates or updates, depending on the state. */
 export type CollectionPermission = Verb | "put";
 
+/** What is needed where more than shorthands decide. */
+interface RuleAccess {
+  readonly bound?: BoundRules | undefined;
+  /** The secret of the store, which keys validators. */
+  readonly key?: string;
+}
+
+const noRules: RuleAccess = {};
+
 export class CollectionAccess {
   readonly principal: Principal;
   readonly name: string;
@@ -25,6 +35,7 @@ export class CollectionAccess {
   readonly rules: Rules | undefined;
   /** The grants and the boundary with the values of the caller; undefined where only shorthands decide. */
   readonly bound: BoundRules | undefined;
+  readonly #masks: Masks;
   /** The permission that was checked last and is granted, so that each is checked once. */
   #granted: CollectionPermission | undefined;
   #ownView: View | undefined;
@@ -34,16 +45,22 @@ export class CollectionAccess {
     principal: Principal,
     name: string,
     rules: Rules | undefined,
-    bound?: BoundRules | undefined,
+    { bound, key }: RuleAccess = noRules,
   ) {
     this.principal = principal;
     this.name = name;
     this.rules = rules;
     this.bound = bound;
+    this.#masks = masksOf(rules, key);
   }
 
   get isAdmin(): boolean {
     return isAdmin(this.principal);
+  }
+
+  /** Whether it is an administrator, who sees more than the rules show to others. */
+  get isForAdmin(): boolean {
+    return this.#fixedMask.isForAdmin;
   }
 
   /**
@@ -169,7 +186,64 @@ export class CollectionAccess {
 
   /** Whether the principal may read a resource that it writes; if not, the response has no content. */
   mayRead(resource: Resource): boolean {
-    return this.#forbids("read") === undefined && this.includes("read", resource);
+    return this.require("read") === undefined && this.includes("read", resource);
+  }
+
+  /** How the principal sees a resource; undefined when it may not read it. */
+  mask(resource: Resource): MaybePromise<Mask | undefined> {
+    return this.decide(() => this.maskNow(resource));
+  }
+
+  /** The same, to be evaluated again while facts are loading. */
+  maskNow(resource: Resource): Mask | undefined {
+    const { bound } = this;
+    if (bound === undefined) return this.mayRead(resource) ? this.#fixedMask : undefined;
+    const view = bound.view("read");
+    if (view === undefined) return undefined;
+    if (view.isWhole) return this.#masks.whole;
+    const find = () => {
+      const holding = view.holding(resource, this.facts);
+      return holding.length === 0 ? undefined : this.#masks.part(holding);
+    };
+    return view.isRelated ? find() : bound.maskOf(resource, find);
+  }
+
+  /** How the principal sees the resources of a list. */
+  masksOf(resources: readonly Resource[]): MaybePromise<(resource: Resource) => Mask> {
+    const view = this.bound?.view("read");
+    if (view === undefined || !view.hidesFields) {
+      const mask = view && !view.isWhole ? this.#masks.part([wholeGrant]) : this.#fixedMask;
+      return () => mask;
+    }
+    const maskOf = (resource: Resource) => this.maskNow(resource) ?? this.#masks.part([]);
+    if (!view.isRelated) return maskOf;
+    return then(
+      this.decide(() => resources.map(maskOf)),
+      () => maskOf,
+    );
+  }
+
+  /** For the validator of what the principal wrote and may not read: of rules it shows nothing. */
+  get writtenMask(): Mask {
+    return this.bound === undefined ? this.#fixedMask : this.#masks.part([]);
+  }
+
+  /** Whether a validator is that of the resource's state, as any caller sees it. */
+  isValidator(text: string, resource: Resource): boolean {
+    return this.#masks.whole.isValidator(text, resource);
+  }
+
+  /** Whether the principal is shown the time of the last change, as far as it is known without other resources. */
+  showsUpdates(resource: Resource): boolean {
+    if (this.bound === undefined) return true;
+    const view = this.bound.view("read");
+    if (view === undefined || view.showsAlways("updatedAt")) return view !== undefined;
+    return !view.isRelated && this.maskNow(resource)?.showsUpdates === true;
+  }
+
+  /** How a principal sees every resource that it can read, without grants. */
+  get #fixedMask(): Mask {
+    return this.isAdmin ? this.#masks.forAdmin : this.#masks.whole;
   }
 }
 
@@ -185,7 +259,10 @@ export const unauthenticated = new Problem(
   "Send a token: `Authorization: Bearer rst_…`.",
 );
 
-const notAllowed = new Problem("forbidden", "This caller may not do this in this collection.");
+export const notAllowed = new Problem(
+  "forbidden",
+  "This caller may not do this in this collection.",
+);
 
 /** Nothing matches it. */
 const nothing = new View([]);

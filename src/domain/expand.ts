@@ -1,6 +1,6 @@
 // Plans `expand`: which references a request follows, level by level, and what the caller may read there.
 
-import type { Collection, Rules } from "../model/collection.ts";
+import type { Collection } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import type { Principal } from "../model/principal.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
@@ -12,13 +12,12 @@ import {
   pageLimits,
 } from "../model/query/list-request.ts";
 import { firstReference, type Reference, referencesOf } from "../model/reference.ts";
-import type { Resource } from "../model/resource.ts";
 import type { Store } from "../store/store.ts";
 import type { Access } from "./access.ts";
 import { invalidQuery } from "./build-query.ts";
 import { type CollectionAccess, readableRules } from "./collection-access.ts";
 import { ExpandedPage, type Expansion, maxTargets } from "./expanded-page.ts";
-import type { ListResult } from "./lists.ts";
+import { isByCollection, type ListResult } from "./lists.ts";
 
 /** A collection that is referred to, before anything in it is read. */
 interface Referred {
@@ -26,6 +25,9 @@ interface Referred {
   /** Undefined where the store cannot tell at once whether it has changed. */
   readonly collection: Collection | undefined;
 }
+
+/** Resources, and how the caller sees them. */
+type Shown = Pick<ListResult, "resources" | "maskOf">;
 
 export type ExpandRequest = Pick<ListRequest, "expand" | "isFromUrl">;
 
@@ -49,13 +51,12 @@ export class Expander {
 
   /** Checks the paths against the definitions; a problem lists every error. */
   async plan(
-    principal: Principal,
-    rules: Rules,
+    access: CollectionAccess,
     { expand, isFromUrl }: ExpandRequest,
   ): Promise<ExpansionPlan | Problem> {
-    const planner = new Planner(this.#store, this.#access, principal);
+    const planner = new Planner(this.#store, this.#access, access.principal);
     const paths = expand.map((named) => ({ ...named, rest: named.field }));
-    const expansions = await planner.level(rules, paths, 1);
+    const expansions = await planner.level(access, paths, 1);
     const { errors, referred } = planner;
     return errors.length > 0
       ? invalidQuery({ isFromUrl }, errors)
@@ -68,22 +69,20 @@ export class Expander {
    */
   read(
     { expansions }: ExpansionPlan,
-    resources: readonly Resource[],
+    { resources, maskOf }: Shown,
     maxBytes: number = pageLimits.maxBytes,
   ): Promise<readonly string[] | undefined> {
-    return new ExpandedPage(this.#store, this.#base, maxBytes).read(expansions, resources);
+    const page = new ExpandedPage(this.#store, this.#base, maxBytes, maskOf);
+    return page.read(expansions, resources);
   }
 
   /** Does both for a list; returns undefined when there is nothing to expand. */
-  async expand({
-    target,
-    listRequest,
-    resources,
-  }: ListResult): Promise<readonly string[] | undefined | Problem> {
+  async expand(listed: ListResult): Promise<readonly string[] | undefined | Problem> {
+    const { target, listRequest } = listed;
     if (listRequest.expand.length === 0) return undefined;
-    const plan = await this.plan(target.access.principal, target.rules, listRequest);
+    const plan = await this.plan(target.access, listRequest);
     if (plan instanceof Problem) return plan;
-    return (await this.read(plan, resources)) ?? expandedTooLarge(plan);
+    return (await this.read(plan, listed)) ?? expandedTooLarge(plan);
   }
 
   /** Whether the caller may read the same as in an earlier plan, and nothing has changed since. */
@@ -95,6 +94,8 @@ export class Expander {
         access.rules === earlier.access.rules &&
         readableRules(access) === readableRules(earlier.access) &&
         access.visibleOwner("read") === earlier.access.visibleOwner("read") &&
+        access.bound === earlier.access.bound &&
+        isByCollection(access) &&
         this.#store.collection(name) === earlier.collection;
       if (!isSame) return false;
     }
@@ -120,13 +121,13 @@ class Planner {
     this.#principal = principal;
   }
 
-  /** Plans what the paths follow from the resources of a collection with these rules. */
+  /** Plans what the paths follow from the resources of a collection. */
   async level(
-    rules: Rules,
+    from: CollectionAccess,
     paths: readonly RestOfPath[],
     depth: number,
   ): Promise<readonly Expansion[]> {
-    const references = referencesOf(definitionOf(rules).references);
+    const references = shownReferences(from);
     const followed = new Map<Reference, RestOfPath[]>();
     for (const path of paths) {
       const reference = firstReference(references, path.rest);
@@ -141,10 +142,10 @@ class Planner {
     return Promise.all(
       [...followed].map(async ([reference, inner]): Promise<Expansion> => {
         const { access } = await this.#refer(reference.collection);
-        const rules = readableRules(access);
         // The paths beyond what the caller may not read are not checked: that would reveal its definition.
-        if (rules === undefined) return { reference, access, isReadable: false, inner: [] };
-        const next = inner.length === 0 ? [] : await this.level(rules, inner, depth + 1);
+        if (readableRules(access) === undefined)
+          return { reference, access, isReadable: false, inner: [] };
+        const next = inner.length === 0 ? [] : await this.level(access, inner, depth + 1);
         return { reference, access, isReadable: true, inner: next };
       }),
     );
@@ -165,6 +166,15 @@ class Planner {
   #addError({ place }: NamedField, detail: string): void {
     this.errors.push(errorAt(place, detail));
   }
+}
+
+/** The references that the caller is shown in some resources. */
+function shownReferences(access: CollectionAccess): readonly Reference[] {
+  if (access.rules === undefined) return [];
+  const view = access.view("read");
+  return referencesOf(definitionOf(access.rules).references).filter(({ field }) =>
+    view.names(field),
+  );
 }
 
 const tooDeep = `expand follows up to ${listRequestLimits.maxExpandDepth} references, one after the other`;

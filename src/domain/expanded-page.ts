@@ -1,13 +1,15 @@
 // Renders `_expanded`: finds what the resources of a page refer to, level by level, and renders each once.
 
 import { setImmediate as turn } from "node:timers/promises";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { isOfElements } from "../model/field-kind.ts";
 import { valueIn } from "../model/query/field-path.ts";
 import type { Reference, Target } from "../model/reference.ts";
-import { rendererOf, withText } from "../model/render.ts";
+import { withText } from "../model/render.ts";
 import { expandedMember, type Resource } from "../model/resource.ts";
 import type { Store } from "../store/store.ts";
 import type { CollectionAccess } from "./collection-access.ts";
+import type { Mask } from "./mask.ts";
 
 /** The limit for the different resources that one response can expand. */
 export const maxTargets = 10_000;
@@ -24,6 +26,10 @@ export interface Expansion {
   /** What is expanded in the resources that it refers to. */
   readonly inner: readonly Expansion[];
 }
+
+/** Waits only if there is something to wait for. */
+const all = <T>(values: readonly MaybePromise<T>[]): MaybePromise<readonly T[]> =>
+  values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as readonly T[]);
 
 interface WantedTarget extends Target {
   readonly expansion: Expansion;
@@ -42,6 +48,10 @@ export class ExpandedPage {
   readonly #store: Store;
   readonly #base: string;
   readonly #maxBytes: number;
+  /** How the caller sees the resources that are expanded. */
+  readonly #maskOf: (resource: Resource) => Mask;
+  /** How the caller sees what they refer to. */
+  readonly #masks = new Map<Resource, Mask>();
   /** What the caller may read, by collection and id. An id without a resource was not found. */
   readonly #found = new Map<string, Map<string, Resource | undefined>>();
   readonly #ids = new Map<Expansion, Map<Resource, readonly Id[]>>();
@@ -52,7 +62,8 @@ export class ExpandedPage {
   #bytes = 0;
   #isTooLarge = false;
 
-  constructor(store: Store, base: string, maxBytes: number) {
+  constructor(store: Store, base: string, maxBytes: number, maskOf: (resource: Resource) => Mask) {
+    this.#maskOf = maskOf;
     this.#store = store;
     this.#base = base;
     this.#maxBytes = maxBytes;
@@ -90,10 +101,11 @@ export class ExpandedPage {
       // Other requests get a turn.
       if (start > 0) await turn();
       const some = wanted.slice(start, start + maxAtOnce);
-      const reads = some.map(({ collection, id }) => this.#store.find(collection, id));
-      const isAtOnce = !reads.some((read) => read instanceof Promise);
-      const found = isAtOnce ? (reads as (Resource | undefined)[]) : await Promise.all(reads);
-      for (const [index, target] of some.entries()) this.#add(target, found[index]);
+      const found = await all(some.map(({ collection, id }) => this.#store.find(collection, id)));
+      const masks = await all(
+        found.map((resource, index) => resource && some[index]?.expansion.access.mask(resource)),
+      );
+      for (const [index, target] of some.entries()) this.#add(target, found[index], masks[index]);
     }
   }
 
@@ -114,8 +126,13 @@ export class ExpandedPage {
     return wanted;
   }
 
-  #add({ collection, id, expansion }: WantedTarget, resource: Resource | undefined): void {
-    if (resource === undefined || !expansion.access.mayRead(resource)) return;
+  #add(
+    { collection, id }: WantedTarget,
+    resource: Resource | undefined,
+    mask: Mask | undefined,
+  ): void {
+    if (resource === undefined || mask === undefined) return;
+    this.#masks.set(resource, mask);
     this.#found.get(collection)?.set(id, resource);
     this.#bytes += resource.fields.length;
     if (this.#bytes > this.#maxBytes) this.#isTooLarge = true;
@@ -145,7 +162,8 @@ export class ExpandedPage {
     const cached = known.get(resource);
     if (cached !== undefined) return cached;
     const { field } = expansion.reference;
-    const value = valueIn(this.#fieldsOf(resource), field);
+    const mask = this.#masks.get(resource) ?? this.#maskOf(resource);
+    const value = mask.shows(field) ? valueIn(this.#fieldsOf(resource), field) : undefined;
     const values: readonly unknown[] =
       isOfElements(field) && Array.isArray(value) ? value : [value];
     const ids = values.map((each) => (typeof each === "string" ? each : undefined));
@@ -187,13 +205,14 @@ export class ExpandedPage {
   /** Returns the text of a resource, which is the same wherever the same reference leads to it. */
   #text(expansion: Expansion, id: Id): string {
     const target = this.#target(expansion, id);
-    if (target === undefined || id === undefined || this.#isTooLarge) return "null";
+    const mask = target && this.#masks.get(target);
+    if (!target || !mask || id === undefined || this.#isTooLarge) return "null";
     const texts = this.#texts.get(expansion) ?? new Map<string, string>();
     this.#texts.set(expansion, texts);
     const cached = texts.get(id);
     if (cached !== undefined) return cached;
     const { access, inner } = expansion;
-    const view = rendererOf(access.rules)(target, `${this.#base}/${access.name}`);
+    const view = mask.render(target, `${this.#base}/${access.name}`);
     const text =
       inner.length === 0 ? view : withText(view, expandedMember, this.#expanded(inner, target));
     // Every text is in the response at least once.

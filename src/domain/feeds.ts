@@ -12,9 +12,11 @@ import { holds, type Predicate } from "../model/query/predicate.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Store } from "../store/store.ts";
 import { buildQuery } from "./build-query.ts";
+import { notAllowed } from "./collection-access.ts";
 import type { ListTarget } from "./lists.ts";
 import { collectionNotFound, positionExpired, positionGone } from "./problems.ts";
 import { PositionSeal, type SealedPosition } from "./sealed-position.ts";
+import { wholeView } from "./view.ts";
 
 /** A position as a client sends it; 0 is before all changes. */
 export type SentPosition = FeedPosition | SealedPosition | 0;
@@ -72,7 +74,9 @@ export class Feeds {
     const { access, owner, collection } = target;
     const forbidden = access.require("read");
     if (forbidden !== undefined) return forbidden;
-    const query = buildQuery(collection, request.listRequest, { isAdmin: access.isAdmin });
+    if (access.bound !== undefined && !access.view("read").isWhole) return notAllowed;
+    const caller = { view: wholeView, isAdmin: access.isAdmin };
+    const query = buildQuery(collection, request.listRequest, caller);
     if (query instanceof Problem) return query;
     const { conditions, limit } = query;
     const view = { conditions, owner, limit };

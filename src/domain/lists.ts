@@ -3,7 +3,6 @@
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../model/collection.ts";
 import { Problem } from "../model/problem.ts";
-import type { Aggregation, Groups } from "../model/query/aggregate.ts";
 import { writeCursor } from "../model/query/cursor.ts";
 import {
   isPlain,
@@ -17,7 +16,9 @@ import type { Resource } from "../model/resource.ts";
 import type { QueryResult, ReadOptions, ScanReport, Slice, Store } from "../store/store.ts";
 import type { Access } from "./access.ts";
 import { buildQuery, pageTooLargeProblem, queryFingerprint, tooManyGroups } from "./build-query.ts";
-import { CollectionAccess } from "./collection-access.ts";
+import type { CollectionAccess } from "./collection-access.ts";
+import { groupsOf, type ListedGroups } from "./listed-groups.ts";
+import type { Mask } from "./mask.ts";
 import { collectionNotFound } from "./problems.ts";
 import { RelatedCollections } from "./related-fields.ts";
 
@@ -39,16 +40,18 @@ export interface PlannedList {
   readonly listRequest: ListRequest;
   /** Undefined for a plain page in the order of creation. */
   readonly query: Query | undefined;
-  /** The rules of other collections that the result depends on. */
-  readonly others: readonly Rules[];
+  /** The access to other collections that the result depends on. */
+  readonly others: readonly CollectionAccess[];
 }
 
 export interface ListResult {
   readonly target: ListTarget;
   readonly listRequest: ListRequest;
-  /** The rules of other collections that the result depends on. */
-  readonly others: readonly Rules[];
+  /** The access to other collections that the result depends on. */
+  readonly others: readonly CollectionAccess[];
   readonly resources: readonly Resource[];
+  /** How the caller sees each of them. */
+  readonly maskOf: (resource: Resource) => Mask;
   /** Undefined when the client did not ask for it, or when counting would take too long. */
   readonly total: number | undefined;
   /** A lower limit of the total, when counting would take too long. */
@@ -62,13 +65,7 @@ export interface ListResult {
   readonly groups?: ListedGroups;
 }
 
-/** The groups of a page. */
-export interface ListedGroups {
-  /** The names of the members of each group. */
-  readonly names: readonly string[];
-  /** The groups as JSON objects. */
-  readonly texts: readonly string[];
-}
+type Unmasked = Omit<ListResult, "maskOf">;
 
 export class Lists {
   readonly #store: Store;
@@ -86,7 +83,19 @@ export class Lists {
     const forbidden = access.require("read");
     if (forbidden !== undefined) return forbidden;
     return then(this.#store.collection(access.name), (collection) =>
-      collection === undefined ? collectionNotFound(access.name) : targetOf(access, collection),
+      collection === undefined
+        ? collectionNotFound(access.name)
+        : this.#targetOf(access, collection),
+    );
+  }
+
+  #targetOf(opened: CollectionAccess, collection: Collection): MaybePromise<ListTarget | Problem> {
+    const rules = rulesOf(collection, opened.rules);
+    if (rules === opened.rules) return targetOf(opened, collection, rules);
+    const { principal, name } = opened;
+    return then(
+      this.#access.byRules(principal, name, rules),
+      (access) => access.require("read") ?? targetOf(access, collection, rules),
     );
   }
 
@@ -97,7 +106,8 @@ export class Lists {
       "collection" in target &&
       target.collection === earlier.collection &&
       target.rules === earlier.rules &&
-      target.owner === earlier.owner
+      target.owner === earlier.owner &&
+      target.access.bound === earlier.access.bound
     );
   }
 
@@ -105,7 +115,8 @@ export class Lists {
   plan(target: ListTarget, listRequest: ListRequest): MaybePromise<PlannedList | Problem> {
     const forbidden = target.access.require("read");
     if (forbidden !== undefined) return forbidden;
-    const isPlainPage = isPlain(listRequest) && target.owner === undefined;
+    const { conditions } = target.access.view("read");
+    const isPlainPage = isPlain(listRequest) && conditions.length === 0;
     if (isPlainPage && listRequest.fields.length === 0 && listRequest.errors.length === 0) {
       return { target, listRequest: listRequest, query: undefined, others: [] };
     }
@@ -114,7 +125,7 @@ export class Lists {
     );
     return then(build(target, listRequest, related), (query) => {
       if (query instanceof Problem) return query;
-      const { rules: others } = related;
+      const { found: others } = related;
       return { target, listRequest, query: isPlainPage ? undefined : query, others };
     });
   }
@@ -136,7 +147,7 @@ export class Lists {
         const readAgain = this.#readAgain(planned, slice.collection, options);
         if (readAgain !== undefined) return readAgain;
         return slice.fits === undefined
-          ? sliceResult(planned, slice)
+          ? withMasks(sliceResult(planned, slice))
           : pageTooLargeProblem(listRequest, slice.fits);
       });
     }
@@ -149,7 +160,7 @@ export class Lists {
       if (tooMany !== undefined) return tooMany;
       return answer.isCut && (listRequest.cursor === undefined || answer.last === undefined)
         ? pageTooLargeProblem(listRequest, answer.resources.length)
-        : queryResult(planned, query, answer);
+        : withMasks(queryResult(planned, query, answer));
     });
   }
 
@@ -160,8 +171,12 @@ export class Lists {
     options: ReadOptions,
   ): MaybePromise<ListResult | Problem> | undefined {
     if (collection.definition === target.collection.definition) return undefined;
-    return then(this.plan(withCollection(target, collection), listRequest), (planned) =>
-      planned instanceof Problem ? planned : this.read(planned, options),
+    return then(this.#targetOf(target.access, collection), (current) =>
+      current instanceof Problem
+        ? current
+        : then(this.plan(current, listRequest), (planned) =>
+            planned instanceof Problem ? planned : this.read(planned, options),
+          ),
     );
   }
 }
@@ -172,15 +187,15 @@ function build(
   listRequest: ListRequest,
   related: RelatedCollections,
 ): MaybePromise<Query | Problem> {
-  const { owner, access } = target;
-  const caller = { owner, isAdmin: access.isAdmin, related };
+  const { access } = target;
+  const caller = { view: access.view("read"), isAdmin: access.isAdmin, related };
   const query = buildQuery(target.collection, listRequest, caller);
   const { loading } = related;
   return loading === undefined ? query : loading.then(() => build(target, listRequest, related));
 }
 
 /** Returns the result without its resources when it is known before reading them. */
-export const predictResult = (planned: PlannedList): ListResult | undefined =>
+export const predictResult = (planned: PlannedList): Unmasked | undefined =>
   planned.query === undefined
     ? sliceResult(planned, { collection: planned.target.collection, resources: [] })
     : undefined;
@@ -191,16 +206,25 @@ export const rulesOf = (collection: Collection, rules: Rules | undefined): Rules
     ? rules
     : { version: 0, definition: collection.definition };
 
-function targetOf(opened: CollectionAccess, collection: Collection): ListTarget {
-  const rules = rulesOf(collection, opened.rules);
-  const { principal, name } = opened;
-  const access = rules === opened.rules ? opened : new CollectionAccess(principal, name, rules);
-  return { access, collection, rules, owner: access.visibleOwner("read") };
-}
+const targetOf = (access: CollectionAccess, collection: Collection, rules: Rules): ListTarget => ({
+  ...{ access, collection, rules },
+  owner: access.visibleOwner("read"),
+});
 
 /** Returns the same target with the state of the collection that was read. */
 const withCollection = (target: ListTarget, collection: Collection): ListTarget =>
-  collection === target.collection ? target : targetOf(target.access, collection);
+  collection === target.collection ? target : { ...target, collection };
+
+/** Finds how the caller sees the resources. */
+const withMasks = (listed: Unmasked): MaybePromise<ListResult> =>
+  then(listed.target.access.masksOf(listed.resources), (maskOf) => ({ ...listed, maskOf }));
+
+/** Whether the caller sees all resources with all fields. */
+export const isWhole = ({ access }: ListTarget): boolean => access.view("read").isWhole;
+
+/** Whether what the caller sees depends on nothing but the collection. */
+export const isByCollection = (access: CollectionAccess): boolean =>
+  access.bound?.isTimed !== true && !access.view("read").isRelated;
 
 const rangeOf = (listRequest: ListRequest) =>
   ({
@@ -212,7 +236,7 @@ const rangeOf = (listRequest: ListRequest) =>
 function sliceResult(
   { target, listRequest, others }: PlannedList,
   { collection, resources }: Slice,
-): ListResult {
+): Unmasked {
   const { total } = collection;
   return {
     target: withCollection(target, collection),
@@ -235,7 +259,7 @@ function queryResult(
   { listRequest, others, ...planned }: PlannedList,
   query: Query,
   found: QueryResult,
-): ListResult {
+): Unmasked {
   const target = withCollection(planned.target, found.collection);
   const { resources, totalAtLeast, last, scan, groups } = found;
   const total = groups?.total ?? found.total;
@@ -255,15 +279,6 @@ function queryResult(
       listRequest.page < pageCount(total ?? totalAtLeast ?? 0, listRequest.limit),
     next,
   };
-}
-
-function groupsOf({ groupings, aggregates }: Aggregation, { rows }: Groups): ListedGroups {
-  const names = [...groupings, ...aggregates].map(({ name }) => name);
-  const members = names.map((name) => `${JSON.stringify(name)}:`);
-  const texts = rows.map(
-    (row) => `{${row.map((text, index) => `${members[index]}${text}`).join(",")}}`,
-  );
-  return { names, texts };
 }
 
 const cursorAt = ({ collection }: ListTarget, query: Query, position: Position): string =>

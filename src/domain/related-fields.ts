@@ -1,7 +1,6 @@
 // Finds the fields that a query names: those of its collection, and those of collections that it refers to.
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import type { Rules } from "../model/collection.ts";
 import { listRequestLimits } from "../model/query/list-request.ts";
 import { type Condition, holds, type Predicate } from "../model/query/predicate.ts";
 import type { Through } from "../model/query/query.ts";
@@ -12,6 +11,7 @@ import {
 } from "../model/query/queryable.ts";
 import type { ValueKind } from "../model/query/sort-key.ts";
 import { type CollectionAccess, readableRules } from "./collection-access.ts";
+import { type View, wholeView } from "./view.ts";
 
 /** Opens a collection for the caller of a query. */
 export type OpenCollection = (name: string) => MaybePromise<CollectionAccess>;
@@ -44,13 +44,20 @@ export class RelatedCollections {
     return this.#loading.length === 0 ? undefined : Promise.all(this.#loading.splice(0));
   }
 
-  get rules(): readonly Rules[] {
-    return [...this.#found.values()].flatMap(({ rules }) => rules ?? []);
+  /** Those that exist. */
+  get found(): readonly CollectionAccess[] {
+    return [...this.#found.values()].filter(({ rules }) => rules !== undefined);
   }
 }
 
+/** What a collection has, and what the caller is shown of it. */
+interface Seen {
+  readonly queryable: QueryableFields;
+  readonly view: View;
+}
+
 /** A reference on the way to a field. */
-interface Step {
+interface Step extends Seen {
   readonly reference: string;
   readonly kind: ValueKind;
   readonly collection: string;
@@ -59,7 +66,7 @@ interface Step {
 }
 
 /** A field, as it is called in its own collection. */
-export interface FoundField extends QueryableField {
+export interface FoundField extends QueryableField, Seen {
   readonly field: string;
   /** The references that lead there; empty for a field of the collection itself. */
   readonly steps: readonly Step[];
@@ -70,8 +77,10 @@ export function findField(
   queryable: QueryableFields,
   field: string,
   related: RelatedCollections | undefined,
+  ownView: View = wholeView,
 ): FoundField | string {
   const steps: Step[] = [];
+  let view = ownView;
   let fields = queryable;
   let rest = field;
   for (;;) {
@@ -85,20 +94,39 @@ export function findField(
     const rules = readableRules(access);
     if (rules === undefined)
       return `you may not read what "${reference.field}" refers to, so you cannot ask for its fields`;
-    const { predicate } = access.view("read");
+    const seen = { queryable: fields, view };
+    view = access.view("read");
     steps.push({
       ...{ reference: reference.field, kind: shape.kind, collection: reference.collection },
-      visible: predicate === undefined ? [] : [predicate],
+      ...{ visible: view.predicate === undefined ? [] : [view.predicate], ...seen },
     });
     fields = queryableFieldsOf(rules.definition);
     rest = rest.slice(reference.field.length + 1);
   }
   const found = fields.find(rest);
-  if (found !== undefined) return { ...found, field: rest, steps };
-  const last = steps.at(-1);
+  if (found !== undefined) return { ...found, field: rest, steps, queryable: fields, view };
+  return explainIn(steps.at(-1), rest, { queryable: fields, view });
+}
+
+/** Says that there is no such field in the collection that the last step leads to. */
+function explainIn(last: Step | undefined, field: string, seen: Seen): string {
+  const words = explainUnknown(seen, field);
   return last === undefined
-    ? fields.explainUnknown(rest)
-    : `${last.collection}, which "${last.reference}" refers to: ${fields.explainUnknown(rest)}`;
+    ? words
+    : `${last.collection}, which "${last.reference}" refers to: ${words}`;
+}
+
+/** Names the fields that the caller is shown. */
+export const explainUnknown = ({ queryable, view }: Seen, field: string): string =>
+  queryable.explainUnknown(field, (each) => view.names(each));
+
+/** Returns the error for a field that the caller is not shown in every resource: as for an unknown one. */
+export function notAlwaysShown(found: FoundField): string | undefined {
+  const { steps, field } = found;
+  const hidden = steps.findIndex(({ view, reference }) => !view.showsAlways(reference));
+  const step = steps[hidden];
+  if (step !== undefined) return explainIn(steps[hidden - 1], step.reference, step);
+  return found.view.showsAlways(field) ? undefined : explainIn(steps.at(-1), field, found);
 }
 
 const notWithSince =
@@ -107,28 +135,36 @@ const notWithSince =
 const tooDeep = `a field can be at most ${listRequestLimits.maxExpandDepth} references away`;
 
 /**
- * Returns the predicate that a condition on a field is for the resources that refer to it. Where nothing
- * is referred to the field is missing, as far as the caller can see. `prefix` is the path of the element
- * that contains the reference.
+ * Returns the predicate that a condition on a field is for the resources of the collection. Where the
+ * caller is not shown the field, or nothing is referred to as far as it can see, the field is missing.
+ * `prefix` is the path of the element that contains the field.
  */
-export function throughReferences(
-  { steps }: FoundField,
+export function asSeen(
+  { steps, view, field }: FoundField,
   condition: Condition,
   prefix = "",
 ): Predicate {
-  if (steps.length === 0) return condition;
-  const holdsForMissing = holds(condition, { at: () => undefined });
+  // What contains the element decides whether it is shown.
+  const isElement = prefix !== "";
+  const shown = isElement && steps.length === 0 ? undefined : view.shows(field);
+  if (steps.length === 0 && shown === undefined) return condition;
   const follow = (predicate: Predicate): Predicate =>
     steps.reduceRight<Predicate>(
-      (inner, { visible, ...step }, index) => ({
-        ...step,
-        field: index === 0 ? relativeTo(prefix, step.reference) : step.reference,
-        related: { allOf: [...visible, inner] },
-      }),
-      predicate,
+      (inner, { visible, view, queryable: _, ...step }, index) =>
+        whereShown(index === 0 && isElement ? undefined : view.shows(step.reference), {
+          ...step,
+          field: index === 0 ? relativeTo(prefix, step.reference) : step.reference,
+          related: { allOf: [...visible, inner] },
+        }),
+      whereShown(shown, predicate),
     );
+  const holdsForMissing = holds(condition, { at: () => undefined });
   return holdsForMissing ? { not: follow({ not: condition }) } : follow(condition);
 }
+
+/** Returns what holds where the predicate does and the caller is shown what it is about. */
+export const whereShown = (shown: Predicate | undefined, predicate: Predicate): Predicate =>
+  shown === undefined ? predicate : { allOf: [predicate, shown] };
 
 /** The path of a reference from the element. It is empty when the element itself is the reference. */
 const relativeTo = (prefix: string, reference: string): string => reference.slice(prefix.length);

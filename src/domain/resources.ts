@@ -1,7 +1,6 @@
 // Finds single resources and their files.
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
-import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import { memberOf, readFiles, type StoredFile } from "../model/file.ts";
 import { Problem } from "../model/problem.ts";
@@ -10,12 +9,13 @@ import type { Verb } from "../model/token.ts";
 import { validatorOf } from "../model/validator.ts";
 import type { Store } from "../store/store.ts";
 import type { CollectionAccess } from "./collection-access.ts";
+import type { Mask } from "./mask.ts";
 import { resourceNotFound } from "./problems.ts";
 
-/** A resource, and the rules that decide how it is shown. */
-export interface ResourceWithRules {
+/** A resource, and how the caller sees it. */
+export interface ShownResource {
   readonly resource: Resource;
-  readonly rules: Rules;
+  readonly mask: Mask;
 }
 
 export class Resources {
@@ -25,39 +25,49 @@ export class Resources {
     this.#store = store;
   }
 
+  /** Finds a resource that the caller may read. */
+  find(access: CollectionAccess, id: string): MaybePromise<ShownResource | Problem>;
   /** Finds a resource that the caller may access with this verb. */
   find(
     access: CollectionAccess,
     id: string,
+    verb: Verb,
+  ): MaybePromise<Pick<ShownResource, "resource"> | Problem>;
+  find(
+    access: CollectionAccess,
+    id: string,
     verb: Verb = "read",
-  ): MaybePromise<ResourceWithRules | Problem> {
-    const { name, rules } = access;
+  ): MaybePromise<Pick<ShownResource, "resource"> | Problem> {
     const forbidden = access.require(verb);
     if (forbidden !== undefined) return forbidden;
-    if (rules === undefined) return resourceNotFound;
-    return then(this.#store.find(name, id), (resource) => {
+    if (access.rules === undefined) return resourceNotFound;
+    return then(this.#store.find(access.name, id), (resource) => {
       if (resource === undefined) return resourceNotFound;
-      return then(
-        access.decide(() => access.includes(verb, resource)),
-        (isSeen) => (isSeen ? { resource, rules } : resourceNotFound),
-      );
+      return verb === "read"
+        ? then(access.mask(resource), (mask) => (mask ? { resource, mask } : resourceNotFound))
+        : then(
+            access.decide(() => access.includes(verb, resource)),
+            (isSeen) => (isSeen ? { resource } : resourceNotFound),
+          );
     });
   }
 
-  /** Whether the caller may read a resource that was found earlier, and it has not changed since. */
-  isCurrentFor(access: CollectionAccess, earlier: ResourceWithRules): boolean {
+  /** Whether the caller sees a resource that was found earlier in the same way, and it has not changed since. */
+  isCurrentFor(access: CollectionAccess, earlier: ShownResource): boolean {
     const found = this.find(access, earlier.resource.id);
     return (
-      "resource" in found && found.resource === earlier.resource && found.rules === earlier.rules
+      "resource" in found && found.resource === earlier.resource && found.mask === earlier.mask
     );
   }
 }
 
 /** Returns the file in a slot of a resource that the caller may read. */
-export function fileAt({ resource, rules }: ResourceWithRules, slot: string): StoredFile | Problem {
+export function fileAt({ resource, mask }: ShownResource, slot: string): StoredFile | Problem {
   const part = readFiles(resource.files).find((one) => one.slot === slot);
-  const isHidden = part && validatorOf(definitionOf(rules)).isHidden(memberOf(part));
-  return part === undefined || isHidden ? fileNotFound : part;
+  return part === undefined || !isShown(memberOf(part), mask) ? fileNotFound : part;
 }
+
+const isShown = (member: string, mask: Mask): boolean =>
+  mask.shows(member) && !(mask.rules && validatorOf(definitionOf(mask.rules)).isHidden(member));
 
 const fileNotFound = new Problem("not-found", "The resource has no file at this address.");

@@ -2,11 +2,15 @@
 
 import { IndexedContent } from "../model/query/index-plan.ts";
 import { holds, type Predicate, type RelatedFacts } from "../model/query/predicate.ts";
+import { relatedIn } from "../model/query/related.ts";
+import { simplified } from "../model/query/simplify.ts";
 import type { Resource } from "../model/resource.ts";
 
 /** A grant that applies to a caller, with the caller's values. */
 export interface BoundGrant {
   readonly name: string;
+  /** Its place in the definition's list. */
+  readonly index: number;
   /** What must hold before, with the boundary and the owner; undefined for every resource. */
   readonly where: Predicate | undefined;
   /** What must hold after a write, with the boundary. */
@@ -20,6 +24,7 @@ export interface BoundGrant {
 /** One grant without conditions, as a shorthand gives. */
 export const wholeGrant: BoundGrant = {
   name: "",
+  index: 0,
   where: undefined,
   check: undefined,
   fields: undefined,
@@ -33,6 +38,10 @@ export class View {
   readonly isWhole: boolean;
   /** What a resource must match; undefined for every resource. */
   readonly predicate: Predicate | undefined;
+  /** The same as conditions of a query. */
+  readonly conditions: readonly Predicate[];
+  /** Whether it depends on what resources refer to. */
+  readonly isRelated: boolean;
   /** Whether fields are hidden from the caller in some resources. */
   readonly hidesFields: boolean;
 
@@ -40,6 +49,8 @@ export class View {
     this.grants = grants;
     this.isWhole = grants.some(({ where, fields }) => where === undefined && fields === undefined);
     this.predicate = anyOf(grants);
+    this.conditions = this.predicate ? simplified([this.predicate]) : [];
+    this.isRelated = grants.some(({ where }) => where && relatedIn(where).length > 0);
     this.hidesFields = !this.isWhole && grants.some(({ fields }) => fields !== undefined);
   }
 
@@ -54,11 +65,15 @@ export class View {
     return predicate === undefined || holds(predicate, new IndexedContent(resource, facts));
   }
 
-  /** Returns what shows the field, as a predicate; undefined when every grant shows it. */
+  /** Returns what shows the field, as a predicate; undefined when it is shown wherever the resource is. */
   shows(field: string): Predicate | undefined {
     const showing = this.grants.filter(({ fields }) => isNamed(field, fields));
-    if (showing.length === this.grants.length) return undefined;
-    return anyOf(showing) ?? { allOf: [] };
+    return showing.length === this.grants.length ? undefined : anyOf(showing);
+  }
+
+  /** Whether a grant shows the field. */
+  names(field: string): boolean {
+    return this.grants.some(({ fields }) => isNamed(field, fields));
   }
 
   /** Whether every grant shows the field. */
@@ -82,9 +97,10 @@ function anyOf(grants: readonly BoundGrant[]): Predicate | undefined {
 /** These are always shown. */
 const always = ["id", "createdAt"];
 
-/** Whether a list of fields contains the field, or an object that it is in. */
+/** Whether a list of fields contains the field, or an object or array that it is in. */
 export function isNamed(field: string, fields: readonly string[] | undefined): boolean {
   if (fields === undefined || always.includes(field)) return true;
-  const plain = field.replaceAll("[]", "");
-  return fields.some((named) => plain === named || plain.startsWith(`${named}.`));
+  return fields.some(
+    (named) => field === named || field.startsWith(`${named}.`) || field.startsWith(`${named}[]`),
+  );
 }

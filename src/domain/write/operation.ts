@@ -1,6 +1,5 @@
 // Defines what a caller can ask to write, and what becomes of it.
 
-import type { Rules } from "../../model/collection.ts";
 import type { Draft } from "../../model/draft.ts";
 import type { StoredFile } from "../../model/file.ts";
 import type { PatchKind } from "../../model/patch.ts";
@@ -10,7 +9,7 @@ import type { CollectionAccess } from "../collection-access.ts";
 
 /** A precondition of the client, evaluated against the current state as the client sees it. */
 export interface Condition {
-  (current: Resource | undefined, rules: Rules | undefined): boolean;
+  (current: Resource | undefined, access: CollectionAccess): boolean;
   /** Whether it compares entity tags. A date is too coarse: two changes can share a second. */
   readonly isByTag: boolean;
 }

@@ -231,7 +231,7 @@ export class Plan {
           : undefined) ??
       (current && refuse(access, verbOf(kind), current)) ??
       access.requirePrecondition(kind === "operate" || condition?.isByTag === true) ??
-      (condition?.(current, access.rules) === false ? preconditionFailed : undefined);
+      (condition?.(current, access) === false ? preconditionFailed : undefined);
     if (rejected !== undefined) return rejected;
     if (kind === "put" && state.current && !isVisible) {
       if (access.bound) return this.#taken(access, operation);

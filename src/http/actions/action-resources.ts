@@ -1,8 +1,8 @@
 // Creates the resources object of an action: reads and writes with the permissions of its caller.
 
 import type { CollectionAccess, CollectionPermission } from "../../domain/collection-access.ts";
+import type { Mask } from "../../domain/mask.ts";
 import { collectionNotFound } from "../../domain/problems.ts";
-import { renderShown } from "../../domain/shown.ts";
 import type { Condition, Written } from "../../domain/write/operation.ts";
 import { ProblemError } from "../../model/action.ts";
 import type {
@@ -15,12 +15,10 @@ import type {
   ResourceList,
   WriteAnswer,
 } from "../../model/action-resources.ts";
-import type { Rules } from "../../model/collection.ts";
 import { isCollectionName } from "../../model/id.ts";
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
-import { rendererOf } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import { idInPost, readFields, readText, tooLarge } from "../body/content.ts";
 import { allOf, etagOf, ifMatch, ifNoneMatch } from "../headers/conditional.ts";
@@ -73,11 +71,11 @@ class ActionClient implements ActionResources {
 
   async get(name: string, id: string): Promise<ResourceAnswer> {
     const access = await this.#open(name, "read");
-    const { resource, rules } = orThrow(await this.#services.resources.find(access, id));
+    const { resource, mask } = orThrow(await this.#services.resources.find(access, id));
     return {
       status: 200,
-      ...this.#locationOf(name, resource, rules),
-      body: this.#body(access, resource),
+      ...this.#locationOf(name, resource, mask),
+      body: this.#body(name, resource, mask),
     };
   }
 
@@ -135,7 +133,7 @@ class ActionClient implements ActionResources {
     const once = this.#once(options, "/-/batch", bytes);
     const done = orThrow(await writes.runAll(this.#principal, read, once));
     if ("index" in done) throw new ProblemError(problemAt(done));
-    return resultsOf(base, done).map((result) => JSON.parse(result));
+    return (await resultsOf(base, done)).map((result) => JSON.parse(result));
   }
 
   /** Asks for the same permission as the route of the same request over HTTP. */
@@ -169,24 +167,23 @@ class ActionClient implements ActionResources {
   }
 
   /** A caller who may not read the resource gets no body, as over HTTP. */
-  #written(written: Written | Problem): WriteAnswer {
+  async #written(written: Written | Problem): Promise<WriteAnswer> {
     const { isNew, resource, access } = orThrow(written);
-    const { name, rules } = access;
-    const locationOf = this.#locationOf(name, resource, rules);
-    return access.mayRead(resource)
-      ? { status: isNew ? 201 : 200, ...locationOf, body: this.#body(access, resource) }
+    const { name } = access;
+    const mask = await access.mask(resource);
+    const locationOf = this.#locationOf(name, resource, mask ?? access.writtenMask);
+    return mask
+      ? { status: isNew ? 201 : 200, ...locationOf, body: this.#body(name, resource, mask) }
       : { status: isNew ? 201 : 204, ...locationOf };
   }
 
-  #locationOf(name: string, resource: Resource, rules: Rules | undefined) {
+  #locationOf(name: string, resource: Resource, mask: Mask) {
     const location = `${this.#services.base}/${name}/${resource.id}`;
-    return { location, etag: etagOf(resource, rules) };
+    return { location, etag: etagOf(resource, mask) };
   }
 
-  #body(access: CollectionAccess, resource: Resource): Representation {
-    const { name, rules } = access;
-    const home = `${this.#services.base}/${name}`;
-    return JSON.parse(renderShown(access, resource, rendererOf(rules), home));
+  #body(name: string, resource: Resource, mask: Mask): Representation {
+    return JSON.parse(mask.render(resource, `${this.#services.base}/${name}`));
   }
 }
 

@@ -1,20 +1,18 @@
 // Implements conditional requests (RFC 9110 §13): entity tags, HTTP dates and preconditions.
 
 import { hash } from "node:crypto";
+import type { CollectionAccess } from "../../domain/collection-access.ts";
+import type { Mask } from "../../domain/mask.ts";
 import type { Condition } from "../../domain/write/operation.ts";
-import type { Rules } from "../../model/collection.ts";
+import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
-import { viewVersion } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import { entityTags } from "../../model/schemas/entity-tags.ts";
 import { acceptsCoding, type Coding, codings } from "./content-coding.ts";
 
-/**
- * The tag has the revision, the time, which differs after a restored backup, and the version of the
- * view, which differs when a new definition shows other fields of the same state.
- */
-export const entityTag = (revision: number, updatedAt: number, version = 0): string =>
-  `"${revision.toString(36)}-${updatedAt.toString(36)}${version === 0 ? "" : `-${version.toString(36)}`}"`;
+/** The tag of a collection has the revision and the time, which differs after a restored backup. */
+export const collectionTag = ({ revision, updatedAt }: Collection): string =>
+  `"${revision.toString(36)}-${updatedAt.toString(36)}"`;
 
 /** Returns a tag from the bytes, for what depends on more than one resource or collection. */
 export const contentTag = (body: string): string =>
@@ -31,9 +29,12 @@ const codingOfTag = (tag: string): Coding | undefined =>
   codings.find((coding) => tag.endsWith(`.${coding}"`));
 
 /** Returns whether a tag belongs to a state, in any coding. */
-function isTagOf(tag: string, etag: string): boolean {
-  const coding = tag === etag ? undefined : codingOfTag(tag);
-  return tag === etag || (coding !== undefined && tag === variantTag(etag, coding));
+const isTagOf = (tag: string, etag: string): boolean => tag === etag || withoutCoding(tag) === etag;
+
+/** Returns the tag of the same state without a content coding. */
+function withoutCoding(tag: string): string {
+  const coding = codingOfTag(tag);
+  return coding === undefined ? tag : `${tag.slice(0, -coding.length - 2)}"`;
 }
 
 let lastSecond = 0;
@@ -56,15 +57,20 @@ const tags = /"[\x21\x23-\x7e\x80-\xff]*"/g;
 const weakOrStrong = /(?<![^,\s])(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 
 /** Strong comparison for If-Match (§13.1.1): a weak tag never matches. */
-function matchesStrongly(field: string, etag: string): boolean {
-  return field.match(weakOrStrong)?.some((tag) => isTagOf(tag, etag)) ?? false;
+function matchesStrongly(field: string, isCurrent: (tag: string) => boolean): boolean {
+  return field.match(weakOrStrong)?.some(isCurrent) ?? false;
 }
 
 /** Weak comparison for If-None-Match (§13.1.2): `W/` is ignored. */
-function matchesWeakly(field: string, etag: string): boolean {
-  if (field === etag || field.trim() === "*") return true;
-  return field.match(tags)?.some((tag) => isTagOf(tag, etag)) ?? false;
+function matchesWeakly(field: string, isCurrent: (tag: string) => boolean): boolean {
+  return field.trim() === "*" || (field.match(tags)?.some(isCurrent) ?? false);
 }
+
+/** Tells the tags of a state, as any caller sees it. */
+const tagsOf =
+  (resource: Resource, access: CollectionAccess) =>
+  (tag: string): boolean =>
+    access.isValidator(withoutCoding(tag).slice(1, -1), resource);
 
 /**
  * Returns the tag in If-None-Match that belongs to this state. Its coding must be accepted by this
@@ -104,7 +110,8 @@ export const hasPreconditions = (headers: Headers): boolean =>
 export function isPreconditionFailed(headers: Headers, validators: Validators): boolean {
   const { etag, updatedAt, isDateExact } = validators;
   const ifMatch = headers.get("if-match");
-  if (ifMatch !== null) return ifMatch.trim() !== "*" && !matchesStrongly(ifMatch, etag);
+  if (ifMatch !== null)
+    return ifMatch.trim() !== "*" && !matchesStrongly(ifMatch, (tag) => isTagOf(tag, etag));
   const ifUnmodifiedSince = headers.get("if-unmodified-since");
   if (ifUnmodifiedSince === null || updatedAt === undefined) return false;
   const since = readHttpDate(ifUnmodifiedSince);
@@ -140,12 +147,12 @@ export function allOf(
 ): Condition | undefined {
   if (first === undefined || second === undefined) return first ?? second;
   const isByTag = first.isByTag || second.isByTag;
-  return condition(isByTag, (current, rules) => first(current, rules) && second(current, rules));
+  return condition(isByTag, (current, access) => first(current, access) && second(current, access));
 }
 
 const condition = (
   isByTag: boolean,
-  holds: (current: Resource | undefined, rules: Rules | undefined) => boolean,
+  holds: (current: Resource | undefined, access: CollectionAccess) => boolean,
 ): Condition => Object.assign(holds, { isByTag });
 
 export function ifMatch(field: string | null): Condition | Problem | undefined {
@@ -154,7 +161,7 @@ export function ifMatch(field: string | null): Condition | Problem | undefined {
   if (!isTagList(field)) return invalidTags("If-Match");
   return condition(
     true,
-    (current, rules) => current !== undefined && matchesStrongly(field, etagOf(current, rules)),
+    (current, access) => current !== undefined && matchesStrongly(field, tagsOf(current, access)),
   );
 }
 
@@ -163,7 +170,7 @@ export function ifNoneMatch(field: string | null): Condition | Problem | undefin
   if (field.trim() !== "*" && !isTagList(field)) return invalidTags("If-None-Match");
   return condition(
     true,
-    (current, rules) => current === undefined || !matchesWeakly(field, etagOf(current, rules)),
+    (current, access) => current === undefined || !matchesWeakly(field, tagsOf(current, access)),
   );
 }
 
@@ -190,14 +197,18 @@ const invalidTags = (name: string): Problem =>
 function ifUnmodifiedSince(field: string | null): Condition | undefined {
   const since = field === null ? undefined : readHttpDate(field);
   if (since === undefined) return undefined;
-  return condition(false, (current) => {
+  return condition(false, (current, access) => {
     if (current === undefined) return true;
-    return current.sharesDate !== true && wholeSecond(current.updatedAt) <= since;
+    return (
+      access.showsUpdates(current) &&
+      current.sharesDate !== true &&
+      wholeSecond(current.updatedAt) <= since
+    );
   });
 }
 
-export const etagOf = ({ revision, updatedAt }: Resource, rules: Rules | undefined): string =>
-  entityTag(revision, updatedAt, viewVersion(rules));
+/** The tag of a resource as it is shown. */
+export const etagOf = (resource: Resource, mask: Mask): string => `"${mask.validator(resource)}"`;
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const imfFixdate = /^[A-Z][a-z]{2}, (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/;

@@ -18,11 +18,11 @@ const maxParameters = 45;
 /** `fields`, `expand`, `aggregate` and `since` change the format of the response, so only the generic path describes them. */
 export function listParameters({ schema = {} }: Definition, text: string): readonly object[] {
   const queryable = queryableFieldsOf(text);
-  const { indexed, isSearchable } = queryable;
+  const { indexed, searchable } = queryable;
   const declared = fieldsOf(schema, new References(schema));
   const { page, limit, cursor, total, where, q } = parameters;
   const sort = sortBy(queryable, declared);
-  const paging = [page, limit, sort, cursor, total, where, ...(isSearchable ? [q] : [])];
+  const paging = [page, limit, sort, cursor, total, where, ...(searchable.length > 0 ? [q] : [])];
   const fields = [...indexed]
     .filter((field) => field !== ownerField && isAllowedInUrl(field))
     .map((field) => [field, scalarOf(declared.at(field.split("."))?.inner)] as const);

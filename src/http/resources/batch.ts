@@ -1,9 +1,7 @@
 // Handles POST /-/batch: runs all operations of a batch or none.
 
-import { renderShown } from "../../domain/shown.ts";
 import type { AllDone, Refused, WriteResult } from "../../domain/write/operation.ts";
 import { Problem } from "../../model/problem.ts";
-import { rendererOf } from "../../model/render.ts";
 import { checkJsonBody, readBody } from "../body/content.ts";
 import { etagOf } from "../headers/conditional.ts";
 import { idempotencyKeyOf, readKey, replayedHeader } from "../headers/idempotency-key.ts";
@@ -11,7 +9,12 @@ import { postTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { createResponse } from "../response/response.ts";
 import { readOperations } from "./batch-operations.ts";
-import { checkedRendererFactory, type RendererFactory, readFieldsParam } from "./fields-param.ts";
+import {
+  checkedRendererFactory,
+  type RendererFactory,
+  readFieldsParam,
+  wholeRenderer,
+} from "./fields-param.ts";
 
 export async function runBatch(context: RequestContext): Promise<Response | Problem> {
   const { request, services, principal } = context;
@@ -36,7 +39,7 @@ export async function runBatch(context: RequestContext): Promise<Response | Prob
   const headers = new Headers(services.jsonHeaders);
   headers.set("Cache-Control", "no-store");
   if (done.isReplay) headers.set(replayedHeader, "true");
-  const results = resultsOf(services.base, done, rendererFor);
+  const results = await resultsOf(services.base, done, rendererFor);
   return createResponse(context, `{"results":[${results.join(",")}]}`, { headers });
 }
 
@@ -59,19 +62,23 @@ export function problemAt({ index, problem }: Refused): Problem {
 export const resultsOf = (
   base: string,
   { results }: AllDone,
-  rendererFor: RendererFactory = rendererOf,
-): readonly string[] => results.map((result) => resultOf(base, result, rendererFor));
+  rendererFor: RendererFactory = wholeRenderer,
+): Promise<readonly string[]> =>
+  Promise.all(results.map((result) => resultOf(base, result, rendererFor)));
 
 /** Omits the body for a caller who may not read the resource. */
-function resultOf(base: string, result: WriteResult, rendererFor: RendererFactory): string {
+async function resultOf(
+  base: string,
+  result: WriteResult,
+  rendererFor: RendererFactory,
+): Promise<string> {
   if (result.kind === "removed") return '{"status":204}';
   const { resource, access, isNew } = result;
-  const isReadable = access.mayRead(resource);
-  const status = isNew ? 201 : isReadable ? 200 : 204;
+  const mask = await access.mask(resource);
+  const status = isNew ? 201 : mask ? 200 : 204;
   const home = `${base}/${access.name}`;
   const location = `${home}/${resource.id}`;
-  const etag = JSON.stringify(etagOf(resource, access.rules));
-  const render = rendererFor(access.rules);
-  const body = isReadable ? `,"body":${renderShown(access, resource, render, home)}` : "";
+  const etag = JSON.stringify(etagOf(resource, mask ?? access.writtenMask));
+  const body = mask ? `,"body":${rendererFor(mask)(resource, home)}` : "";
   return `{"status":${status},"location":"${location}","etag":${etag}${body}}`;
 }

@@ -56,12 +56,14 @@ async function find(context: RequestContext): Promise<FoundFile | Problem> {
   const etag = `"${part.sha256}"`;
   const { createdAt: updatedAt, sharesDate } = shown.resource;
   const headers = new Headers(services.commonHeaders);
-  setCaching(headers, shown.rules);
+  setCaching(headers, shown.mask);
   headers.set("ETag", etag);
   headers.set("Last-Modified", httpDate(updatedAt));
   headers.set("Accept-Ranges", "bytes");
   headers.set("Content-Security-Policy", sandbox);
-  return { part, etag, updatedAt, isDateExact: sharesDate !== true, headers };
+  // Whether changes share a second is shown only with their times.
+  const isDateExact = shown.mask.showsUpdates && sharesDate !== true;
+  return { part, etag, updatedAt, isDateExact, headers };
 }
 
 async function answerBytes(context: RequestContext, found: FoundFile): Promise<Response | Problem> {

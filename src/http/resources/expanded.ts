@@ -1,16 +1,16 @@
 // Handles `expand`: a resource or a list with the resources that it refers to.
 
+import type { CollectionAccess } from "../../domain/collection-access.ts";
 import { type ExpandRequest, type ExpansionPlan, expandedTooLarge } from "../../domain/expand.ts";
-import type { PlannedList } from "../../domain/lists.ts";
-import type { ResourceWithRules } from "../../domain/resources.ts";
-import type { Rules } from "../../model/collection.ts";
+import { isByCollection, type PlannedList } from "../../domain/lists.ts";
+import type { ShownResource } from "../../domain/resources.ts";
 import { Problem } from "../../model/problem.ts";
 import { type Renderer, withText } from "../../model/render.ts";
 import { expandedMember } from "../../model/resource.ts";
 import type { RequestContext } from "../request/context.ts";
 import { invalid } from "../request/request-target.ts";
 import { conditionalResponse, sendPage } from "../response/representation.ts";
-import { combinedResponseHead, type ResponseHead } from "../response/response.ts";
+import { type Audience, contentHead, type ResponseHead } from "../response/response.ts";
 import {
   type ExportType,
   expandedExportBytes,
@@ -25,31 +25,39 @@ import { readList, type TimedList } from "./read-list.ts";
 /** The ETag is a hash of the body, because no revision covers several collections. */
 const headOf = (
   context: RequestContext,
-  rules: readonly Rules[],
+  shown: readonly Audience[],
   { referred }: ExpansionPlan,
   body: string | undefined,
 ): ResponseHead => {
-  const others = [...referred.values()].map(({ access }) => access.rules);
-  return combinedResponseHead(context, [...rules, ...others], body);
+  const others = [...referred.values()].map(({ access }) => access);
+  return contentHead(context, [...shown, ...others], body);
 };
 
 /** Responds with a resource that the caller may read, and with what it refers to. */
 export async function sendExpanded(
   context: RequestContext,
-  shown: ResourceWithRules,
+  shown: ShownResource,
   render: Renderer,
   request: ExpandRequest,
 ): Promise<Response | Problem> {
   const { expander, resources } = context.services;
-  const plan = await expander.plan(context.principal, shown.rules, request);
+  const plan = await expander.plan(context.collection, request);
   if (plan instanceof Problem) return plan;
-  const [expanded] = (await expander.read(plan, [shown.resource])) ?? [];
+  const { resource, mask } = shown;
+  const [expanded] =
+    (await expander.read(plan, { resources: [resource], maskOf: () => mask })) ?? [];
   if (expanded === undefined) return expandedTooLarge(plan);
-  const body = withText(render(shown.resource, context.collectionUrl), expandedMember, expanded);
-  context.isCurrentFor = (access) =>
-    resources.isCurrentFor(access, shown) && expander.isCurrentFor(access, plan);
-  return sendPage(context, { body, ...headOf(context, [shown.rules], plan, body) });
+  const body = withText(render(resource, context.collectionUrl), expandedMember, expanded);
+  if (isRepeatable(context.collection, plan))
+    context.isCurrentFor = (access) =>
+      resources.isCurrentFor(access, shown) && expander.isCurrentFor(access, plan);
+  return sendPage(context, { body, ...headOf(context, [mask], plan, body) });
 }
+
+/** Whether the response depends on nothing but what is stored. */
+const isRepeatable = (access: CollectionAccess, { referred }: ExpansionPlan): boolean =>
+  access.bound?.isTimed !== true &&
+  [...referred.values()].every((other) => other.access.bound?.isTimed !== true);
 
 /** Responds with a list. It is read even for a 304. */
 export async function answerExpanded(
@@ -59,23 +67,23 @@ export async function answerExpanded(
   isExport: boolean,
 ): Promise<Response | Problem> {
   const { expander, lists } = context.services;
-  const plan = await expander.plan(context.principal, planned.target.rules, planned.listRequest);
+  const plan = await expander.plan(planned.target.access, planned.listRequest);
   if (plan instanceof Problem) return plan;
   if (type === "text/csv") return notInCsv;
   const listed = await readList(context, planned, isExport ? exportPageBytes : undefined);
   if (listed instanceof Problem) return listed;
   if (isExport) return answerExport(context, listed, plan, type as ExportType);
-  const expanded = await expander.read(plan, listed.resources);
+  const expanded = await expander.read(plan, listed);
   if (expanded === undefined) return expandedTooLarge(plan);
   const body =
     type === "application/json"
       ? listBody(listed, context.collectionUrl, expanded)
       : exportPage(context, listed, type, expanded);
   const { target, others } = listed;
-  if (others.length === 0)
+  if (others.length === 0 && isByCollection(target.access) && isRepeatable(target.access, plan))
     context.isCurrentFor = (access) =>
       lists.isCurrentFor(access, target) && expander.isCurrentFor(access, plan);
-  const asJson = headOf(context, [target.rules, ...others], plan, body);
+  const asJson = headOf(context, [target.access, ...others], plan, body);
   return sendPage(context, {
     body,
     ...listHead(context, asJson, type, target.collection.name, listed),
@@ -89,13 +97,13 @@ async function answerExport(
   plan: ExpansionPlan,
   type: ExportType,
 ): Promise<Response | Problem> {
-  const { resources, target, others, next } = listed;
+  const { target, others, next } = listed;
   const expanded =
     next === undefined
-      ? await context.services.expander.read(plan, resources, expandedExportBytes)
+      ? await context.services.expander.read(plan, listed, expandedExportBytes)
       : undefined;
   const body = expanded && exportPage(context, listed, type, expanded);
-  const asJson = headOf(context, [target.rules, ...others], plan, body);
+  const asJson = headOf(context, [target.access, ...others], plan, body);
   const state = listHead(context, asJson, type, target.collection.name);
   setServerTiming(state.headers, listed);
   if (body !== undefined) return sendPage(context, { body, ...state });

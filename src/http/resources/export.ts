@@ -2,7 +2,8 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { ExpansionPlan } from "../../domain/expand.ts";
-import type { ListedGroups, ListResult, PlannedList } from "../../domain/lists.ts";
+import type { ListedGroups } from "../../domain/listed-groups.ts";
+import type { ListResult, PlannedList } from "../../domain/lists.ts";
 import { overloaded } from "../../domain/problems.ts";
 import {
   type Column,
@@ -86,10 +87,8 @@ function writerFor(type: ExportType, first: ListResult, home: string): Writer {
   const isCsv = type === "text/csv";
   // CSV picks its columns from the whole representation.
   const rendererFor = rendererFactory(isCsv ? [everyField, ...addedNames(fields)] : fields);
-  const viewsOf = ({ target, resources }: ListResult) => {
-    const render = rendererFor(target.rules);
-    return resources.map((resource) => render(resource, home));
-  };
+  const viewsOf = ({ maskOf, resources }: ListResult) =>
+    resources.map((resource) => rendererFor(maskOf(resource))(resource, home));
   if (isCsv) {
     const columns = columnsOf(first, fields, viewsOf);
     const rows = (listed: ListResult) =>
@@ -203,7 +202,7 @@ async function* rowsOf(
   if (expansion === undefined) return yield writer.rows(listed);
   const { resources } = listed;
   const maxBytes = resources.length === 1 ? pageLimits.maxBytes : expandedExportBytes;
-  const expanded = await context.services.expander.read(expansion, resources, maxBytes);
+  const expanded = await context.services.expander.read(expansion, listed, maxBytes);
   if (expanded !== undefined) return yield writer.rows(listed, expanded);
   if (resources.length === 1) throw new Error("the export was aborted: a resource is too large");
   const half = resources.length >> 1;

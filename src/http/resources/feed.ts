@@ -2,6 +2,7 @@
 
 import type { FeedPage, FeedRequest } from "../../domain/feeds.ts";
 import { type ListTarget, rulesOf } from "../../domain/lists.ts";
+import { masksOf } from "../../domain/mask.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Removal } from "../../model/feed.ts";
 import { Problem } from "../../model/problem.ts";
@@ -10,7 +11,7 @@ import type { Resource } from "../../model/resource.ts";
 import { checkAccept, jsonTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { conditionalResponse, sendPage } from "../response/representation.ts";
-import { partialResponseHead, responseHeadOf } from "../response/response.ts";
+import { collectionHead, contentHead } from "../response/response.ts";
 import { checkedRendererFactory } from "./fields-param.ts";
 
 export function listChanges(
@@ -19,23 +20,25 @@ export function listChanges(
   feedRequest: FeedRequest,
 ): MaybePromise<Response | Problem> {
   const { request, services } = context;
-  const { access, collection, rules, owner } = target;
+  const { access, collection, owner } = target;
   const rejected = checkAccept(request.headers, jsonTypes);
   if (rejected !== undefined) return rejected;
   const { fields } = feedRequest.listRequest;
-  const rendererFor = checkedRendererFactory(fields, access.principal, rules);
+  const rendererFor = checkedRendererFactory(fields, access.principal, access);
   if (rendererFor instanceof Problem) return rendererFor;
   const conditional =
-    owner === undefined && conditionalResponse(context, responseHeadOf(context, collection, rules));
+    owner === undefined &&
+    conditionalResponse(context, collectionHead(context, collection, access));
   if (conditional) return conditional;
   return then(services.feeds.since(target, feedRequest), (page) => {
     if (page instanceof Problem) return page;
-    const shown = rulesOf(page.collection, rules);
+    const rules = rulesOf(page.collection, target.rules);
+    const shown = { rules, isForAdmin: access.isForAdmin };
     const state = page.isWhole
-      ? responseHeadOf(context, page.collection, shown)
-      : partialResponseHead(context, shown, undefined);
+      ? collectionHead(context, page.collection, shown)
+      : contentHead(context, [shown], undefined);
     if (page.isMore) state.headers.set("Link", `<${nextAddress(context, page)}>; rel="next"`);
-    const render = rendererFor(shown);
+    const render = rendererFor(masksOf(rules).whole);
     const changes = page.entries.map((entry) => entryBody(entry, context, page, render));
     const since = JSON.stringify(parameterOf(context, "since"));
     const positions = `"since":${since},"next":"${page.next}","more":${page.isMore}`;

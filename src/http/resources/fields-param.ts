@@ -1,7 +1,8 @@
 // Reads the `fields` parameter, and makes functions that render a resource with these fields.
 
-import { checkFields } from "../../domain/build-query.ts";
-import type { Rules } from "../../model/collection.ts";
+import { checkFields } from "../../domain/check-fields.ts";
+import type { CollectionAccess } from "../../domain/collection-access.ts";
+import type { Mask } from "../../domain/mask.ts";
 import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
 import {
@@ -12,7 +13,7 @@ import {
   ownerMember,
 } from "../../model/query/list-request.ts";
 import { projectionOf } from "../../model/query/projection.ts";
-import { type Renderer, rendererOf, withMember } from "../../model/render.ts";
+import { type Renderer, withMember } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import { etagOf } from "../headers/conditional.ts";
 import {
@@ -22,29 +23,29 @@ import {
 } from "../request/request-target.ts";
 import { ListRequestReader } from "./list-request.ts";
 
-/** Makes the function that renders the resources of a collection with these rules. */
-export type RendererFactory = (rules: Rules | undefined) => Renderer;
+/** Makes the function that renders the resources that are shown with a mask. */
+export type RendererFactory = (mask: Mask) => Renderer;
+
+/** Renders all fields that are shown. */
+export const wholeRenderer: RendererFactory = ({ render }) => render;
 
 /** Returns a renderer for these fields; an empty list means all fields. */
 export function rendererFactory(fields: readonly string[]): RendererFactory {
-  if (fields.length === 0) return rendererOf;
+  if (fields.length === 0) return wholeRenderer;
   const isWhole = fields.includes(everyField);
   const project = isWhole ? (view: string) => view : projectionOf(fields);
   const added = addedMembers.filter(({ name }) => fields.includes(name));
-  return (rules) => {
-    const render = rendererOf(rules);
-    return (resource, home) =>
-      added.reduce(
-        (view, { name, read }) => withMember(view, name, read(resource, rules)),
-        project(render(resource, home)),
-      );
-  };
+  return (mask) => (resource, home) =>
+    added.reduce(
+      (view, { name, read }) => withMember(view, name, read(resource, mask)),
+      project(mask.render(resource, home)),
+    );
 }
 
 /** Members that are shown only when `fields` names them. */
 const addedMembers: readonly {
   readonly name: string;
-  readonly read: (resource: Resource, rules: Rules | undefined) => string | null;
+  readonly read: (resource: Resource, mask: Mask) => string | null;
 }[] = [
   // With quotation marks, as If-Match needs it.
   { name: etagField, read: etagOf },
@@ -85,8 +86,8 @@ export function readShownParams(
 export function checkedRendererFactory(
   fields: readonly NamedField[],
   principal: Principal,
-  rules: Rules | undefined,
+  access: CollectionAccess | undefined,
 ): RendererFactory | Problem {
-  const rejected = fields.length > 0 ? checkFields(principal, rules, fields) : undefined;
+  const rejected = fields.length > 0 ? checkFields(principal, access, fields) : undefined;
   return rejected ?? rendererFactory(fields.map(({ field }) => field));
 }

@@ -5,7 +5,7 @@ import type { ListResult } from "../../domain/lists.ts";
 import { overloaded } from "../../domain/problems.ts";
 import { Problem } from "../../model/problem.ts";
 import { shortPageBytes } from "../../model/query/list-request.ts";
-import { type Renderer, viewVersion } from "../../model/render.ts";
+import type { Renderer } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import { streamOf } from "../body/text-stream.ts";
 import { chooseCoding } from "../headers/content-coding.ts";
@@ -23,10 +23,10 @@ const charsOf = ({ resources }: ListResult): number =>
 const start = '{"data":[';
 
 /** Returns a text that differs when the page does. `frame` is the body of the page without resources. */
-export const summaryOf = ({ resources, target }: ListResult, frame: string): string =>
+export const summaryOf = ({ resources, maskOf }: ListResult, frame: string): string =>
   resources.reduce(
-    (text, { id, revision, updatedAt }) => `${text}\n${id} ${revision} ${updatedAt}`,
-    `${frame} ${viewVersion(target.rules)}`,
+    (text, resource) => `${text}\n${resource.id} ${maskOf(resource).validator(resource)}`,
+    frame,
   );
 
 /** Responds with a page without Content-Length, which holds only its resources in memory. */
@@ -45,7 +45,8 @@ export function sendLargePage(
   const release = reserveWhileSent(context, isHead ? 0 : charsOf(listed));
   if (release === undefined) return overloaded;
   const fields = listed.listRequest.fields.map(({ field }) => field);
-  const render = rendererFactory(fields)(listed.target.rules);
+  const rendererFor = rendererFactory(fields);
+  const render: Renderer = (resource, home) => rendererFor(listed.maskOf(resource))(resource, home);
   const left = isHead ? [] : listed.resources.toReversed();
   const texts = textsOf(context, left, render, frame.slice(start.length));
   return withDate(new Response(streamOf(texts, coding, release), { headers }), state.updatedAt);

@@ -9,15 +9,15 @@ import type { SearchParams } from "../request/request-target.ts";
 import type { ResponseHead } from "../response/response.ts";
 import { exportHead, type ListType } from "./export.ts";
 import { rendererFactory } from "./fields-param.ts";
-import type { TimedList } from "./read-list.ts";
+import type { TimedPage } from "./read-list.ts";
 
 /** `expanded` has a text for each resource. */
 export function listBody(listed: ListResult, home: string, expanded?: readonly string[]): string {
-  const { target, listRequest, resources, total, totalAtLeast, hasMore: isMore, next } = listed;
+  const { listRequest, resources, maskOf, total, totalAtLeast, hasMore: isMore, next } = listed;
   const { page, limit, fields, cursor } = listRequest;
-  const render = rendererFactory(fields.map(({ field }) => field))(target.rules);
+  const rendererFor = rendererFactory(fields.map(({ field }) => field));
   const shown = resources.map((resource, index) => {
-    const view = render(resource, home);
+    const view = rendererFor(maskOf(resource))(resource, home);
     return expanded === undefined ? view : withText(view, expandedMember, expanded[index] ?? "{}");
   });
   const items = listed.groups?.texts ?? shown;
@@ -39,7 +39,7 @@ export function listHead(
   asJson: ResponseHead,
   type: ListType,
   name: string,
-  listed?: TimedList,
+  listed?: TimedPage,
 ): ResponseHead {
   const state = type === "application/json" ? asJson : exportHead(asJson, type, name);
   if (listed === undefined) return state;
@@ -49,7 +49,7 @@ export function listHead(
   return state;
 }
 
-export function setServerTiming(headers: Headers, { serverTiming }: TimedList): void {
+export function setServerTiming(headers: Headers, { serverTiming }: TimedPage): void {
   if (serverTiming !== undefined) headers.set("Server-Timing", serverTiming);
 }
 
@@ -60,7 +60,7 @@ export const hasPaging = (searchParams: SearchParams): boolean =>
   searchParams.some(([name]) => pagingNames.includes(name));
 
 /** Returns the Link header (RFC 8288) with all other parameters unchanged. */
-function links(context: RequestContext, listed: ListResult): string {
+function links(context: RequestContext, listed: TimedPage): string {
   const { limit, cursor } = listed.listRequest;
   const others = context.searchParams.filter(([name]) => !pagingNames.includes(name));
   const otherParams = others.map(([name, value]) => `&${encoded(name)}=${encoded(value)}`).join("");
@@ -76,7 +76,7 @@ const encoded = encodeURIComponent;
 
 type Relation = readonly [name: string, place: string];
 
-function pageLinks({ listRequest, total, hasMore: isMore }: ListResult): readonly Relation[] {
+function pageLinks({ listRequest, total, hasMore: isMore }: TimedPage): readonly Relation[] {
   const { page, limit } = listRequest;
   const last = total === undefined ? undefined : Math.max(1, pageCount(total, limit));
   const found: Relation[] = [["first", "page=1"]];
@@ -86,7 +86,7 @@ function pageLinks({ listRequest, total, hasMore: isMore }: ListResult): readonl
   return found;
 }
 
-const cursorLinks = ({ next }: ListResult): readonly Relation[] => [
+const cursorLinks = ({ next }: TimedPage): readonly Relation[] => [
   ["first", "cursor="],
   ...(next === undefined ? [] : [["next", `cursor=${next}`] as const]),
 ];

@@ -1,6 +1,8 @@
 // Handles lists: GET and QUERY of a collection, by page or by cursor, and exports.
 
 import {
+  isByCollection,
+  isWhole,
   type ListResult,
   type ListTarget,
   type PlannedList,
@@ -22,11 +24,10 @@ import {
   sendPage,
 } from "../response/representation.ts";
 import {
-  combinedResponseHead,
+  collectionHead,
+  contentHead,
   noCache,
-  partialResponseHead,
   type ResponseHead,
-  responseHeadOf,
   setCaching,
 } from "../response/response.ts";
 import { answerExpanded } from "./expanded.ts";
@@ -105,7 +106,7 @@ function answerPage(
   }
   const body = isJson ? listBody(listed, context.collectionUrl) : exportPage(context, listed, type);
   const page = { body, ...pageHead(context, listed, type, body) };
-  if (listed.others.length === 0) {
+  if (listed.others.length === 0 && isByCollection(listed.target.access)) {
     if (isJson && !showsMoreToAdmins(listed)) cachePage(listed.target, context.query, page);
     setSource(context, listed.target);
   }
@@ -120,7 +121,7 @@ function setSource(context: RequestContext, target: ListTarget): void {
 
 /** Whether the list depends on its whole collection and on no other, so that the revision can be its validator. */
 const hasRevision = ({ target, others }: Pick<PlannedList, "target" | "others">): boolean =>
-  target.owner === undefined && others.length === 0;
+  isWhole(target) && others.length === 0;
 
 /** Answers a conditional request by the revision alone, so that a 304 reads no rows. */
 function answerByRevision(
@@ -129,7 +130,7 @@ function answerByRevision(
   type: ListType,
   isExport: boolean,
 ): Response | Problem | undefined {
-  setSource(context, planned.target);
+  if (isByCollection(planned.target.access)) setSource(context, planned.target);
   const predicted = isExport ? undefined : predictResult(planned);
   const state = listHead(context, headOf(context, planned), type, nameOf(planned), predicted);
   return conditionalResponse(context, state, isExport ? Number.POSITIVE_INFINITY : 0);
@@ -173,7 +174,7 @@ export async function queryResources(context: RequestContext): Promise<Response 
   if (expanded instanceof Problem) return expanded;
 
   const headers = new Headers(services.jsonHeaders);
-  setCaching(headers, listed.target.rules);
+  setCaching(headers, listed.target.access);
   headers.set("Cache-Control", noCache);
   if (listed.total !== undefined) headers.set("X-Total-Count", `${listed.total}`);
   setServerTiming(headers, listed);
@@ -204,9 +205,12 @@ let cachedChars = 0;
 const showsMoreToAdmins = ({ listRequest }: ListResult): boolean =>
   listRequest.fields.some(({ field }) => isOnlyForAdmins(field));
 
-/** A URL has no line break, so keys of different owners cannot collide. */
-const pageKey = ({ owner }: ListTarget, query: string): string =>
-  owner === undefined ? query : `${owner}\n${query}`;
+/** A URL has no line break, so keys of different callers cannot collide. */
+const pageKey = ({ owner, access }: ListTarget, query: string): string => {
+  if (access.bound !== undefined) return `${access.bound.id}\n\n${query}`;
+  if (access.isForAdmin) return `\n\n${query}`;
+  return owner === undefined ? query : `${owner}\n${query}`;
+};
 
 const cachedPage = (target: ListTarget, query: string): RenderedPage | undefined =>
   cachedPages.get(target.collection)?.get(pageKey(target, query));
@@ -240,9 +244,8 @@ function headOf(
   body?: string,
 ): ResponseHead {
   const { target, others } = listed;
-  const { collection, rules } = target;
-  if (hasRevision(listed)) return responseHeadOf(context, collection, rules);
-  return others.length === 0
-    ? partialResponseHead(context, rules, body)
-    : combinedResponseHead(context, [rules, ...others], body);
+  const { access, collection } = target;
+  return hasRevision(listed)
+    ? collectionHead(context, collection, access)
+    : contentHead(context, [access, ...others], body);
 }

@@ -1,6 +1,6 @@
 // Reads a list for a request: keeps the connection open meanwhile, and reports what was slow.
 
-import type { ListResult, PlannedList } from "../../domain/lists.ts";
+import { isWhole, type ListResult, type PlannedList } from "../../domain/lists.ts";
 import { overloaded } from "../../domain/problems.ts";
 import { manyChecked, type SlowQuery } from "../../domain/slow-queries.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
@@ -10,7 +10,12 @@ import { largePageBytes } from "../../model/query/list-request.ts";
 import type { RequestContext } from "../request/context.ts";
 import { problemFromError, queryTimeout } from "../response/problem.ts";
 
-export interface TimedList extends ListResult {
+export interface TimedList extends ListResult, Timing {}
+
+/** A result of which the resources may not be known. */
+export type TimedPage = Omit<TimedList, "maskOf">;
+
+interface Timing {
   /** The header of this name, when many resources were checked one by one. */
   readonly serverTiming?: string;
 }
@@ -52,7 +57,7 @@ function withTiming(
   const checked = listed.scan?.checked ?? 0;
   record(context, planned, { milliseconds, checked, isStopped: false });
   // The number would tell a caller who sees a part how many other resources there are.
-  if (checked < manyChecked || listed.target.owner !== undefined) return listed;
+  if (checked < manyChecked || !isWhole(listed.target)) return listed;
   const duration = milliseconds.toFixed(1);
   return {
     ...listed,
@@ -72,7 +77,11 @@ function stoppedProblem(
   if (thrown.reason !== "timeout") throw thrown;
   const slow = record(context, planned, { milliseconds, checked: undefined, isStopped: true });
   const { isCounted } = planned.listRequest;
-  return queryTimeout(thrown, { indexes: slow?.missingIndexes, isCounted });
+  const { target } = planned;
+  // The fields of rules are not named to callers who see a part.
+  const isPart = target.access.bound !== undefined && !isWhole(target);
+  const indexes = isPart ? undefined : slow?.missingIndexes;
+  return queryTimeout(thrown, { indexes, isCounted });
 }
 
 function record(

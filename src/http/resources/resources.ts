@@ -1,14 +1,12 @@
 // Handles GET, POST, PUT, PATCH and DELETE of single resources.
 
-import { renderShown } from "../../domain/shown.ts";
+import type { CollectionAccess } from "../../domain/collection-access.ts";
 import { type Condition, patchOperation, type Written } from "../../domain/write/operation.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
-import type { Rules } from "../../model/collection.ts";
 import type { Draft } from "../../model/draft.ts";
 import { newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import type { NamedField } from "../../model/query/list-request.ts";
-import { rendererOf, viewVersion } from "../../model/render.ts";
 import { writeMany } from "../body/bulk.ts";
 import { readAtomic } from "../body/bulk-parameters.ts";
 import {
@@ -38,7 +36,7 @@ import { limitCreation } from "../request/rate-limit.ts";
 import { rejectParameters } from "../request/request-target.ts";
 import { answerCreated } from "../response/browser.ts";
 import { renderResource, sendPage } from "../response/representation.ts";
-import { createResponse, noCache, responseHeadOf, withDate } from "../response/response.ts";
+import { createResponse, noCache, resourceHead, withDate } from "../response/response.ts";
 import { sendExpanded } from "./expanded.ts";
 import {
   checkedRendererFactory,
@@ -46,6 +44,7 @@ import {
   readFieldsParam,
   readShownParams,
   type ShownRequest,
+  wholeRenderer,
 } from "./fields-param.ts";
 import { readUniqueValue } from "./unique-value.ts";
 
@@ -58,13 +57,14 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
     if (shown instanceof Problem) return shown;
     const unacceptable = checkAccept(request.headers, jsonTypes);
     if (unacceptable !== undefined) return unacceptable;
-    const rendererFor = factoryOf(context, fields, shown.rules);
+    const rendererFor = factoryOf(context, fields, collection);
     if (rendererFor instanceof Problem) return rendererFor;
-    if (expand.length > 0) return sendExpanded(context, shown, rendererFor(shown.rules), asked);
-    context.isCurrentFor = (access) => services.resources.isCurrentFor(access, shown);
-    const whole = renderResource(context, shown.resource, shown.rules);
+    if (expand.length > 0) return sendExpanded(context, shown, rendererFor(shown.mask), asked);
+    if (collection.bound?.isTimed !== true)
+      context.isCurrentFor = (access) => services.resources.isCurrentFor(access, shown);
+    const whole = renderResource(context, shown);
     if (fields.length === 0) return sendPage(context, whole);
-    const body = rendererFor(shown.rules)(shown.resource, context.collectionUrl);
+    const body = rendererFor(shown.mask)(shown.resource, context.collectionUrl);
     return sendPage(context, { ...whole, body });
   });
 }
@@ -76,7 +76,7 @@ export async function createResource(context: RequestContext): Promise<Response 
   if (key instanceof Problem) return key;
   const fields = createFieldsOf(context);
   if (fields instanceof Problem) return fields;
-  const rendererFor = factoryOf(context, fields, collection.rules);
+  const rendererFor = factoryOf(context, fields, collection);
   if (rendererFor instanceof Problem) return rendererFor;
   const tooMany = limitAnonymous(context);
   if (tooMany !== undefined) return tooMany;
@@ -111,7 +111,7 @@ export async function putResource(context: RequestContext): Promise<Response | P
   const condition = readCondition(request.headers);
   const fields = fieldsOf(context);
   if (fields instanceof Problem) return fields;
-  const rendererFor = factoryOf(context, fields, collection.rules);
+  const rendererFor = factoryOf(context, fields, collection);
   if (rendererFor instanceof Problem) return rendererFor;
   if (condition instanceof Problem) return condition;
   const draft = await readReplacement(context, condition);
@@ -134,7 +134,7 @@ export async function upsertResource(context: RequestContext): Promise<Response 
 
   const operation = { kind: "upsert", ...unique, draft, condition } as const;
   const written = await services.writes.run(collection, operation);
-  return written instanceof Problem ? written : answerWritten(context, written, rendererOf, "");
+  return written instanceof Problem ? written : answerWritten(context, written, wholeRenderer, "");
 }
 
 /** Reads the body of a PUT. */
@@ -163,8 +163,7 @@ export async function patchResource(context: RequestContext): Promise<Response |
   // A resource that does not exist is 404, whatever the rest of the request says. A retry may be 410.
   const found = await services.resources.find(collection, id, "update");
   if (found instanceof Problem && key === undefined) return found;
-  const rules = found instanceof Problem ? collection.rules : found.rules;
-  const rendererFor = factoryOf(context, fields, rules);
+  const rendererFor = factoryOf(context, fields, collection);
   if (rendererFor instanceof Problem) return rendererFor;
   const patchKind = readPatchKind(request.headers);
   if (patchKind instanceof Problem) return patchKind;
@@ -233,30 +232,31 @@ function createFieldsOf(context: RequestContext): readonly NamedField[] | Proble
 const factoryOf = (
   { principal }: RequestContext,
   fields: readonly NamedField[],
-  rules: Rules | undefined,
+  access: CollectionAccess,
 ): RendererFactory | Problem =>
-  fields.length === 0 ? rendererOf : checkedRendererFactory(fields, principal, rules);
+  fields.length === 0 ? wholeRenderer : checkedRendererFactory(fields, principal, access);
 
 /** Responds with the resource; without a body when the client prefers that or may not read it. */
-function answerWritten(
+async function answerWritten(
   context: RequestContext,
   written: Written,
   rendererFor: RendererFactory,
   query = context.query,
-): Response {
+): Promise<Response> {
   const { request } = context;
   const { resource, access, isNew, isReplay } = written;
-  const { rules } = access;
   if (isNew && isForm(request.headers) && prefersHtml(request.headers))
     return answerCreated(context, written);
-  const { headers } = responseHeadOf(context, resource, noCache, viewVersion(rules));
+  const mask = await access.mask(resource);
+  const { headers, updatedAt } = resourceHead(context, resource, mask ?? access.writtenMask);
+  headers.set("Cache-Control", noCache);
   const address = `${context.collectionUrl}/${resource.id}`;
   if (isNew) headers.set("Location", address);
   if (isReplay) headers.set(replayedHeader, "true");
   // The stored bytes differ from the sent ones, so a PUT gets no validator (RFC 9110 §9.3.4).
   if (request.method === "PUT") dropValidators(headers);
   const preference = readPreference(request.headers);
-  const isMinimal = preference === "minimal" || !access.mayRead(resource);
+  const isMinimal = preference === "minimal" || mask === undefined;
   if (preference !== undefined && isMinimal === (preference === "minimal"))
     headers.set("Preference-Applied", `return=${preference}`);
   const status = isNew ? 201 : isMinimal ? 204 : 200;
@@ -265,10 +265,8 @@ function answerWritten(
   else headers.set("Content-Location", query === "" ? address : `${address}?${query}`);
   // Without it Node would send an empty chunked body; a 204 must not have it.
   if (isMinimal && isNew) headers.set("Content-Length", "0");
-  const body = isMinimal
-    ? null
-    : renderShown(access, resource, rendererFor(rules), context.collectionUrl);
-  return withDate(createResponse(context, body, { status, headers }), resource.updatedAt);
+  const body = isMinimal ? null : rendererFor(mask)(resource, context.collectionUrl);
+  return withDate(createResponse(context, body, { status, headers }), updatedAt);
 }
 
 function dropValidators(headers: Headers): void {

@@ -1,11 +1,11 @@
 // Sends representations of resources and pages: 412 or 304 by its preconditions, or the body, encoded where wanted.
 
 import { hash } from "node:crypto";
+import type { Mask } from "../../domain/mask.ts";
 import { overloaded, preconditionFailed } from "../../domain/problems.ts";
+import type { ShownResource } from "../../domain/resources.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
-import type { Rules } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
-import { renderFields, viewVersion } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import {
   checkIfMatch,
@@ -21,7 +21,8 @@ import {
   createResponse,
   negotiated,
   type ResponseHead,
-  responseHeadOf,
+  resourceHead,
+  setCaching,
   smallResponseBytes,
   withDate,
   withOwnHeaders,
@@ -32,18 +33,20 @@ export interface RenderedPage extends ResponseHead {
 }
 
 /** The store returns the same object for the same state, so a rendered resource is cached by it. */
-const renderedResources = new WeakMap<Resource, RenderedPage & { readonly rules: Rules }>();
+const renderedResources = new WeakMap<Mask, WeakMap<Resource, RenderedPage>>();
 
 export function renderResource(
   context: RequestContext,
-  resource: Resource,
-  rules: Rules,
+  { resource, mask }: ShownResource,
 ): RenderedPage {
-  const cached = renderedResources.get(resource);
-  if (cached?.rules === rules) return cached;
-  const state = responseHeadOf(context, resource, rules, viewVersion(rules));
-  const rendered = { body: renderFields(rules, resource, context.collectionUrl), ...state, rules };
-  renderedResources.set(resource, rendered);
+  const known = renderedResources.get(mask) ?? new WeakMap<Resource, RenderedPage>();
+  const cached = known.get(resource);
+  if (cached !== undefined) return cached;
+  const head = resourceHead(context, resource, mask);
+  setCaching(head.headers, mask);
+  const rendered = { body: mask.render(resource, context.collectionUrl), ...head };
+  known.set(resource, rendered);
+  renderedResources.set(mask, known);
   return rendered;
 }
 

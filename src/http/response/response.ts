@@ -1,10 +1,18 @@
 // Makes responses: headers with validators and caching, and bodies that are sent in slices when they are large.
 
+import type { Mask } from "../../domain/mask.ts";
 import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
-import type { Rules } from "../../model/collection.ts";
+import { isByCaller, isPublic } from "../../model/access/grant.ts";
+import type { Collection, Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
 import type { Resource } from "../../model/resource.ts";
-import { contentTag, entityTag, httpDate, type Validators } from "../headers/conditional.ts";
+import {
+  collectionTag,
+  contentTag,
+  etagOf,
+  httpDate,
+  type Validators,
+} from "../headers/conditional.ts";
 import type { RequestContext } from "../request/context.ts";
 
 /** The validators of a state and its response headers. */
@@ -15,75 +23,86 @@ export interface ResponseHead extends Validators {
 /** Responses may differ by token, so shared caches must not store them. */
 const privateCache = "private, no-cache";
 
-/** Shared caches may store what is public, for as long as the collection allows. */
-export function cacheControlOf(rules: Rules): string {
-  const { access, cache } = definitionOf(rules);
-  return access.read === "public" ? publicCache(cache.maxAge) : privateCache;
+/** The rules of a collection, and who is shown it. */
+export interface Audience {
+  readonly rules: Rules | undefined;
+  /** Whether it is an administrator, who sees more than the rules show to others. */
+  readonly isForAdmin: boolean;
 }
 
 const publicCache = (maxAge: number): string =>
   maxAge === 0 ? "public, no-cache" : `public, max-age=${maxAge}`;
 
-/** Sets Cache-Control, and Vary when the response depends on the caller. */
-export function setCaching(headers: Headers, rules: Rules): void {
-  headers.set("Cache-Control", cacheControlOf(rules));
-  if (definitionOf(rules).access.read === "owner") headers.append("Vary", "Authorization");
+/**
+ * Sets Cache-Control, and Vary when the response depends on the caller. Shared caches may store what is
+ * public in every collection that is shown, for as long as all of them allow.
+ */
+export function setCaching(headers: Headers, ...shown: readonly Audience[]): void {
+  const isOpen = shown.every((one) => one.rules && isPublic(one.rules) && !one.isForAdmin);
+  const maxAge = Math.min(
+    ...shown.map(({ rules }) => (rules ? definitionOf(rules).cache.maxAge : 0)),
+  );
+  headers.set("Cache-Control", isOpen ? publicCache(maxAge) : privateCache);
+  if (shown.some(({ rules, isForAdmin }) => isForAdmin || (rules && isByCaller(rules))))
+    headers.append("Vary", "Authorization");
 }
 
 /** A fresh response to a write could be reused for a later GET (RFC 9110 §9.3.3). */
 export const noCache = "no-store";
 
-/** Returns the head of a resource or collection from its revision. */
-export function responseHeadOf(
+/** Returns the head of a collection from its revision, for a caller who sees all of it. */
+export function collectionHead(
+  context: RequestContext,
+  collection: Collection,
+  audience: Audience,
+): ResponseHead {
+  const head = headWith(context, collection, collectionTag(collection));
+  setCaching(head.headers, audience);
+  return head;
+}
+
+/** Returns the head of a resource as it is shown, without caching. */
+export const resourceHead = (
+  context: RequestContext,
+  resource: Resource,
+  mask: Mask,
+): ResponseHead =>
+  mask.showsUpdates
+    ? headWith(context, resource, etagOf(resource, mask))
+    : headWithout(context, etagOf(resource, mask));
+
+type Dated = Pick<Resource, "updatedAt" | "sharesDate">;
+
+function headWith(
   { services }: RequestContext,
-  { revision, updatedAt, sharesDate }: Pick<Resource, "revision" | "updatedAt" | "sharesDate">,
-  caching: Rules | typeof noCache,
-  viewVersion = 0,
+  { updatedAt, sharesDate }: Dated,
+  etag: string,
 ): ResponseHead {
   const headers = new Headers(services.jsonHeaders);
-  const etag = entityTag(revision, updatedAt, viewVersion);
-  if (caching === noCache) headers.set("Cache-Control", noCache);
-  else setCaching(headers, caching);
   headers.set("ETag", etag);
   headers.set("Last-Modified", httpDate(updatedAt));
   return { headers, etag, updatedAt, isDateExact: sharesDate !== true };
 }
 
-/**
- * Returns the head for a caller who sees a part of a collection: the ETag is a hash of the body, and
- * there is no Last-Modified, because it would reveal changes of hidden resources.
- */
-export function partialResponseHead(
-  { services }: RequestContext,
-  rules: Rules,
-  body: string | undefined,
-): ResponseHead {
+/** Without Last-Modified, which would show changes of what is hidden. */
+function headWithout({ services }: RequestContext, etag: string): ResponseHead {
   const headers = new Headers(services.jsonHeaders);
-  const etag = body === undefined ? "" : contentTag(body);
-  setCaching(headers, rules);
   if (etag !== "") headers.set("ETag", etag);
   return { headers, etag, updatedAt: undefined, isDateExact: false };
 }
 
 /**
- * Returns the head of what several collections are shown in. It is public if all are, and there is no
- * Last-Modified, because none of their times is that of the response.
+ * Returns the head for a caller who sees a part of a collection, or several collections: the ETag is a
+ * hash of the body, and there is no Last-Modified, because none of their times is that of the response.
  */
-export function combinedResponseHead(
-  { services }: RequestContext,
-  rules: readonly (Rules | undefined)[],
+export function contentHead(
+  context: RequestContext,
+  shown: readonly Audience[],
   body: string | undefined,
 ): ResponseHead {
-  const headers = new Headers(services.jsonHeaders);
-  const etag = body === undefined ? "" : contentTag(body);
-  const definitions = rules.map((one) => one && definitionOf(one));
-  const isPublic = definitions.every((one) => one?.access.read === "public");
-  const maxAge = Math.min(...definitions.map((one) => one?.cache.maxAge ?? 0));
-  headers.set("Cache-Control", isPublic ? publicCache(maxAge) : privateCache);
-  if (definitions.some((one) => one?.access.read === "owner"))
-    headers.append("Vary", "Authorization");
-  if (etag !== "") headers.set("ETag", etag);
-  return { headers, etag, updatedAt: undefined, isDateExact: false };
+  const head = headWithout(context, body === undefined ? "" : contentTag(body));
+  setCaching(head.headers, ...shown);
+  return head;
 }
 
 /**

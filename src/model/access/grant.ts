@@ -35,9 +35,19 @@ export const hasRules = ({ access, boundary }: Definition): boolean =>
 export const hidesFields = (listed: ListedRules): boolean =>
   grantsOf(listed, "read").some(({ fields }) => fields !== undefined);
 
+const openToAll = new WeakMap<Definition, boolean>();
+
 /** Whether everyone sees the same resources and fields, so that shared caches may store them. */
 export function isPublic(rules: Rules | Collection): boolean {
   const definition = definitionOf(rules);
+  const cached = openToAll.get(definition);
+  if (cached !== undefined) return cached;
+  const found = isOpenToAll(definition);
+  openToAll.set(definition, found);
+  return found;
+}
+
+function isOpenToAll(definition: Definition): boolean {
   const { access, boundary } = definition;
   if (access.read === "public" && boundary === undefined) return true;
   return (

@@ -39,9 +39,17 @@ export function ruleFields(
   );
 }
 
+const timed = new WeakMap<Rules | Collection, boolean>();
+
 /** Whether the rules depend on the time. */
-export const usesNow = (rules: Rules | Collection): boolean =>
-  conditionsOf(definitionOf(rules)).some((condition) => textsIn(condition).includes("$now"));
+export function usesNow(rules: Rules | Collection): boolean {
+  const cached = timed.get(rules);
+  if (cached !== undefined) return cached;
+  const conditions = conditionsOf(definitionOf(rules));
+  const found = conditions.some((condition) => textsIn(condition).includes("$now"));
+  timed.set(rules, found);
+  return found;
+}
 
 /** The paths of the fields that a condition names. Those across a reference begin with it. */
 export function namedFields(condition: unknown, prefix = ""): readonly string[] {

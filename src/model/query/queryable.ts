@@ -34,7 +34,8 @@ export class QueryableFields {
   readonly #validator: ResourceValidator;
   /** The fields that an index begins with. */
   readonly indexed: ReadonlySet<string>;
-  readonly isSearchable: boolean;
+  /** The fields that a search covers. */
+  readonly searchable: readonly string[];
   readonly #references: readonly Reference[];
   /** The fields that were asked for, as many as the definition declares. */
   readonly #found = new Map<string, QueryableField>();
@@ -47,7 +48,7 @@ export class QueryableFields {
     this.indexed = new Set(
       indexes.flatMap(({ fields }) => fields.slice(0, 1).map(({ field }) => field)),
     );
-    this.isSearchable = searchable.length > 0;
+    this.searchable = searchable.map(({ field }) => field);
     this.#references = referencesOf(parsed.references);
   }
 
@@ -116,22 +117,23 @@ export class QueryableFields {
     return isSchema(current) ? current : "open";
   }
 
-  /** Says that there is no such field, and which there are. */
-  explainUnknown(field: string): string {
+  /** Says that there is no such field, and which there are, as far as the caller is shown them. */
+  explainUnknown(field: string, isShown: (field: string) => boolean = () => true): string {
     const reference = this.referenceBefore(field);
-    if (reference !== undefined && this.find(reference.field) !== undefined)
+    const finds = (path: string) => this.find(path) !== undefined && isShown(path);
+    if (reference !== undefined && finds(reference.field))
       return `"${field}" is not in this collection, because "${reference.field}" refers to another; filters and sort can name it, and expand=${reference.field} shows it`;
-    const known = corrections(field).find((path) => this.find(path) !== undefined);
+    const known = corrections(field).find(finds);
     return known === undefined
-      ? `there is no field "${field}" in this collection; its fields are: ${this.#names()}`
+      ? `there is no field "${field}" in this collection; its fields are: ${this.#names(isShown)}`
       : `there is no field "${field}" in this collection; write ${known}`;
   }
 
-  #names(): string {
+  #names(isShown: (field: string) => boolean): string {
     const declared = namesIn(this.#schema, "");
     const others = [...this.indexed].filter((field) => field !== ownerField);
     const all = new Set(["id", ...declared, ...others, "createdAt", "updatedAt"]);
-    const names = [...all].filter((field) => !this.#validator.isHidden(field));
+    const names = [...all].filter((field) => !this.#validator.isHidden(field) && isShown(field));
     const rest = names.length - maxNames;
     return names.slice(0, maxNames).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
   }
