@@ -13,8 +13,8 @@ import {
 import {
   changedPaths,
   type FieldMask,
-  isInMask,
   maskOf,
+  outsideOf,
   valueAt,
   withUnseen,
 } from "../../model/access/field-mask.ts";
@@ -154,8 +154,9 @@ class RuledWrite {
     }
     for (const path of this.#changed) {
       if (sets.some((each) => isWithin(path, each.path))) continue;
-      const reason = this.#isFixed(path) ? isInBoundary : this.#reason(path, mask);
-      if (reason !== undefined) report.add(path, reason);
+      const forbidden = this.#isFixed(path) ? path : this.#forbidden(path, mask);
+      if (forbidden === undefined) continue;
+      report.add(forbidden, this.#isFixed(path) ? isInBoundary : mayNotChange);
     }
     return report.errors;
   }
@@ -166,12 +167,12 @@ class RuledWrite {
     return sent !== undefined && !isSame(sent, value) && !isSame(sent, valueAt(this.#seen, path));
   }
 
-  #reason(path: readonly string[], mask: FieldMask | undefined): string | undefined {
-    const isReadOnly = validatorOf(definitionOf(this.#rules)).isReadOnly(path);
-    if (!isReadOnly || this.#before === undefined)
-      return isInMask(mask, path) || isReadOnly ? undefined : mayNotChange;
+  /** Returns the path of what the caller may not write, if it is not all that the grant is for. */
+  #forbidden(path: readonly string[], mask: FieldMask | undefined): readonly string[] | undefined {
+    if (!validatorOf(definitionOf(this.#rules)).isReadOnly(path)) return outsideOf(mask, path);
     // One that is left out is restored, and another value is not valid. A guess must not succeed.
-    return valueAt(this.#seen, path) === undefined ? mayNotChange : undefined;
+    const isGuess = this.#before !== undefined && valueAt(this.#seen, path) === undefined;
+    return isGuess ? path : undefined;
   }
 
   /** Whether the boundary names the field, and the resource exists already. */

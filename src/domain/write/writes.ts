@@ -147,7 +147,9 @@ export class Writes {
     const settled: (Written | Problem)[] = [];
     let pending = operations.map((operation, index) => ({ index, operation }));
     await retryOnConflict(async (isFirst) => {
-      const current = isFirst ? access : await this.#reopen(access);
+      // Rules are bound anew for each group of a long stream.
+      const isBound = access.bound !== undefined;
+      const current = isFirst && !isBound ? access : await this.#reopen(access);
       const items = pending.map(({ operation }) => ({ access: current, operation }));
       const results = await this.#attemptEach(current, items, options);
       pending = pending.filter(({ index }, at) => {

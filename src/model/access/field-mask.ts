@@ -1,7 +1,9 @@
 // Which fields a list names, and what a caller changes in a document of which it sees a part.
 
-import type { Path } from "../../lib/json/error-report.ts";
 import { isObject, type ObjectTree, sameTree, type Tree } from "../../lib/json/tree.ts";
+
+/** The names of the members on the way to a value. */
+type Steps = readonly string[];
 
 /** Named fields by the steps of their paths, because a member name can contain a dot. */
 export interface FieldMask {
@@ -27,25 +29,26 @@ export function maskOf(fields: readonly string[] | undefined): FieldMask | undef
 }
 
 /** Whether a mask names the value at these steps, or one that contains it. */
-export function isInMask(mask: FieldMask | undefined, path: Path): boolean {
+export const isInMask = (mask: FieldMask | undefined, path: Steps): boolean =>
+  outsideOf(mask, path) === undefined;
+
+/** Returns the outermost value on the way to this one in which the mask names nothing. */
+export function outsideOf(mask: FieldMask | undefined, path: Steps): Steps | undefined {
   let level = mask;
-  for (const step of path) {
-    if (level === undefined || level.isWhole) break;
-    // The elements of an array have the path of the array.
-    if (typeof step === "number") continue;
-    const next = level.inner.get(step);
-    if (next === undefined) return false;
-    level = next;
+  for (const [index, step] of path.entries()) {
+    if (level === undefined || level.isWhole) return undefined;
+    level = level.inner.get(step);
+    if (level === undefined) return path.slice(0, index + 1);
   }
-  return level === undefined || level.isWhole;
+  return level === undefined || level.isWhole ? undefined : path;
 }
 
 /** Returns the paths of the values that are different, as deep as both are objects. */
 export function changedPaths(
   before: Tree | undefined,
   after: Tree | undefined,
-  path: readonly string[] = [],
-): readonly (readonly string[])[] {
+  path: Steps = [],
+): readonly Steps[] {
   const inner = isOptionalObject(before) && isOptionalObject(after) ? [before, after] : [];
   const names = new Set(inner.flatMap((tree) => [...(tree?.members.keys() ?? [])]));
   if (names.size > 0)
@@ -79,7 +82,7 @@ export function withUnseen(
   return isSame ? before : sent;
 }
 
-export const valueAt = (tree: Tree | undefined, path: readonly string[]): Tree | undefined =>
+export const valueAt = (tree: Tree | undefined, path: Steps): Tree | undefined =>
   path.reduce<Tree | undefined>(memberIn, tree);
 
 const memberIn = (tree: Tree | undefined, name: string): Tree | undefined =>
