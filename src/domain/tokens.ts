@@ -130,6 +130,7 @@ function tokenOf(id: string, secret: string, request: CheckedTokenRequest, now: 
     name: request.name,
     subject: request.subject ?? id,
     scopes: [...new Set(request.scopes)],
+    roles: [],
     createdAt: now,
     expiresAt: request.expiresAt,
     usedAt: null,

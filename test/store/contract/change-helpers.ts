@@ -137,6 +137,7 @@ export const token = (id: string, more: Partial<Token> = {}): Token => ({
   name: `name of ${id}`,
   subject: `subject of ${id}`,
   scopes: ["admin", "things:read"],
+  roles: ["editor"],
   createdAt: 5,
   expiresAt: null,
   usedAt: null,

@@ -27,6 +27,7 @@ const token = (id: string): Token => ({
   name: "",
   subject: id,
   scopes: ["admin"],
+  roles: [],
   createdAt: 1,
   expiresAt: null,
   usedAt: null,
