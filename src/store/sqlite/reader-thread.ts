@@ -1,6 +1,7 @@
 // Runs a reader thread, which answers queries one after another on its own connection.
 
 import { parentPort, workerData } from "node:worker_threads";
+import { lowerThreadPriority } from "../../lib/thread-priority.ts";
 import { Damage } from "../core/stored-resource.ts";
 import { Connection, outageOf } from "./connection.ts";
 import { CurrentReader } from "./current-reader.ts";
@@ -13,6 +14,9 @@ import {
   type ReaderReply,
   type ReaderRequest,
 } from "./reader-messages.ts";
+
+// The event loop runs first where cores are few.
+lowerThreadPriority(10);
 
 const { path, maxCounted, stopped } = workerData as ReaderData;
 const limits = { ...readerLimits, resourceCacheBytes: 0, ...(maxCounted && { maxCounted }) };

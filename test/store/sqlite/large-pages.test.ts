@@ -1,6 +1,8 @@
 // Pages of large resources are read on a reader thread, and arrive in messages of limited size.
 
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { getPriority } from "node:os";
 import { describe, it } from "node:test";
 import type { StoredResource } from "../../../src/store/core/stored-resource.ts";
 import { messagesOf } from "../../../src/store/sqlite/reader-messages.ts";
@@ -22,6 +24,18 @@ const collection = (name: string): Change => ({
   collection: name,
   at: 1,
 });
+
+/** The threads with this priority. One may end meanwhile. */
+const threadsOf = (priority: number): ReadonlySet<string> =>
+  new Set(
+    readdirSync("/proc/self/task").filter((thread) => {
+      try {
+        return getPriority(Number(thread)) === priority;
+      } catch {
+        return false;
+      }
+    }),
+  );
 
 describe("a page of large resources", () => {
   it("is read on another thread, a page of small ones or of one resource is not", () =>
@@ -48,6 +62,28 @@ describe("a page of large resources", () => {
       assert.ok(!(store.slice("large", { ...page, limit: 1 }) instanceof Promise));
       await store.close();
     }));
+
+  it(
+    "is read with a lower priority than the event loop has",
+    {
+      skip: process.platform !== "linux",
+    },
+    () =>
+      inDirectory(async (path) => {
+        const store = await openSqlite({ path });
+        await store.commit([
+          collection("large"),
+          ...[0, 1, 2].map((at) => create("large", at, 300_000)),
+        ]);
+        const own = getPriority();
+        const lower = Math.min(19, own + 10);
+        const before = threadsOf(lower);
+        await store.slice("large", { offset: 0, limit: 3, order: "created" });
+        assert.ok(threadsOf(lower).difference(before).size > 0);
+        assert.equal(getPriority(), own);
+        await store.close();
+      }),
+  );
 
   it("is sent in messages of limited size", () => {
     const row = (chars: number): StoredResource =>
