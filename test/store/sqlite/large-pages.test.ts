@@ -56,6 +56,7 @@ describe("a page of large resources", () => {
         resources.map(({ id, fields }) => [id, fields.length]),
         [2, 3, 4, 5, 6].map((at) => [`r${at}`, 300_018]),
       );
+      assert.ok(resources.every(({ fieldBytes }) => fieldBytes?.length === 300_018));
       assert.equal(found, await store.collection("large"));
       assert.deepEqual((await store.slice("large", { ...page, maxBytes: 1_000_000 }))?.fits, 3);
       assert.ok(!(store.slice("small", page) instanceof Promise));
