@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
-import { type Piece, streamOf, turnBytes } from "../../src/http/body/text-stream.ts";
+import { type Piece, streamOf } from "../../src/http/body/text-stream.ts";
+import { turnBytes } from "../../src/lib/turns.ts";
 
 async function* all(pieces: readonly Piece[]): AsyncGenerator<Piece> {
   yield* pieces;

@@ -1,13 +1,10 @@
 // Turns an async iterable of texts and bytes into a response body stream.
 
-import { setImmediate as turn } from "node:timers/promises";
+import { Turns, turnBytes } from "../../lib/turns.ts";
 import { type Coding, encodeStream } from "../headers/content-coding.ts";
 
 /** Texts are sent in UTF-8. */
 export type Piece = string | Uint8Array;
-
-/** One turn of the event loop sends at most so many bytes, so that other requests do not wait long. */
-export const turnBytes = 65_536;
 
 const encoder = new TextEncoder();
 
@@ -15,19 +12,14 @@ async function* bytesOf(pieces: AsyncIterable<Piece>): AsyncGenerator<Uint8Array
   for await (const piece of pieces) yield typeof piece === "string" ? encoder.encode(piece) : piece;
 }
 
-/** Yields the same bytes, and lets other requests have a turn after every `turnBytes`. */
+/** Yields the same bytes, about `turnBytes` in one turn of the event loop. */
 async function* inTurns(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let left = turnBytes;
+  const turns = new Turns();
   for await (const chunk of chunks)
-    for (let start = 0; start < chunk.length; ) {
-      if (left === 0) {
-        await turn();
-        left = turnBytes;
-      }
-      const slice = chunk.subarray(start, start + left);
-      start += slice.length;
-      left -= slice.length;
+    for (let start = 0; start < chunk.length; start += turnBytes) {
+      const slice = chunk.subarray(start, start + turnBytes);
       yield slice;
+      await turns.take(slice.length);
     }
 }
 
