@@ -7,6 +7,7 @@ import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Store } from "../../store/store.ts";
 import type { Access, CollectionAccess } from "../access.ts";
+import { retryOnConflict } from "../retry.ts";
 import type { Uploads } from "../uploads.ts";
 import { BatchMemory } from "./batch-memory.ts";
 import { PlanCommitter } from "./commit.ts";
@@ -21,7 +22,6 @@ import type {
   Written,
 } from "./operation.ts";
 import { Plan, type PlanContext, type PlannedOperation } from "./plan.ts";
-import { retryOnConflict } from "./retry.ts";
 
 export interface WriteOptions {
   readonly clock: () => number;

@@ -13,7 +13,7 @@ export interface ResponseHead extends Validators {
 }
 
 /** Responses may differ by token, so shared caches must not store them. */
-const privateCache = "private, no-cache";
+export const privateCache = "private, no-cache";
 
 /** Shared caches may store what is public, for as long as the collection allows. */
 export function cacheControlOf(rules: Rules): string {
