@@ -1,5 +1,6 @@
 // Makes responses: headers with validators and caching, and bodies that are sent in slices when they are large.
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
 import type { Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
@@ -165,14 +166,16 @@ function slicesOf(context: RequestContext, bytes: Uint8Array): ReadableStream<Ui
   let position = 0;
   return new ReadableStream(
     {
-      pull(controller) {
+      pull(controller): Promise<void> | undefined {
         // A client that reads slowly is not idle.
         context.extendTimeout();
         controller.enqueue(bytes.subarray(position, position + sliceBytes));
         position += sliceBytes;
-        if (position < bytes.byteLength) return;
+        // Other requests get a turn.
+        if (position < bytes.byteLength) return nextTurn();
         controller.close();
         release();
+        return undefined;
       },
       cancel: release,
     },

@@ -3,8 +3,11 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { getPriority } from "node:os";
+import { join } from "node:path";
 import { describe, it } from "node:test";
+import { Outage } from "../../../src/model/outage.ts";
 import type { StoredResource } from "../../../src/store/core/stored-resource.ts";
+import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { messagesOf } from "../../../src/store/sqlite/reader-messages.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change } from "../../../src/store/store.ts";
@@ -85,6 +88,24 @@ describe("a page of large resources", () => {
         await store.close();
       }),
   );
+
+  it("is not sent when a resource in it is damaged", () =>
+    inDirectory(async (path) => {
+      const store = await openSqlite({ path });
+      await store.commit([
+        collection("large"),
+        ...[0, 1, 2].map((at) => create("large", at, 300_000)),
+      ]);
+      const connection = new Connection(join(path, "restante.db"), "write");
+      connection.run("UPDATE resources SET fields = replace(fields, 'xx', 'xy') WHERE id = 'r1'");
+      connection.close();
+      await assert.rejects(
+        async () => store.slice("large", { offset: 0, limit: 3, order: "created" }),
+        (error) =>
+          error instanceof Outage && error.reason === "damaged" && error.message.includes('"r1"'),
+      );
+      await store.close();
+    }));
 
   it("is sent in messages of limited size", () => {
     const row = (chars: number): StoredResource =>
